@@ -1,0 +1,196 @@
+#include "amity/base/settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/edit_distance.hpp"
+#include "amity/base/error.hpp"
+
+namespace amity {
+namespace {
+
+constexpr std::string_view prefix = "AMITY_";
+
+const setting_info* look_up(std::string_view name) noexcept {
+  const auto table = setting_table();
+  const auto row = std::ranges::lower_bound(table, name, {}, &setting_info::name);
+  return row != table.end() && row->name == name ? &*row : nullptr;
+}
+
+std::vector<std::string_view> split_choices(std::string_view choices) {
+  std::vector<std::string_view> parts;
+  while (!choices.empty()) {
+    const auto end = std::min(choices.find('|'), choices.size());
+    parts.push_back(choices.substr(0, end));
+    choices.remove_prefix(std::min(end + 1, choices.size()));
+  }
+  return parts;
+}
+
+/// What to do about a name that is no setting.
+std::string remedy_for_unknown(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto& info : setting_table()) {
+    if (!info.internal) names.push_back(info.name);
+  }
+  const auto close = nearest(name, names);
+  return close ? fmt::format("did you mean {}?", *close) : std::string("`amity info` lists all settings");
+}
+
+/// A whole number with an optional suffix k, m or g; nothing if `text` is anything else or does not fit.
+std::optional<std::int64_t> parse_integer(std::string_view text) noexcept {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc{}) return std::nullopt;
+  if (rest == end) return number;
+  if (rest + 1 != end) return std::nullopt;
+  int shift = 0;
+  switch (*rest) {
+    case 'k':
+    case 'K':
+      shift = 10;
+      break;
+    case 'm':
+    case 'M':
+      shift = 20;
+      break;
+    case 'g':
+    case 'G':
+      shift = 30;
+      break;
+    default:
+      return std::nullopt;
+  }
+  const std::int64_t unit = std::int64_t{1} << shift;
+  if (number > std::numeric_limits<std::int64_t>::max() / unit) return std::nullopt;
+  if (number < std::numeric_limits<std::int64_t>::min() / unit) return std::nullopt;
+  return number * unit;
+}
+
+bool has_form(std::int64_t value, setting_info::form form) noexcept {
+  switch (form) {
+    case setting_info::form::any:
+      return true;
+    case setting_info::form::multiple_of_64:
+      return value % 64 == 0;
+    case setting_info::form::power_of_two:
+      return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
+  }
+  return false;
+}
+
+/// "a number from 1 to 64 (buffers a peer), for example AMITY_SHM_BUFFERS=16"
+std::string wanted(const setting_info& info) {
+  std::string_view noun = "a whole number";
+  if (info.shape == setting_info::form::multiple_of_64) noun = "a multiple of 64";
+  if (info.shape == setting_info::form::power_of_two) noun = "a power of two";
+  const auto range = info.max == std::numeric_limits<std::int64_t>::max()
+                         ? fmt::format("of at least {}", info.min)
+                         : fmt::format("from {} to {}", info.min, info.max);
+  return fmt::format("give {} {} ({}), for example {}={}", noun, range, info.unit, info.name, info.default_value);
+}
+
+std::int64_t checked_integer(const setting_info& info, std::string_view value) {
+  const auto number = parse_integer(value);
+  std::string_view problem;
+  if (!number) {
+    problem = "is not a whole number, with or without a suffix k, m or g";
+  } else if (*number < info.min) {
+    problem = "is too small";
+  } else if (*number > info.max) {
+    problem = "is too large";
+  } else if (!has_form(*number, info.shape)) {
+    problem = info.shape == setting_info::form::power_of_two ? "is not a power of two" : "is not a multiple of 64";
+  }
+  if (!problem.empty())
+    throw error("settings", no_rank, fmt::format("{}={} {}", info.name, value, problem), wanted(info));
+  return *number;
+}
+
+void check_choice(const setting_info& info, std::string_view value) {
+  const auto choices = split_choices(info.choices);
+  if (choices.empty() || std::ranges::find(choices, value) != choices.end()) return;
+  const auto close = nearest(value, choices);
+  throw error("settings", no_rank, fmt::format("{}={} is not one of {}", info.name, value, fmt::join(choices, ", ")),
+              close ? fmt::format("did you mean {}={}?", info.name, *close)
+                    : fmt::format("give one of them, for example {}={}", info.name, info.default_value));
+}
+
+}  // namespace
+
+settings::settings() {
+  for (const auto& info : setting_table()) assign(info, info.default_value, origin::standard);
+}
+
+settings settings::from_environment() {
+  std::vector<std::string> environment;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    if (std::string_view(*variable).starts_with(prefix)) environment.emplace_back(*variable);
+  }
+  return from_list(environment);
+}
+
+settings settings::from_list(std::span<const std::string> environment) {
+  settings result;
+  for (const std::string_view variable : environment) {
+    if (!variable.starts_with(prefix)) continue;
+    const auto equals = variable.find('=');
+    if (equals == std::string_view::npos) {
+      throw error("settings", no_rank, fmt::format("{} has no value", variable),
+                  fmt::format("write {}=VALUE", variable));
+    }
+    const auto name = variable.substr(0, equals);
+    if (const auto* const info = look_up(name)) {
+      result.assign(*info, variable.substr(equals + 1), origin::environment);
+    } else {
+      result.warnings_.push_back(fmt::format("{} is not a setting; {}", name, remedy_for_unknown(name)));
+    }
+  }
+  return result;
+}
+
+const settings::entry& settings::find(std::string_view name) const {
+  const auto found = entries_.find(name);
+  AMITY_ASSERT(found != entries_.end(), name);
+  return found->second;
+}
+
+void settings::assign(const setting_info& info, std::string_view value, origin from) {
+  entry made{.text = std::string(value), .integer = 0, .from = from};
+  if (info.type == setting_info::kind::integer) {
+    made.integer = checked_integer(info, value);
+  } else {
+    check_choice(info, value);
+  }
+  entries_.insert_or_assign(std::string(info.name), std::move(made));
+}
+
+std::int64_t settings::integer(std::string_view name) const {
+  const auto* const info = look_up(name);
+  AMITY_ASSERT(info != nullptr && info->type == setting_info::kind::integer, name);
+  return find(name).integer;
+}
+
+const std::string& settings::text(std::string_view name) const { return find(name).text; }
+
+settings::origin settings::where_from(std::string_view name) const { return find(name).from; }
+
+void settings::set(std::string_view name, std::string_view value) {
+  const auto* const info = look_up(name);
+  if (info == nullptr) {
+    throw error("settings", no_rank, fmt::format("{} is not a setting", name), remedy_for_unknown(name));
+  }
+  assign(*info, value, origin::program);
+}
+
+}  // namespace amity

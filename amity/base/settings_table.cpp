@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "amity/base/settings.hpp"
+
+namespace amity {
+namespace {
+
+using enum setting_info::kind;
+using form = setting_info::form;
+
+constexpr std::int64_t kib = 1024;
+constexpr std::int64_t mib = 1024 * kib;
+constexpr std::int64_t gib = 1024 * mib;
+constexpr std::int64_t no_max = std::numeric_limits<std::int64_t>::max();
+
+// Sorted by name; add a setting here and nowhere else.
+constexpr auto table = std::to_array<setting_info>({
+    {"AMITY_COALESCE_BYTES", integer, "bytes", "4096", 64, 1 * mib, "",
+     "Default bound of a coalescing buffer; the fabric's largest packet bounds it too."},
+    {"AMITY_CORE_SPILL_BYTES_HIGH_WATER", integer, "bytes", "16m", 0, no_max, "",
+     "Sends outside handlers make progress first while more than this is spilled on their rank."},
+    {"AMITY_CORE_SPILL_BYTES_MAX", integer, "bytes", "4g", 64 * kib, no_max, "",
+     "Messages that handlers sent and that wait for a credit may take this much memory on a rank; beyond, the job "
+     "ends."},
+    {"AMITY_CORE_STALL_SECONDS", integer, "s", "30", 0, 86400, "",
+     "A rank that has waited this long without any progress prints a stall report; 0 turns it off."},
+    {"AMITY_EPOCH_DETECTOR", text, "name", "coloured", 0, 0, "coloured|four_counter",
+     "Algorithm that detects that an epoch has ended."},
+    {"AMITY_FABRIC", text, "name", "shm", 0, 0, "shm|threads|sim",
+     "How ranks reach each other: processes or threads over shared memory, or simulated under a virtual clock."},
+    {"AMITY_FABRIC_CHECKED", integer, "0 or 1", "0", 0, 1, "", "Checks every call on the fabric against its contract."},
+    {"AMITY_FABRIC_TRACED", integer, "0 or 1", "0", 0, 1, "",
+     "Counts packets and bytes a peer, printed when the job ends."},
+    {"AMITY_JOB_FD", integer, "file descriptor", "-1", -1, 1 << 20, "", "Shared memory of the job.", form::any, true},
+    {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},
+    {"AMITY_RANKS", integer, "ranks", "1", 1, 65536, "", "Number of ranks of the job."},
+    {"AMITY_SHM_BUFFERS", integer, "buffers a peer", "16", 2, 64, "",
+     "Inbound buffers that a rank lends to each of its peers: the credits of large packets."},
+    {"AMITY_SHM_PACKET_BYTES", integer, "bytes", "16k", 1 * kib, 1 * mib, "",
+     "Size of an inbound buffer: the largest packet. A multiple of 64.", form::multiple_of_64},
+    {"AMITY_SHM_RING_SLOTS", integer, "slots a peer", "256", 16, 65536, "",
+     "Slots of the ring from each peer: the credits of packets in flight. A power of two.", form::power_of_two},
+    {"AMITY_SIM_BYTE_PS", integer, "ps a byte", "40", 0, 1000000, "", "LogGP G: time of one more byte."},
+    {"AMITY_SIM_CREDITS", integer, "packets a peer", "64", 1, 65536, "", "Packets in flight from one rank to another."},
+    {"AMITY_SIM_DELAY_NS_MAX", integer, "ns", "0", 0, 1000000000, "",
+     "Each packet is delayed by a random time below this, on top of the latency."},
+    {"AMITY_SIM_GAP_NS", integer, "ns", "50", 0, 1000000, "", "LogGP g: least time between two packets of a rank."},
+    {"AMITY_SIM_LATENCY_NS", integer, "ns", "1500", 1, 1000000000, "", "LogGP L: time on the wire."},
+    {"AMITY_SIM_OVERHEAD_NS", integer, "ns", "300", 0, 1000000, "", "LogGP o: processor time of a send or a receive."},
+    {"AMITY_SIM_PACKET_BYTES", integer, "bytes", "4160", 64, 1 * mib, "", "Largest packet of the simulated network."},
+    {"AMITY_SIM_REORDER_PERCENT", integer, "%", "0", 0, 100, "",
+     "Share of packets that may overtake earlier ones of the same pair of ranks."},
+    {"AMITY_SIM_SEED", integer, "seed", "1", 0, no_max, "", "Seed of every choice that the simulator makes."},
+    {"AMITY_SIM_STACK_BYTES", integer, "bytes", "256k", 16 * kib, 1 * gib, "", "Stack of a simulated rank."},
+});
+
+static_assert(std::ranges::is_sorted(table, {}, &setting_info::name), "keep the table sorted by name");
+
+}  // namespace
+
+std::span<const setting_info> setting_table() noexcept { return table; }
+
+}  // namespace amity

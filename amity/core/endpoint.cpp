@@ -1,0 +1,489 @@
+#include "amity/core/endpoint.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
+
+namespace amity::core {
+namespace {
+
+// Packets handed over in one go: enough to amortise the poll, few enough that sends get their turn.
+constexpr std::size_t packets_per_progress = 64;
+constexpr std::size_t packets_per_pace = 8;
+constexpr std::uint32_t sends_per_pace = 16;
+
+// A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
+// virtual time it waits for ever: the fabric sees a job in which every rank does.
+constexpr std::uint64_t wait_slice_ns = 100'000'000;
+
+}  // namespace
+
+endpoint::endpoint(fabric::fabric& transport, const settings& config)
+    : fabric_(transport),
+      rank_(transport.rank()),
+      size_(transport.size()),
+      packet_bytes_max_(transport.caps().packet_bytes_max),
+      spill_bytes_max_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
+      spill_bytes_high_water_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER"))),
+      wait_ns_max_(transport.caps().virtual_time ? ~std::uint64_t{0} : wait_slice_ns),
+      stall_ns_(static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000),
+      ledger_(size_),
+      collectives_(rank_, size_,
+                   [this](rank_t dest, bytes_view bytes) { send_control(dest, packet_kind::collective, bytes); }) {}
+
+endpoint::~endpoint() {
+  // Only after a failure are there any left; the fabric wants its memory back all the same.
+  for (const auto* list : {&early_, &early_ready_}) {
+    for (const fabric::packet& kept : *list) fabric_.release(kept.token);
+  }
+}
+
+// Handlers
+
+handler_id endpoint::add_handler(std::string_view name, std::function<void(request&)> handler) {
+  auto stored = std::make_unique<request_handler>(*this, std::move(handler));
+  const deliver_function call = [](void* context, const inbound& packet) -> std::uint64_t {
+    const auto& target = *static_cast<request_handler*>(context);
+    request message(target.owner, packet);
+    target.call(message);
+    return 1;
+  };
+  const handler_id id = add_handler(name, call, stored.get());
+  request_handlers_[id] = std::move(stored);
+  return id;
+}
+
+handler_id endpoint::add_handler(std::string_view name, deliver_function call, void* context) {
+  AMITY_ASSERT(!in_handler_);
+  const handler_id id = registry_.add(name, call, context);
+  ledger_.forget(id);
+  if (request_handlers_.size() <= id) request_handlers_.resize(id + 1u);
+  return id;
+}
+
+void endpoint::remove_handler(handler_id handler) {
+  registry_.remove(handler);
+  request_handlers_[handler].reset();
+}
+
+void endpoint::remove_flushable(flushable& holder) { std::erase(flushables_, &holder); }
+
+// Requests
+
+std::span<const std::uint64_t> request::args() const noexcept {
+  // The payload of a packet is aligned to 16 bytes, and arguments come first.
+  return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
+}
+
+void request::claim_reply() {
+  if (std::exchange(replied_, true)) {
+    throw error("request::reply", owner_.rank(), fmt::format("second reply to one request of rank {}", source()),
+                "reply at most once; to send more, use endpoint::request_short or request_medium");
+  }
+}
+
+void request::reply_short(handler_id handler, std::span<const std::uint64_t> args) {
+  claim_reply();
+  owner_.request_short(source(), handler, args);
+}
+
+void request::reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args) {
+  claim_reply();
+  owner_.request_medium(source(), handler, payload, args);
+}
+
+void endpoint::request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args) {
+  check_request("endpoint::request_short", dest, handler, args.size());
+  send_parts(dest, handler, args, {});
+}
+
+void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payload,
+                              std::span<const std::uint64_t> args) {
+  check_request("endpoint::request_medium", dest, handler, args.size());
+  send_parts(dest, handler, args, payload);
+}
+
+void endpoint::check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
+  if (dest < 0 || dest >= size_) throw_wrong_rank(call, dest);
+  if (!registry_.contains(handler)) {
+    throw error(call, rank_,
+                fmt::format("{} is not the number of a handler (there are: {})", handler, registry_.describe()),
+                "use what endpoint::add_handler returned");
+  }
+  if (args > args_max) {
+    throw error(
+        call, rank_, fmt::format("{} arguments are too many", args),
+        fmt::format("use at most {} words of arguments, and the payload of a medium request for more", args_max));
+  }
+}
+
+void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
+  throw error(call, rank_, fmt::format("destination {} is not a rank of this job", dest),
+              fmt::format("use 0 to {}", size_ - 1));
+}
+
+void endpoint::throw_outside_epoch(std::string_view call) const {
+  throw error(call, rank_, "a message was sent outside an epoch", "send inside world::epoch, or from a handler");
+}
+
+// Sending
+
+packet_header endpoint::header_for(handler_id handler) const noexcept {
+  return {.handler = handler,
+          .check = registry_.at(handler).check,
+          .kind = packet_kind::message,
+          .epoch = open_epoch_,
+          .colour = colour_,
+          .args = 0};
+}
+
+void endpoint::send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload) {
+  pace();
+  packet_header header = header_for(handler);
+  header.args = static_cast<std::uint8_t>(args.size());
+  const std::size_t bytes = args.size_bytes() + payload.size();
+  ledger_.sent(handler, dest, 1, in_epoch());
+  if (bytes > packet_bytes_max_) {
+    send_fragments(dest, header, args, payload);
+    return;
+  }
+  // One part alone is sent from where it lies; both together are put next to each other first.
+  if (args.empty() || payload.empty()) {
+    const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
+    if (fabric_.try_send(dest, header.pack(), whole) == status::ok) {
+      ledger_.packet(bytes);
+      return;
+    }
+  }
+  outgoing out;
+  open_or_wait(dest, bytes, out);
+  if (!args.empty()) std::memcpy(out.data, args.data(), args.size_bytes());
+  if (!payload.empty()) std::memcpy(out.data + args.size_bytes(), payload.data(), payload.size());
+  commit(dest, header, out, bytes);
+}
+
+void endpoint::send_fragments(rank_t dest, packet_header header, std::span<const std::uint64_t> args,
+                              bytes_view payload) {
+  header.kind = packet_kind::fragment;
+  const std::uint64_t message = fragmented_++;
+  const std::uint64_t total = args.size_bytes() + payload.size();
+  const std::size_t content_max = packet_bytes_max_ - sizeof(fragment_header);
+  for (std::uint64_t offset = 0; offset < total;) {
+    outgoing out;
+    open_or_wait(dest, packet_bytes_max_, out);
+    const fragment_header head{.message = message, .total = total, .offset = offset};
+    std::memcpy(out.data, &head, sizeof head);
+    std::byte* to = out.data + sizeof head;
+    // Arguments are far shorter than a packet: all of them are in the first fragment.
+    const std::size_t args_bytes = offset == 0 ? args.size_bytes() : 0;
+    if (args_bytes > 0) std::memcpy(to, args.data(), args_bytes);
+    const std::size_t content = std::min<std::size_t>(content_max, total - offset);
+    const std::size_t from = offset == 0 ? 0 : offset - args.size_bytes();
+    std::memcpy(to + args_bytes, payload.data() + from, content - args_bytes);
+    header.colour = colour_;  // a wave may have passed while this rank waited for a credit
+    commit(dest, header, out, sizeof head + content);
+    offset += content;
+  }
+}
+
+bool endpoint::try_open(rank_t dest, std::size_t capacity, outgoing& out) {
+  AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
+  if (fabric_.acquire(dest, out.slot) == status::ok) {
+    out.data = out.slot.data;
+    out.capacity = out.slot.capacity;
+    return true;
+  }
+  if (!in_handler_) return false;
+  out.spilled = std::make_unique<spilled_packet>(capacity);
+  out.data = out.spilled->data();
+  out.capacity = static_cast<std::uint32_t>(capacity);
+  return true;
+}
+
+void endpoint::open_or_wait(rank_t dest, std::size_t capacity, outgoing& out) {
+  while (!try_open(dest, capacity, out)) make_room(dest);
+}
+
+void endpoint::make_room(rank_t dest) {
+  AMITY_ASSERT(!in_handler_);
+  // Buffers that this rank itself holds open for `dest` are credits too.
+  for (flushable* const holder : flushables_) holder->flush(dest);
+  progress_or_sleep();
+}
+
+void endpoint::close(rank_t dest, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
+  ledger_.sent(handler, dest, messages, in_epoch());
+  commit(dest, header_for(handler), out, bytes);
+}
+
+void endpoint::commit(rank_t dest, const packet_header& header, outgoing& out, std::size_t bytes) {
+  AMITY_DEBUG_ASSERT(bytes <= out.capacity, bytes, out.capacity);
+  out.data = nullptr;
+  if (out.spilled) {
+    push_spill(dest, header, std::move(out.spilled), bytes);
+    return;
+  }
+  fabric_.commit(dest, header.pack(), out.slot, bytes);
+  ledger_.packet(bytes);
+}
+
+void endpoint::push_spill(rank_t dest, const packet_header& header, std::unique_ptr<spilled_packet> packet,
+                          std::size_t bytes) {
+  packet->header = header;
+  packet->bytes = bytes;
+  spill_.push(dest, std::move(packet));
+  if (spill_.bytes() <= spill_bytes_max_) return;
+  throw error(
+      "sending from a handler", rank_,
+      fmt::format("{} bytes of messages wait for credits, more than AMITY_CORE_SPILL_BYTES_MAX={}; the last one "
+                  "is of type '{}' to rank {}; waiting: {}",
+                  spill_.bytes(), spill_bytes_max_, registry_.at(header.handler).name, dest, describe_spill()),
+      "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+}
+
+std::string endpoint::describe_spill() const {
+  constexpr int peers_shown = 8;
+  std::string text;
+  int shown = 0;
+  spill_.for_each_peer([&](rank_t dest, std::size_t packets) {
+    if (shown++ < peers_shown) text += fmt::format("{}{} packets to rank {}", text.empty() ? "" : ", ", packets, dest);
+  });
+  if (shown > peers_shown) text += fmt::format(", and to {} more ranks", shown - peers_shown);
+  return text.empty() ? "none" : text;
+}
+
+void endpoint::pace() {
+  if (in_handler_ || ++sends_since_poll_ < sends_per_pace) return;
+  give_way();
+}
+
+void endpoint::give_way() {
+  if (in_handler_) return;
+  sends_since_poll_ = 0;
+  fabric_.poll(*this, packets_per_pace);
+  rethrow_failure();
+  while (spill_.bytes() > spill_bytes_high_water_) progress_or_sleep();
+}
+
+bool endpoint::flush_all() {
+  bool any = false;
+  for (flushable* const holder : flushables_) any |= holder->flush_all();
+  return any;
+}
+
+void endpoint::send_control(rank_t dest, packet_kind kind, bytes_view payload) {
+  AMITY_ASSERT(payload.size() <= control_bytes_max, payload.size());
+  const packet_header header{.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch};
+  if (waiting_control_.empty() && fabric_.try_send(dest, header.pack(), payload) == status::ok) return;
+  waiting_control waiting{.dest = dest, .header = header, .payload = {}, .bytes = payload.size()};
+  std::memcpy(waiting.payload.data(), payload.data(), payload.size());
+  waiting_control_.push_back(waiting);
+}
+
+// Arrivals
+
+fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
+  const packet_header header = packet_header::unpack(arrived.header);
+  if (header.epoch != no_epoch && header.epoch != open_epoch_) {
+    early_.push_back(arrived);
+    return fabric::disposition::keep;
+  }
+  deliver(arrived);
+  return fabric::disposition::release;
+}
+
+void endpoint::deliver(const fabric::packet& arrived) noexcept {
+  if (failure_) return;  // the job is lost; packets are only cleared away
+  try {
+    const packet_header header = packet_header::unpack(arrived.header);
+    const inbound packet{.source = arrived.source, .args = header.args, .payload = arrived.payload};
+    switch (header.kind) {
+      case packet_kind::message:
+        deliver_message(header, packet);
+        return;
+      case packet_kind::fragment:
+        deliver_fragment(header, packet);
+        return;
+      case packet_kind::collective:
+        collectives_.on_packet(packet.source, packet.payload);
+        return;
+      case packet_kind::detector:
+        control_->on_control(packet.source, packet.payload);
+        return;
+    }
+    AMITY_ASSERT(false, static_cast<int>(header.kind), arrived.source);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void endpoint::note_colour(const packet_header& header) {
+  if (header.epoch == no_epoch || static_cast<std::int8_t>(header.colour - colour_) <= 0) return;
+  control_->on_newer_colour(header.colour);
+}
+
+void endpoint::deliver_message(const packet_header& header, const inbound& packet) {
+  note_colour(header);
+  run_handler(header, packet);
+}
+
+void endpoint::deliver_fragment(const packet_header& header, const inbound& packet) {
+  note_colour(header);
+  if (const auto whole = reassembly_.add(packet.source, packet.payload)) {
+    run_handler(header, {.source = packet.source, .args = packet.args, .payload = whole->bytes});
+  }
+}
+
+void endpoint::run_handler(const packet_header& header, const inbound& packet) {
+  const registry::entry* const target = registry_.find(header.handler, header.check);
+  if (target == nullptr) [[unlikely]]
+    throw_unknown_handler(header, packet.source);
+  in_handler_ = true;
+  std::uint64_t handled = 0;
+  try {
+    handled = target->deliver(target->context, packet);
+  } catch (...) {
+    in_handler_ = false;
+    throw;
+  }
+  in_handler_ = false;
+  ledger_.handled(header.handler, packet.source, handled, header.epoch != no_epoch);
+}
+
+void endpoint::throw_unknown_handler(const packet_header& header, rank_t source) const {
+  if (registry_.contains(header.handler)) {
+    throw error("message arrival", rank_,
+                fmt::format("rank {} sent a message for handler #{}, which is of another type there than '{}' here",
+                            source, header.handler, registry_.at(header.handler).name),
+                "make the same message types in the same order on all ranks");
+  }
+  throw error("message arrival", rank_,
+              fmt::format("rank {} sent a message for handler #{}, which does not exist here (there are: {})", source,
+                          header.handler, registry_.describe()),
+              "make the same message types in the same order on all ranks");
+}
+
+// Progress
+
+bool endpoint::progress() {
+  AMITY_ASSERT(!in_handler_);
+  bool any = send_waiting();
+  if (!early_ready_.empty()) any |= handle_early();
+  any |= fabric_.poll(*this, packets_per_progress) > 0;
+  rethrow_failure();
+  if (any) idle_rounds_ = 0;
+  return any;
+}
+
+bool endpoint::send_waiting() {
+  bool any = false;
+  if (!waiting_control_.empty()) {
+    const auto sent = [this](const waiting_control& each) {
+      return fabric_.try_send(each.dest, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok;
+    };
+    // In order, so that no rank's control packets overtake each other.
+    const auto first_left = std::ranges::find_if_not(waiting_control_, sent);
+    any = first_left != waiting_control_.begin();
+    waiting_control_.erase(waiting_control_.begin(), first_left);
+  }
+  if (!spill_.empty()) {
+    any |= spill_.drain([this](rank_t dest, const spilled_packet& packet) {
+      if (fabric_.try_send(dest, packet.header.pack(), {packet.data(), packet.bytes}) != status::ok) return false;
+      ledger_.packet(packet.bytes);
+      return true;
+    }) > 0;
+  }
+  return any;
+}
+
+bool endpoint::handle_early() {
+  std::vector<fabric::packet> ready;
+  ready.swap(early_ready_);
+  for (const fabric::packet& kept : ready) {
+    deliver(kept);
+    fabric_.release(kept.token);
+  }
+  return !ready.empty();
+}
+
+void endpoint::progress_or_sleep() {
+  if (progress() || flush_all()) return;
+  sleep("a send that waits for a credit");
+}
+
+void endpoint::sleep(std::string_view where) {
+  // A short wait is the common one: it never looks at the clock.
+  if (++idle_rounds_ > 1) {
+    const std::uint64_t now = fabric_.now_ns();
+    if (idle_rounds_ == 2) idle_since_ns_ = stall_reported_ns_ = now;
+    if (stall_ns_ > 0 && now - stall_reported_ns_ >= stall_ns_) {
+      stall_reported_ns_ = now;
+      log_warning(rank_, stall_report(where, static_cast<double>(now - idle_since_ns_) * 1e-9));
+    }
+  }
+  fabric_.wait(wait_ns_max_);
+}
+
+void endpoint::rethrow_failure() {
+  if (failure_) [[unlikely]]
+    std::rethrow_exception(failure_);
+}
+
+// Collectives
+
+void endpoint::barrier() { static_cast<void>(reduce(reduction::none, 0)); }
+
+std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
+  if (in_handler_) {
+    throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
+                "call collectives outside handlers");
+  }
+  flush_all();
+  collectives_.start(operation, value);
+  wait_until("a barrier or reduction", [this] { return collectives_.done() && control_sent(); });
+  return collectives_.result();
+}
+
+// Epochs
+
+void endpoint::open_epoch(epoch_tag tag) {
+  AMITY_ASSERT(open_epoch_ == no_epoch && tag != no_epoch);
+  open_epoch_ = tag;
+  early_ready_.swap(early_);
+  for (const fabric::packet& kept : early_ready_) {
+    AMITY_ASSERT(packet_header::unpack(kept.header).epoch == tag, kept.source);
+  }
+}
+
+void endpoint::close_epoch() {
+  AMITY_ASSERT(open_epoch_ != no_epoch && quiet());
+  open_epoch_ = no_epoch;
+}
+
+std::string endpoint::stall_report(std::string_view where, double seconds) const {
+  std::string text = fmt::format("no progress for {:.0f} s in {}", seconds, where);
+  text += fmt::format("; epoch {}; messages of epochs: {} sent, {} handled here", static_cast<int>(open_epoch_),
+                      ledger_.epochs().sent, ledger_.epochs().handled);
+  text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
+                      describe_spill(), early_.size(), reassembly_.incomplete());
+  constexpr rank_t peers_shown = 16;
+  for (std::size_t id = 0; id < registry_.capacity(); ++id) {
+    const auto handler = static_cast<handler_id>(id);
+    if (!registry_.contains(handler)) continue;
+    text += fmt::format("\n  #{} {}: sent/handled by peer:", id, registry_.at(handler).name);
+    for (rank_t peer = 0; peer < std::min(size_, peers_shown); ++peer) {
+      const message_counts counts = ledger_.of(handler, peer);
+      text += fmt::format(" {}:{}/{}", peer, counts.sent, counts.handled);
+    }
+    if (size_ > peers_shown) text += " ...";
+  }
+  return text;
+}
+
+}  // namespace amity::core

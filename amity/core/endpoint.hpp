@@ -1,0 +1,274 @@
+#pragma once
+
+/// The endpoint: one rank's engine for active messages over any fabric.
+///
+/// It numbers handlers, sends requests and replies, hands arrived packets to handlers, holds back what belongs to an
+/// epoch that this rank has not begun, spills what handlers cannot send yet, and keeps the ledger.
+///
+/// Promises:
+/// - Handlers run on the thread that called into amity, one at a time; a handler never interrupts another one.
+/// - A handler may send anything to any rank. Such a send never waits and never runs another handler.
+/// - A send outside handlers may wait for a credit, and runs handlers while it does.
+/// - No order between messages, not even of one pair of ranks. Every message is handled exactly once.
+///
+/// One thread at a time uses an endpoint. `docs/contracts/core.md` has the states; design: docs/architecture.md.
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/base/settings.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/collectives.hpp"
+#include "amity/core/control.hpp"
+#include "amity/core/ledger.hpp"
+#include "amity/core/packet_header.hpp"
+#include "amity/core/reassembly.hpp"
+#include "amity/core/registry.hpp"
+#include "amity/core/spill.hpp"
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::core {
+
+class endpoint;
+
+/// Largest packet of the runtime's own.
+inline constexpr std::size_t control_bytes_max = 48;
+
+/// Most words of arguments that a request or reply carries in front of its payload.
+inline constexpr std::size_t args_max = 6;
+
+/// What a core handler sees of the message that it runs for. Valid during the call.
+class request {
+ public:
+  request(endpoint& owner, const inbound& packet) : owner_(owner), packet_(packet) {}
+  request(const request&) = delete;
+  request& operator=(const request&) = delete;
+
+  rank_t source() const noexcept { return packet_.source; }
+  std::span<const std::uint64_t> args() const noexcept;
+  bytes_view payload() const noexcept { return packet_.payload.subspan(packet_.args * sizeof(std::uint64_t)); }
+
+  /// Replies to the source, at most once. The handler there gets the reply as its request. Throws `error` for a
+  /// second reply or an unknown handler.
+  void reply_short(handler_id handler, std::span<const std::uint64_t> args);
+  void reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
+
+ private:
+  void claim_reply();
+
+  endpoint& owner_;
+  const inbound& packet_;
+  bool replied_ = false;
+};
+
+/// A packet that is being filled, in the fabric's memory or, inside a handler without credit, in the spill.
+struct outgoing {
+  std::byte* data = nullptr;   ///< null: none is open
+  std::uint32_t capacity = 0;  ///< bytes
+  fabric::slot slot;
+  std::unique_ptr<spilled_packet> spilled;
+};
+
+/// Whoever holds packets open, so that they can be sent off when credits run short or the rank goes idle.
+class flushable {
+ public:
+  /// Closes the packet that is open for `dest`, if there is one. Runs no handler.
+  virtual void flush(rank_t dest) = 0;
+  /// Closes all open packets; true if there was one.
+  virtual bool flush_all() = 0;
+
+ protected:
+  ~flushable() = default;
+};
+
+class endpoint final : private fabric::sink {
+ public:
+  /// Uses `transport`, which must outlive the endpoint and be polled by nobody else.
+  endpoint(fabric::fabric& transport, const settings& config);
+  ~endpoint();
+  endpoint(const endpoint&) = delete;
+  endpoint& operator=(const endpoint&) = delete;
+
+  rank_t rank() const noexcept { return rank_; }
+  rank_t size() const noexcept { return size_; }
+  fabric::fabric& transport() noexcept { return fabric_; }
+  const ledger& counts() const noexcept { return ledger_; }
+  const registry& handlers() const noexcept { return registry_; }
+
+  // --- Handlers: the same calls in the same order on all ranks, outside handlers. ---
+
+  /// Adds a handler `void(request&)`. `name` is what ranks compare and what messages to a person show.
+  handler_id add_handler(std::string_view name, std::function<void(request&)> handler);
+  /// Adds a handler of packets with many messages; `context` must outlive the registration.
+  handler_id add_handler(std::string_view name, deliver_function deliver, void* context);
+  void remove_handler(handler_id handler);
+
+  // --- Requests. Legal in and outside handlers. Throw `error` for a wrong rank, an unknown handler, too many args. ---
+
+  /// Short: arguments only, at most `args_max` words; one cache line on fabrics with a short road.
+  void request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args = {});
+  void request_short(rank_t dest, handler_id handler, std::initializer_list<std::uint64_t> args) {
+    request_short(dest, handler, std::span(args.begin(), args.size()));
+  }
+  /// Medium: arguments and a payload of any size, copied before the call returns. What does not fit a packet travels
+  /// in fragments, and is handed to the handler whole.
+  void request_medium(rank_t dest, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
+
+  // --- Packets filled in place: the road of coalesced messages. ---
+
+  /// Opens a packet of at least `capacity` bytes (at most `packet_bytes_max()`) for `dest`. False: no credit, call
+  /// `make_room` and try again. Never false inside a handler.
+  [[nodiscard]] bool try_open(rank_t dest, std::size_t capacity, outgoing& out);
+  /// Sends the first `bytes` of an open packet, which holds `messages` messages, and resets `out`. Runs no handler.
+  void close(rank_t dest, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages);
+  /// Makes progress after a refused `try_open`. Illegal inside a handler.
+  void make_room(rank_t dest);
+  /// Sends one message as a packet of its own, or in fragments.
+  void send(rank_t dest, handler_id handler, bytes_view payload) { send_parts(dest, handler, {}, payload); }
+  /// Gives arrived packets their turn between two packets of a sender, so that nobody needs to poll. Does nothing
+  /// inside a handler.
+  void give_way();
+
+  std::size_t packet_bytes_max() const noexcept { return packet_bytes_max_; }
+
+  void add_flushable(flushable& holder) { flushables_.push_back(&holder); }
+  void remove_flushable(flushable& holder);
+
+  // --- Progress. Illegal inside handlers. ---
+
+  /// Runs the handlers of what has arrived and sends what waits. Returns whether anything happened. Rethrows what a
+  /// handler threw.
+  bool progress();
+  /// Makes progress until `done()` holds. When nothing arrives and nothing can go out, packets that are being filled
+  /// are sent off, then `on_idle()` is called, and if it does nothing (returns false), the rank sleeps until something
+  /// arrives. `where` is for stall reports.
+  template <class Done, class OnIdle>
+  void wait_until(std::string_view where, Done&& done, OnIdle&& on_idle) {
+    idle_rounds_ = 0;
+    while (!done()) {
+      if (progress() || flush_all() || on_idle()) continue;
+      sleep(where);
+    }
+  }
+  template <class Done>
+  void wait_until(std::string_view where, Done&& done) {
+    wait_until(where, done, [] { return false; });
+  }
+
+  // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
+
+  void barrier();
+  /// Reduces one word over all ranks; every rank gets the result.
+  std::uint64_t reduce(reduction operation, std::uint64_t value);
+
+  // --- Epochs: used by the floor above. ---
+
+  /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`.
+  void open_epoch(epoch_tag tag);
+  /// Messages of the next epoch are held back from now on.
+  void close_epoch();
+  bool in_epoch() const noexcept { return open_epoch_ != no_epoch; }
+  bool in_handler() const noexcept { return in_handler_; }
+
+  /// Takes detector packets, and is told of newer colours; null: none.
+  void set_control(control* listener) noexcept { control_ = listener; }
+  void set_colour(wave_colour colour) noexcept { colour_ = colour; }
+  wave_colour colour() const noexcept { return colour_; }
+  /// Sends a packet of the runtime's own, at most `control_bytes_max`, now or as soon as there is a credit; never
+  /// refused.
+  void send_control(rank_t dest, packet_kind kind, bytes_view payload);
+
+  /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
+  bool control_sent() const noexcept { return waiting_control_.empty(); }
+
+  /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch.
+  bool quiet() const noexcept { return spill_.empty() && early_ready_.empty(); }
+  /// Closes all open packets; true if there was one.
+  bool flush_all();
+
+  std::size_t spill_bytes_peak() const noexcept { return spill_.bytes_peak(); }
+
+  /// What this rank waits for and what is under way, for a person.
+  std::string stall_report(std::string_view where, double seconds) const;
+
+  [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
+  [[noreturn]] void throw_outside_epoch(std::string_view call) const;
+
+ private:
+  struct request_handler {
+    endpoint& owner;
+    std::function<void(request&)> call;
+  };
+  struct waiting_control {
+    rank_t dest;
+    packet_header header;
+    std::array<std::byte, control_bytes_max> payload;
+    std::size_t bytes;
+  };
+
+  fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
+  void pace();
+  void deliver(const fabric::packet& arrived) noexcept;
+  void note_colour(const packet_header& header);
+  void deliver_message(const packet_header& header, const inbound& packet);
+  void deliver_fragment(const packet_header& header, const inbound& packet);
+  void run_handler(const packet_header& header, const inbound& packet);
+  [[noreturn]] void throw_unknown_handler(const packet_header& header, rank_t source) const;
+
+  void send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
+  void send_fragments(rank_t dest, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
+  void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
+  void open_or_wait(rank_t dest, std::size_t capacity, outgoing& out);
+  void commit(rank_t dest, const packet_header& header, outgoing& out, std::size_t bytes);
+  void push_spill(rank_t dest, const packet_header& header, std::unique_ptr<spilled_packet> packet, std::size_t bytes);
+  packet_header header_for(handler_id handler) const noexcept;
+
+  bool handle_early();
+  bool send_waiting();
+  void progress_or_sleep();
+  void sleep(std::string_view where);
+  void rethrow_failure();
+  std::string describe_spill() const;
+
+  fabric::fabric& fabric_;
+  rank_t rank_;
+  rank_t size_;
+  std::size_t packet_bytes_max_;
+  std::size_t spill_bytes_max_;
+  std::size_t spill_bytes_high_water_;
+  std::uint64_t wait_ns_max_;
+  std::uint64_t stall_ns_;
+
+  registry registry_;
+  std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets
+  ledger ledger_;
+  collectives collectives_;
+  reassembly reassembly_;
+  spill spill_;
+  std::vector<flushable*> flushables_;
+  std::vector<fabric::packet> early_;        ///< kept: they belong to the next epoch
+  std::vector<fabric::packet> early_ready_;  ///< kept: their epoch has begun
+  std::vector<waiting_control> waiting_control_;
+
+  control* control_ = nullptr;
+  wave_colour colour_ = 0;
+  epoch_tag open_epoch_ = no_epoch;
+  bool in_handler_ = false;
+  std::uint32_t sends_since_poll_ = 0;
+  std::uint64_t fragmented_ = 0;  ///< messages that were sent in fragments
+  std::exception_ptr failure_;    ///< thrown by a handler, not yet rethrown
+
+  std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress
+  std::uint64_t idle_since_ns_ = 0;
+  std::uint64_t stall_reported_ns_ = 0;
+};
+
+}  // namespace amity::core

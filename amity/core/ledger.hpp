@@ -1,0 +1,99 @@
+#pragma once
+
+/// The ledger: how many messages went where, per handler and peer, always on.
+///
+/// Termination detection reads the totals of the epochs, stall reports and tests read the rest. Counting happens once a
+/// packet, not once a message.
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "amity/base/types.hpp"
+#include "amity/core/packet_header.hpp"
+
+namespace amity::core {
+
+struct message_counts {
+  std::uint64_t sent = 0;     ///< to the peer
+  std::uint64_t handled = 0;  ///< from the peer
+};
+
+/// Counts by peer. Few peers: an array. Many: only those that were ever talked to, so that a job of thousands of ranks
+/// does not pay for its size on every rank.
+class peer_counts {
+ public:
+  explicit peer_counts(rank_t ranks) {
+    if (ranks <= dense_ranks_max) dense_.resize(static_cast<std::size_t>(ranks));
+  }
+
+  message_counts& operator[](rank_t peer) {
+    return dense_.empty() ? sparse_[peer] : dense_[static_cast<std::size_t>(peer)];
+  }
+  message_counts at(rank_t peer) const {
+    if (!dense_.empty()) return dense_[static_cast<std::size_t>(peer)];
+    const auto found = sparse_.find(peer);
+    return found == sparse_.end() ? message_counts{} : found->second;
+  }
+
+ private:
+  static constexpr rank_t dense_ranks_max = 256;
+  std::vector<message_counts> dense_;
+  std::unordered_map<rank_t, message_counts> sparse_;
+};
+
+/// What a rank has sent since the job began.
+struct traffic {
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_handled = 0;
+  std::uint64_t packets_sent = 0;
+  std::uint64_t bytes_sent = 0;  ///< payload of packets
+};
+
+class ledger {
+ public:
+  explicit ledger(rank_t ranks) : ranks_(ranks) {}
+
+  void sent(handler_id handler, rank_t dest, std::uint64_t messages, bool in_epoch) {
+    row(handler)[dest].sent += messages;
+    total_.messages_sent += messages;
+    if (in_epoch) epochs_.sent += messages;
+  }
+  void handled(handler_id handler, rank_t source, std::uint64_t messages, bool in_epoch) {
+    row(handler)[source].handled += messages;
+    total_.messages_handled += messages;
+    if (in_epoch) epochs_.handled += messages;
+  }
+  void packet(std::size_t payload_bytes) {
+    ++total_.packets_sent;
+    total_.bytes_sent += payload_bytes;
+  }
+
+  /// Messages of one handler between this rank and `peer`, since the handler was registered.
+  message_counts of(handler_id handler, rank_t peer) const {
+    return handler < rows_.size() ? rows_[handler].at(peer) : message_counts{};
+  }
+
+  /// All messages that belonged to an epoch, since the job began: what termination detection sums over the ranks.
+  const message_counts& epochs() const noexcept { return epochs_; }
+
+  const traffic& total() const noexcept { return total_; }
+
+  /// Forgets a handler's counts, when its number is given to another.
+  void forget(handler_id handler) {
+    if (handler < rows_.size()) rows_[handler] = peer_counts(ranks_);
+  }
+
+ private:
+  peer_counts& row(handler_id handler) {
+    while (handler >= rows_.size()) rows_.emplace_back(ranks_);
+    return rows_[handler];
+  }
+
+  rank_t ranks_;
+  std::vector<peer_counts> rows_;
+  message_counts epochs_;
+  traffic total_;
+};
+
+}  // namespace amity::core

@@ -1,0 +1,41 @@
+#pragma once
+
+/// The 64-bit word that travels with every packet: what the packet is and to which part of the program it belongs.
+
+#include <bit>
+#include <cstdint>
+
+namespace amity::core {
+
+/// Number of a handler, the same on all ranks. Assigned by the registry.
+using handler_id = std::uint16_t;
+
+enum class packet_kind : std::uint8_t {
+  message,     ///< one or more messages of one handler, whole
+  fragment,    ///< a part of a message that is larger than a packet
+  collective,  ///< barrier and reductions; belongs to no epoch
+  detector,    ///< termination detection of one epoch
+};
+
+/// Number of an epoch, as it travels: 1 to 255, in a circle; 0 stands for "outside any epoch". A rank is never more
+/// than one epoch ahead of another, so that one byte is enough to tell them apart.
+using epoch_tag = std::uint8_t;
+inline constexpr epoch_tag no_epoch = 0;
+
+/// Number of times that a rank has recorded its counters for termination detection, modulo 256.
+using wave_colour = std::uint8_t;
+
+struct packet_header {
+  handler_id handler = 0;
+  std::uint16_t check = 0;  ///< hash of the handler's name: a disagreement between ranks is seen before any harm
+  packet_kind kind = packet_kind::message;
+  epoch_tag epoch = no_epoch;
+  wave_colour colour = 0;
+  std::uint8_t args = 0;  ///< 64-bit words of arguments in front of the payload
+
+  std::uint64_t pack() const { return std::bit_cast<std::uint64_t>(*this); }
+  static packet_header unpack(std::uint64_t word) { return std::bit_cast<packet_header>(word); }
+};
+static_assert(sizeof(packet_header) == 8 && std::has_unique_object_representations_v<packet_header>);
+
+}  // namespace amity::core

@@ -1,0 +1,54 @@
+#pragma once
+
+/// Messages larger than a packet: cut into fragments by the source, put together again by the target.
+/// Fragments may arrive in any order; each says where it belongs.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "amity/base/types.hpp"
+
+namespace amity::core {
+
+/// In front of the bytes of each fragment.
+struct fragment_header {
+  std::uint64_t message;  ///< number of the message, counted by its source
+  std::uint64_t total;    ///< bytes of the whole message
+  std::uint64_t offset;   ///< of this fragment
+};
+static_assert(sizeof(fragment_header) == 24);
+
+class reassembly {
+ public:
+  /// A whole message, aligned to the cache line.
+  struct message {
+    std::unique_ptr<std::byte[]> storage;
+    bytes_view bytes;
+  };
+
+  /// Takes in one fragment; returns the message once it is whole. Throws `error` for a fragment that does not fit.
+  std::optional<message> add(rank_t source, bytes_view fragment);
+
+  std::size_t incomplete() const noexcept { return partial_.size(); }
+
+ private:
+  struct key {
+    rank_t source;
+    std::uint64_t message;
+    bool operator==(const key&) const = default;
+  };
+  struct key_hash {
+    std::size_t operator()(const key& k) const noexcept;
+  };
+  struct partial {
+    std::unique_ptr<std::byte[]> storage;
+    mutable_bytes bytes;
+    std::size_t received = 0;
+  };
+
+  std::unordered_map<key, partial, key_hash> partial_;
+};
+
+}  // namespace amity::core

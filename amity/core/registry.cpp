@@ -1,0 +1,59 @@
+#include "amity/core/registry.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/base/random.hpp"
+
+namespace amity::core {
+namespace {
+
+std::uint64_t hash_of(std::string_view name) {
+  std::uint64_t hash = 0;
+  for (const char c : name) hash = splitmix64::mix(hash + static_cast<unsigned char>(c) + 1);
+  return hash;
+}
+
+std::uint64_t hash_of(handler_id id, std::string_view name) { return splitmix64::mix(hash_of(name) + id); }
+
+}  // namespace
+
+handler_id registry::add(std::string_view name, deliver_function deliver, void* context) {
+  AMITY_ASSERT(deliver != nullptr);
+  auto place = std::ranges::find(entries_, nullptr, &entry::deliver);
+  if (place == entries_.end()) {
+    if (entries_.size() > std::numeric_limits<handler_id>::max()) {
+      throw error("registering a handler", no_rank, fmt::format("'{}' would be handler {}", name, entries_.size()),
+                  "destroy message types that are no longer used");
+    }
+    place = entries_.emplace(entries_.end());
+  }
+  const auto id = static_cast<handler_id>(place - entries_.begin());
+  *place = {.name = std::string(name),
+            .check = static_cast<std::uint16_t>(hash_of(name)),
+            .deliver = deliver,
+            .context = context};
+  fingerprint_ ^= hash_of(id, name);
+  return id;
+}
+
+void registry::remove(handler_id id) {
+  AMITY_ASSERT(contains(id), id);
+  fingerprint_ ^= hash_of(id, entries_[id].name);
+  entries_[id] = {};
+}
+
+std::string registry::describe() const {
+  std::string text;
+  for (std::size_t id = 0; id < entries_.size(); ++id) {
+    if (entries_[id].deliver == nullptr) continue;
+    text += fmt::format("{}#{} {}", text.empty() ? "" : ", ", id, entries_[id].name);
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace amity::core

@@ -1,0 +1,64 @@
+#pragma once
+
+/// Handlers by number, the same numbers on all ranks.
+///
+/// Ranks add and remove handlers in the same order, without a word to each other; each takes the lowest free number.
+/// That they agree is verified twice at no extra message: every packet carries a hash of its handler's name, and every
+/// wave of termination detection a fingerprint of the whole table.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/base/types.hpp"
+#include "amity/core/packet_header.hpp"
+
+namespace amity::core {
+
+/// What a handler gets from the endpoint.
+struct inbound {
+  rank_t source;
+  std::uint8_t args;   ///< words of arguments at the beginning of `payload`
+  bytes_view payload;  ///< valid during the call
+};
+
+/// Runs the handlers of all messages in one packet; returns how many there were.
+using deliver_function = std::uint64_t (*)(void* context, const inbound& packet);
+
+class registry {
+ public:
+  struct entry {
+    std::string name;
+    std::uint16_t check = 0;
+    deliver_function deliver = nullptr;  ///< null: this number is free
+    void* context = nullptr;
+  };
+
+  handler_id add(std::string_view name, deliver_function deliver, void* context);
+  void remove(handler_id id);
+
+  /// The entry, or null if the number is free or belongs to a handler of another name.
+  const entry* find(handler_id id, std::uint16_t check) const noexcept {
+    if (id >= entries_.size()) return nullptr;
+    const entry& found = entries_[id];
+    return found.deliver != nullptr && found.check == check ? &found : nullptr;
+  }
+
+  const entry& at(handler_id id) const { return entries_[id]; }
+  bool contains(handler_id id) const noexcept { return id < entries_.size() && entries_[id].deliver != nullptr; }
+
+  /// Equal on two ranks if and (but for chance) only if they have the same handlers under the same numbers.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
+  /// "#0 async, #1 unsigned long": for messages to a person.
+  std::string describe() const;
+
+  std::size_t capacity() const noexcept { return entries_.size(); }
+
+ private:
+  std::vector<entry> entries_;
+  std::uint64_t fingerprint_ = 0;
+};
+
+}  // namespace amity::core

@@ -1,0 +1,116 @@
+#pragma once
+
+/// The fabric contract: how packets travel from rank to rank.
+///
+/// A fabric moves packets: a 64-bit header word and a payload. It never runs a user's handler, never blocks a send,
+/// and never allocates on the send path. Both sides promise:
+///
+/// - The caller uses one fabric object from one thread. Each rank has its own object.
+/// - Packets arrive exactly once and unchanged. Where `capabilities::ordered` holds, packets of one source arrive in
+///   the order in which they were sent or committed.
+/// - A packet in flight holds one credit of its pair of ranks. The credit comes back when the target releases the
+/// packet:
+///   by answering `release` from its sink, or by calling `release(token)` after `keep`. Returning a credit needs no
+///   credit. A rank that releases everything that it polls therefore never starves a peer for good.
+/// - `status::again` has changed nothing. The caller makes progress (`poll`) and tries anew; waiting without polling
+/// may
+///   wait for ever.
+/// - A rank may send to itself; such packets obey the same rules.
+///
+/// The smallest complete fabric is `sim`; `docs/contracts/fabric.md` tells the whole story, `CONTRIBUTING.md` how to
+/// add one.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "amity/base/status.hpp"
+#include "amity/base/types.hpp"
+
+namespace amity::fabric {
+
+/// What a fabric can do, as data: the floors above choose by these figures, never by the fabric's name.
+struct capabilities {
+  std::string name;                  ///< "shm", "threads", "sim"
+  std::string description;           ///< one line for `amity info`
+  std::size_t packet_bytes_max = 0;  ///< largest payload; what an acquired slot holds
+  std::size_t inline_bytes_max = 0;  ///< payloads up to this take the short road (0: there is none)
+  std::size_t credits_per_peer = 0;  ///< packets in flight to one peer before `again`
+  std::size_t slots_per_peer = 0;    ///< slots that may be acquired or in flight to one peer before `again`
+  std::size_t bytes_per_peer = 0;    ///< memory that each peer costs a rank
+  bool ordered = false;              ///< packets of one source arrive in order
+  bool virtual_time = false;         ///< `now_ns` is simulated
+};
+
+/// An outgoing packet whose payload the caller fills in place, in the fabric's own memory.
+struct slot {
+  std::byte* data = nullptr;   ///< aligned to `cache_line_bytes`
+  std::uint32_t capacity = 0;  ///< bytes; equals `packet_bytes_max`
+  std::uint32_t id = 0;        ///< the fabric's own
+};
+
+/// An inbound packet.
+struct packet {
+  std::uint64_t header;  ///< the sender's word, unchanged
+  bytes_view payload;    ///< aligned to 16 bytes, to `cache_line_bytes` if sent from a slot; valid until released
+  rank_t source;
+  std::uint64_t token;  ///< names the packet in `release`
+};
+
+/// What becomes of a packet when the sink returns.
+enum class disposition {
+  release,  ///< done with it: its memory is reused and its credit returns
+  keep,     ///< the payload stays valid, and the credit away, until `release(token)`
+};
+
+/// Who receives packets. Called inside `poll` only, by the polling thread. It may call `try_send`, `acquire`, `commit`
+/// and `release`, but not `poll` and not `wait`; it must not throw.
+class sink {
+ public:
+  virtual disposition on_packet(const packet& arrived) noexcept = 0;
+
+ protected:
+  ~sink() = default;
+};
+
+class fabric {
+ public:
+  virtual ~fabric() = default;
+
+  virtual rank_t rank() const noexcept = 0;
+  virtual rank_t size() const noexcept = 0;
+  virtual const capabilities& caps() const noexcept = 0;
+
+  /// Whether `peer` shares this rank's node (and thus its memory bus).
+  virtual bool same_node(rank_t peer) const noexcept = 0;
+
+  /// Sends a packet; the payload is copied before the call returns. At most `packet_bytes_max` bytes; fastest up to
+  /// `inline_bytes_max`. `again`: no credit to `dest` right now.
+  virtual status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept = 0;
+
+  /// Takes an empty outgoing slot for `dest`, and with it the credit for its packet. Every acquired slot is committed
+  /// exactly once, in any order, to the same `dest`. `again`: no slot or no credit to `dest` right now.
+  virtual status acquire(rank_t dest, slot& out) noexcept = 0;
+
+  /// Sends the first `payload_bytes` of an acquired slot. Never fails: the credit is already held.
+  virtual void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept = 0;
+
+  /// Gives back a packet that the sink kept.
+  virtual void release(std::uint64_t token) noexcept = 0;
+
+  /// Hands at most `packets_max` arrived packets to `receiver`, and returns how many. Returns 0 at once if there are
+  /// none. Not reentrant.
+  virtual std::size_t poll(sink& receiver, std::size_t packets_max) = 0;
+
+  /// Waits until there may be something to poll or a credit may have come back, but at most `timeout_ns`; may return
+  /// early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended.
+  virtual void wait(std::uint64_t timeout_ns) = 0;
+
+  /// This rank's time in nanoseconds: wall clock, or the simulator's virtual clock.
+  virtual std::uint64_t now_ns() const noexcept = 0;
+
+  /// Tells every rank that the job cannot go on: their next `wait` throws `job_aborted`. Legal at any time.
+  virtual void abort() noexcept = 0;
+};
+
+}  // namespace amity::fabric

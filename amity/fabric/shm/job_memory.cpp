@@ -1,0 +1,211 @@
+#include "amity/fabric/shm/job_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+
+namespace amity::fabric::shm {
+namespace {
+
+constexpr std::uint64_t job_magic = 0x626f6a7974696d61;  // "amityjob" as it lies in memory
+constexpr std::uint32_t job_version = 1;
+
+// Huge pages need the offset in the file and the address to agree modulo their size.
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+[[noreturn]] void no_memory(std::string_view act, std::size_t bytes) {
+  throw error("shared memory", no_rank, fmt::format("cannot {} {} bytes: {}", act, bytes, std::strerror(errno)),
+              "free memory, use fewer ranks, or lower AMITY_SHM_BUFFERS and AMITY_SHM_PACKET_BYTES");
+}
+
+/// Makes the file at least `bytes` long. The file is sealed against shrinking, so that a rank which asks for less than
+/// another one, for a moment or by mistake, cannot cut off pages that are in use.
+void grow(int fd, std::size_t bytes) {
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) return;
+  const int reason = errno;
+  struct stat info {};
+  if (reason == EPERM && ::fstat(fd, &info) == 0 && static_cast<std::size_t>(info.st_size) >= bytes) return;
+  errno = reason;
+  no_memory("grow the job's memory file to", bytes);
+}
+
+void* map(void* address, std::size_t bytes, int flags, int fd, std::size_t offset) {
+  const int protection = fd < 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
+  void* const mapped = ::mmap(address, bytes, protection, flags, fd, static_cast<off_t>(offset));
+  if (mapped == MAP_FAILED) no_memory("map", bytes);
+  return mapped;
+}
+
+[[noreturn]] void not_joinable(int fd, std::string_view problem) {
+  throw error("joining the job", no_rank, fmt::format("AMITY_JOB_FD={} {}", fd, problem),
+              "start the program with `amity run -n N`, or unset AMITY_JOB_FD and AMITY_RANK to start it alone");
+}
+
+}  // namespace
+
+/// The descriptor and the mappings of this process: on the heap, so that moving a job_memory moves no mutex.
+struct job_memory::mappings {
+  int fd = -1;
+  void* header = nullptr;
+  std::size_t header_bytes = 0;
+
+  std::mutex mutex;             ///< guards what follows
+  void* reservation = nullptr;  ///< address space around the region
+  std::size_t reserved_bytes = 0;
+  std::byte* region = nullptr;
+  std::size_t region_bytes = 0;
+
+  mappings() = default;
+  mappings(const mappings&) = delete;
+  mappings& operator=(const mappings&) = delete;
+  ~mappings() {
+    if (reservation != nullptr) ::munmap(reservation, reserved_bytes);
+    if (header != nullptr) ::munmap(header, header_bytes);
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+job_memory::job_memory(std::unique_ptr<mappings> own) noexcept
+    : own_(std::move(own)), header_(static_cast<shared_header*>(own_->header)) {}
+
+job_memory::job_memory(job_memory&&) noexcept = default;
+job_memory& job_memory::operator=(job_memory&&) noexcept = default;
+job_memory::~job_memory() = default;
+
+std::size_t job_memory::header_bytes(rank_t ranks) noexcept {
+  return sizeof(shared_header) + static_cast<std::size_t>(ranks) * sizeof(std::atomic<std::uint32_t>);
+}
+
+job_memory job_memory::create(rank_t ranks) {
+  if (ranks < 1 || ranks > ranks_max) {
+    throw error("shared memory", no_rank, fmt::format("a job of {} ranks is not possible", ranks),
+                fmt::format("use 1 to {} ranks", ranks_max));
+  }
+  auto own = std::make_unique<mappings>();
+  own->fd = ::memfd_create("amity job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  own->header_bytes = header_bytes(ranks);
+  if (own->fd < 0) no_memory("create a memory file for", own->header_bytes);
+  if (::fcntl(own->fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_memory("seal a memory file of", own->header_bytes);
+  grow(own->fd, own->header_bytes);
+  own->header = map(nullptr, own->header_bytes, MAP_SHARED, own->fd, 0);
+  ::new (own->header) shared_header{.job = {job_magic, job_version, ranks}, .layout = 0, .aborted = 0, .reserved = {}};
+  return job_memory(std::move(own));
+}
+
+job_memory job_memory::attach(int fd, rank_t ranks) {
+  if (::fcntl(fd, F_GETFD) < 0) not_joinable(fd, "is not an open descriptor in this process");
+  identity found{};
+  if (::pread(fd, &found, sizeof found, 0) != sizeof found || found.magic != job_magic) {
+    not_joinable(fd, "is not the memory of a job");
+  }
+  if (found.version != job_version) {
+    not_joinable(fd, fmt::format("belongs to a launcher with job memory version {}, this program has version {}",
+                                 found.version, job_version));
+  }
+  if (found.ranks != ranks) {
+    not_joinable(fd, fmt::format("is a job of {} ranks, but AMITY_RANKS={}", found.ranks, ranks));
+  }
+  auto own = std::make_unique<mappings>();
+  own->header_bytes = header_bytes(ranks);
+  own->fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (own->fd < 0) no_memory("duplicate the descriptor of", own->header_bytes);
+  own->header = map(nullptr, own->header_bytes, MAP_SHARED, own->fd, 0);
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return job_memory(std::move(own));
+}
+
+int job_memory::fd() const noexcept { return own_->fd; }
+
+std::byte* job_memory::region(std::size_t bytes) {
+  AMITY_ASSERT(bytes > 0);
+  const std::lock_guard lock(own_->mutex);
+  if (own_->region != nullptr) {
+    if (own_->region_bytes == bytes) return own_->region;
+    throw error("shared memory", no_rank,
+                fmt::format("a region of {} bytes was asked for, after one of {}", bytes, own_->region_bytes),
+                "give all ranks the same AMITY_SHM_* settings");
+  }
+  const std::size_t offset = round_up(header_bytes(ranks()), huge_page_bytes);
+  grow(own_->fd, offset + bytes);
+  own_->reserved_bytes = round_up(bytes, huge_page_bytes) + huge_page_bytes;
+  own_->reservation = map(nullptr, own_->reserved_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  auto* const start = static_cast<std::byte*>(own_->reservation);
+  const std::size_t skipped = huge_page_bytes - reinterpret_cast<std::uintptr_t>(start) % huge_page_bytes;
+  void* const mapped = map(start + skipped, bytes, MAP_SHARED | MAP_FIXED, own_->fd, offset);
+  // Only a wish: without huge pages everything works, with more misses in the address translation.
+  static_cast<void>(::madvise(mapped, bytes, MADV_HUGEPAGE));
+  own_->region_bytes = bytes;
+  own_->region = static_cast<std::byte*>(mapped);
+  return own_->region;
+}
+
+void job_memory::agree(std::uint64_t layout, rank_t rank) {
+  const std::uint64_t mine = layout == 0 ? ~std::uint64_t{0} : layout;  // 0 stands for "no rank has given one"
+  std::uint64_t first = 0;
+  // Relaxed: nothing else is published with the value.
+  if (header_->layout.compare_exchange_strong(first, mine, std::memory_order_relaxed) || first == mine) return;
+  throw error("joining the job", rank, "the AMITY_SHM_* settings of this rank differ from those of the ranks before it",
+              "give all ranks the same AMITY_SHM_* settings, and the same build of the program");
+}
+
+std::atomic<std::uint32_t>& job_memory::state_of(rank_t rank) const noexcept {
+  AMITY_ASSERT(rank >= 0 && rank < ranks(), rank, ranks());
+  return reinterpret_cast<std::atomic<std::uint32_t>*>(header_ + 1)[rank];
+}
+
+void job_memory::join(rank_t rank) {
+  if (rank < 0 || rank >= ranks()) {
+    throw error("joining the job", no_rank, fmt::format("AMITY_RANK={} in a job of {} ranks", rank, ranks()),
+                "let `amity run -n N` set AMITY_RANK");
+  }
+  auto absent = static_cast<std::uint32_t>(rank_state::absent);
+  // Relaxed: the fabric publishes its memory itself, the launcher only reads.
+  if (state_of(rank).compare_exchange_strong(absent, static_cast<std::uint32_t>(rank_state::joined),
+                                             std::memory_order_relaxed)) {
+    return;
+  }
+  throw error("joining the job", rank,
+              "this rank has joined already, in this process or in another with its AMITY_RANK",
+              "call amity::run once in each rank, and do not start a second program from a rank");
+}
+
+void job_memory::leave(rank_t rank) noexcept {
+  // Release; pairs with the acquire in `state`.
+  state_of(rank).store(static_cast<std::uint32_t>(rank_state::left), std::memory_order_release);
+}
+
+rank_state job_memory::state(rank_t rank) const noexcept {
+  // Acquire; pairs with the release in `leave`.
+  return static_cast<rank_state>(state_of(rank).load(std::memory_order_acquire));
+}
+
+void job_memory::abort(rank_t by) noexcept {
+  const auto mark = by == no_rank ? 1u : static_cast<std::uint32_t>(by) + 2u;
+  std::uint32_t nobody = 0;
+  // Relaxed: the word itself is the whole message.
+  header_->aborted.compare_exchange_strong(nobody, mark, std::memory_order_relaxed);
+}
+
+rank_t job_memory::aborted_by() const noexcept {
+  const std::uint32_t mark = header_->aborted.load(std::memory_order_relaxed);
+  const bool by_rank = mark >= 2 && mark - 2 < static_cast<std::uint32_t>(ranks());
+  return by_rank ? static_cast<rank_t>(mark - 2) : no_rank;
+}
+
+}  // namespace amity::fabric::shm

@@ -1,0 +1,330 @@
+#include "amity/fabric/shm/shm.hpp"
+
+#include <immintrin.h>
+#include <sched.h>
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/clock.hpp"
+#include "amity/base/error.hpp"
+#include "amity/fabric/shm/channel.hpp"
+#include "amity/fabric/shm/doorbell.hpp"
+#include "amity/fabric/shm/job_memory.hpp"
+
+namespace amity::fabric::shm {
+namespace {
+
+capabilities describe(const settings& config, rank_t ranks, std::string name, std::string description) {
+  const geometry sizes = geometry::from(config, ranks);
+  return {.name = std::move(name),
+          .description = std::move(description),
+          .packet_bytes_max = sizes.packet_bytes,
+          .inline_bytes_max = inline_bytes_max,
+          .credits_per_peer = sizes.ring_slots,
+          .slots_per_peer = sizes.buffers,
+          .bytes_per_peer = sizes.bytes_per_peer(),
+          .ordered = true,
+          .virtual_time = false};
+}
+
+/// How long a rank that has nothing to do spins and yields before it sleeps. With more ranks than cores a spinning
+/// rank keeps from the core the very rank it waits for.
+struct patience {
+  int pauses;
+  int yields;
+
+  static patience of(rank_t ranks) {
+    const bool crowded = ranks > ::get_nprocs();
+    return crowded ? patience{.pauses = 20, .yields = 50} : patience{.pauses = 2000, .yields = 20};
+  }
+};
+
+/// A packet as one word: what `release` needs to find it again.
+struct packet_token {
+  std::uint32_t source;
+  std::uint32_t slot;
+  std::uint32_t buffer_plus_one;
+
+  std::uint64_t pack() const { return (std::uint64_t{source} << 32) | (slot << 8) | buffer_plus_one; }
+  static packet_token unpack(std::uint64_t token) {
+    return {.source = static_cast<std::uint32_t>(token >> 32),
+            .slot = (static_cast<std::uint32_t>(token) >> 8) & 0xffff,
+            .buffer_plus_one = static_cast<std::uint32_t>(token) & 0xff};
+  }
+};
+
+class shm_fabric final : public fabric {
+ public:
+  shm_fabric(std::shared_ptr<job_memory> job, const geometry& sizes, rank_t rank, capabilities caps)
+      : job_(std::move(job)),
+        map_(agreed_region(*job_, sizes, rank), sizes),
+        rank_(rank),
+        size_(sizes.ranks),
+        caps_(std::move(caps)),
+        patience_(patience::of(sizes.ranks)) {
+    out_.reserve(static_cast<std::size_t>(size_));
+    in_.reserve(static_cast<std::size_t>(size_));
+    starved_.reserve(static_cast<std::size_t>(size_));
+    for (rank_t peer = 0; peer < size_; ++peer) {
+      out_.emplace_back(map_.channel(peer, rank_), sizes);
+      in_.emplace_back(map_.channel(rank_, peer), sizes);
+    }
+  }
+
+  ~shm_fabric() override { job_->leave(rank_); }
+
+  rank_t rank() const noexcept override { return rank_; }
+  rank_t size() const noexcept override { return size_; }
+  const capabilities& caps() const noexcept override { return caps_; }
+  bool same_node(rank_t) const noexcept override { return true; }
+
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
+    if (payload.size() > inline_bytes_max) return send_in_buffer(dest, header, payload);
+    outbound& channel = to(dest);
+    if (!channel.has_credit()) return refused(dest);
+    channel.write_inline(header, payload);
+    bell_.ring(map_.door_of(dest));
+    return status::ok;
+  }
+
+  status acquire(rank_t dest, slot& out) noexcept override {
+    outbound& channel = to(dest);
+    if (!channel.has_credit() || !channel.has_buffer()) return refused(dest);
+    const std::uint32_t index = channel.take_buffer();
+    out = {.data = channel.buffer(index), .capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max), .id = index};
+    return status::ok;
+  }
+
+  void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override {
+    to(dest).commit_buffer(header, filled.id, payload_bytes);
+    bell_.ring(map_.door_of(dest));
+  }
+
+  void release(std::uint64_t token) noexcept override {
+    const packet_token kept = packet_token::unpack(token);
+    inbound& channel = in_[kept.source];
+    if (kept.buffer_plus_one != 0) {
+      channel.return_buffer(kept.buffer_plus_one - 1);
+      ring(kept.source);
+    } else if (channel.release_kept_slot(kept.slot)) {
+      ring(kept.source);
+    }
+  }
+
+  std::size_t poll(sink& receiver, std::size_t packets_max) override {
+    std::size_t handed_over = 0;
+    // Each poll begins with another peer, so that a busy one cannot shut out the rest.
+    for (rank_t looked_at = 0; looked_at < size_ && handed_over < packets_max; ++looked_at) {
+      if (++next_source_ >= size_) next_source_ = 0;
+      handed_over += drain(receiver, next_source_, packets_max - handed_over);
+    }
+    return handed_over;
+  }
+
+  void wait(std::uint64_t timeout_ns) override {
+    for (int i = 0; i < patience_.pauses; ++i) {
+      if (anything_new()) return;
+      _mm_pause();
+    }
+    publish_all_credits();
+    for (int i = 0; i < patience_.yields; ++i) {
+      if (anything_new()) return;
+      ::sched_yield();
+    }
+    if (job_->aborted()) throw job_aborted("amity: another rank has ended the job");
+    door& own = map_.door_of(rank_);
+    bell_.announce(own);
+    if (anything_new() || job_->aborted()) {
+      bell_.cancel(own);
+      return;
+    }
+    bell_.sleep(own, timeout_ns);
+  }
+
+  std::uint64_t now_ns() const noexcept override { return steady_now_ns(); }
+
+  void abort() noexcept override {
+    job_->abort(rank_);
+    for (rank_t peer = 0; peer < size_; ++peer) bell_.ring(map_.door_of(peer));
+  }
+
+ private:
+  static std::byte* agreed_region(job_memory& job, const geometry& sizes, rank_t rank) {
+    job.join(rank);
+    job.agree(sizes.fingerprint(), rank);
+    return job.region(sizes.total_bytes());
+  }
+
+  outbound& to(rank_t dest) noexcept {
+    AMITY_DEBUG_ASSERT(dest >= 0 && dest < size_, dest, size_);
+    return out_[static_cast<std::size_t>(dest)];
+  }
+
+  status send_in_buffer(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+    slot filled;
+    if (acquire(dest, filled) != status::ok) return status::again;
+    std::memcpy(filled.data, payload.data(), payload.size());
+    commit(dest, header, filled, payload.size());
+    return status::ok;
+  }
+
+  status refused(rank_t dest) noexcept {
+    if (std::ranges::find(starved_, dest) == starved_.end()) starved_.push_back(dest);
+    return status::again;
+  }
+
+  std::size_t drain(sink& receiver, rank_t source, std::size_t packets_max) {
+    inbound& channel = in_[static_cast<std::size_t>(source)];
+    std::size_t count = 0;
+    for (; count < packets_max; ++count) {
+      const std::uint64_t stamp = channel.arrived();
+      if (stamp == 0) break;
+      hand_over(receiver, channel, source, stamp);
+    }
+    return count;
+  }
+
+  void hand_over(sink& receiver, inbound& channel, rank_t source, std::uint64_t stamp) {
+    const ring_slot& slot = channel.front();
+    const packet_token token{.source = static_cast<std::uint32_t>(source),
+                             .slot = channel.front_index(),
+                             .buffer_plus_one = stamp_info::buffer_plus_one(stamp)};
+    const bool in_buffer = token.buffer_plus_one != 0;
+    const std::byte* const payload = in_buffer ? channel.buffer(token.buffer_plus_one - 1) : slot.inline_payload;
+    channel.pop();
+    const disposition then = receiver.on_packet({.header = slot.header,
+                                                 .payload = {payload, stamp_info::bytes(stamp)},
+                                                 .source = source,
+                                                 .token = token.pack()});
+    if (then == disposition::keep && !in_buffer) {
+      channel.keep_slot();
+      return;
+    }
+    // The slot of a large packet holds only the descriptor, which has been read.
+    bool wake = channel.release_slot(token.slot);
+    if (then == disposition::release && in_buffer) {
+      channel.return_buffer(token.buffer_plus_one - 1);
+      wake = true;
+    }
+    if (wake) ring(token.source);
+  }
+
+  void ring(std::uint32_t peer) noexcept { bell_.ring(map_.door_of(static_cast<rank_t>(peer))); }
+
+  /// Whether there is a packet to poll, or a credit of a peer that refused.
+  bool anything_new() noexcept {
+    for (const inbound& channel : in_) {
+      if (channel.arrived() != 0) return true;
+    }
+    for (const rank_t peer : starved_) {
+      if (to(peer).has_credit() && to(peer).has_buffer()) {
+        starved_.clear();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void publish_all_credits() noexcept {
+    for (rank_t peer = 0; peer < size_; ++peer) {
+      if (in_[static_cast<std::size_t>(peer)].publish_pending()) bell_.ring(map_.door_of(peer));
+    }
+  }
+
+  std::shared_ptr<job_memory> job_;
+  region_map map_;
+  rank_t rank_;
+  rank_t size_;
+  capabilities caps_;
+  patience patience_;
+  doorbell bell_;
+  std::vector<outbound> out_;
+  std::vector<inbound> in_;
+  rank_t next_source_ = 0;
+  std::vector<rank_t> starved_;  ///< peers that refused since the last wait; room for all is reserved
+};
+
+/// How the threads of a job have ended: the first failure counts.
+class verdict {
+ public:
+  void exited(int status) {
+    const std::lock_guard lock(mutex_);
+    if (status_ == 0) status_ = status;
+  }
+  void threw(std::exception_ptr cause) {
+    const std::lock_guard lock(mutex_);
+    if (!cause_) cause_ = std::move(cause);
+  }
+  void was_aborted() {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+  }
+
+  /// Called when no thread runs any more.
+  int status() const {
+    if (cause_) std::rethrow_exception(cause_);
+    if (status_ == 0 && aborted_) throw job_aborted("amity: the job was aborted");
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  int status_ = 0;
+  std::exception_ptr cause_;
+  bool aborted_ = false;  ///< a rank gave up because another one had failed
+};
+
+}  // namespace
+
+capabilities describe_processes(const settings& config, rank_t ranks) {
+  return describe(config, ranks, "shm", "ranks are processes of one node that share memory");
+}
+
+capabilities describe_threads(const settings& config, rank_t ranks) {
+  return describe(config, ranks, "threads", "ranks are threads of one process, for debuggers and sanitizers");
+}
+
+std::unique_ptr<fabric> join(const settings& config) {
+  const auto rank = static_cast<rank_t>(config.integer("AMITY_RANK"));
+  const auto fd = static_cast<int>(config.integer("AMITY_JOB_FD"));
+  const bool launched = rank >= 0;
+  const rank_t ranks = launched ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1;
+  auto job = std::make_shared<job_memory>(launched ? job_memory::attach(fd, ranks) : job_memory::create(ranks));
+  return std::make_unique<shm_fabric>(std::move(job), geometry::from(config, ranks), std::max(rank, 0),
+                                      describe_processes(config, ranks));
+}
+
+int run_threads(const settings& config, rank_t ranks, const std::function<int(fabric&)>& rank_main) {
+  const geometry sizes = geometry::from(config, ranks);
+  const auto job = std::make_shared<job_memory>(job_memory::create(ranks));
+  verdict result;
+  const auto body = [&](rank_t rank) {
+    try {
+      shm_fabric own(job, sizes, rank, describe_threads(config, ranks));
+      const int status = rank_main(own);
+      if (status == 0) return;
+      result.exited(status);
+    } catch (const job_aborted&) {
+      result.was_aborted();
+    } catch (...) {
+      result.threw(std::current_exception());
+    }
+    job->abort(rank);
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (rank_t rank = 1; rank < ranks; ++rank) threads.emplace_back(body, rank);
+    body(0);
+  }
+  return result.status();
+}
+
+}  // namespace amity::fabric::shm

@@ -1,0 +1,33 @@
+#pragma once
+
+/// Ranks that share memory: processes of one node (`shm`) or threads of one process (`threads`).
+///
+/// A packet of up to 48 bytes travels inside one cache line. A larger one is written once, by the source, into a buffer
+/// that the target lent to it, and read in place; the ring carries its descriptor. Credits are ring slots (every packet
+/// holds one) and buffers (large packets hold one as well).
+///
+/// Budget of a send: no system call, no allocation, no lock, no atomic read-modify-write.
+
+#include <functional>
+#include <memory>
+
+#include "amity/base/settings.hpp"
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::fabric::shm {
+
+class job_memory;
+
+/// What these fabrics can do with the given settings, for a job of `ranks` ranks.
+capabilities describe_processes(const settings& config, rank_t ranks);
+capabilities describe_threads(const settings& config, rank_t ranks);
+
+/// Joins the job whose launcher started this process: rank AMITY_RANK of AMITY_RANKS, memory AMITY_JOB_FD.
+/// A process without a launcher becomes the single rank of a job of its own. Throws `error`.
+std::unique_ptr<fabric> join(const settings& config);
+
+/// Runs `rank_main` on `ranks` threads of this process, and returns the first non-zero status, or 0. A failing status
+/// aborts the job, as does an exception; the first one is rethrown here after all threads have ended.
+int run_threads(const settings& config, rank_t ranks, const std::function<int(fabric&)>& rank_main);
+
+}  // namespace amity::fabric::shm

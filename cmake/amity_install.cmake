@@ -1,0 +1,36 @@
+# What `cmake --install` puts in place: library, public headers, the amity command, and the two ways to find them:
+# a CMake package (find_package(amity)) and a pkg-config file. Both name no absolute path: the tree can be moved.
+
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/amity)
+
+install(TARGETS amity EXPORT amity_targets FILE_SET HEADERS)
+if(TARGET amity_command)
+  install(TARGETS amity_command)
+endif()
+
+install(EXPORT amity_targets NAMESPACE amity:: DESTINATION ${package_dir})
+get_target_property(type amity TYPE)
+string(COMPARE EQUAL ${type} STATIC_LIBRARY amity_is_static)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/amity-config.cmake.in amity-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may break what the one before it promised.
+write_basic_package_version_file(amity-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amity-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/amity-config-version.cmake
+  DESTINATION ${package_dir})
+
+# A program links what a static amity needs itself; a shared amity brings its own. Only one of the two is installed,
+# so a plain `pkg-config --libs amity` gives the right line for it, with `--static` or without.
+if(amity_is_static)
+  set(pc_public_requires fmt)
+  set(pc_public_libs " -lboost_context -pthread")
+else()
+  set(pc_private_requires fmt)
+  set(pc_private_libs "-lboost_context -pthread")
+endif()
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/amity.pc.in amity.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amity.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
