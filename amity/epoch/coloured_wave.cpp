@@ -1,0 +1,37 @@
+#include "amity/epoch/coloured_wave.hpp"
+
+#include <utility>
+
+#include "amity/base/assert.hpp"
+
+namespace amity::epoch {
+
+void coloured_wave::contribute_passive(std::uint64_t value) {
+  count_record();
+  contribute(record(false, value));
+}
+
+void coloured_wave::newer_colour(core::wave_colour colour) {
+  // Colours travel modulo 256; a rank is at most two records behind another.
+  while (static_cast<core::wave_colour>(recorded_) != colour) {
+    if (!current().contributed()) {
+      count_record();
+      contribute(record(true, 0));
+    } else {
+      AMITY_ASSERT(!in_advance_, recorded_, static_cast<int>(colour));
+      count_record();
+      in_advance_ = record(true, 0);
+    }
+  }
+}
+
+void coloured_wave::next_wave() {
+  if (in_advance_) contribute(*std::exchange(in_advance_, std::nullopt));
+}
+
+void coloured_wave::count_record() {
+  ++recorded_;
+  endpoint().set_colour(static_cast<core::wave_colour>(recorded_));
+}
+
+}  // namespace amity::epoch

@@ -1,0 +1,60 @@
+#include "amity/epoch/detector.hpp"
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/epoch/coloured_wave.hpp"
+#include "amity/epoch/four_counter.hpp"
+
+namespace amity::epoch {
+
+detector::detector(core::endpoint& owner) : endpoint_(owner), wave_(owner) { owner.set_control(this); }
+
+detector::~detector() { endpoint_.set_control(nullptr); }
+
+bool detector::passive(std::uint64_t value) {
+  if (wave_.contributed()) return false;
+  contribute_passive(value);
+  settle();
+  return true;
+}
+
+wave_part detector::record(bool active, std::uint64_t value) const {
+  const core::message_counts& counts = endpoint_.counts().epochs();
+  return {.sent = counts.sent, .handled = counts.handled, .value = value, .active = active};
+}
+
+void detector::contribute(const wave_part& own) { wave_.contribute(own); }
+
+void detector::on_control(rank_t source, bytes_view payload) {
+  wave_.on_packet(source, payload);
+  settle();
+}
+
+void detector::on_newer_colour(core::wave_colour colour) {
+  newer_colour(colour);
+  settle();
+}
+
+void detector::settle() {
+  for (;;) {
+    if (wave_.complete()) wave_.decide(terminated(wave_.totals()));
+    if (!wave_.has_verdict()) return;
+    const wave::verdict verdict = wave_.take_verdict();
+    if (verdict.terminated) {
+      finished_ = true;
+      sum_ = verdict.sum;
+      return;
+    }
+    next_wave();
+  }
+}
+
+std::unique_ptr<detector> make_detector(std::string_view name, core::endpoint& owner) {
+  if (name == "coloured") return std::make_unique<coloured_wave>(owner);
+  if (name == "four_counter") return std::make_unique<four_counter>(owner);
+  throw error("settings", owner.rank(), fmt::format("AMITY_EPOCH_DETECTOR={} is not a detector", name),
+              "use coloured or four_counter");
+}
+
+}  // namespace amity::epoch

@@ -1,0 +1,114 @@
+#include "amity/epoch/wave.hpp"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/core/tree.hpp"
+
+namespace amity::epoch {
+
+struct wave::wire {
+  enum : std::uint32_t { up_passive, up_active, down_continue, down_terminated };
+
+  std::uint64_t sent;
+  std::uint64_t handled;
+  std::uint64_t value;
+  std::uint64_t handlers;  ///< fingerprint of the registry
+  std::uint32_t number;
+  std::uint32_t what;
+};
+
+wave::wave(core::endpoint& owner)
+    : endpoint_(owner),
+      is_root_(owner.rank() == 0),
+      children_(core::tree_children(owner.rank(), owner.size())),
+      missing_(children_) {
+  static_assert(sizeof(wire) <= core::control_bytes_max && std::has_unique_object_representations_v<wire>);
+}
+
+void wave::contribute(const wave_part& own) {
+  AMITY_ASSERT(!contributed_ && !verdict_.present, number_);
+  contributed_ = true;
+  totals_.sent += own.sent;
+  totals_.handled += own.handled;
+  totals_.value += own.value;
+  totals_.active |= own.active;
+  pass_up_if_whole();
+}
+
+void wave::on_packet(rank_t source, bytes_view payload) {
+  wire message;
+  AMITY_ASSERT(payload.size() == sizeof message, source, payload.size());
+  std::memcpy(&message, payload.data(), sizeof message);
+  AMITY_ASSERT(message.number == number_, source, message.number, number_);
+  if (message.what == wire::down_continue || message.what == wire::down_terminated) {
+    pass_down(message.what == wire::down_terminated, message.value);
+    return;
+  }
+  check_handlers(source, message);
+  AMITY_ASSERT(missing_ > 0, source, number_);
+  --missing_;
+  totals_.sent += message.sent;
+  totals_.handled += message.handled;
+  totals_.value += message.value;
+  totals_.active |= message.what == wire::up_active;
+  pass_up_if_whole();
+}
+
+void wave::pass_up_if_whole() {
+  if (is_root_ || !contributed_ || missing_ > 0) return;
+  const wire up{.sent = totals_.sent,
+                .handled = totals_.handled,
+                .value = totals_.value,
+                .handlers = endpoint_.handlers().fingerprint(),
+                .number = number_,
+                .what = totals_.active ? wire::up_active : wire::up_passive};
+  endpoint_.send_control(core::tree_parent(endpoint_.rank()), core::packet_kind::detector,
+                         std::as_bytes(std::span(&up, 1)));
+}
+
+void wave::decide(bool terminated) {
+  AMITY_ASSERT(complete(), number_);
+  pass_down(terminated, totals_.value);
+}
+
+void wave::pass_down(bool terminated, std::uint64_t sum) {
+  const wire down{.sent = 0,
+                  .handled = 0,
+                  .value = sum,
+                  .handlers = 0,
+                  .number = number_,
+                  .what = terminated ? wire::down_terminated : wire::down_continue};
+  // The largest subtree first: it takes longest.
+  rank_t children[core::tree_children_max];
+  int count = 0;
+  core::for_each_tree_child(endpoint_.rank(), endpoint_.size(), [&](rank_t child) { children[count++] = child; });
+  while (count > 0) {
+    endpoint_.send_control(children[--count], core::packet_kind::detector, std::as_bytes(std::span(&down, 1)));
+  }
+  verdict_ = {.present = true, .terminated = terminated, .sum = sum};
+}
+
+wave::verdict wave::take_verdict() {
+  AMITY_ASSERT(verdict_.present, number_);
+  ++number_;
+  contributed_ = false;
+  missing_ = children_;
+  totals_ = {};
+  return std::exchange(verdict_, {});
+}
+
+void wave::check_handlers(rank_t source, const wire& theirs) const {
+  if (theirs.handlers == endpoint_.handlers().fingerprint()) return;
+  throw error("end of an epoch", endpoint_.rank(),
+              fmt::format("rank {} has other message types than this rank, which has: {}", source,
+                          endpoint_.handlers().describe()),
+              "make and destroy the same message types in the same order on all ranks");
+}
+
+}  // namespace amity::epoch

@@ -1,0 +1,113 @@
+#include "amity/fabric/sim/engine.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace amity::fabric::sim {
+
+engine::engine(rank_t ranks, const sim_options& options, const rank_main& main)
+    : options_(options),
+      main_(main),
+      caps_(describe(options)),
+      random_(options.seed),
+      schedule_(ranks),
+      parcels_(options.packet_bytes),
+      stacks_(static_cast<std::size_t>(ranks), options.stack_bytes),
+      running_(static_cast<std::size_t>(ranks)) {
+  ports_.reserve(running_);
+  for (rank_t rank = 0; rank < ranks; ++rank) {
+    ports_.push_back(
+        std::make_unique<port>(*this, rank, stacks_, [this, rank]() -> fiber& { return run_rank(at(rank)); }));
+    schedule_.wake(rank, at(rank).now_ns());
+  }
+}
+
+sim_result engine::run() {
+  while (running_ > 0) {
+    if (schedule_.empty()) {
+      deadlock_ = std::make_exception_ptr(deadlock());
+      for (const auto& p : ports_) p->abort_at(p->now_ns());
+    }
+    scheduler_.switch_to(next());
+  }
+  if (deadlock_) std::rethrow_exception(deadlock_);
+  if (threw_.what) std::rethrow_exception(threw_.what);
+  if (was_aborted_.what && failed_.what == 0) std::rethrow_exception(was_aborted_.what);
+
+  std::uint64_t hash = options_.seed;
+  for (const auto& p : ports_) hash = splitmix64::mix(hash ^ p->trace_hash()) + p->now_ns();
+  return {.status = failed_.what, .end_ns = end_ns_, .events = events_, .switches = switches_, .trace_hash = hash};
+}
+
+fiber& engine::next() noexcept {
+  ++switches_;
+  return schedule_.empty() ? scheduler_ : at(schedule_.pop()).flow();
+}
+
+void engine::suspend(port& running) noexcept {
+  fiber& to = next();
+  if (&to != &running.flow()) running.flow().switch_to(to);
+}
+
+fiber& engine::run_rank(port& self) noexcept {
+  try {
+    const int status = main_(self);
+    if (status != 0) {
+      failed_.offer(self.now_ns(), status);
+      abort(self);
+    }
+  } catch (const job_aborted&) {
+    was_aborted_.offer(self.now_ns(), std::current_exception());
+    abort(self);
+  } catch (...) {
+    threw_.offer(self.now_ns(), std::current_exception());
+    abort(self);
+  }
+  end_ns_ = std::max(end_ns_, self.now_ns());
+  --running_;
+  return next();
+}
+
+void engine::abort(const port& from) noexcept {
+  if (from.aborted()) return;  // then everybody has been told
+  for (const auto& p : ports_) p->abort_at(from.now_ns() + (p.get() == &from ? 0 : options_.latency_ns));
+}
+
+error engine::deadlock() {
+  constexpr std::size_t listed_max = 16;
+  std::size_t waiting = 0;
+  std::string who;
+  for (const auto& p : ports_) {
+    if (!p->waiting() || ++waiting > listed_max) continue;
+    fmt::format_to(std::back_inserter(who), "{}rank {} since {} ns", who.empty() ? "" : ", ", p->rank(), p->now_ns());
+    if (const rank_t peer = p->refused_by(); peer != no_rank) {
+      fmt::format_to(std::back_inserter(who), " (for a credit of rank {})", peer);
+    }
+  }
+  if (waiting > listed_max) fmt::format_to(std::back_inserter(who), " and {} more", waiting - listed_max);
+  return error(
+      "sim::run", no_rank,
+      fmt::format("deadlock with seed {}: nothing is in flight, and {} of {} ranks wait without a deadline: {}",
+                  options_.seed, waiting, ranks(), who),
+      "look for a packet that was never sent, or one that was kept and never released; the same seed replays "
+      "the schedule");
+}
+
+capabilities describe(const sim_options& options) {
+  return {
+      .name = "sim",
+      .description = "simulated network of one process: ranks are fibers on a virtual clock, costs follow LogGP",
+      .packet_bytes_max = options.packet_bytes,
+      .inline_bytes_max = parcel::inline_bytes_max,
+      .credits_per_peer = options.credits,
+      .slots_per_peer = options.credits,
+      .bytes_per_peer = 2 * sizeof(peer),
+      .ordered = options.reorder_percent == 0,
+      .virtual_time = true,
+  };
+}
+
+}  // namespace amity::fabric::sim

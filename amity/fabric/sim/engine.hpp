@@ -1,0 +1,91 @@
+#pragma once
+
+/// The job that a simulation runs: its ranks, the order in which they go on, and what they share.
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "amity/base/error.hpp"
+#include "amity/base/random.hpp"
+#include "amity/fabric/sim/fiber.hpp"
+#include "amity/fabric/sim/parcels.hpp"
+#include "amity/fabric/sim/peers.hpp"
+#include "amity/fabric/sim/port.hpp"
+#include "amity/fabric/sim/schedule.hpp"
+#include "amity/fabric/sim/sim.hpp"
+
+namespace amity::fabric::sim {
+
+class engine {
+ public:
+  /// The options have been checked; they and `main` outlive the engine.
+  engine(rank_t ranks, const sim_options& options, const rank_main& main);
+
+  /// Runs all ranks to their ends; see `sim::run`. Once.
+  sim_result run();
+
+  // For the ranks.
+
+  const sim_options& options() const noexcept { return options_; }
+  const capabilities& caps() const noexcept { return caps_; }
+  rank_t ranks() const noexcept { return static_cast<rank_t>(ports_.size()); }
+  port& at(rank_t rank) noexcept { return *ports_[static_cast<std::size_t>(rank)]; }
+  void will_touch(rank_t rank) noexcept { __builtin_prefetch(ports_[static_cast<std::size_t>(rank)].get(), 1); }
+  parcel_pool& parcels() noexcept { return parcels_; }
+  peer_pool& peers() noexcept { return peers_; }
+  splitmix64& random() noexcept { return random_; }
+
+  /// No packet and no credit that is not on its way yet arrives at the running rank before this time.
+  std::uint64_t horizon_ns() const noexcept { return schedule_.earliest() + options_.latency_ns; }
+
+  /// The rank goes on at `time_ns`, or sooner if it was already known to.
+  void wake(rank_t rank, std::uint64_t time_ns) noexcept { schedule_.wake(rank, time_ns); }
+
+  /// Suspends the running rank until its turn has come; it must have a time to wake or wait for one.
+  void suspend(port& running) noexcept;
+
+  /// Ends the job for all ranks, `from` at once and the others as soon as the news can have reached them.
+  void abort(const port& from) noexcept;
+
+  void count_event() noexcept { ++events_; }
+
+ private:
+  /// How the first rank to end in some way did so.
+  template <class What>
+  struct first {
+    std::uint64_t time_ns = never;
+    What what{};
+    void offer(std::uint64_t at_ns, What other) {
+      if (at_ns < time_ns) *this = {at_ns, std::move(other)};
+    }
+  };
+
+  fiber& next() noexcept;
+  fiber& run_rank(port& self) noexcept;
+  error deadlock();
+
+  const sim_options& options_;
+  const rank_main& main_;
+  capabilities caps_;
+  splitmix64 random_;
+  schedule schedule_;
+  parcel_pool parcels_;
+  peer_pool peers_;
+  stack_pool stacks_;
+  fiber scheduler_;
+  std::vector<std::unique_ptr<port>> ports_;
+  std::size_t running_ = 0;  // ranks that have not ended
+
+  std::uint64_t events_ = 0;
+  std::uint64_t switches_ = 0;
+  std::uint64_t end_ns_ = 0;
+  first<int> failed_;
+  first<std::exception_ptr> threw_;
+  first<std::exception_ptr> was_aborted_;
+  std::exception_ptr deadlock_;
+};
+
+}  // namespace amity::fabric::sim

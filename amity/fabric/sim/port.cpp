@@ -1,0 +1,327 @@
+#include "amity/fabric/sim/port.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/fabric/sim/engine.hpp"
+
+namespace amity::fabric::sim {
+namespace {
+
+// A token is a parcel and its generation: a token that was released before is not taken for a new one.
+std::uint64_t token_of(parcel_id id, const parcel& p) noexcept { return std::uint64_t{p.generation} << 32 | id; }
+
+std::uint32_t slow_factor(const sim_options& options, rank_t rank) {
+  const auto& slow = options.slow_ranks;
+  const auto found = std::ranges::find(slow, rank, &slow_rank::rank);
+  return found == slow.end() ? 1 : found->factor;
+}
+
+}  // namespace
+
+port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
+    : rank_(rank), job_(job), flow_(stacks, std::move(run)) {
+  const sim_options& options = job.options();
+  const std::uint32_t factor = slow_factor(options, rank);
+  overhead_ns_ = options.overhead_ns * factor;
+  gap_ns_ = options.gap_ns * factor;
+  byte_ps_ = options.byte_ps * factor;
+  poll_ns_ = options.poll_ns * factor;
+
+  std::ranges::copy_if(options.stopped_ranks, std::back_inserter(stops_),
+                       [&](const stopped_rank& stop) { return stop.rank == rank; });
+  std::ranges::sort(stops_, std::ranges::greater{}, &stopped_rank::from_ns);
+  if (!stops_.empty()) stop_ns_ = stops_.back().from_ns;
+  advance_to(0);
+}
+
+rank_t port::size() const noexcept { return job_.ranks(); }
+const capabilities& port::caps() const noexcept { return job_.caps(); }
+
+void port::advance_to(std::uint64_t time_ns) noexcept {
+  clock_ns_ = std::max(clock_ns_, time_ns);
+  while (clock_ns_ >= stop_ns_) {
+    clock_ns_ = std::max(clock_ns_, stops_.back().until_ns);
+    stops_.pop_back();
+    stop_ns_ = stops_.empty() ? never : stops_.back().from_ns;
+  }
+}
+
+// Sending
+
+status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+  AMITY_ASSERT(payload.size() <= caps().packet_bytes_max, rank_, dest, payload.size());
+  const peer_id pair = take_credit(dest);
+  if (pair == no_peer) return status::again;
+  const parcel_id id = open(pair, payload.size());
+  parcel& p = job_.parcels()[id];
+  p.header = header;
+  p.bytes = static_cast<std::uint32_t>(payload.size());
+  if (!payload.empty()) std::memcpy(p.payload, payload.data(), payload.size());
+  send(id);
+  return status::ok;
+}
+
+status port::acquire(rank_t dest, slot& out) noexcept {
+  const peer_id pair = take_credit(dest);
+  if (pair == no_peer) return status::again;
+  const std::size_t capacity = caps().packet_bytes_max;
+  const parcel_id id = open(pair, capacity);
+  out = {.data = job_.parcels()[id].payload, .capacity = static_cast<std::uint32_t>(capacity), .id = id};
+  return status::ok;
+}
+
+void port::commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept {
+  parcel& p = parcel_of(filled.id, parcel_state::filling);
+  const rank_t target = job_.peers()[p.pair].rank;
+  AMITY_ASSERT(p.source == rank_ && target == dest, rank_, p.source, dest, target);
+  AMITY_ASSERT(payload_bytes <= filled.capacity, rank_, payload_bytes, filled.capacity);
+  p.header = header;
+  p.bytes = static_cast<std::uint32_t>(payload_bytes);
+  job_.parcels().fit(p);
+  send(filled.id);
+}
+
+parcel_id port::open(peer_id pair, std::size_t bytes) noexcept {
+  const parcel_id id = job_.parcels().open(bytes);
+  parcel& p = job_.parcels()[id];
+  p.source = rank_;
+  p.pair = pair;
+  return id;
+}
+
+void port::send(parcel_id id) noexcept {
+  parcel& p = job_.parcels()[id];
+  peer& to = job_.peers()[p.pair];
+  spend(overhead_ns_);
+  p.time_ns = arrival_ns(to, p.bytes);
+  p.state = parcel_state::in_flight;
+  job_.at(to.rank).arrive(id);
+}
+
+std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
+  const sim_options& options = job_.options();
+  const std::uint64_t transfer_ns = payload_bytes * byte_ps_ / 1000;
+  const std::uint64_t leaves_ns = std::max(clock_ns_, wire_free_ns_);
+  wire_free_ns_ = leaves_ns + std::max(gap_ns_, transfer_ns);
+  std::uint64_t at_ns = leaves_ns + transfer_ns + options.latency_ns;
+  if (options.delay_ns_max > 0) at_ns += job_.random().below(options.delay_ns_max);
+  if (options.reorder_percent > 0 && job_.random().below(100) < options.reorder_percent) {
+    // Held back for as long as a window of later packets takes to leave: these overtake it.
+    constexpr std::uint64_t window_packets = 16;
+    const std::uint64_t packet_ns = overhead_ns_ + std::max(gap_ns_, transfer_ns);
+    return at_ns + job_.random().below(options.latency_ns + options.delay_ns_max + window_packets * packet_ns);
+  }
+  to.last_arrival_ns = std::max(to.last_arrival_ns, at_ns);
+  return to.last_arrival_ns;
+}
+
+// Credits
+
+peer_id port::contact(rank_t dest) noexcept {
+  peer_id pair = peers_.find(dest);
+  if (pair != no_peer) return pair;
+  if (peers_.full()) {
+    peers_.sweep([this](peer_id id) {
+      peer& p = job_.peers()[id];
+      absorb_credits(p);
+      if (p.in_flight > 0 || p.refused || p.last_arrival_ns > clock_ns_) return false;
+      job_.peers().close(id);
+      return true;
+    });
+  }
+  pair = job_.peers().open(dest);
+  peers_.add(dest, pair);
+  return pair;
+}
+
+void port::absorb_credits(peer& to) noexcept {
+  while (to.returning_first != no_parcel) {
+    const parcel_id id = to.returning_first;
+    const parcel& p = job_.parcels()[id];
+    if (p.time_ns > clock_ns_) return;
+    to.returning_first = p.next;
+    job_.parcels().close(id);
+    --to.in_flight;
+  }
+}
+
+peer_id port::take_credit(rank_t dest) noexcept {
+  AMITY_ASSERT(dest >= 0 && dest < size(), rank_, dest);
+  job_.will_touch(dest);
+  const peer_id pair = contact(dest);
+  peer& to = job_.peers()[pair];
+  absorb_credits(to);
+  if (to.in_flight < job_.options().credits) {
+    ++to.in_flight;
+    if (to.refused) std::erase(refused_, pair);
+    to.refused = false;
+    return pair;
+  }
+  if (!to.refused) {
+    to.refused = true;
+    refused_.push_back(pair);
+  }
+  if (to.returning_first != no_parcel) credit_ns_ = std::min(credit_ns_, job_.parcels()[to.returning_first].time_ns);
+  return no_peer;
+}
+
+void port::credit_returns(std::uint64_t time_ns) noexcept {
+  credit_ns_ = std::min(credit_ns_, time_ns);
+  wake_by(time_ns);
+}
+
+// The caller is being told of the credits that have come back: only a new refusal makes it wait for that peer again.
+void port::forget_arrived_credits() noexcept {
+  if (credit_ns_ > clock_ns_) return;
+  credit_ns_ = never;
+  std::erase_if(refused_, [this](peer_id pair) {
+    peer& to = job_.peers()[pair];
+    if (to.returning_first == no_parcel) return false;
+    const std::uint64_t back_ns = job_.parcels()[to.returning_first].time_ns;
+    if (back_ns > clock_ns_) {
+      credit_ns_ = std::min(credit_ns_, back_ns);
+      return false;
+    }
+    to.refused = false;
+    return true;
+  });
+}
+
+rank_t port::refused_by() const noexcept { return refused_.empty() ? no_rank : job_.peers()[refused_.front()].rank; }
+
+// Receiving
+
+void port::arrive(parcel_id id) noexcept {
+  const std::uint64_t time_ns = job_.parcels()[id].time_ns;
+  inbox_.push_back({time_ns, arrivals_++, id});
+  wake_by(time_ns);
+}
+
+// The heap is built here and not in `arrive`, because a sender that touches it would wait for this rank's cold memory.
+std::uint64_t port::next_arrival_ns() noexcept {
+  while (heaped_ < inbox_.size()) {
+    std::push_heap(inbox_.begin(), inbox_.begin() + static_cast<std::ptrdiff_t>(++heaped_), later{});
+  }
+  return inbox_.empty() ? never : inbox_.front().time_ns;
+}
+
+std::size_t port::poll(sink& receiver, std::size_t packets_max) {
+  std::size_t handed = 0;
+  while (handed < packets_max) {
+    const std::uint64_t due_ns = next_arrival_ns();
+    if (due_ns <= clock_ns_ && due_ns < job_.horizon_ns()) {
+      hand_over(receiver);
+      ++handed;
+    } else if (handed > 0) {
+      break;
+    } else if (clock_ns_ < job_.horizon_ns()) {
+      spend(poll_ns_);
+      break;
+    } else {
+      // The others have yet to do what this rank may see by now.
+      job_.wake(rank_, clock_ns_);
+      job_.suspend(*this);
+    }
+  }
+  return handed;
+}
+
+void port::hand_over(sink& receiver) {
+  const parcel_id id = inbox_.front().id;
+  // One of these is handed over next, and each lies somewhere else in memory.
+  for (std::size_t i = 1; i < std::min<std::size_t>(inbox_.size(), 3); ++i) {
+    __builtin_prefetch(&job_.parcels()[inbox_[i].id], 1);
+  }
+  parcel& p = job_.parcels()[id];
+  __builtin_prefetch(&job_.peers()[p.pair], 1);
+  std::pop_heap(inbox_.begin(), inbox_.end(), later{});
+  inbox_.pop_back();
+  --heaped_;
+  spend(overhead_ns_);
+  trace_hash_ = splitmix64::mix(trace_hash_ ^ (clock_ns_ * 0x9e3779b97f4a7c15u) ^ std::rotl(p.header, 23) ^
+                                (std::uint64_t{p.bytes} << 32 | static_cast<std::uint32_t>(p.source)));
+  job_.count_event();
+  p.state = parcel_state::handed;
+  const packet arrived{p.header, {p.payload, p.bytes}, p.source, token_of(id, p)};
+  if (receiver.on_packet(arrived) == disposition::keep) {
+    p.state = parcel_state::kept;
+  } else {
+    give_back(id);
+  }
+}
+
+void port::release(std::uint64_t token) noexcept {
+  const auto id = static_cast<parcel_id>(token);
+  const parcel& p = parcel_of(id, parcel_state::kept);
+  const rank_t target = job_.peers()[p.pair].rank;
+  AMITY_ASSERT(target == rank_ && token == token_of(id, p), rank_, target, token);
+  give_back(id);
+}
+
+void port::give_back(parcel_id id) noexcept {
+  parcel& p = job_.parcels()[id];
+  job_.parcels().drop_payload(p);
+  p.state = parcel_state::returning;
+  p.time_ns = clock_ns_ + job_.options().latency_ns;
+  peer& to = job_.peers()[p.pair];
+  if (to.returning_first == no_parcel) {
+    to.returning_first = id;
+  } else {
+    job_.parcels()[to.returning_last].next = id;
+  }
+  to.returning_last = id;
+  if (to.refused) job_.at(p.source).credit_returns(p.time_ns);
+}
+
+parcel& port::parcel_of(parcel_id id, parcel_state expected) noexcept {
+  AMITY_ASSERT(job_.parcels().contains(id), rank_, id);
+  parcel& p = job_.parcels()[id];
+  AMITY_ASSERT(p.state == expected, rank_, id, static_cast<int>(p.state), static_cast<int>(expected));
+  return p;
+}
+
+// Waiting
+
+void port::wait(std::uint64_t timeout_ns) {
+  const std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;
+  constexpr auto give_up = [] { throw job_aborted("amity: another rank has ended the job"); };
+  if (aborted()) give_up();
+  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, abort_ns_, never});
+  if (wake_ns > clock_ns_) {
+    if (wake_ns < job_.horizon_ns()) {
+      advance_to(wake_ns);
+    } else {
+      waiting_ = true;
+      wake_ns_ = wake_ns;
+      if (wake_ns < never) job_.wake(rank_, wake_ns);
+      job_.suspend(*this);
+      waiting_ = false;
+      advance_to(wake_ns_);
+    }
+    if (aborted()) give_up();
+  }
+  forget_arrived_credits();
+}
+
+void port::wake_by(std::uint64_t time_ns) noexcept {
+  if (!waiting_ || time_ns >= wake_ns_) return;
+  wake_ns_ = std::max(time_ns, clock_ns_);
+  flow_.warm();
+  job_.wake(rank_, wake_ns_);
+}
+
+void port::abort() noexcept { job_.abort(*this); }
+
+void port::abort_at(std::uint64_t time_ns) noexcept {
+  abort_ns_ = std::min(abort_ns_, time_ns);
+  wake_by(abort_ns_);
+}
+
+}  // namespace amity::fabric::sim

@@ -1,0 +1,71 @@
+#include "amity/fabric/sim/sim.hpp"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/fabric/sim/engine.hpp"
+
+namespace amity::fabric::sim {
+namespace {
+
+template <class Value, class Bound>
+void require(bool holds, std::string_view field, Value value, std::string_view relation, Bound bound) {
+  if (holds) return;
+  throw error("sim::run", no_rank, fmt::format("{} is {}", field, value),
+              fmt::format("it must be {} {}", relation, bound));
+}
+
+void check(rank_t ranks, const sim_options& options) {
+  const auto at_least = [](std::string_view field, auto value, std::uint64_t min) {
+    require(static_cast<std::uint64_t>(value) >= min, field, value, "at least", min);
+  };
+  const auto at_most = [](std::string_view field, auto value, std::uint64_t max) {
+    require(static_cast<std::uint64_t>(value) <= max, field, value, "at most", max);
+  };
+  const auto is_rank = [&](std::string_view field, rank_t rank) {
+    require(rank >= 0 && rank < ranks, field, rank, "a rank below", ranks);
+  };
+  require(ranks >= 1, "the number of ranks", ranks, "at least", 1);
+  at_least("latency_ns", options.latency_ns, 1);
+  at_least("poll_ns", options.poll_ns, 1);
+  at_least("credits", options.credits, 1);
+  at_least("packet_bytes", options.packet_bytes, 64);
+  at_most("packet_bytes", options.packet_bytes, std::size_t{1} << 20);
+  at_most("reorder_percent", options.reorder_percent, 100);
+  at_least("stack_bytes", options.stack_bytes, std::size_t{16} << 10);
+  for (const slow_rank& slow : options.slow_ranks) {
+    is_rank("slow_rank::rank", slow.rank);
+    at_least("slow_rank::factor", slow.factor, 1);
+  }
+  for (const stopped_rank& stop : options.stopped_ranks) {
+    is_rank("stopped_rank::rank", stop.rank);
+    at_least("stopped_rank::until_ns", stop.until_ns, stop.from_ns);
+  }
+}
+
+}  // namespace
+
+sim_options sim_options::from(const settings& config) {
+  const auto value = [&]<class T>(T& field, std::string_view name) { field = static_cast<T>(config.integer(name)); };
+  sim_options options;
+  value(options.seed, "AMITY_SIM_SEED");
+  value(options.latency_ns, "AMITY_SIM_LATENCY_NS");
+  value(options.overhead_ns, "AMITY_SIM_OVERHEAD_NS");
+  value(options.gap_ns, "AMITY_SIM_GAP_NS");
+  value(options.byte_ps, "AMITY_SIM_BYTE_PS");
+  value(options.delay_ns_max, "AMITY_SIM_DELAY_NS_MAX");
+  value(options.reorder_percent, "AMITY_SIM_REORDER_PERCENT");
+  value(options.credits, "AMITY_SIM_CREDITS");
+  value(options.packet_bytes, "AMITY_SIM_PACKET_BYTES");
+  value(options.stack_bytes, "AMITY_SIM_STACK_BYTES");
+  return options;
+}
+
+sim_result run(rank_t ranks, const sim_options& options, const rank_main& main) {
+  check(ranks, options);
+  return engine(ranks, options, main).run();
+}
+
+}  // namespace amity::fabric::sim

@@ -1,0 +1,85 @@
+#pragma once
+
+/// The simulated fabric: all ranks of a job as fibers of one thread, on a virtual clock.
+///
+/// Costs follow LogGP (Alexandrov, Ionescu, Schauser, Scheiman: "LogGP", SPAA 1995). A send costs the source
+/// `overhead`; the packet then leaves as soon as the previous one has been out for `gap` or for its transfer time,
+/// travels for `latency` plus `payload bytes x byte_ps`, and costs the target `overhead` again when it is handed over.
+/// The header word is LogGP's first byte: it is free. Code of the program itself takes no virtual time.
+///
+/// Everything is deterministic: one seed makes every choice, so that the same program with the same options gives the
+/// same trace, bit for bit. A program must not draw on other sources of chance (addresses, wall clock, threads) if its
+/// schedules are to be replayed. Ranks share one thread: nothing that they do may block it outside of `fabric::wait`.
+///
+/// Faults have names. Delay: `delay_ns_max`. Reorder: `reorder_percent`. Back-pressure: few `credits`. Slow rank and
+/// stopped rank: see below.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "amity/base/settings.hpp"
+#include "amity/base/types.hpp"
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::fabric::sim {
+
+/// A rank whose own costs (overhead, gap, bytes, idle polls) are multiplied; the wire to and from it is as fast as any.
+struct slow_rank {
+  rank_t rank;
+  std::uint32_t factor;
+};
+
+/// A rank that does not run from `from_ns` until `until_ns`: its clock passes over that time. Packets to it wait.
+struct stopped_rank {
+  rank_t rank;
+  std::uint64_t from_ns;
+  std::uint64_t until_ns;
+};
+
+struct sim_options {
+  std::uint64_t seed = 1;
+  std::uint64_t latency_ns = 1500;    ///< LogGP L; at least 1
+  std::uint64_t overhead_ns = 300;    ///< LogGP o
+  std::uint64_t gap_ns = 50;          ///< LogGP g
+  std::uint64_t byte_ps = 40;         ///< LogGP G
+  std::uint64_t poll_ns = 20;         ///< a poll that finds nothing; at least 1
+  std::uint64_t delay_ns_max = 0;     ///< each packet takes longer by a uniform random time below this
+  std::uint32_t reorder_percent = 0;  ///< share of packets that are held back at random and lose their place in line
+  std::uint32_t credits = 64;         ///< packets in flight from one rank to another; at least 1
+  std::size_t packet_bytes = 4160;    ///< largest payload; at least 64
+  std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of a rank; memory that is not touched costs nothing
+  std::vector<slow_rank> slow_ranks;
+  std::vector<stopped_rank> stopped_ranks;
+
+  /// The settings AMITY_SIM_*; no slow and no stopped ranks.
+  static sim_options from(const settings& config);
+};
+
+/// What this fabric can do with the given options.
+capabilities describe(const sim_options& options);
+
+/// What a rank runs; the result is its exit status. The fabric lives as long as the job.
+using rank_main = std::function<int(fabric&)>;
+
+struct sim_result {
+  int status = 0;                ///< of the rank that was the first, in virtual time, to end with another status than 0
+  std::uint64_t end_ns = 0;      ///< virtual time when the last rank ended
+  std::uint64_t events = 0;      ///< packets handed to a sink
+  std::uint64_t switches = 0;    ///< times that a fiber was resumed
+  std::uint64_t trace_hash = 0;  ///< over every packet handed over: its time, source, target, header and size
+};
+
+/// Runs `main` once per rank and returns when all have ended.
+///
+/// An exception that leaves a rank's main aborts the job, so that the other ranks leave their next `wait` with
+/// `job_aborted` and their stacks unwind; then the first exception, in virtual time, is thrown here, a `job_aborted`
+/// only where there is no other. A status other than 0 aborts the job too. When every rank that has not ended waits without a deadline and nothing is in flight,
+/// that is a deadlock: the ranks are aborted in the same way, and an `amity::error` tells who waits and since when.
+///
+/// Throws `amity::error` for unusable options, naming the field. One job at a time a thread; jobs of several threads do
+/// not meet.
+sim_result run(rank_t ranks, const sim_options& options, const rank_main& main);
+
+}  // namespace amity::fabric::sim

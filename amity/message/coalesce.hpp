@@ -1,0 +1,31 @@
+#pragma once
+
+/// The policy that puts many small messages to one rank into one packet.
+
+#include <concepts>
+#include <cstddef>
+
+namespace amity {
+
+/// Messages to one destination are collected in a packet that is sent when a bound is reached, when `flush` is called,
+/// when its rank has nothing else to do, or at the end of the epoch. The packet is filled in the fabric's own memory:
+/// a message is written once by its sender and read in place by its handler.
+///
+/// Laws: every message is handled exactly once, with or without the policy; no order is promised either way.
+/// Cost: one packet a destination that is sent to (at most the fabric's largest packet).
+struct coalesce {
+  std::size_t count = 0;  ///< most messages in a packet; 0: as many as fit
+  std::size_t bytes =
+      0;  ///< most bytes in a packet; 0: AMITY_COALESCE_BYTES. The fabric's largest packet is a bound too
+};
+
+namespace detail {
+
+template <class T>
+concept policy = std::same_as<T, coalesce>;
+
+template <class Wanted, class... Policies>
+inline constexpr std::size_t policy_count = (std::size_t{0} + ... + (std::same_as<Wanted, Policies> ? 1 : 0));
+
+}  // namespace detail
+}  // namespace amity

@@ -1,0 +1,111 @@
+#pragma once
+
+/// Typed messages: a type of message, its handler, and the policies between the sender and the wire.
+///
+/// `world::message` makes them. Sends are legal inside epochs, also in handlers; making and destroying message types is
+/// collective and legal outside epochs. docs/contracts/message.md tells the rest.
+
+#include <type_traits>
+#include <utility>
+
+#include "amity/core/endpoint.hpp"
+#include "amity/message/coalesce.hpp"
+#include "amity/message/codec.hpp"
+#include "amity/message/handler_form.hpp"
+#include "amity/message/sender.hpp"
+#include "amity/message/type_name.hpp"
+
+namespace amity {
+
+/// Sends values of type T to be handled by `Handler` on other ranks or this one. Neither copied nor moved: the handler
+/// is registered under this object's address until the object is destroyed.
+template <class T, class Handler, class... Policies>
+class message_type final {
+  static_assert(std::is_same_v<T, std::remove_cvref_t<T>>,
+                "amity: a message is a value: name its type without const, volatile or reference");
+  static_assert(!std::is_pointer_v<T>,
+                "amity: a pointer means nothing on another rank: send what it points to, or an index");
+  static_assert(encodable<T> || std::is_pointer_v<T>,
+                "amity: this type is not trivially copyable and has no codec: make it trivially copyable, or "
+                "specialise amity::codec for it (amity/message/codec.hpp)");
+  static_assert((detail::policy<Policies> && ...),
+                "amity: this is not a policy of messages: pass amity::coalesce{} after the handler, or nothing");
+  static_assert(detail::policy_count<coalesce, Policies...> <= 1,
+                "amity: amity::coalesce is given twice: keep one of them");
+  static_assert(alignof(T) <= cache_line_bytes, "amity: messages are aligned to at most 64 bytes");
+
+  static constexpr bool coalesced = detail::policy_count<coalesce, Policies...> > 0;
+
+  // Each road is looked at only if it is taken, so that one mistake gives one sentence.
+  static auto choose_sender() {
+    if constexpr (!encodable<T>) {
+      return std::type_identity<detail::no_sender>{};
+    } else if constexpr (!detail::plain<T>) {
+      return std::type_identity<detail::encoded_sender<T>>{};
+    } else if constexpr (coalesced) {
+      return std::type_identity<detail::coalescing_sender<T>>{};
+    } else {
+      return std::type_identity<detail::alone_sender<T>>{};
+    }
+  }
+  using sender = typename decltype(choose_sender())::type;
+
+ public:
+  using value_type = T;
+
+  message_type(core::endpoint& owner, std::size_t coalesce_bytes, Handler handler, Policies... policies)
+      : endpoint_(owner),
+        handler_(std::move(handler)),
+        id_(owner.add_handler(detail::type_name<T>(), &message_type::deliver, this)),
+        sender_(make_sender(owner, id_, coalesce_bytes, policies...)) {
+    static_assert(detail::handler_of<Handler, T, message_type>,
+                  "amity: the handler cannot be called with this message: give it (const T&), (const T&, auto& self), "
+                  "(std::span<const T>) or (std::span<const T>, auto& self)");
+    static_assert(detail::plain<T> || !detail::takes_only_spans<Handler, T, message_type>,
+                  "amity: messages of varying size are handled one at a time: give the handler (const T&) or "
+                  "(const T&, auto& self)");
+  }
+
+  ~message_type() { endpoint_.remove_handler(id_); }
+  message_type(const message_type&) = delete;
+  message_type& operator=(const message_type&) = delete;
+
+  /// Sends `value` to be handled on rank `dest` before the epoch ends. Outside handlers it may wait for a credit, and
+  /// run handlers while it does; inside a handler it never waits. Throws `error` for a wrong rank, and outside an
+  /// epoch.
+  void send(rank_t dest, const T& value) { sender_.send(dest, value); }
+
+  /// Sends off what is collected for `dest`, or for all ranks. The end of an epoch does not need it.
+  void flush(rank_t dest) {
+    if (dest < 0 || dest >= endpoint_.size()) endpoint_.throw_wrong_rank("message::flush", dest);
+    sender_.flush(dest);
+  }
+  void flush() { sender_.flush(); }
+
+  /// The number under which the ledger counts these messages.
+  core::handler_id id() const noexcept { return id_; }
+
+ private:
+  static sender make_sender(core::endpoint& owner, core::handler_id id, std::size_t coalesce_bytes,
+                            const Policies&... policies) {
+    coalesce bounds{.count = coalesced ? 0u : 1u};
+    ((bounds = policies), ...);
+    if constexpr (std::is_constructible_v<sender, core::endpoint&, core::handler_id>) {
+      return sender(owner, id);
+    } else {
+      return sender(owner, id, bounds, coalesce_bytes);
+    }
+  }
+
+  static std::uint64_t deliver(void* context, const core::inbound& packet) {
+    auto& self = *static_cast<message_type*>(context);
+    return sender::handle(packet.payload, self.handler_, self);
+  }
+
+  core::endpoint& endpoint_;
+  Handler handler_;
+  core::handler_id id_;
+  sender sender_;
+};
+
+}  // namespace amity

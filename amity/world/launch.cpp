@@ -1,0 +1,65 @@
+#include "amity/world/launch.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
+#include "amity/world/launch/job.hpp"
+
+namespace amity {
+namespace {
+
+/// A process may be started without standard descriptors; the next files opened would then pass for them.
+void open_missing_standard_descriptors() {
+  int fd;
+  do fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
+std::string remedy_for(const std::string& program, int reason) {
+  const bool searched = program.find('/') == std::string::npos;
+  if (reason == EACCES) return "make it executable: chmod +x";
+  if (reason != ENOENT) return "check that it is a program for this machine";
+  if (searched && ::access(program.c_str(), X_OK) == 0) return fmt::format("did you mean ./{}?", program);
+  if (searched) return "check the name; it is in no directory of PATH";
+  if (::access(program.c_str(), F_OK) == 0) return "it is there, so check the interpreter in its first line";
+  return "check the path";
+}
+
+int report(const std::string& program, int reason) {
+  log_warning(no_rank, fmt::format("run: cannot start '{}': {}; {}", program, std::strerror(reason),
+                                   remedy_for(program, reason)));
+  return reason == ENOENT ? 127 : 126;
+}
+
+}  // namespace
+
+int launch(const launch_options& options) {
+  if (options.command.empty()) throw error("launch", no_rank, "there is no program to start", "name one");
+  open_missing_standard_descriptors();
+  try {
+    detail::job started(options);
+    return started.run();
+  } catch (const detail::program_not_started& failed) {
+    return report(options.program.empty() ? options.command.front() : options.program, failed.reason);
+  }
+}
+
+int self_launch(const settings& values, int argc, const char* const* argv) {
+  launch_options options;
+  options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
+  options.command.assign(argv, argv + argc);
+  // The name in argv may be relative to a directory that the program has left, or anything else.
+  options.program = "/proc/self/exe";
+  return launch(options);
+}
+
+}  // namespace amity

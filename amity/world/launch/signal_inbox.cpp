@@ -1,0 +1,52 @@
+#include "amity/world/launch/signal_inbox.hpp"
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "amity/base/error.hpp"
+
+namespace amity::detail {
+namespace {
+
+bool is_ignored(int signal) noexcept {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+signal_inbox::signal_inbox() {
+  sigset_t mine{};
+  sigemptyset(&mine);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
+    if (!is_ignored(signal)) sigaddset(&mine, signal);
+  }
+  // A write to a closed pipe and a read from the terminal in the background become errors of the call.
+  for (const int signal : {SIGCONT, SIGPIPE, SIGTTIN}) sigaddset(&mine, signal);
+  fd_ = file_descriptor(::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd_) throw error("launch", no_rank, std::strerror(errno), "raise the limit of open files (ulimit -n)");
+  ::pthread_sigmask(SIG_BLOCK, &mine, &outer_mask_);
+
+  // With SIGCHLD ignored, which is inherited, children vanish without a status.
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &standard, &outer_child_action_);
+}
+
+signal_inbox::~signal_inbox() {
+  while (next()) {
+  }
+  ::sigaction(SIGCHLD, &outer_child_action_, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &outer_mask_, nullptr);
+}
+
+std::optional<int> signal_inbox::next() noexcept {
+  signalfd_siginfo info{};
+  if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+  return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace amity::detail

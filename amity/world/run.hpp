@@ -1,0 +1,52 @@
+#pragma once
+
+/// The way in: runs a program as a job.
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "amity/base/settings.hpp"
+#include "amity/world/world.hpp"
+
+namespace amity {
+
+namespace detail {
+
+int run_job(const settings& config, int argc, const char* const* argv, const std::function<int(world&)>& program);
+int report_startup_failure() noexcept;
+
+}  // namespace detail
+
+/// Runs `program(world&)`, which returns an exit status or nothing, once for each rank that this process hosts, and
+/// returns the exit status for main. AMITY_FABRIC, or the settings given, say where the ranks are:
+///
+/// - `shm`: processes. Started by `amity run`, this process is one of them. Otherwise, with AMITY_RANKS above 1, it
+///   becomes the launcher and starts itself that many times with the same arguments.
+/// - `threads`: threads of this process, which call `program` at the same time.
+/// - `sim`: simulated ranks, which call `program` in turns, on one thread.
+///
+/// Errors are printed to standard error; the status is 1 then, and the job ends on all ranks.
+template <class Program>
+int run(const settings& config, int argc, const char* const* argv, Program&& program) {
+  using result = std::invoke_result_t<Program&, world&>;
+  static_assert(std::is_void_v<result> || std::is_convertible_v<result, int>,
+                "amity: the program of amity::run takes amity::world& and returns an exit status or nothing");
+  return detail::run_job(config, argc, argv, [&program](world& rank) -> int {
+    if constexpr (std::is_void_v<result>) {
+      program(rank);
+      return 0;
+    } else {
+      return program(rank);
+    }
+  });
+}
+
+template <class Program>
+int run(int argc, const char* const* argv, Program&& program) try {
+  return run(settings::from_environment(), argc, argv, std::forward<Program>(program));
+} catch (...) {
+  return detail::report_startup_failure();
+}
+
+}  // namespace amity
