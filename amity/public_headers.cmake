@@ -1,15 +1,40 @@
 # The headers that users get. Everything that a public header includes is public; tools, applications and benchmarks
 # include nothing else of the library. scripts/check holds both to be true.
 set(AMITY_PUBLIC_HEADERS
+  amity.hpp
   base/assert.hpp
+  base/bytes.hpp
   base/clock.hpp
+  base/code_address.hpp
+  base/edit_distance.hpp
   base/error.hpp
   base/log.hpp
   base/random.hpp
   base/settings.hpp
   base/status.hpp
   base/types.hpp
+  core/collectives.hpp
+  core/control.hpp
+  core/endpoint.hpp
+  core/ledger.hpp
+  core/packet_header.hpp
+  core/reassembly.hpp
+  core/registry.hpp
+  core/spill.hpp
+  epoch/detector.hpp
+  epoch/epoch.hpp
+  epoch/wave.hpp
   fabric/fabric.hpp
+  message/coalesce.hpp
+  message/codec.hpp
+  message/handler_form.hpp
+  message/message.hpp
+  message/packet_buffers.hpp
+  message/remote_call.hpp
+  message/sender.hpp
+  message/type_name.hpp
   world/fabrics.hpp
   world/launch.hpp
+  world/run.hpp
+  world/world.hpp
 )

@@ -2,7 +2,6 @@
 
 /// The 64-bit word that travels with every packet: what the packet is and to which part of the program it belongs.
 
-#include <bit>
 #include <cstdint>
 
 namespace amity::core {
@@ -33,9 +32,20 @@ struct packet_header {
   wave_colour colour = 0;
   std::uint8_t args = 0;  ///< 64-bit words of arguments in front of the payload
 
-  std::uint64_t pack() const { return std::bit_cast<std::uint64_t>(*this); }
-  static packet_header unpack(std::uint64_t word) { return std::bit_cast<packet_header>(word); }
+  // With shifts, so that the word is put together in a register: put together in memory, its load would wait for all
+  // stores before it, those to other ranks' cache lines too.
+  constexpr std::uint64_t pack() const {
+    return std::uint64_t{handler} | std::uint64_t{check} << 16 | std::uint64_t{static_cast<std::uint8_t>(kind)} << 32 |
+           std::uint64_t{epoch} << 40 | std::uint64_t{colour} << 48 | std::uint64_t{args} << 56;
+  }
+  static constexpr packet_header unpack(std::uint64_t word) {
+    return {.handler = static_cast<handler_id>(word),
+            .check = static_cast<std::uint16_t>(word >> 16),
+            .kind = static_cast<packet_kind>(static_cast<std::uint8_t>(word >> 32)),
+            .epoch = static_cast<epoch_tag>(word >> 40),
+            .colour = static_cast<wave_colour>(word >> 48),
+            .args = static_cast<std::uint8_t>(word >> 56)};
+  }
 };
-static_assert(sizeof(packet_header) == 8 && std::has_unique_object_representations_v<packet_header>);
 
 }  // namespace amity::core

@@ -29,11 +29,14 @@
 
 namespace amity::fabric {
 
+/// Every fabric's packets hold at least this much.
+inline constexpr std::size_t packet_bytes_guaranteed = 512;
+
 /// What a fabric can do, as data: the floors above choose by these figures, never by the fabric's name.
 struct capabilities {
   std::string name;                  ///< "shm", "threads", "sim"
   std::string description;           ///< one line for `amity info`
-  std::size_t packet_bytes_max = 0;  ///< largest payload; what an acquired slot holds
+  std::size_t packet_bytes_max = 0;  ///< largest payload, what an acquired slot holds; >= packet_bytes_guaranteed
   std::size_t inline_bytes_max = 0;  ///< payloads up to this take the short road (0: there is none)
   std::size_t credits_per_peer = 0;  ///< packets in flight to one peer before `again`
   std::size_t slots_per_peer = 0;    ///< slots that may be acquired or in flight to one peer before `again`

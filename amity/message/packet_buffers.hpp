@@ -19,10 +19,24 @@ class packet_buffers final : public core::flushable {
   packet_buffers(const packet_buffers&) = delete;
   packet_buffers& operator=(const packet_buffers&) = delete;
 
-  /// Room for `bytes` contiguous bytes in the packet for `dest`, 0 < bytes <= bytes_max. They become part of it by
-  /// `advance`. Between the two calls nothing else may be called. May run handlers before it returns, unless called
-  /// from one. Throws `error` for a wrong rank and outside an epoch.
-  std::byte* reserve(rank_t dest, std::size_t bytes) {
+  /// Room for one item of `Bytes`, the size that was given to the constructor, in the packet for `dest`. The caller
+  /// fills it at once. May run handlers before it returns, unless called from one. Throws `error` for a wrong rank and
+  /// outside an epoch. This is the hot path of coalesced messages: two comparisons, and no atomic.
+  template <std::size_t Bytes>
+  std::byte* claim_item(rank_t dest) {
+    if (static_cast<std::uint32_t>(dest) >= size_) [[unlikely]]
+      throw_wrong_rank(dest);
+    cursor& at = cursors_[static_cast<std::size_t>(dest)];
+    if (at.next == at.end) [[unlikely]]
+      replace(dest, Bytes);
+    std::byte* const place = at.next;
+    at.next = place + Bytes;
+    return place;
+  }
+
+  /// Room for `bytes` contiguous bytes, 0 < bytes <= bytes_max, for one message of varying size. They become part of
+  /// the packet by `commit_record`; nothing else may be called between the two. Otherwise as `claim_item`.
+  std::byte* reserve_record(rank_t dest, std::size_t bytes) {
     if (static_cast<std::uint32_t>(dest) >= size_) [[unlikely]]
       throw_wrong_rank(dest);
     const cursor& at = cursors_[static_cast<std::size_t>(dest)];
@@ -30,10 +44,8 @@ class packet_buffers final : public core::flushable {
       replace(dest, bytes);
     return at.next;
   }
-  void advance(rank_t dest, std::size_t bytes) noexcept { cursors_[static_cast<std::size_t>(dest)].next += bytes; }
-  /// As `advance`, for one message of varying size.
-  void advance_record(rank_t dest, std::size_t bytes) noexcept {
-    advance(dest, bytes);
+  void commit_record(rank_t dest, std::size_t bytes) noexcept {
+    cursors_[static_cast<std::size_t>(dest)].next += bytes;
     ++packets_[static_cast<std::size_t>(dest)].records;
   }
 

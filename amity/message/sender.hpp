@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 
@@ -77,20 +78,29 @@ class alone_sender {
 /// Plain values that share packets. A value larger than a packet goes alone, in fragments.
 template <class T>
 class coalescing_sender {
+  static constexpr bool may_be_too_large = sizeof(T) > fabric::packet_bytes_guaranteed;
+
  public:
   coalescing_sender(core::endpoint& owner, core::handler_id handler, const coalesce& bounds, std::size_t bytes_standard)
       : alone_(owner, handler) {
     std::size_t bytes = bounds.bytes > 0 ? bounds.bytes : bytes_standard;
     if (bounds.count > 0) bytes = std::min(bytes, bounds.count * sizeof(T));
     bytes = std::max(bytes, sizeof(T));
-    if (sizeof(T) <= owner.packet_bytes_max()) buffers_.emplace(owner, handler, sizeof(T), bytes);
+    if (!may_be_too_large || sizeof(T) <= owner.packet_bytes_max()) buffers_.emplace(owner, handler, sizeof(T), bytes);
   }
 
   void send(rank_t dest, const T& value) {
-    if (!buffers_) [[unlikely]]
-      return alone_.send(dest, value);
-    std::memcpy(buffers_->reserve(dest, sizeof(T)), &value, sizeof(T));
-    buffers_->advance(dest, sizeof(T));
+    if constexpr (may_be_too_large) {
+      if (!buffers_) return alone_.send(dest, value);
+    }
+    std::byte* const place = buffers_->template claim_item<sizeof(T)>(dest);
+    if constexpr (std::is_copy_constructible_v<T>) {
+      // Not memcpy: the compiler may then assume that the store changes no pointer of ours, and keeps them in
+      // registers.
+      ::new (static_cast<void*>(place)) T(value);
+    } else {
+      std::memcpy(place, &value, sizeof(T));
+    }
   }
   void flush(rank_t dest) {
     if (buffers_) buffers_->flush(dest);
@@ -131,8 +141,8 @@ class encoding_sender {
       endpoint_.send(dest, handler_, {alone.get(), room});
       return;
     }
-    write_checked(buffers_.reserve(dest, room), bytes, write);
-    buffers_.advance_record(dest, room);
+    write_checked(buffers_.reserve_record(dest, room), bytes, write);
+    buffers_.commit_record(dest, room);
     if (count_max_ > 0 && buffers_.records(dest) >= count_max_) buffers_.flush(dest);
   }
   void flush(rank_t dest) { buffers_.flush(dest); }

@@ -43,14 +43,15 @@ int report_startup_failure() noexcept { return report_failure(); }
 int run_job(const settings& config, int argc, const char* const* argv, const std::function<int(world&)>& program) try {
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const bool launched = config.integer("AMITY_RANK") >= 0;
+  const std::string& kind = config.text("AMITY_FABRIC");
+  // Before the warnings: rank 0 of the launched job prints them.
+  if (kind == "shm" && !launched && ranks > 1) return self_launch(config, argc, argv);
   if (!launched || config.integer("AMITY_RANK") == 0) {
     for (const std::string& warning : config.warnings()) log_warning(no_rank, warning);
   }
   const auto rank_main = [&](fabric::fabric& transport) { return run_rank(transport, config, program); };
-  const std::string& kind = config.text("AMITY_FABRIC");
   if (kind == "threads") return fabric::shm::run_threads(config, ranks, rank_main);
   if (kind == "sim") return fabric::sim::run(ranks, fabric::sim::sim_options::from(config), rank_main).status;
-  if (!launched && ranks > 1) return self_launch(config, argc, argv);
   return rank_main(*fabric::shm::join(config));
 } catch (...) {
   return report_failure();

@@ -1,5 +1,6 @@
 #include "amity/fabric/shm/layout.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -40,11 +41,17 @@ door& region_map::door_of(rank_t rank) const {
 
 channel_memory region_map::channel(rank_t target, rank_t source) const {
   const auto ranks = static_cast<std::size_t>(sizes_.ranks);
-  const auto index = static_cast<std::size_t>(target) * ranks + static_cast<std::size_t>(source);
+  const auto index_of = [ranks](rank_t row, rank_t column) {
+    return static_cast<std::size_t>(row) * ranks + static_cast<std::size_t>(column);
+  };
+  const std::size_t index = index_of(target, source);
+  const std::size_t pair = index_of(std::min(target, source), std::max(target, source));
   std::byte* const credits = base_ + ranks * sizeof(door);
-  std::byte* const rings = credits + sizes_.channels() * sizeof(credit_line);
+  std::byte* const lanes = credits + sizes_.channels() * sizeof(credit_line);
+  std::byte* const rings = lanes + sizes_.channels() * sizeof(ring_slot);
   std::byte* const buffers = rings + sizes_.channels() * sizes_.ring_bytes();
   return {.ring = reinterpret_cast<ring_slot*>(rings + index * sizes_.ring_bytes()),
+          .lane = reinterpret_cast<ring_slot*>(lanes + pair * sizeof(ring_slot)),
           .credits = reinterpret_cast<credit_line*>(credits + index * sizeof(credit_line)),
           .buffers = buffers + index * sizes_.buffers_bytes()};
 }

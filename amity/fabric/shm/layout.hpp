@@ -29,10 +29,11 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 inline constexpr std::size_t inline_bytes_max = sizeof(ring_slot::inline_payload);
 
 /// `info` of a stamp: payload bytes, the buffer's index plus one when the payload lies in a buffer, and a bit that is
-/// always set, so that no stamp equals fresh memory.
+/// always set, so that no stamp equals fresh memory. In an express lane also which of the two ranks has written.
 struct stamp_info {
   static constexpr std::uint32_t bytes_bits = 24;
-  static constexpr std::uint32_t bytes_mask = (1u << bytes_bits) - 1;
+  static constexpr std::uint32_t bytes_mask = (1u << (bytes_bits - 1)) - 1;
+  static constexpr std::uint32_t by_higher_rank = 1u << (bytes_bits - 1);
   static constexpr std::uint32_t written = 1u << 31;
 
   static constexpr std::uint64_t pack(std::uint32_t sequence, std::uint32_t buffer_plus_one, std::size_t bytes) {
@@ -43,6 +44,10 @@ struct stamp_info {
   static constexpr std::uint32_t buffer_plus_one(std::uint64_t stamp) {
     return (static_cast<std::uint32_t>(stamp) & ~written) >> bytes_bits;
   }
+  static constexpr std::uint32_t mark(std::uint64_t stamp) {
+    return static_cast<std::uint32_t>(stamp) & by_higher_rank;
+  }
+  static constexpr std::uint64_t unmarked(std::uint64_t stamp) { return stamp & ~std::uint64_t{by_higher_rank}; }
   static constexpr std::uint32_t bytes(std::uint64_t stamp) { return static_cast<std::uint32_t>(stamp) & bytes_mask; }
 };
 
@@ -73,7 +78,9 @@ struct geometry {
   std::size_t channels() const { return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks); }
   std::size_t ring_bytes() const { return ring_slots * sizeof(ring_slot); }
   std::size_t buffers_bytes() const { return buffers * packet_bytes; }
-  std::size_t bytes_per_peer() const { return ring_bytes() + sizeof(credit_line) + buffers_bytes(); }
+  std::size_t bytes_per_peer() const {
+    return ring_bytes() + sizeof(ring_slot) + sizeof(credit_line) + buffers_bytes();
+  }
   std::size_t total_bytes() const {
     return static_cast<std::size_t>(ranks) * sizeof(door) + channels() * bytes_per_peer();
   }
@@ -84,12 +91,13 @@ struct geometry {
 /// The parts of one channel, in this process's mapping.
 struct channel_memory {
   ring_slot* ring;
+  ring_slot* lane;  ///< the same for both directions
   credit_line* credits;
   std::byte* buffers;
 };
 
-/// Finds doors and channels in a job's region. Doors first, then all credit lines, all rings, all buffers, so that the
-/// lines that are polled lie close together.
+/// Finds doors and channels in a job's region. Doors first, then all credit lines, lanes, rings and buffers, so that
+/// lines of one kind lie close together.
 class region_map {
  public:
   region_map(std::byte* base, const geometry& sizes) : base_(base), sizes_(sizes) {}

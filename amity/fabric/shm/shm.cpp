@@ -1,10 +1,10 @@
 #include "amity/fabric/shm/shm.hpp"
 
-#include <immintrin.h>
 #include <sched.h>
 #include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -14,6 +14,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/clock.hpp"
+#include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
 #include "amity/fabric/shm/channel.hpp"
 #include "amity/fabric/shm/doorbell.hpp"
@@ -38,14 +39,18 @@ capabilities describe(const settings& config, rank_t ranks, std::string name, st
 /// How long a rank that has nothing to do spins and yields before it sleeps. With more ranks than cores a spinning
 /// rank keeps from the core the very rank it waits for.
 struct patience {
-  int pauses;
+  int looks;
   int yields;
 
   static patience of(rank_t ranks) {
     const bool crowded = ranks > ::get_nprocs();
-    return crowded ? patience{.pauses = 20, .yields = 50} : patience{.pauses = 2000, .yields = 20};
+    return crowded ? patience{.looks = 10, .yields = 50} : patience{.looks = 500, .yields = 20};
   }
 };
+
+/// After this many packets of one peer in a row there is a backlog, and lines further on are worth fetching early;
+/// without one that would take them away from the source while it writes.
+constexpr std::size_t backlog_packets = 8;
 
 /// A packet as one word: what `release` needs to find it again.
 struct packet_token {
@@ -70,13 +75,8 @@ class shm_fabric final : public fabric {
         size_(sizes.ranks),
         caps_(std::move(caps)),
         patience_(patience::of(sizes.ranks)) {
-    out_.reserve(static_cast<std::size_t>(size_));
-    in_.reserve(static_cast<std::size_t>(size_));
     starved_.reserve(static_cast<std::size_t>(size_));
-    for (rank_t peer = 0; peer < size_; ++peer) {
-      out_.emplace_back(map_.channel(peer, rank_), sizes);
-      in_.emplace_back(map_.channel(rank_, peer), sizes);
-    }
+    for (rank_t peer = 0; peer < size_; ++peer) links_.emplace_back(map_, sizes, rank_, peer);
   }
 
   ~shm_fabric() override { job_->leave(rank_); }
@@ -99,6 +99,7 @@ class shm_fabric final : public fabric {
     outbound& channel = to(dest);
     if (!channel.has_credit() || !channel.has_buffer()) return refused(dest);
     const std::uint32_t index = channel.take_buffer();
+    for (int i = 0; i < 16; ++i) prefetch_for_writing(channel.buffer(index) + i * 64);
     out = {.data = channel.buffer(index), .capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max), .id = index};
     return status::ok;
   }
@@ -110,7 +111,7 @@ class shm_fabric final : public fabric {
 
   void release(std::uint64_t token) noexcept override {
     const packet_token kept = packet_token::unpack(token);
-    inbound& channel = in_[kept.source];
+    inbound& channel = links_[kept.source].in;
     if (kept.buffer_plus_one != 0) {
       channel.return_buffer(kept.buffer_plus_one - 1);
       ring(kept.source);
@@ -130,9 +131,10 @@ class shm_fabric final : public fabric {
   }
 
   void wait(std::uint64_t timeout_ns) override {
-    for (int i = 0; i < patience_.pauses; ++i) {
+    for (int i = 0; i < patience_.looks; ++i) {
       if (anything_new()) return;
-      _mm_pause();
+      // A reader that looks too often takes the line away from the writer just before the packet is complete.
+      for (int rest = 0; rest < 5; ++rest) cpu_pause();
     }
     publish_all_credits();
     for (int i = 0; i < patience_.yields; ++i) {
@@ -165,7 +167,7 @@ class shm_fabric final : public fabric {
 
   outbound& to(rank_t dest) noexcept {
     AMITY_DEBUG_ASSERT(dest >= 0 && dest < size_, dest, size_);
-    return out_[static_cast<std::size_t>(dest)];
+    return links_[static_cast<std::size_t>(dest)].out;
   }
 
   status send_in_buffer(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
@@ -182,11 +184,12 @@ class shm_fabric final : public fabric {
   }
 
   std::size_t drain(sink& receiver, rank_t source, std::size_t packets_max) {
-    inbound& channel = in_[static_cast<std::size_t>(source)];
+    inbound& channel = links_[static_cast<std::size_t>(source)].in;
     std::size_t count = 0;
     for (; count < packets_max; ++count) {
       const std::uint64_t stamp = channel.arrived();
       if (stamp == 0) break;
+      if (count >= backlog_packets) channel.look_ahead();
       hand_over(receiver, channel, source, stamp);
     }
     return count;
@@ -221,8 +224,8 @@ class shm_fabric final : public fabric {
 
   /// Whether there is a packet to poll, or a credit of a peer that refused.
   bool anything_new() noexcept {
-    for (const inbound& channel : in_) {
-      if (channel.arrived() != 0) return true;
+    for (const link& each : links_) {
+      if (each.in.has_arrived()) return true;
     }
     for (const rank_t peer : starved_) {
       if (to(peer).has_credit() && to(peer).has_buffer()) {
@@ -235,7 +238,7 @@ class shm_fabric final : public fabric {
 
   void publish_all_credits() noexcept {
     for (rank_t peer = 0; peer < size_; ++peer) {
-      if (in_[static_cast<std::size_t>(peer)].publish_pending()) bell_.ring(map_.door_of(peer));
+      if (links_[static_cast<std::size_t>(peer)].in.publish_pending()) bell_.ring(map_.door_of(peer));
     }
   }
 
@@ -246,8 +249,7 @@ class shm_fabric final : public fabric {
   capabilities caps_;
   patience patience_;
   doorbell bell_;
-  std::vector<outbound> out_;
-  std::vector<inbound> in_;
+  std::deque<link> links_;  ///< by peer
   rank_t next_source_ = 0;
   std::vector<rank_t> starved_;  ///< peers that refused since the last wait; room for all is reserved
 };

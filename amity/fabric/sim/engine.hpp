@@ -2,6 +2,7 @@
 
 /// The job that a simulation runs: its ranks, the order in which they go on, and what they share.
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -39,7 +40,7 @@ class engine {
   splitmix64& random() noexcept { return random_; }
 
   /// No packet and no credit that is not on its way yet arrives at the running rank before this time.
-  std::uint64_t horizon_ns() const noexcept { return schedule_.earliest() + options_.latency_ns; }
+  std::uint64_t horizon_ns() const noexcept { return std::min(schedule_.earliest() + options_.latency_ns, never); }
 
   /// The rank goes on at `time_ns`, or sooner if it was already known to.
   void wake(rank_t rank, std::uint64_t time_ns) noexcept { schedule_.wake(rank, time_ns); }

@@ -225,12 +225,16 @@ std::size_t port::poll(sink& receiver, std::size_t packets_max) {
       spend(poll_ns_);
       break;
     } else {
-      // The others have yet to do what this rank may see by now.
-      job_.wake(rank_, clock_ns_);
-      job_.suspend(*this);
+      let_others_catch_up();
     }
   }
   return handed;
+}
+
+// Returns when the others have done all that this rank may see by now.
+void port::let_others_catch_up() noexcept {
+  job_.wake(rank_, clock_ns_);
+  job_.suspend(*this);
 }
 
 void port::hand_over(sink& receiver) {
@@ -290,24 +294,30 @@ parcel& port::parcel_of(parcel_id id, parcel_state expected) noexcept {
 // Waiting
 
 void port::wait(std::uint64_t timeout_ns) {
-  const std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;
   constexpr auto give_up = [] { throw job_aborted("amity: another rank has ended the job"); };
   if (aborted()) give_up();
-  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, abort_ns_, never});
-  if (wake_ns > clock_ns_) {
-    if (wake_ns < job_.horizon_ns()) {
-      advance_to(wake_ns);
-    } else {
-      waiting_ = true;
-      wake_ns_ = wake_ns;
-      if (wake_ns < never) job_.wake(rank_, wake_ns);
-      job_.suspend(*this);
-      waiting_ = false;
-      advance_to(wake_ns_);
-    }
-    if (aborted()) give_up();
+  const std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;
+  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, abort_ns_});
+  if (wake_ns <= clock_ns_) {
+    // Time passes even for a caller that does not look at what it is woken for.
+    spend(poll_ns_);
+    if (clock_ns_ >= job_.horizon_ns()) let_others_catch_up();
+  } else if (wake_ns < job_.horizon_ns()) {
+    advance_to(wake_ns);
+  } else {
+    sleep_until(wake_ns);
   }
+  if (aborted()) give_up();
   forget_arrived_credits();
+}
+
+void port::sleep_until(std::uint64_t wake_ns) noexcept {
+  waiting_ = true;
+  wake_ns_ = wake_ns;
+  if (wake_ns < never) job_.wake(rank_, wake_ns);
+  job_.suspend(*this);
+  waiting_ = false;
+  advance_to(wake_ns_);
 }
 
 void port::wake_by(std::uint64_t time_ns) noexcept {

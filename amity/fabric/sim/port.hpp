@@ -88,6 +88,8 @@ class alignas(cache_line_bytes) port final : public fabric {
   void hand_over(sink& receiver);
   void give_back(parcel_id id) noexcept;
   std::uint64_t next_arrival_ns() noexcept;
+  void let_others_catch_up() noexcept;
+  void sleep_until(std::uint64_t wake_ns) noexcept;
   void wake_by(std::uint64_t time_ns) noexcept;
 
   // What other ranks look at when they send here, together on one cache line.

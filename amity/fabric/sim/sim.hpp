@@ -50,8 +50,8 @@ struct sim_options {
   std::uint32_t credits = 64;         ///< packets in flight from one rank to another; at least 1
   std::size_t packet_bytes = 4160;    ///< largest payload; at least 64
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of a rank; memory that is not touched costs nothing
-  std::vector<slow_rank> slow_ranks;
-  std::vector<stopped_rank> stopped_ranks;
+  std::vector<slow_rank> slow_ranks = {};
+  std::vector<stopped_rank> stopped_ranks = {};
 
   /// The settings AMITY_SIM_*; no slow and no stopped ranks.
   static sim_options from(const settings& config);
@@ -75,8 +75,9 @@ struct sim_result {
 ///
 /// An exception that leaves a rank's main aborts the job, so that the other ranks leave their next `wait` with
 /// `job_aborted` and their stacks unwind; then the first exception, in virtual time, is thrown here, a `job_aborted`
-/// only where there is no other. A status other than 0 aborts the job too. When every rank that has not ended waits without a deadline and nothing is in flight,
-/// that is a deadlock: the ranks are aborted in the same way, and an `amity::error` tells who waits and since when.
+/// only where there is no other. A status other than 0 aborts the job too. When every rank that has not ended waits
+/// without a deadline and nothing is in flight, that is a deadlock: the ranks are aborted in the same way, and an
+/// `amity::error` tells who waits and since when.
 ///
 /// Throws `amity::error` for unusable options, naming the field. One job at a time a thread; jobs of several threads do
 /// not meet.

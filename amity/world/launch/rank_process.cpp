@@ -40,6 +40,8 @@ void become(const rank_start& how, pid_t launcher) noexcept {
     CPU_SET(static_cast<unsigned>(*how.cpu), &one);
     if (::sched_setaffinity(0, sizeof one, &one) != 0) return;
   }
+  // Its group is not the terminal's foreground: without this, a rank that changes the terminal would stop, for ever.
+  ::signal(SIGTTOU, SIG_IGN);
   if (::sigprocmask(SIG_SETMASK, how.signal_mask, nullptr) != 0) return;
   ::execvpe(how.program, how.arguments, how.environment);
 }

@@ -1,0 +1,49 @@
+#pragma once
+
+/// A fabric around a fabric: forwards every call, so that a decorator overrides only what it adds to.
+
+#include <memory>
+#include <utility>
+
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::fabric {
+
+class decorator : public fabric {
+ public:
+  rank_t rank() const noexcept override { return inner_.rank(); }
+  rank_t size() const noexcept override { return inner_.size(); }
+  const capabilities& caps() const noexcept override { return inner_.caps(); }
+  bool same_node(rank_t peer) const noexcept override { return inner_.same_node(peer); }
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
+    return inner_.try_send(dest, header, payload);
+  }
+  status acquire(rank_t dest, slot& out) noexcept override { return inner_.acquire(dest, out); }
+  void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override {
+    inner_.commit(dest, header, filled, payload_bytes);
+  }
+  void release(std::uint64_t token) noexcept override { inner_.release(token); }
+  std::size_t poll(sink& receiver, std::size_t packets_max) override { return inner_.poll(receiver, packets_max); }
+  void wait(std::uint64_t timeout_ns) override { inner_.wait(timeout_ns); }
+  std::uint64_t now_ns() const noexcept override { return inner_.now_ns(); }
+  void abort() noexcept override { inner_.abort(); }
+
+ protected:
+  /// The decorator owns `inner`.
+  explicit decorator(std::unique_ptr<fabric> inner) : owned_(std::move(inner)), inner_(*owned_) {}
+
+  /// `inner` outlives the decorator.
+  explicit decorator(fabric& inner) : inner_(inner) {}
+
+  decorator(const decorator&) = delete;
+  decorator& operator=(const decorator&) = delete;
+
+  fabric& inner() noexcept { return inner_; }
+  const fabric& inner() const noexcept { return inner_; }
+
+ private:
+  std::unique_ptr<fabric> owned_;
+  fabric& inner_;
+};
+
+}  // namespace amity::fabric

@@ -1,0 +1,155 @@
+#include "amity/fabric/traced.hpp"
+
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::fabric {
+
+class traced::counter final : public sink {
+ public:
+  counter(traced& own, sink& receiver) : own_(own), receiver_(receiver) {}
+
+  disposition on_packet(const packet& arrived) noexcept override {
+    peer_counts& from = own_.peers_[arrived.source];
+    ++from.packets_received;
+    from.bytes_received += arrived.payload.size();
+    own_.remember(event::kind::received, arrived.source, arrived.header, arrived.payload.size());
+    const disposition answer = receiver_.on_packet(arrived);
+    from.packets_kept += answer == disposition::keep;
+    return answer;
+  }
+
+ private:
+  traced& own_;
+  sink& receiver_;
+};
+
+traced::traced(std::unique_ptr<fabric> inner, std::size_t events_max)
+    : decorator(std::move(inner)), events_max_(events_max) {
+  events_.reserve(events_max);
+}
+
+traced::traced(fabric& inner, std::size_t events_max) : decorator(inner), events_max_(events_max) {
+  events_.reserve(events_max);
+}
+
+status traced::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+  const status answer = inner().try_send(dest, header, payload);
+  if (answer == status::ok) {
+    count_sent(dest, header, payload.size());
+  } else {
+    count_refused(dest);
+  }
+  return answer;
+}
+
+status traced::acquire(rank_t dest, slot& out) noexcept {
+  const status answer = inner().acquire(dest, out);
+  if (answer != status::ok) count_refused(dest);
+  return answer;
+}
+
+void traced::commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept {
+  inner().commit(dest, header, filled, payload_bytes);
+  count_sent(dest, header, payload_bytes);
+}
+
+std::size_t traced::poll(sink& receiver, std::size_t packets_max) {
+  counter between(*this, receiver);
+  const std::size_t handed = inner().poll(between, packets_max);
+  ++own_.polls;
+  own_.polls_empty += handed == 0;
+  return handed;
+}
+
+void traced::wait(std::uint64_t timeout_ns) {
+  const std::uint64_t start_ns = now_ns();
+  inner().wait(timeout_ns);
+  const std::uint64_t waited_ns = now_ns() - start_ns;
+  ++own_.waits;
+  own_.waited_ns += waited_ns;
+  remember(event::kind::waited, no_rank, 0, waited_ns);
+}
+
+void traced::count_sent(rank_t dest, std::uint64_t header, std::size_t bytes) noexcept {
+  peer_counts& to = peers_[dest];
+  ++to.packets_sent;
+  to.bytes_sent += bytes;
+  remember(event::kind::sent, dest, header, bytes);
+}
+
+void traced::count_refused(rank_t dest) noexcept {
+  ++peers_[dest].refused;
+  remember(event::kind::refused, dest, 0, 0);
+}
+
+void traced::remember(event::kind what, rank_t peer, std::uint64_t header, std::uint64_t amount) noexcept {
+  if (events_max_ == 0) return;
+  const event now{what, peer, now_ns(), header, amount};
+  const std::size_t at = events_seen_++ % events_max_;
+  if (at < events_.size()) {
+    events_[at] = now;
+  } else {
+    events_.push_back(now);
+  }
+}
+
+traced::peer_counts traced::with(rank_t peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? peer_counts{} : found->second;
+}
+
+std::vector<traced::event> traced::last_events() const {
+  std::vector<event> ordered;
+  ordered.reserve(events_.size());
+  const std::uint64_t first = events_seen_ - events_.size();
+  for (std::uint64_t i = first; i < events_seen_; ++i) ordered.push_back(events_[i % events_max_]);
+  return ordered;
+}
+
+std::string traced::report() const {
+  fmt::memory_buffer text;
+  const auto out = std::back_inserter(text);
+  const auto line = [&](const std::string& name, const peer_counts& c) {
+    fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14} {:>10}\n", name, c.packets_sent, c.bytes_sent,
+                   c.refused, c.packets_received, c.bytes_received, c.packets_kept);
+  };
+  fmt::format_to(out, "rank {} of {} on {}: {} polls ({} empty), {} waits ({} ns)\n", rank(), size(), caps().name,
+                 own_.polls, own_.polls_empty, own_.waits, own_.waited_ns);
+  fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14} {:>10}\n", "peer", "sent", "bytes", "refused",
+                 "received", "bytes", "kept");
+  peer_counts total;
+  for (const auto& [peer, c] : peers_) {
+    line(std::to_string(peer), c);
+    total.packets_sent += c.packets_sent;
+    total.bytes_sent += c.bytes_sent;
+    total.refused += c.refused;
+    total.packets_received += c.packets_received;
+    total.bytes_received += c.bytes_received;
+    total.packets_kept += c.packets_kept;
+  }
+  line("all", total);
+  for (const event& e : last_events()) {
+    switch (e.what) {
+      case event::kind::sent:
+        fmt::format_to(out, "{:>14} ns  sent {} bytes to {}, header {:#x}\n", e.time_ns, e.amount, e.peer, e.header);
+        break;
+      case event::kind::refused:
+        fmt::format_to(out, "{:>14} ns  no credit to {}\n", e.time_ns, e.peer);
+        break;
+      case event::kind::received:
+        fmt::format_to(out, "{:>14} ns  received {} bytes from {}, header {:#x}\n", e.time_ns, e.amount, e.peer,
+                       e.header);
+        break;
+      case event::kind::waited:
+        fmt::format_to(out, "{:>14} ns  waited {} ns\n", e.time_ns, e.amount);
+        break;
+    }
+  }
+  return fmt::to_string(text);
+}
+
+}  // namespace amity::fabric

@@ -1,0 +1,78 @@
+#pragma once
+
+/// Counts what passes through a fabric, per peer, and can remember the last events.
+///
+/// The counters cost an increment a packet, and some memory a peer on first contact. Remembering events costs a reading
+/// of the clock each.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "amity/fabric/decorator.hpp"
+
+namespace amity::fabric {
+
+class traced final : public decorator {
+ public:
+  struct peer_counts {
+    std::uint64_t packets_sent = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t refused = 0;  ///< answers `again`
+    std::uint64_t packets_received = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t packets_kept = 0;
+  };
+
+  struct own_counts {
+    std::uint64_t polls = 0;
+    std::uint64_t polls_empty = 0;
+    std::uint64_t waits = 0;
+    std::uint64_t waited_ns = 0;
+  };
+
+  struct event {
+    enum class kind : std::uint8_t { sent, refused, received, waited };
+    kind what;
+    rank_t peer;            ///< `no_rank` for a wait
+    std::uint64_t time_ns;  ///< at its end
+    std::uint64_t header;
+    std::uint64_t amount;  ///< payload bytes, or ns of the wait
+  };
+
+  /// Remembers the last `events_max` events; 0: none.
+  explicit traced(std::unique_ptr<fabric> inner, std::size_t events_max = 0);
+  explicit traced(fabric& inner, std::size_t events_max = 0);
+
+  /// A table of the peers that this rank has met, with totals, and the events that are remembered, oldest first.
+  std::string report() const;
+
+  peer_counts with(rank_t peer) const;
+  const own_counts& own() const noexcept { return own_; }
+
+  /// Oldest first.
+  std::vector<event> last_events() const;
+
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
+  status acquire(rank_t dest, slot& out) noexcept override;
+  void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
+  std::size_t poll(sink& receiver, std::size_t packets_max) override;
+  void wait(std::uint64_t timeout_ns) override;
+
+ private:
+  class counter;  // the sink between the fabric and the caller's sink
+
+  void count_sent(rank_t dest, std::uint64_t header, std::size_t bytes) noexcept;
+  void count_refused(rank_t dest) noexcept;
+  void remember(event::kind what, rank_t peer, std::uint64_t header, std::uint64_t amount) noexcept;
+
+  std::map<rank_t, peer_counts> peers_;
+  own_counts own_;
+  std::size_t events_max_;
+  std::uint64_t events_seen_ = 0;
+  std::vector<event> events_;  // event number i is at i % events_max_
+};
+
+}  // namespace amity::fabric
