@@ -13,6 +13,7 @@ set(AMITY_PUBLIC_HEADERS
   base/settings.hpp
   base/status.hpp
   base/types.hpp
+  base/zeros.hpp
   core/collectives.hpp
   core/control.hpp
   core/endpoint.hpp

@@ -1,14 +1,42 @@
 #include "amity/base/bytes.hpp"
 
+#include <string>
+
 #include <fmt/format.h>
 
-#include "amity/base/error.hpp"
-
 namespace amity {
+namespace {
 
-void byte_reader::throw_truncated(std::size_t wanted) const {
-  throw error("reading a message", no_rank, fmt::format("{} bytes were to be read, {} are left", wanted, rest_.size()),
-              "let codec<T>::read take exactly what codec<T>::write wrote");
+constexpr std::string_view writing_remedy = "let codec<T>::bytes return exactly what codec<T>::write writes";
+constexpr std::string_view reading_remedy = "let codec<T>::read take exactly what codec<T>::write wrote";
+
+std::string call(std::string_view act, const bytes_of& whose) {
+  if (whose.type.empty()) return fmt::format("{} a message", act);
+  return fmt::format("{} a message of type '{}'", act, whose.type);
+}
+
+}  // namespace
+
+void byte_writer::throw_full(std::size_t wanted) const {
+  throw error(call("writing", whose_), whose_.rank,
+              fmt::format("{} bytes were to be written, there is room for {}", wanted, rest_.size()), writing_remedy);
+}
+
+void byte_writer::throw_room_left() const {
+  throw error(call("writing", whose_), whose_.rank, fmt::format("{} bytes were not written", rest_.size()),
+              writing_remedy);
+}
+
+void byte_reader::throw_truncated(std::size_t count, std::size_t item_bytes) const {
+  const std::string wanted =
+      item_bytes == 1 ? fmt::format("{} bytes", count) : fmt::format("{} items of {} bytes", count, item_bytes);
+  throw error(call("reading", whose_), whose_.rank,
+              fmt::format("{} were to be read, {} bytes are left", wanted, rest_.size()), reading_remedy);
+}
+
+void byte_reader::throw_bytes_left() const {
+  throw error(call("reading", whose_), whose_.rank, fmt::format("{} bytes were not read", rest_.size()),
+              reading_remedy);
 }
 
 }  // namespace amity

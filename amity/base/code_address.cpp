@@ -105,7 +105,8 @@ code_map::function code_map::decode(code_address address) {
     home = named(address.module);
   }
   const std::uintptr_t code = home == nullptr ? 0 : home->base + address.offset;
-  if (home == nullptr || containing(code) == nullptr) {
+  const module* const there = containing(code);
+  if (there == nullptr || there->hash != address.module) {
     throw error("async", no_rank,
                 fmt::format("a call arrived for module {:#010x}, offset {:#x}, which this program does not have",
                             address.module, address.offset),

@@ -17,7 +17,7 @@ constexpr std::int64_t no_max = std::numeric_limits<std::int64_t>::max();
 
 // Sorted by name; add a setting here and nowhere else.
 constexpr auto table = std::to_array<setting_info>({
-    {"AMITY_COALESCE_BYTES", integer, "bytes", "4096", 64, 1 * mib, "",
+    {"AMITY_COALESCE_BYTES", integer, "bytes", "8k", 64, 1 * mib, "",
      "Default bound of a coalescing buffer; the fabric's largest packet bounds it too."},
     {"AMITY_CORE_SPILL_BYTES_HIGH_WATER", integer, "bytes", "16m", 0, no_max, "",
      "Sends outside handlers make progress first while more than this is spilled on their rank."},
@@ -36,9 +36,9 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_JOB_FD", integer, "file descriptor", "-1", -1, 1 << 20, "", "Shared memory of the job.", form::any, true},
     {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},
     {"AMITY_RANKS", integer, "ranks", "1", 1, 65536, "", "Number of ranks of the job."},
-    {"AMITY_SHM_BUFFERS", integer, "buffers a peer", "16", 2, 64, "",
+    {"AMITY_SHM_BUFFERS", integer, "buffers a peer", "32", 2, 64, "",
      "Inbound buffers that a rank lends to each of its peers: the credits of large packets."},
-    {"AMITY_SHM_PACKET_BYTES", integer, "bytes", "16k", 1 * kib, 1 * mib, "",
+    {"AMITY_SHM_PACKET_BYTES", integer, "bytes", "8k", 1 * kib, 1 * mib, "",
      "Size of an inbound buffer: the largest packet. A multiple of 64.", form::multiple_of_64},
     {"AMITY_SHM_RING_SLOTS", integer, "slots a peer", "256", 16, 65536, "",
      "Slots of the ring from each peer: the credits of packets in flight. A power of two.", form::power_of_two},
@@ -49,7 +49,7 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_SIM_GAP_NS", integer, "ns", "50", 0, 1000000, "", "LogGP g: least time between two packets of a rank."},
     {"AMITY_SIM_LATENCY_NS", integer, "ns", "1500", 1, 1000000000, "", "LogGP L: time on the wire."},
     {"AMITY_SIM_OVERHEAD_NS", integer, "ns", "300", 0, 1000000, "", "LogGP o: processor time of a send or a receive."},
-    {"AMITY_SIM_PACKET_BYTES", integer, "bytes", "4160", 64, 1 * mib, "", "Largest packet of the simulated network."},
+    {"AMITY_SIM_PACKET_BYTES", integer, "bytes", "4160", 576, 1 * mib, "", "Largest packet of the simulated network."},
     {"AMITY_SIM_REORDER_PERCENT", integer, "%", "0", 0, 100, "",
      "Share of packets that may overtake earlier ones of the same pair of ranks."},
     {"AMITY_SIM_SEED", integer, "seed", "1", 0, no_max, "", "Seed of every choice that the simulator makes."},

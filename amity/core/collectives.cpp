@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -22,6 +23,12 @@ std::uint64_t step_as(std::uint64_t a, std::uint64_t b, Step step) {
 constexpr auto smaller = [](auto a, auto b) { return std::min(a, b); };
 constexpr auto larger = [](auto a, auto b) { return std::max(a, b); };
 constexpr auto plus = [](auto a, auto b) { return a + b; };
+
+double minimum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return a + b;
+  return a == b ? (std::signbit(a) ? a : b) : std::min(a, b);
+}
+double maximum(double a, double b) { return -minimum(-a, -b); }
 
 const char* name_of(reduction operation) {
   constexpr const char* names[] = {"barrier",      "sum of uint64", "min of uint64", "max of uint64", "sum of int64",
@@ -50,9 +57,9 @@ std::uint64_t combine(reduction operation, std::uint64_t a, std::uint64_t b) {
     case reduction::sum_f64:
       return step_as<double>(a, b, plus);
     case reduction::min_f64:
-      return step_as<double>(a, b, smaller);
+      return step_as<double>(a, b, minimum);
     case reduction::max_f64:
-      return step_as<double>(a, b, larger);
+      return step_as<double>(a, b, maximum);
   }
   AMITY_ASSERT(false, static_cast<std::uint32_t>(operation));
   return 0;
@@ -87,7 +94,7 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
   std::memcpy(&message, payload.data(), sizeof message);
   if (message.down != 0) {
     AMITY_ASSERT(message.sequence == started_ && !done(), source, message.sequence, started_);
-    check_operation(source, message.operation, operation_);
+    check_agreement(source, message.operation, rank_, operation_);
     finish(message.value);
     return;
   }
@@ -95,7 +102,8 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
                message.sequence, started_);
   round& parts = round_of(message.sequence);
   parts.parts[static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(source - rank_)))] = message.value;
-  if (parts.arrived++ > 0) check_operation(source, message.operation, parts.operation);
+  if (parts.arrived++ > 0) check_agreement(source, message.operation, parts.source, parts.operation);
+  parts.source = source;
   parts.operation = message.operation;
   if (message.sequence == started_ && !done()) try_combine();
 }
@@ -103,7 +111,7 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
 void collectives::try_combine() {
   round& current = round_of(started_);
   if (combined_ || current.arrived < children_) return;
-  if (children_ > 0) check_operation(rank_ + 1, current.operation, operation_);
+  if (children_ > 0) check_agreement(current.source, current.operation, rank_, operation_);
   combined_ = true;
   std::uint64_t value = own_;
   for (const std::uint64_t part : current.parts) value = combine(operation_, value, part);
@@ -123,10 +131,10 @@ void collectives::finish(std::uint64_t result) {
   finished_ = started_;
 }
 
-void collectives::check_operation(rank_t source, reduction theirs, reduction ours) const {
-  if (theirs == ours) return;
+void collectives::check_agreement(rank_t one, reduction its, rank_t other, reduction others) const {
+  if (its == others) return;
   throw error("collective", rank_,
-              fmt::format("rank {} is in a {}, this rank in a {}", source, name_of(theirs), name_of(ours)),
+              fmt::format("rank {} is in a {}, rank {} in a {}", one, name_of(its), other, name_of(others)),
               "call the same collectives in the same order on all ranks");
 }
 

@@ -28,7 +28,9 @@ enum class reduction : std::uint32_t {
   max_f64,
 };
 
-/// Applies one step; values are bit patterns of the operation's type.
+/// Applies one step; values are bit patterns of the operation's type. Minima and maxima of doubles are those of IEEE
+/// 754-2019: a NaN anywhere makes the result NaN, and -0 is smaller than +0, so that it matters not which rank gave
+/// what.
 std::uint64_t combine(reduction operation, std::uint64_t a, std::uint64_t b);
 
 class collectives {
@@ -49,14 +51,15 @@ class collectives {
   struct wire;
   struct round {
     std::vector<std::uint64_t> parts;  ///< of the children, in their order: sums of doubles are reproducible
-    reduction operation = reduction::none;
     int arrived = 0;
+    rank_t source = 0;  ///< of the last part, and the operation that it is in
+    reduction operation = reduction::none;
   };
 
   round& round_of(std::uint32_t sequence) { return rounds_[sequence & 1]; }
   void try_combine();
   void finish(std::uint64_t result);
-  void check_operation(rank_t source, reduction theirs, reduction ours) const;
+  void check_agreement(rank_t one, reduction its, rank_t other, reduction others) const;
 
   rank_t rank_;
   rank_t size_;

@@ -18,6 +18,10 @@ constexpr std::size_t packets_per_progress = 64;
 constexpr std::size_t packets_per_pace = 8;
 constexpr std::uint32_t sends_per_pace = 16;
 
+// Rounds of progress without a pause after which collected messages are sent off all the same; more with many ranks, so
+// that even one flush to each of them is rare.
+constexpr std::uint64_t busy_rounds_max = 256;
+
 // A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
@@ -60,7 +64,7 @@ handler_id endpoint::add_handler(std::string_view name, std::function<void(reque
 }
 
 handler_id endpoint::add_handler(std::string_view name, deliver_function call, void* context) {
-  AMITY_ASSERT(!in_handler_);
+  check_outside_handler("endpoint::add_handler");
   const handler_id id = registry_.add(name, call, context);
   ledger_.forget(id);
   if (request_handlers_.size() <= id) request_handlers_.resize(id + 1u);
@@ -68,6 +72,7 @@ handler_id endpoint::add_handler(std::string_view name, deliver_function call, v
 }
 
 void endpoint::remove_handler(handler_id handler) {
+  check_outside_handler("endpoint::remove_handler");
   registry_.remove(handler);
   request_handlers_[handler].reset();
 }
@@ -81,31 +86,36 @@ std::span<const std::uint64_t> request::args() const noexcept {
   return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
 }
 
-void request::claim_reply() {
-  if (std::exchange(replied_, true)) {
-    throw error("request::reply", owner_.rank(), fmt::format("second reply to one request of rank {}", source()),
-                "reply at most once; to send more, use endpoint::request_short or request_medium");
-  }
-}
-
 void request::reply_short(handler_id handler, std::span<const std::uint64_t> args) {
-  claim_reply();
-  owner_.request_short(source(), handler, args);
+  reply("request::reply_short", handler, args, {});
 }
 
 void request::reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args) {
-  claim_reply();
-  owner_.request_medium(source(), handler, payload, args);
+  reply("request::reply_medium", handler, args, payload);
+}
+
+void request::reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args,
+                    bytes_view payload) {
+  if (replied_) {
+    throw error(call, owner_.rank(), fmt::format("second reply to one request of rank {}", source()),
+                "reply at most once; to send more, use endpoint::request_short or request_medium");
+  }
+  owner_.send_request(call, source(), handler, args, payload);
+  replied_ = true;
 }
 
 void endpoint::request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args) {
-  check_request("endpoint::request_short", dest, handler, args.size());
-  send_parts(dest, handler, args, {});
+  send_request("endpoint::request_short", dest, handler, args, {});
 }
 
 void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payload,
                               std::span<const std::uint64_t> args) {
-  check_request("endpoint::request_medium", dest, handler, args.size());
+  send_request("endpoint::request_medium", dest, handler, args, payload);
+}
+
+void endpoint::send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
+                            bytes_view payload) {
+  check_request(call, dest, handler, args.size());
   send_parts(dest, handler, args, payload);
 }
 
@@ -123,6 +133,12 @@ void endpoint::check_request(std::string_view call, rank_t dest, handler_id hand
   }
 }
 
+void endpoint::check_outside_handler(std::string_view call) const {
+  if (!in_handler_) [[likely]]
+    return;
+  throw error(call, rank_, "called in a handler", "let the handler return first; it may only send and reply");
+}
+
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
   throw error(call, rank_, fmt::format("destination {} is not a rank of this job", dest),
               fmt::format("use 0 to {}", size_ - 1));
@@ -134,18 +150,18 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
 
 // Sending
 
-packet_header endpoint::header_for(handler_id handler) const noexcept {
+packet_header endpoint::header_for(handler_id handler, epoch_tag epoch) const noexcept {
   return {.handler = handler,
           .check = registry_.at(handler).check,
           .kind = packet_kind::message,
-          .epoch = open_epoch_,
+          .epoch = epoch,
           .colour = colour_,
           .args = 0};
 }
 
 void endpoint::send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload) {
   pace();
-  packet_header header = header_for(handler);
+  packet_header header = header_for(handler, sending_epoch_);
   header.args = static_cast<std::uint8_t>(args.size());
   const std::size_t bytes = args.size_bytes() + payload.size();
   ledger_.sent(handler, dest, 1, in_epoch());
@@ -180,13 +196,13 @@ void endpoint::send_fragments(rank_t dest, packet_header header, std::span<const
     const fragment_header head{.message = message, .total = total, .offset = offset};
     std::memcpy(out.data, &head, sizeof head);
     std::byte* to = out.data + sizeof head;
-    // Arguments are far shorter than a packet: all of them are in the first fragment.
+    static_assert(args_max * sizeof(std::uint64_t) + sizeof(fragment_header) < fabric::packet_bytes_guaranteed / 2,
+                  "all arguments are in the first fragment");
     const std::size_t args_bytes = offset == 0 ? args.size_bytes() : 0;
     if (args_bytes > 0) std::memcpy(to, args.data(), args_bytes);
     const std::size_t content = std::min<std::size_t>(content_max, total - offset);
     const std::size_t from = offset == 0 ? 0 : offset - args.size_bytes();
     std::memcpy(to + args_bytes, payload.data() + from, content - args_bytes);
-    header.colour = colour_;  // a wave may have passed while this rank waited for a credit
     commit(dest, header, out, sizeof head + content);
     offset += content;
   }
@@ -195,6 +211,7 @@ void endpoint::send_fragments(rank_t dest, packet_header header, std::span<const
 bool endpoint::try_open(rank_t dest, std::size_t capacity, outgoing& out) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
   if (fabric_.acquire(dest, out.slot) == status::ok) {
+    idle_rounds_ = 0;  // a rank that waits for one credit after the other gets on, though nothing arrives
     out.data = out.slot.data;
     out.capacity = out.slot.capacity;
     return true;
@@ -211,15 +228,16 @@ void endpoint::open_or_wait(rank_t dest, std::size_t capacity, outgoing& out) {
 }
 
 void endpoint::make_room(rank_t dest) {
-  AMITY_ASSERT(!in_handler_);
+  check_outside_handler("endpoint::make_room");
   // Buffers that this rank itself holds open for `dest` are credits too.
   for (flushable* const holder : flushables_) holder->flush(dest);
   progress_or_sleep();
 }
 
 void endpoint::close(rank_t dest, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
-  ledger_.sent(handler, dest, messages, in_epoch());
-  commit(dest, header_for(handler), out, bytes);
+  // Messages that are collected belong to the epoch that the rank is in, whichever handler happens to close the packet.
+  ledger_.sent(handler, dest, messages, open_epoch_ != no_epoch);
+  commit(dest, header_for(handler, open_epoch_), out, bytes);
 }
 
 void endpoint::commit(rank_t dest, const packet_header& header, outgoing& out, std::size_t bytes) {
@@ -266,12 +284,12 @@ void endpoint::pace() {
 void endpoint::give_way() {
   if (in_handler_) return;
   sends_since_poll_ = 0;
-  fabric_.poll(*this, packets_per_pace);
-  rethrow_failure();
+  advance(packets_per_pace);
   while (spill_.bytes() > spill_bytes_high_water_) progress_or_sleep();
 }
 
 bool endpoint::flush_all() {
+  busy_rounds_ = 0;
   bool any = false;
   for (flushable* const holder : flushables_) any |= holder->flush_all();
   return any;
@@ -324,7 +342,10 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
 }
 
 void endpoint::note_colour(const packet_header& header) {
-  if (header.epoch == no_epoch || static_cast<std::int8_t>(header.colour - colour_) <= 0) return;
+  // Its sender has recorded at most twice more often than this rank, or less often by any number: colours are modulo
+  // 256, and a message may be under way for many waves.
+  const auto ahead = static_cast<wave_colour>(header.colour - colour_);
+  if (header.epoch == no_epoch || ahead == 0 || ahead > 2) return;
   control_->on_newer_colour(header.colour);
 }
 
@@ -345,15 +366,21 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
   if (target == nullptr) [[unlikely]]
     throw_unknown_handler(header, packet.source);
   in_handler_ = true;
+  sending_epoch_ = header.epoch;
   std::uint64_t handled = 0;
   try {
     handled = target->deliver(target->context, packet);
   } catch (...) {
-    in_handler_ = false;
+    leave_handler();
     throw;
   }
-  in_handler_ = false;
+  leave_handler();
   ledger_.handled(header.handler, packet.source, handled, header.epoch != no_epoch);
+}
+
+void endpoint::leave_handler() noexcept {
+  in_handler_ = false;
+  sending_epoch_ = open_epoch_;
 }
 
 void endpoint::throw_unknown_handler(const packet_header& header, rank_t source) const {
@@ -372,10 +399,19 @@ void endpoint::throw_unknown_handler(const packet_header& header, rank_t source)
 // Progress
 
 bool endpoint::progress() {
-  AMITY_ASSERT(!in_handler_);
+  check_outside_handler("endpoint::progress");
+  if (!advance(packets_per_progress)) return false;
+  // The callers send off what is collected once there is nothing else to do. A rank for which that never comes must not
+  // sit on it for ever.
+  const auto rounds_max = std::max<std::uint64_t>(busy_rounds_max, 4 * static_cast<std::uint64_t>(size_));
+  if (++busy_rounds_ >= rounds_max) flush_all();
+  return true;
+}
+
+bool endpoint::advance(std::size_t packets_max) {
   bool any = send_waiting();
   if (!early_ready_.empty()) any |= handle_early();
-  any |= fabric_.poll(*this, packets_per_progress) > 0;
+  any |= fabric_.poll(*this, packets_max) > 0;
   rethrow_failure();
   if (any) idle_rounds_ = 0;
   return any;
@@ -444,6 +480,8 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");
   }
+  rethrow_failure();
+  if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   flush_all();
   collectives_.start(operation, value);
   wait_until("a barrier or reduction", [this] { return collectives_.done() && control_sent(); });
@@ -454,7 +492,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
 
 void endpoint::open_epoch(epoch_tag tag) {
   AMITY_ASSERT(open_epoch_ == no_epoch && tag != no_epoch);
-  open_epoch_ = tag;
+  open_epoch_ = sending_epoch_ = tag;
   early_ready_.swap(early_);
   for (const fabric::packet& kept : early_ready_) {
     AMITY_ASSERT(packet_header::unpack(kept.header).epoch == tag, kept.source);
@@ -462,8 +500,9 @@ void endpoint::open_epoch(epoch_tag tag) {
 }
 
 void endpoint::close_epoch() {
-  AMITY_ASSERT(open_epoch_ != no_epoch && quiet());
-  open_epoch_ = no_epoch;
+  // What waits in the spill now was sent by handlers of messages that belong to no epoch.
+  AMITY_ASSERT(open_epoch_ != no_epoch && early_ready_.empty());
+  open_epoch_ = sending_epoch_ = no_epoch;
 }
 
 std::string endpoint::stall_report(std::string_view where, double seconds) const {

@@ -57,12 +57,12 @@ class request {
   bytes_view payload() const noexcept { return packet_.payload.subspan(packet_.args * sizeof(std::uint64_t)); }
 
   /// Replies to the source, at most once. The handler there gets the reply as its request. Throws `error` for a
-  /// second reply or an unknown handler.
+  /// second reply, and as requests do; a reply that threw has not been sent.
   void reply_short(handler_id handler, std::span<const std::uint64_t> args);
   void reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
 
  private:
-  void claim_reply();
+  void reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
 
   endpoint& owner_;
   const inbound& packet_;
@@ -175,7 +175,9 @@ class endpoint final : private fabric::sink {
   void open_epoch(epoch_tag tag);
   /// Messages of the next epoch are held back from now on.
   void close_epoch();
-  bool in_epoch() const noexcept { return open_epoch_ != no_epoch; }
+  /// Whether what is sent now belongs to an epoch. A handler's sends belong to the epoch of the message that it
+  /// handles, or to none if that did: an epoch could end between the two.
+  bool in_epoch() const noexcept { return sending_epoch_ != no_epoch; }
   bool in_handler() const noexcept { return in_handler_; }
 
   /// Takes detector packets, and is told of newer colours; null: none.
@@ -214,6 +216,8 @@ class endpoint final : private fabric::sink {
     std::size_t bytes;
   };
 
+  friend class request;
+
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
   void pace();
   void deliver(const fabric::packet& arrived) noexcept;
@@ -221,16 +225,21 @@ class endpoint final : private fabric::sink {
   void deliver_message(const packet_header& header, const inbound& packet);
   void deliver_fragment(const packet_header& header, const inbound& packet);
   void run_handler(const packet_header& header, const inbound& packet);
+  void leave_handler() noexcept;
   [[noreturn]] void throw_unknown_handler(const packet_header& header, rank_t source) const;
 
+  void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
+                    bytes_view payload);
   void send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
   void send_fragments(rank_t dest, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
+  void check_outside_handler(std::string_view call) const;
   void open_or_wait(rank_t dest, std::size_t capacity, outgoing& out);
   void commit(rank_t dest, const packet_header& header, outgoing& out, std::size_t bytes);
   void push_spill(rank_t dest, const packet_header& header, std::unique_ptr<spilled_packet> packet, std::size_t bytes);
-  packet_header header_for(handler_id handler) const noexcept;
+  packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
 
+  bool advance(std::size_t packets_max);
   bool handle_early();
   bool send_waiting();
   void progress_or_sleep();
@@ -260,13 +269,15 @@ class endpoint final : private fabric::sink {
 
   control* control_ = nullptr;
   wave_colour colour_ = 0;
-  epoch_tag open_epoch_ = no_epoch;
+  epoch_tag open_epoch_ = no_epoch;     ///< that this rank is in
+  epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
   bool in_handler_ = false;
   std::uint32_t sends_since_poll_ = 0;
   std::uint64_t fragmented_ = 0;  ///< messages that were sent in fragments
   std::exception_ptr failure_;    ///< thrown by a handler, not yet rethrown
 
-  std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress
+  std::uint64_t busy_rounds_ = 0;  ///< of progress since all packets were last closed
+  std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t stall_reported_ns_ = 0;
 };

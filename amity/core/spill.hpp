@@ -25,6 +25,10 @@ class spilled_packet {
 
   std::byte* data() const noexcept { return data_.get(); }
   std::size_t capacity() const noexcept { return capacity_; }
+  /// What it takes while it waits: its bytes, and about as much for itself as the allocator and the list do.
+  std::size_t memory_bytes() const noexcept { return capacity_ + overhead_bytes; }
+
+  static constexpr std::size_t overhead_bytes = 128;
 
   packet_header header;
   std::size_t bytes = 0;  ///< of `data` in use
@@ -46,7 +50,7 @@ class spill {
 
   void push(rank_t dest, std::unique_ptr<spilled_packet> waiting) {
     ++packets_;
-    bytes_ += waiting->capacity();
+    bytes_ += waiting->memory_bytes();
     if (bytes_ > bytes_peak_) bytes_peak_ = bytes_;
     by_peer_[dest].push_back(std::move(waiting));
   }
@@ -60,7 +64,7 @@ class spill {
       auto& stack = peer->second;
       while (!stack.empty() && try_send(peer->first, *stack.back())) {
         --packets_;
-        bytes_ -= stack.back()->capacity();
+        bytes_ -= stack.back()->memory_bytes();
         stack.pop_back();
       }
       peer = stack.empty() ? by_peer_.erase(peer) : std::next(peer);

@@ -5,9 +5,11 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/base/random.hpp"
 
@@ -66,13 +68,19 @@ class checked::inspector final : public sink {
   std::size_t count_ = 0;
 };
 
-checked::checked(std::unique_ptr<fabric> inner_fabric)
-    : decorator(std::move(inner_fabric)),
-      caps_(with_trailer(inner().caps())),
-      outgoing_(inner().caps().packet_bytes_max) {}
+checked::checked(std::unique_ptr<fabric> inner_fabric) : decorator(std::move(inner_fabric)) { prepare(); }
+checked::checked(fabric& inner_fabric) : decorator(inner_fabric) { prepare(); }
 
-checked::checked(fabric& inner_fabric)
-    : decorator(inner_fabric), caps_(with_trailer(inner().caps())), outgoing_(inner().caps().packet_bytes_max) {}
+void checked::prepare() {
+  const std::size_t bytes_max = inner().caps().packet_bytes_max;
+  if (bytes_max < packet_bytes_guaranteed + trailer_bytes) {
+    throw error("checked", rank(), fmt::format("packets of {} bytes leave no room for the checks", bytes_max),
+                fmt::format("make them {} bytes or more, or turn AMITY_FABRIC_CHECKED off",
+                            packet_bytes_guaranteed + trailer_bytes));
+  }
+  caps_ = with_trailer(inner().caps());
+  outgoing_.resize(bytes_max);
+}
 
 checked::~checked() {
   if (ended_ || std::uncaught_exceptions() > 0) return;
@@ -199,9 +207,10 @@ packet checked::inspect(const packet& arrived) {
   }
   peer& from = known(arrived.source);
   check_order(from, arrived.source, end.number);
-  if (++from.held > caps_.credits_per_peer) {
-    fabric_broke("poll",
-                 fmt::format("{} packets of rank {} are held, more than there are credits", from.held, arrived.source));
+  // A fabric may count packets in slots apart from the others.
+  if (++from.held > caps_.credits_per_peer + caps_.slots_per_peer) {
+    fabric_broke("poll", fmt::format("{} packets of rank {} are held, more than there are credits and slots", from.held,
+                                     arrived.source));
   }
   return without_trailer;
 }

@@ -23,6 +23,7 @@ namespace amity::fabric {
 
 class checked final : public decorator {
  public:
+  /// Throws `error` if the packets are too small for the checks.
   explicit checked(std::unique_ptr<fabric> inner);
   explicit checked(fabric& inner);
 
@@ -63,6 +64,7 @@ class checked final : public decorator {
 
   class inspector;  // the sink between the fabric and the caller's sink
 
+  void prepare();
   void enter(std::string_view call);
   void check_rank(std::string_view call, rank_t rank) const;
   void seal(rank_t dest, std::uint64_t header, std::byte* payload, std::size_t payload_bytes);

@@ -16,8 +16,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -39,9 +43,25 @@ concept has_codec = requires(const T& value, byte_writer& to, byte_reader& from)
   { codec<T>::read(from) } -> std::convertible_to<T>;
 };
 
-// A pointer is trivially copyable, but means nothing on another rank.
+// What refers to something else is trivially copyable, but means nothing on another rank. Of the standard library's
+// types the common ones are recognised; a struct of pointers is not.
 template <class T>
-concept plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+inline constexpr bool refers = std::is_pointer_v<T> || std::is_member_function_pointer_v<T>;
+template <class Char, class Traits>
+inline constexpr bool refers<std::basic_string_view<Char, Traits>> = true;
+template <class T, std::size_t Extent>
+inline constexpr bool refers<std::span<T, Extent>> = true;
+template <class T>
+inline constexpr bool refers<std::initializer_list<T>> = true;
+template <class T>
+inline constexpr bool refers<std::reference_wrapper<T>> = true;
+template <class T, std::size_t N>
+inline constexpr bool refers<std::array<T, N>> = refers<T>;
+template <class T>
+inline constexpr bool refers<std::optional<T>> = refers<T>;
+
+template <class T>
+concept plain = std::is_trivially_copyable_v<T> && !refers<T>;
 
 }  // namespace detail
 
@@ -69,7 +89,9 @@ void encode(byte_writer& to, const T& value) {
 
 template <encodable T>
 T decode(byte_reader& from) {
-  if constexpr (detail::plain<T>) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return from.read_object<std::uint8_t>() != 0;  // whatever byte arrived, it becomes a bool
+  } else if constexpr (detail::plain<T>) {
     return from.read_object<T>();
   } else {
     return codec<T>::read(from);
@@ -103,11 +125,12 @@ struct sequence_codec {
   static Sequence read(byte_reader& from) {
     const auto count = static_cast<std::size_t>(from.read_object<std::uint64_t>());
     Sequence value;
-    if constexpr (plain<element> && !std::is_same_v<element, bool>) {
-      const bytes_view content = from.read_bytes(count * sizeof(element));
+    if constexpr (plain<element> && std::is_default_constructible_v<element> && !std::is_same_v<element, bool>) {
+      const bytes_view content = from.read_items(count, sizeof(element));
       value.resize(count);
       if (count > 0) std::memcpy(value.data(), content.data(), content.size());
     } else {
+      // Nothing is reserved: a count that is wrong ends at the end of the bytes, not of the memory.
       for (std::size_t i = 0; i < count; ++i) value.push_back(decode<element>(from));
     }
     return value;
@@ -162,7 +185,7 @@ requires(!detail::plain<std::optional<T>>) struct codec<std::optional<T>> {
     if (value) encode(to, *value);
   }
   static std::optional<T> read(byte_reader& from) {
-    if (!from.read_object<bool>()) return std::nullopt;
+    if (!decode<bool>(from)) return std::nullopt;
     return decode<T>(from);
   }
 };

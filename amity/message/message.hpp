@@ -23,9 +23,10 @@ template <class T, class Handler, class... Policies>
 class message_type final {
   static_assert(std::is_same_v<T, std::remove_cvref_t<T>>,
                 "amity: a message is a value: name its type without const, volatile or reference");
-  static_assert(!std::is_pointer_v<T>,
-                "amity: a pointer means nothing on another rank: send what it points to, or an index");
-  static_assert(encodable<T> || std::is_pointer_v<T>,
+  static_assert(
+      !detail::refers<T>,
+      "amity: a pointer, view or reference means nothing on another rank: send what it refers to, or an index");
+  static_assert(encodable<T> || detail::refers<T>,
                 "amity: this type is not trivially copyable and has no codec: make it trivially copyable, or "
                 "specialise amity::codec for it (amity/message/codec.hpp)");
   static_assert((detail::policy<Policies> && ...),
@@ -61,7 +62,7 @@ class message_type final {
     static_assert(detail::handler_of<Handler, T, message_type>,
                   "amity: the handler cannot be called with this message: give it (const T&), (const T&, auto& self), "
                   "(std::span<const T>) or (std::span<const T>, auto& self)");
-    static_assert(detail::plain<T> || !detail::takes_only_spans<Handler, T, message_type>,
+    static_assert(!spans_of_varying_size<message_type>,
                   "amity: messages of varying size are handled one at a time: give the handler (const T&) or "
                   "(const T&, auto& self)");
   }
@@ -98,9 +99,17 @@ class message_type final {
   }
 
   static std::uint64_t deliver(void* context, const core::inbound& packet) {
-    auto& self = *static_cast<message_type*>(context);
-    return sender::handle(packet.payload, self.handler_, self);
+    if constexpr (detail::handler_of<Handler, T, message_type> && !spans_of_varying_size<message_type>) {
+      auto& self = *static_cast<message_type*>(context);
+      return self.sender_.handle(packet.payload, self.handler_, self);
+    } else {
+      return 0;
+    }
   }
+
+  // A template, because a handler can be asked what it takes only when this class is complete.
+  template <class Self>
+  static constexpr bool spans_of_varying_size = !detail::plain<T> && detail::takes_only_spans<Handler, T, Self>;
 
   core::endpoint& endpoint_;
   Handler handler_;

@@ -1,39 +1,41 @@
 #include "amity/message/packet_buffers.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "amity/base/assert.hpp"
 
 namespace amity::detail {
 
-packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, std::size_t item_bytes,
-                               std::size_t bytes_max)
+packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, std::string_view call,
+                               std::size_t item_bytes, std::size_t bytes_max)
     : endpoint_(owner),
       handler_(handler),
+      call_(call),
       size_(static_cast<std::uint32_t>(owner.size())),
       item_bytes_(item_bytes),
-      bytes_max_(std::min(bytes_max, owner.packet_bytes_max())),
+      prefix_bytes_(item_bytes > 0 ? 0 : sizeof(record_count)),
+      bytes_max_(std::clamp(bytes_max, prefix_bytes_, owner.packet_bytes_max())),
       cursors_(size_),
-      packets_(size_) {
+      places_(size_) {
   // Whole messages only.
   if (item_bytes_ > 0) bytes_max_ -= bytes_max_ % item_bytes_;
   AMITY_ASSERT(bytes_max_ > 0, item_bytes, bytes_max);
-  listed_.reserve(size_);
   endpoint_.add_flushable(*this);
 }
 
 packet_buffers::~packet_buffers() { endpoint_.remove_flushable(*this); }
 
-void packet_buffers::replace(rank_t dest, std::size_t bytes) {
-  if (!endpoint_.in_epoch()) endpoint_.throw_outside_epoch("message::send");
-  AMITY_ASSERT(bytes <= bytes_max_, bytes, bytes_max_);
+void packet_buffers::make_room(rank_t dest, std::size_t bytes) {
+  if (!endpoint_.in_epoch()) endpoint_.throw_outside_epoch(call_);
+  AMITY_ASSERT(prefix_bytes_ + bytes <= bytes_max_, bytes, bytes_max_);
   close(dest);
   endpoint_.give_way();
   const cursor& at = cursors_[static_cast<std::size_t>(dest)];
   // Whatever lets handlers run may find the packet opened by one of them, and even filled again.
-  while (static_cast<std::size_t>(at.end - at.next) < bytes) {
-    core::outgoing& out = packets_[static_cast<std::size_t>(dest)].out;
+  while (!has_room(at, bytes)) {
+    core::outgoing& out = packet_for(dest).out;
     if (out.data != nullptr) {
       close(dest);
     } else if (endpoint_.try_open(dest, bytes_max_, out)) {
@@ -44,18 +46,35 @@ void packet_buffers::replace(rank_t dest, std::size_t bytes) {
   }
 }
 
+packet_buffers::packet& packet_buffers::packet_for(rank_t dest) {
+  std::uint32_t& place = places_[static_cast<std::size_t>(dest)];
+  if (place == 0) {
+    packets_.emplace_back();
+    place = static_cast<std::uint32_t>(packets_.size());
+  }
+  return packets_[place - 1];
+}
+
 void packet_buffers::open(rank_t dest) {
-  packet& opened = packets_[static_cast<std::size_t>(dest)];
-  cursors_[static_cast<std::size_t>(dest)] = {.next = opened.out.data, .end = opened.out.data + bytes_max_};
+  packet& opened = packet_for(dest);
+  std::byte* const data = opened.out.data;
+  cursors_[static_cast<std::size_t>(dest)] = {.next = data + prefix_bytes_, .end = data + bytes_max_};
   opened.records = 0;
   if (!std::exchange(opened.listed, true)) listed_.push_back(dest);
 }
 
+void packet_buffers::commit_record(rank_t dest, std::size_t bytes) noexcept {
+  cursors_[static_cast<std::size_t>(dest)].next += bytes;
+  ++packets_[places_[static_cast<std::size_t>(dest)] - 1].records;
+}
+
 bool packet_buffers::close(rank_t dest) {
-  packet& closed = packets_[static_cast<std::size_t>(dest)];
-  if (closed.out.data == nullptr) return false;
+  const std::uint32_t place = places_[static_cast<std::size_t>(dest)];
+  if (place == 0 || packets_[place - 1].out.data == nullptr) return false;
+  packet& closed = packets_[place - 1];
   const cursor at = std::exchange(cursors_[static_cast<std::size_t>(dest)], {});
   const auto bytes = static_cast<std::size_t>(at.next - closed.out.data);
+  if (prefix_bytes_ > 0) std::memcpy(closed.out.data, &closed.records, prefix_bytes_);
   endpoint_.close(dest, handler_, closed.out, bytes, item_bytes_ > 0 ? bytes / item_bytes_ : closed.records);
   return true;
 }
@@ -66,12 +85,12 @@ bool packet_buffers::flush_all() {
   bool any = false;
   for (const rank_t dest : listed_) {
     any |= close(dest);
-    packets_[static_cast<std::size_t>(dest)].listed = false;
+    packets_[places_[static_cast<std::size_t>(dest)] - 1].listed = false;
   }
   listed_.clear();
   return any;
 }
 
-void packet_buffers::throw_wrong_rank(rank_t dest) const { endpoint_.throw_wrong_rank("message::send", dest); }
+void packet_buffers::throw_wrong_rank(rank_t dest) const { endpoint_.throw_wrong_rank(call_, dest); }
 
 }  // namespace amity::detail

@@ -1,20 +1,29 @@
 #pragma once
 
 /// The packets that one message type has open: at most one a destination, filled in place.
+///
+/// A packet holds items of one size, one behind the other, or records of varying size behind a count of them.
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "amity/base/types.hpp"
+#include "amity/base/zeros.hpp"
 #include "amity/core/endpoint.hpp"
 
 namespace amity::detail {
 
+/// In front of the records of a packet: how many there are.
+using record_count = std::uint32_t;
+
 class packet_buffers final : public core::flushable {
  public:
   /// Packets of at most `bytes_max` bytes for `handler`. Messages of `item_bytes` each, or of varying size if 0.
-  packet_buffers(core::endpoint& owner, core::handler_id handler, std::size_t item_bytes, std::size_t bytes_max);
+  /// `call` is the user's call that sends, for errors.
+  packet_buffers(core::endpoint& owner, core::handler_id handler, std::string_view call, std::size_t item_bytes,
+                 std::size_t bytes_max);
   ~packet_buffers();
   packet_buffers(const packet_buffers&) = delete;
   packet_buffers& operator=(const packet_buffers&) = delete;
@@ -28,29 +37,32 @@ class packet_buffers final : public core::flushable {
       throw_wrong_rank(dest);
     cursor& at = cursors_[static_cast<std::size_t>(dest)];
     if (at.next == at.end) [[unlikely]]
-      replace(dest, Bytes);
+      make_room(dest, Bytes);
     std::byte* const place = at.next;
     at.next = place + Bytes;
     return place;
   }
 
-  /// Room for `bytes` contiguous bytes, 0 < bytes <= bytes_max, for one message of varying size. They become part of
-  /// the packet by `commit_record`; nothing else may be called between the two. Otherwise as `claim_item`.
-  std::byte* reserve_record(rank_t dest, std::size_t bytes) {
+  /// Room for `bytes` contiguous bytes, at most `record_bytes_max()`, for one message of varying size; null if the
+  /// packet for `dest` has none left. They become part of the packet by `commit_record`; nothing else may be called
+  /// between the two. Throws `error` for a wrong rank.
+  std::byte* try_reserve_record(rank_t dest, std::size_t bytes) {
     if (static_cast<std::uint32_t>(dest) >= size_) [[unlikely]]
       throw_wrong_rank(dest);
     const cursor& at = cursors_[static_cast<std::size_t>(dest)];
-    if (static_cast<std::size_t>(at.end - at.next) < bytes) [[unlikely]]
-      replace(dest, bytes);
-    return at.next;
+    return has_room(at, bytes) ? at.next : nullptr;
   }
-  void commit_record(rank_t dest, std::size_t bytes) noexcept {
-    cursors_[static_cast<std::size_t>(dest)].next += bytes;
-    ++packets_[static_cast<std::size_t>(dest)].records;
-  }
+  void commit_record(rank_t dest, std::size_t bytes) noexcept;
+
+  /// Opens a packet for `dest` with room for `bytes`. May run handlers, unless called from one. Throws `error` outside
+  /// an epoch.
+  [[gnu::noinline]] void make_room(rank_t dest, std::size_t bytes);
 
   /// Messages of varying size in the packet that is open for `dest`.
-  std::uint32_t records(rank_t dest) const noexcept { return packets_[static_cast<std::size_t>(dest)].records; }
+  record_count records(rank_t dest) const noexcept {
+    return packets_[places_[static_cast<std::size_t>(dest)] - 1].records;
+  }
+  std::size_t record_bytes_max() const noexcept { return bytes_max_ - prefix_bytes_; }
 
   void flush(rank_t dest) override;
   bool flush_all() override;
@@ -63,22 +75,28 @@ class packet_buffers final : public core::flushable {
 
   struct packet {
     core::outgoing out;
-    std::uint32_t records = 0;
+    record_count records = 0;
     bool listed = false;  ///< in `listed_`
   };
 
-  [[gnu::noinline]] void replace(rank_t dest, std::size_t bytes);
+  static bool has_room(const cursor& at, std::size_t bytes) noexcept {
+    return at.next != nullptr && static_cast<std::size_t>(at.end - at.next) >= bytes;
+  }
+  packet& packet_for(rank_t dest);
   void open(rank_t dest);
   bool close(rank_t dest);
   [[noreturn]] void throw_wrong_rank(rank_t dest) const;
 
   core::endpoint& endpoint_;
   core::handler_id handler_;
+  std::string_view call_;
   std::uint32_t size_;
   std::size_t item_bytes_;
+  std::size_t prefix_bytes_;
   std::size_t bytes_max_;
-  // Two arrays, so that what a send reads lies close together.
-  std::vector<cursor> cursors_;
+  // By destination. What a send reads lies close together.
+  zeros<cursor> cursors_;
+  zeros<std::uint32_t> places_;  ///< in `packets_`, plus one; 0: never sent to
   std::vector<packet> packets_;
   std::vector<rank_t> listed_;  ///< every destination with an open packet, and maybe some without
 };

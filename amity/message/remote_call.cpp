@@ -6,12 +6,12 @@
 
 namespace amity::detail {
 
-std::uint32_t shared_objects::add(void* object, std::string_view type) {
+std::uint32_t shared_objects::add(const void* object, std::string_view type) {
   entries_.push_back({object, type});
   return static_cast<std::uint32_t>(entries_.size() - 1);
 }
 
-void* shared_objects::find(std::uint32_t index, std::string_view type, rank_t rank) const {
+const void* shared_objects::find(std::uint32_t index, std::string_view type, rank_t rank) const {
   if (index >= entries_.size()) {
     throw error("async", rank,
                 fmt::format("a call arrived for shared object {}, but this rank has shared {}", index, entries_.size()),

@@ -7,7 +7,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -34,22 +36,35 @@ namespace detail {
 /// The objects that this rank has shared, by number.
 class shared_objects {
  public:
-  std::uint32_t add(void* object, std::string_view type);
+  std::uint32_t add(const void* object, std::string_view type);
   /// Throws `error` if this rank has shared no object of that type under that number.
-  void* find(std::uint32_t index, std::string_view type, rank_t rank) const;
+  const void* find(std::uint32_t index, std::string_view type, rank_t rank) const;
 
  private:
   struct entry {
-    void* object;
+    const void* object;
     std::string_view type;  ///< of static storage
   };
   std::vector<entry> entries_;
 };
 
+/// Texts that live elsewhere: they travel as a std::string.
+template <class Arg>
+concept text_elsewhere =
+    std::same_as<Arg, char*> || std::same_as<Arg, const char*> || std::same_as<Arg, std::string_view>;
+
 /// The type in which an argument travels: string literals as std::string, all others as they are.
 template <class Arg>
-using argument =
-    std::conditional_t<std::is_convertible_v<std::decay_t<Arg>, const char*>, std::string, std::decay_t<Arg>>;
+using argument = std::conditional_t<text_elsewhere<std::decay_t<Arg>>, std::string, std::decay_t<Arg>>;
+
+template <class Arg>
+decltype(auto) as_argument(const Arg& arg) {
+  if constexpr (text_elsewhere<std::decay_t<Arg>>) {
+    return std::string(arg);
+  } else {
+    return (arg);  // a reference: nothing is copied
+  }
+}
 
 template <class T>
 inline constexpr bool is_shared = false;
@@ -64,28 +79,30 @@ class remote_calls {
       : world_(world),
         endpoint_(owner),
         id_(owner.add_handler("async", &remote_calls::deliver, this)),
-        sender_(owner, id_, coalesce{}, coalesce_bytes) {}
+        coalesce_bytes_(coalesce_bytes) {}
   ~remote_calls() { endpoint_.remove_handler(id_); }
   remote_calls(const remote_calls&) = delete;
   remote_calls& operator=(const remote_calls&) = delete;
 
-  template <class Fn, class... Args>
-  void send(rank_t dest, const Args&... args) {
-    static_assert(std::is_empty_v<Fn> && std::is_default_constructible_v<Fn>,
-                  "amity: a function for async may not capture: pass what it needs as arguments, and objects that live "
-                  "on the target through world::share");
-    static_assert((encodable<Args> && ...),
+  template <class Fn, class... Given>
+  void send(rank_t dest, const Given&... given) {
+    static_assert(
+        std::is_empty_v<Fn> && std::is_default_constructible_v<Fn>,
+        "amity: async takes a lambda without captures: pass what it needs as arguments, and objects that live on "
+        "the target through world::share");
+    static_assert((!refers<argument<Given>> && ...),
+                  "amity: an argument of async is a pointer, view or reference, which means nothing on another rank: "
+                  "pass what it refers to, or an index, or a shared<T>");
+    static_assert(((encodable<argument<Given>> || refers<argument<Given>>)&&...),
                   "amity: an argument of async is not trivially copyable and has no codec: specialise amity::codec for "
                   "it, or pass parts of it");
-    static_assert(callable<Fn, Args...>,
+    static_assert(callable<Fn, argument<Given>...>,
                   "amity: the function cannot be called with these arguments: give it parameters that match them; a "
                   "shared<T> arrives as T&, and amity::world& may come first");
-    const code_address code = addresses_.encode(reinterpret_cast<code_map::function>(&run<Fn, Args...>));
-    const std::size_t bytes = (sizeof code + ... + encoded_bytes(args));
-    sender_.send(dest, bytes, [&](byte_writer& to) {
-      to.write_object(code);
-      (encode(to, args), ...);
-    });
+    // One mistake gives one sentence: what cannot be sent is not looked at any further.
+    if constexpr ((encodable<argument<Given>> && ...) && callable<Fn, argument<Given>...>) {
+      send_as<Fn, argument<Given>...>(dest, as_argument(given)...);
+    }
   }
 
   template <class T>
@@ -106,7 +123,8 @@ class remote_calls {
   }
   template <class T>
   T& find(shared<T> name) {
-    return *static_cast<T*>(objects_.find(name.index, type_name<T>(), endpoint_.rank()));
+    // It was shared as a T, be that const or not.
+    return *static_cast<T*>(const_cast<void*>(objects_.find(name.index, type_name<T>(), endpoint_.rank())));
   }
 
   template <class Fn, class... Args>
@@ -116,6 +134,17 @@ class remote_calls {
   static constexpr bool callable =
       wants_world<Fn, Args...> ||
       std::invocable<Fn, decltype(std::declval<remote_calls&>().resolve(std::declval<Args&>()))...>;
+
+  template <class Fn, class... Args>
+  void send_as(rank_t dest, const Args&... args) {
+    const code_address code = addresses_.encode(reinterpret_cast<code_map::function>(&run<Fn, Args...>));
+    sender().send(
+        dest, [&] { return (sizeof code + ... + encoded_bytes(args)); },
+        [&](byte_writer& to) {
+          to.write_object(code);
+          (encode(to, args), ...);
+        });
+  }
 
   template <class Fn, class... Args>
   static void run(remote_calls& self, byte_reader& from) {
@@ -133,16 +162,24 @@ class remote_calls {
 
   static std::uint64_t deliver(void* context, const core::inbound& packet) {
     auto& self = *static_cast<remote_calls*>(context);
-    return encoding_sender::read_all(packet.payload, [&](byte_reader& from) {
+    const bytes_of whose{.type = "async", .rank = self.endpoint_.rank()};
+    return read_records(packet.payload, whose, [&](byte_reader& from) {
       const auto code = from.read_object<code_address>();
       reinterpret_cast<invoker>(self.addresses_.decode(code))(self, from);
     });
   }
 
+  /// Made for the first call: most ranks of most jobs send none.
+  encoding_sender& sender() {
+    if (!sender_) sender_.emplace(endpoint_, id_, "world::async", coalesce{}, coalesce_bytes_);
+    return *sender_;
+  }
+
   World& world_;
   core::endpoint& endpoint_;
   core::handler_id id_;
-  encoding_sender sender_;
+  std::size_t coalesce_bytes_;
+  std::optional<encoding_sender> sender_;
   code_map addresses_;
   shared_objects objects_;
 };

@@ -1,18 +1,30 @@
 #include "amity/message/sender.hpp"
 
+#include <limits>
+
 namespace amity::detail {
 
-void check_send(const core::endpoint& owner, rank_t dest) {
-  if (dest < 0 || dest >= owner.size()) owner.throw_wrong_rank("message::send", dest);
-  if (!owner.in_epoch()) owner.throw_outside_epoch("message::send");
+void check_send(const core::endpoint& owner, std::string_view call, rank_t dest) {
+  if (dest < 0 || dest >= owner.size()) owner.throw_wrong_rank(call, dest);
+  if (!owner.in_epoch()) owner.throw_outside_epoch(call);
 }
 
-encoding_sender::encoding_sender(core::endpoint& owner, core::handler_id handler, const coalesce& bounds,
-                                 std::size_t bytes_standard)
+std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes) {
+  std::unique_ptr<std::byte, free_aligned> copy(
+      static_cast<std::byte*>(::operator new (bytes.size(), std::align_val_t{cache_line_bytes})));
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  return copy;
+}
+
+encoding_sender::encoding_sender(core::endpoint& owner, core::handler_id handler, std::string_view call,
+                                 const coalesce& bounds, std::size_t bytes_standard)
     : endpoint_(owner),
       handler_(handler),
-      bytes_max_(std::min(bounds.bytes > 0 ? bounds.bytes : bytes_standard, owner.packet_bytes_max())),
-      count_max_(bounds.count),
-      buffers_(owner, handler, 0, bytes_max_) {}
+      call_(call),
+      // Values that encode to nothing never fill a packet; its count is a bound in any case.
+      count_max_(static_cast<record_count>(
+          bounds.count > 0 ? std::min<std::size_t>(bounds.count, std::numeric_limits<record_count>::max())
+                           : std::numeric_limits<record_count>::max())),
+      buffers_(owner, handler, call, 0, bounds.bytes > 0 ? bounds.bytes : bytes_standard) {}
 
 }  // namespace amity::detail

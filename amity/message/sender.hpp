@@ -9,6 +9,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/bytes.hpp"
@@ -20,23 +21,35 @@
 
 namespace amity::detail {
 
-void check_send(const core::endpoint& owner, rank_t dest);
+/// What a user calls to send a typed message, for errors.
+inline constexpr std::string_view send_call = "message::send";
+
+void check_send(const core::endpoint& owner, std::string_view call, rank_t dest);
+
+/// What the fabric contract promises for every packet.
+inline constexpr std::size_t payload_alignment = 16;
+
+struct free_aligned {
+  void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{cache_line_bytes}); }
+};
+/// The same bytes, aligned to the cache line.
+std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes);
 
 /// Hands a packet of whole values to the handler; returns how many there were.
 template <class T, class Handler, class Self>
 std::uint64_t handle_plain(bytes_view payload, Handler& handler, Self& self) {
   AMITY_ASSERT(payload.size() % sizeof(T) == 0, payload.size(), sizeof(T));
-  const std::size_t count = payload.size() / sizeof(T);
-  if (reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(T) != 0) {
-    // Only a short packet is aligned less than T may ask for; it holds one message.
-    alignas(T) std::byte aligned[sizeof(T)];
-    AMITY_ASSERT(count == 1, count);
-    std::memcpy(aligned, payload.data(), sizeof(T));
-    handle_all<T>(handler, std::span(reinterpret_cast<const T*>(aligned), 1), self);
-    return 1;
+  const std::span values(reinterpret_cast<const T*>(payload.data()), payload.size() / sizeof(T));
+  if constexpr (alignof(T) > payload_alignment) {
+    if (reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(T) != 0) {
+      // The packet was not sent from a slot: it is short, or had to wait for a credit.
+      const auto copy = copy_aligned(payload);
+      handle_all<T>(handler, std::span(reinterpret_cast<const T*>(copy.get()), values.size()), self);
+      return values.size();
+    }
   }
-  handle_all<T>(handler, std::span(reinterpret_cast<const T*>(payload.data()), count), self);
-  return count;
+  handle_all<T>(handler, values, self);
+  return values.size();
 }
 
 /// Stands in where a type cannot be sent, so that the compiler says so once.
@@ -59,7 +72,7 @@ class alone_sender {
   alone_sender(core::endpoint& owner, core::handler_id handler) : endpoint_(owner), handler_(handler) {}
 
   void send(rank_t dest, const T& value) {
-    check_send(endpoint_, dest);
+    check_send(endpoint_, send_call, dest);
     endpoint_.send(dest, handler_, std::as_bytes(std::span(&value, 1)));
   }
   void flush(rank_t) {}
@@ -83,10 +96,11 @@ class coalescing_sender {
  public:
   coalescing_sender(core::endpoint& owner, core::handler_id handler, const coalesce& bounds, std::size_t bytes_standard)
       : alone_(owner, handler) {
-    std::size_t bytes = bounds.bytes > 0 ? bounds.bytes : bytes_standard;
-    if (bounds.count > 0) bytes = std::min(bytes, bounds.count * sizeof(T));
-    bytes = std::max(bytes, sizeof(T));
-    if (!may_be_too_large || sizeof(T) <= owner.packet_bytes_max()) buffers_.emplace(owner, handler, sizeof(T), bytes);
+    std::size_t count = std::max<std::size_t>(1, (bounds.bytes > 0 ? bounds.bytes : bytes_standard) / sizeof(T));
+    if (bounds.count > 0) count = std::min(count, bounds.count);
+    if (!may_be_too_large || sizeof(T) <= owner.packet_bytes_max()) {
+      buffers_.emplace(owner, handler, send_call, sizeof(T), count * sizeof(T));
+    }
   }
 
   void send(rank_t dest, const T& value) {
@@ -119,62 +133,69 @@ class coalescing_sender {
   std::optional<packet_buffers> buffers_;
 };
 
+/// Calls read_one(byte_reader&) for each record of a packet; returns how many there were. Throws `error` if they are
+/// not exactly what the packet holds.
+template <class ReadOne>
+std::uint64_t read_records(bytes_view payload, bytes_of whose, ReadOne&& read_one) {
+  byte_reader from(payload, whose);
+  const auto count = from.read_object<record_count>();
+  for (record_count i = 0; i < count; ++i) read_one(from);
+  from.finish();
+  return count;
+}
+
 /// Anything that is encoded, one value behind the other: an encoding tells where it ends.
 class encoding_sender {
  public:
-  /// With a `count` bound of 1 each value is a packet of its own.
-  encoding_sender(core::endpoint& owner, core::handler_id handler, const coalesce& bounds, std::size_t bytes_standard);
+  /// With a `count` bound of 1 each value is a packet of its own. `call` is the user's call that sends, for errors.
+  encoding_sender(core::endpoint& owner, core::handler_id handler, std::string_view call, const coalesce& bounds,
+                  std::size_t bytes_standard);
 
-  template <class T>
-  void send(rank_t dest, const T& value) {
-    send(dest, encoded_bytes(value), [&](byte_writer& to) { encode(to, value); });
-  }
-  /// Sends what `write(byte_writer&)` writes: exactly `bytes`.
-  template <class Write>
-  void send(rank_t dest, std::size_t bytes, Write&& write) {
-    // What encodes to nothing still takes a byte, so that it can be seen.
-    const std::size_t room = std::max<std::size_t>(bytes, 1);
-    if (room > bytes_max_) [[unlikely]] {
-      check_send(endpoint_, dest);
-      const auto alone = std::make_unique_for_overwrite<std::byte[]>(room);
-      write_checked(alone.get(), bytes, write);
-      endpoint_.send(dest, handler_, {alone.get(), room});
-      return;
+  /// Sends what `write(byte_writer&)` writes: exactly `measure()` bytes.
+  template <class Measure, class Write>
+  void send(rank_t dest, Measure&& measure, Write&& write) {
+    for (;;) {
+      const std::size_t bytes = measure();
+      if (bytes > buffers_.record_bytes_max()) [[unlikely]]
+        return send_alone(dest, bytes, write);
+      if (std::byte* const place = buffers_.try_reserve_record(dest, bytes)) {
+        write_exactly({place, bytes}, write);
+        buffers_.commit_record(dest, bytes);
+        if (buffers_.records(dest) >= count_max_) buffers_.flush(dest);
+        return;
+      }
+      // This may run handlers, which may change what is being sent: it is measured anew.
+      buffers_.make_room(dest, bytes);
     }
-    write_checked(buffers_.reserve_record(dest, room), bytes, write);
-    buffers_.commit_record(dest, room);
-    if (count_max_ > 0 && buffers_.records(dest) >= count_max_) buffers_.flush(dest);
   }
   void flush(rank_t dest) { buffers_.flush(dest); }
   void flush() { buffers_.flush_all(); }
 
-  /// Calls read_one(byte_reader&) for each value of a packet; returns how many there were.
-  template <class ReadOne>
-  static std::uint64_t read_all(bytes_view payload, ReadOne&& read_one) {
-    byte_reader from(payload);
-    std::uint64_t count = 0;
-    for (; from.remaining() > 0; ++count) {
-      const std::size_t before = from.remaining();
-      read_one(from);
-      if (from.remaining() == before) from.read_bytes(1);
-    }
-    return count;
-  }
+ protected:
+  bytes_of whose() const { return {.type = endpoint_.handlers().at(handler_).name, .rank = endpoint_.rank()}; }
 
  private:
   template <class Write>
-  static void write_checked(std::byte* to, std::size_t bytes, Write&& write) {
-    *to = std::byte{0};
-    byte_writer out(to);
-    write(out);
-    const auto written = static_cast<std::size_t>(out.position() - to);
-    AMITY_ASSERT(written == bytes, written, bytes, "bytes: codec<T>::write and codec<T>::bytes disagree");
+  void write_exactly(mutable_bytes room, Write&& write) const {
+    byte_writer to(room, whose());
+    write(to);
+    to.finish();
+  }
+  /// What no packet of ours can hold.
+  template <class Write>
+  void send_alone(rank_t dest, std::size_t bytes, Write&& write) {
+    check_send(endpoint_, call_, dest);
+    constexpr record_count one = 1;
+    const auto packet = std::make_unique_for_overwrite<std::byte[]>(sizeof one + bytes);
+    std::memcpy(packet.get(), &one, sizeof one);
+    write_exactly({packet.get() + sizeof one, bytes}, write);
+    endpoint_.send(dest, handler_, {packet.get(), sizeof one + bytes});
   }
 
   core::endpoint& endpoint_;
   core::handler_id handler_;
-  std::size_t bytes_max_;
-  std::size_t count_max_;
+  std::string_view call_;
+  record_count count_max_;
   packet_buffers buffers_;
 };
 
@@ -182,11 +203,17 @@ class encoding_sender {
 template <class T>
 class encoded_sender : public encoding_sender {
  public:
-  using encoding_sender::encoding_sender;
+  encoded_sender(core::endpoint& owner, core::handler_id handler, const coalesce& bounds, std::size_t bytes_standard)
+      : encoding_sender(owner, handler, send_call, bounds, bytes_standard) {}
+
+  void send(rank_t dest, const T& value) {
+    encoding_sender::send(
+        dest, [&] { return encoded_bytes(value); }, [&](byte_writer& to) { encode(to, value); });
+  }
 
   template <class Handler, class Self>
-  static std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
-    return read_all(payload, [&](byte_reader& from) {
+  std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) const {
+    return read_records(payload, whose(), [&](byte_reader& from) {
       const T value = decode<T>(from);
       handle_one<T>(handler, value, self);
     });

@@ -7,11 +7,20 @@
 namespace amity::detail {
 
 template <class T>
+constexpr std::string_view signature_with() {
+  return __PRETTY_FUNCTION__;
+}
+
+template <class T>
 constexpr std::string_view type_name() {
-  // "... type_name() [with T = NAME; ...]" (gcc) or "... type_name() [T = NAME]" (clang).
-  std::string_view name = __PRETTY_FUNCTION__;
-  name.remove_prefix(name.find("T = ") + 4);
-  return name.substr(0, name.find_first_of(";]"));
+  // All that differs between two signatures is the name: what surrounds it is learned from a name that we know.
+  constexpr std::string_view known = signature_with<void>();
+  constexpr std::size_t before = known.find("void");
+  constexpr std::size_t after = known.size() - before - 4;
+  std::string_view name = signature_with<T>();
+  name.remove_prefix(before);
+  name.remove_suffix(after);
+  return name;
 }
 
 }  // namespace amity::detail

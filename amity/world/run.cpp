@@ -1,16 +1,28 @@
 #include "amity/world/run.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/fabric/checked.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/fabric/traced.hpp"
 #include "amity/world/launch.hpp"
 
 namespace amity::detail {
 namespace {
+
+/// An exception of the program's own, and the rank that it has left.
+struct program_failed {
+  std::string what;
+};
 
 /// Prints the exception that is being handled, once, and returns the exit status for it.
 int report_failure() noexcept {
@@ -20,6 +32,8 @@ int report_failure() noexcept {
     // The rank that ended the job has said why.
   } catch (const error& mistake) {
     std::fprintf(stderr, "%s\n", mistake.what());
+  } catch (const program_failed& failed) {
+    std::fprintf(stderr, "amity: the program ended with an exception on %s\n", failed.what.c_str());
   } catch (const std::exception& other) {
     std::fprintf(stderr, "amity: the program ended with an exception: %s\n", other.what());
   } catch (...) {
@@ -28,19 +42,71 @@ int report_failure() noexcept {
   return 1;
 }
 
+/// Prints each rank's report, in the order of the ranks. Collective.
+void print_in_turn(world& own, const std::string& report) {
+  auto& endpoint = own.endpoint();
+  bool my_turn = own.rank() == 0;
+  const auto turn = endpoint.add_handler("turn to print", [&](core::request&) { my_turn = true; });
+  own.barrier();  // all have it
+  endpoint.wait_until("the trace report of the rank before", [&] { return my_turn; });
+  std::fputs(report.c_str(), stderr);
+  if (own.rank() + 1 < own.size()) endpoint.request_short(own.rank() + 1, turn);
+  own.barrier();  // none is needed any more
+  endpoint.remove_handler(turn);
+}
+
+/// What a program has made it must also end: a handler that outlives it would run on what is gone.
+void check_handlers_ended(world& own, std::uint64_t at_start) {
+  const auto& handlers = own.endpoint().handlers();
+  if (handlers.fingerprint() == at_start) return;
+  throw error("amity::run", own.rank(),
+              fmt::format("the program has ended before its message types; there are still: {}", handlers.describe()),
+              "let every message type end inside the program, at the latest with it");
+}
+
+int run_program(world& own, const std::function<int(world&)>& program) try {
+  return program(own);
+} catch (const error&) {
+  throw;
+} catch (const job_aborted&) {
+  throw;
+} catch (const std::exception& other) {
+  throw program_failed{fmt::format("rank {}: {}", own.rank(), other.what())};
+}
+
 int run_rank(fabric::fabric& transport, const settings& config, const std::function<int(world&)>& program) {
-  world rank(transport, config);
-  const int status = program(rank);
-  // No rank leaves before all are ready to: a message to it would find nobody. A failure does not wait for the others.
-  if (status == 0) rank.barrier();
-  return status;
+  fabric::fabric* used = &transport;
+  std::optional<fabric::checked> checked;
+  if (config.integer("AMITY_FABRIC_CHECKED") != 0) used = &checked.emplace(*used);
+  std::optional<fabric::traced> traced;  // the outer one: it counts what amity sends, not what a check adds
+  if (config.integer("AMITY_FABRIC_TRACED") != 0) used = &traced.emplace(*used);
+  world own(*used, config);
+  const std::uint64_t handlers_at_start = own.endpoint().handlers().fingerprint();
+  const int status = run_program(own, program);
+  // A failure does not wait for the others.
+  if (status != 0) return status;
+  check_handlers_ended(own, handlers_at_start);
+  // No rank leaves before all are ready to: a message to it would find nobody.
+  own.barrier();
+  if (traced) print_in_turn(own, traced->report());
+  return 0;
+}
+
+/// A program may make settings of its own, but it cannot know which rank of which job its launcher has started.
+settings with_launchers_word(settings config) {
+  for (const char* const name : {"AMITY_RANK", "AMITY_RANKS", "AMITY_JOB_FD"}) {
+    if (const char* const value = std::getenv(name)) config.set(name, value);
+  }
+  return config;
 }
 
 }  // namespace
 
 int report_startup_failure() noexcept { return report_failure(); }
 
-int run_job(const settings& config, int argc, const char* const* argv, const std::function<int(world&)>& program) try {
+int run_job(const settings& given, int argc, const char* const* argv, const std::function<int(world&)>& program) try {
+  const bool asks_launcher = given.text("AMITY_FABRIC") == "shm" && given.integer("AMITY_RANK") < 0;
+  const settings config = asks_launcher && std::getenv("AMITY_RANK") != nullptr ? with_launchers_word(given) : given;
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const bool launched = config.integer("AMITY_RANK") >= 0;
   const std::string& kind = config.text("AMITY_FABRIC");

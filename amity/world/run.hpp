@@ -2,6 +2,7 @@
 
 /// The way in: runs a program as a job.
 
+#include <concepts>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,11 @@ namespace detail {
 int run_job(const settings& config, int argc, const char* const* argv, const std::function<int(world&)>& program);
 int report_startup_failure() noexcept;
 
+template <class Program>
+concept program = std::invocable<Program&, world&> &&
+    (std::is_void_v<std::invoke_result_t<Program&, world&>> ||
+     std::is_convertible_v<std::invoke_result_t<Program&, world&>, int>);
+
 }  // namespace detail
 
 /// Runs `program(world&)`, which returns an exit status or nothing, once for each rank that this process hosts, and
@@ -27,19 +33,23 @@ int report_startup_failure() noexcept;
 /// - `sim`: simulated ranks, which call `program` in turns, on one thread.
 ///
 /// Errors are printed to standard error; the status is 1 then, and the job ends on all ranks.
+///
+/// Which rank of which job a process is, its launcher alone says: AMITY_RANK, AMITY_RANKS and AMITY_JOB_FD are taken
+/// from the environment of a launched process also where the program gives settings of its own.
 template <class Program>
 int run(const settings& config, int argc, const char* const* argv, Program&& program) {
-  using result = std::invoke_result_t<Program&, world&>;
-  static_assert(std::is_void_v<result> || std::is_convertible_v<result, int>,
+  static_assert(detail::program<Program>,
                 "amity: the program of amity::run takes amity::world& and returns an exit status or nothing");
-  return detail::run_job(config, argc, argv, [&program](world& rank) -> int {
-    if constexpr (std::is_void_v<result>) {
-      program(rank);
-      return 0;
-    } else {
-      return program(rank);
-    }
-  });
+  if constexpr (detail::program<Program>) {
+    return detail::run_job(config, argc, argv, [&program](world& rank) -> int {
+      if constexpr (std::is_void_v<std::invoke_result_t<Program&, world&>>) {
+        program(rank);
+        return 0;
+      } else {
+        return program(rank);
+      }
+    });
+  }
 }
 
 template <class Program>

@@ -79,7 +79,7 @@ class world {
   /// `shared<X>` arrives as X&. Throws `error` for a wrong rank, and outside an epoch.
   template <class Fn, class... Args>
   void async(rank_t dest, Fn, const Args&... args) {
-    calls_.template send<Fn, detail::argument<Args>...>(dest, args...);
+    calls_.template send<Fn>(dest, args...);
   }
 
   /// Gives an object a name that `async` can use on all ranks. Collective. The object must live as long as calls that
@@ -99,15 +99,15 @@ class world {
 
   /// Reductions over all ranks; each rank gets the result. Collective. Sums of doubles are the same on every run with
   /// the same number of ranks.
-  template <reducible T>
+  template <class T>
   T sum(T value) {
     return reduce<T>(value, core::reduction::sum_u64, core::reduction::sum_i64, core::reduction::sum_f64);
   }
-  template <reducible T>
+  template <class T>
   T min(T value) {
     return reduce<T>(value, core::reduction::min_u64, core::reduction::min_i64, core::reduction::min_f64);
   }
-  template <reducible T>
+  template <class T>
   T max(T value) {
     return reduce<T>(value, core::reduction::max_u64, core::reduction::max_i64, core::reduction::max_f64);
   }
@@ -122,10 +122,16 @@ class world {
  private:
   template <class T>
   T reduce(T value, core::reduction unsigned_form, core::reduction signed_form, core::reduction floating_form) {
-    const core::reduction form = std::same_as<T, double>          ? floating_form
-                                 : std::same_as<T, std::uint64_t> ? unsigned_form
-                                                                  : signed_form;
-    return std::bit_cast<T>(endpoint_.reduce(form, std::bit_cast<std::uint64_t>(value)));
+    static_assert(reducible<T>,
+                  "amity: reductions take std::uint64_t, std::int64_t or double: convert the value to one of them");
+    if constexpr (reducible<T>) {
+      const core::reduction form = std::same_as<T, double>          ? floating_form
+                                   : std::same_as<T, std::uint64_t> ? unsigned_form
+                                                                    : signed_form;
+      return std::bit_cast<T>(endpoint_.reduce(form, std::bit_cast<std::uint64_t>(value)));
+    } else {
+      return value;
+    }
   }
   void check_outside_epoch(std::string_view call) const;
 

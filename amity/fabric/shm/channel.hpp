@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -39,16 +40,9 @@ class express_lane {
     const std::uint64_t stamp = line_->stamp.load(std::memory_order_acquire);
     return stamp_info::sequence(stamp) == sequence && stamp_info::mark(stamp) != mark_;
   }
-  /// Moves the peer's packet into the ring slot that it would have come in: from then on it is one like any other, and
-  /// its handler may reply through the lane.
-  std::uint64_t move_to(ring_slot& slot) noexcept {
-    const std::uint64_t stamp = stamp_info::unmarked(line_->stamp.load(std::memory_order_relaxed));
-    slot.header = line_->header;
-    std::memcpy(slot.inline_payload, line_->inline_payload, sizeof slot.inline_payload);
-    slot.stamp.store(stamp, std::memory_order_relaxed);
-    turn_ = true;
-    return stamp;
-  }
+  const ring_slot& line() const noexcept { return *line_; }
+  /// The peer's packet has been read: this rank may write the next one.
+  void get_turn() noexcept { turn_ = true; }
 
  private:
   ring_slot* line_;
@@ -175,6 +169,13 @@ class outbound {
   std::uint64_t free_buffers_;       ///< bit b: buffer b is known to be free
 };
 
+/// A packet taken from its ring slot or the lane.
+struct taken_packet {
+  std::uint64_t header;
+  std::uint32_t bytes;
+  std::uint32_t buffer_plus_one;  ///< 0: an inline payload
+};
+
 class inbound {
  public:
   inbound(const channel_memory& memory, const geometry& sizes, express_lane& lane)
@@ -183,51 +184,60 @@ class inbound {
         ring_mask_(sizes.ring_slots - 1),
         packet_bytes_(sizes.packet_bytes),
         publish_every_(sizes.ring_slots / 4),
-        done_(sizes.ring_slots) {}
+        places_(1) {}
 
   bool has_arrived() const noexcept {
-    return stamp_info::sequence(ring_stamp()) == next_sequence() || lane_.holds(next_sequence());
+    return stamp_info::sequence(stamp_of(next_slot())) == next_sequence() || lane_.holds(next_sequence());
   }
 
-  /// The stamp of the next packet, or 0 when none has arrived.
-  std::uint64_t arrived() noexcept {
-    const std::uint64_t stamp = ring_stamp();
-    if (stamp_info::sequence(stamp) == next_sequence()) return stamp;
-    return lane_.holds(next_sequence()) ? lane_.move_to(memory_.ring[front_index()]) : 0;
+  /// Takes the next packet; false when none has arrived. An inline payload moves to a place of this rank's own, so that
+  /// neither a reply through the lane nor the packets behind it touch it, whether it is kept or not.
+  bool take(taken_packet& out) noexcept {
+    const ring_slot* slot = &next_slot();
+    std::uint64_t stamp = stamp_of(*slot);
+    const bool by_lane = stamp_info::sequence(stamp) != next_sequence();
+    if (by_lane) {
+      if (!lane_.holds(next_sequence())) return false;
+      slot = &lane_.line();
+      stamp = slot->stamp.load(std::memory_order_relaxed);  // holds() has acquired it
+    }
+    out = {.header = slot->header,
+           .bytes = stamp_info::bytes(stamp),
+           .buffer_plus_one = stamp_info::buffer_plus_one(stamp)};
+    if (out.buffer_plus_one == 0) std::memcpy(places_[place_].bytes, slot->inline_payload, inline_bytes_max);
+    if (by_lane) lane_.get_turn();
+    ++position_;
+    return true;
   }
 
   /// Fetches a line that will be read soon if the source is that far ahead.
   void look_ahead() const noexcept {
     constexpr std::uint64_t ahead = 16;
-    __builtin_prefetch(&memory_.ring[index_of(position_ + ahead)]);
+    __builtin_prefetch(&slot_at(position_ + ahead));
   }
-  const ring_slot& front() const noexcept { return memory_.ring[front_index()]; }
+
   const std::byte* buffer(std::uint32_t index) const noexcept { return memory_.buffers + index * packet_bytes_; }
-  void pop() noexcept { ++position_; }
 
-  std::uint32_t front_index() const noexcept { return index_of(position_); }
+  /// Where the inline payload is that was taken last, as a number and as an address. Addresses are stable.
+  std::uint32_t place() const noexcept { return place_; }
+  const std::byte* payload() const noexcept { return places_[place_].bytes; }
 
-  /// The slot stays as it is, and its credit away, until `release_slot`.
-  void keep_slot() noexcept { ++kept_; }
-  /// Releases a slot that was kept.
-  bool release_kept_slot(std::uint32_t index) noexcept {
-    const bool told = release_slot(index);
-    --kept_;
-    return told;
-  }
-
-  /// Lets the source reuse a popped slot. Credits return in order: a kept slot holds back the ones behind it.
-  /// True when credits were published, so that the source, which may be waiting for them, is to be woken.
-  bool release_slot(std::uint32_t index) noexcept {
-    if (kept_ == 0) [[likely]] {
-      ++released_;
+  /// Leaves that payload where it is until `drop`; the next one goes elsewhere. There are never more places than the
+  /// ring has slots, and one, since each payload that is kept withholds a credit.
+  void keep() {
+    if (free_places_.empty()) {
+      place_ = static_cast<std::uint32_t>(places_.size());
+      places_.emplace_back();
     } else {
-      done_[index] = true;
-      for (; released_ != position_ && done_[released_ & ring_mask_]; ++released_)
-        done_[released_ & ring_mask_] = false;
+      place_ = free_places_.back();
+      free_places_.pop_back();
     }
-    return released_ - published_ >= publish_every_ && publish_pending();
   }
+  void drop(std::uint32_t place) { free_places_.push_back(place); }
+
+  /// Returns the credit of one packet. True when credits were published, so that the source, which may be waiting for
+  /// them, is to be woken.
+  bool return_credit() noexcept { return ++released_ - published_ >= publish_every_ && publish_pending(); }
 
   void return_buffer(std::uint32_t index) noexcept {
     returned_ ^= std::uint64_t{1} << index;
@@ -235,7 +245,7 @@ class inbound {
     memory_.credits->buffers_returned.store(returned_, std::memory_order_release);
   }
 
-  /// Tells the source about every released packet. True when there was something to tell.
+  /// Tells the source about every returned credit. True when there was something to tell.
   bool publish_pending() noexcept {
     if (published_ == released_) return false;
     published_ = released_;
@@ -245,13 +255,18 @@ class inbound {
   }
 
  private:
-  std::uint32_t index_of(std::uint64_t position) const noexcept {
-    return static_cast<std::uint32_t>((position * slot_stride) & ring_mask_);
+  struct alignas(16) payload_place {
+    std::byte bytes[inline_bytes_max];
+  };
+
+  const ring_slot& slot_at(std::uint64_t position) const noexcept {
+    return memory_.ring[(position * slot_stride) & ring_mask_];
   }
+  const ring_slot& next_slot() const noexcept { return slot_at(position_); }
   std::uint32_t next_sequence() const noexcept { return static_cast<std::uint32_t>(position_ + 1); }
-  std::uint64_t ring_stamp() const noexcept {
+  static std::uint64_t stamp_of(const ring_slot& slot) noexcept {
     // acquire: pairs with the release in outbound::publish().
-    return memory_.ring[front_index()].stamp.load(std::memory_order_acquire);
+    return slot.stamp.load(std::memory_order_acquire);
   }
 
   channel_memory memory_;
@@ -259,12 +274,13 @@ class inbound {
   std::uint64_t ring_mask_;
   std::size_t packet_bytes_;
   std::uint64_t publish_every_;
-  std::uint64_t position_ = 0;   ///< packets popped so far
-  std::uint64_t released_ = 0;   ///< slots released so far, without a gap
+  std::uint64_t position_ = 0;   ///< packets taken so far
+  std::uint64_t released_ = 0;   ///< credits returned so far
   std::uint64_t published_ = 0;  ///< of these, known to the source
   std::uint64_t returned_ = 0;   ///< last value of credit_line::buffers_returned
-  std::uint64_t kept_ = 0;       ///< slots kept by the sink
-  std::vector<bool> done_;       ///< by slot: released, behind one that is kept
+  std::uint32_t place_ = 0;      ///< where the next inline payload goes
+  std::deque<payload_place> places_;
+  std::vector<std::uint32_t> free_places_;
 };
 
 /// Both channels between this rank and one peer.

@@ -47,7 +47,6 @@ struct stamp_info {
   static constexpr std::uint32_t mark(std::uint64_t stamp) {
     return static_cast<std::uint32_t>(stamp) & by_higher_rank;
   }
-  static constexpr std::uint64_t unmarked(std::uint64_t stamp) { return stamp & ~std::uint64_t{by_higher_rank}; }
   static constexpr std::uint32_t bytes(std::uint64_t stamp) { return static_cast<std::uint32_t>(stamp) & bytes_mask; }
 };
 

@@ -55,15 +55,20 @@ constexpr std::size_t backlog_packets = 8;
 /// A packet as one word: what `release` needs to find it again.
 struct packet_token {
   std::uint32_t source;
-  std::uint32_t slot;
-  std::uint32_t buffer_plus_one;
+  std::uint32_t index;  ///< of a buffer, or of the place of an inline payload
+  bool in_buffer;
 
-  std::uint64_t pack() const { return (std::uint64_t{source} << 32) | (slot << 8) | buffer_plus_one; }
+  std::uint64_t pack() const { return (std::uint64_t{source} << 32) | (index << 1) | (in_buffer ? 1u : 0u); }
   static packet_token unpack(std::uint64_t token) {
-    return {.source = static_cast<std::uint32_t>(token >> 32),
-            .slot = (static_cast<std::uint32_t>(token) >> 8) & 0xffff,
-            .buffer_plus_one = static_cast<std::uint32_t>(token) & 0xff};
+    const auto low = static_cast<std::uint32_t>(token);
+    return {.source = static_cast<std::uint32_t>(token >> 32), .index = low >> 1, .in_buffer = (low & 1) != 0};
   }
+};
+
+/// A peer that had no credit, or, for large packets only, no buffer.
+struct shortage {
+  rank_t peer;
+  bool of_buffers;
 };
 
 class shm_fabric final : public fabric {
@@ -89,7 +94,7 @@ class shm_fabric final : public fabric {
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
     if (payload.size() > inline_bytes_max) return send_in_buffer(dest, header, payload);
     outbound& channel = to(dest);
-    if (!channel.has_credit()) return refused(dest);
+    if (!channel.has_credit()) return refused(dest, false);
     channel.write_inline(header, payload);
     bell_.ring(map_.door_of(dest));
     return status::ok;
@@ -97,9 +102,8 @@ class shm_fabric final : public fabric {
 
   status acquire(rank_t dest, slot& out) noexcept override {
     outbound& channel = to(dest);
-    if (!channel.has_credit() || !channel.has_buffer()) return refused(dest);
+    if (!channel.has_credit() || !channel.has_buffer()) return refused(dest, true);
     const std::uint32_t index = channel.take_buffer();
-    for (int i = 0; i < 16; ++i) prefetch_for_writing(channel.buffer(index) + i * 64);
     out = {.data = channel.buffer(index), .capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max), .id = index};
     return status::ok;
   }
@@ -112,11 +116,11 @@ class shm_fabric final : public fabric {
   void release(std::uint64_t token) noexcept override {
     const packet_token kept = packet_token::unpack(token);
     inbound& channel = links_[kept.source].in;
-    if (kept.buffer_plus_one != 0) {
-      channel.return_buffer(kept.buffer_plus_one - 1);
-      ring(kept.source);
-    } else if (channel.release_kept_slot(kept.slot)) {
-      ring(kept.source);
+    if (kept.in_buffer) {
+      give_back(channel, kept.source, kept.index);
+    } else {
+      channel.drop(kept.index);
+      if (channel.return_credit()) ring(kept.source);
     }
   }
 
@@ -131,6 +135,7 @@ class shm_fabric final : public fabric {
   }
 
   void wait(std::uint64_t timeout_ns) override {
+    if (job_->aborted()) throw job_aborted("amity: another rank has ended the job");
     for (int i = 0; i < patience_.looks; ++i) {
       if (anything_new()) return;
       // A reader that looks too often takes the line away from the writer just before the packet is complete.
@@ -141,7 +146,6 @@ class shm_fabric final : public fabric {
       if (anything_new()) return;
       ::sched_yield();
     }
-    if (job_->aborted()) throw job_aborted("amity: another rank has ended the job");
     door& own = map_.door_of(rank_);
     bell_.announce(own);
     if (anything_new() || job_->aborted()) {
@@ -178,46 +182,55 @@ class shm_fabric final : public fabric {
     return status::ok;
   }
 
-  status refused(rank_t dest) noexcept {
-    if (std::ranges::find(starved_, dest) == starved_.end()) starved_.push_back(dest);
+  status refused(rank_t dest, bool also_for_buffers) noexcept {
+    const auto known = std::ranges::find(starved_, dest, &shortage::peer);
+    if (known == starved_.end()) {
+      starved_.push_back({.peer = dest, .of_buffers = also_for_buffers});
+    } else {
+      known->of_buffers &= also_for_buffers;
+    }
     return status::again;
   }
 
   std::size_t drain(sink& receiver, rank_t source, std::size_t packets_max) {
     inbound& channel = links_[static_cast<std::size_t>(source)].in;
     std::size_t count = 0;
-    for (; count < packets_max; ++count) {
-      const std::uint64_t stamp = channel.arrived();
-      if (stamp == 0) break;
+    for (taken_packet next; count < packets_max && channel.take(next); ++count) {
       if (count >= backlog_packets) channel.look_ahead();
-      hand_over(receiver, channel, source, stamp);
+      hand_over(receiver, channel, source, next);
     }
     return count;
   }
 
-  void hand_over(sink& receiver, inbound& channel, rank_t source, std::uint64_t stamp) {
-    const ring_slot& slot = channel.front();
-    const packet_token token{.source = static_cast<std::uint32_t>(source),
-                             .slot = channel.front_index(),
-                             .buffer_plus_one = stamp_info::buffer_plus_one(stamp)};
-    const bool in_buffer = token.buffer_plus_one != 0;
-    const std::byte* const payload = in_buffer ? channel.buffer(token.buffer_plus_one - 1) : slot.inline_payload;
-    channel.pop();
-    const disposition then = receiver.on_packet({.header = slot.header,
-                                                 .payload = {payload, stamp_info::bytes(stamp)},
-                                                 .source = source,
-                                                 .token = token.pack()});
-    if (then == disposition::keep && !in_buffer) {
-      channel.keep_slot();
+  void hand_over(sink& receiver, inbound& channel, rank_t source, const taken_packet& next) {
+    const auto peer = static_cast<std::uint32_t>(source);
+    if (next.buffer_plus_one == 0) {
+      const packet_token token{.source = peer, .index = channel.place(), .in_buffer = false};
+      const bytes_view payload{channel.payload(), next.bytes};
+      if (offer(receiver, next.header, payload, token) == disposition::keep) {
+        channel.keep();
+      } else if (channel.return_credit()) {
+        ring(peer);
+      }
       return;
     }
-    // The slot of a large packet holds only the descriptor, which has been read.
-    bool wake = channel.release_slot(token.slot);
-    if (then == disposition::release && in_buffer) {
-      channel.return_buffer(token.buffer_plus_one - 1);
-      wake = true;
+    const std::uint32_t buffer = next.buffer_plus_one - 1;
+    const packet_token token{.source = peer, .index = buffer, .in_buffer = true};
+    if (offer(receiver, next.header, {channel.buffer(buffer), next.bytes}, token) == disposition::release) {
+      give_back(channel, peer, buffer);
     }
-    if (wake) ring(token.source);
+  }
+
+  /// Returns a buffer and the credit of its packet.
+  void give_back(inbound& channel, std::uint32_t peer, std::uint32_t buffer) {
+    channel.return_credit();
+    channel.return_buffer(buffer);
+    ring(peer);
+  }
+
+  static disposition offer(sink& receiver, std::uint64_t header, bytes_view payload, const packet_token& token) {
+    return receiver.on_packet(
+        {.header = header, .payload = payload, .source = static_cast<rank_t>(token.source), .token = token.pack()});
   }
 
   void ring(std::uint32_t peer) noexcept { bell_.ring(map_.door_of(static_cast<rank_t>(peer))); }
@@ -227,8 +240,9 @@ class shm_fabric final : public fabric {
     for (const link& each : links_) {
       if (each.in.has_arrived()) return true;
     }
-    for (const rank_t peer : starved_) {
-      if (to(peer).has_credit() && to(peer).has_buffer()) {
+    for (const shortage& each : starved_) {
+      outbound& channel = to(each.peer);
+      if (channel.has_credit() && (!each.of_buffers || channel.has_buffer())) {
         starved_.clear();
         return true;
       }
@@ -251,7 +265,7 @@ class shm_fabric final : public fabric {
   doorbell bell_;
   std::deque<link> links_;  ///< by peer
   rank_t next_source_ = 0;
-  std::vector<rank_t> starved_;  ///< peers that refused since the last wait; room for all is reserved
+  std::vector<shortage> starved_;  ///< what was refused since the last wait; room for all peers is reserved
 };
 
 /// How the threads of a job have ended: the first failure counts.

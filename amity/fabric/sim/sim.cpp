@@ -31,7 +31,7 @@ void check(rank_t ranks, const sim_options& options) {
   at_least("latency_ns", options.latency_ns, 1);
   at_least("poll_ns", options.poll_ns, 1);
   at_least("credits", options.credits, 1);
-  at_least("packet_bytes", options.packet_bytes, 64);
+  at_least("packet_bytes", options.packet_bytes, packet_bytes_guaranteed);
   at_most("packet_bytes", options.packet_bytes, std::size_t{1} << 20);
   at_most("reorder_percent", options.reorder_percent, 100);
   at_least("stack_bytes", options.stack_bytes, std::size_t{16} << 10);

@@ -70,13 +70,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 }  // namespace
 
 job::job(const launch_options& options)
-    : memory_(fabric::shm::job_memory::create(options.ranks)), output_(STDOUT_FILENO), errors_(STDERR_FILENO) {
+    : memory_(fabric::shm::job_memory::create(options.ranks)),
+      output_(STDOUT_FILENO),
+      errors_(STDERR_FILENO),
+      guard_(static_cast<std::size_t>(options.ranks)) {
   ranks_.reserve(static_cast<std::size_t>(options.ranks));
   if (::isatty(STDIN_FILENO) != 0) input_.emplace(STDIN_FILENO);
   start_ranks(options);
-  std::vector<pid_t> groups;
-  for (const auto& rank : ranks_) groups.push_back(rank.pid());
-  guard_.emplace(groups);
 }
 
 void job::start_ranks(const launch_options& options) {
@@ -107,6 +107,7 @@ void job::start_ranks(const launch_options& options) {
     auto started = rank_process::start({.program = program.c_str(),
                                         .arguments = arguments.data(),
                                         .environment = variables.data(),
+                                        .guard_fd = guard_.fd(),
                                         .inherited_fd = memory_.fd(),
                                         .input_fd = input,
                                         .output_fd = output ? output.get() : STDOUT_FILENO,

@@ -28,6 +28,8 @@ class job {
  public:
   /// Throws `program_not_started`, and `error` where the system refuses something.
   explicit job(const launch_options& options);
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
 
   /// Watches the ranks until all have ended; returns the exit status of the job. Once.
   int run();
@@ -70,7 +72,7 @@ class job {
   line_merger errors_;
   std::optional<input_relay> input_;
   std::vector<rank_process> ranks_;
-  std::optional<launch_guard> guard_;  ///< after the ranks, so that it ends before they are reaped
+  launch_guard guard_;  ///< after the ranks, so that it ends before they are reaped
 
   stage stage_ = stage::running;
   clock::time_point stage_end_{};

@@ -9,14 +9,18 @@
 
 #include <cerrno>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "amity/base/error.hpp"
 
 namespace amity::detail {
 namespace {
 
-/// The guard's whole life; only calls that are safe after a fork. The pipe is its standard input.
-[[noreturn]] void keep_watch(int pipe_end, std::span<const pid_t> groups) noexcept {
+constexpr pid_t released = 0;
+
+/// The guard's whole life; only calls that are safe after a fork. The pipe becomes its standard input.
+[[noreturn]] void keep_watch(int pipe_end, std::span<pid_t> groups) noexcept {
   // Nothing but the launcher ends it, and it keeps nothing open for which others may wait.
   sigset_t all;
   sigfillset(&all);
@@ -25,19 +29,23 @@ namespace {
   ::prctl(PR_SET_NAME, "amity guard");
   ::dup2(pipe_end, STDIN_FILENO);
   ::syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0);
-  char released = 0;
-  ssize_t count;
-  do count = ::read(STDIN_FILENO, &released, 1);
-  while (count < 0 && errno == EINTR);
-  if (count == 0) {
-    for (const pid_t group : groups) ::kill(-group, SIGKILL);
+  std::size_t known = 0;
+  for (;;) {
+    pid_t group = released;
+    const ssize_t count = ::read(STDIN_FILENO, &group, sizeof group);
+    if (count < 0 && errno == EINTR) continue;
+    if (count != sizeof group) break;
+    if (group == released) ::_exit(0);
+    if (known < groups.size()) groups[known++] = group;
   }
+  for (const pid_t group : groups.first(known)) ::kill(-group, SIGKILL);
   ::_exit(0);
 }
 
 }  // namespace
 
-launch_guard::launch_guard(std::span<const pid_t> groups) {
+launch_guard::launch_guard(std::size_t groups_max) {
+  std::vector<pid_t> groups(groups_max);  // the guard fills its copy
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) == 0) {
     const file_descriptor reading_end(ends[0]);
@@ -54,9 +62,13 @@ launch_guard::launch_guard(std::span<const pid_t> groups) {
 }
 
 launch_guard::~launch_guard() {
-  [[maybe_unused]] const auto written = ::write(life_.get(), "", 1);
+  announce(fd(), released);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+void launch_guard::announce(int fd, pid_t group) noexcept {
+  [[maybe_unused]] const auto written = ::write(fd, &group, sizeof group);
 }
 
 }  // namespace amity::detail

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/world/launch/launch_guard.hpp"
 
 namespace amity::detail {
 namespace {
@@ -30,6 +31,8 @@ bool becomes(int fd, int number) noexcept {
 /// What the child does between fork and exec: only calls that are safe there. Returns only if something failed.
 void become(const rank_start& how, pid_t launcher) noexcept {
   ::setpgid(0, 0);
+  // Not left to the parent: it may die before it can, when this process has already started others.
+  launch_guard::announce(how.guard_fd, ::getpid());
   // The parent may have died before the request that its death be noticed.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher) return;
   if (!becomes(how.input_fd, STDIN_FILENO) || !becomes(how.output_fd, STDOUT_FILENO)) return;

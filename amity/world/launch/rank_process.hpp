@@ -27,6 +27,7 @@ struct rank_start {
   const char* program;
   char* const* arguments;
   char* const* environment;
+  int guard_fd;      ///< where the rank announces its group to a `launch_guard`
   int inherited_fd;  ///< stays open in the rank under its number
   int input_fd;
   int output_fd;
