@@ -1,0 +1,54 @@
+"""No file is dead: sources are compiled, headers are included, scripts and data are named somewhere."""
+
+import os
+import re
+
+# Found by their place, not by their name.
+ENTRY_POINTS = re.compile(r"(^|/)(CMakeLists\.txt|CMakePresets\.json)$|^\.|^[^/]*\.md$|^LICENSE$")
+
+
+def check(tree):
+    compiled = {source for source, _ in tree.compile_commands}
+    alive = set()
+    for source in tree.sources:
+        if source in compiled or (source.startswith("tests/") and named_by_cmake(tree, source)):
+            alive.add(source)
+        else:
+            yield f"{source}: is compiled by no target of the build"
+
+    reached, waiting = set(), sorted(alive)
+    while waiting:
+        for _, _, _, target in tree.includes(waiting.pop()):
+            if target and target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    for header in tree.headers:
+        if header not in reached:
+            yield f"{header}: is included by nothing that is compiled"
+
+    code = set(tree.sources + tree.headers)
+    for file in tree.files:
+        # Pages are the business of the check `documents`.
+        if file in code or file.endswith(".md") or ENTRY_POINTS.search(file):
+            continue
+        if not named(tree, file):
+            yield f"{file}: is named by no other file"
+
+
+def named_by_cmake(tree, file):
+    """Whether a CMake file of the same directory or of one above it names the file (compile-failure tests do)."""
+    name = re.compile(rf"(?<![\w.-]){re.escape(os.path.basename(file))}(?![\w.-])")
+    directories = {os.path.dirname(file)}
+    while "" not in directories:
+        directories |= {os.path.dirname(d) for d in directories}
+    return any(
+        name.search(tree.text(f)) for f in tree.files
+        if os.path.dirname(f) in directories and (f.endswith("CMakeLists.txt") or f.endswith(".cmake")))
+
+
+def named(tree, file):
+    base = os.path.basename(file)
+    # A Python module is imported by its stem, a template (*.in) is often written as ${name}.in.
+    stem = base[:-3] if base.endswith(".py") else base
+    name = re.compile(rf"(?<![\w.-]){re.escape(stem)}(?![\w-])")
+    return any(name.search(tree.text(other)) for other in tree.files if other != file)

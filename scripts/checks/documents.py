@@ -1,0 +1,79 @@
+"""Pages can be reached from README.md, links lead somewhere, what is named exists, C++ blocks are compiled by the tests."""
+
+import os
+import re
+
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)|(?:src|href)=\"([^\"#]+)\"")
+# `amity/core/endpoint.hpp` names a file or directory, `endpoint::try_open(dest)` a member of a class.
+NAMED_PATH = re.compile(r"`((?:amity|apps|tools|bench|tests|scripts|docs|cmake|data)/[\w./-]*)`")
+NAMED_MEMBER = re.compile(r"`(?:\w+::)*(\w+)::(\w+)(?:\([^`]*\))?`")
+PAGE_IN_CODE = re.compile(r"\b(docs/[\w./-]+\.md)\b")
+FENCE = re.compile(r"^\s*```(\w*)")
+# The mark that tests/docs compiles and runs (scripts/docs_examples).
+EXAMPLE = re.compile(r"^<!-- example: (\w+) -->$")
+
+
+def check(tree):
+    pages = [f for f in tree.files if f.endswith(".md")]
+    links = {}
+    for page in pages:
+        links[page] = set()
+        for number, line in prose(tree, page):
+            for match in LINK.finditer(line):
+                name = match.group(1) or match.group(2)
+                if "://" in name or name.startswith("mailto:"):
+                    continue
+                target = os.path.normpath(os.path.join(os.path.dirname(page), name))
+                if not os.path.exists(tree.path(target)):
+                    yield f"{page}:{number}: links to {name}, which does not exist"
+                links[page].add(target)
+            yield from (f"{page}:{number}: {problem}" for problem in missing_names(tree, line))
+        yield from unmarked_examples(tree, page)
+
+    for file in tree.files:
+        if file not in links and not file.startswith("tests/checks/"):
+            for number, line in tree.lines(file):
+                for name in PAGE_IN_CODE.findall(line):
+                    if not os.path.exists(tree.path(name)):
+                        yield f"{file}:{number}: names {name}, which does not exist"
+
+    reached, waiting = {"README.md"}, ["README.md"]
+    while waiting:
+        for target in links.get(waiting.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    for page in pages:
+        if page not in reached:
+            yield f"{page}:1: no link leads here from README.md"
+
+
+def missing_names(tree, line):
+    for match in NAMED_PATH.finditer(line):
+        if not os.path.exists(tree.path(match.group(1))):
+            yield f"names {match.group(1)}, which does not exist"
+    for owner, member in NAMED_MEMBER.findall(line):
+        words = re.compile(rf"\b{owner}\b"), re.compile(rf"\b{member}\b")
+        if not any(all(word.search(tree.text(file)) for word in words) for file in tree.headers + tree.sources):
+            yield f"names {owner}::{member}, which no file of the code mentions"
+
+
+def prose(tree, page):
+    """The lines outside of code blocks."""
+    inside = False
+    for number, line in tree.lines(page):
+        if FENCE.match(line):
+            inside = not inside
+        elif not inside:
+            yield number, line
+
+
+def unmarked_examples(tree, page):
+    before, inside = "", False
+    for number, line in tree.lines(page):
+        fence = FENCE.match(line)
+        if fence:
+            if not inside and fence.group(1) in ("cpp", "c++") and not EXAMPLE.match(before):
+                yield f"{page}:{number}: a C++ block that no test compiles; put <!-- example: NAME --> on the line above"
+            inside = not inside
+        before = line.strip()

@@ -1,0 +1,30 @@
+"""No mutable state at namespace scope: `sim` and `threads` run many ranks in one process.
+
+Looks at what the compiler made, not at how it was written: an object with a symbol in a writable section is state,
+be it a global, a static member, a thread_local, an inline variable or a static of a function. Constants land in
+sections that are read-only, or are so once relocated.
+"""
+
+import re
+import subprocess
+
+DIRECTORIES = ("amity/", "apps/", "tools/", "bench/")
+WRITABLE = re.compile(r"^(\.data(?!\.rel\.ro)|\.bss|\.tdata|\.tbss|\*COM\*)")
+# objdump -t: value, flags (7 columns), section, size, name.
+SYMBOL = re.compile(r"^[0-9a-f]+ .{7} (\S+)\s+[0-9a-f]+ +(?:\.hidden |\.internal |\.protected )?(.+)$")
+# std::__ioinit: the standard streams', which <iostream> defines in every object. DW.ref: the compiler's, for catch.
+FOREIGN = re.compile(r"^(std::|DW\.ref\.|guard variable for )|^\.(data|bss|tdata|tbss)")
+
+
+def check(tree):
+    for source, compiled in tree.compile_commands:
+        if not source.startswith(DIRECTORIES):
+            continue
+        listing = subprocess.run(["objdump", "-t", "-C", compiled], capture_output=True, text=True)
+        if listing.returncode != 0:
+            yield f"{source}: {compiled} cannot be read; build first ({listing.stderr.strip()})"
+            continue
+        for line in listing.stdout.splitlines():
+            match = SYMBOL.match(line)
+            if match and WRITABLE.match(match.group(1)) and not FOREIGN.match(match.group(2)):
+                yield f"{source}:1: has mutable state at namespace scope: {match.group(2)} (in {match.group(1)})"

@@ -1,0 +1,96 @@
+"""The tree under check: which files it has, what they say, what the build made of them."""
+
+import functools
+import json
+import os
+import re
+import shlex
+import subprocess
+
+CODE_DIRECTORIES = ("amity/", "apps/", "tools/", "bench/", "tests/")
+HEADER_ENDINGS = (".hpp", ".h")
+SOURCE_ENDINGS = (".cpp", ".c")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+class Tree:
+    def __init__(self, root, build=None):
+        self.root = os.path.abspath(root)
+        self.build = os.path.abspath(build or os.path.join(self.root, "build", "release"))
+
+    @functools.cached_property
+    def files(self):
+        """Every file that belongs to the project, relative to the root, sorted: what git has or would take."""
+        if os.path.exists(os.path.join(self.root, ".git")):
+            listed = subprocess.run(
+                ["git", "-C", self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                check=True, capture_output=True, text=True).stdout.split("\0")
+        else:
+            listed = []
+            for directory, subdirectories, names in os.walk(self.root):
+                top = directory == self.root
+                subdirectories[:] = [d for d in subdirectories if d != ".git" and not (top and d == "build")]
+                listed += [os.path.relpath(os.path.join(directory, name), self.root) for name in names]
+        return sorted(set(f for f in listed if f and os.path.isfile(self.path(f))))
+
+    @property
+    def headers(self):
+        return [f for f in self.files if f.startswith(CODE_DIRECTORIES) and f.endswith(HEADER_ENDINGS)]
+
+    @property
+    def sources(self):
+        return [f for f in self.files if f.startswith(CODE_DIRECTORIES) and f.endswith(SOURCE_ENDINGS)]
+
+    def path(self, file):
+        return os.path.join(self.root, file)
+
+    @functools.cache
+    def text(self, file):
+        """What the file says; empty where it is not text."""
+        with open(self.path(file), "rb") as opened:
+            content = opened.read()
+        return "" if b"\0" in content else content.decode("utf-8", errors="replace")
+
+    def lines(self, file):
+        """(number, line), counted from 1."""
+        return enumerate(self.text(file).splitlines(), 1)
+
+    @functools.cache
+    def includes(self, file):
+        """(line number, quote, name as written, file of this tree or None) for each #include."""
+        found = []
+        for number, line in self.lines(file):
+            match = INCLUDE.match(line)
+            if match:
+                quote, name = match.groups()
+                beside = os.path.normpath(os.path.join(os.path.dirname(file), name))
+                candidates = [name] if quote == "<" else [name, beside]
+                target = next((c for c in candidates if os.path.isfile(self.path(c))), None)
+                found.append((number, quote, name, target))
+        return found
+
+    @functools.cached_property
+    def public_headers(self):
+        """The list that CMake installs, relative to the root."""
+        text = self.text("amity/public_headers.cmake")
+        listed = re.search(r"set\(AMITY_PUBLIC_HEADERS\s([^)]*)\)", text).group(1)
+        return ["amity/" + name for name in listed.split()]
+
+    @functools.cached_property
+    def compile_commands(self):
+        """(source relative to the root, object file) for each compilation of the build, sources of this tree only."""
+        file = os.path.join(self.build, "compile_commands.json")
+        if not os.path.exists(file):
+            raise SystemExit(f"{file} is missing; build first (cmake --preset release && cmake --build --preset release)")
+        with open(file) as opened:
+            commands = json.load(opened)
+        found = []
+        for command in commands:
+            source = os.path.join(command["directory"], command["file"])
+            relative = os.path.relpath(os.path.realpath(source), os.path.realpath(self.root))
+            if not relative.startswith(".."):
+                words = shlex.split(command["command"])
+                compiled = words[words.index("-o") + 1]
+                found.append((relative, os.path.join(command["directory"], compiled)))
+        return found

@@ -1,0 +1,220 @@
+// `amity graph` as a user drives it: through the command, on shared memory unless said otherwise.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "amity/base/random.hpp"
+#include "scratch.hpp"
+#include "tests/tools/child.hpp"
+
+namespace amity::apps::graph::tests {
+namespace {
+
+using amity::tests::child;
+using amity::tests::outcome;
+
+outcome graph(std::vector<std::string> arguments, amity::tests::child_options options = {}) {
+  arguments.insert(arguments.begin(), "graph");
+  return child(amity::tests::amity_command(std::move(arguments)), options).finish();
+}
+
+nlohmann::json result_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--json", "-", "--no-progress"});
+  const outcome ended = graph(arguments);
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_EQ(ended.errors, "");
+  return nlohmann::json::parse(ended.output);
+}
+
+/// An undirected random graph as text.
+std::string random_edges(std::uint64_t seed) {
+  splitmix64 random(seed);
+  std::string text;
+  for (int i = 0; i < 6000; ++i) {
+    text += fmt::format("v{} v{}\n", random.below(2000), random.below(2000));
+  }
+  return text;
+}
+
+/// What must not depend on ranks and fabrics.
+nlohmann::json answer_in(nlohmann::json result) {
+  for (const char* key : {"ranks", "fabric", "virtual_time", "repeats", "seconds", "edges_per_second", "messages",
+                          "packets", "bytes", "messages_per_packet"}) {
+    result.erase(key);
+  }
+  for (auto& far : result["farthest"]) far.erase("path");  // there may be several that are as short
+  return result;
+}
+
+TEST(graph_command, answers_the_same_on_any_number_of_ranks_and_every_fabric) {
+  scratch files;
+  const auto file = files.write("random.el", random_edges(1)).string();
+  for (const std::string search : {"bfs", "sssp"}) {
+    const auto one = result_of({search, file, "--root", "v7", "--undirected"});
+    EXPECT_TRUE(one["verified"]);
+    EXPECT_EQ(one["messages"], 0);
+    EXPECT_GT(one["reached"], 1900);
+    for (const std::string fabric : {"shm", "threads", "sim"}) {
+      for (const std::string ranks : {"2", "3", "4", "8"}) {
+        const auto several = result_of({search, file, "--root", "v7", "--undirected", "-n", ranks, "--fabric", fabric});
+        EXPECT_EQ(answer_in(several), answer_in(one)) << search << ' ' << fabric << ' ' << ranks;
+        EXPECT_EQ(several["ranks"], std::stoi(ranks));
+        EXPECT_EQ(several["fabric"], fabric);
+        EXPECT_EQ(several["virtual_time"], fabric == "sim");
+        EXPECT_GT(several["messages"], 0);
+        EXPECT_GE(several["messages_per_packet"], 1);
+      }
+    }
+  }
+}
+
+TEST(graph_command, joins_a_job_that_runs_already) {
+  scratch files;
+  const auto file = files.write("random.el", random_edges(2)).string();
+  auto command = amity::tests::amity_command({"run", "-n", "3"});
+  for (const auto& word :
+       amity::tests::amity_command({"graph", "bfs", file, "-n", "8", "--json", "-", "--no-progress"})) {
+    command.push_back(word);
+  }
+  const outcome ended = child(command).finish();
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_EQ(nlohmann::json::parse(ended.output)["ranks"], 3);
+}
+
+TEST(graph_command, takes_ranks_and_fabric_from_the_environment) {
+  scratch files;
+  const auto file = files.write("a.el", "1 2\n").string();
+  const outcome ended = graph({"bfs", file, "--json", "-"}, {.environment = {"AMITY_RANKS=2", "AMITY_FABRIC=threads"}});
+  const auto result = nlohmann::json::parse(ended.output);
+  EXPECT_EQ(result["ranks"], 2);
+  EXPECT_EQ(result["fabric"], "threads");
+}
+
+TEST(graph_command, prints_a_report_and_writes_json_beside_it) {
+  scratch files;
+  const auto file = files.write("chain.csv", "a,b,2\nb,c,3\n").string();
+  const auto json = files.folder() / "out.json";
+  const outcome ended = graph({"sssp", file, "--root", "a", "-n", "2", "--json", json.string()});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_NE(ended.output.find("Shortest paths from a over chain.csv\n"), std::string::npos) << ended.output;
+  EXPECT_NE(ended.output.find("  checked               equal to the sequential answer\n"), std::string::npos);
+  EXPECT_NE(ended.output.find("a -> b -> c\n"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::file_size(json) > 100);
+  EXPECT_NE(ended.errors.find("reading chain.csv: 3 vertices, 2 edges ("), std::string::npos) << ended.errors;
+  EXPECT_NE(ended.errors.find("checking: equal to the sequential answer ("), std::string::npos) << ended.errors;
+  EXPECT_EQ(ended.errors.find('\r'), std::string::npos) << "no terminal, no bar";
+}
+
+TEST(graph_command, draws_a_bar_on_a_terminal) {
+  scratch files;
+  const auto file = files.write("random.el", random_edges(3)).string();
+  const outcome ended = graph({"bfs", file, "-n", "2"}, {.environment = {"TERM=xterm"}, .terminal = true});
+  EXPECT_NE(ended.output.find("\r\x1b[Kreading random.el: [####"), std::string::npos) << ended.output;
+  const outcome dumb = graph({"bfs", file, "-n", "2"}, {.environment = {"TERM=dumb"}, .terminal = true});
+  EXPECT_EQ(dumb.output.find("\x1b["), std::string::npos) << dumb.output;
+}
+
+TEST(graph_command, lengths_of_every_choice_are_verified) {
+  scratch files;
+  const auto file = files.write("random.el", random_edges(4)).string();
+  std::string floats;
+  for (int i = 0; i < 6000; ++i) floats += bytes_of(static_cast<float>(i % 17) / 4);
+  const auto weights = files.write("weights", floats).string();
+  for (const std::string choice : {"unit", "uniform", "integer", "input", weights.c_str()}) {
+    const auto result = result_of({"sssp", file, "-n", "2", "--weights", choice, "--seed", "9"});
+    EXPECT_TRUE(result["verified"]) << choice;
+  }
+  const auto hops = result_of({"sssp", file, "--root", "v1", "--weights", "unit", "--top", "1"});
+  const auto levels = result_of({"bfs", file, "--root", "v1", "--top", "1"});
+  EXPECT_EQ(hops["farthest"][0]["distance"], levels["farthest"][0]["distance"]);
+}
+
+TEST(graph_command, walks_edges_backwards_and_both_ways) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\nc b\n").string();
+  EXPECT_EQ(result_of({"bfs", file, "--root", "a"})["reached"], 2);
+  EXPECT_EQ(result_of({"bfs", file, "--root", "b"})["reached"], 1);
+  EXPECT_EQ(result_of({"bfs", file, "--root", "b", "--reverse"})["reached"], 3);
+  EXPECT_EQ(result_of({"bfs", file, "--root", "a", "--undirected"})["reached"], 3);
+}
+
+TEST(graph_command, chooses_a_root_that_reaches_far) {
+  scratch files;
+  const auto file =
+      files.write("a.el", "dead-end x1\ndead-end x2\ndead-end x3\nstart s1\nstart s2\ns1 t1\nt1 u1\nu1 w1\n");
+  EXPECT_EQ(result_of({"bfs", file.string()})["root"], "start");
+}
+
+TEST(graph_command, searches_the_packages_of_a_folder_of_lists) {
+  scratch files;
+  files.write("x_Packages",
+              "Package: gnome\nDepends: shell\n\nPackage: shell\nDepends: libc\nSize: 2000000\n\n"
+              "Package: libc\nSize: 500000\n");
+  const auto lists = files.folder().string();
+  const auto bfs = result_of({"bfs", "--packages", "--lists", lists, "-n", "2"});
+  EXPECT_EQ(bfs["root"], "gnome") << "a package that is known to reach far";
+  EXPECT_EQ(bfs["farthest"][0]["path"], (nlohmann::json{"gnome", "shell", "libc"}));
+  const auto sssp = result_of({"sssp", "--lists", lists});
+  EXPECT_EQ(sssp["farthest"][0]["distance"], 2.5);
+  EXPECT_EQ(sssp["unit"], "MB");
+  const auto reverse = result_of({"bfs", "--lists", lists, "--reverse", "--root", "libc"});
+  EXPECT_EQ(reverse["farthest"][0]["path"], (nlohmann::json{"libc", "shell", "gnome"}));
+}
+
+TEST(graph_command, a_graph_of_our_own_stands_in_where_there_are_no_lists) {
+  scratch files;
+  const outcome ended = graph({"sssp", "--lists", files.folder().string(), "-n", "2", "--json", "-"});
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_NE(
+      ended.errors.find("there are no package lists in " + files.folder().string() + " (apt-get update fetches them)"),
+      std::string::npos)
+      << ended.errors;
+  const auto result = nlohmann::json::parse(ended.output);
+  EXPECT_EQ(result["root"], "boost/beast.hpp");
+  EXPECT_EQ(result["vertices"], 1534);
+  EXPECT_EQ(result["edges"], 7011);
+  EXPECT_EQ(result["reached"], 1534);
+  EXPECT_EQ(result["unit"], "kB");
+  EXPECT_TRUE(result["verified"]);
+  const outcome strict = graph({"bfs", "--packages", "--lists", files.folder().string()});
+  EXPECT_EQ(strict.status, 1);
+  EXPECT_EQ(strict.errors, "amity: " + files.folder().string() +
+                               ": there are no package lists; run apt-get update, or name a file with a graph\n");
+}
+
+TEST(graph_command, mistakes_are_explained_once_and_end_all_ranks) {
+  scratch files;
+  const auto file = files.write("a.el", "gnome b\nb gnote\n").string();
+  const outcome root = graph({"bfs", file, "--root", "gnmoe", "-n", "3", "--no-progress"});
+  EXPECT_EQ(root.status, 1);
+  EXPECT_TRUE(root.errors.starts_with("amity: --root: there is no vertex 'gnmoe'; did you mean gnome, gnote?\n"))
+      << root.errors;
+  EXPECT_EQ(root.errors.find("--root"), root.errors.rfind("--root")) << "one rank says it: " << root.errors;
+  const auto broken = files.write("broken.mtx", "%%MatrixMarket matrix coordinate pattern general\n10 10 1\n12 1\n");
+  const outcome malformed = graph({"bfs", broken.string(), "-n", "2"});
+  EXPECT_EQ(malformed.status, 1);
+  EXPECT_TRUE(malformed.errors.starts_with(
+      "amity: broken.mtx:3: row 12 is greater than the number of rows, 10; write the file again, "))
+      << malformed.errors;
+  const outcome json = graph({"bfs", file, "--json", (files.folder() / "none" / "x.json").string(), "--no-progress"});
+  EXPECT_EQ(json.status, 1);
+  EXPECT_NE(json.errors.find("--json: "), std::string::npos) << json.errors;
+}
+
+TEST(graph_command, wrong_command_lines_have_status_2) {
+  EXPECT_EQ(graph({}).status, 2);
+  EXPECT_EQ(graph({"dfs"}).status, 2);
+  EXPECT_EQ(graph({"bfs", "--weights", "unit"}).status, 2) << "only shortest paths have lengths";
+  EXPECT_EQ(graph({"bfs", "-n", "0"}).status, 2);
+  EXPECT_EQ(graph({"sssp", "--delta", "-1"}).status, 2);
+  const outcome help = graph({"bfs", "--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_NE(help.output.find("matrix-market"), std::string::npos) << help.output;
+  EXPECT_EQ(graph({"bfs", "--fabric", "pigeons"}).status, 1);
+}
+
+}  // namespace
+}  // namespace amity::apps::graph::tests

@@ -1,0 +1,141 @@
+// Every malformed file gets an error with file, line or byte, and reason.
+
+#include <gtest/gtest.h>
+
+#include "scratch.hpp"
+
+namespace amity::apps::graph::tests {
+namespace {
+
+struct malformed {
+  std::string name, content, reason;  ///< the reason begins with where it is
+};
+
+class malformed_file : public ::testing::TestWithParam<malformed> {};
+
+TEST_P(malformed_file, is_an_error_that_says_where_and_why) {
+  scratch files;
+  const auto& [name, content, reason] = GetParam();
+  const auto file = files.write(name, content);
+  const std::string message = error_of([&] { read_quietly(file); });
+  EXPECT_TRUE(message.starts_with("amity: " + reason + "; ")) << message;
+  EXPECT_GT(message.size(), reason.size() + 12) << "a remedy follows: " << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    text, malformed_file,
+    ::testing::Values(malformed{"a.el", "", "a.el: the file is empty"},
+                      malformed{"a.el", "# nothing\n\n", "a.el: there are no edges in it"},
+                      malformed{"a.el", "1 2\n3\n", "a.el:2: vertex '3' has no target"},
+                      malformed{"a.el", "1 2 3 4\n", "a.el:1: there are more than 3 columns"},
+                      malformed{"a.el", "1 2\n\n1 2 3\n", "a.el:3: 3 columns, where the lines before have 2"},
+                      malformed{"a.el", "1 2\n2 -7\n", "a.el:2: vertex -7 is negative"},
+                      malformed{"a.el", "18446744073709551616 1\n",
+                                "a.el:1: vertex 18446744073709551616 is greater than 18446744073709551615"},
+                      malformed{"a.el", "a b 1\nb c heavy\n", "a.el:2: length 'heavy' is not a number"},
+                      malformed{"a.el", "a b 1x\n", "a.el:1: length '1x' is not a number"},
+                      malformed{"a.el", "a b -0.5\n", "a.el:1: length -0.5 is negative"},
+                      malformed{"a.el", "a b nan\n", "a.el:1: length nan is not a number"},
+                      malformed{"a.el", "a b inf\n", "a.el:1: length inf is not finite"},
+                      malformed{"a.el", "a b 1e300\n", "a.el:1: length 1e300 is not finite"},
+                      malformed{"a.el", "a b\n" + std::string(line_reader::line_bytes_max + 100, 'x'),
+                                "a.el:2: the line is longer than 1048576 bytes"}));
+
+std::string matrix(const std::string& rest) { return "%%MatrixMarket matrix coordinate real general\n" + rest; }
+
+INSTANTIATE_TEST_SUITE_P(
+    matrix_market, malformed_file,
+    ::testing::Values(
+        malformed{"a.mtx", "1 2\n", "a.mtx:1: the file does not begin with %%MatrixMarket"},
+        malformed{"a.mtx", "%%MatrixMarket vector coordinate real general\n",
+                  "a.mtx:1: the object 'vector' is not read"},
+        malformed{"a.mtx", "%%MatrixMarket matrix array real general\n", "a.mtx:1: the layout 'array' is not read"},
+        malformed{"a.mtx", "%%MatrixMarket matrix coordinate complex general\n",
+                  "a.mtx:1: the field 'complex' is not read"},
+        malformed{"a.mtx", "%%MatrixMarket matrix coordinate real hermitian\n",
+                  "a.mtx:1: the symmetry 'hermitian' is not read"},
+        malformed{"a.mtx", matrix("% only comments\n"), "a.mtx:2: the file ends before the line with the sizes"},
+        malformed{"a.mtx", matrix("3 3\n"), "a.mtx:2: the number of entries is missing"},
+        malformed{"a.mtx", matrix("3 x 1\n"),
+                  "a.mtx:2: the number of columns, 'x', is not a number that counts from 1"},
+        malformed{"a.mtx", matrix("3 99999999999999999999 1\n"),
+                  "a.mtx:2: the number of columns, 99999999999999999999, is too large"},
+        malformed{"a.mtx", matrix("3 4 1\n1 1 1\n"),
+                  "a.mtx:2: 3 rows and 4 columns are no square, so rows and columns are not the same vertices"},
+        malformed{"a.mtx", matrix("5000000000 5000000000 1\n"),
+                  "a.mtx:2: 5,000,000,000 vertices are more than the 4,294,967,294 that fit"},
+        malformed{"a.mtx", matrix("400000000 400000000 1\n"),
+                  "a.mtx:2: 400,000,000 vertices are not plausible for 1 edges"},
+        malformed{"a.mtx", matrix("10 10 2\n1 2 1\n12 1 1\n"),
+                  "a.mtx:4: row 12 is greater than the number of rows, 10"},
+        malformed{"a.mtx", matrix("10 10 1\n1 11 1\n"), "a.mtx:3: column 11 is greater than the number of columns, 10"},
+        malformed{"a.mtx", matrix("10 10 1\n0 1 1\n"), "a.mtx:3: row 0, where rows count from 1"},
+        malformed{"a.mtx", matrix("10 10 1\n-1 1 1\n"), "a.mtx:3: the row, '-1', is not a number that counts from 1"},
+        malformed{"a.mtx", matrix("10 10 1\n1\n"), "a.mtx:3: the column is missing"},
+        malformed{"a.mtx", matrix("10 10 1\n1 2\n"), "a.mtx:3: the value is missing"},
+        malformed{"a.mtx", matrix("10 10 1\n1 2 x\n"), "a.mtx:3: value 'x' is not a number"},
+        malformed{"a.mtx", matrix("10 10 1\n1 2 -4\n"), "a.mtx:3: value -4 is negative"},
+        malformed{"a.mtx", matrix("10 10 1\n1 2 3 4\n"), "a.mtx:3: there is more on the line than one entry"},
+        malformed{"a.mtx", matrix("10 10 3\n1 2 3\n"), "a.mtx:3: the file ends after 1 of 3 entries"},
+        malformed{"a.mtx", matrix("10 10 1\n1 2 3\n2 3 4\n"),
+                  "a.mtx:4: there are more entries than the 1 of the header"},
+        malformed{"a.mtx", matrix("0 0 0\n"), "a.mtx: there are no vertices in it"}));
+
+template <class... Words>
+std::string binary(Words... words) {
+  return (bytes_of(words) + ...);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    graph500, malformed_file,
+    ::testing::Values(
+        malformed{"a.packed", std::string(25, '\0'), "a.packed: 25 bytes are no multiple of 12, the size of an edge"},
+        malformed{"a.int64", std::string(17, '\0'), "a.int64: 17 bytes are no multiple of 16, the size of an edge"},
+        malformed{"a.int64", binary(std::int64_t{1}, std::int64_t{2}, std::int64_t{-5}, std::int64_t{0}),
+                  "a.int64: byte 16: vertex -5 is negative"},
+        malformed{"a.int64", binary(std::int64_t{1}, std::int64_t{1} << 40),
+                  "a.int64: byte 0: vertex 1099511627776 is greater than 4294967293"},
+        malformed{"a.packed", binary(std::uint32_t{0}, std::uint32_t{0}, std::uint16_t{0x8000}, std::uint16_t{0}),
+                  "a.packed: byte 0: vertex -140737488355328 is negative"},
+        malformed{"a.packed", binary(std::uint32_t{0}, std::uint32_t{0}, std::uint16_t{0}, std::uint16_t{1}),
+                  "a.packed: byte 0: vertex 4294967296 is greater than 4294967293"},
+        malformed{"a.packed", binary(std::uint32_t{4000000000}, std::uint32_t{0}, std::uint32_t{0}),
+                  "a.packed: 4,000,000,001 vertices are not plausible for 1 edges"}));
+
+TEST(malformed_input, text_with_a_nul_byte) {
+  scratch files;
+  const auto file = files.write("a.el", std::string("1 2\n1\0 3\n", 9));
+  EXPECT_EQ(error_of([&] { read_quietly(file, "edges"); }),
+            "amity: a.el:2: there is a NUL byte: this is not text; see --format");
+}
+
+TEST(malformed_input, gzip_that_ends_early) {
+  scratch files;
+  std::string content;
+  for (int i = 0; i < 20000; ++i) content += std::to_string(i * 7919 % 20011) + " " + std::to_string(i) + "\n";
+  const auto file = files.write_gzip("a.el.gz", content, 1000);
+  EXPECT_EQ(error_of([&] { read_quietly(file); }),
+            "amity: a.el.gz: byte 1000: the gzip stream ends before its end mark; fetch or write the file again");
+}
+
+TEST(malformed_input, damaged_gzip) {
+  scratch files;
+  auto file = files.write_gzip("a.el.gz", std::string(5000, 'x') + "1 2\n");
+  std::string bytes = std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10) + std::string(40, '\xff');
+  file = files.write("b.el.gz", bytes);
+  const std::string message = error_of([&] { read_quietly(file); });
+  EXPECT_TRUE(message.starts_with("amity: b.el.gz: byte ")) << message;
+  EXPECT_NE(message.find("the gzip stream is damaged"), std::string::npos) << message;
+}
+
+TEST(malformed_input, missing_file_and_folder) {
+  scratch files;
+  EXPECT_EQ(error_of([&] { read_quietly(files.folder() / "none.el"); }),
+            "amity: " + (files.folder() / "none.el").string() +
+                ": No such file or directory; check the name and the permissions of the file");
+  EXPECT_EQ(error_of([&] { read_quietly(files.folder()); }),
+            "amity: " + files.folder().string() + ": this is a directory; name a file in it");
+}
+
+}  // namespace
+}  // namespace amity::apps::graph::tests

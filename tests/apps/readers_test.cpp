@@ -1,0 +1,124 @@
+// What each format means, and how files are told apart.
+
+#include <gtest/gtest.h>
+
+#include "scratch.hpp"
+
+namespace amity::apps::graph::tests {
+namespace {
+
+TEST(read_text_edges, takes_blanks_tabs_commas_and_comments) {
+  scratch files;
+  const auto graph = read_quietly(files.write("a.el", "# a comment\n% another\n\n1 2\n2\t3\r\n  3 , 1\n1;4"));
+  EXPECT_EQ(edges_text(graph), "1>2:1 2>3:1 3>1:1 1>4:1");
+  EXPECT_EQ(graph.vertices(), 4u);
+  EXPECT_FALSE(graph.has_lengths);
+  EXPECT_FALSE(graph.undirected);
+}
+
+TEST(read_text_edges, labels_are_names_or_numbers) {
+  scratch files;
+  const auto graph = read_quietly(files.write("a.el", "libc6 7\n007 000\nlibc6:any 18446744073709551615\n"));
+  EXPECT_EQ(edges_text(graph), "libc6>7:1 7>0:1 libc6:any>18446744073709551615:1");
+}
+
+TEST(read_text_edges, reads_lengths_when_they_are_wanted) {
+  scratch files;
+  const auto file = files.write("a.csv", "a,b,0.5\nb,c,1e-3\nc,a,+2\n");
+  EXPECT_EQ(edges_text(read_quietly(file)), "a>b:0.5 b>c:0.001 c>a:2");
+  EXPECT_TRUE(read_quietly(file).has_lengths);
+  EXPECT_EQ(edges_text(read_quietly(file, {}, false)), "a>b:1 b>c:1 c>a:1");
+}
+
+TEST(read_text_edges, ignores_unusable_lengths_when_lengths_are_not_wanted) {
+  scratch files;
+  EXPECT_EQ(edges_text(read_quietly(files.write("a.el", "a b -1\nb c nan\n"), {}, false)), "a>b:1 b>c:1");
+}
+
+TEST(read_text_edges, a_line_may_straddle_blocks) {
+  scratch files;
+  std::string content, expected;
+  while (content.size() < 3 * input::block_bytes)
+    content += "#" + std::string(1000, 'x') + "\nfirst_vertex second_vertex\n";
+  const auto graph = read_quietly(files.write("a.el", content));
+  EXPECT_EQ(graph.vertices(), 2u);
+  EXPECT_EQ(graph.edges.size(), content.size() / 1029);
+}
+
+TEST(read_file, unpacks_gzip) {
+  scratch files;
+  EXPECT_EQ(edges_text(read_quietly(files.write_gzip("a.el.gz", "1 2\n2 3\n"))), "1>2:1 2>3:1");
+  EXPECT_EQ(read_quietly(files.write_gzip("b.el.gz", "1 2\n")).title, "b.el.gz");
+}
+
+TEST(read_matrix_market, pattern_general) {
+  scratch files;
+  const auto graph = read_quietly(
+      files.write("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n% by hand\n\n4 4 2\n1 2\n% more\n2 1\n"));
+  EXPECT_EQ(edges_text(graph), "1>2:1 2>1:1");
+  EXPECT_EQ(graph.vertices(), 4u) << "vertices exist without edges";
+  EXPECT_FALSE(graph.has_lengths);
+  EXPECT_FALSE(graph.undirected);
+}
+
+TEST(read_matrix_market, real_and_integer_symmetric) {
+  scratch files;
+  const auto real =
+      read_quietly(files.write("a.mtx", "%%MatrixMarket Matrix Coordinate Real Symmetric\n2 2 2\n1 1 0.25\n2 1 4\n"));
+  EXPECT_EQ(edges_text(real), "1>1:0.25 2>1:4");
+  EXPECT_TRUE(real.has_lengths);
+  EXPECT_TRUE(real.undirected);
+  const auto integer = read_quietly(
+      files.write("b.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 -3\n"), {}, false);
+  EXPECT_EQ(edges_text(integer), "1>2:1") << "a length that is not wanted may be anything";
+}
+
+TEST(read_matrix_market, is_recognised_by_its_content) {
+  scratch files;
+  const auto file = files.write_gzip("graph.gz", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 3\n");
+  EXPECT_EQ(read_quietly(file).vertices(), 3u);
+}
+
+/// As the Graph500 reference code packs an edge: low words, then high half-words.
+std::string packed_edge(std::uint64_t source, std::uint64_t target) {
+  return bytes_of(static_cast<std::uint32_t>(source)) + bytes_of(static_cast<std::uint32_t>(target)) +
+         bytes_of(static_cast<std::uint16_t>(source >> 32)) + bytes_of(static_cast<std::uint16_t>(target >> 32));
+}
+
+std::string int64_edge(std::int64_t source, std::int64_t target) { return bytes_of(source) + bytes_of(target); }
+
+TEST(read_graph500, both_layouts_by_extension_and_by_content) {
+  scratch files;
+  const std::string packed = packed_edge(3, 1) + packed_edge(70000, 2);
+  const std::string int64 = int64_edge(3, 1) + int64_edge(70000, 2);
+  for (const char* name : {"a.packed", "a.graph500", "a.bin", "a", "a.gz"}) {
+    EXPECT_EQ(edges_text(read_quietly(files.write(name, packed))), "3>1:1 70000>2:1") << name;
+  }
+  for (const char* name : {"b.int64", "b.g500", "b.bin", "b"}) {
+    EXPECT_EQ(edges_text(read_quietly(files.write(name, int64))), "3>1:1 70000>2:1") << name;
+  }
+  const auto graph = read_quietly(files.write_gzip("c.graph500.gz", packed));
+  EXPECT_EQ(graph.vertices(), 70001u);
+  EXPECT_TRUE(graph.undirected);
+}
+
+TEST(read_graph500, records_continue_across_blocks) {
+  scratch files;
+  std::string content;
+  constexpr std::uint64_t edges = input::block_bytes / 12 + 100;
+  for (std::uint64_t i = 0; i < edges; ++i) content += packed_edge(i, i + 1);
+  const auto graph = read_quietly(files.write("a.packed", content));
+  ASSERT_EQ(graph.edges.size(), edges);
+  for (std::uint64_t i = 0; i < edges; ++i) ASSERT_EQ(graph.edges[i].target, i + 1);
+}
+
+TEST(read_file, obeys_a_forced_format) {
+  scratch files;
+  const auto file = files.write("a.mtx", "1 2\n2 3\n");
+  EXPECT_EQ(edges_text(read_quietly(file, "edges")), "1>2:1 2>3:1");
+  EXPECT_EQ(error_of([&] { read_quietly(file, "csv"); }),
+            "amity: --format: there is no format 'csv'; see amity graph --help");
+}
+
+}  // namespace
+}  // namespace amity::apps::graph::tests

@@ -1,0 +1,55 @@
+#include "scratch.hpp"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace amity::apps::graph::tests {
+
+namespace fs = std::filesystem;
+
+scratch::scratch() {
+  std::string pattern = (fs::temp_directory_path() / "amity-graph-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), pattern);
+  folder_ = pattern;
+}
+
+scratch::~scratch() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+fs::path scratch::write(const std::string& name, std::string_view content) const {
+  const fs::path file = folder_ / name;
+  std::ofstream(file, std::ios::binary) << content;
+  return file;
+}
+
+fs::path scratch::write_gzip(const std::string& name, std::string_view content, std::size_t keep) const {
+  const fs::path file = folder_ / name;
+  const gzFile out = ::gzopen(file.c_str(), "wb");
+  ::gzwrite(out, content.data(), static_cast<unsigned>(content.size()));
+  ::gzclose(out);
+  if (keep < fs::file_size(file)) fs::resize_file(file, keep);
+  return file;
+}
+
+edge_list read_quietly(const fs::path& file, const std::string& format, bool with_lengths) {
+  progress quiet(progress::style::off);
+  return read_file(file, format, {with_lengths}, quiet);
+}
+
+std::string edges_text(const edge_list& graph) {
+  std::ostringstream text;
+  for (const edge& e : graph.edges) {
+    text << (text.tellp() > 0 ? " " : "") << graph.names.text(e.source) << '>' << graph.names.text(e.target) << ':'
+         << e.length;
+  }
+  return text.str();
+}
+
+}  // namespace amity::apps::graph::tests

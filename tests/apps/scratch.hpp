@@ -1,0 +1,57 @@
+#pragma once
+
+/// Files for one test.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "amity/base/error.hpp"
+#include "apps/graph/edge_list.hpp"
+#include "apps/graph/formats.hpp"
+
+namespace amity::apps::graph::tests {
+
+/// A folder that goes when the test does.
+class scratch {
+ public:
+  scratch();
+  ~scratch();
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path write(const std::string& name, std::string_view content) const;
+
+  /// Packs `content` by gzip, and keeps only the first `keep` bytes of that.
+  std::filesystem::path write_gzip(const std::string& name, std::string_view content,
+                                   std::size_t keep = std::string::npos) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// The bytes of a value, as binary files have them.
+template <class T>
+std::string bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// Reads without telling anybody how far it is.
+edge_list read_quietly(const std::filesystem::path& file, const std::string& format = {}, bool with_lengths = true);
+
+/// "a>b:1.5 b>c:1": the edges, by their labels.
+std::string edges_text(const edge_list& graph);
+
+/// The message of the `amity::error` that the call throws; "no error" if it throws none.
+template <class Call>
+std::string error_of(Call&& call) {
+  try {
+    call();
+  } catch (const error& mistake) {
+    return mistake.what();
+  }
+  return "no error";
+}
+
+}  // namespace amity::apps::graph::tests

@@ -1,0 +1,2 @@
+/* A library that the test of code addresses loads while it runs. */
+int answer(void) { return ANSWER; }

@@ -1,0 +1,70 @@
+#include "bench/process.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "bench/workload.hpp"
+
+namespace amity::bench {
+namespace {
+
+constexpr double enough_seconds = 30;
+
+/// What the error says that the command causes; empty if it causes none.
+std::string failure_of(const command& what, double seconds_max = enough_seconds) {
+  try {
+    run_command(what, seconds_max);
+  } catch (const std::runtime_error& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(Process, GivesBackTheWholeOutput) {
+  const auto output = run_command({{"seq", "1", "20000"}, {}}, enough_seconds);
+  EXPECT_EQ(output.substr(0, 4), "1\n2\n");
+  EXPECT_EQ(output.substr(output.size() - 6), "20000\n");
+}
+
+TEST(Process, AddsToTheEnvironment) {
+  EXPECT_EQ(run_command({{"sh", "-c", "echo $AMITY_BENCH_COLOUR"}, {"AMITY_BENCH_COLOUR=blue"}}, enough_seconds),
+            "blue\n");
+}
+
+TEST(Process, NamesTheCommandThatFailed) {
+  EXPECT_EQ(failure_of({{"sh", "-c", "exit 3"}, {}}), "'sh -c exit 3' returned 3");
+  EXPECT_EQ(failure_of({{"no_such_program_anywhere"}, {}}), "'no_such_program_anywhere' returned 127");
+  EXPECT_EQ(failure_of({{"sh", "-c", "kill -9 $$"}, {}}), "'sh -c kill -9 $$' was ended by signal 9");
+}
+
+TEST(Process, ATimeOutEndsTheWholeProcessGroup) {
+  // Whatever the command starts holds the writing end: it closes when the last of them is gone.
+  std::array<int, 2> ends;
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const auto failure = failure_of({{"sh", "-c", "sleep 600 & sleep 600"}, {}}, 0.2);
+  EXPECT_NE(failure.find("took more than"), std::string::npos) << failure;
+  close(ends[1]);
+  char unused;
+  EXPECT_EQ(read(ends[0], &unused, 1), 0);
+  close(ends[0]);
+}
+
+TEST(Workload, AWrongAnswerIsAnError) {
+  EXPECT_NO_THROW(expect_equal("sum", 7, 7));
+  EXPECT_THROW(expect_equal("sum", 7, 8), std::runtime_error);
+}
+
+TEST(Workload, TablesBeginAsZero) {
+  huge_words table(1000);
+  EXPECT_EQ(table.sum(), 0u);
+  table[999] = 5;
+  EXPECT_EQ(table.sum(), 5u);
+}
+
+}  // namespace
+}  // namespace amity::bench

@@ -1,0 +1,3 @@
+#include <type_traits>
+
+static_assert(std::is_trivially_copyable_v<int>, "make the type trivially copyable");

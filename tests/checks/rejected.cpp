@@ -1,0 +1,4 @@
+#include <string>
+#include <type_traits>
+
+static_assert(std::is_trivially_copyable_v<std::string>, "make the type trivially copyable");

@@ -1,0 +1,40 @@
+#pragma once
+
+/// The contract of `fabric.hpp` as tests: one body for every fabric.
+///
+/// A fabric is put to the test by one instantiation in a source file of its own:
+///
+///     INSTANTIATE_TEST_SUITE_P(sim, contract, every_job_of({my_harness}), job_name);
+///
+/// The bodies are ordinary programs over `fabric`: they hold on virtual and on real time, between fibers, threads and
+/// processes. Where a fabric may answer early or late (`wait`, returned credits) they loop, and a promise that is
+/// broken shows as a test that does not end.
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness.hpp"
+
+namespace amity::fabric::testing {
+
+/// The harness, and the number of ranks.
+using job = std::tuple<harness, rank_t>;
+
+class contract : public ::testing::TestWithParam<job> {
+ protected:
+  rank_t ranks() const { return std::get<rank_t>(GetParam()); }
+  void run(const rank_body& body) const { std::get<harness>(GetParam()).run(ranks(), body); }
+};
+
+inline auto every_job_of(std::vector<harness> harnesses) {
+  return ::testing::Combine(::testing::ValuesIn(std::move(harnesses)), ::testing::Values(1, 2, 3, 4, 8));
+}
+
+inline std::string job_name(const ::testing::TestParamInfo<job>& info) {
+  return std::get<harness>(info.param).name + "_" + std::to_string(std::get<rank_t>(info.param));
+}
+
+}  // namespace amity::fabric::testing

@@ -1,0 +1,211 @@
+#include "amity/fabric/shm/job_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/base/file_descriptor.hpp"
+
+namespace amity::fabric::shm {
+namespace {
+
+/// The message of the error that `act` throws; empty if it throws none.
+template <class Act>
+std::string error_of(Act act) {
+  try {
+    act();
+  } catch (const error& caught) {
+    return caught.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Runs `act` in a process of its own and returns its exit status.
+template <class Act>
+int in_child(Act act) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(act());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::size_t file_bytes(const job_memory& job) {
+  struct stat info {};
+  return ::fstat(job.fd(), &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;
+}
+
+class job_memory_of : public testing::TestWithParam<rank_t> {};
+INSTANTIATE_TEST_SUITE_P(ranks, job_memory_of, testing::Values(1, 2, 3, 4, 8, 65536));
+
+TEST_P(job_memory_of, starts_with_all_ranks_absent) {
+  const auto job = job_memory::create(GetParam());
+  EXPECT_EQ(job.ranks(), GetParam());
+  for (rank_t rank = 0; rank < job.ranks(); ++rank) EXPECT_EQ(job.state(rank), rank_state::absent);
+  EXPECT_FALSE(job.aborted());
+  EXPECT_EQ(job.aborted_by(), no_rank);
+}
+
+TEST_P(job_memory_of, is_shared_with_those_who_attach) {
+  auto job = job_memory::create(GetParam());
+  const rank_t last = GetParam() - 1;
+  std::byte* const mine = job.region(10000);
+  const int status = in_child([&] {
+    auto theirs = job_memory::attach(job.fd(), GetParam());
+    theirs.join(last);
+    theirs.region(10000)[9999] = std::byte{42};
+    theirs.leave(last);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(job.state(last), rank_state::left);
+  EXPECT_EQ(mine[9999], std::byte{42});
+}
+
+TEST(job_memory, refuses_impossible_numbers_of_ranks) {
+  for (const rank_t ranks : {-1, 0, job_memory::ranks_max + 1}) {
+    EXPECT_PRED2(contains, error_of([&] { job_memory::create(ranks); }),
+                 "a job of " + std::to_string(ranks) + " ranks is not possible; use 1 to 65536 ranks");
+  }
+}
+
+TEST(job_memory, is_not_inherited_by_chance) {
+  const auto job = job_memory::create(2);
+  EXPECT_NE(::fcntl(job.fd(), F_GETFD) & FD_CLOEXEC, 0);
+  const file_descriptor inherited(::fcntl(job.fd(), F_DUPFD, 0));
+  ASSERT_EQ(::fcntl(inherited.get(), F_GETFD) & FD_CLOEXEC, 0);
+  const auto attached = job_memory::attach(inherited.get(), 2);
+  EXPECT_NE(::fcntl(attached.fd(), F_GETFD) & FD_CLOEXEC, 0);
+  EXPECT_NE(::fcntl(inherited.get(), F_GETFD) & FD_CLOEXEC, 0) << "what a rank starts does not belong to the job";
+}
+
+TEST(job_memory, attaches_only_to_a_job) {
+  EXPECT_PRED2(contains, error_of([] { job_memory::attach(-1, 2); }), "AMITY_JOB_FD=-1 is not an open descriptor");
+  const file_descriptor zeros(::open("/dev/zero", O_RDWR | O_CLOEXEC));
+  const auto zeros_name = "AMITY_JOB_FD=" + std::to_string(zeros.get());
+  EXPECT_PRED2(contains, error_of([&] { job_memory::attach(zeros.get(), 2); }),
+               zeros_name + " is not the memory of a job");
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const file_descriptor reading(ends[0]), writing(ends[1]);
+  EXPECT_PRED2(contains, error_of([&] { job_memory::attach(reading.get(), 2); }), "is not the memory of a job");
+}
+
+TEST(job_memory, attaches_only_with_the_right_number_of_ranks) {
+  const auto job = job_memory::create(4);
+  for (const rank_t ranks : {-1, 0, 3, 5}) {
+    EXPECT_PRED2(contains, error_of([&] { job_memory::attach(job.fd(), ranks); }),
+                 "is a job of 4 ranks, but AMITY_RANKS=" + std::to_string(ranks));
+  }
+}
+
+TEST(job_memory, attaches_only_to_its_own_version) {
+  const auto job = job_memory::create(2);
+  constexpr std::uint32_t other_version = 4711;
+  ASSERT_EQ(::pwrite(job.fd(), &other_version, sizeof other_version, sizeof(std::uint64_t)), 4);
+  EXPECT_PRED2(contains, error_of([&] { job_memory::attach(job.fd(), 2); }), "job memory version 4711");
+}
+
+TEST(job_memory, region_is_zeroed_aligned_and_the_same_for_all_threads) {
+  auto job = job_memory::create(4);
+  constexpr std::size_t bytes = (std::size_t{3} << 20) + 5;
+  std::vector<std::byte*> seen(4);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& mine : seen) threads.emplace_back([&] { mine = job.region(bytes); });
+  }
+  for (auto* const each : seen) EXPECT_EQ(each, seen[0]);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(seen[0]) % (std::size_t{2} << 20), 0u);
+  EXPECT_EQ(seen[0][0], std::byte{0});
+  EXPECT_EQ(seen[0][bytes - 1], std::byte{0});
+}
+
+TEST(job_memory, region_does_not_touch_the_header) {
+  auto job = job_memory::create(65536);
+  job.join(65535);
+  std::memset(job.region(100000), 0xff, 100000);
+  EXPECT_EQ(job.state(65535), rank_state::joined);
+  EXPECT_EQ(job.state(65534), rank_state::absent);
+  EXPECT_FALSE(job.aborted());
+}
+
+TEST(job_memory, region_has_one_size) {
+  auto job = job_memory::create(2);
+  job.region(4096);
+  EXPECT_PRED2(contains, error_of([&] { job.region(8192); }),
+               "a region of 8192 bytes was asked for, after one of 4096");
+}
+
+TEST(job_memory, never_shrinks) {
+  auto job = job_memory::create(2);
+  auto other = job_memory::attach(job.fd(), 2);
+  std::byte* const large = job.region(std::size_t{8} << 20);
+  const std::size_t bytes = file_bytes(job);
+  other.region(4096);
+  EXPECT_EQ(file_bytes(job), bytes);
+  large[(std::size_t{8} << 20) - 1] = std::byte{1};  // a bus error if the page had gone
+}
+
+TEST(job_memory, says_when_there_is_not_enough_memory) {
+  auto job = job_memory::create(2);
+  EXPECT_PRED2(contains, error_of([&] { job.region(std::size_t{1} << 62); }), "free memory, use fewer ranks");
+}
+
+TEST(job_memory, all_ranks_agree_on_the_layout) {
+  auto job = job_memory::create(3);
+  job.agree(0, 1);
+  job.agree(0, 0);
+  EXPECT_PRED2(contains, error_of([&] { job.agree(7, 2); }),
+               "(rank 2): the AMITY_SHM_* settings of this rank differ from those of the ranks before it");
+}
+
+TEST(job_memory, a_rank_joins_once) {
+  auto job = job_memory::create(2);
+  job.join(1);
+  EXPECT_EQ(job.state(1), rank_state::joined);
+  EXPECT_EQ(job.state(0), rank_state::absent);
+  EXPECT_PRED2(contains, error_of([&] { job.join(1); }), "(rank 1): this rank has joined already");
+  job.leave(1);
+  EXPECT_PRED2(contains, error_of([&] { job.join(1); }), "has joined already");
+  EXPECT_PRED2(contains, error_of([&] { job.join(2); }), "AMITY_RANK=2 in a job of 2 ranks");
+  EXPECT_PRED2(contains, error_of([&] { job.join(-1); }), "AMITY_RANK=-1 in a job of 2 ranks");
+}
+
+TEST(job_memory, the_first_to_abort_counts) {
+  auto job = job_memory::create(3);
+  auto other = job_memory::attach(job.fd(), 3);
+  job.abort(2);
+  other.abort(1);
+  other.abort(no_rank);
+  EXPECT_TRUE(other.aborted());
+  EXPECT_EQ(other.aborted_by(), 2);
+  auto third = job_memory::create(3);
+  third.abort(no_rank);
+  EXPECT_TRUE(third.aborted());
+  EXPECT_EQ(third.aborted_by(), no_rank);
+}
+
+TEST(job_memory, moves) {
+  auto first = job_memory::create(2);
+  std::byte* const region = first.region(64);
+  region[0] = std::byte{9};
+  auto second = std::move(first);
+  EXPECT_EQ(second.region(64), region);
+  second = job_memory::create(3);
+  EXPECT_EQ(second.ranks(), 3);
+  EXPECT_EQ(second.region(64)[0], std::byte{0});
+}
+
+}  // namespace
+}  // namespace amity::fabric::shm

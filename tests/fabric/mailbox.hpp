@@ -1,0 +1,77 @@
+#pragma once
+
+/// What each rank of a fabric test needs: a sink that a lambda fills, sends that make progress, and a barrier.
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::fabric::testing {
+
+/// No timeout.
+inline constexpr std::uint64_t forever = ~std::uint64_t{0};
+
+/// Hands the test's packets to `on_data`, and keeps the packets of its own barrier to itself. Headers of the test must
+/// not have the barrier's mark in their high half.
+class mailbox final : public sink {
+ public:
+  using handler = std::function<disposition(const packet&)>;
+
+  explicit mailbox(fabric& own, handler on_data = nullptr) : own_(own), on_data_(std::move(on_data)) {}
+
+  void on_data(handler h) { on_data_ = std::move(h); }
+
+  disposition on_packet(const packet& arrived) noexcept override {
+    if (arrived.header >> 32 == mark) {
+      ++(arrived.source == 0 ? released_ : entered_);
+      return disposition::release;
+    }
+    return on_data_(arrived);
+  }
+
+  /// Makes progress, and waits when there is none, until `done()` holds.
+  template <class Done>
+  void until(Done&& done) {
+    while (!done()) {
+      if (own_.poll(*this, 16) == 0) own_.wait(forever);
+    }
+  }
+
+  /// Sends, and makes progress for as long as there is no credit.
+  void send(rank_t dest, std::uint64_t header, bytes_view payload = {}) {
+    until([&] { return own_.try_send(dest, header, payload) == status::ok; });
+  }
+
+  /// Acquires a slot, and makes progress for as long as there is none.
+  slot take_slot(rank_t dest) {
+    slot taken;
+    until([&] { return own_.acquire(dest, taken) == status::ok; });
+    return taken;
+  }
+
+  /// Collective: returns when all ranks have entered. Packets that arrive meanwhile go to `on_data`.
+  void barrier() {
+    ++barriers_;
+    const auto others = static_cast<std::uint64_t>(own_.size() - 1);
+    if (own_.rank() == 0) {
+      until([&] { return entered_ >= barriers_ * others; });
+      for (rank_t peer = 1; peer < own_.size(); ++peer) send(peer, mark << 32);
+    } else {
+      send(0, mark << 32);
+      until([&] { return released_ >= barriers_; });
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t mark = 0xba44'1e45;
+
+  fabric& own_;
+  handler on_data_;
+  std::uint64_t barriers_ = 0;
+  std::uint64_t entered_ = 0;
+  std::uint64_t released_ = 0;
+};
+
+}  // namespace amity::fabric::testing

@@ -1,0 +1,143 @@
+/// `traced` counts what passes, remembers the last events, and says so in words.
+
+#include "amity/fabric/traced.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "amity/base/error.hpp"
+#include "amity/fabric/sim/sim.hpp"
+#include "mailbox.hpp"
+#include "payloads.hpp"
+
+namespace amity::fabric {
+namespace {
+
+using testing::make_payload;
+
+/// Keeps the first packet and releases the others.
+struct keep_first final : sink {
+  explicit keep_first(fabric& f) : own(f) {}
+  disposition on_packet(const packet& p) noexcept override {
+    if (arrived++ > 0) return disposition::release;
+    token = p.token;
+    return disposition::keep;
+  }
+  void receive(int packets) {
+    while (arrived < packets) {
+      if (own.poll(*this, 8) == 0) own.wait(testing::forever);
+    }
+  }
+  fabric& own;
+  int arrived = 0;
+  std::uint64_t token = 0;
+};
+
+// Rank 0 sends 100 bytes and 20 bytes to rank 1, who keeps the first: the third finds no credit.
+void exchange(fabric& own) {
+  keep_first sink(own);
+  if (own.rank() == 0) {
+    EXPECT_EQ(own.try_send(1, 0xa, make_payload(100, 0)), status::ok);
+    slot s;
+    EXPECT_EQ(own.acquire(1, s), status::ok);
+    own.commit(1, 0xb, s, 20);
+    EXPECT_EQ(own.try_send(1, 0xc, {}), status::again);
+    EXPECT_EQ(own.acquire(1, s), status::again);
+    sink.receive(1);
+    own.release(sink.token);
+  } else {
+    sink.receive(2);
+    own.release(sink.token);
+    EXPECT_EQ(own.try_send(0, 0xd, make_payload(7, 0)), status::ok);
+  }
+}
+
+constexpr std::uint64_t L = 10'000, o = 100;
+const sim::sim_options two_credits{.latency_ns = L, .overhead_ns = o, .gap_ns = 0, .byte_ps = 0, .credits = 2};
+
+TEST(traced, counts_per_peer_and_rank) {
+  sim::run(2, two_credits, [](fabric& plain) {
+    traced own(plain);
+    exchange(own);
+    if (own.rank() == 0) {
+      EXPECT_EQ(own.with(1).packets_sent, 2u);
+      EXPECT_EQ(own.with(1).bytes_sent, 120u);
+      EXPECT_EQ(own.with(1).refused, 2u);
+      EXPECT_EQ(own.with(1).packets_received, 1u);
+      EXPECT_EQ(own.with(1).bytes_received, 7u);
+      EXPECT_EQ(own.with(1).packets_kept, 1u);
+      EXPECT_EQ(own.with(0).packets_sent, 0u);
+    } else {
+      EXPECT_EQ(own.with(0).packets_sent, 1u);
+      EXPECT_EQ(own.with(0).packets_received, 2u);
+      EXPECT_EQ(own.with(0).bytes_received, 120u);
+      EXPECT_EQ(own.with(0).packets_kept, 1u);
+      EXPECT_GT(own.own().polls, own.own().polls_empty);
+      EXPECT_GE(own.own().polls_empty, 1u);
+      EXPECT_GE(own.own().waits, 1u);
+      EXPECT_GE(own.own().waited_ns, L - o);
+    }
+    EXPECT_TRUE(own.last_events().empty());
+    return 0;
+  });
+}
+
+TEST(traced, remembers_the_last_events) {
+  using kind = traced::event::kind;
+  sim::run(2, two_credits, [](fabric& plain) {
+    traced all(plain, 100);
+    exchange(all);
+    if (plain.rank() == 0) {
+      const auto events = all.last_events();
+      EXPECT_GE(events.size(), 6u);
+      if (events.size() < 6) return 1;
+      EXPECT_EQ(events[0].what, kind::sent);
+      EXPECT_EQ(events[0].peer, 1);
+      EXPECT_EQ(events[0].time_ns, o);
+      EXPECT_EQ(events[0].header, 0xau);
+      EXPECT_EQ(events[0].amount, 100u);
+      EXPECT_EQ(events[1].what, kind::sent);
+      EXPECT_EQ(events[1].amount, 20u);
+      EXPECT_EQ(events[1].time_ns, 2 * o);
+      EXPECT_EQ(events[2].what, kind::refused);
+      EXPECT_EQ(events[3].what, kind::refused);
+      EXPECT_EQ(events[4].what, kind::waited);
+      EXPECT_EQ(events[4].peer, no_rank);
+      EXPECT_EQ(events.back().what, kind::received);
+      EXPECT_EQ(events.back().header, 0xdu);
+      EXPECT_EQ(events.back().amount, 7u);
+    }
+    return 0;
+  });
+  sim::run(1, {}, [](fabric& plain) {
+    traced few(plain, 3);
+    for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(few.try_send(0, i, {}), status::ok);
+    const auto events = few.last_events();
+    EXPECT_EQ(events.size(), 3u);
+    for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].header, 5 + i);
+    return 0;
+  });
+}
+
+TEST(traced, reports_in_words) {
+  sim::run(2, two_credits, [](fabric& plain) {
+    traced own(plain, 2);
+    exchange(own);
+    const std::string text = own.report();
+    if (own.rank() == 0) {
+      EXPECT_EQ(text.rfind("rank 0 of 2 on sim: ", 0), 0u) << text;
+      EXPECT_NE(text.find("\n       1            2            120          2            1              7          1\n"),
+                std::string::npos)
+          << text;
+      EXPECT_NE(text.find("\n     all            2            120          2            1              7          1\n"),
+                std::string::npos)
+          << text;
+      EXPECT_NE(text.find("received 7 bytes from 1, header 0xd\n"), std::string::npos) << text;
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace amity::fabric

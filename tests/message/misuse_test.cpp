@@ -1,0 +1,256 @@
+/// What a user of messages and epochs may get wrong: each mistake has an error that names the call, the value, the rank
+/// and the remedy.
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "amity/base/error.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity {
+namespace {
+
+using testing::failure_in_worlds;
+using testing::failure_of;
+
+struct large_value {
+  char content[1000];
+};
+
+/// A way to send for each road that a message may take, and the call that its errors name.
+struct road {
+  std::string call;
+  std::function<void(rank_t)> send;
+};
+
+/// Runs `body` with message types for all roads.
+void with_all_roads(world& w, const std::function<void(const std::vector<road>&)>& body) {
+  auto alone = w.message<int>([](int) {});
+  auto coalesced = w.message<int>([](int) {}, coalesce{});
+  auto large = w.message<large_value>([](const large_value&) {}, coalesce{});
+  auto encoded = w.message<std::string>([](const std::string&) {}, coalesce{});
+  const std::string long_text(10'000, 'x');
+  body({{"message::send", [&](rank_t dest) { alone.send(dest, 1); }},
+        {"message::send", [&](rank_t dest) { coalesced.send(dest, 1); }},
+        {"message::send", [&](rank_t dest) { large.send(dest, {}); }},
+        {"message::send", [&](rank_t dest) { encoded.send(dest, "text"); }},
+        {"message::send", [&](rank_t dest) { encoded.send(dest, long_text); }},
+        {"world::async", [&](rank_t dest) { w.async(dest, [] {}); }},
+        {"world::async", [&](rank_t dest) {
+           w.async(
+               dest, [](const std::string&) {}, long_text);
+         }}});
+}
+
+/// "amity: CALL (rank R): "
+std::string beginning(const std::string& call, const world& w) {
+  return "amity: " + call + " (rank " + std::to_string(w.rank()) + "): ";
+}
+
+TEST(message_misuse, a_send_outside_an_epoch) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    with_all_roads(w, [&](const std::vector<road>& roads) {
+      for (const auto& [call, send] : roads) {
+        const auto expected =
+            beginning(call, w) + "a message was sent outside an epoch; send inside world::epoch, or from a handler";
+        EXPECT_EQ(failure_of([&] { send(0); }), expected);
+        w.epoch([&] { send(0); });
+        EXPECT_EQ(failure_of([&] { send(0); }), expected);
+      }
+    });
+    EXPECT_EQ(w.sum(w.counters().messages_sent), w.sum(w.counters().messages_handled));
+  });
+  EXPECT_EQ(failure, "");
+}
+
+TEST(message_misuse, a_rank_that_does_not_exist) {
+  const auto failure = failure_in_worlds(3, [](world& w) {
+    with_all_roads(w, [&](const std::vector<road>& roads) {
+      w.epoch([&] {
+        for (const auto& [call, send] : roads) {
+          for (const rank_t wrong : {-1, 3, 1 << 30, -(1 << 30)}) {
+            EXPECT_EQ(failure_of([&] { send(wrong); }), beginning(call, w) + "destination " + std::to_string(wrong) +
+                                                            " is not a rank of this job; use 0 to 2");
+          }
+        }
+      });
+    });
+    EXPECT_EQ(w.counters().messages_sent, 0u);
+  });
+  EXPECT_EQ(failure, "");
+}
+
+TEST(message_misuse, a_flush_for_a_rank_that_does_not_exist) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    auto message = w.message<int>([](int) {}, coalesce{});
+    for (const rank_t wrong : {-1, 2}) {
+      EXPECT_EQ(failure_of([&] { message.flush(wrong); }), beginning("message::flush", w) + "destination " +
+                                                               std::to_string(wrong) +
+                                                               " is not a rank of this job; use 0 to 1");
+    }
+  });
+  EXPECT_EQ(failure, "");
+}
+
+// The handler may catch what its send throws, and go on.
+TEST(message_misuse, a_wrong_rank_in_a_handler) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    int caught = 0;
+    auto message = w.message<int>([&](int, auto& self) {
+      EXPECT_EQ(failure_of([&] { self.send(2, 0); }),
+                beginning("message::send", w) + "destination 2 is not a rank of this job; use 0 to 1");
+      ++caught;
+    });
+    w.epoch([&] { message.send(1 - w.rank(), 0); });
+    EXPECT_EQ(caught, 1);
+  });
+  EXPECT_EQ(failure, "");
+}
+
+TEST(message_misuse, a_message_type_that_the_target_has_not_made) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                if (w.rank() == 1) return w.epoch([] {});
+                                auto message = w.message<int>([](int) {});
+                                w.epoch([&] { message.send(1, 1); });
+                              }),
+            "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which does not exist here "
+            "(there are: #0 async); make the same message types in the same order on all ranks");
+}
+
+TEST(message_misuse, a_message_type_that_some_ranks_have_not_made_though_nobody_uses_it) {
+  EXPECT_EQ(failure_in_worlds(4,
+                              [](world& w) {
+                                if (w.rank() == 2) return w.epoch([] {});
+                                auto message = w.message<int>([](int) {});
+                                w.epoch([] {});
+                              }),
+            "amity: end of an epoch (rank 2): rank 3 has other message types than this rank, which has: #0 async; "
+            "make and destroy the same message types in the same order on all ranks");
+}
+
+TEST(message_misuse, message_types_made_in_another_order) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                const auto exchange = [&](auto first, auto second) {
+                                  auto one = w.message<decltype(first)>([](decltype(first)) {}, coalesce{});
+                                  auto two = w.message<decltype(second)>([](decltype(second)) {}, coalesce{});
+                                  w.epoch([&] {
+                                    if (w.rank() == 0) one.send(1, first);
+                                    w.barrier();
+                                  });
+                                };
+                                w.rank() == 0 ? exchange(1, 2.0) : exchange(1.0, 2);
+                              }),
+            "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which is of another type there "
+            "than 'double' here; make the same message types in the same order on all ranks");
+}
+
+TEST(message_misuse, a_message_type_destroyed_on_some_ranks_only) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                const auto use = [&](const auto&... more) {
+                                  auto message = w.message<int>([](int) {});
+                                  w.epoch([] {});
+                                  (more(), ...);
+                                };
+                                const auto epoch = [&] { w.epoch([] {}); };
+                                if (w.rank() == 0) return use(epoch);
+                                use();
+                                epoch();
+                              }),
+            "amity: end of an epoch (rank 0): rank 1 has other message types than this rank, which has: #0 async, "
+            "#1 int; make and destroy the same message types in the same order on all ranks");
+}
+
+TEST(message_misuse, making_things_inside_an_epoch) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    const std::string problem = "called inside an epoch; make message types and shared objects before the epoch begins";
+    int object = 0;
+    w.epoch([&] {
+      EXPECT_EQ(failure_of([&] { auto late = w.message<int>([](int) {}); }), beginning("world::message", w) + problem);
+      EXPECT_EQ(failure_of([&] { w.share(object); }), beginning("world::share", w) + problem);
+    });
+    auto in_time = w.message<int>([](int) {});
+    w.share(object);
+  });
+  EXPECT_EQ(failure, "");
+}
+
+TEST(message_misuse, an_epoch_inside_an_epoch) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    w.epoch([&] {
+      EXPECT_EQ(failure_of([&] { w.epoch([] {}); }),
+                beginning("epoch", w) +
+                    "epoch 1 has not ended yet; end an epoch before the next one begins; epochs do not nest");
+    });
+    w.epoch([] {});
+  });
+  EXPECT_EQ(failure, "");
+}
+
+// What would wait inside a handler, or run a handler inside it.
+TEST(message_misuse, waiting_in_a_handler) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    int checked = 0;
+    auto message = w.message<int>([&](int) {
+      EXPECT_EQ(failure_of([&] { w.poll(); }),
+                beginning("world::poll", w) +
+                    "a handler tried to poll, which would run handlers inside a handler; "
+                    "return from the handler instead; its sends go out by themselves");
+      EXPECT_EQ(failure_of([&] { w.epoch([] {}); }),
+                beginning("epoch", w) + "a handler tried to begin an epoch; begin epochs outside handlers");
+      const std::string collective =
+          beginning("collective", w) +
+          "a handler called a barrier or reduction, which would wait inside the handler; call collectives outside "
+          "handlers";
+      EXPECT_EQ(failure_of([&] { w.barrier(); }), collective);
+      EXPECT_EQ(failure_of([&] { w.sum(1.0); }), collective);
+      ++checked;
+    });
+    w.epoch([&] { message.send(1 - w.rank(), 0); });
+    EXPECT_EQ(checked, 1);
+  });
+  EXPECT_EQ(failure, "");
+}
+
+class failing_jobs : public testing::on_jobs {};
+INSTANTIATE_TEST_SUITE_P(message, failing_jobs,
+                         ::testing::Combine(::testing::Values(testing::simulated("sim", {}),
+                                                              testing::threads("threads")),
+                                            ::testing::Values(1, 2, 4)),
+                         testing::job_name);
+
+// The others wait for the rank that has failed: they end, and say nothing of their own.
+TEST_P(failing_jobs, an_exception_that_leaves_the_body_of_an_epoch) {
+  EXPECT_EQ(failure_of([&] {
+              run([](world& w) {
+                auto message = w.message<int>([](int) {}, coalesce{});
+                w.epoch([&] {
+                  for (rank_t dest = 0; dest < w.size(); ++dest) message.send(dest, 1);
+                  if (w.rank() == w.size() - 1) throw std::runtime_error("the last rank gives up");
+                });
+              });
+            }),
+            "the last rank gives up");
+}
+
+TEST_P(failing_jobs, an_exception_that_leaves_a_handler) {
+  EXPECT_EQ(failure_of([&] {
+              run([](world& w) {
+                auto message = w.message<int>([](int value) {
+                  if (value == 7) throw std::runtime_error("no sevens");
+                });
+                w.epoch([&] {
+                  for (int i = 0; i < 20; ++i) message.send((w.rank() + 1) % w.size(), w.rank() == 0 ? i : 0);
+                });
+              });
+            }),
+            "no sevens");
+}
+
+}  // namespace
+}  // namespace amity

@@ -1,0 +1,9 @@
+#include "amity/world/world.hpp"
+
+struct alignas(128) wide {
+  char content[128];
+};
+
+void use(amity::world& w) {
+  auto message = w.message<wide>([](const wide&) {});
+}

@@ -1,0 +1,103 @@
+#include "tests/support/jobs.hpp"
+
+#include <exception>
+
+#include "amity/fabric/checked.hpp"
+#include "amity/fabric/shm/job_memory.hpp"
+#include "amity/fabric/shm/shm.hpp"
+#include "tests/fabric/harness.hpp"
+
+namespace amity::testing {
+namespace {
+
+using fabric::sim::sim_options;
+
+void change(settings& config, const std::vector<std::pair<std::string, std::string>>& changes) {
+  for (const auto& [name, value] : changes) config.set(name, value);
+}
+
+void run_endpoint(fabric::fabric& transport, const settings& config, const endpoint_body& body) {
+  core::endpoint own(transport, config);
+  body(own);
+  own.barrier();
+}
+
+}  // namespace
+
+settings configured(std::initializer_list<std::pair<std::string_view, std::string_view>> changes) {
+  settings config;
+  for (const auto& [name, value] : changes) config.set(name, value);
+  return config;
+}
+
+job_kind simulated(std::string name, sim_options options) {
+  return {.name = std::move(name), .run = [options](rank_t ranks, const settings&, const auto& body) {
+            fabric::sim::run(ranks, options, [&](fabric::fabric& own) {
+              fabric::checked inspected(own);
+              body(inspected);
+              return 0;
+            });
+          }};
+}
+
+job_kind threads(std::string name, std::initializer_list<std::pair<std::string_view, std::string_view>> changes) {
+  const std::vector<std::pair<std::string, std::string>> kept(changes.begin(), changes.end());
+  return {.name = std::move(name), .run = [kept](rank_t ranks, settings config, const auto& body) {
+            change(config, kept);
+            fabric::shm::run_threads(config, ranks, [&](fabric::fabric& own) {
+              body(own);
+              return 0;
+            });
+          }};
+}
+
+job_kind processes(std::string name) {
+  return {.name = std::move(name), .run = [](rank_t ranks, const settings& config, const auto& body) {
+            const auto job = fabric::shm::job_memory::create(ranks);
+            fabric::testing::run_forked(ranks, [&](rank_t rank) {
+              settings own = config;
+              own.set("AMITY_RANK", std::to_string(rank));
+              own.set("AMITY_RANKS", std::to_string(ranks));
+              own.set("AMITY_JOB_FD", std::to_string(job.fd()));
+              const auto transport = fabric::shm::join(own);
+              body(*transport);
+            });
+          }};
+}
+
+std::vector<job_kind> every_job_kind() {
+  return {
+      simulated("sim", {}),
+      simulated("rough_sim", {.delay_ns_max = 4000, .reorder_percent = 40, .credits = 2, .packet_bytes = 528}),
+      threads("threads",
+              {{"AMITY_SHM_BUFFERS", "2"}, {"AMITY_SHM_RING_SLOTS", "16"}, {"AMITY_SHM_PACKET_BYTES", "1k"}}),
+      processes("processes"),
+  };
+}
+
+void run_endpoints(const job_kind& kind, rank_t ranks, const endpoint_body& body, const settings& config) {
+  kind.run(ranks, config, [&](fabric::fabric& own) { run_endpoint(own, config, body); });
+}
+
+fabric::sim::sim_result simulate(rank_t ranks, const sim_options& options, const endpoint_body& body,
+                                 const settings& config) {
+  return fabric::sim::run(ranks, options, [&](fabric::fabric& own) {
+    run_endpoint(own, config, body);
+    return 0;
+  });
+}
+
+std::string failure_of(const std::function<void()>& job) {
+  try {
+    job();
+  } catch (const std::exception& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+void idle_until(fabric::fabric& own, std::uint64_t time_ns) {
+  while (own.now_ns() < time_ns) own.wait(time_ns - own.now_ns());
+}
+
+}  // namespace amity::testing

@@ -1,0 +1,109 @@
+// amity info, and amity without a command.
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "amity/base/settings.hpp"
+#include "child.hpp"
+
+namespace amity::tests {
+namespace {
+
+outcome run(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
+  return child(amity_command(std::move(arguments)), {.environment = std::move(environment)}).finish();
+}
+
+/// The line of the table that begins with `name`, with single spaces.
+std::string row(const std::string& page, const std::string& name) {
+  const auto begin = page.find("  " + name + " ");
+  if (begin == std::string::npos) return "";
+  std::string result;
+  for (const char c : page.substr(begin, page.find('\n', begin) - begin)) {
+    if (c != ' ' || (!result.empty() && result.back() != ' ')) result += c;
+  }
+  return result;
+}
+
+TEST(info, lists_every_setting_with_its_value_and_where_it_came_from) {
+  const auto ended = run({"info"}, {"AMITY_SHM_BUFFERS=32"});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.errors, "");
+  EXPECT_EQ(row(ended.output, "AMITY_SHM_BUFFERS"), "AMITY_SHM_BUFFERS 32 buffers a peer 16 environment");
+  EXPECT_EQ(row(ended.output, "AMITY_SHM_PACKET_BYTES"), "AMITY_SHM_PACKET_BYTES 16k bytes 16k default");
+  for (const auto& info : setting_table()) {
+    EXPECT_NE(row(ended.output, std::string(info.name)), "") << info.name;
+    EXPECT_PRED2(contains, ended.output, std::string(info.help.substr(0, info.help.find(' ', 20))));
+  }
+}
+
+TEST(info, lists_the_fabrics) {
+  const auto ended = run({"info"});
+  EXPECT_PRED2(contains, ended.output, "\n  shm ");
+  EXPECT_PRED2(contains, ended.output, "\n  threads ");
+  EXPECT_PRED2(contains, ended.output, "\n  sim ");
+  EXPECT_PRED2(contains, ended.output, "packets up to ");
+}
+
+TEST(info, keeps_its_table_aligned_and_narrow) {
+  const auto ended = run({"info"});
+  std::size_t columns = 0;
+  for (std::size_t begin = 0; begin < ended.output.size();) {
+    const auto end = ended.output.find('\n', begin);
+    columns = std::max(columns, end - begin);
+    begin = end + 1;
+  }
+  EXPECT_LE(columns, 100u);
+}
+
+TEST(info, speaks_json) {
+  const auto page = nlohmann::json::parse(run({"info", "--json"}, {"AMITY_SHM_BUFERS=8", "AMITY_SIM_SEED=2k"}).output);
+  EXPECT_EQ(page.at("settings").size(), setting_table().size());
+  for (const auto& setting : page.at("settings")) {
+    EXPECT_TRUE(setting.contains("unit") && setting.contains("default") && setting.contains("help")) << setting;
+    if (setting.at("name") != "AMITY_SIM_SEED") continue;
+    EXPECT_EQ(setting.at("value"), "2k");
+    EXPECT_EQ(setting.at("number"), 2048);
+    EXPECT_EQ(setting.at("from"), "environment");
+  }
+  EXPECT_EQ(page.at("fabrics").size(), 3u);
+  EXPECT_GT(page.at("fabrics").at(0).at("packet_bytes_max"), 0);
+  EXPECT_EQ(page.at("warnings").at(0), "AMITY_SHM_BUFERS is not a setting; did you mean AMITY_SHM_BUFFERS?");
+}
+
+TEST(info, warns_about_a_misspelt_variable) {
+  const auto ended = run({"info"}, {"AMITY_SHM_BUFERS=8"});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.errors, "amity: AMITY_SHM_BUFERS is not a setting; did you mean AMITY_SHM_BUFFERS?\n");
+}
+
+TEST(info, refuses_an_unusable_value) {
+  const auto ended = run({"info"}, {"AMITY_SHM_BUFFERS=1"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "AMITY_SHM_BUFFERS=1 is too small; give a whole number from 2 to 64");
+}
+
+TEST(command, tells_its_version) { EXPECT_EQ(run({"--version"}).output, "amity " AMITY_VERSION "\n"); }
+
+TEST(command, helps) {
+  const auto ended = run({"--help"});
+  EXPECT_EQ(ended.status, 0);
+  for (const std::string part : {"run", "info", "amity run -n 4 ./program", "amity COMMAND --help"}) {
+    EXPECT_PRED2(contains, ended.output, part);
+  }
+  EXPECT_PRED2(contains, run({"run", "--help"}).output, "amity run -n 4 --prefix ./program");
+  EXPECT_PRED2(contains, run({"info", "--help"}).output, "--json");
+}
+
+TEST(command, needs_to_know_what_to_do) {
+  const auto nothing = run({});
+  EXPECT_EQ(nothing.status, 2);
+  EXPECT_PRED2(contains, nothing.errors, "Usage: amity");
+  const auto unknown = run({"rnu", "-n", "2"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_EQ(unknown.errors, "amity: there is no command 'rnu'; `amity --help` lists them\n");
+}
+
+}  // namespace
+}  // namespace amity::tests

@@ -1,0 +1,94 @@
+// A rank that does one thing, for tests of the launcher: rank_program WHAT... ; rank i does the i-th thing, ranks
+// beyond the last do what the last does. Says what it has done in a line on standard output, with its process.
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "amity/base/settings.hpp"
+#include "amity/fabric/shm/job_memory.hpp"
+
+namespace {
+
+using amity::rank_t;
+using amity::fabric::shm::job_memory;
+using amity::fabric::shm::rank_state;
+
+void say(const char* what) {
+  std::printf("%s %d\n", what, static_cast<int>(::getpid()));
+  std::fflush(stdout);
+}
+
+[[noreturn]] void stay() {
+  for (;;) ::pause();
+}
+
+template <class Condition>
+void wait_until(Condition condition) {
+  while (!condition()) ::sched_yield();
+}
+
+void wait_for_end(pid_t process) {
+  pollfd entry{static_cast<int>(::syscall(SYS_pidfd_open, process, 0)), POLLIN, 0};
+  ::poll(&entry, 1, -1);
+}
+
+int act(const std::string& what, job_memory& job, rank_t rank) {
+  if (what == "quit") return 0;
+  if (what == "stay") {
+    say("stays");
+    stay();
+  }
+  if (what == "join-on-input") {
+    say("waits");
+    char byte;
+    if (::read(STDIN_FILENO, &byte, 1) != 1) return 4;
+  }
+  job.join(rank);
+  say("joined");
+  if (what == "join" || what == "join-on-input") stay();
+  if (what == "desert") return 0;
+  if (what == "fail") return 3;
+  if (what == "leave") {
+    job.leave(rank);
+    return 0;
+  }
+  if (what == "leave-and-stay") {
+    job.leave(rank);
+    stay();
+  }
+  auto* const processes = reinterpret_cast<std::atomic<pid_t>*>(job.region(4096));
+  processes[rank] = ::getpid();
+  if (what == "obey") {  // ends as a rank does that learns that another one has aborted the job
+    wait_until([&] { return job.aborted(); });
+    return 5;
+  }
+  if (what == "abort-last") {  // aborts the job, and is the last to end
+    for (rank_t other = 0; other < job.ranks(); ++other) {
+      wait_until([&] { return processes[other] != 0; });
+    }
+    job.abort(rank);
+    for (rank_t other = 0; other < job.ranks(); ++other) {
+      if (other != rank) wait_for_end(processes[other]);
+    }
+    return 6;
+  }
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto values = amity::settings::from_environment();
+  const auto rank = static_cast<rank_t>(values.integer("AMITY_RANK"));
+  auto job = job_memory::attach(static_cast<int>(values.integer("AMITY_JOB_FD")),
+                                static_cast<rank_t>(values.integer("AMITY_RANKS")));
+  return act(argv[std::min(rank + 1, argc - 1)], job, rank);
+}

@@ -1,0 +1,265 @@
+// amity run: every way in which a job can end badly ends all of it, and says why.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "child.hpp"
+
+namespace amity::tests {
+namespace {
+
+/// One second is promised; a loaded machine gets more.
+constexpr double seconds_to_end_max = 5;
+
+class stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Watches over processes that should all end.
+class watches {
+ public:
+  explicit watches(const std::vector<std::string>& lines) {
+    for (const pid_t process : processes_in(lines)) watches_.emplace_back(process);
+  }
+  bool all_end() const {
+    for (const auto& watch : watches_) {
+      if (!watch.ends()) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<process_watch> watches_;
+};
+
+class end_with_ranks : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(ranks, end_with_ranks, ::testing::Values(1, 2, 3, 4, 8));
+
+TEST_P(end_with_ranks, a_killed_rank_ends_the_job) {
+  const auto ranks = static_cast<std::size_t>(GetParam());
+  child job(run_ranks(GetParam(), {"join"}));
+  const auto lines = job.wait_for_lines(ranks);
+  const watches all(lines);
+  const pid_t victim = processes_in(lines).back();
+  const stopwatch time;
+  ASSERT_EQ(::kill(victim, SIGKILL), 0);
+  const auto ended = job.finish();
+  EXPECT_LT(time.seconds(), seconds_to_end_max);
+  EXPECT_EQ(ended.status, 128 + SIGKILL);
+  EXPECT_PRED2(contains, ended.errors, "amity: rank ");
+  EXPECT_PRED2(contains, ended.errors, " (pid " + std::to_string(victim) + ") was killed by signal 9 (Killed)");
+  EXPECT_EQ(contains(ended.errors, "; ending the other ranks\n"), ranks > 1) << ended.errors;
+  EXPECT_TRUE(all.all_end());
+}
+
+TEST_P(end_with_ranks, a_killed_launcher_takes_the_ranks_with_it) {
+  child job(run_ranks(GetParam(), {"join"}));
+  const watches all(job.wait_for_lines(static_cast<std::size_t>(GetParam())));
+  job.signal(SIGKILL);
+  EXPECT_TRUE(all.all_end());
+  EXPECT_EQ(job.finish().status, -SIGKILL);
+}
+
+TEST_P(end_with_ranks, an_interrupt_ends_all_ranks) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    child job(run_ranks(GetParam(), {"join"}));
+    const watches all(job.wait_for_lines(static_cast<std::size_t>(GetParam())));
+    const stopwatch time;
+    job.signal(signal);
+    const auto ended = job.finish();
+    EXPECT_LT(time.seconds(), seconds_to_end_max);
+    EXPECT_EQ(ended.status, 128 + signal);
+    EXPECT_PRED2(contains, ended.errors, "amity: received signal " + std::to_string(signal));
+    EXPECT_TRUE(all.all_end());
+  }
+}
+
+TEST(run_end, the_rank_is_named) {
+  const auto ended = child(run_ranks(4, {"join", "join", "fail", "join"})).finish();
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_PRED2(contains, ended.errors, "amity: rank 2 (pid ");
+  EXPECT_PRED2(contains, ended.errors, ") exited with status 3; ending the other ranks\n");
+}
+
+TEST(run_end, a_rank_that_ignores_sigterm_is_killed) {
+  const stopwatch time;
+  const auto ended = child(amity_command({"run", "-n", "2", "sh", "-c",
+                                          "trap '' TERM; [ $AMITY_RANK = 0 ] && exit 7; while :; do sleep 1000; done"}))
+                         .finish();
+  EXPECT_EQ(ended.status, 7);
+  EXPECT_LT(time.seconds(), seconds_to_end_max);
+}
+
+TEST(run_end, a_second_interrupt_kills_at_once) {
+  child job(amity_command({"run", "-n", "2", "sh", "-c", "trap '' INT; echo ready $$; while :; do sleep 1000; done"}));
+  const watches all(job.wait_for_lines(2));
+  job.signal(SIGINT);
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.finish().status, 128 + SIGINT);
+  EXPECT_TRUE(all.all_end());
+}
+
+TEST(run_end, a_rank_may_end_in_good_order_when_the_job_is_aborted) {
+  const auto ended = child(run_ranks(3, {"fail", "obey"})).finish();
+  EXPECT_EQ(ended.status, 3) << "the first failure counts";
+  EXPECT_FALSE(contains(ended.errors, "status 5")) << ended.errors;
+}
+
+TEST(run_end, the_rank_that_aborted_the_job_is_blamed_though_it_ends_last) {
+  const auto ended = child(run_ranks(3, {"obey", "abort-last", "obey"})).finish();
+  EXPECT_EQ(ended.status, 6) << ended.errors;
+  EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
+  EXPECT_FALSE(contains(ended.errors, "status 5")) << ended.errors;
+}
+
+TEST(run_end, a_rank_must_not_vanish_inside_amity_run) {
+  const auto ended = child(run_ranks(3, {"join", "desert", "join"})).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
+  EXPECT_PRED2(contains, ended.errors,
+               ") exited with status 0 inside amity::run, without leaving it; ending the other ranks\n");
+}
+
+TEST(run_end, a_rank_that_left_is_no_loss) {
+  child job(run_ranks(2, {"leave-and-stay", "leave"}));
+  const auto processes = processes_in(job.wait_for_lines(2));
+  ASSERT_EQ(::kill(processes.front(), 0), 0);
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.finish().status, 128 + SIGTERM) << "nothing else has ended the job";
+}
+
+TEST(run_end, ranks_need_not_join) { EXPECT_EQ(child(run_ranks(2, {"quit"})).finish().status, 0); }
+
+TEST(run_end, others_do_not_wait_for_a_rank_that_never_joined) {
+  const auto ended = child(run_ranks(2, {"join", "quit"})).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
+  EXPECT_PRED2(contains, ended.errors,
+               ") exited without calling amity::run, where rank 0 waits for it; ending the other ranks\n");
+}
+
+TEST(run_end, nor_if_they_join_later) {
+  child job(
+      amity_command({"run", "-n", "2", "sh", "-c",
+                     "[ $AMITY_RANK = 1 ] && { echo quits $$; exit 0; }; exec \"$0\" join-on-input", RANK_PROGRAM}));
+  const auto lines = job.wait_for_lines(2);
+  const auto quits = std::ranges::find_if(lines, [](const auto& line) { return line.starts_with("quits"); });
+  ASSERT_NE(quits, lines.end());
+  ASSERT_TRUE(process_watch(processes_in({*quits}).front()).ends());
+  job.type("go\n");
+  const auto ended = job.finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "exited without calling amity::run, where rank 0 waits for it");
+}
+
+constexpr auto with_helper = "sleep 1000 & echo helper $!; wait";
+
+TEST(run_end, what_the_ranks_have_started_ends_with_a_failed_job) {
+  child job(amity_command(
+      {"run", "-n", "2", "sh", "-c", std::string("[ $AMITY_RANK = 0 ] && { read line; exit 9; }; ") + with_helper}));
+  const watches helper(job.wait_for_lines(1));
+  job.type("fail\n");
+  EXPECT_EQ(job.finish().status, 9);
+  EXPECT_TRUE(helper.all_end());
+}
+
+TEST(run_end, what_the_ranks_have_started_ends_with_a_killed_launcher) {
+  child job(amity_command({"run", "-n", "2", "sh", "-c", with_helper}));
+  const watches helpers(job.wait_for_lines(2));
+  job.signal(SIGKILL);
+  EXPECT_TRUE(helpers.all_end());
+}
+
+/// The launcher's helper for the case above.
+pid_t guard_of(pid_t launcher) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::stringstream text;
+    text << file.rdbuf();
+    if (contains(text.str(), " (amity guard) S " + std::to_string(launcher) + " ")) return std::stoi(text.str());
+  }
+  return 0;
+}
+
+TEST(run_end, ranks_end_with_a_killed_launcher_even_without_its_guard) {
+  child job(run_ranks(2, {"join"}));
+  const watches ranks(job.wait_for_lines(2));
+  const pid_t guard = guard_of(job.pid());
+  ASSERT_GT(guard, 0);
+  ASSERT_EQ(::kill(guard, SIGKILL), 0);
+  job.signal(SIGKILL);
+  EXPECT_TRUE(ranks.all_end());
+}
+
+TEST(run_end, what_the_ranks_have_started_ends_with_a_killed_rank) {
+  child job(amity_command({"run", "-n", "2", "sh", "-c", std::string("echo rank $$; ") + with_helper}));
+  const auto lines = job.wait_for_lines(4);
+  const watches all(lines);
+  for (const auto& line : lines) {
+    if (line.starts_with("rank")) {
+      ASSERT_EQ(::kill(processes_in({line}).front(), SIGKILL), 0);
+      break;
+    }
+  }
+  EXPECT_EQ(job.finish().status, 128 + SIGKILL);
+  EXPECT_TRUE(all.all_end());
+}
+
+TEST(run_end, statuses_are_seen_though_the_caller_ignores_its_children) {
+  const auto ended =
+      child({"sh", "-c", "trap '' CHLD; exec \"$@\"", "-", AMITY_COMMAND, "run", "-n", "2", "sh", "-c", "exit 6"})
+          .finish();
+  EXPECT_EQ(ended.status, 6);
+}
+
+TEST(run_end, a_signal_that_was_ignored_before_stays_ignored) {
+  child job({"sh", "-c", "trap '' INT; exec \"$@\"", "-", AMITY_COMMAND, "run", "-n", "2", RANK_PROGRAM, "join"});
+  job.wait_for_lines(2);
+  job.signal(SIGINT);
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.finish().status, 128 + SIGTERM);
+}
+
+/// Third field of /proc/PID/stat: R, S, T (stopped), Z ...
+char state_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::stringstream text;
+  text << file.rdbuf();
+  const auto after_name = text.str().rfind(')');
+  return after_name == std::string::npos ? ' ' : text.str().at(after_name + 2);
+}
+
+bool becomes(pid_t process, bool stopped) {
+  const stopwatch time;
+  while (time.seconds() < 30) {
+    if ((state_of(process) == 'T') == stopped) return true;
+  }
+  return false;
+}
+
+TEST(run_end, a_stopped_launcher_stops_its_ranks_and_continues_them) {
+  child job(run_ranks(2, {"join"}));
+  const auto ranks = processes_in(job.wait_for_lines(2));
+  job.signal(SIGTSTP);
+  job.wait_until_stopped();
+  for (const pid_t rank : ranks) EXPECT_TRUE(becomes(rank, true));
+  job.signal(SIGCONT);
+  for (const pid_t rank : ranks) EXPECT_TRUE(becomes(rank, false));
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.finish().status, 128 + SIGTERM);
+}
+
+}  // namespace
+}  // namespace amity::tests

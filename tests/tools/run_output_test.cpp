@@ -1,0 +1,107 @@
+// amity run --prefix: who wrote which line.
+
+#include <signal.h>
+
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "amity/world/launch/line_merger.hpp"
+#include "child.hpp"
+
+namespace amity::tests {
+namespace {
+
+std::vector<std::string> with_prefix(int ranks, std::string script) {
+  return amity_command({"run", "-n", std::to_string(ranks), "--prefix", "sh", "-c", std::move(script)});
+}
+
+class prefix_with_ranks : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(ranks, prefix_with_ranks, ::testing::Values(1, 2, 3, 4, 8));
+
+TEST_P(prefix_with_ranks, lines_never_mix) {
+  // Each line is written in pieces; both streams end in one pipe.
+  auto command = with_prefix(GetParam(),
+                             "for i in $(seq 200); do printf one-$i; printf -- '-two-%0200d\\n' $AMITY_RANK; "
+                             "printf err- >&2; echo or >&2; done");
+  command.insert(command.begin(), {"sh", "-c", "exec \"$@\" 2>&1", "-"});
+  const auto ended = child(command).finish();
+  ASSERT_EQ(ended.status, 0);
+  std::map<std::string, int> lines;
+  std::istringstream text(ended.output);
+  for (std::string line; std::getline(text, line);) ++lines[line];
+  for (int rank = 0; rank < GetParam(); ++rank) {
+    const auto name = std::to_string(rank);
+    for (int i = 1; i <= 200; ++i) {
+      const auto line =
+          "[" + name + "] one-" + std::to_string(i) + "-two-" + std::string(200 - name.size(), '0') + name;
+      EXPECT_EQ(lines[line], 1) << line;
+      lines.erase(line);
+    }
+    EXPECT_EQ(lines["[" + name + "] err-or"], 200);
+    lines.erase("[" + name + "] err-or");
+  }
+  EXPECT_TRUE(lines.empty()) << "also found: " << lines.begin()->first;
+}
+
+TEST(run_output, streams_stay_apart) {
+  const auto ended = child(with_prefix(2, "echo out; echo err >&2")).finish();
+  EXPECT_EQ(std::set<std::string>({"[0] out\n[1] out\n", "[1] out\n[0] out\n"}).count(ended.output), 1u)
+      << ended.output;
+  EXPECT_EQ(std::set<std::string>({"[0] err\n[1] err\n", "[1] err\n[0] err\n"}).count(ended.errors), 1u)
+      << ended.errors;
+}
+
+TEST(run_output, an_unfinished_line_gets_an_end) {
+  EXPECT_EQ(child(with_prefix(1, "printf 'no end'")).finish().output, "[0] no end\n");
+}
+
+TEST(run_output, empty_lines_are_kept) {
+  EXPECT_EQ(child(with_prefix(1, "printf 'a\\n\\nb\\n'")).finish().output, "[0] a\n[0] \n[0] b\n");
+}
+
+TEST(run_output, a_line_appears_before_its_rank_ends) {
+  child job(with_prefix(1, "echo first; read line; echo $line"));
+  EXPECT_EQ(job.wait_for_lines(1).front(), "[0] first");
+  job.type("second\n");
+  EXPECT_EQ(job.wait_for_lines(2).back(), "[0] second");
+  EXPECT_EQ(job.finish().status, 0);
+}
+
+TEST(run_output, an_endless_line_is_cut) {
+  constexpr std::size_t bytes = 3 * detail::line_merger::line_bytes_max / 2;
+  const auto ended = child(with_prefix(1, "head -c " + std::to_string(bytes) + " /dev/zero | tr '\\0' x")).finish();
+  std::istringstream text(ended.output);
+  std::string first, second, third;
+  ASSERT_TRUE(std::getline(text, first) && std::getline(text, second));
+  EXPECT_FALSE(std::getline(text, third));
+  EXPECT_EQ(first, "[0] " + std::string(detail::line_merger::line_bytes_max, 'x'));
+  EXPECT_EQ(second, "[0] " + std::string(bytes - detail::line_merger::line_bytes_max, 'x'));
+}
+
+TEST(run_output, much_output_through_a_slow_reader_is_complete) {
+  auto command = with_prefix(2, "seq 100000");
+  command.insert(command.begin(), {"sh", "-c", "\"$@\" | { read first; sleep 0.2; wc -l; }", "-"});
+  EXPECT_EQ(child(command).finish().output, "199999\n");
+}
+
+TEST(run_output, a_reader_that_stops_ends_the_job) {
+  auto command = with_prefix(2, "yes");
+  command.insert(command.begin(), {"sh", "-c", "\"$@\" | head -n 1", "-"});
+  const auto ended = child(command).finish();
+  EXPECT_EQ(ended.output.substr(2), "] y\n");
+  EXPECT_PRED2(contains, ended.errors, "was killed by signal 13") << "as if it had written to the reader itself";
+}
+
+TEST(run_output, helpers_left_behind_do_not_hold_the_launcher) {
+  child job(with_prefix(1, "sleep 1000 & echo helper $!"));
+  const auto helper = processes_in(job.wait_for_lines(1)).front();
+  EXPECT_EQ(job.finish().status, 0);
+  EXPECT_EQ(::kill(helper, SIGKILL), 0) << "after success they may go on";
+}
+
+}  // namespace
+}  // namespace amity::tests

@@ -1,0 +1,169 @@
+// Programs of amity::run, with and without `amity run`.
+
+#include <signal.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "child.hpp"
+
+namespace amity::tests {
+namespace {
+
+enum class start { by_command, by_itself };
+
+struct how {
+  start with;
+  int ranks;
+};
+
+std::string name_of(const ::testing::TestParamInfo<how>& info) {
+  return (info.param.with == start::by_command ? "amity_run_" : "self_launch_") + std::to_string(info.param.ranks);
+}
+
+class program : public ::testing::TestWithParam<how> {
+ protected:
+  std::vector<std::string> command(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), WORLD_PROGRAM);
+    if (GetParam().with == start::by_itself) return arguments;
+    auto launched = amity_command({"run", "-n", std::to_string(ranks())});
+    launched.insert(launched.end(), arguments.begin(), arguments.end());
+    return launched;
+  }
+
+  child_options options(std::vector<std::string> environment = {}) const {
+    if (GetParam().with == start::by_itself) environment.push_back("AMITY_RANKS=" + std::to_string(ranks()));
+    return {.environment = std::move(environment)};
+  }
+
+  bool has_launcher() const { return ranks() > 1 || GetParam().with == start::by_command; }
+  int ranks() const { return GetParam().ranks; }
+};
+
+/// With `alone`, also a single rank without a launcher.
+std::vector<how> ways(bool alone) {
+  std::vector<how> result;
+  for (const int ranks : {1, 2, 3, 4, 8}) {
+    result.push_back({start::by_command, ranks});
+    if (ranks > 1 || alone) result.push_back({start::by_itself, ranks});
+  }
+  return result;
+}
+
+class launched_program : public program {};
+
+INSTANTIATE_TEST_SUITE_P(all, program, ::testing::ValuesIn(ways(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(all, launched_program, ::testing::ValuesIn(ways(false)), name_of);
+
+TEST_P(program, is_one_job) {
+  const auto ended = child(command({"sum"}), options()).finish();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.errors, "");
+  std::set<std::string> lines, expected;
+  std::istringstream text(ended.output);
+  for (std::string line; std::getline(text, line);) lines.insert(line);
+  const auto size = std::to_string(ranks());
+  const auto sum = std::to_string(ranks() * (ranks() - 1) / 2);
+  for (int rank = 0; rank < ranks(); ++rank) {
+    expected.insert("rank " + std::to_string(rank) + " of " + size + ": sum " + sum);
+  }
+  EXPECT_EQ(lines, expected);
+}
+
+TEST_P(program, gets_its_arguments_unchanged) {
+  EXPECT_EQ(child(command({"arguments", "-n", "a b", "", "--help"}), options()).finish().output, "-n\na b\n\n--help\n");
+}
+
+TEST_P(program, returns_the_status_of_the_rank_that_failed) {
+  const auto ended = child(command({"status"}), options()).finish();
+  EXPECT_EQ(ended.status, 9);
+  EXPECT_EQ(contains(ended.errors, "amity: rank " + std::to_string(ranks() - 1) + " (pid "), has_launcher())
+      << ended.errors;
+}
+
+TEST_P(program, reports_an_error_once) {
+  const auto ended = child(command({"throw"}), options()).finish();
+  EXPECT_EQ(ended.status, 1);
+  const auto message = "amity: test (rank " + std::to_string(ranks() - 1) + "): it went wrong; do not\n";
+  EXPECT_PRED2(contains, ended.errors, message);
+  EXPECT_EQ(ended.errors.find("it went wrong"), ended.errors.rfind("it went wrong")) << ended.errors;
+  EXPECT_EQ(contains(ended.errors, "amity: rank " + std::to_string(ranks() - 1) + " (pid "), has_launcher())
+      << ended.errors;
+}
+
+TEST_P(program, warns_about_a_misspelt_variable_once) {
+  const auto ended = child(command({"sum"}), options({"AMITY_SHM_BUFERS=8"})).finish();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.errors, "amity: AMITY_SHM_BUFERS is not a setting; did you mean AMITY_SHM_BUFFERS?\n");
+}
+
+TEST_P(program, refuses_an_unusable_setting_once) {
+  const auto ended = child(command({"sum"}), options({"AMITY_SHM_BUFFERS=many"})).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_EQ(ended.output, "");
+  EXPECT_EQ(ended.errors.find("AMITY_SHM_BUFFERS=many"), ended.errors.rfind("AMITY_SHM_BUFFERS=many")) << ended.errors;
+  EXPECT_PRED2(contains, ended.errors, "AMITY_SHM_BUFFERS=many is not a whole number");
+}
+
+TEST_P(launched_program, ends_when_a_rank_is_killed) {
+  child job(command({"wait"}), options());
+  const auto processes = processes_in(job.wait_for_lines(static_cast<std::size_t>(ranks())));
+  std::vector<process_watch> watches(processes.begin(), processes.end());
+  ASSERT_EQ(::kill(processes.back(), SIGKILL), 0);
+  const auto ended = job.finish();
+  EXPECT_EQ(ended.status, 128 + SIGKILL);
+  EXPECT_PRED2(contains, ended.errors,
+               "(pid " + std::to_string(processes.back()) + ") was killed by signal 9 (Killed)");
+  for (const auto& watch : watches) EXPECT_TRUE(watch.ends());
+}
+
+TEST_P(launched_program, ends_when_its_launcher_is_killed) {
+  child job(command({"wait"}), options());
+  const auto processes = processes_in(job.wait_for_lines(static_cast<std::size_t>(ranks())));
+  std::vector<process_watch> watches(processes.begin(), processes.end());
+  job.signal(SIGKILL);
+  for (const auto& watch : watches) EXPECT_TRUE(watch.ends());
+}
+
+TEST_P(launched_program, ends_when_it_is_interrupted) {
+  child job(command({"wait"}), options());
+  job.wait_for_lines(static_cast<std::size_t>(ranks()));
+  job.signal(SIGINT);
+  EXPECT_EQ(job.finish().status, 128 + SIGINT);
+}
+
+TEST_P(launched_program, must_not_exit_inside_amity_run) {
+  const auto ended = child(command({"exit"}), options()).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "exited with status 0 inside amity::run, without leaving it");
+}
+
+TEST(run_world, ranks_with_different_settings_are_told_so) {
+  const auto ended =
+      child(amity_command({"run", "-n", "2", "sh", "-c",
+                           "[ $AMITY_RANK = 0 ] || export AMITY_SHM_BUFFERS=8; exec \"$0\" sum", WORLD_PROGRAM}))
+          .finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "the AMITY_SHM_* settings of this rank differ");
+}
+
+TEST(run_world, a_job_that_is_not_there_is_an_error_and_no_lonely_rank) {
+  const auto ended =
+      child({WORLD_PROGRAM, "sum"}, {.environment = {"AMITY_RANK=0", "AMITY_RANKS=2", "AMITY_JOB_FD=99"}}).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_EQ(ended.output, "");
+  EXPECT_PRED2(contains, ended.errors, "AMITY_JOB_FD=99 is not an open descriptor in this process");
+}
+
+TEST(run_world, a_second_program_cannot_pass_for_a_rank) {
+  const auto ended =
+      child(amity_command({"run", "-n", "1", "sh", "-c", "\"$0\" sum && \"$0\" sum", WORLD_PROGRAM})).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "this rank has joined already");
+}
+
+}  // namespace
+}  // namespace amity::tests

@@ -1,0 +1,115 @@
+// A program of amity::run whose ranks are processes of their own: program WHAT [ARGUMENTS...].
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "amity/amity.hpp"
+#include "async_library.hpp"
+
+namespace {
+
+using amity::rank_t;
+using amity::world;
+
+rank_t next_of(const world& w) { return (w.rank() + 1) % w.size(); }
+
+/// One line of each rank would come in any order: rank 0 speaks for all, once all have come here.
+void say(world& w, const std::string& text) {
+  w.barrier();
+  if (w.rank() == 0) std::printf("%s\n", text.c_str());
+}
+
+int ring(world& w) {
+  std::uint64_t handled = 0;
+  auto baton = w.message<std::uint32_t>(
+      [&](std::uint32_t left, auto& self) {
+        ++handled;
+        if (left > 0) self.send(next_of(w), left - 1);
+      },
+      amity::coalesce{});
+  const auto total = w.epoch([&] { baton.send(next_of(w), 9u); }, [&] { return handled; });
+  say(w, std::to_string(w.size()) + " ranks, " + std::to_string(total) + " messages");
+  return 0;
+}
+
+/// Functions of the program and of a library that lies elsewhere in each process.
+int library(world& w, const char* path) {
+  // What lies below it moves with the rank.
+  ::mmap(nullptr, static_cast<std::size_t>(w.rank() + 1) << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const loaded = ::dlopen(path, RTLD_NOW);
+  if (loaded == nullptr) throw std::runtime_error(::dlerror());
+  const auto send_from_library = reinterpret_cast<send_function>(::dlsym(loaded, "send_from_library"));
+  const auto address = reinterpret_cast<std::uint64_t>(send_from_library);
+  const bool apart = w.min(address) != w.max(address);
+
+  std::string heard;
+  const auto ear = w.share(heard);
+  w.epoch([&] {
+    w.async(
+        next_of(w), [](std::string& here, const std::string& word) { here += word; }, ear, "program,");
+    w.barrier();
+    send_from_library(w, next_of(w), ear);
+  });
+  const bool good = heard == "program,library" && (apart || w.size() == 1);
+  const auto all = w.sum(std::uint64_t{good});
+  say(w, std::to_string(all) + " of " + std::to_string(w.size()) + " have heard both");
+  return 0;
+}
+
+int fail_in_an_epoch(world& w) {
+  auto message = w.message<int>([](int) {}, amity::coalesce{});
+  if (w.rank() == w.size() - 1) return 7;
+  w.epoch([&] { message.send(w.size() - 1, 1); });
+  return 0;
+}
+
+int different_types(world& w) {
+  const auto use = [&]<class T>(T value) {
+    auto message = w.message<T>([](T) {});
+    w.epoch([&] {
+      if (w.rank() == 0) message.send(1, value);
+      w.barrier();
+    });
+  };
+  w.rank() == 1 ? use(1.0) : use(1);
+  return 0;
+}
+
+int act(world& w, int argc, char** argv) {
+  const std::string_view what = argv[1];
+  if (what == "library") return library(w, argv[2]);
+  if (what == "fail in an epoch") return fail_in_an_epoch(w);
+  if (what == "different types") return different_types(w);
+  if (what == "throw in a handler") {
+    auto message = w.message<int>([](int value) {
+      if (value == 7) throw amity::error("test", 1, "no sevens", "send others");
+    });
+    w.epoch([&] { message.send(1, w.rank() == 0 ? 7 : 1); });
+    return 0;
+  }
+  static_cast<void>(argc);
+  return ring(w);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argv[1];
+  const auto program = [&](world& w) { return act(w, argc, argv); };
+  if (what == "own settings") {
+    // Made from nothing: who started this process is not in them.
+    amity::settings config;
+    config.set("AMITY_RANKS", "3");
+    return amity::run(config, argc, argv, program);
+  }
+  if (what == "twice") {
+    if (const int status = amity::run(argc, argv, program); status != 0) return status;
+  }
+  return amity::run(argc, argv, program);
+}

@@ -1,0 +1,132 @@
+/// Programs whose ranks are processes that the program itself has started, and the same on the other fabrics.
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/tools/child.hpp"
+
+namespace amity {
+namespace {
+
+using tests::child;
+using tests::contains;
+using tests::outcome;
+
+struct job {
+  std::string fabric;
+  int ranks;
+};
+
+class programs : public ::testing::TestWithParam<job> {
+ protected:
+  outcome run(std::vector<std::string> arguments, std::vector<std::string> environment = {}) const {
+    arguments.insert(arguments.begin(), PROGRAM);
+    environment.push_back("AMITY_FABRIC=" + GetParam().fabric);
+    environment.push_back("AMITY_RANKS=" + std::to_string(ranks()));
+    return child(std::move(arguments), {.environment = std::move(environment)}).finish();
+  }
+  int ranks() const { return GetParam().ranks; }
+};
+
+void PrintTo(const job& what, std::ostream* out) { *out << what.ranks << " ranks on " << what.fabric; }
+
+std::string name_of(const ::testing::TestParamInfo<job>& info) {
+  return info.param.fabric + "_" + std::to_string(info.param.ranks);
+}
+
+INSTANTIATE_TEST_SUITE_P(world, programs,
+                         ::testing::Values(job{"shm", 2}, job{"shm", 3}, job{"shm", 4}, job{"shm", 8},
+                                           job{"threads", 3}, job{"sim", 3}),
+                         name_of);
+
+/// Those whose ranks are processes.
+class launched_programs : public programs {};
+INSTANTIATE_TEST_SUITE_P(world, launched_programs, ::testing::Values(job{"shm", 2}, job{"shm", 3}, job{"shm", 8}),
+                         name_of);
+
+std::string ring_of(int ranks) {
+  return std::to_string(ranks) + " ranks, " + std::to_string(10 * ranks) + " messages\n";
+}
+
+TEST_P(programs, are_one_job) {
+  const auto ended = run({"ring"});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.output, ring_of(ranks()));
+  EXPECT_EQ(ended.errors, "");
+}
+
+// The system loads programs and libraries at addresses of their own in each process.
+TEST_P(launched_programs, send_functions_of_libraries) {
+  const auto ended = run({"library", ASYNC_LIBRARY});
+  EXPECT_EQ(ended.output, std::to_string(ranks()) + " of " + std::to_string(ranks()) + " have heard both\n");
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.errors, "");
+}
+
+TEST_P(programs, end_with_the_status_of_the_rank_that_failed) { EXPECT_EQ(run({"fail in an epoch"}).status, 7); }
+
+TEST_P(programs, print_the_error_of_a_handler_once) {
+  const auto ended = run({"throw in a handler"});
+  EXPECT_EQ(ended.status, 1);
+  const std::string message = "amity: test (rank 1): no sevens; send others\n";
+  const auto at = ended.errors.find(message);
+  ASSERT_NE(at, std::string::npos) << ended.errors;
+  EXPECT_EQ(ended.errors.find(message, at + 1), std::string::npos) << ended.errors;
+}
+
+TEST_P(programs, say_which_message_types_differ) {
+  const auto ended = run({"different types"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors,
+               "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which is of another type there "
+               "than 'double' here; make the same message types in the same order on all ranks\n");
+}
+
+TEST_P(programs, run_checked_and_print_trace_reports_in_order) {
+  const auto ended = run({"ring"}, {"AMITY_FABRIC_CHECKED=1", "AMITY_FABRIC_TRACED=1"});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.output, ring_of(ranks()));
+  std::size_t at = 0;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    at = ended.errors.find("rank " + std::to_string(rank) + " of " + std::to_string(ranks()) + " on ", at);
+    ASSERT_NE(at, std::string::npos) << ended.errors;
+  }
+}
+
+TEST(program, may_make_its_own_settings) {
+  const auto ended = child({PROGRAM, "own settings"}).finish();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.output, ring_of(3));
+  EXPECT_EQ(ended.errors, "");
+}
+
+TEST(program, a_launched_rank_cannot_join_its_job_twice) {
+  const auto ended = child({PROGRAM, "twice"}, {.environment = {"AMITY_RANKS=2"}}).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_EQ(ended.output, ring_of(2));
+  EXPECT_PRED2(contains, ended.errors, "this rank has joined already");
+}
+
+TEST(program, without_a_launcher_may_run_twice) {
+  for (const char* const fabric : {"shm", "threads", "sim"}) {
+    const auto ended = child({PROGRAM, "twice"}, {.environment = {std::string("AMITY_FABRIC=") + fabric}}).finish();
+    EXPECT_EQ(ended.status, 0);
+    EXPECT_EQ(ended.output, ring_of(1) + ring_of(1));
+    EXPECT_EQ(ended.errors, "");
+  }
+}
+
+TEST(program, refuses_unusable_settings) {
+  const auto ended = child({PROGRAM, "ring"}, {.environment = {"AMITY_FABRIC=shn"}}).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_EQ(ended.output, "");
+  EXPECT_EQ(ended.errors,
+            "amity: settings: AMITY_FABRIC=shn is not one of shm, threads, sim; did you mean AMITY_FABRIC=shm?\n");
+}
+
+}  // namespace
+}  // namespace amity

@@ -1,0 +1,3 @@
+#include "amity/world/world.hpp"
+
+int use(amity::world& w) { return w.sum(1); }
