@@ -1,0 +1,46 @@
+// amity info: lists fabrics and settings.
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
+#include "amity/world/fabrics.hpp"
+#include "commands.hpp"
+#include "inventory.hpp"
+
+namespace amity::tools {
+
+std::string_view to_text(settings::origin from) {
+  switch (from) {
+    case settings::origin::standard:
+      return "default";
+    case settings::origin::environment:
+      return "environment";
+    case settings::origin::program:
+      return "program";
+  }
+  return "";
+}
+
+int info(int argc, char** argv) {
+  bool json = false;
+  CLI::App app("Lists the fabrics with what they can do, and every setting with its value and where that came from.",
+               "amity info");
+  app.add_flag("--json", json, "Print one JSON object");
+  app.footer("Settings are environment variables: AMITY_SHM_BUFFERS=32 amity info");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    return app.exit(stop) == 0 ? 0 : usage_error;
+  }
+  inventory all{AMITY_VERSION, settings::from_environment(), {}};
+  all.fabrics = describe_fabrics(all.values);
+  for (const auto& warning : all.values.warnings()) log_warning(no_rank, warning);
+  fmt::print("{}", json ? as_json(all) : as_table(all));
+  return 0;
+}
+
+}  // namespace amity::tools

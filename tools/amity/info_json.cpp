@@ -1,0 +1,52 @@
+// amity info for programs.
+
+#include <nlohmann/json.hpp>
+
+#include "inventory.hpp"
+
+namespace amity::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json to_json(const fabric::capabilities& caps) {
+  return {{"name", caps.name},
+          {"description", caps.description},
+          {"packet_bytes_max", caps.packet_bytes_max},
+          {"inline_bytes_max", caps.inline_bytes_max},
+          {"credits_per_peer", caps.credits_per_peer},
+          {"slots_per_peer", caps.slots_per_peer},
+          {"bytes_per_peer", caps.bytes_per_peer},
+          {"ordered", caps.ordered},
+          {"virtual_time", caps.virtual_time}};
+}
+
+json to_json(const setting_info& info, const settings& values) {
+  json row{{"name", info.name},
+           {"value", values.value(info.name)},
+           {"unit", info.unit},
+           {"default", info.default_value},
+           {"from", to_text(values.where_from(info.name))},
+           {"help", info.help},
+           {"internal", info.internal}};
+  if (info.type == setting_info::kind::integer) {
+    row["number"] = values.integer(info.name);
+    row["min"] = info.min;
+    row["max"] = info.max;
+  } else {
+    row["choices"] = info.choices;
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string as_json(const inventory& all) {
+  json page{{"version", all.version}, {"fabrics", json::array()}, {"settings", json::array()}};
+  for (const auto& caps : all.fabrics) page["fabrics"].push_back(to_json(caps));
+  for (const auto& info : setting_table()) page["settings"].push_back(to_json(info, all.values));
+  page["warnings"] = all.values.warnings();
+  return page.dump(2) + '\n';
+}
+
+}  // namespace amity::tools

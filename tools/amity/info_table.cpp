@@ -1,0 +1,89 @@
+// amity info for people.
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "inventory.hpp"
+
+namespace amity::tools {
+namespace {
+
+constexpr std::size_t page_columns = 100;
+
+/// Appends the words of `text` as lines that begin with `indent` spaces.
+void append_wrapped(std::string& page, std::size_t indent, std::string_view text) {
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const auto word = text.substr(0, text.find(' '));
+    if (column > 0 && column + 1 + word.size() > page_columns) {
+      page += '\n';
+      column = 0;
+    }
+    if (column == 0) {
+      page.append(indent, ' ');
+      column = indent;
+    } else {
+      page += ' ';
+      ++column;
+    }
+    page += word;
+    column += word.size();
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  page += '\n';
+}
+
+void append_fabric(std::string& page, const fabric::capabilities& caps) {
+  auto out = std::back_inserter(page);
+  fmt::format_to(out, "  {:<9}{}\n", caps.name, caps.description);
+  const std::string facts = fmt::format(
+      "packets up to {} B (the short road: {} B); in flight to a peer: {} packets, {} slots; memory a peer: {} B; "
+      "{}; {}",
+      caps.packet_bytes_max, caps.inline_bytes_max, caps.credits_per_peer, caps.slots_per_peer, caps.bytes_per_peer,
+      caps.ordered ? "packets of a pair stay in order" : "packets may overtake each other",
+      caps.virtual_time ? "virtual time" : "wall-clock time");
+  append_wrapped(page, 11, facts);
+}
+
+/// Aligned columns, then the help line below each row.
+void append_settings(std::string& page, const settings& values, bool internal) {
+  using row = std::array<std::string, 5>;
+  std::vector<row> rows{{"name", "value", "unit", "default", "from"}};
+  std::vector<std::string> help{""};
+  for (const auto& info : setting_table()) {
+    if (info.internal != internal) continue;
+    rows.push_back({std::string(info.name), values.value(info.name), std::string(info.unit),
+                    std::string(info.default_value), std::string(to_text(values.where_from(info.name)))});
+    std::string choices(info.choices);
+    std::ranges::replace(choices, '|', ' ');
+    help.push_back(choices.empty() ? std::string(info.help) : fmt::format("{} One of: {}.", info.help, choices));
+  }
+  std::array<std::size_t, 5> widths{};
+  for (const auto& cells : rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  auto out = std::back_inserter(page);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const auto& [name, value, unit, standard, from] = rows[r];
+    fmt::format_to(out, "  {:<{}}  {:>{}}  {:<{}}  {:>{}}  {}\n", name, widths[0], value, widths[1], unit, widths[2],
+                   standard, widths[3], from);
+    if (!help[r].empty()) append_wrapped(page, 6, help[r]);
+  }
+}
+
+}  // namespace
+
+std::string as_table(const inventory& all) {
+  std::string page = fmt::format("amity {}\n\nFabrics (AMITY_FABRIC)\n", all.version);
+  for (const auto& caps : all.fabrics) append_fabric(page, caps);
+  page += "\nSettings (environment variables)\n";
+  append_settings(page, all.values, false);
+  page += "\nSet by the launcher for its ranks\n";
+  append_settings(page, all.values, true);
+  return page;
+}
+
+}  // namespace amity::tools

@@ -1,0 +1,75 @@
+// The command `amity`: starts jobs, tells what there is, and runs the applications that come with the library.
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "amity/base/error.hpp"
+#include "commands.hpp"
+
+#ifdef AMITY_WITH_GRAPH
+#include "apps/graph/command.hpp"
+#endif
+
+namespace {
+
+struct command {
+  std::string_view name;
+  std::string_view summary;
+  int (*main)(int argc, char** argv);
+};
+
+constexpr auto commands = std::to_array<command>({
+    {"run", "Start a program as the ranks of one job", amity::tools::run},
+    {"info", "List fabrics and settings", amity::tools::info},
+#ifdef AMITY_WITH_GRAPH
+    {"graph", "Search a graph: from a file, or the dependencies of the system's packages", amity::apps::graph::command},
+#endif
+});
+
+constexpr auto examples = R"(Examples:
+  amity run -n 4 ./program --its-own-option
+  amity info
+  amity graph --help
+
+`amity COMMAND --help` tells more about a command.)";
+
+/// A command line that begins with no command: --help, --version, or a mistake.
+int without_command(int argc, char** argv) {
+  CLI::App app("Active messages for irregular programs.", "amity");
+  app.set_version_flag("--version", "amity " AMITY_VERSION);
+  app.footer(examples);
+  for (const auto& each : commands) app.add_subcommand(std::string(each.name), std::string(each.summary));
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
+    return amity::tools::usage_error;
+  }
+  if (argv[1][0] != '-') {
+    fmt::print(stderr, "amity: there is no command '{}'; `amity --help` lists them\n", argv[1]);
+    return amity::tools::usage_error;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    return app.exit(stop) == 0 ? 0 : amity::tools::usage_error;
+  }
+  return amity::tools::usage_error;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto* const found =
+        argc < 2 ? commands.end() : std::ranges::find(commands, std::string_view(argv[1]), &command::name);
+    return found == commands.end() ? without_command(argc, argv) : found->main(argc - 1, argv + 1);
+  } catch (const amity::error& mistake) {
+    fmt::print(stderr, "{}\n", mistake.what());
+    return 1;
+  }
+}
