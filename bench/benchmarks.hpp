@@ -1,0 +1,19 @@
+#pragma once
+
+/// The benchmarks, one file each, in the order in which they are listed.
+
+#include "bench/harness.hpp"
+
+namespace amity::bench {
+
+extern const benchmark short_latency;
+extern const benchmark medium_latency;
+extern const benchmark short_flood;
+extern const benchmark coalesced_rate;
+extern const benchmark epoch_time;
+extern const benchmark oversubscribed_rate;
+extern const benchmark idle_cpu;
+extern const benchmark termination_virtual;
+extern const benchmark sim_events;
+
+}  // namespace amity::bench

@@ -1,0 +1,132 @@
+#include "bench/harness.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace amity::bench {
+namespace {
+
+constexpr double job_seconds_max = 60;
+
+/// This program, whose jobs are runs of itself.
+std::string own_path() {
+  std::array<char, 4096> path;
+  const auto length = readlink("/proc/self/exe", path.data(), path.size());
+  if (length < 0) throw std::runtime_error("cannot read /proc/self/exe");
+  return {path.data(), static_cast<std::size_t>(length)};
+}
+
+/// The last line of a job's output is its sample.
+sample parse_sample(const job& from, const std::string& output) {
+  const auto end = output.find_last_not_of('\n');
+  const auto begin = output.find_last_of('\n', end);
+  const auto line = output.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+  try {
+    return nlohmann::json::parse(line).get<sample>();
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error("'" + from.run.words.front() + "' printed no sample but '" + output + "'");
+  }
+}
+
+sample run_once(const job& which, int round) {
+  auto call = which.run;
+  if (which.seeded) call.environment.push_back("AMITY_SIM_SEED=" + std::to_string(round + 1));
+  return parse_sample(which, run_command(call, job_seconds_max));
+}
+
+std::vector<double> values_of(std::span<const sample> samples, const std::string& key) {
+  std::vector<double> values;
+  for (const auto& one : samples) {
+    const auto found = one.find(key);
+    if (found == one.end()) throw std::runtime_error("a sample lacks '" + key + "'");
+    values.push_back(found->second);
+  }
+  return values;
+}
+
+std::optional<comparison> compare_with(const std::optional<job>& other, std::span<const sample> samples,
+                                       const std::string& key, std::span<const double> ours) {
+  if (!other || key.empty()) return std::nullopt;
+  const auto theirs = values_of(samples, key);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
+  return comparison{other->name, summarise(theirs).median, summarise(ratios).median};
+}
+
+job self(std::string name, std::string_view what, arguments args, bool tiny) {
+  job result{std::move(name), {{own_path(), "--job", std::string(what)}, {}}};
+  if (tiny) result.run.words.emplace_back("--tiny");
+  for (const auto& [key, value] : args) result.run.words.push_back("--with=" + key + "=" + value);
+  return result;
+}
+
+}  // namespace
+
+void print_sample(const sample& measured) {
+  fmt::print("{}\n", nlohmann::json(measured).dump());
+  std::fflush(stdout);
+}
+
+void driver::run(const benchmark& which) {
+  running_ = &which;
+  which.drive(*this);
+  running_ = nullptr;
+}
+
+job driver::ranks(int count, arguments args, std::vector<std::string> settings) const {
+  auto result = self(fmt::format("{} ranks", count), running_->name, std::move(args), tiny_);
+  result.run.environment = std::move(settings);
+  result.run.environment.push_back(fmt::format("AMITY_RANKS={}", count));
+  return result;
+}
+
+job driver::raw(std::string_view which, std::string name, arguments args) const {
+  return self(std::move(name), which, std::move(args), tiny_);
+}
+
+std::optional<job> driver::open_mpi([[maybe_unused]] std::string name,
+                                    [[maybe_unused]] std::vector<std::string> words) const {
+#ifdef AMITY_BENCH_MPI_PROGRAM
+  // Debian's mpirun refuses to run as root, as in a container, unless told twice or by this option.
+  job result{
+      std::move(name),
+      {{AMITY_BENCH_MPIRUN, "--allow-run-as-root", "--bind-to", "core", "-n", "2", AMITY_BENCH_MPI_PROGRAM}, {}}};
+  for (auto& word : words) result.run.words.push_back(std::move(word));
+  return result;
+#else
+  return std::nullopt;
+#endif
+}
+
+void driver::compare(contest jobs, std::span<const figure> figures) {
+  std::vector<sample> ours;
+  std::vector<sample> limits;
+  std::vector<sample> peers;
+  const int rounds = tiny_ ? 1 : jobs.rounds;
+  for (int round = 0; round < rounds; ++round) {
+    ours.push_back(run_once(jobs.ours, round));
+    if (jobs.limit) limits.push_back(run_once(*jobs.limit, round));
+    if (jobs.peer) {
+      try {
+        peers.push_back(run_once(*jobs.peer, round));
+      } catch (const std::runtime_error& failure) {
+        fmt::print(stderr, "{}: left out: {}\n", jobs.peer->name, failure.what());
+        jobs.peer.reset();
+      }
+    }
+  }
+  for (const auto& one : figures) {
+    const auto values = values_of(ours, one.ours);
+    rows_.push_back({std::string(running_->name), one.config, one.metric, one.unit, summarise(values),
+                     compare_with(jobs.peer, peers, one.peer, values),
+                     compare_with(jobs.limit, limits, one.limit, values), one.wanted});
+  }
+}
+
+}  // namespace amity::bench

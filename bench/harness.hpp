@@ -1,0 +1,117 @@
+#pragma once
+
+/// The harness: measures a job of ours, the machine's raw limit and a peer in turn, and makes rows of the results.
+///
+/// Every measurement is a job: processes of their own that time something a few times, check its answer, and print one
+/// sample, a JSON object of names and figures. The driver runs the jobs of a contest round after round (ours, limit,
+/// peer, ours, limit, peer, ...), so that a machine that is slower for a while is slower for all of them. A row's value
+/// is the median of its rounds; a ratio is the median of the rounds' ratios.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/process.hpp"
+#include "bench/report.hpp"
+
+namespace amity::bench {
+
+/// What one run of a job measured: "one_way_ns" -> 143.2.
+using sample = std::map<std::string, double, std::less<>>;
+
+/// What a job is told on its command line.
+using arguments = std::map<std::string, std::string, std::less<>>;
+
+/// A job seen from inside.
+struct job_context {
+  int argc = 0;
+  char** argv = nullptr;
+  bool tiny = false;
+  arguments args;
+
+  /// `full`, or `small` in a tiny run.
+  template <class T>
+  T scaled(T full, T small) const {
+    return tiny ? small : full;
+  }
+};
+
+/// Prints a job's sample. Once per job, by one of its ranks.
+void print_sample(const sample& measured);
+
+/// A job seen from the driver.
+struct job {
+  std::string name;  ///< of the limit or the peer, as rows show it
+  command run;
+  bool seeded = false;  ///< gets AMITY_SIM_SEED=1, 2, ... in the successive rounds
+};
+
+/// Jobs that are measured in turn.
+struct contest {
+  job ours;
+  std::optional<job> limit = {};
+  std::optional<job> peer = {};
+  int rounds = 7;
+};
+
+/// One row that a contest yields: which figure of which job's sample.
+struct figure {
+  std::string config;
+  std::string metric;
+  std::string unit;
+  std::string ours;
+  std::string limit = {};  ///< empty: the row has none
+  std::string peer = {};
+  std::vector<asked> wanted = {};
+};
+
+class driver;
+
+/// A benchmark: what it compares, and the job of ours.
+struct benchmark {
+  std::string_view name;
+  std::string_view summary;          ///< one line
+  void (*drive)(driver&);            ///< runs contests
+  int (*measure)(job_context& job);  ///< the job; returns the status for main
+};
+
+/// A raw limit of the machine: a job without amity.
+struct raw_limit {
+  std::string_view name;
+  sample (*measure)(const job_context& job);
+};
+
+class driver {
+ public:
+  explicit driver(bool tiny) : tiny_(tiny) {}
+
+  /// Runs a benchmark; its rows are added to `rows()`. Throws std::runtime_error when a job fails, or its answer is
+  /// wrong.
+  void run(const benchmark& which);
+
+  /// The running benchmark's own job on `count` ranks, with settings "AMITY_...=...".
+  job ranks(int count, arguments args = {}, std::vector<std::string> settings = {}) const;
+  job raw(std::string_view which, std::string name, arguments args = {}) const;
+  /// Nothing where Open MPI was not found when the benchmarks were built.
+  std::optional<job> open_mpi(std::string name, std::vector<std::string> words) const;
+
+  /// Measures in turn and adds a row for each figure. A peer that fails is reported and left out.
+  void compare(contest jobs, std::span<const figure> figures);
+  void compare(contest jobs, std::initializer_list<figure> figures) {
+    compare(std::move(jobs), std::span(figures.begin(), figures.size()));
+  }
+
+  bool tiny() const noexcept { return tiny_; }
+  const std::vector<row>& rows() const noexcept { return rows_; }
+
+ private:
+  bool tiny_;
+  const benchmark* running_ = nullptr;
+  std::vector<row> rows_;
+};
+
+}  // namespace amity::bench

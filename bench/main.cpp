@@ -1,0 +1,116 @@
+/// The benchmarks' program. `scripts/bench` builds it and calls it; see docs/benchmarks.md.
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "bench/benchmarks.hpp"
+#include "bench/machine_load.hpp"
+#include "bench/raw/raw.hpp"
+
+namespace amity::bench {
+namespace {
+
+/// Share of the processors' time that other programs may take without a warning.
+constexpr double others_percent_max = 5;
+
+const benchmark* const benchmarks[] = {
+    &short_latency,       &medium_latency, &short_flood,         &coalesced_rate, &epoch_time,
+    &oversubscribed_rate, &idle_cpu,       &termination_virtual, &sim_events,
+};
+
+const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers};
+
+const benchmark& find(const std::string& name) {
+  const auto* const found = std::ranges::find(benchmarks, name, &benchmark::name);
+  if (found == std::end(benchmarks))
+    throw std::runtime_error("there is no benchmark '" + name + "'; without a name all are listed");
+  return **found;
+}
+
+/// What the user asked for on the command line.
+struct request {
+  std::vector<std::string> names;
+  std::string json_file;
+  bool tiny = false;
+  std::string job;                 ///< this process is a job of a benchmark or a raw limit
+  std::vector<std::string> words;  ///< its arguments, "key=value"
+};
+
+int run_job(const request& what, int argc, char** argv) {
+  job_context job{argc, argv, what.tiny, {}};
+  for (const auto& word : what.words) {
+    const auto equals = word.find('=');
+    job.args[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  const auto* const limit = std::ranges::find(raw_limits, what.job, &raw_limit::name);
+  if (limit != std::end(raw_limits)) {
+    print_sample((*limit)->measure(job));
+    return 0;
+  }
+  return find(what.job).measure(job);
+}
+
+void list() {
+  for (const auto* one : benchmarks) fmt::print("{:<20} {}\n", one->name, one->summary);
+}
+
+int run_benchmarks(const request& what) {
+  driver driver(what.tiny);
+  auto names = what.names;
+  if (std::ranges::count(names, "all") > 0) {
+    names.clear();
+    for (const auto* one : benchmarks) names.emplace_back(one->name);
+  }
+  for (const auto& name : names) find(name);
+  for (const auto& name : names) {
+    const auto rows_before = driver.rows().size();
+    const machine_load load;
+    driver.run(find(name));
+    fmt::print("{}", to_table(std::span(driver.rows()).subspan(rows_before)));
+    if (const auto others = load.others_percent(); others > others_percent_max && !what.tiny) {
+      fmt::print("Other programs took {:.0f} % of the processors meanwhile: do not trust these figures.\n", others);
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+  if (!what.json_file.empty()) {
+    std::ofstream file(what.json_file);
+    file << to_json(driver.rows()).dump(2) << '\n';
+    if (!file.flush()) throw std::runtime_error("cannot write '" + what.json_file + "'");
+  }
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Benchmarks of amity: ours, the raw limit of the machine and a peer, measured in turn.");
+  request what;
+  app.add_option("names", what.names, "Benchmarks to run, or all; none: list them");
+  app.add_option("--json", what.json_file, "Also write the rows to this file, as a JSON array");
+  app.add_flag("--tiny", what.tiny, "Run for a fraction of a second each: for tests; the figures mean nothing");
+  app.add_option("--job", what.job)->group("");
+  app.add_option("--with", what.words)->group("");
+  CLI11_PARSE(app, argc, argv);
+  if (!what.job.empty()) return run_job(what, argc, argv);
+  if (what.names.empty()) {
+    list();
+    return 0;
+  }
+  return run_benchmarks(what);
+}
+
+}  // namespace
+}  // namespace amity::bench
+
+int main(int argc, char** argv) {
+  try {
+    return amity::bench::run(argc, argv);
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "bench: {}\n", failure.what());
+    return 1;
+  }
+}

@@ -1,0 +1,88 @@
+#include "bench/process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <stdexcept>
+#include <system_error>
+
+#include "amity/base/clock.hpp"
+
+namespace amity::bench {
+namespace {
+
+std::string as_typed(const command& what) {
+  std::string line;
+  for (const auto& setting : what.environment) line += setting + ' ';
+  for (const auto& word : what.words) line += word + ' ';
+  line.pop_back();
+  return line;
+}
+
+[[noreturn]] void become(const command& what, int output) {
+  // A group of its own, so that a time-out reaches all its processes; the kernel ends it should this process die.
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const int input = open("/dev/null", O_RDONLY);
+  if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0) _exit(126);
+  for (const auto& setting : what.environment) putenv(const_cast<char*>(setting.c_str()));
+  std::vector<char*> words;
+  for (const auto& word : what.words) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  _exit(127);
+}
+
+/// Reads until the other end closes; false if that takes past the deadline.
+bool read_all(int from, std::uint64_t deadline_ns, std::string& text) {
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const auto now = steady_now_ns();
+    if (now >= deadline_ns) return false;
+    pollfd ready{from, POLLIN, 0};
+    const int wait_ms = static_cast<int>(std::min<std::uint64_t>((deadline_ns - now) / 1'000'000 + 1, 60'000));
+    if (poll(&ready, 1, wait_ms) <= 0) continue;
+    const auto bytes = read(from, buffer.data(), buffer.size());
+    if (bytes == 0) return true;
+    if (bytes > 0) text.append(buffer.data(), static_cast<std::size_t>(bytes));
+  }
+}
+
+std::string outcome(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return "was ended by signal " + std::to_string(WTERMSIG(wait_status));
+  return "returned " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+}  // namespace
+
+std::string run_command(const command& what, double seconds_max) {
+  std::array<int, 2> ends;
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe2");
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) become(what, ends[1]);
+  close(ends[1]);
+
+  std::string output;
+  const bool in_time = read_all(ends[0], steady_now_ns() + static_cast<std::uint64_t>(seconds_max * 1e9), output);
+  if (!in_time) kill(-child, SIGKILL);
+  close(ends[0]);
+  int wait_status = 0;
+  while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  if (!in_time) {
+    throw std::runtime_error("'" + as_typed(what) + "' took more than " + std::to_string(seconds_max) + " s");
+  }
+  if (wait_status != 0) throw std::runtime_error("'" + as_typed(what) + "' " + outcome(wait_status));
+  return output;
+}
+
+}  // namespace amity::bench

@@ -1,0 +1,20 @@
+#pragma once
+
+/// Runs a program and reads its output; the benchmarks run every measurement in processes of its own.
+
+#include <string>
+#include <vector>
+
+namespace amity::bench {
+
+struct command {
+  std::vector<std::string> words;        ///< program (a path, or a name that PATH finds) and arguments
+  std::vector<std::string> environment;  ///< "NAME=VALUE", added to what this process has
+};
+
+/// Runs the command to its end and returns what it wrote to standard output; standard error passes through.
+/// Throws std::runtime_error, naming the command, if it fails or takes longer than `seconds_max`: its whole process
+/// group is killed then.
+std::string run_command(const command& what, double seconds_max);
+
+}  // namespace amity::bench
