@@ -11,7 +11,9 @@ def check(tree):
     compiled = {source for source, _ in tree.compile_commands}
     alive = set()
     for source in tree.sources:
-        if source in compiled or (source.startswith("tests/") and named_by_cmake(tree, source)):
+        # What must not compile is compiled by its test alone.
+        rejected = source.startswith("tests/") and "/rejected/" in source
+        if source in compiled or rejected or (source.startswith("tests/") and named_by_cmake(tree, source)):
             alive.add(source)
         else:
             yield f"{source}: is compiled by no target of the build"

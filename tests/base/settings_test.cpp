@@ -31,7 +31,7 @@ std::string error_of(std::vector<std::string> environment) {
 TEST(settings, start_at_their_defaults) {
   const settings values;
   EXPECT_EQ(values.integer("AMITY_SHM_BUFFERS"), 16);
-  EXPECT_EQ(values.integer("AMITY_SHM_PACKET_BYTES"), 16 * 1024);
+  EXPECT_EQ(values.integer("AMITY_SHM_PACKET_BYTES"), 8 * 1024);
   EXPECT_EQ(values.text("AMITY_EPOCH_DETECTOR"), "coloured");
   for (const auto& info : setting_table()) {
     EXPECT_EQ(values.value(info.name), info.default_value) << info.name;
@@ -87,7 +87,7 @@ TEST(settings, bounds_are_inclusive) {
   EXPECT_EQ(from({"AMITY_SHM_BUFFERS=64"}).integer("AMITY_SHM_BUFFERS"), 64);
   EXPECT_EQ(error_of({"AMITY_SHM_BUFFERS=1"}),
             "amity: settings: AMITY_SHM_BUFFERS=1 is too small; "
-            "give a whole number from 2 to 64 (buffers a peer), for example AMITY_SHM_BUFFERS=16");
+            "give a whole number from 2 to 64 (buffers a peer), for example AMITY_SHM_BUFFERS=32");
   EXPECT_PRED2(contains, error_of({"AMITY_SHM_BUFFERS=65"}), "AMITY_SHM_BUFFERS=65 is too large");
   EXPECT_PRED2(contains, error_of({"AMITY_SIM_SEED=-1"}),
                "AMITY_SIM_SEED=-1 is too small; give a whole number of at least 0");

@@ -68,6 +68,7 @@ int act(const std::string& what, job_memory& job, rank_t rank) {
   processes[rank] = ::getpid();
   if (what == "obey") {  // ends as a rank does that learns that another one has aborted the job
     wait_until([&] { return job.aborted(); });
+    say("obeys");
     return 5;
   }
   if (what == "abort-last") {  // aborts the job, and is the last to end

@@ -89,7 +89,7 @@ TEST(run_output, much_output_through_a_slow_reader_is_complete) {
 }
 
 TEST(run_output, a_reader_that_stops_ends_the_job) {
-  auto command = with_prefix(2, "yes");
+  auto command = with_prefix(2, "exec yes");
   command.insert(command.begin(), {"sh", "-c", "\"$@\" | head -n 1", "-"});
   const auto ended = child(command).finish();
   EXPECT_EQ(ended.output.substr(2), "] y\n");

@@ -5,7 +5,7 @@
 /// Each ordered pair of ranks has a channel of its own: a ring of 64-byte slots that only the source writes and only
 /// the target reads, a line through which the target returns credits, and buffers that the target lends to the source.
 /// One producer a ring needs no atomic read-modify-write, so that stores to several slots are in flight at once; see
-/// docs/decisions/0001-one-ring-per-pair.md. All-zero memory is a valid initial state.
+/// docs/decisions/0001-shared-memory-rings.md. All-zero memory is a valid initial state.
 
 #include <atomic>
 #include <cstddef>

@@ -240,14 +240,11 @@ class shm_fabric final : public fabric {
     for (const link& each : links_) {
       if (each.in.has_arrived()) return true;
     }
-    for (const shortage& each : starved_) {
-      outbound& channel = to(each.peer);
-      if (channel.has_credit() && (!each.of_buffers || channel.has_buffer())) {
-        starved_.clear();
-        return true;
-      }
-    }
-    return false;
+    // The others that have refused still owe the caller a credit.
+    return std::erase_if(starved_, [this](const shortage& each) {
+             outbound& channel = to(each.peer);
+             return channel.has_credit() && (!each.of_buffers || channel.has_buffer());
+           }) > 0;
   }
 
   void publish_all_credits() noexcept {
@@ -265,7 +262,7 @@ class shm_fabric final : public fabric {
   doorbell bell_;
   std::deque<link> links_;  ///< by peer
   rank_t next_source_ = 0;
-  std::vector<shortage> starved_;  ///< what was refused since the last wait; room for all peers is reserved
+  std::vector<shortage> starved_;  ///< refusals whose credit has not been seen since; room for all peers is reserved
 };
 
 /// How the threads of a job have ended: the first failure counts.

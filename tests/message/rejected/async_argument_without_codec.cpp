@@ -3,5 +3,6 @@
 #include "amity/world/world.hpp"
 
 void use(amity::world& w) {
-  w.async(0, [](const std::map<int, int>&) {}, std::map<int, int>());
+  w.async(
+      0, [](const std::map<int, int>&) {}, std::map<int, int>());
 }

@@ -1,5 +1,6 @@
 #include "amity/world/world.hpp"
 
 void use(amity::world& w) {
-  w.async(0, [](int& value) { ++value; }, 1);
+  w.async(
+      0, [](int& value) { ++value; }, 1);
 }
