@@ -30,7 +30,7 @@ std::string error_of(std::vector<std::string> environment) {
 
 TEST(settings, start_at_their_defaults) {
   const settings values;
-  EXPECT_EQ(values.integer("AMITY_SHM_BUFFERS"), 16);
+  EXPECT_EQ(values.integer("AMITY_SHM_BUFFERS"), 32);
   EXPECT_EQ(values.integer("AMITY_SHM_PACKET_BYTES"), 8 * 1024);
   EXPECT_EQ(values.text("AMITY_EPOCH_DETECTOR"), "coloured");
   for (const auto& info : setting_table()) {
@@ -131,7 +131,7 @@ TEST(settings, never_suggest_what_only_the_launcher_sets) {
 TEST(settings, a_program_cannot_set_nonsense) {
   settings values;
   EXPECT_THROW(values.set("AMITY_SHM_BUFFERS", "0"), error);
-  EXPECT_EQ(values.integer("AMITY_SHM_BUFFERS"), 16) << "a refused value changes nothing";
+  EXPECT_EQ(values.integer("AMITY_SHM_BUFFERS"), 32) << "a refused value changes nothing";
   try {
     values.set("AMITY_SHM_BUFERS", "8");
     FAIL() << "an unknown name was accepted";
