@@ -24,7 +24,8 @@ std::uint64_t hash_of(handler_id id, std::string_view name) { return splitmix64:
 
 handler_id registry::add(std::string_view name, deliver_function deliver, void* context) {
   AMITY_ASSERT(deliver != nullptr);
-  auto place = std::ranges::find(entries_, nullptr, &entry::deliver);
+  const auto first_free = entries_.begin() + static_cast<std::ptrdiff_t>(first_free_);
+  auto place = std::ranges::find(first_free, entries_.end(), nullptr, &entry::deliver);
   if (place == entries_.end()) {
     if (entries_.size() > std::numeric_limits<handler_id>::max()) {
       throw error("registering a handler", no_rank, fmt::format("'{}' would be handler {}", name, entries_.size()),
@@ -38,6 +39,7 @@ handler_id registry::add(std::string_view name, deliver_function deliver, void* 
             .deliver = deliver,
             .context = context};
   fingerprint_ ^= hash_of(id, name);
+  first_free_ = id + std::size_t{1};
   return id;
 }
 
@@ -45,6 +47,7 @@ void registry::remove(handler_id id) {
   AMITY_ASSERT(contains(id), id);
   fingerprint_ ^= hash_of(id, entries_[id].name);
   entries_[id] = {};
+  first_free_ = std::min<std::size_t>(first_free_, id);
 }
 
 std::string registry::describe() const {

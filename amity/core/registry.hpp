@@ -58,6 +58,7 @@ class registry {
 
  private:
   std::vector<entry> entries_;
+  std::size_t first_free_ = 0;  ///< no lower number is free
   std::uint64_t fingerprint_ = 0;
 };
 
