@@ -26,10 +26,10 @@ class coloured_wave : public detector {
   using detector::detector;
 
  protected:
+  bool terminated(const wave_part& totals) override { return totals.sent == totals.handled && !totals.active; }
   void newer_colour(core::wave_colour colour) override;
 
  private:
-  bool terminated(const wave_part& totals) override { return totals.sent == totals.handled && !totals.active; }
   void contribute_passive(std::uint64_t value) override;
   void next_wave() override;
 
