@@ -5,8 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/fabric/sim/engine.hpp"
@@ -45,7 +43,7 @@ rank_t port::size() const noexcept { return job_.ranks(); }
 const capabilities& port::caps() const noexcept { return job_.caps(); }
 
 void port::advance_to(std::uint64_t time_ns) noexcept {
-  clock_ns_ = std::max(clock_ns_, time_ns);
+  clock_ns_ = time_ns;
   while (clock_ns_ >= stop_ns_) {
     clock_ns_ = std::max(clock_ns_, stops_.back().until_ns);
     stops_.pop_back();
@@ -131,7 +129,7 @@ peer_id port::contact(rank_t dest) noexcept {
     peers_.sweep([this](peer_id id) {
       peer& p = job_.peers()[id];
       absorb_credits(p);
-      if (p.in_flight > 0 || p.refused || p.last_arrival_ns > clock_ns_) return false;
+      if (p.in_flight > 0 || p.refused) return false;
       job_.peers().close(id);
       return true;
     });

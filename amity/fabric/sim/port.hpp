@@ -9,7 +9,6 @@
 /// and at the times of the one virtual clock, at much fewer switches than one an event.
 
 #include <cstdint>
-#include <exception>
 #include <vector>
 
 #include "amity/fabric/fabric.hpp"
@@ -74,7 +73,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   };
 
   void spend(std::uint64_t ns) noexcept { advance_to(clock_ns_ + ns); }
-  void advance_to(std::uint64_t time_ns) noexcept;
+  void advance_to(std::uint64_t time_ns) noexcept;  // not a time before the clock
 
   peer_id contact(rank_t dest) noexcept;
   void absorb_credits(peer& to) noexcept;

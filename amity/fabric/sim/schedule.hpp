@@ -5,6 +5,7 @@
 /// An indexed four-ary heap: a rank stands in it at most once, and its time can be moved forward. Costs 20 bytes a
 /// rank, allocated at the start.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
