@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstdlib>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -23,17 +23,21 @@ struct large_page_allocator {
   large_page_allocator(const large_page_allocator<Other>&) noexcept {}
 
   T* allocate(std::size_t count) {
-    std::size_t bytes = count * sizeof(T);
-    const bool large = bytes >= page_bytes / 2;
-    if (large) bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
-    void* const block = std::aligned_alloc(large ? page_bytes : alignof(std::max_align_t), bytes);
-    if (block == nullptr) throw std::bad_alloc();
-    if (large) ::madvise(block, bytes, MADV_HUGEPAGE);  // a refusal costs speed, nothing else
+    if (!is_large(count)) return std::allocator<T>().allocate(count);
+    const std::size_t bytes = (count * sizeof(T) + page_bytes - 1) / page_bytes * page_bytes;
+    void* const block = ::operator new(bytes, std::align_val_t(page_bytes));
+    ::madvise(block, bytes, MADV_HUGEPAGE);  // a refusal costs speed, nothing else
     return static_cast<T*>(block);
   }
-  void deallocate(T* block, std::size_t) noexcept { std::free(block); }
+  void deallocate(T* block, std::size_t count) noexcept {
+    if (!is_large(count)) return std::allocator<T>().deallocate(block, count);
+    ::operator delete(block, std::align_val_t(page_bytes));
+  }
 
   bool operator==(const large_page_allocator&) const = default;
+
+ private:
+  static bool is_large(std::size_t count) { return count >= page_bytes / 2 / sizeof(T); }
 };
 
 template <class T>
