@@ -179,6 +179,13 @@ class DeadFiles(CheckTest):
         self.write("tests/base/forgotten.cpp", "int main() {}\n")
         self.expect("dead_files", "tests/base/forgotten.cpp: is compiled by no target of the build")
 
+    def test_rejected_source_that_no_cmake_file_names(self):
+        self.build()
+        self.write("tests/rejected/wrong.cpp", "int main() { return }\n")
+        self.expect("dead_files", "tests/rejected/wrong.cpp: is compiled by no target of the build")
+        self.append("tests/CMakeLists.txt", "rejected(wrong)\n")
+        self.expect_ok("dead_files")
+
     def test_header_that_nobody_includes(self):
         self.build()
         self.write("amity/base/b.hpp", "#pragma once\n")
