@@ -8,8 +8,10 @@ set(AMITY_PUBLIC_HEADERS
   base/code_address.hpp
   base/edit_distance.hpp
   base/error.hpp
+  base/large_array.hpp
   base/log.hpp
   base/random.hpp
+  base/rank_map.hpp
   base/settings.hpp
   base/status.hpp
   base/types.hpp

@@ -13,9 +13,6 @@
 
 namespace amity {
 
-/// Rank to give where the failing call belongs to no rank (settings, launcher).
-inline constexpr rank_t no_rank = -1;
-
 /// A mistake of the user: wrong setting, wrong rank, wrong size, a call at the wrong time.
 /// `what()` reads: "amity: CALL (rank R): PROBLEM; REMEDY".
 class error : public std::runtime_error {

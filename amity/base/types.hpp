@@ -11,6 +11,9 @@ namespace amity {
 /// A rank of the job: 0 <= rank < size. Signed, so that a computation gone wrong shows as the negative number it is.
 using rank_t = std::int32_t;
 
+/// Stands where a rank would: there is none, or a failing call belongs to none (settings, launcher).
+inline constexpr rank_t no_rank = -1;
+
 using bytes_view = std::span<const std::byte>;
 using mutable_bytes = std::span<std::byte>;
 

@@ -32,14 +32,14 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config)
     : fabric_(transport),
       rank_(transport.rank()),
       size_(transport.size()),
+      wait_ns_max_(transport.caps().virtual_time ? ~std::uint64_t{0} : wait_slice_ns),
+      ledger_(size_),
+      collectives_(rank_, size_,
+                   [this](rank_t dest, bytes_view bytes) { send_control(dest, packet_kind::collective, bytes); }),
       packet_bytes_max_(transport.caps().packet_bytes_max),
       spill_bytes_max_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
       spill_bytes_high_water_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER"))),
-      wait_ns_max_(transport.caps().virtual_time ? ~std::uint64_t{0} : wait_slice_ns),
-      stall_ns_(static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000),
-      ledger_(size_),
-      collectives_(rank_, size_,
-                   [this](rank_t dest, bytes_view bytes) { send_control(dest, packet_kind::collective, bytes); }) {}
+      stall_ns_(static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000) {}
 
 endpoint::~endpoint() {
   // Only after a failure are there any left; the fabric wants its memory back all the same.
@@ -66,7 +66,7 @@ handler_id endpoint::add_handler(std::string_view name, std::function<void(reque
 handler_id endpoint::add_handler(std::string_view name, deliver_function call, void* context) {
   check_outside_handler("endpoint::add_handler");
   const handler_id id = registry_.add(name, call, context);
-  ledger_.forget(id);
+  ledger_.add_handler(id);
   if (request_handlers_.size() <= id) request_handlers_.resize(id + 1u);
   return id;
 }

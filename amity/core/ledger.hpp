@@ -6,9 +6,9 @@
 /// packet, not once a message.
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/packet_header.hpp"
 
@@ -32,14 +32,14 @@ class peer_counts {
   }
   message_counts at(rank_t peer) const {
     if (!dense_.empty()) return dense_[static_cast<std::size_t>(peer)];
-    const auto found = sparse_.find(peer);
-    return found == sparse_.end() ? message_counts{} : found->second;
+    const message_counts* const found = sparse_.find(peer);
+    return found == nullptr ? message_counts{} : *found;
   }
 
  private:
   static constexpr rank_t dense_ranks_max = 256;
   std::vector<message_counts> dense_;
-  std::unordered_map<rank_t, message_counts> sparse_;
+  rank_map<message_counts> sparse_;
 };
 
 /// What a rank has sent since the job began.
@@ -55,12 +55,12 @@ class ledger {
   explicit ledger(rank_t ranks) : ranks_(ranks) {}
 
   void sent(handler_id handler, rank_t dest, std::uint64_t messages, bool in_epoch) {
-    row(handler)[dest].sent += messages;
+    rows_[handler][dest].sent += messages;
     total_.messages_sent += messages;
     if (in_epoch) epochs_.sent += messages;
   }
   void handled(handler_id handler, rank_t source, std::uint64_t messages, bool in_epoch) {
-    row(handler)[source].handled += messages;
+    rows_[handler][source].handled += messages;
     total_.messages_handled += messages;
     if (in_epoch) epochs_.handled += messages;
   }
@@ -79,17 +79,13 @@ class ledger {
 
   const traffic& total() const noexcept { return total_; }
 
-  /// Forgets a handler's counts, when its number is given to another.
-  void forget(handler_id handler) {
-    if (handler < rows_.size()) rows_[handler] = peer_counts(ranks_);
+  /// Begins to count for a handler, and forgets the counts of another one that had its number.
+  void add_handler(handler_id handler) {
+    if (rows_.size() <= handler) rows_.resize(handler + std::size_t{1}, peer_counts(0));
+    rows_[handler] = peer_counts(ranks_);
   }
 
  private:
-  peer_counts& row(handler_id handler) {
-    while (handler >= rows_.size()) rows_.emplace_back(ranks_);
-    return rows_[handler];
-  }
-
   rank_t ranks_;
   std::vector<peer_counts> rows_;
   message_counts epochs_;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "apps/graph/large_array.hpp"
+#include "amity/base/large_array.hpp"
 
 namespace amity::apps::graph {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "amity/base/large_array.hpp"
 #include "apps/graph/labels.hpp"
-#include "apps/graph/large_array.hpp"
 
 namespace amity::apps::graph {
 

@@ -43,36 +43,18 @@ TEST(sim_schedule, is_a_queue_by_time_and_rank_whose_times_move_forward) {
   }
 }
 
-TEST(sim_peers, are_found_until_they_are_idle_and_room_is_needed) {
+TEST(sim_peers, have_a_fresh_record_whoever_had_it_before) {
   peer_pool pool;
-  peer_table table;
-  EXPECT_EQ(table.find(0), no_peer);
-  // Every hundredth peer stays busy. A record is never taken for that of another rank, and idle ones make room.
-  constexpr rank_t ranks = 50'000;
-  std::size_t swept = 0;
-  for (rank_t rank = 0; rank < ranks; ++rank) {
-    if (table.full()) {
-      table.sweep([&](peer_id id) {
-        if (pool[id].in_flight > 0) return false;
-        pool.close(id);
-        ++swept;
-        return true;
-      });
-    }
-    const peer_id id = pool.open(rank);
-    EXPECT_EQ(pool[id].rank, rank);
-    EXPECT_EQ(pool[id].in_flight, 0u);
-    pool[id].in_flight = rank % 100 == 0;
-    table.add(rank, id);
-    EXPECT_EQ(table.find(rank), id);
-  }
-  for (rank_t rank = 0; rank < ranks; rank += 100) {
-    const peer_id id = table.find(rank);
-    ASSERT_NE(id, no_peer);
-    EXPECT_EQ(pool[id].rank, rank);
-  }
-  EXPECT_EQ(table.find(ranks), no_peer);
-  EXPECT_GT(swept, static_cast<std::size_t>(ranks) * 9 / 10);
+  const peer_id first = pool.open(3);
+  pool[first].in_flight = 7;
+  const peer_id other = pool.open(4);
+  EXPECT_NE(other, first);
+  pool.close(first);
+  const peer_id second = pool.open(5);
+  EXPECT_EQ(second, first);
+  EXPECT_EQ(pool[second].rank, 5);
+  EXPECT_EQ(pool[second].in_flight, 0u);
+  EXPECT_EQ(pool[other].rank, 4);
 }
 
 TEST(sim_parcels, are_used_again_under_another_token) {

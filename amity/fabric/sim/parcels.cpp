@@ -85,7 +85,7 @@ void parcel_pool::give_back_buffer(std::byte* buffer, std::uint8_t size_class) n
 
 void parcel_pool::grow() {
   const auto base = static_cast<parcel_id>(chunks_.size() * chunk_parcels);
-  chunks_.push_back(std::make_unique<parcel[]>(chunk_parcels));
+  chunks_.emplace_back(chunk_parcels);
   for (std::size_t i = chunk_parcels; i-- > 0;) {
     const parcel_id id = base + static_cast<parcel_id>(i);
     (*this)[id].next = free_;

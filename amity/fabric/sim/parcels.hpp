@@ -15,6 +15,7 @@
 #include <new>
 #include <vector>
 
+#include "amity/base/large_array.hpp"
 #include "amity/base/types.hpp"
 
 namespace amity::fabric::sim {
@@ -71,7 +72,7 @@ class parcel_pool {
   void close(parcel_id id) noexcept;
 
  private:
-  static constexpr std::size_t chunk_parcels = 256;
+  static constexpr std::size_t chunk_parcels = 16'384;  // 2 MiB
   static constexpr std::size_t buffer_chunk_bytes = std::size_t{16} << 10;
   static constexpr std::size_t classes = 16;  // 64 << 15 holds the largest packet that the settings allow
 
@@ -97,7 +98,7 @@ class parcel_pool {
   void grow();
 
   std::size_t buffer_bytes_max_;
-  std::vector<std::unique_ptr<parcel[]>> chunks_;
+  std::vector<large_array<parcel>> chunks_;
   parcel_id free_ = no_parcel;
   std::array<free_buffer*, classes> free_buffers_{};
   std::vector<std::unique_ptr<std::byte[], aligned_delete>> buffer_chunks_;

@@ -1,15 +1,14 @@
 #pragma once
 
-/// What a rank knows of the peers that it sends to: a record for each, made on first contact, found by a sparse table.
+/// What a rank knows of the peers that it sends to: a record for each, made on first contact.
 ///
-/// Before a table grows, peers that are idle leave it: it holds about as many as have had packets in flight of late,
-/// not as many as there are ranks. The records of all ranks lie in one pool, so that a target reaches the record of a
-/// packet's pair without a search.
+/// The records of all ranks lie in one pool, so that a target reaches the record of a packet's pair without a search.
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "amity/base/large_array.hpp"
 #include "amity/base/types.hpp"
 #include "amity/fabric/sim/parcels.hpp"
 
@@ -33,55 +32,10 @@ class peer_pool {
   void close(peer_id id) { free_.push_back(id); }
 
  private:
-  static constexpr std::size_t chunk_peers = 512;
+  static constexpr std::size_t chunk_peers = 65'536;  // 2 MiB
 
-  std::vector<std::unique_ptr<peer[]>> chunks_;
+  std::vector<large_array<peer>> chunks_;
   std::vector<peer_id> free_;
-};
-
-/// Open addressing, at most three quarters full.
-class peer_table {
- public:
-  /// The peer's record, or `no_peer`.
-  peer_id find(rank_t rank) const noexcept {
-    if (entries_.empty()) return no_peer;
-    for (std::size_t i = home(rank);; i = (i + 1) & mask()) {
-      if (entries_[i].rank == rank) return entries_[i].id;
-      if (entries_[i].id == no_peer) return no_peer;
-    }
-  }
-
-  bool full() const noexcept { return count_ + 1 > entries_.size() / 4 * 3; }
-
-  /// Enters a rank that is not in the table, which is not full.
-  void add(rank_t rank, peer_id id) noexcept;
-
-  /// Takes out the peers for which `idle(peer_id)` holds, and makes room.
-  template <class Idle>
-  void sweep(Idle&& idle) {
-    std::vector<entry> keep;
-    for (const entry& e : entries_) {
-      if (e.id != no_peer && !idle(e.id)) keep.push_back(e);
-    }
-    rebuild(keep);
-  }
-
- private:
-  struct entry {
-    rank_t rank = -1;
-    peer_id id = no_peer;
-  };
-
-  std::size_t mask() const noexcept { return entries_.size() - 1; }
-  std::size_t home(rank_t rank) const noexcept {
-    // Fibonacci hashing: the high bits of the product are well mixed, and neighbours land apart.
-    return (static_cast<std::uint64_t>(rank) * 0x9e3779b97f4a7c15u >> 32) & mask();
-  }
-
-  void rebuild(const std::vector<entry>& keep);
-
-  std::vector<entry> entries_;  // a power of two, or none
-  std::size_t count_ = 0;
 };
 
 }  // namespace amity::fabric::sim

@@ -123,10 +123,10 @@ std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
 // Credits
 
 peer_id port::contact(rank_t dest) noexcept {
-  peer_id pair = peers_.find(dest);
-  if (pair != no_peer) return pair;
+  if (const peer_id* const known = peers_.find(dest)) return *known;
+  // Before the map grows, idle peers leave it.
   if (peers_.full()) {
-    peers_.sweep([this](peer_id id) {
+    peers_.erase_if([this](peer_id id) {
       peer& p = job_.peers()[id];
       absorb_credits(p);
       if (p.in_flight > 0 || p.refused) return false;
@@ -134,9 +134,7 @@ peer_id port::contact(rank_t dest) noexcept {
       return true;
     });
   }
-  pair = job_.peers().open(dest);
-  peers_.add(dest, pair);
-  return pair;
+  return peers_[dest] = job_.peers().open(dest);
 }
 
 void port::absorb_credits(peer& to) noexcept {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "amity/base/rank_map.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/sim/fiber.hpp"
 #include "amity/fabric/sim/parcels.hpp"
@@ -115,7 +116,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t byte_ps_;
   std::uint64_t poll_ns_;
 
-  peer_table peers_;
+  rank_map<peer_id> peers_;          // those that had packets in flight of late
   std::vector<peer_id> refused_;     // peers whose `refused` is set
   std::vector<stopped_rank> stops_;  // the next one last
 };

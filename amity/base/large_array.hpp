@@ -1,6 +1,6 @@
 #pragma once
 
-/// Arrays that searches touch all over: in large pages where the system has them, since otherwise most accesses would
+/// Arrays that are touched all over: in large pages where the system has them, since otherwise most accesses would
 /// wait for an address translation too.
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include <new>
 #include <vector>
 
-namespace amity::apps::graph {
+namespace amity {
 
 /// An allocator whose large blocks are whole 2 MiB pages. Small blocks cost what they always do.
 template <class T>
@@ -43,4 +43,4 @@ struct large_page_allocator {
 template <class T>
 using large_array = std::vector<T, large_page_allocator<T>>;
 
-}  // namespace amity::apps::graph
+}  // namespace amity
