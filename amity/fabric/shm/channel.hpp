@@ -204,7 +204,7 @@ class inbound {
     out = {.header = slot->header,
            .bytes = stamp_info::bytes(stamp),
            .buffer_plus_one = stamp_info::buffer_plus_one(stamp)};
-    if (out.buffer_plus_one == 0) std::memcpy(places_[place_].bytes, slot->inline_payload, inline_bytes_max);
+    if (out.buffer_plus_one == 0) std::memcpy(payload_->bytes, slot->inline_payload, inline_bytes_max);
     if (by_lane) lane_.get_turn();
     ++position_;
     return true;
@@ -220,7 +220,7 @@ class inbound {
 
   /// Where the inline payload is that was taken last, as a number and as an address. Addresses are stable.
   std::uint32_t place() const noexcept { return place_; }
-  const std::byte* payload() const noexcept { return places_[place_].bytes; }
+  const std::byte* payload() const noexcept { return payload_->bytes; }
 
   /// Leaves that payload where it is until `drop`; the next one goes elsewhere. There are never more places than the
   /// ring has slots, and one, since each payload that is kept withholds a credit.
@@ -232,6 +232,7 @@ class inbound {
       place_ = free_places_.back();
       free_places_.pop_back();
     }
+    payload_ = &places_[place_];
   }
   void drop(std::uint32_t place) { free_places_.push_back(place); }
 
@@ -280,6 +281,7 @@ class inbound {
   std::uint64_t returned_ = 0;   ///< last value of credit_line::buffers_returned
   std::uint32_t place_ = 0;      ///< where the next inline payload goes
   std::deque<payload_place> places_;
+  payload_place* payload_ = &places_[0];  ///< that place
   std::vector<std::uint32_t> free_places_;
 };
 

@@ -4,7 +4,6 @@
 #include <sys/sysinfo.h>
 
 #include <algorithm>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -81,7 +80,7 @@ class shm_fabric final : public fabric {
         caps_(std::move(caps)),
         patience_(patience::of(sizes.ranks)) {
     starved_.reserve(static_cast<std::size_t>(size_));
-    for (rank_t peer = 0; peer < size_; ++peer) links_.emplace_back(map_, sizes, rank_, peer);
+    for (rank_t peer = 0; peer < size_; ++peer) links_.push_back(std::make_unique<link>(map_, sizes, rank_, peer));
   }
 
   ~shm_fabric() override { job_->leave(rank_); }
@@ -115,7 +114,7 @@ class shm_fabric final : public fabric {
 
   void release(std::uint64_t token) noexcept override {
     const packet_token kept = packet_token::unpack(token);
-    inbound& channel = links_[kept.source].in;
+    inbound& channel = links_[kept.source]->in;
     if (kept.in_buffer) {
       give_back(channel, kept.source, kept.index);
     } else {
@@ -139,7 +138,7 @@ class shm_fabric final : public fabric {
     for (int i = 0; i < patience_.looks; ++i) {
       if (anything_new()) return;
       // A reader that looks too often takes the line away from the writer just before the packet is complete.
-      for (int rest = 0; rest < 5; ++rest) cpu_pause();
+      for (int rest = 0; rest < 2; ++rest) cpu_pause();
     }
     publish_all_credits();
     for (int i = 0; i < patience_.yields; ++i) {
@@ -171,7 +170,7 @@ class shm_fabric final : public fabric {
 
   outbound& to(rank_t dest) noexcept {
     AMITY_DEBUG_ASSERT(dest >= 0 && dest < size_, dest, size_);
-    return links_[static_cast<std::size_t>(dest)].out;
+    return links_[static_cast<std::size_t>(dest)]->out;
   }
 
   status send_in_buffer(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
@@ -193,7 +192,7 @@ class shm_fabric final : public fabric {
   }
 
   std::size_t drain(sink& receiver, rank_t source, std::size_t packets_max) {
-    inbound& channel = links_[static_cast<std::size_t>(source)].in;
+    inbound& channel = links_[static_cast<std::size_t>(source)]->in;
     std::size_t count = 0;
     for (taken_packet next; count < packets_max && channel.take(next); ++count) {
       if (count >= backlog_packets) channel.look_ahead();
@@ -237,8 +236,10 @@ class shm_fabric final : public fabric {
 
   /// Whether there is a packet to poll, or a credit of a peer that refused.
   bool anything_new() noexcept {
-    for (const link& each : links_) {
-      if (each.in.has_arrived()) return true;
+    for (rank_t peer = 0; peer < size_; ++peer) {
+      if (!links_[static_cast<std::size_t>(peer)]->in.has_arrived()) continue;
+      next_source_ = peer - 1;  // where the next poll begins, after one step
+      return true;
     }
     // The others that have refused still owe the caller a credit.
     return std::erase_if(starved_, [this](const shortage& each) {
@@ -249,7 +250,7 @@ class shm_fabric final : public fabric {
 
   void publish_all_credits() noexcept {
     for (rank_t peer = 0; peer < size_; ++peer) {
-      if (links_[static_cast<std::size_t>(peer)].in.publish_pending()) bell_.ring(map_.door_of(peer));
+      if (links_[static_cast<std::size_t>(peer)]->in.publish_pending()) bell_.ring(map_.door_of(peer));
     }
   }
 
@@ -260,7 +261,7 @@ class shm_fabric final : public fabric {
   capabilities caps_;
   patience patience_;
   doorbell bell_;
-  std::deque<link> links_;  ///< by peer
+  std::vector<std::unique_ptr<link>> links_;  ///< by peer
   rank_t next_source_ = 0;
   std::vector<shortage> starved_;  ///< refusals whose credit has not been seen since; room for all peers is reserved
 };
