@@ -58,8 +58,14 @@ class request {
 
   /// Replies to the source, at most once. The handler there gets the reply as its request. Throws `error` for a
   /// second reply, and as requests do; a reply that threw has not been sent.
-  void reply_short(handler_id handler, std::span<const std::uint64_t> args);
+  void reply_short(handler_id handler, std::span<const std::uint64_t> args = {});
+  void reply_short(handler_id handler, std::initializer_list<std::uint64_t> args) {
+    reply_short(handler, std::span(args.begin(), args.size()));
+  }
   void reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
+  void reply_medium(handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
+    reply_medium(handler, payload, std::span(args.begin(), args.size()));
+  }
 
  private:
   void reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
@@ -121,6 +127,9 @@ class endpoint final : private fabric::sink {
   /// Medium: arguments and a payload of any size, copied before the call returns. What does not fit a packet travels
   /// in fragments, and is handed to the handler whole.
   void request_medium(rank_t dest, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
+  void request_medium(rank_t dest, handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
+    request_medium(dest, handler, payload, std::span(args.begin(), args.size()));
+  }
 
   // --- Packets filled in place: the road of coalesced messages. ---
 
