@@ -31,7 +31,7 @@ harness threads(std::string name, const changes& values) {
           }};
 }
 
-harness processes(std::string name, const changes& values) {
+[[maybe_unused]] harness processes(std::string name, const changes& values) {
   return {.name = std::move(name), .run = [config = with(values)](rank_t ranks, const rank_body& body) {
             const auto job = shm::job_memory::create(ranks);
             run_forked(ranks, [&](rank_t rank) {

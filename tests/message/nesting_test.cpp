@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "tests/support/sanitizer.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity {

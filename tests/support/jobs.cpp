@@ -12,20 +12,9 @@ namespace {
 
 using fabric::sim::sim_options;
 
-void change(settings& config, const std::vector<std::pair<std::string, std::string>>& changes) {
-  for (const auto& [name, value] : changes) config.set(name, value);
-}
-
-void run_endpoint(fabric::fabric& transport, const settings& config, const endpoint_body& body) {
-  core::endpoint own(transport, config);
-  body(own);
-  own.barrier();
-}
-
 }  // namespace
 
-settings configured(std::initializer_list<std::pair<std::string_view, std::string_view>> changes) {
-  settings config;
+settings configured(const setting_changes& changes, settings config) {
   for (const auto& [name, value] : changes) config.set(name, value);
   return config;
 }
@@ -40,11 +29,9 @@ job_kind simulated(std::string name, sim_options options) {
           }};
 }
 
-job_kind threads(std::string name, std::initializer_list<std::pair<std::string_view, std::string_view>> changes) {
-  const std::vector<std::pair<std::string, std::string>> kept(changes.begin(), changes.end());
-  return {.name = std::move(name), .run = [kept](rank_t ranks, settings config, const auto& body) {
-            change(config, kept);
-            fabric::shm::run_threads(config, ranks, [&](fabric::fabric& own) {
+job_kind threads(std::string name, const setting_changes& changes) {
+  return {.name = std::move(name), .run = [changes](rank_t ranks, const settings& config, const auto& body) {
+            fabric::shm::run_threads(configured(changes, config), ranks, [&](fabric::fabric& own) {
               body(own);
               return 0;
             });
@@ -55,11 +42,10 @@ job_kind processes(std::string name) {
   return {.name = std::move(name), .run = [](rank_t ranks, const settings& config, const auto& body) {
             const auto job = fabric::shm::job_memory::create(ranks);
             fabric::testing::run_forked(ranks, [&](rank_t rank) {
-              settings own = config;
-              own.set("AMITY_RANK", std::to_string(rank));
-              own.set("AMITY_RANKS", std::to_string(ranks));
-              own.set("AMITY_JOB_FD", std::to_string(job.fd()));
-              const auto transport = fabric::shm::join(own);
+              const auto transport = fabric::shm::join(configured({{"AMITY_RANK", std::to_string(rank)},
+                                                                   {"AMITY_RANKS", std::to_string(ranks)},
+                                                                   {"AMITY_JOB_FD", std::to_string(job.fd())}},
+                                                                  config));
               body(*transport);
             });
           }};
@@ -76,13 +62,17 @@ std::vector<job_kind> every_job_kind() {
 }
 
 void run_endpoints(const job_kind& kind, rank_t ranks, const endpoint_body& body, const settings& config) {
-  kind.run(ranks, config, [&](fabric::fabric& own) { run_endpoint(own, config, body); });
+  kind.run(ranks, config, [&](fabric::fabric& transport) {
+    core::endpoint own(transport, config);
+    body(own);
+  });
 }
 
 fabric::sim::sim_result simulate(rank_t ranks, const sim_options& options, const endpoint_body& body,
                                  const settings& config) {
-  return fabric::sim::run(ranks, options, [&](fabric::fabric& own) {
-    run_endpoint(own, config, body);
+  return fabric::sim::run(ranks, options, [&](fabric::fabric& transport) {
+    core::endpoint own(transport, config);
+    body(own);
     return 0;
   });
 }

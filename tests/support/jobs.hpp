@@ -3,14 +3,13 @@
 /// Jobs for the tests of the floors above the fabrics: one body, run once per rank, on every kind of fabric.
 ///
 /// A body shares nothing with other ranks but messages, because its ranks may be fibers, threads or processes. It fails
-/// by a failed expectation or an exception. Ranks leave together, through a barrier.
+/// by a failed expectation or an exception. It ends with a barrier, while what its handlers refer to is still there: a
+/// rank that leaves earlier takes with it what others still need.
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -36,10 +35,11 @@ struct job_kind {
 inline void PrintTo(const job_kind& kind, std::ostream* out) { *out << kind.name; }
 
 /// Defaults, with some settings changed: {{"AMITY_SHM_BUFFERS", "2"}, ...}.
-settings configured(std::initializer_list<std::pair<std::string_view, std::string_view>> changes);
+using setting_changes = std::vector<std::pair<std::string, std::string>>;
+settings configured(const setting_changes& changes, settings config = {});
 
 job_kind simulated(std::string name, fabric::sim::sim_options options);
-job_kind threads(std::string name, std::initializer_list<std::pair<std::string_view, std::string_view>> changes = {});
+job_kind threads(std::string name, const setting_changes& changes = {});
 job_kind processes(std::string name);
 
 /// Undisturbed and rough simulations, threads with few credits, and processes. The simulations check every call against

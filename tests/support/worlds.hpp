@@ -45,11 +45,4 @@ inline std::vector<std::tuple<job_kind, rank_t>> some_jobs() {
   return jobs;
 }
 
-/// Programs under a sanitizer are many times slower, and need no more messages to be looked at.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t sanitizer_divisor = 20;
-#else
-inline constexpr std::uint64_t sanitizer_divisor = 1;
-#endif
-
 }  // namespace amity::testing

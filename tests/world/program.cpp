@@ -40,8 +40,9 @@ int ring(world& w) {
 
 /// Functions of the program and of a library that lies elsewhere in each process.
 int library(world& w, const char* path) {
-  // What lies below it moves with the rank.
-  ::mmap(nullptr, static_cast<std::size_t>(w.rank() + 1) << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Page by page, so that no gap is left where the library would lie on every rank.
+  const int pages = 1000 * (w.rank() + 1);
+  for (int page = 0; page < pages; ++page) ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   void* const loaded = ::dlopen(path, RTLD_NOW);
   if (loaded == nullptr) throw std::runtime_error(::dlerror());
   const auto send_from_library = reinterpret_cast<send_function>(::dlsym(loaded, "send_from_library"));

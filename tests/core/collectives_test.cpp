@@ -1,0 +1,220 @@
+/// Barrier and reductions: every operation on every fabric, many in a row, delayed ranks, and ranks that disagree.
+
+#include "amity/core/collectives.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "amity/base/error.hpp"
+#include "tests/support/jobs.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::failure_of;
+using testing::simulate;
+
+constexpr reduction operations[] = {reduction::sum_u64, reduction::min_u64, reduction::max_u64,
+                                    reduction::sum_i64, reduction::min_i64, reduction::max_i64,
+                                    reduction::sum_f64, reduction::min_f64, reduction::max_f64};
+
+template <class T>
+std::uint64_t word(T value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+
+/// What a rank gives: around 0, so that taking one type for another shows.
+std::uint64_t value_of(reduction operation, rank_t rank, int round) {
+  const int value = (rank * 7 + round * 5) % 13 - 6;
+  switch (operation) {
+    case reduction::sum_f64:
+    case reduction::min_f64:
+    case reduction::max_f64:
+      return word(value * 0.25);
+    default:
+      return word(std::int64_t{value});
+  }
+}
+
+std::uint64_t expected_of(reduction operation, rank_t ranks, int round) {
+  const auto fold = [&]<class T>(T, auto step) {
+    T result = std::bit_cast<T>(value_of(operation, 0, round));
+    for (rank_t rank = 1; rank < ranks; ++rank) {
+      result = step(result, std::bit_cast<T>(value_of(operation, rank, round)));
+    }
+    return word(result);
+  };
+  const auto plus = [](auto a, auto b) { return a + b; };
+  const auto min = [](auto a, auto b) { return a < b ? a : b; };
+  const auto max = [](auto a, auto b) { return a > b ? a : b; };
+  switch (operation) {
+    case reduction::none:
+      return 0;
+    case reduction::sum_u64:
+      return fold(std::uint64_t{}, plus);
+    case reduction::min_u64:
+      return fold(std::uint64_t{}, min);
+    case reduction::max_u64:
+      return fold(std::uint64_t{}, max);
+    case reduction::sum_i64:
+      return fold(std::int64_t{}, plus);
+    case reduction::min_i64:
+      return fold(std::int64_t{}, min);
+    case reduction::max_i64:
+      return fold(std::int64_t{}, max);
+    case reduction::sum_f64:
+      return fold(double{}, plus);
+    case reduction::min_f64:
+      return fold(double{}, min);
+    case reduction::max_f64:
+      return fold(double{}, max);
+  }
+  return 0;
+}
+
+void reduce_everything(endpoint& own, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    for (const reduction operation : operations) {
+      EXPECT_EQ(own.reduce(operation, value_of(operation, own.rank(), round)),
+                expected_of(operation, own.size(), round))
+          << "operation " << static_cast<int>(operation) << ", round " << round;
+    }
+    own.barrier();
+  }
+}
+
+class collective_calls : public testing::every_fabric {};
+INSTANTIATE_TEST_SUITE_P(core, collective_calls, testing::every_job(), testing::job_name);
+
+TEST_P(collective_calls, give_the_result_to_every_rank) {
+  run([](endpoint& own) { reduce_everything(own, 10); });
+}
+
+TEST(collectives, work_with_any_number_of_ranks_and_delayed_ones) {
+  for (rank_t ranks = 1; ranks <= 9; ++ranks) {
+    simulate(ranks,
+             {.seed = static_cast<std::uint64_t>(ranks),
+              .delay_ns_max = 5000,
+              .reorder_percent = 30,
+              .credits = 1,
+              .slow_ranks = {{.rank = ranks / 2, .factor = 30}},
+              .stopped_ranks = {{.rank = ranks - 1, .from_ns = 10'000, .until_ns = 200'000}}},
+             [](endpoint& own) { reduce_everything(own, 15); });
+  }
+}
+
+TEST(collectives, nobody_leaves_a_barrier_before_all_have_entered) {
+  simulate(9, {.delay_ns_max = 3000}, [](endpoint& own) {
+    for (int round = 0; round < 20; ++round) {
+      // Another rank is late each time.
+      if (round % own.size() == own.rank()) {
+        testing::idle_until(own.transport(), own.transport().now_ns() + 50'000);
+      }
+      const std::uint64_t entered_ns = own.transport().now_ns();
+      own.barrier();
+      const std::uint64_t left_ns = own.transport().now_ns();
+      EXPECT_GE(left_ns, own.reduce(reduction::max_u64, entered_ns));
+    }
+  });
+}
+
+TEST(collectives, sums_of_doubles_are_the_same_in_every_schedule) {
+  // Different orders of addition would round differently.
+  std::vector<std::uint64_t> sums;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    simulate(8, {.seed = seed, .delay_ns_max = 9000, .reorder_percent = 50}, [&](endpoint& own) {
+      sums.push_back(own.reduce(reduction::sum_f64, word(std::pow(10.0, 3 * own.rank()) / 3)));
+    });
+  }
+  EXPECT_EQ(sums, std::vector<std::uint64_t>(80, sums.front()));
+}
+
+TEST(collectives, minima_and_maxima_of_doubles_do_not_depend_on_who_gave_what) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (rank_t odd = 0; odd < 4; ++odd) {
+    simulate(4, {}, [&](endpoint& own) {
+      const auto reduced = [&](reduction operation, double usual, double other) {
+        return std::bit_cast<double>(own.reduce(operation, word(own.rank() == odd ? other : usual)));
+      };
+      EXPECT_TRUE(std::isnan(reduced(reduction::min_f64, 1.0, nan)));
+      EXPECT_TRUE(std::isnan(reduced(reduction::max_f64, 1.0, nan)));
+      EXPECT_TRUE(std::isnan(reduced(reduction::sum_f64, 1.0, nan)));
+      EXPECT_TRUE(std::signbit(reduced(reduction::min_f64, 0.0, -0.0)));
+      EXPECT_FALSE(std::signbit(reduced(reduction::max_f64, -0.0, 0.0)));
+      EXPECT_EQ(reduced(reduction::min_f64, 1.0, -infinity), -infinity);
+      EXPECT_EQ(reduced(reduction::max_f64, 1.0, infinity), infinity);
+      EXPECT_EQ(reduced(reduction::max_f64, 1.0, -infinity), 1.0);
+    });
+  }
+}
+
+TEST(collectives, integers_wrap_and_keep_their_sign) {
+  simulate(3, {}, [](endpoint& own) {
+    constexpr auto least = std::numeric_limits<std::int64_t>::min();
+    const std::uint64_t own_word = own.rank() == 1 ? word(least) : std::uint64_t{5};
+    EXPECT_EQ(own.reduce(reduction::min_i64, own_word), word(least));
+    EXPECT_EQ(own.reduce(reduction::max_i64, own_word), 5u);
+    EXPECT_EQ(own.reduce(reduction::min_u64, own_word), 5u);
+    EXPECT_EQ(own.reduce(reduction::max_u64, own_word), word(least));
+    EXPECT_EQ(own.reduce(reduction::sum_u64, ~std::uint64_t{0}), ~std::uint64_t{0} - 2);
+  });
+}
+
+// Whichever rank is in another collective, and whoever sees it first: the error names two ranks and what they are in.
+TEST(collectives, ranks_in_different_ones_are_told_so) {
+  for (const rank_t ranks : {2, 3, 4, 8}) {
+    for (rank_t odd = 0; odd < ranks; ++odd) {
+      for (rank_t late = 0; late < ranks; ++late) {
+        const std::string text = failure_of([&] {
+          simulate(ranks, {}, [&](endpoint& own) {
+            own.barrier();
+            if (own.rank() == late) testing::idle_until(own.transport(), 100'000);
+            if (own.rank() == odd) own.barrier();
+            own.reduce(reduction::max_i64, 0);
+          });
+        });
+        const std::string is_in_barrier = "rank " + std::to_string(odd) + " is in a barrier";
+        const std::string in_barrier = "rank " + std::to_string(odd) + " in a barrier";
+        EXPECT_TRUE(text.find(is_in_barrier) != std::string::npos || text.find(in_barrier) != std::string::npos)
+            << text;
+        EXPECT_NE(text.find("in a max of int64"), std::string::npos) << text;
+        EXPECT_NE(text.find("same collectives in the same order"), std::string::npos) << text;
+      }
+    }
+  }
+}
+
+// A barrier is an agreement to stop: a rank that has left it owes nothing to the others, even if a message held the
+// credit that the result needed.
+TEST(collectives, end_so_that_every_rank_may_leave_the_job) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    simulate(2, {.seed = seed, .delay_ns_max = 20'000, .credits = 1}, [](endpoint& own) {
+      const handler_id take = own.add_handler("take", [](request&) {});
+      own.request_short(1 - own.rank(), take);
+      own.barrier();
+    });
+  }
+}
+
+TEST(collectives, handle_messages_meanwhile) {
+  simulate(4, {.stopped_ranks = {{.rank = 3, .from_ns = 20'000, .until_ns = 900'000}}}, [](endpoint& own) {
+    std::uint64_t replied_ns = 0;
+    const handler_id back = own.add_handler("back", [&](request&) { replied_ns = own.transport().now_ns(); });
+    const handler_id ask = own.add_handler("ask", [&](request& r) { r.reply_short(back, {}); });
+    own.barrier();
+    if (own.rank() == 1) own.request_short(2, ask);
+    testing::idle_until(own.transport(), own.rank() == 3 ? 30'000 : 0);
+    own.barrier();
+    if (own.rank() == 1) {
+      EXPECT_GT(replied_ns, 0u);
+      EXPECT_LT(replied_ns, 900'000u);
+    }
+    own.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace amity::core

@@ -1,0 +1,174 @@
+/// Messages and epochs: what comes too early waits for its epoch, and what a handler sends belongs to the epoch of the
+/// message that it handles.
+
+#include <cstdint>
+
+#include "tests/fabric/payloads.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::held_back;
+using testing::simulate;
+
+constexpr epoch_tag first_epoch = 1;
+
+class early_packets : public testing::every_fabric {};
+INSTANTIATE_TEST_SUITE_P(core, early_packets, testing::every_job(), testing::job_name);
+
+TEST_P(early_packets, wait_until_their_epoch_begins) {
+  run([](endpoint& own) {
+    bool handled = false;
+    const handler_id take = own.add_handler("take", [&](request& r) {
+      handled = true;
+      EXPECT_TRUE(own.in_epoch());
+      EXPECT_EQ(r.args()[0], 7u);
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.open_epoch(first_epoch);
+      for (rank_t dest = 0; dest < own.size(); ++dest) own.request_short(dest, take, {7});
+    } else {
+      own.wait_until("an early message", [&] { return held_back(own) == 1; });
+      for (int i = 0; i < 5; ++i) own.progress();
+      EXPECT_FALSE(handled);
+      own.open_epoch(first_epoch);
+      EXPECT_FALSE(own.quiet());
+      EXPECT_FALSE(handled);
+    }
+    own.wait_until("its handler", [&] { return handled; });
+    EXPECT_TRUE(own.quiet());
+    EXPECT_EQ(own.counts().epochs().handled, 1u);
+    EXPECT_EQ(own.counts().epochs().sent, own.rank() == 0 ? static_cast<std::uint64_t>(own.size()) : 0u);
+    own.barrier();
+    own.close_epoch();
+  });
+}
+
+TEST_P(early_packets, wait_while_the_rank_is_in_the_epoch_before) {
+  run([](endpoint& own) {
+    bool handled = false;
+    const handler_id take = own.add_handler("take", [&](request&) { handled = true; });
+    const bool is_ahead = own.rank() == own.size() - 1;
+    own.open_epoch(first_epoch);
+    own.barrier();
+    if (is_ahead) {
+      own.close_epoch();
+      own.open_epoch(first_epoch + 1);
+      for (rank_t dest = 0; dest < own.size(); ++dest) own.request_short(dest, take);
+    } else {
+      own.wait_until("an early message", [&] { return held_back(own) == 1; });
+      EXPECT_FALSE(handled);
+      own.close_epoch();
+      own.open_epoch(first_epoch + 1);
+    }
+    own.wait_until("its handler", [&] { return handled; });
+    own.barrier();
+    own.close_epoch();
+  });
+}
+
+TEST_P(early_packets, of_a_large_message_wait_too) {
+  run([](endpoint& own) {
+    bool handled = false;
+    const std::size_t bytes = own.packet_bytes_max() + 100;
+    const handler_id take = own.add_handler("take", [&](request& r) {
+      handled = true;
+      EXPECT_TRUE(r.payload().size() == bytes && fabric::testing::is_payload(r.payload(), 3));
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.open_epoch(first_epoch);
+      own.request_medium(own.size() - 1, take, fabric::testing::make_payload(bytes, 3));
+    } else {
+      own.wait_until("two fragments", [&] { return own.rank() < own.size() - 1 || held_back(own) == 2; });
+      EXPECT_FALSE(handled);
+      own.open_epoch(first_epoch);
+    }
+    own.wait_until("the message", [&] { return handled || own.rank() < own.size() - 1; });
+    own.barrier();
+    own.close_epoch();
+  });
+}
+
+// A rank that is ahead is slowed down, and memory stays within its credits.
+TEST(early_packets, hold_their_credits) {
+  constexpr std::uint64_t begin_ns = 1'000'000;
+  constexpr int credits = 3;
+  int sent_meanwhile = 0;
+  simulate(2, {.credits = credits}, [&](endpoint& own) {
+    int handled = 0;
+    const handler_id take = own.add_handler("take", [&](request&) { ++handled; });
+    own.barrier();
+    if (own.rank() == 0) {
+      testing::idle_until(own.transport(), begin_ns / 2);  // the credits of the barrier are back
+      own.open_epoch(first_epoch);
+      for (int i = 0; i < 50; ++i) {
+        own.request_short(1, take);
+        if (own.transport().now_ns() < begin_ns) ++sent_meanwhile;
+      }
+    } else {
+      while (own.transport().now_ns() < begin_ns) {
+        if (!own.progress()) testing::idle_until(own.transport(), own.transport().now_ns() + 1000);
+      }
+      EXPECT_EQ(held_back(own), credits);
+      EXPECT_EQ(handled, 0);
+      own.open_epoch(first_epoch);
+      own.wait_until("all messages", [&] { return handled == 50; });
+    }
+    own.barrier();
+    own.close_epoch();
+  });
+  EXPECT_EQ(sent_meanwhile, credits);
+}
+
+TEST(early_packets, go_back_to_the_fabric_when_the_endpoint_goes) {
+  // The simulated job checks that every packet is released.
+  testing::run_endpoints(testing::simulated("sim", {}), 2, [](endpoint& own) {
+    const handler_id take = own.add_handler("take", [](request&) { ADD_FAILURE() << "handled too early"; });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.open_epoch(first_epoch);
+      own.request_short(1, take);
+    } else {
+      own.wait_until("an early message", [&] { return held_back(own) == 1; });
+    }
+  });
+}
+
+class epoch_membership : public testing::every_fabric {};
+INSTANTIATE_TEST_SUITE_P(core, epoch_membership, testing::every_job(), testing::job_name);
+
+// A rank that has begun an epoch still handles messages that belong to none; what their handlers send belongs to none.
+TEST_P(epoch_membership, is_that_of_the_message_which_is_handled) {
+  run([](endpoint& own) {
+    int inside = 0;
+    int outside = 0;
+    const handler_id last = own.add_handler("last", [&](request&) { ++(own.in_epoch() ? inside : outside); });
+    const handler_id first = own.add_handler("first", [&](request& r) {
+      EXPECT_EQ(own.in_epoch(), r.args()[0] == 1);
+      r.reply_short(last);
+    });
+    own.barrier();
+    const rank_t next = (own.rank() + 1) % own.size();
+    own.request_short(next, first, {0});
+    own.open_epoch(first_epoch);
+    EXPECT_TRUE(own.in_epoch());
+    own.request_short(next, first, {1});
+    own.wait_until("both replies", [&] { return inside + outside == 2; });
+    EXPECT_EQ(inside, 1);
+    EXPECT_EQ(outside, 1);
+    own.barrier();
+    // A request and a reply each way; the others belong to no epoch and are in the totals only.
+    EXPECT_EQ(own.counts().epochs().sent, 2u);
+    EXPECT_EQ(own.counts().epochs().handled, 2u);
+    EXPECT_EQ(own.counts().total().messages_sent, 4u);
+    own.close_epoch();
+    EXPECT_FALSE(own.in_epoch());
+  });
+}
+
+}  // namespace
+}  // namespace amity::core

@@ -1,0 +1,159 @@
+/// What the user of an endpoint may get wrong: each mistake has an error with call, rank, value and remedy, and leaves
+/// nothing half done.
+
+#include <stdexcept>
+
+#include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::expect_error;
+using testing::failure_of;
+using testing::simulate;
+
+TEST(misuse, a_request_to_a_rank_that_does_not_exist) {
+  simulate(3, {}, [](endpoint& own) {
+    const handler_id take = own.add_handler("take", [](request&) {});
+    for (const rank_t wrong : {-1, 3, 1 << 30}) {
+      const std::string value = std::to_string(wrong);
+      expect_error([&] { own.request_short(wrong, take); }, {"endpoint::request_short", value, "use 0 to 2"});
+      expect_error([&] { own.request_medium(wrong, take, {}); }, {"endpoint::request_medium", value, "use 0 to 2"});
+    }
+    EXPECT_EQ(own.counts().total().messages_sent, 0u);
+  });
+}
+
+TEST(misuse, a_request_for_a_handler_that_does_not_exist) {
+  simulate(1, {}, [](endpoint& own) {
+    own.add_handler("first", [](request&) {});
+    const handler_id removed = own.add_handler("second", [](request&) {});
+    own.remove_handler(removed);
+    expect_error([&] { own.request_short(0, removed); },
+                 {"(rank 0)", "1 is not the number", "#0 first", "add_handler"});
+    expect_error([&] { own.request_medium(0, 77, {}); }, {"(rank 0)", "77 is not the number", "#0 first"});
+  });
+}
+
+TEST(misuse, too_many_arguments) {
+  simulate(1, {}, [](endpoint& own) {
+    const handler_id take = own.add_handler("take", [](request&) {});
+    expect_error([&] { own.request_short(0, take, {1, 2, 3, 4, 5, 6, 7}); }, {"7 arguments", "at most 6", "medium"});
+    const std::vector<std::uint64_t> many(300);
+    expect_error([&] { own.request_medium(0, take, {}, many); }, {"300 arguments", "at most 6"});
+  });
+}
+
+TEST(misuse, a_second_reply) {
+  simulate(2, {}, [](endpoint& own) {
+    int replies = 0;
+    const handler_id back = own.add_handler("back", [&](request&) { ++replies; });
+    const handler_id ask = own.add_handler("ask", [&](request& r) {
+      r.reply_short(back, {});
+      expect_error([&] { r.reply_short(back, {}); }, {"request::reply", "(rank 1)", "second reply", "rank 0"});
+      expect_error([&] { r.reply_medium(back, {}); }, {"second reply"});
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.request_short(1, ask);
+      own.wait_until("the reply", [&] { return replies > 0; });
+    }
+    own.barrier();
+    EXPECT_EQ(replies, own.rank() == 0 ? 1 : 0);
+  });
+}
+
+TEST(misuse, a_reply_that_failed_can_be_repeated) {
+  simulate(2, {}, [](endpoint& own) {
+    bool replied = false;
+    const handler_id back = own.add_handler("back", [&](request&) { replied = true; });
+    const handler_id ask = own.add_handler("ask", [&](request& r) {
+      expect_error([&] { r.reply_short(99, {}); }, {"request::reply_short", "99 is not the number of a handler"});
+      expect_error([&] { r.reply_medium(back, {}, std::vector<std::uint64_t>(7)); },
+                   {"request::reply_medium", "7 arguments"});
+      r.reply_short(back, {});
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.request_short(1, ask);
+      own.wait_until("the reply", [&] { return replied; });
+    }
+    own.barrier();
+  });
+}
+
+TEST(misuse, what_a_handler_may_not_do) {
+  simulate(1, {}, [](endpoint& own) {
+    bool ran = false;
+    const handler_id take = own.add_handler("take", [&](request&) {
+      ran = true;
+      expect_error([&] { own.barrier(); }, {"collective", "handler"});
+      expect_error([&] { own.reduce(reduction::sum_u64, 1); }, {"collective", "handler"});
+      expect_error([&] { own.progress(); }, {"endpoint::progress", "handler"});
+      expect_error([&] { own.make_room(0); }, {"endpoint::make_room", "handler"});
+      expect_error([&] { own.add_handler("more", [](request&) {}); }, {"endpoint::add_handler", "handler"});
+      expect_error([&] { own.remove_handler(0); }, {"endpoint::remove_handler", "handler"});
+    });
+    own.request_short(0, take);
+    own.wait_until("the handler", [&] { return ran; });
+    EXPECT_TRUE(own.handlers().contains(take));
+  });
+}
+
+// What a handler throws ends the job: the call that ran it rethrows it, on that rank, and so does every later one.
+class handler_failures : public testing::every_fabric {};
+INSTANTIATE_TEST_SUITE_P(core, handler_failures,
+                         ::testing::Combine(::testing::Values(testing::simulated("sim", {}),
+                                                              testing::threads("threads")),
+                                            ::testing::Values(1, 2, 3, 4, 8)),
+                         testing::job_name);
+
+TEST_P(handler_failures, surface_from_the_call_that_ran_the_handler) {
+  const std::string text = failure_of([&] {
+    run([](endpoint& own) {
+      bool ran = false;
+      const handler_id fail = own.add_handler("fail", [&](request&) {
+        ran = true;
+        throw std::runtime_error("a handler's own problem");
+      });
+      own.barrier();
+      if (own.rank() == 0) own.request_short(own.size() - 1, fail);
+      if (own.rank() == own.size() - 1) {
+        EXPECT_EQ(failure_of([&] { own.wait_until("a failure", [] { return false; }); }), "a handler's own problem");
+        EXPECT_TRUE(ran);
+        EXPECT_FALSE(own.in_handler());
+        EXPECT_EQ(failure_of([&] { own.progress(); }), "a handler's own problem");
+        EXPECT_EQ(failure_of([&] { own.barrier(); }), "a handler's own problem");
+        EXPECT_EQ(failure_of([&] { own.barrier(); }), "a handler's own problem");
+      }
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  EXPECT_EQ(text, "a handler's own problem");
+}
+
+TEST_P(handler_failures, later_messages_are_not_handled) {
+  const std::string text = failure_of([&] {
+    run([](endpoint& own) {
+      int handled = 0;
+      const handler_id fail = own.add_handler("fail", [&](request&) {
+        ++handled;
+        throw std::runtime_error("the first one");
+      });
+      own.barrier();
+      for (int i = 0; i < 10; ++i) own.request_short(0, fail);
+      if (own.rank() == 0) {
+        EXPECT_EQ(failure_of([&] { own.wait_until("a failure", [] { return false; }); }), "the first one");
+        for (int i = 0; i < 10; ++i) EXPECT_EQ(failure_of([&] { own.progress(); }), "the first one");
+        EXPECT_EQ(handled, 1);
+        EXPECT_EQ(own.counts().total().messages_handled, 0u);
+      }
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  EXPECT_EQ(text, "the first one");
+}
+
+}  // namespace
+}  // namespace amity::core

@@ -1,0 +1,122 @@
+/// A rank that waits in vain says so, and what it knows: where it waits, for whom, and what is under way.
+
+#include <sched.h>
+
+#include <atomic>
+#include <string>
+
+#include "amity/fabric/decorator.hpp"
+#include "amity/fabric/shm/shm.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::configured;
+using testing::simulate;
+
+/// Time that passes by half a second with each sleep, so that nobody has to wait for it.
+class hasty final : public fabric::decorator {
+ public:
+  hasty(::amity::fabric::fabric& inner, std::atomic<int>& sleeps) : decorator(inner), sleeps_(sleeps) {}
+
+  void wait(std::uint64_t) override {
+    decorator::wait(1000);
+    now_ns_ += 500'000'000;
+    ++sleeps_;
+  }
+  std::uint64_t now_ns() const noexcept override { return now_ns_; }
+
+ private:
+  std::atomic<int>& sleeps_;
+  std::uint64_t now_ns_ = 0;
+};
+
+/// What rank 0 prints while it waits in a barrier for rank 1, which comes only after rank 0 has slept 20 times.
+std::string printed_while_waiting(const std::string& stall_seconds) {
+  ::testing::internal::CaptureStderr();
+  std::atomic<int> sleeps = 0;
+  fabric::shm::run_threads({}, 2, [&](fabric::fabric& transport) {
+    const bool waits = transport.rank() == 0;
+    std::atomic<int> not_counted = 0;
+    hasty clock(transport, waits ? sleeps : not_counted);
+    endpoint own(clock, configured({{"AMITY_CORE_STALL_SECONDS", waits ? stall_seconds : "0"}}));
+    own.add_handler("unused", [](request&) {});
+    int taken = 0;
+    const handler_id visit = own.add_handler("visit", [&](request&) { ++taken; });
+    own.barrier();
+    for (int i = 0; i < 3; ++i) own.request_short(own.rank(), visit);
+    own.wait_until("own messages", [&] { return taken == 3; });
+    if (!waits) {
+      for (const int before = sleeps; sleeps < before + 20;) ::sched_yield();
+    }
+    own.barrier();
+    return 0;
+  });
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(stall_report, says_where_the_rank_waits_and_what_was_sent) {
+  const std::string text = printed_while_waiting("1");
+  testing::expect_parts(
+      text, {"amity: rank 0: no progress for 1 s in a barrier or reduction", "epoch 0",
+             "messages of epochs: 0 sent, 0 handled", "spilled: none", "held back for the next epoch: 0 packets",
+             "incomplete large messages: 0", "#0 unused: sent/handled by peer: 0:0/0 1:0/0",
+             "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
+  // Again every second, with the whole time.
+  EXPECT_NE(text.find("no progress for 2 s"), std::string::npos) << text;
+}
+
+TEST(stall_report, comes_only_after_the_time_that_was_set) {
+  EXPECT_EQ(printed_while_waiting("0"), "");
+  const std::string text = printed_while_waiting("5");
+  EXPECT_EQ(text.find("no progress for 1 s"), std::string::npos) << text;
+  EXPECT_NE(text.find("no progress for 5 s"), std::string::npos) << text;
+}
+
+TEST(stall_report, tells_what_is_spilled_and_for_whom) {
+  simulate(2, {.credits = 2}, [](endpoint& own) {
+    int taken = 0;
+    std::string text;
+    const handler_id take = own.add_handler("take", [&](request&) { ++taken; });
+    const handler_id burst = own.add_handler("burst", [&](request&) {
+      for (int i = 0; i < 10; ++i) own.request_short(1, take);
+      text = own.stall_report("a test", 7.4);
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      testing::idle_until(own.transport(), 50'000);  // all credits are back
+      own.request_short(0, burst);
+      own.wait_until("the burst", [&] { return !text.empty(); });
+      EXPECT_NE(text.find("no progress for 7 s in a test"), std::string::npos) << text;
+      EXPECT_NE(text.find("spilled: 8 packets to rank 1"), std::string::npos) << text;
+    } else {
+      own.wait_until("the burst", [&] { return taken == 10; });
+    }
+    own.barrier();
+  });
+}
+
+// A sender that waits for one credit after the other makes progress, although nothing arrives.
+TEST(stall_report, is_no_false_alarm_of_a_sender_on_a_slow_network) {
+  ::testing::internal::CaptureStderr();
+  simulate(
+      2, {.latency_ns = 300'000'000, .credits = 1},
+      [](endpoint& own) {
+        int taken = 0;
+        const handler_id take = own.add_handler("take", [&](request&) { ++taken; });
+        if (own.rank() == 0) {
+          for (int i = 0; i < 20; ++i) own.request_short(1, take);
+          EXPECT_GT(own.transport().now_ns(), 10'000'000'000u);
+        } else {
+          own.wait_until("all messages", [&] { return taken == 20; });
+        }
+        own.barrier();
+      },
+      configured({{"AMITY_CORE_STALL_SECONDS", "1"}}));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace amity::core

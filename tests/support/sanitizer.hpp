@@ -1,0 +1,15 @@
+#pragma once
+
+/// Programs under a sanitizer are many times slower, and need no more repetitions to be looked at.
+
+#include <cstdint>
+
+namespace amity::testing {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t sanitizer_divisor = 20;
+#else
+inline constexpr std::uint64_t sanitizer_divisor = 1;
+#endif
+
+}  // namespace amity::testing
