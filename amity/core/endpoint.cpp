@@ -81,11 +81,6 @@ void endpoint::remove_flushable(flushable& holder) { std::erase(flushables_, &ho
 
 // Requests
 
-std::span<const std::uint64_t> request::args() const noexcept {
-  // The payload of a packet is aligned to 16 bytes, and arguments come first.
-  return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
-}
-
 void request::reply_short(handler_id handler, std::span<const std::uint64_t> args) {
   reply("request::reply_short", handler, args, {});
 }
@@ -165,18 +160,24 @@ void endpoint::send_parts(rank_t dest, handler_id handler, std::span<const std::
   header.args = static_cast<std::uint8_t>(args.size());
   const std::size_t bytes = args.size_bytes() + payload.size();
   ledger_.sent(handler, dest, 1, in_epoch());
-  if (bytes > packet_bytes_max_) {
-    send_fragments(dest, header, args, payload);
-    return;
-  }
-  // One part alone is sent from where it lies; both together are put next to each other first.
-  if (args.empty() || payload.empty()) {
+  // One part alone is sent from where it lies.
+  if ((args.empty() || payload.empty()) && bytes <= packet_bytes_max_) [[likely]] {
     const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
-    if (fabric_.try_send(dest, header.pack(), whole) == status::ok) {
+    if (fabric_.try_send(dest, header.pack(), whole) == status::ok) [[likely]] {
       ledger_.packet(bytes);
       return;
     }
   }
+  if (bytes > packet_bytes_max_) {
+    send_fragments(dest, header, args, payload);
+  } else {
+    send_in_slot(dest, header, args, payload);
+  }
+}
+
+void endpoint::send_in_slot(rank_t dest, const packet_header& header, std::span<const std::uint64_t> args,
+                            bytes_view payload) {
+  const std::size_t bytes = args.size_bytes() + payload.size();
   outgoing out;
   open_or_wait(dest, bytes, out);
   if (!args.empty()) std::memcpy(out.data, args.data(), args.size_bytes());

@@ -53,7 +53,10 @@ class request {
   request& operator=(const request&) = delete;
 
   rank_t source() const noexcept { return packet_.source; }
-  std::span<const std::uint64_t> args() const noexcept;
+  std::span<const std::uint64_t> args() const noexcept {
+    // The payload of a packet is aligned to 16 bytes, and arguments come first.
+    return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
+  }
   bytes_view payload() const noexcept { return packet_.payload.subspan(packet_.args * sizeof(std::uint64_t)); }
 
   /// Replies to the source, at most once. The handler there gets the reply as its request. Throws `error` for a
@@ -240,6 +243,8 @@ class endpoint final : private fabric::sink {
   void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                     bytes_view payload);
   void send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
+  [[gnu::noinline]] void send_in_slot(rank_t dest, const packet_header& header, std::span<const std::uint64_t> args,
+                                      bytes_view payload);
   void send_fragments(rank_t dest, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
   void check_outside_handler(std::string_view call) const;

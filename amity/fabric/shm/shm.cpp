@@ -43,7 +43,7 @@ struct patience {
 
   static patience of(rank_t ranks) {
     const bool crowded = ranks > ::get_nprocs();
-    return crowded ? patience{.looks = 10, .yields = 50} : patience{.looks = 500, .yields = 20};
+    return crowded ? patience{.looks = 20, .yields = 50} : patience{.looks = 1000, .yields = 20};
   }
 };
 
