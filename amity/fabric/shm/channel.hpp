@@ -36,6 +36,8 @@ class express_lane {
 
   /// Whether the peer has written its packet of this number here.
   bool holds(std::uint32_t sequence) const noexcept {
+    // Then it holds a packet that was read before, whose number comes round again after 2^32 packets.
+    if (turn_) return false;
     // acquire: pairs with the release in outbound::publish().
     const std::uint64_t stamp = line_->stamp.load(std::memory_order_acquire);
     return stamp_info::sequence(stamp) == sequence && stamp_info::mark(stamp) != mark_;
@@ -52,12 +54,15 @@ class express_lane {
 
 class outbound {
  public:
-  outbound(const channel_memory& memory, const geometry& sizes, express_lane& lane)
+  /// `packets_before`: as if that many had been sent, released and forgotten; the other end needs the same number.
+  outbound(const channel_memory& memory, const geometry& sizes, express_lane& lane, std::uint64_t packets_before = 0)
       : memory_(memory),
         lane_(lane),
         ring_mask_(sizes.ring_slots - 1),
         packet_bytes_(sizes.packet_bytes),
         all_buffers_(sizes.buffers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << sizes.buffers) - 1),
+        position_(packets_before),
+        released_seen_(packets_before),
         free_buffers_(all_buffers_) {}
 
   /// Whether a packet may be sent: one ring slot is neither written and unreleased nor reserved.
@@ -142,8 +147,17 @@ class outbound {
     return memory_.ring[(position * slot_stride) & ring_mask_];
   }
 
+  /// A slot whose packets have all gone through the lane keeps an old stamp, or none, and the numbers in stamps come
+  /// round again after 2^32 packets. So from time to time, twice in that many, the whole ring is written anew.
+  bool renews_ring() const noexcept {
+    constexpr std::uint64_t every = std::uint64_t{1} << 31;
+    return (position_ + every / 2) % every <= ring_mask_;
+  }
+
   place next_place() noexcept {
-    if (ring_slot* const line = lane_.take_turn()) return {*line, lane_.mark()};
+    if (!renews_ring()) [[likely]] {
+      if (ring_slot* const line = lane_.take_turn()) return {*line, lane_.mark()};
+    }
     // Ownership of a line takes longer to get than a packet takes to write: ask for it some packets ahead.
     constexpr std::uint64_t ahead = 8;
     prefetch_for_writing(&slot_at(position_ + ahead));
@@ -162,11 +176,11 @@ class outbound {
   std::uint64_t ring_mask_;
   std::size_t packet_bytes_;
   std::uint64_t all_buffers_;
-  std::uint64_t position_ = 0;       ///< packets written so far
-  std::uint64_t reserved_ = 0;       ///< buffers taken whose packets are not yet written
-  std::uint64_t released_seen_ = 0;  ///< packets of this channel known to be released
-  std::uint64_t lent_ = 0;           ///< bit b flips each time buffer b is taken
-  std::uint64_t free_buffers_;       ///< bit b: buffer b is known to be free
+  std::uint64_t position_;       ///< packets written so far
+  std::uint64_t reserved_ = 0;   ///< buffers taken whose packets are not yet written
+  std::uint64_t released_seen_;  ///< packets of this channel known to be released
+  std::uint64_t lent_ = 0;       ///< bit b flips each time buffer b is taken
+  std::uint64_t free_buffers_;   ///< bit b: buffer b is known to be free
 };
 
 /// A packet taken from its ring slot or the lane.
@@ -178,12 +192,16 @@ struct taken_packet {
 
 class inbound {
  public:
-  inbound(const channel_memory& memory, const geometry& sizes, express_lane& lane)
+  /// `packets_before`: as for `outbound`.
+  inbound(const channel_memory& memory, const geometry& sizes, express_lane& lane, std::uint64_t packets_before = 0)
       : memory_(memory),
         lane_(lane),
         ring_mask_(sizes.ring_slots - 1),
         packet_bytes_(sizes.packet_bytes),
         publish_every_(sizes.ring_slots / 4),
+        position_(packets_before),
+        released_(packets_before),
+        published_(packets_before),
         places_(1) {}
 
   bool has_arrived() const noexcept {
@@ -283,11 +301,11 @@ class inbound {
   std::uint64_t ring_mask_;
   std::size_t packet_bytes_;
   std::uint64_t publish_every_;
-  std::uint64_t position_ = 0;   ///< packets taken so far
-  std::uint64_t released_ = 0;   ///< credits returned so far
-  std::uint64_t published_ = 0;  ///< of these, known to the source
-  std::uint64_t returned_ = 0;   ///< last value of credit_line::buffers_returned
-  std::uint32_t place_ = 0;      ///< where the next inline payload goes
+  std::uint64_t position_;      ///< packets taken so far
+  std::uint64_t released_;      ///< credits returned so far
+  std::uint64_t published_;     ///< of these, known to the source
+  std::uint64_t returned_ = 0;  ///< last value of credit_line::buffers_returned
+  std::uint32_t place_ = 0;     ///< where the next inline payload goes
   std::deque<payload_place> places_;
   payload_place* payload_ = &places_[0];  ///< that place
   std::vector<std::uint32_t> free_places_;
