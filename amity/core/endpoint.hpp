@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "amity/base/settings.hpp"
@@ -175,6 +176,12 @@ class endpoint final : private fabric::sink {
     wait_until(where, done, [] { return false; });
   }
 
+  /// Ends the job on behalf of a caller that may not throw: every call that makes progress throws `cause` from now on,
+  /// as if a handler had.
+  void fail(std::exception_ptr cause) noexcept {
+    if (!failure_) failure_ = std::move(cause);
+  }
+
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
 
   void barrier();
@@ -270,7 +277,7 @@ class endpoint final : private fabric::sink {
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
   wave_colour colour_ = 0;
   bool in_handler_ = false;
-  std::exception_ptr failure_;     ///< thrown by a handler; every call that makes progress rethrows it
+  std::exception_ptr failure_;     ///< of a handler, or from `fail`; every call that makes progress rethrows it
   std::uint64_t busy_rounds_ = 0;  ///< of progress since all packets were last closed
   std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened
   std::uint64_t wait_ns_max_;

@@ -67,7 +67,10 @@ class message_type final {
                   "(const T&, auto& self)");
   }
 
-  ~message_type() { endpoint_.remove_handler(id_); }
+  ~message_type() {
+    detail::check_destruction(endpoint_, id_);
+    endpoint_.remove_handler(id_);
+  }
   message_type(const message_type&) = delete;
   message_type& operator=(const message_type&) = delete;
 

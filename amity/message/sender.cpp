@@ -1,12 +1,25 @@
 #include "amity/message/sender.hpp"
 
+#include <exception>
 #include <limits>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
 
 namespace amity::detail {
 
 void check_send(const core::endpoint& owner, std::string_view call, rank_t dest) {
   if (dest < 0 || dest >= owner.size()) owner.throw_wrong_rank(call, dest);
   if (!owner.in_epoch()) owner.throw_outside_epoch(call);
+}
+
+void check_destruction(core::endpoint& owner, core::handler_id handler) {
+  if (!owner.in_epoch() || std::uncaught_exceptions() > 0) return;
+  owner.fail(std::make_exception_ptr(
+      error("message type", owner.rank(),
+            fmt::format("'{}' was destroyed inside an epoch", owner.handlers().at(handler).name),
+            "let message types end outside epochs")));
 }
 
 std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes) {

@@ -26,6 +26,10 @@ inline constexpr std::string_view send_call = "message::send";
 
 void check_send(const core::endpoint& owner, std::string_view call, rank_t dest);
 
+/// A message type is being destroyed: ends the job if that is inside an epoch, where it may take messages with it that
+/// nobody has counted. Not if an exception is on its way out, which ends the job as well and is the cause of both.
+void check_destruction(core::endpoint& owner, core::handler_id handler);
+
 /// What the fabric contract promises for every packet.
 inline constexpr std::size_t payload_alignment = 16;
 

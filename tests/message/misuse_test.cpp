@@ -2,6 +2,7 @@
 /// and the remedy.
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -130,6 +131,35 @@ TEST(message_misuse, a_message_type_that_some_ranks_have_not_made_though_nobody_
                               }),
             "amity: end of an epoch (rank 2): rank 3 has other message types than this rank, which has: #0 async; "
             "make and destroy the same message types in the same order on all ranks");
+}
+
+// A destructor cannot throw, but what was collected must not be lost without a word.
+TEST(message_misuse, a_message_type_destroyed_inside_an_epoch) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                const auto make = [&] { return w.message<int>([](int) {}, coalesce{}); };
+                                using type = decltype(make());
+                                const std::unique_ptr<type> other(new type(make()));
+                                std::unique_ptr<type> message(new type(make()));
+                                w.epoch([&] {
+                                  message->send(1 - w.rank(), 1);
+                                  message.reset();
+                                });
+                              }),
+            "amity: message type (rank 0): 'int' was destroyed inside an epoch; let message types end outside epochs");
+}
+
+// The exception that leaves the epoch is the cause, not what it destroys on its way.
+TEST(message_misuse, an_exception_destroys_message_types_on_its_way) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                auto message = w.message<int>([](int) {}, coalesce{});
+                                w.epoch([&] {
+                                  message.send(1 - w.rank(), 1);
+                                  if (w.rank() == 0) throw std::runtime_error("the program's own");
+                                });
+                              }),
+            "the program's own");
 }
 
 TEST(message_misuse, message_types_made_in_another_order) {
