@@ -1,5 +1,8 @@
 /// The contract on shared memory: ranks as processes and as threads, with plenty and with little of everything.
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +61,32 @@ INSTANTIATE_TEST_SUITE_P(processes, contract,
                          every_job_of({processes("shm", {}), processes("scarce", scarce),
                                        decorated<checked>("checked", processes("scarce", scarce))}),
                          job_name);
+
+// Not as the superuser, whom no limit of processes binds; as nobody else either, of whom there may be processes.
+void become_a_user_with_few_processes() {
+  constexpr rlimit few{.rlim_cur = 4, .rlim_max = 4};
+  ASSERT_EQ(::setrlimit(RLIMIT_NPROC, &few), 0);
+  if (::geteuid() == 0) ASSERT_EQ(::setresuid(54321, 54321, 54321), 0);
+}
+
+TEST(threads, that_the_system_refuses_end_the_job) {
+  run_forked(1, [](rank_t) {
+    become_a_user_with_few_processes();
+    std::string problem;
+    try {
+      shm::run_threads({}, 8, [](fabric& own) -> int {
+        for (;;) own.wait(1'000'000);  // for a packet of a rank that never comes
+      });
+    } catch (const error& caught) {
+      problem = caught.what();
+    }
+    EXPECT_TRUE(problem.starts_with("amity: threads: cannot start thread ")) << problem;
+    EXPECT_TRUE(
+        problem.ends_with("of 8: Resource temporarily unavailable; use fewer ranks, or raise the limit of "
+                          "processes (ulimit -u)"))
+        << problem;
+  });
+}
 #endif
 
 }  // namespace

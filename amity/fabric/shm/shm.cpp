@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -335,7 +336,15 @@ int run_threads(const settings& config, rank_t ranks, const std::function<int(fa
   };
   {
     std::vector<std::jthread> threads;
-    for (rank_t rank = 1; rank < ranks; ++rank) threads.emplace_back(body, rank);
+    try {
+      for (rank_t rank = 1; rank < ranks; ++rank) threads.emplace_back(body, rank);
+    } catch (const std::system_error& refused) {
+      // Those that have begun wait for the others, and the end of this block for them.
+      job->abort(no_rank);
+      throw error("threads", no_rank,
+                  fmt::format("cannot start thread {} of {}: {}", threads.size() + 2, ranks, refused.code().message()),
+                  "use fewer ranks, or raise the limit of processes (ulimit -u)");
+    }
     body(0);
   }
   return result.status();
