@@ -106,7 +106,8 @@ class fabric {
   virtual std::size_t poll(sink& receiver, std::size_t packets_max) = 0;
 
   /// Waits until there may be something to poll or a credit may have come back, but at most `timeout_ns`; may return
-  /// early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended.
+  /// early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended; without a timeout
+  /// (0) that is all that it looks for.
   virtual void wait(std::uint64_t timeout_ns) = 0;
 
   /// This rank's time in nanoseconds: wall clock, or the simulator's virtual clock.

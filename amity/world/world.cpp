@@ -18,7 +18,10 @@ bool world::poll() {
     throw error("world::poll", rank(), "a handler tried to poll, which would run handlers inside a handler",
                 "return from the handler instead; its sends go out by themselves");
   }
-  return endpoint_.progress() || endpoint_.flush_all();
+  if (endpoint_.progress() || endpoint_.flush_all()) return true;
+  // A rank that polls for something instead of waiting for it would never learn that the job has ended.
+  endpoint_.transport().wait(0);
+  return false;
 }
 
 void world::check_outside_epoch(std::string_view call) const {

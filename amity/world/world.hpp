@@ -91,7 +91,8 @@ class world {
   }
 
   /// Runs handlers of messages that have arrived and sends off what is collected; returns whether anything happened.
-  /// Never needed: sends and the ends of epochs do the same. Illegal in handlers.
+  /// Never needed: sends and the ends of epochs do the same. Illegal in handlers. Throws `job_aborted` when another
+  /// rank has ended the job.
   bool poll();
 
   /// Returns when all ranks have called it. Collective.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -180,6 +181,19 @@ TEST_P(some_worlds, poll_until_there_is_nothing_left) {
     });
     EXPECT_FALSE(w.poll());
   });
+}
+
+// It waits in a loop of its own, so that no call of the library waits for it.
+TEST(world, a_rank_that_polls_learns_that_the_job_has_ended) {
+  for (const auto& kind : {testing::simulated("sim", {}), testing::threads("threads")}) {
+    const auto failure = testing::failure_of([&] {
+      run_worlds(kind, 2, [](world& w) {
+        if (w.rank() == 1) throw std::runtime_error("the program's own");
+        for (;;) w.poll();
+      });
+    });
+    EXPECT_EQ(failure, "the program's own") << kind.name;
+  }
 }
 
 TEST(world, time_is_virtual_under_the_simulator) {
