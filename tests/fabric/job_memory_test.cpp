@@ -1,6 +1,7 @@
 #include "amity/fabric/shm/job_memory.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -205,6 +206,25 @@ TEST(job_memory, moves) {
   second = job_memory::create(3);
   EXPECT_EQ(second.ranks(), 3);
   EXPECT_EQ(second.region(64)[0], std::byte{0});
+}
+
+// Ranks that are more than the CPUs must not spin; how many there are counts before the launcher binds each to one.
+TEST(job_memory, knows_how_many_cpus_its_creator_may_use) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  const auto free = job_memory::create(2);
+  EXPECT_EQ(free.cpus(), CPU_COUNT(&all));
+
+  std::thread([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(job_memory::create(2).cpus(), 1);
+  }).join();
+
+  const auto joined = job_memory::attach(free.fd(), 2);
+  EXPECT_EQ(joined.cpus(), CPU_COUNT(&all));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "amity/fabric/shm/job_memory.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,7 +22,7 @@ namespace amity::fabric::shm {
 namespace {
 
 constexpr std::uint64_t job_magic = 0x626f6a7974696d61;  // "amityjob" as it lies in memory
-constexpr std::uint32_t job_version = 1;
+constexpr std::uint32_t job_version = 2;
 
 // Huge pages need the offset in the file and the address to agree modulo their size.
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
@@ -50,6 +52,12 @@ void* map(void* address, std::size_t bytes, int flags, int fd, std::size_t offse
   void* const mapped = ::mmap(address, bytes, protection, flags, fd, static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) no_memory("map", bytes);
   return mapped;
+}
+
+int allowed_cpus() noexcept {
+  cpu_set_t set;
+  // It fails where the system has more CPUs than the set has places.
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : ::get_nprocs();
 }
 
 [[noreturn]] void not_joinable(int fd, std::string_view problem) {
@@ -104,7 +112,11 @@ job_memory job_memory::create(rank_t ranks) {
   if (::fcntl(own->fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_memory("seal a memory file of", own->header_bytes);
   grow(own->fd, own->header_bytes);
   own->header = map(nullptr, own->header_bytes, MAP_SHARED, own->fd, 0);
-  ::new (own->header) shared_header{.job = {job_magic, job_version, ranks}, .layout = 0, .aborted = 0, .reserved = {}};
+  ::new (own->header) shared_header{.job = {job_magic, job_version, ranks},
+                                    .layout = 0,
+                                    .aborted = 0,
+                                    .cpus = static_cast<std::uint32_t>(allowed_cpus()),
+                                    .reserved = {}};
   return job_memory(std::move(own));
 }
 

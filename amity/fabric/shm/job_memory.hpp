@@ -47,6 +47,9 @@ class job_memory {
   int fd() const noexcept;
   rank_t ranks() const noexcept { return header_->job.ranks; }
 
+  /// CPUs that the job's creator was allowed to use: what its ranks share, though each may be bound to one of them.
+  int cpus() const noexcept { return static_cast<int>(header_->cpus); }
+
   /// The region behind the header, `bytes` large (> 0) and aligned to 2 MiB; all ranks ask for the same size. The first
   /// call maps it, in huge pages where the system has them; later ones return the same address. Throws `error` if the
   /// memory cannot be had, or if this object has a region of another size.
@@ -86,7 +89,8 @@ class job_memory {
     identity job;
     std::atomic<std::uint64_t> layout;   ///< 0: no rank has given one
     std::atomic<std::uint32_t> aborted;  ///< 0: no; 1: by the launcher; rank + 2: by that rank
-    std::uint32_t reserved[9];
+    std::uint32_t cpus;
+    std::uint32_t reserved[8];
   };
   static_assert(sizeof(shared_header) == 64 && sizeof(std::atomic<std::uint32_t>) == 4);
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);

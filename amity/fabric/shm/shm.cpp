@@ -1,7 +1,6 @@
 #include "amity/fabric/shm/shm.hpp"
 
 #include <sched.h>
-#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <exception>
@@ -42,8 +41,8 @@ struct patience {
   int looks;
   int yields;
 
-  static patience of(rank_t ranks) {
-    const bool crowded = ranks > ::get_nprocs();
+  static patience of(const job_memory& job) {
+    const bool crowded = job.ranks() > job.cpus();
     return crowded ? patience{.looks = 20, .yields = 50} : patience{.looks = 1000, .yields = 20};
   }
 };
@@ -79,7 +78,7 @@ class shm_fabric final : public fabric {
         rank_(rank),
         size_(sizes.ranks),
         caps_(std::move(caps)),
-        patience_(patience::of(sizes.ranks)) {
+        patience_(patience::of(*job_)) {
     starved_.reserve(static_cast<std::size_t>(size_));
     for (rank_t peer = 0; peer < size_; ++peer) links_.push_back(std::make_unique<link>(map_, sizes, rank_, peer));
   }
