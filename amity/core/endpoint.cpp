@@ -154,25 +154,37 @@ packet_header endpoint::header_for(handler_id handler, epoch_tag epoch) const no
           .args = 0};
 }
 
-void endpoint::send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload) {
-  pace();
+// One part alone is sent from where it lies; both together are put next to each other first.
+bool endpoint::try_send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
+                              bytes_view payload) {
+  const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
+  if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
   packet_header header = header_for(handler, sending_epoch_);
   header.args = static_cast<std::uint8_t>(args.size());
-  const std::size_t bytes = args.size_bytes() + payload.size();
+  if (fabric_.try_send(dest, header.pack(), whole) != status::ok) return false;
   ledger_.sent(handler, dest, 1, in_epoch());
-  // One part alone is sent from where it lies.
-  if ((args.empty() || payload.empty()) && bytes <= packet_bytes_max_) [[likely]] {
-    const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
-    if (fabric_.try_send(dest, header.pack(), whole) == status::ok) [[likely]] {
-      ledger_.packet(bytes);
-      return;
+  ledger_.packet(whole.size());
+  return true;
+}
+
+bool endpoint::try_send(rank_t dest, handler_id handler, bytes_view payload) {
+  if (!try_send_parts(dest, handler, {}, payload)) return false;
+  pace();
+  return true;
+}
+
+void endpoint::send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload) {
+  if (!try_send_parts(dest, handler, args, payload)) {
+    packet_header header = header_for(handler, sending_epoch_);
+    header.args = static_cast<std::uint8_t>(args.size());
+    ledger_.sent(handler, dest, 1, in_epoch());
+    if (args.size_bytes() + payload.size() > packet_bytes_max_) {
+      send_fragments(dest, header, args, payload);
+    } else {
+      send_in_slot(dest, header, args, payload);
     }
   }
-  if (bytes > packet_bytes_max_) {
-    send_fragments(dest, header, args, payload);
-  } else {
-    send_in_slot(dest, header, args, payload);
-  }
+  pace();
 }
 
 void endpoint::send_in_slot(rank_t dest, const packet_header& header, std::span<const std::uint64_t> args,

@@ -122,6 +122,7 @@ class endpoint final : private fabric::sink {
   void remove_handler(handler_id handler);
 
   // --- Requests. Legal in and outside handlers. Throw `error` for a wrong rank, an unknown handler, too many args. ---
+  // --- Outside handlers they may run handlers, which must leave the arguments and the payload as they are. ---
 
   /// Short: arguments only, at most `args_max` words; one cache line on fabrics with a short road.
   void request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args = {});
@@ -144,7 +145,10 @@ class endpoint final : private fabric::sink {
   void close(rank_t dest, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages);
   /// Makes progress after a refused `try_open`. Illegal inside a handler.
   void make_room(rank_t dest);
-  /// Sends one message as a packet of its own, or in fragments.
+  /// Sends one message as a packet of its own. False, and no handler has run, if that would have to wait, or if the
+  /// message takes fragments.
+  [[nodiscard]] bool try_send(rank_t dest, handler_id handler, bytes_view payload);
+  /// Sends one message as a packet of its own, or in fragments. Handlers may run before `payload` has been read.
   void send(rank_t dest, handler_id handler, bytes_view payload) { send_parts(dest, handler, {}, payload); }
   /// Gives arrived packets their turn between two packets of a sender, so that nobody needs to poll. Does nothing
   /// inside a handler.
@@ -249,6 +253,7 @@ class endpoint final : private fabric::sink {
 
   void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                     bytes_view payload);
+  bool try_send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
   void send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
   [[gnu::noinline]] void send_in_slot(rank_t dest, const packet_header& header, std::span<const std::uint64_t> args,
                                       bytes_view payload);

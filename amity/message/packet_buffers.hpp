@@ -28,16 +28,16 @@ class packet_buffers final : public core::flushable {
   packet_buffers(const packet_buffers&) = delete;
   packet_buffers& operator=(const packet_buffers&) = delete;
 
-  /// Room for one item of `Bytes`, the size that was given to the constructor, in the packet for `dest`. The caller
-  /// fills it at once. May run handlers before it returns, unless called from one. Throws `error` for a wrong rank and
-  /// outside an epoch. This is the hot path of coalesced messages: two comparisons, and no atomic.
+  /// Room for one item of `Bytes`, the size that was given to the constructor, in the packet for `dest`; null if
+  /// `make_room` has to be called first. The caller fills it at once. Throws `error` for a wrong rank. This is the hot
+  /// path of coalesced messages: two comparisons, and no atomic.
   template <std::size_t Bytes>
-  std::byte* claim_item(rank_t dest) {
+  std::byte* try_claim_item(rank_t dest) {
     if (static_cast<std::uint32_t>(dest) >= size_) [[unlikely]]
       throw_wrong_rank(dest);
     cursor& at = cursors_[static_cast<std::size_t>(dest)];
     if (at.next == at.end) [[unlikely]]
-      make_room(dest, Bytes);
+      return nullptr;
     std::byte* const place = at.next;
     at.next = place + Bytes;
     return place;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/bytes.hpp"
@@ -56,6 +57,31 @@ std::uint64_t handle_plain(bytes_view payload, Handler& handler, Self& self) {
   return values.size();
 }
 
+/// A plain value as it was before handlers ran, which may change or free what a reference to it refers to.
+template <class T>
+class value_copy {
+ public:
+  explicit value_copy(const T& value) {
+    if constexpr (!on_stack) bytes_ = std::make_unique_for_overwrite<std::byte[]>(sizeof(T));
+    std::memcpy(data(), &value, sizeof(T));
+  }
+  bytes_view bytes() const { return {const_cast<value_copy*>(this)->data(), sizeof(T)}; }
+
+ private:
+  static constexpr bool on_stack = sizeof(T) <= 1024;  // stacks of simulated ranks are small
+  struct array {
+    std::byte bytes[sizeof(T)];
+  };
+  std::byte* data() {
+    if constexpr (on_stack) {
+      return bytes_.bytes;
+    } else {
+      return bytes_.get();
+    }
+  }
+  std::conditional_t<on_stack, array, std::unique_ptr<std::byte[]>> bytes_;
+};
+
 /// Stands in where a type cannot be sent, so that the compiler says so once.
 struct no_sender {
   no_sender(core::endpoint&, core::handler_id) {}
@@ -77,7 +103,10 @@ class alone_sender {
 
   void send(rank_t dest, const T& value) {
     check_send(endpoint_, send_call, dest);
-    endpoint_.send(dest, handler_, std::as_bytes(std::span(&value, 1)));
+    if (endpoint_.try_send(dest, handler_, std::as_bytes(std::span(&value, 1)))) [[likely]]
+      return;
+    const value_copy<T> copy(value);
+    endpoint_.send(dest, handler_, copy.bytes());
   }
   void flush(rank_t) {}
   void flush() {}
@@ -111,7 +140,9 @@ class coalescing_sender {
     if constexpr (may_be_too_large) {
       if (!buffers_) return alone_.send(dest, value);
     }
-    std::byte* const place = buffers_->template claim_item<sizeof(T)>(dest);
+    std::byte* const place = buffers_->template try_claim_item<sizeof(T)>(dest);
+    if (place == nullptr) [[unlikely]]
+      return send_in_next_packet(dest, value);
     if constexpr (std::is_copy_constructible_v<T>) {
       // Not memcpy: the compiler may then assume that the store changes no pointer of ours, and keeps them in
       // registers.
@@ -133,6 +164,12 @@ class coalescing_sender {
   }
 
  private:
+  [[gnu::noinline]] void send_in_next_packet(rank_t dest, const T& value) {
+    const value_copy<T> copy(value);
+    buffers_->make_room(dest, sizeof(T));
+    std::memcpy(buffers_->template try_claim_item<sizeof(T)>(dest), copy.bytes().data(), sizeof(T));
+  }
+
   alone_sender<T> alone_;
   std::optional<packet_buffers> buffers_;
 };
@@ -158,19 +195,20 @@ class encoding_sender {
   /// Sends what `write(byte_writer&)` writes: exactly `measure()` bytes.
   template <class Measure, class Write>
   void send(rank_t dest, Measure&& measure, Write&& write) {
-    for (;;) {
-      const std::size_t bytes = measure();
-      if (bytes > buffers_.record_bytes_max()) [[unlikely]]
-        return send_alone(dest, bytes, write);
-      if (std::byte* const place = buffers_.try_reserve_record(dest, bytes)) {
-        write_exactly({place, bytes}, write);
-        buffers_.commit_record(dest, bytes);
-        if (buffers_.records(dest) >= count_max_) buffers_.flush(dest);
-        return;
-      }
-      // This may run handlers, which may change what is being sent: it is measured anew.
+    const std::size_t bytes = measure();
+    if (bytes > buffers_.record_bytes_max()) [[unlikely]]
+      return send_alone(dest, bytes, write);
+    if (std::byte* const place = buffers_.try_reserve_record(dest, bytes)) [[likely]] {
+      write_exactly({place, bytes}, write);
+    } else {
+      // Handlers run while room is made, and may change or free what is being sent.
+      const auto record = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      write_exactly({record.get(), bytes}, write);
       buffers_.make_room(dest, bytes);
+      std::memcpy(buffers_.try_reserve_record(dest, bytes), record.get(), bytes);
     }
+    buffers_.commit_record(dest, bytes);
+    if (buffers_.records(dest) >= count_max_) buffers_.flush(dest);
   }
   void flush(rank_t dest) { buffers_.flush(dest); }
   void flush() { buffers_.flush_all(); }

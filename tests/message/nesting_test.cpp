@@ -1,8 +1,10 @@
 /// Handlers send again: to any rank, to any depth, and never one inside another.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/worlds.hpp"
@@ -157,6 +159,49 @@ TEST_P(nested_sends, a_body_that_only_sends_handles_meanwhile) {
       for (; !stop; ++sent) work.send(next_of(w), 1u);
     });
     EXPECT_EQ(w.counters().messages_sent, sent + (w.rank() == 0 ? static_cast<std::uint64_t>(w.size()) : 0));
+  });
+}
+
+/// Sends what handlers overwrite: each value must leave as it was when `send` was called.
+template <class T, class Make, class... Policies>
+void send_what_handlers_overwrite(world& w, const Make& make, Policies... policies) {
+  constexpr std::uint64_t sends = 3000 / testing::sanitizer_divisor + 100;
+  const T overwritten = make(sends);
+  T shared = overwritten;
+  std::uint64_t wrong = 0;
+  std::uint64_t handled = 0;
+  auto message = w.message<T>(
+      [&](const T& value) {
+        ++handled;
+        if (value == overwritten) ++wrong;
+        shared = overwritten;
+      },
+      policies...);
+  w.epoch([&] {
+    for (std::uint64_t i = 0; i < sends; ++i) {
+      shared = make(i);
+      message.send(next_of(w), shared);
+    }
+  });
+  EXPECT_EQ(handled, sends);
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST_P(nested_sends, what_is_sent_may_belong_to_handlers) {
+  run([](world& w) {
+    const auto number = [](std::uint64_t i) { return i; };
+    const auto text = [](std::uint64_t i) { return std::string(20 + i % 50, 'a') + std::to_string(i); };
+    const auto block = [](std::uint64_t i) {
+      std::array<std::uint64_t, 200> words;
+      words.fill(i);
+      return words;
+    };
+    send_what_handlers_overwrite<std::uint64_t>(w, number);
+    send_what_handlers_overwrite<std::uint64_t>(w, number, coalesce{.count = 3});
+    send_what_handlers_overwrite<std::string>(w, text);
+    send_what_handlers_overwrite<std::string>(w, text, coalesce{.bytes = 200});
+    send_what_handlers_overwrite<std::array<std::uint64_t, 200>>(w, block);
+    send_what_handlers_overwrite<std::array<std::uint64_t, 200>>(w, block, coalesce{});
   });
 }
 
