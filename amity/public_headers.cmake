@@ -28,14 +28,19 @@ set(AMITY_PUBLIC_HEADERS
   epoch/epoch.hpp
   epoch/wave.hpp
   fabric/fabric.hpp
+  message/address.hpp
+  message/cache.hpp
   message/coalesce.hpp
   message/codec.hpp
+  message/combine.hpp
   message/handler_form.hpp
   message/message.hpp
   message/packet_buffers.hpp
+  message/policy.hpp
   message/remote_call.hpp
   message/sender.hpp
   message/type_name.hpp
+  message/unique.hpp
   world/fabrics.hpp
   world/launch.hpp
   world/run.hpp

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,6 +26,19 @@ constexpr std::uint64_t busy_rounds_max = 256;
 // A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
+
+// While it lives, sends go to the spill where they would otherwise wait, as in a handler.
+class no_waiting {
+ public:
+  explicit no_waiting(bool& in_handler) : in_handler_(in_handler), before_(std::exchange(in_handler, true)) {}
+  ~no_waiting() { in_handler_ = before_; }
+  no_waiting(const no_waiting&) = delete;
+  no_waiting& operator=(const no_waiting&) = delete;
+
+ private:
+  bool& in_handler_;
+  bool before_;
+};
 
 }  // namespace
 
@@ -243,7 +257,7 @@ void endpoint::open_or_wait(rank_t dest, std::size_t capacity, outgoing& out) {
 void endpoint::make_room(rank_t dest) {
   check_outside_handler("endpoint::make_room");
   // Buffers that this rank itself holds open for `dest` are credits too.
-  for (flushable* const holder : flushables_) holder->flush(dest);
+  for (flushable* const holder : flushables_) holder->close_packet(dest);
   progress_or_sleep();
 }
 
@@ -303,8 +317,11 @@ void endpoint::give_way() {
 
 bool endpoint::flush_all() {
   busy_rounds_ = 0;
+  if (flushables_.empty()) return false;
+  const no_waiting sends_never_wait(in_handler_);
   bool any = false;
-  for (flushable* const holder : flushables_) any |= holder->flush_all();
+  // One that was added later may send through an earlier one.
+  for (flushable* const holder : flushables_ | std::views::reverse) any |= holder->flush_all();
   return any;
 }
 
@@ -506,6 +523,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
 void endpoint::open_epoch(epoch_tag tag) {
   AMITY_ASSERT(open_epoch_ == no_epoch && tag != no_epoch);
   open_epoch_ = sending_epoch_ = tag;
+  ++epochs_opened_;
   early_ready_.swap(early_);
   for (const fabric::packet& kept : early_ready_) {
     AMITY_ASSERT(packet_header::unpack(kept.header).epoch == tag, kept.source);

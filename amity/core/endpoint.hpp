@@ -87,12 +87,13 @@ struct outgoing {
   std::unique_ptr<spilled_packet> spilled;
 };
 
-/// Whoever holds packets open, so that they can be sent off when credits run short or the rank goes idle.
+/// Whoever holds packets open or messages back, so that they can be sent off when credits run short or the rank goes
+/// idle. What it sends meanwhile never waits, as in a handler.
 class flushable {
  public:
-  /// Closes the packet that is open for `dest`, if there is one. Runs no handler.
-  virtual void flush(rank_t dest) = 0;
-  /// Closes all open packets; true if there was one.
+  /// Closes the packet that is open for `dest`, if there is one, because its credit is wanted.
+  virtual void close_packet(rank_t) {}
+  /// Sends off all that is held; true if there was anything.
   virtual bool flush_all() = 0;
 
  protected:
@@ -216,8 +217,10 @@ class endpoint final : private fabric::sink {
 
   /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch.
   bool quiet() const noexcept { return spill_.empty() && early_ready_.empty(); }
-  /// Closes all open packets; true if there was one.
+  /// Sends off all that flushables hold; true if there was anything.
   bool flush_all();
+  /// Epochs that this rank has begun so far.
+  std::uint64_t epochs_opened() const noexcept { return epochs_opened_; }
 
   std::size_t spill_bytes_peak() const noexcept { return spill_.bytes_peak(); }
 
@@ -301,6 +304,7 @@ class endpoint final : private fabric::sink {
   std::uint64_t stall_ns_;
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t stall_reported_ns_ = 0;
+  std::uint64_t epochs_opened_ = 0;
   std::uint64_t fragmented_ = 0;                                    ///< messages that were sent in fragments
   std::vector<fabric::packet> early_;                               ///< kept: they belong to the next epoch
   std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets

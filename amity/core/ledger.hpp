@@ -74,6 +74,17 @@ class ledger {
     return handler < rows_.size() ? rows_[handler].at(peer) : message_counts{};
   }
 
+  /// Messages of one handler, in all.
+  message_counts of(handler_id handler) const {
+    message_counts all;
+    for (rank_t peer = 0; peer < ranks_; ++peer) {
+      const message_counts one = of(handler, peer);
+      all.sent += one.sent;
+      all.handled += one.handled;
+    }
+    return all;
+  }
+
   /// All messages that belonged to an epoch, since the job began: what termination detection sums over the ranks.
   const message_counts& epochs() const noexcept { return epochs_; }
 

@@ -2,7 +2,6 @@
 
 /// The policy that puts many small messages to one rank into one packet.
 
-#include <concepts>
 #include <cstddef>
 
 namespace amity {
@@ -19,13 +18,4 @@ struct coalesce {
       0;  ///< most bytes in a packet; 0: AMITY_COALESCE_BYTES. The fabric's largest packet is a bound too
 };
 
-namespace detail {
-
-template <class T>
-concept policy = std::same_as<T, coalesce>;
-
-template <class Wanted, class... Policies>
-inline constexpr std::size_t policy_count = (std::size_t{0} + ... + (std::same_as<Wanted, Policies> ? 1 : 0));
-
-}  // namespace detail
 }  // namespace amity

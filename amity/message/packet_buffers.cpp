@@ -79,8 +79,6 @@ bool packet_buffers::close(rank_t dest) {
   return true;
 }
 
-void packet_buffers::flush(rank_t dest) { close(dest); }
-
 bool packet_buffers::flush_all() {
   bool any = false;
   for (const rank_t dest : listed_) {

@@ -64,7 +64,8 @@ class packet_buffers final : public core::flushable {
   }
   std::size_t record_bytes_max() const noexcept { return bytes_max_ - prefix_bytes_; }
 
-  void flush(rank_t dest) override;
+  void flush(rank_t dest) { close(dest); }
+  void close_packet(rank_t dest) override { close(dest); }
   bool flush_all() override;
 
  private:

@@ -19,6 +19,7 @@
 #include "amity/message/codec.hpp"
 #include "amity/message/handler_form.hpp"
 #include "amity/message/packet_buffers.hpp"
+#include "amity/message/policy.hpp"
 
 namespace amity::detail {
 
@@ -90,6 +91,8 @@ struct no_sender {
   template <class... Ignored>
   void flush(const Ignored&...) {}
   template <class... Ignored>
+  void count(Ignored&...) const {}
+  template <class... Ignored>
   static std::uint64_t handle(Ignored&&...) {
     return 0;
   }
@@ -110,6 +113,7 @@ class alone_sender {
   }
   void flush(rank_t) {}
   void flush() {}
+  void count(message_counters&) const {}
 
   template <class Handler, class Self>
   static std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
@@ -157,6 +161,7 @@ class coalescing_sender {
   void flush() {
     if (buffers_) buffers_->flush_all();
   }
+  void count(message_counters&) const {}
 
   template <class Handler, class Self>
   static std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
@@ -212,6 +217,7 @@ class encoding_sender {
   }
   void flush(rank_t dest) { buffers_.flush(dest); }
   void flush() { buffers_.flush_all(); }
+  void count(message_counters&) const {}
 
  protected:
   bytes_of whose() const { return {.type = endpoint_.handlers().at(handler_).name, .rank = endpoint_.rank()}; }

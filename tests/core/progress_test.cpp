@@ -68,7 +68,7 @@ class one_message_kept final : public flushable {
   }
   ~one_message_kept() { endpoint_.remove_flushable(*this); }
 
-  void flush(rank_t dest) override {
+  void close_packet(rank_t dest) override {
     if (dest == dest_) flush_all();
   }
   bool flush_all() override {

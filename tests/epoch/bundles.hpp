@@ -38,10 +38,10 @@ class bundles final : public core::flushable {
       endpoint_.make_room(dest);
     }
     std::memcpy(to.out.data + to.nodes * sizeof(node), &n, sizeof n);
-    if (++to.nodes == nodes_max) flush(dest);
+    if (++to.nodes == nodes_max) close(dest);
   }
 
-  void flush(rank_t dest) override { close(dest); }
+  void close_packet(rank_t dest) override { close(dest); }
   bool flush_all() override {
     bool any = false;
     for (rank_t dest = 0; dest < endpoint_.size(); ++dest) any |= close(dest);

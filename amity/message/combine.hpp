@@ -1,0 +1,140 @@
+#pragma once
+
+/// The policy that makes one message of several with the same key.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "amity/core/endpoint.hpp"
+#include "amity/message/cache.hpp"
+#include "amity/message/policy.hpp"
+#include "amity/message/sender.hpp"
+
+namespace amity {
+
+/// Holds a message back until another one pushes it out of the cache, the rank has nothing else to do, or the epoch
+/// ends; a message to the same rank with the same key becomes part of it meanwhile: `operation(held, sent)` takes the
+/// place of both. Sums by key, smallest distances, sets that grow. (AM++: Willcock et al., PACT 2010, section 3.2.)
+///
+/// Laws: `operation` is associative and commutative for messages with one key, whose key the result has; handling
+/// `operation(a, b)` has the effect of handling a and b, in either order.
+/// Cost: a look-up a message; memory of the cache on each rank; a message that stays alone is sent later.
+template <class Key, class Operation, detail::cache_kind Cache = direct_mapped>
+struct combine {
+  Key key;              ///< key(const T&): what equal messages share; compared by == and std::hash, or by its bytes
+  Operation operation;  ///< operation(const T&, const T&) -> T
+  Cache cache{};
+};
+template <class Key, class Operation>
+combine(Key, Operation) -> combine<Key, Operation, direct_mapped>;
+template <class Key, class Operation, class Cache>
+combine(Key, Operation, Cache) -> combine<Key, Operation, Cache>;
+
+namespace detail {
+
+template <class Key, class Operation, class Cache>
+inline constexpr int policy_place<combine<Key, Operation, Cache>> = 2;
+
+template <class T, class Next, class Key, class Operation, class Cache>
+class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<Next>, private core::flushable {
+  static_assert(std::invocable<const Key&, const T&>,
+                "amity: combine{key, operation}: the key cannot be called with this message: let it take (const T&)");
+  static_assert(std::is_invocable_r_v<T, const Operation&, const T&, const T&>,
+                "amity: combine{key, operation}: the operation cannot be called with two messages: let it take (const "
+                "T&, const T&) and return a T");
+  static_assert(std::default_initializable<T> && std::copyable<T>,
+                "amity: combine keeps copies of messages: make this type default constructible and copyable");
+  using key_type = std::remove_cvref_t<std::invoke_result_t<const Key&, const T&>>;
+  static_assert(cache_key<key_type>,
+                "amity: combine compares keys: give the type of the key operator== and std::hash, or members without "
+                "padding and floating point");
+
+ public:
+  template <class MakeNext>
+  stage(core::endpoint& owner, const combine<Key, Operation, Cache>& policy, const MakeNext& make_next)
+      : stage_base<Next>(make_next),
+        endpoint_(owner),
+        key_(policy.key),
+        operation_(policy.operation),
+        cache_("world::message", owner.rank(), policy.cache) {
+    held_.reserve(cache_.slots());
+    endpoint_.add_flushable(*this);
+  }
+  ~stage() { endpoint_.remove_flushable(*this); }
+
+  void send(rank_t dest, const T& message) {
+    check_send(endpoint_, send_call, dest);
+    const key_type& key = std::invoke(key_, message);
+    bool known;
+    auto& place = cache_.look_up(
+        dest, hash_of(key), [&](const T& held) { return are_same<key_type>(std::invoke(key_, held), key); }, known);
+    if (known) {
+      place.message = std::invoke(operation_, std::as_const(place.message), message);
+      ++combined_;
+      return;
+    }
+    if (!cache_.holds(place)) {
+      held_.push_back(cache_.index_of(place));
+      cache_.put(place, dest, message);
+      return;
+    }
+    // Sending may run handlers that send again: the cache is in order before it does.
+    const auto pushed_out = place;
+    cache_.put(place, dest, message);
+    this->next_.send(pushed_out.dest, pushed_out.message);
+  }
+
+  void flush(rank_t dest) {
+    send_held([dest](const entry& e) { return e.dest == dest; });
+    this->next_.flush(dest);
+  }
+  void flush() {
+    send_held([](const entry&) { return true; });
+    this->next_.flush();
+  }
+
+  void count(message_counters& counters) const {
+    counters.combined = combined_;
+    this->next_.count(counters);
+  }
+
+ private:
+  using entry = typename message_cache<T, Cache>::entry;
+
+  bool flush_all() override {
+    return send_held([](const entry&) { return true; });
+  }
+
+  template <class Chosen>
+  bool send_held(Chosen&& chosen) {
+    // Sending may run handlers, which may hold back more messages or send these off: they are taken out one by one.
+    bool any = false;
+    for (std::size_t left = held_.size(); left-- > 0;) {
+      if (left >= held_.size()) continue;
+      entry& place = cache_.at(held_[left]);
+      if (!chosen(place)) continue;
+      held_[left] = held_.back();
+      held_.pop_back();
+      const entry taken = place;
+      cache_.free(place);
+      this->next_.send(taken.dest, taken.message);
+      any = true;
+    }
+    return any;
+  }
+
+  core::endpoint& endpoint_;
+  [[no_unique_address]] Key key_;
+  [[no_unique_address]] Operation operation_;
+  message_cache<T, Cache> cache_;
+  std::vector<std::size_t> held_;  // places in the cache
+  std::uint64_t combined_ = 0;
+};
+
+}  // namespace detail
+}  // namespace amity

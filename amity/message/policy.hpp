@@ -1,0 +1,109 @@
+#pragma once
+
+/// What policies of messages have in common: each is a value that is given after the handler, and stands for a stage
+/// between `send` and the wire.
+///
+/// To add one: a struct with its parameters, its place in the order below, and a `stage` that does its work and hands
+/// on to the next one.
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "amity/base/types.hpp"
+#include "amity/core/endpoint.hpp"
+#include "amity/message/coalesce.hpp"
+
+namespace amity {
+
+/// What became of the messages of one type that this rank has sent, since the type was made.
+struct message_counters {
+  std::uint64_t sent = 0;      ///< that went to a rank, this one included
+  std::uint64_t handled = 0;   ///< that came from a rank, this one included
+  std::uint64_t dropped = 0;   ///< by `unique`: they had been sent before
+  std::uint64_t combined = 0;  ///< by `combine`: they became part of another
+};
+
+namespace detail {
+
+/// Where a policy stands among those that a message meets: 0 is the first. Less than 0: not a policy.
+template <class T>
+inline constexpr int policy_place = -1;
+
+template <>
+inline constexpr int policy_place<coalesce> = 9;
+
+template <class T>
+concept policy = policy_place<T>
+>= 0;
+
+template <class Wanted, class... Policies>
+inline constexpr bool has_policy = (std::same_as<Wanted, Policies> || ...);
+
+/// Whether each policy comes after the one before it, which also means that none is given twice.
+template <class... Policies>
+inline constexpr bool policies_in_order = [] {
+  const std::array<int, sizeof...(Policies) + 1> places{-1, policy_place<Policies>...};
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    if (places[i] <= places[i - 1]) return false;
+  }
+  return true;
+}();
+
+/// The part of a stage that only hands on. Stages are not movable: each is made where it stays, inside the one before.
+template <class Next>
+class stage_base {
+ public:
+  template <class MakeNext>
+  explicit stage_base(const MakeNext& make_next) : next_(make_next()) {}
+  stage_base(const stage_base&) = delete;
+  stage_base& operator=(const stage_base&) = delete;
+
+  void flush(rank_t dest) { next_.flush(dest); }
+  void flush() { next_.flush(); }
+  void count(message_counters& counters) const { next_.count(counters); }
+  template <class Handler, class Self>
+  std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
+    return next_.handle(payload, handler, self);
+  }
+
+ protected:
+  ~stage_base() = default;
+  Next next_;
+};
+
+/// What a policy puts in front of `Next` for messages of type T: a stage_base with its own `send(dest, message)`, and
+/// with its own of the other functions as far as it does something there.
+template <class T, class Next, class Policy>
+class stage;
+
+/// The stages of all policies, each with the next one inside, and the sender in the last one; `coalesce` is the
+/// sender's own.
+template <class T, class Sender, class... Policies>
+struct stages_of {
+  using type = Sender;
+};
+template <class T, class Sender, class First, class... Others>
+struct stages_of<T, Sender, First, Others...> {
+  using type = std::conditional_t<std::same_as<First, coalesce>, Sender,
+                                  stage<T, typename stages_of<T, Sender, Others...>::type, First>>;
+};
+
+template <class T, class MakeSender>
+auto make_stages(core::endpoint&, const MakeSender& make_sender) {
+  return make_sender();
+}
+template <class T, class MakeSender, class First, class... Others>
+auto make_stages(core::endpoint& owner, const MakeSender& make_sender, const First& first, const Others&... others) {
+  if constexpr (std::same_as<First, coalesce>) {
+    return make_sender();
+  } else {
+    const auto make_next = [&] { return make_stages<T>(owner, make_sender, others...); };
+    return stage<T, decltype(make_next()), First>(owner, first, make_next);
+  }
+}
+
+}  // namespace detail
+}  // namespace amity

@@ -1,0 +1,357 @@
+/// Policies that drop, combine and address messages: each keeps its laws alone and in every order that is legal.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "amity/base/random.hpp"
+#include "tests/support/sanitizer.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity {
+namespace {
+
+using testing::failure_in_worlds;
+using testing::run_worlds;
+using testing::simulated;
+
+struct offer {
+  std::uint32_t key;
+  std::uint32_t value;
+};
+
+constexpr auto key_of = [](const offer& o) { return o.key; };
+constexpr auto smaller = [](const offer& a, const offer& b) { return a.value <= b.value ? a : b; };
+
+/// Smallest values by key that spread: whoever improves a key offers more to two others. The result does not depend on
+/// the order of offers, on how often one comes, or on which of two for one key comes first.
+class spreading {
+ public:
+  static constexpr std::uint32_t keys = 97;
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  using table = std::vector<std::uint32_t>;
+
+  explicit spreading(std::uint64_t seed) : seed_(seed) {}
+
+  std::vector<offer> roots(rank_t rank) const {
+    splitmix64 random(splitmix64::mix(seed_ + static_cast<std::uint64_t>(rank)));
+    std::vector<offer> all;
+    for (int i = 0; i < 6; ++i) all.push_back(any(random, 3));
+    all.push_back(all.front());
+    return all;
+  }
+  template <class Send>
+  void spread(const offer& improved, Send&& send) const {
+    if (improved.value > 40) return;
+    splitmix64 random(splitmix64::mix(seed_ ^ improved.key));
+    for (int i = 0; i < 2; ++i) {
+      offer next = any(random, 9);
+      next.value += improved.value + 1;
+      send(next);
+      if (i == 0) send(next);
+    }
+  }
+
+  table reference(rank_t ranks) const {
+    table best(keys, none);
+    std::vector<offer> open;
+    for (rank_t rank = 0; rank < ranks; ++rank) {
+      for (const offer& o : roots(rank)) open.push_back(o);
+    }
+    while (!open.empty()) {
+      const offer o = open.back();
+      open.pop_back();
+      if (o.value >= best[o.key]) continue;
+      best[o.key] = o.value;
+      spread(o, [&](const offer& next) { open.push_back(next); });
+    }
+    return best;
+  }
+
+ private:
+  static offer any(splitmix64& random, std::uint64_t values) {
+    return {.key = static_cast<std::uint32_t>(random.below(keys)),
+            .value = static_cast<std::uint32_t>(random.below(values))};
+  }
+  std::uint64_t seed_;
+};
+
+/// Runs two epochs of one program with the policies and compares each rank's keys with the sequential result.
+template <class... Policies>
+void run_spreading(world& w, std::uint64_t seed, Policies... policies) {
+  const cyclic_map owners(spreading::keys, w.size());
+  std::uint64_t calls = 0;
+  spreading::table best;
+  const spreading* work = nullptr;
+  const auto send_to_owner = [&](auto& message, const offer& o) {
+    ++calls;
+    if constexpr ((detail::is_address<Policies> || ...)) {
+      message.send(o);
+    } else {
+      message.send(owners.owner(o.key), o);
+    }
+  };
+  auto offers = w.message<offer>(
+      [&](const offer& o, auto& self) {
+        ASSERT_EQ(owners.owner(o.key), w.rank());
+        if (o.value >= best[o.key]) return;
+        best[o.key] = o.value;
+        work->spread(o, [&](const offer& next) { send_to_owner(self, next); });
+      },
+      policies...);
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    const spreading program(seed * 2 + epoch);
+    work = &program;
+    best.assign(spreading::keys, spreading::none);
+    w.epoch([&] {
+      for (const offer& o : program.roots(w.rank())) send_to_owner(offers, o);
+    });
+    const spreading::table expected = program.reference(w.size());
+    for (std::uint32_t key = 0; key < spreading::keys; ++key) {
+      if (owners.owner(key) != w.rank()) continue;
+      EXPECT_EQ(best[key], expected[key]) << "seed " << seed << ", key " << key;
+    }
+  }
+  const message_counters seen = offers.counters();
+  EXPECT_EQ(seen.sent + seen.dropped + seen.combined, calls);
+  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
+}
+
+/// Calls run(policies...) for each legal order of some of: address, unique, combine, coalesce; caches of any kind.
+template <class Cache, class Run>
+void for_all_orders(const Cache& cache, rank_t ranks, Run&& run) {
+  const address to_owner{[owners = cyclic_map(spreading::keys, ranks)](const offer& o) { return owners.owner(o.key); }};
+  const unique<Cache> once{cache};
+  const combine best_of{key_of, smaller, cache};
+  const coalesce few{.count = 3};
+  const auto with_or_without = [](const auto& policy, auto&& next) {
+    next(std::tuple(policy));
+    next(std::tuple());
+  };
+  with_or_without(to_owner, [&](const auto& first) {
+    with_or_without(once, [&](const auto& second) {
+      with_or_without(best_of, [&](const auto& third) {
+        with_or_without(few, [&](const auto& last) { std::apply(run, std::tuple_cat(first, second, third, last)); });
+      });
+    });
+  });
+}
+
+class policies : public testing::on_jobs {};
+INSTANTIATE_TEST_SUITE_P(message, policies, testing::every_job(), testing::job_name);
+
+TEST_P(policies, in_every_legal_order_give_the_same_result) {
+  run([](world& w) {
+    for_all_orders(direct_mapped{16}, w.size(), [&](const auto&... chosen) { run_spreading(w, 1, chosen...); });
+    for_all_orders(hash_table{16}, w.size(), [&](const auto&... chosen) { run_spreading(w, 2, chosen...); });
+  });
+}
+
+TEST(policies_at_random, give_the_same_result_whatever_the_network_does) {
+  for (std::uint64_t seed = 1; seed <= 200 / testing::sanitizer_divisor; ++seed) {
+    splitmix64 random(splitmix64::mix(seed));
+    const fabric::sim::sim_options rough{.seed = seed,
+                                         .delay_ns_max = random.below(20'000),
+                                         .reorder_percent = static_cast<std::uint32_t>(random.below(50)),
+                                         .credits = static_cast<std::uint32_t>(1 + random.below(4)),
+                                         .packet_bytes = 528};
+    const std::size_t slots = 1 + random.below(64);
+    run_worlds(simulated("rough", rough), static_cast<rank_t>(1 + random.below(9)), [&](world& w) {
+      run_spreading(w, seed, unique{direct_mapped{slots}}, combine{key_of, smaller, hash_table{slots}}, coalesce{});
+    });
+  }
+}
+
+TEST(unique, drops_what_was_sent_before_until_the_epoch_ends) {
+  run_worlds(simulated("sim", {}), 2, [](world& w) {
+    std::multiset<int> handled;
+    auto visit = w.message<int>([&](int vertex) { handled.insert(vertex); }, unique{}, coalesce{});
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      w.epoch([&] {
+        if (w.rank() != 0) return;
+        for (const int vertex : {1, 2, 1, 1, 3, 2}) visit.send(1, vertex);
+        visit.send(0, 1);
+      });
+      EXPECT_EQ(visit.counters().dropped, w.rank() == 0 ? 3u * static_cast<unsigned>(epoch) : 0u);
+    }
+    EXPECT_EQ(handled, w.rank() == 1 ? (std::multiset<int>{1, 1, 2, 2, 3, 3}) : (std::multiset<int>{1, 1}));
+  });
+}
+
+TEST(unique, compares_strings_and_plain_structures) {
+  run_worlds(simulated("sim", {}), 2, [](world& w) {
+    std::vector<std::string> texts;
+    std::vector<std::uint32_t> keys;
+    auto text = w.message<std::string>([&](const std::string& s) { texts.push_back(s); }, unique{}, coalesce{});
+    auto key = w.message<offer>([&](const offer& o) { keys.push_back(o.key); }, unique{hash_table{}});
+    w.epoch([&] {
+      if (w.rank() != 0) return;
+      for (const char* const each : {"one", "two", "one"}) text.send(1, each);
+      for (const std::uint32_t each : {4u, 4u, 5u}) key.send(1, {.key = each, .value = 0});
+      key.send(1, {.key = 4, .value = 1});
+    });
+    if (w.rank() == 0) return;
+    EXPECT_EQ(texts, (std::vector<std::string>{"one", "two"}));
+    EXPECT_EQ(keys, (std::vector<std::uint32_t>{4, 5, 4}));
+  });
+}
+
+TEST(unique, a_hash_table_remembers_what_a_direct_mapped_cache_has_lost) {
+  const auto dropped_with = [](auto cache) {
+    std::uint64_t dropped = 0;
+    run_worlds(simulated("sim", {}), 1, [&](world& w) {
+      auto visit = w.message<int>([](int) {}, unique{cache}, coalesce{});
+      w.epoch([&] {
+        for (int round = 0; round < 2; ++round) {
+          for (int vertex = 0; vertex < 40; ++vertex) visit.send(0, vertex);
+        }
+      });
+      dropped = visit.counters().dropped;
+    });
+    return dropped;
+  };
+  EXPECT_LT(dropped_with(direct_mapped{64}), 40u);
+  EXPECT_EQ(dropped_with(hash_table{64}), 40u);
+  EXPECT_EQ(dropped_with(direct_mapped{1 << 16}), 40u);
+}
+
+TEST(combine, makes_one_message_of_several_with_one_key) {
+  run_worlds(simulated("sim", {}), 2, [](world& w) {
+    std::vector<offer> handled;
+    const auto sum = [](const offer& a, const offer& b) { return offer{.key = a.key, .value = a.value + b.value}; };
+    auto add = w.message<offer>([&](const offer& o) { handled.push_back(o); }, combine{key_of, sum}, coalesce{});
+    w.epoch([&] {
+      if (w.rank() != 0) return;
+      for (std::uint32_t i = 0; i < 100; ++i) add.send(1, {.key = i % 2, .value = i});
+    });
+    if (w.rank() == 0) {
+      EXPECT_EQ(add.counters().combined, 98u);
+      EXPECT_EQ(add.counters().sent, 2u);
+    } else {
+      ASSERT_EQ(handled.size(), 2u);
+      EXPECT_EQ(handled[0].value + handled[1].value, 99u * 100 / 2);
+    }
+  });
+}
+
+TEST(combine, keeps_destinations_apart) {
+  run_worlds(simulated("sim", {}), 3, [](world& w) {
+    std::uint64_t sum = 0;
+    auto add = w.message<offer>([&](const offer& o) { sum += o.value; },
+                                combine{key_of, [](const offer& a, const offer& b) {
+                                          return offer{.key = a.key, .value = a.value + b.value};
+                                        }});
+    w.epoch([&] {
+      for (rank_t dest = 0; dest < w.size(); ++dest) {
+        for (std::uint32_t i = 0; i < 10; ++i) add.send(dest, {.key = 7, .value = static_cast<std::uint32_t>(dest)});
+      }
+    });
+    EXPECT_EQ(sum, 30u * static_cast<unsigned>(w.rank()));
+  });
+}
+
+TEST(combine, what_is_flushed_leaves_at_once) {
+  run_worlds(simulated("sim", {}), 2, [](world& w) {
+    int handled = 0;
+    auto add = w.message<offer>([&](const offer&) { ++handled; }, combine{key_of, smaller}, coalesce{});
+    w.epoch([&] {
+      if (w.rank() != 0) return;
+      add.send(1, {.key = 1, .value = 1});
+      EXPECT_EQ(add.counters().sent, 0u);
+      add.flush(0);
+      EXPECT_EQ(add.counters().sent, 0u) << "it was for the other rank";
+      add.flush(1);
+      EXPECT_EQ(add.counters().sent, 1u);
+      add.send(1, {.key = 1, .value = 1});
+      add.flush();
+      EXPECT_EQ(add.counters().sent, 2u);
+    });
+    EXPECT_EQ(handled, w.rank() == 1 ? 2 : 0);
+  });
+}
+
+TEST(combine, more_than_the_credits_can_carry_waits_in_the_spill) {
+  // The end of the epoch sends off a whole cache at once, where no send may wait.
+  const fabric::sim::sim_options tight{.credits = 1, .packet_bytes = 528};
+  run_worlds(simulated("tight", tight), 2, [](world& w) {
+    std::uint64_t sum = 0;
+    auto add = w.message<offer>([&](const offer& o) { sum += o.value; }, combine{key_of, smaller, hash_table{4096}});
+    w.epoch([&] {
+      for (std::uint32_t key = 0; key < 3000; ++key) add.send(1 - w.rank(), {.key = key, .value = 1});
+    });
+    EXPECT_EQ(sum, 3000u);
+  });
+}
+
+TEST(policies_misused, name_the_value_and_the_remedy) {
+  const auto failure = [](auto body) { return failure_in_worlds(2, body); };
+  testing::expect_parts(failure([](world& w) { w.message<int>([](int) {}, unique{direct_mapped{0}}); }),
+                        {"world::message", "a cache of 0 slots", "use 1 to"});
+  testing::expect_parts(failure([](world& w) {
+                          auto visit = w.message<int>([](int) {}, unique{}, coalesce{});
+                          w.epoch([&] { visit.send(2, 5); });
+                        }),
+                        {"message::send", "destination 2 is not a rank", "use 0 to 1"});
+  testing::expect_parts(failure([](world& w) {
+                          auto add = w.message<offer>([](const offer&) {}, combine{key_of, smaller});
+                          add.send(0, {});
+                        }),
+                        {"message::send", "outside an epoch"});
+  testing::expect_parts(failure([](world& w) {
+                          auto add = w.message<int>([](int) {}, address{[](int) { return -3; }}, coalesce{});
+                          w.epoch([&] { add.send(1); });
+                        }),
+                        {"message::send", "destination -3"});
+  testing::expect_parts(failure([](world&) { block_map(10, 0); }), {"block_map", "0 ranks"});
+}
+
+template <class Map>
+void expect_partition(std::uint64_t count, rank_t ranks) {
+  const Map map(count, ranks);
+  std::vector<std::uint64_t> owned(static_cast<std::size_t>(ranks));
+  for (std::uint64_t item = 0; item < count; ++item) {
+    const rank_t owner = map.owner(item);
+    ASSERT_GE(owner, 0);
+    ASSERT_LT(owner, ranks);
+    ASSERT_LT(map.local(item), map.count_of(owner));
+    ASSERT_EQ(map.global(owner, map.local(item)), item);
+    ++owned[static_cast<std::size_t>(owner)];
+  }
+  const auto [least, most] = std::ranges::minmax(owned);
+  EXPECT_LE(most - least, 1u);
+  for (rank_t rank = 0; rank < ranks; ++rank) EXPECT_EQ(map.count_of(rank), owned[static_cast<std::size_t>(rank)]);
+}
+
+TEST(owner_maps, deal_each_item_to_one_rank_evenly) {
+  for (const std::uint64_t count : {0, 1, 2, 3, 7, 8, 9, 100}) {
+    for (const rank_t ranks : {1, 2, 3, 8, 11}) {
+      expect_partition<block_map>(count, ranks);
+      expect_partition<cyclic_map>(count, ranks);
+    }
+  }
+}
+
+TEST(owner_maps, blocks_are_contiguous) {
+  const block_map map(10, 4);
+  std::vector<rank_t> owners;
+  for (std::uint64_t item = 0; item < 10; ++item) owners.push_back(map(item));
+  EXPECT_EQ(owners, (std::vector<rank_t>{0, 0, 0, 1, 1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(map.first_of(2), 6u);
+}
+
+TEST(owner_maps, hashing_spreads_keys_that_lie_close_together) {
+  const hash_map map(7);
+  std::map<rank_t, int> owned;
+  for (int key = 0; key < 7000; ++key) ++owned[map(key * 64)];
+  ASSERT_EQ(owned.size(), 7u);
+  for (const auto& [rank, keys] : owned) EXPECT_NEAR(keys, 1000, 150) << rank;
+  EXPECT_EQ(map(std::string("gnome")), map(std::string("gnome")));
+}
+
+}  // namespace
+}  // namespace amity

@@ -1,0 +1,10 @@
+#include "amity/world/world.hpp"
+
+struct padded {
+  char letter;
+  int number;
+};
+
+void use(amity::world& w) {
+  auto message = w.message<padded>([](const padded&) {}, amity::unique{});
+}
