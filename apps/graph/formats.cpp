@@ -41,7 +41,7 @@ std::span<const format> format_table() { return table; }
 edge_list read_file(const fs::path& file, const std::string& format_name, const read_options& options,
                     progress& watcher) {
   input from(file, watcher);
-  watcher.begin("reading " + from.name(), fs::file_size(file), true);
+  watcher.begin("reading " + from.name(), from.file_bytes(), true);
   const auto head = from.peek();
   if (head.empty()) fail(from.name(), "the file is empty", "name a file with a graph");
   edge_list result;

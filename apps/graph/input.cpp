@@ -33,6 +33,7 @@ input::input(const std::filesystem::path& file, progress& watcher)
     ::close(descriptor);
     fail(file.string(), "this is a directory", "name a file in it");
   }
+  if (S_ISREG(about.st_mode)) file_bytes_ = static_cast<std::uint64_t>(about.st_size);
   open(descriptor);
 }
 

@@ -39,6 +39,9 @@ class input {
   /// As a person wrote it, without folders.
   const std::string& name() const { return name_; }
 
+  /// Size of the file, packed as it lies there; 0 where nobody can tell, as for a pipe.
+  std::uint64_t file_bytes() const { return file_bytes_; }
+
   /// The next block, full unless it is the last; empty at the end.
   std::span<const char> next_block();
 
@@ -58,6 +61,7 @@ class input {
   progress* watcher_;
   gzFile stream_ = nullptr;
   int child_ = -1;  // process whose output this is
+  std::uint64_t file_bytes_ = 0;
   std::vector<char> block_;
   std::size_t peeked_bytes_ = 0;
   std::uint64_t bytes_returned_ = 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <filesystem>
 
 #include "amity/base/random.hpp"
 #include "apps/graph/formats.hpp"
@@ -19,7 +18,7 @@ float uniform(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p
 
 void read_lengths(edge_list& graph, const std::string& file, progress& watcher) {
   input from(file, watcher);
-  watcher.begin("reading " + from.name(), std::filesystem::file_size(file), true);
+  watcher.begin("reading " + from.name(), from.file_bytes(), true);
   std::size_t i = 0;
   for (auto block = from.next_block(); !block.empty(); block = from.next_block()) {
     for (std::size_t at = 0; at + sizeof(float) <= block.size() && i < graph.edges.size(); at += sizeof(float), ++i) {

@@ -1,6 +1,7 @@
 // What each format means, and how files are told apart.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "scratch.hpp"
 
@@ -49,6 +50,15 @@ TEST(read_file, unpacks_gzip) {
   scratch files;
   EXPECT_EQ(edges_text(read_quietly(files.write_gzip("a.el.gz", "1 2\n2 3\n"))), "1>2:1 2>3:1");
   EXPECT_EQ(read_quietly(files.write_gzip("b.el.gz", "1 2\n")).title, "b.el.gz");
+}
+
+TEST(read_file, takes_a_pipe) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "1 2\n2 3\n", 8), 8);
+  ::close(ends[1]);
+  EXPECT_EQ(edges_text(read_quietly("/dev/fd/" + std::to_string(ends[0]))), "1>2:1 2>3:1");
+  ::close(ends[0]);
 }
 
 TEST(read_matrix_market, pattern_general) {
