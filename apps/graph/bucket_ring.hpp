@@ -23,14 +23,16 @@ class bucket_ring {
 
   static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 
+  /// A delta that is tiny beside the longest edge would want more buckets than memory holds.
+  static constexpr std::size_t buckets_max = std::size_t{1} << 20;
+
   bucket_ring(length delta, length longest_edge)
-      : per_delta_(1.0 / static_cast<double>(delta)),
-        ring_(static_cast<std::size_t>(static_cast<double>(longest_edge) * per_delta_) + 2) {}
+      : per_delta_(1.0 / static_cast<double>(delta)), ring_(std::min(bucket_of(longest_edge) + 2, buckets_max)) {}
 
   /// `distance` is not before the current bucket.
   void push(vertex row, length distance) {
-    const auto bucket = static_cast<std::uint64_t>(static_cast<double>(distance) * per_delta_);
-    // Rounding may want one bucket more than there are; the last is early enough.
+    const std::uint64_t bucket = bucket_of(distance);
+    // Rounding may want one bucket more than there are, and a tiny delta many; the last is early enough.
     at(std::min(bucket, current_ + ring_.size() - 1)).push_back({row, distance});
   }
 
@@ -49,6 +51,11 @@ class bucket_ring {
   void advance_to(std::uint64_t bucket) { current_ = bucket; }
 
  private:
+  /// Numbers beyond 2^53 are no longer exact, and beyond 2^64 none.
+  std::uint64_t bucket_of(length distance) const {
+    return static_cast<std::uint64_t>(std::min(static_cast<double>(distance) * per_delta_, 0x1p53));
+  }
+
   std::vector<entry>& at(std::uint64_t bucket) { return ring_[bucket % ring_.size()]; }
 
   double per_delta_;

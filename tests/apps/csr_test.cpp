@@ -71,6 +71,18 @@ TEST(bucket_ring, sorts_by_width_and_goes_round) {
   EXPECT_EQ(open.next(), bucket_ring::none);
 }
 
+TEST(bucket_ring, a_tiny_width_takes_bounded_memory_and_loses_nothing) {
+  bucket_ring open(1e-12f, 1);
+  open.push(1, 1);
+  open.push(2, 1e-6f);
+  EXPECT_LT(open.next(), bucket_ring::buckets_max);
+  open.advance_to(open.next());
+  EXPECT_EQ(rows_of(open.current()), (std::vector<vertex>{2}));
+  open.current().clear();
+  open.advance_to(open.next());
+  EXPECT_EQ(rows_of(open.current()), (std::vector<vertex>{1}));
+}
+
 TEST(bucket_ring, takes_what_rounding_puts_too_far_ahead) {
   bucket_ring open(1, 1);
   open.push(7, 100);
