@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -37,15 +39,22 @@ void add_options(CLI::App& app, options& wanted) {
   app.add_flag("--undirected", wanted.undirected, "Walk edges both ways");
   app.add_option("--root", wanted.root, "Label of the vertex to start from");
   app.add_option("-n,--ranks", wanted.ranks, "Ranks to start; in a job that is already running its own count")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 65536));
   app.add_option("--fabric", wanted.fabric, "How ranks reach each other: shm, threads or sim");
   app.add_option("--repeat", wanted.repeat, "Searches to run, to report the median time; 0: a few if they are short")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->capture_default_str();
   app.add_flag("--verify,!--no-verify", wanted.verify, "Compare with the sequential answer (the standard)");
   app.add_option("--top", wanted.top, "How many of the farthest vertices to show")->capture_default_str();
   app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text");
   app.add_flag("!--no-progress", wanted.progress, "Do not show progress");
+}
+
+/// What CLI11 reports; its own ranges let pass what is not a number.
+std::string width_problem(const std::string& text) {
+  const auto width = parse_length(text);
+  if (width && std::isfinite(*width) && *width >= 0) return {};
+  return fmt::format("'{}' is not a finite number of at least 0", text);
 }
 
 void add_length_options(CLI::App& app, options& wanted) {
@@ -55,7 +64,7 @@ void add_length_options(CLI::App& app, options& wanted) {
       ->capture_default_str();
   app.add_option("--seed", wanted.seed, "Seed of random lengths")->capture_default_str();
   app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the lengths")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(width_problem, "", "width"))
       ->capture_default_str();
 }
 

@@ -209,7 +209,14 @@ TEST(graph_command, wrong_command_lines_have_status_2) {
   EXPECT_EQ(graph({"dfs"}).status, 2);
   EXPECT_EQ(graph({"bfs", "--weights", "unit"}).status, 2) << "only shortest paths have lengths";
   EXPECT_EQ(graph({"bfs", "-n", "0"}).status, 2);
-  EXPECT_EQ(graph({"sssp", "--delta", "-1"}).status, 2);
+  EXPECT_PRED2(amity::tests::contains, graph({"bfs", "-n", "0"}).errors, "Value 0 not in range 1 to 65536");
+  EXPECT_EQ(graph({"bfs", "-n", "65537"}).status, 2);
+  for (const std::string delta : {"-1", "nan", "inf", "1e300", "wide"}) {
+    const outcome refused = graph({"sssp", "--delta", delta});
+    EXPECT_EQ(refused.status, 2) << delta;
+    EXPECT_PRED2(amity::tests::contains, refused.errors,
+                 "--delta: '" + delta + "' is not a finite number of at least 0");
+  }
   const outcome help = graph({"bfs", "--help"});
   EXPECT_EQ(help.status, 0);
   EXPECT_NE(help.output.find("matrix-market"), std::string::npos) << help.output;
