@@ -167,9 +167,9 @@ class job {
   /// The person's report goes to standard output, unless the program's does.
   void publish(const report& result) {
     if (wanted_.json == "-") {
-      fmt::print("{}", to_json(result));
+      std::fputs(to_json(result).c_str(), stdout);
     } else {
-      fmt::print("{}", to_text(result));
+      std::fputs(to_text(result).c_str(), stdout);
       if (!wanted_.json.empty()) write_file(wanted_.json, to_json(result));
     }
     std::fflush(stdout);

@@ -204,6 +204,17 @@ TEST(graph_command, mistakes_are_explained_once_and_end_all_ranks) {
   EXPECT_NE(json.errors.find("--json: "), std::string::npos) << json.errors;
 }
 
+TEST(graph_command, fails_where_its_output_cannot_be_written) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\n").string();
+  for (const std::string options : {"", " -n 2", " --json -"}) {
+    const auto command = fmt::format("{} graph bfs {} --no-progress{} >/dev/full", AMITY_COMMAND, file, options);
+    const outcome ended = child({"sh", "-c", command}).finish();
+    EXPECT_EQ(ended.status, 1) << command;
+    EXPECT_TRUE(ended.errors.starts_with("amity: standard output takes no more; ")) << ended.errors;
+  }
+}
+
 TEST(graph_command, wrong_command_lines_have_status_2) {
   EXPECT_EQ(graph({}).status, 2);
   EXPECT_EQ(graph({"dfs"}).status, 2);

@@ -72,6 +72,16 @@ TEST(info, speaks_json) {
   EXPECT_EQ(page.at("warnings").at(0), "AMITY_SHM_BUFERS is not a setting; did you mean AMITY_SHM_BUFFERS?");
 }
 
+TEST(info, fails_where_its_output_cannot_be_written) {
+  for (const std::string form : {"info >/dev/full", "info --json >/dev/full", "info >&-"}) {
+    const auto ended = child({"sh", "-c", std::string(AMITY_COMMAND) + " " + form}).finish();
+    EXPECT_EQ(ended.status, 1) << form;
+    EXPECT_EQ(ended.errors,
+              "amity: standard output takes no more; check where it goes: a full disk, a closed descriptor\n")
+        << form;
+  }
+}
+
 TEST(info, warns_about_a_misspelt_variable) {
   const auto ended = run({"info"}, {"AMITY_SHM_BUFERS=8"});
   EXPECT_EQ(ended.status, 0);

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "amity/base/error.hpp"
@@ -39,7 +38,7 @@ int info(int argc, char** argv) {
   inventory all{AMITY_VERSION, settings::from_environment(), {}};
   all.fabrics = describe_fabrics(all.values);
   for (const auto& warning : all.values.warnings()) log_warning(no_rank, warning);
-  fmt::print("{}", json ? as_json(all) : as_table(all));
+  std::fputs((json ? as_json(all) : as_table(all)).c_str(), stdout);
   return 0;
 }
 

@@ -61,13 +61,21 @@ int without_command(int argc, char** argv) {
   return amity::tools::usage_error;
 }
 
+/// A result that nobody can read is none; `status` if all of it has gone out.
+int status_once_printed(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  fmt::print(stderr, "amity: standard output takes no more; check where it goes: a full disk, a closed descriptor\n");
+  return status == 0 ? 1 : status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     const auto* const found =
         argc < 2 ? commands.end() : std::ranges::find(commands, std::string_view(argv[1]), &command::name);
-    return found == commands.end() ? without_command(argc, argv) : found->main(argc - 1, argv + 1);
+    const int status = found == commands.end() ? without_command(argc, argv) : found->main(argc - 1, argv + 1);
+    return status_once_printed(status);
   } catch (const amity::error& mistake) {
     fmt::print(stderr, "{}\n", mistake.what());
     return 1;
