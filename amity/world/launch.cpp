@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -26,7 +28,11 @@ void open_missing_standard_descriptors() {
 
 std::string remedy_for(const std::string& program, int reason) {
   const bool searched = program.find('/') == std::string::npos;
-  if (reason == EACCES) return "make it executable: chmod +x";
+  if (reason == EACCES) {
+    std::error_code unknown;
+    return std::filesystem::is_directory(program, unknown) ? "name a program; this is a directory"
+                                                           : "make it executable: chmod +x";
+  }
   if (reason != ENOENT) return "check that it is a program for this machine";
   if (searched && ::access(program.c_str(), X_OK) == 0) return fmt::format("did you mean ./{}?", program);
   if (searched) return "check the name; it is in no directory of PATH";

@@ -126,6 +126,7 @@ TEST(run, tells_what_is_wrong_with_a_file_that_is_no_program) {
   const auto denied = run({path});
   EXPECT_EQ(denied.status, 126);
   EXPECT_PRED2(contains, denied.errors, "cannot start '" + path + "': Permission denied; make it executable");
+  EXPECT_PRED2(contains, run({directory}).errors, "Permission denied; name a program; this is a directory");
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   EXPECT_PRED2(contains, run({path}).errors, "check the interpreter in its first line");
   std::filesystem::remove_all(directory);
