@@ -72,6 +72,8 @@ int run_program(world& own, const std::function<int(world&)>& program) try {
   throw;
 } catch (const std::exception& other) {
   throw program_failed{fmt::format("rank {}: {}", own.rank(), other.what())};
+} catch (...) {
+  throw program_failed{fmt::format("rank {}: of unknown type", own.rank())};
 }
 
 int run_rank(fabric::fabric& transport, const settings& config, const std::function<int(world&)>& program) {

@@ -127,7 +127,7 @@ TEST_P(in_process, survives_an_exception_of_any_type) {
     w.barrier();
   });
   EXPECT_EQ(ended.status, 1);
-  EXPECT_EQ(ended.errors, "amity: the program ended with an exception of unknown type\n");
+  EXPECT_EQ(ended.errors, "amity: the program ended with an exception on rank 0: of unknown type\n");
 }
 
 TEST_P(in_process, warns_about_a_misspelt_variable_once_a_job) {
