@@ -66,7 +66,9 @@ INSTANTIATE_TEST_SUITE_P(processes, contract,
 void become_a_user_with_few_processes() {
   constexpr rlimit few{.rlim_cur = 4, .rlim_max = 4};
   ASSERT_EQ(::setrlimit(RLIMIT_NPROC, &few), 0);
-  if (::geteuid() == 0) ASSERT_EQ(::setresuid(54321, 54321, 54321), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::setresuid(54321, 54321, 54321), 0);
+  }
 }
 
 TEST(threads, that_the_system_refuses_end_the_job) {
