@@ -10,4 +10,5 @@
 #include "amity/message/message.hpp"
 #include "amity/message/remote_call.hpp"
 #include "amity/world/run.hpp"
+#include "amity/world/thread.hpp"
 #include "amity/world/world.hpp"

@@ -24,6 +24,7 @@ set(AMITY_PUBLIC_HEADERS
   core/reassembly.hpp
   core/registry.hpp
   core/spill.hpp
+  core/team.hpp
   epoch/detector.hpp
   epoch/epoch.hpp
   epoch/wave.hpp
@@ -35,7 +36,9 @@ set(AMITY_PUBLIC_HEADERS
   message/combine.hpp
   message/handler_form.hpp
   message/message.hpp
+  message/message_lane.hpp
   message/packet_buffers.hpp
+  message/parallel.hpp
   message/policy.hpp
   message/remote_call.hpp
   message/sender.hpp
@@ -44,5 +47,6 @@ set(AMITY_PUBLIC_HEADERS
   world/fabrics.hpp
   world/launch.hpp
   world/run.hpp
+  world/thread.hpp
   world/world.hpp
 )

@@ -34,6 +34,8 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_FABRIC_TRACED", integer, "0 or 1", "0", 0, 1, "",
      "Counts packets and bytes a peer, printed when the job ends."},
     {"AMITY_JOB_FD", integer, "file descriptor", "-1", -1, 1 << 20, "", "Shared memory of the job.", form::any, true},
+    {"AMITY_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",
+     "One more thread a rank, which handles messages while the rank computes. All ranks alike."},
     {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},
     {"AMITY_RANKS", integer, "ranks", "1", 1, 65536, "", "Number of ranks of the job."},
     {"AMITY_SHM_BUFFERS", integer, "buffers a peer", "32", 2, 64, "",
@@ -54,6 +56,8 @@ constexpr auto table = std::to_array<setting_info>({
      "Share of packets that may overtake earlier ones of the same pair of ranks."},
     {"AMITY_SIM_SEED", integer, "seed", "1", 0, no_max, "", "Seed of every choice that the simulator makes."},
     {"AMITY_SIM_STACK_BYTES", integer, "bytes", "256k", 16 * kib, 1 * gib, "", "Stack of a simulated rank."},
+    {"AMITY_THREADS", integer, "threads a rank", "1", 1, 256, "",
+     "Threads of each rank that send and handle messages. All ranks alike."},
 });
 
 static_assert(std::ranges::is_sorted(table, {}, &setting_info::name), "keep the table sorted by name");

@@ -42,23 +42,32 @@ class no_waiting {
 
 }  // namespace
 
-endpoint::endpoint(fabric::fabric& transport, const settings& config)
+endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t threads)
     : fabric_(transport),
-      rank_(transport.rank()),
-      size_(transport.size()),
+      lane_(transport.rank()),
+      lanes_(transport.size()),
       wait_ns_max_(transport.caps().virtual_time ? ~std::uint64_t{0} : wait_slice_ns),
-      ledger_(size_),
-      collectives_(rank_, size_,
-                   [this](rank_t dest, bytes_view bytes) { send_control(dest, packet_kind::collective, bytes); }),
+      ledger_(lanes_),
+      collectives_(
+          lane_ / threads, lanes_ / threads,
+          [this](rank_t dest, bytes_view bytes) { send_control(lane_of(dest, 0), packet_kind::collective, bytes); }),
+      threads_(threads),
+      rank_(lane_ / threads),
+      size_(lanes_ / threads),
+      home_(config.integer("AMITY_PROGRESS_THREAD") != 0 ? threads - 1 : 0),
       packet_bytes_max_(transport.caps().packet_bytes_max),
       spill_bytes_max_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
       spill_bytes_high_water_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER"))),
-      stall_ns_(static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000) {}
+      stall_ns_(static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000) {
+  AMITY_ASSERT(threads >= 1 && lanes_ % threads == 0, threads, lanes_);
+}
 
-endpoint::~endpoint() {
-  // Only after a failure are there any left; the fabric wants its memory back all the same.
-  for (const auto* list : {&early_, &early_ready_}) {
+endpoint::~endpoint() { release_kept(); }
+
+void endpoint::release_kept() noexcept {
+  for (auto* list : {&early_, &early_ready_}) {
     for (const fabric::packet& kept : *list) fabric_.release(kept.token);
+    list->clear();
   }
 }
 
@@ -109,7 +118,8 @@ void request::reply(std::string_view call, handler_id handler, std::span<const s
     throw error(call, owner_.rank(), fmt::format("second reply to one request of rank {}", source()),
                 "reply at most once; to send more, use endpoint::request_short or request_medium");
   }
-  owner_.send_request(call, source(), handler, args, payload);
+  owner_.check_request(call, source(), handler, args.size());
+  owner_.send_parts(packet_.source, handler, args, payload);
   replied_ = true;
 }
 
@@ -125,7 +135,7 @@ void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payloa
 void endpoint::send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                             bytes_view payload) {
   check_request(call, dest, handler, args.size());
-  send_parts(dest, handler, args, payload);
+  send_parts(lane_of(dest, 0), handler, args, payload);
 }
 
 void endpoint::check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
@@ -157,6 +167,13 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
   throw error(call, rank_, "a message was sent outside an epoch", "send inside world::epoch, or from a handler");
 }
 
+void endpoint::check_thread(std::string_view call) const {
+  if (std::this_thread::get_id() == own_thread_) [[likely]]
+    return;
+  throw error(call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),
+              "send through message::on(thread), or on(self) in a handler, and use no threads of your own");
+}
+
 // Sending
 
 packet_header endpoint::header_for(handler_id handler, epoch_tag epoch) const noexcept {
@@ -169,49 +186,49 @@ packet_header endpoint::header_for(handler_id handler, epoch_tag epoch) const no
 }
 
 // One part alone is sent from where it lies; both together are put next to each other first.
-bool endpoint::try_send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
+bool endpoint::try_send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args,
                               bytes_view payload) {
   const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
   if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
   packet_header header = header_for(handler, sending_epoch_);
   header.args = static_cast<std::uint8_t>(args.size());
-  if (fabric_.try_send(dest, header.pack(), whole) != status::ok) return false;
-  ledger_.sent(handler, dest, 1, in_epoch());
+  if (fabric_.try_send(lane, header.pack(), whole) != status::ok) return false;
+  ledger_.sent(handler, lane, 1, in_epoch());
   ledger_.packet(whole.size());
   return true;
 }
 
-bool endpoint::try_send(rank_t dest, handler_id handler, bytes_view payload) {
-  if (!try_send_parts(dest, handler, {}, payload)) return false;
+bool endpoint::try_send(rank_t lane, handler_id handler, bytes_view payload) {
+  if (!try_send_parts(lane, handler, {}, payload)) return false;
   pace();
   return true;
 }
 
-void endpoint::send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload) {
-  if (!try_send_parts(dest, handler, args, payload)) {
+void endpoint::send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload) {
+  if (!try_send_parts(lane, handler, args, payload)) {
     packet_header header = header_for(handler, sending_epoch_);
     header.args = static_cast<std::uint8_t>(args.size());
-    ledger_.sent(handler, dest, 1, in_epoch());
+    ledger_.sent(handler, lane, 1, in_epoch());
     if (args.size_bytes() + payload.size() > packet_bytes_max_) {
-      send_fragments(dest, header, args, payload);
+      send_fragments(lane, header, args, payload);
     } else {
-      send_in_slot(dest, header, args, payload);
+      send_in_slot(lane, header, args, payload);
     }
   }
   pace();
 }
 
-void endpoint::send_in_slot(rank_t dest, const packet_header& header, std::span<const std::uint64_t> args,
+void endpoint::send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
                             bytes_view payload) {
   const std::size_t bytes = args.size_bytes() + payload.size();
   outgoing out;
-  open_or_wait(dest, bytes, out);
+  open_or_wait(lane, bytes, out);
   if (!args.empty()) std::memcpy(out.data, args.data(), args.size_bytes());
   if (!payload.empty()) std::memcpy(out.data + args.size_bytes(), payload.data(), payload.size());
-  commit(dest, header, out, bytes);
+  commit(lane, header, out, bytes);
 }
 
-void endpoint::send_fragments(rank_t dest, packet_header header, std::span<const std::uint64_t> args,
+void endpoint::send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                               bytes_view payload) {
   header.kind = packet_kind::fragment;
   const std::uint64_t message = fragmented_++;
@@ -219,7 +236,7 @@ void endpoint::send_fragments(rank_t dest, packet_header header, std::span<const
   const std::size_t content_max = packet_bytes_max_ - sizeof(fragment_header);
   for (std::uint64_t offset = 0; offset < total;) {
     outgoing out;
-    open_or_wait(dest, packet_bytes_max_, out);
+    open_or_wait(lane, packet_bytes_max_, out);
     const fragment_header head{.message = message, .total = total, .offset = offset};
     std::memcpy(out.data, &head, sizeof head);
     std::byte* to = out.data + sizeof head;
@@ -230,14 +247,14 @@ void endpoint::send_fragments(rank_t dest, packet_header header, std::span<const
     const std::size_t content = std::min<std::size_t>(content_max, total - offset);
     const std::size_t from = offset == 0 ? 0 : offset - args.size_bytes();
     std::memcpy(to + args_bytes, payload.data() + from, content - args_bytes);
-    commit(dest, header, out, sizeof head + content);
+    commit(lane, header, out, sizeof head + content);
     offset += content;
   }
 }
 
-bool endpoint::try_open(rank_t dest, std::size_t capacity, outgoing& out) {
+bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
-  if (fabric_.acquire(dest, out.slot) == status::ok) {
+  if (fabric_.acquire(lane, out.slot) == status::ok) {
     idle_rounds_ = 0;  // a rank that waits for one credit after the other gets on, though nothing arrives
     out.data = out.slot.data;
     out.capacity = out.slot.capacity;
@@ -250,45 +267,45 @@ bool endpoint::try_open(rank_t dest, std::size_t capacity, outgoing& out) {
   return true;
 }
 
-void endpoint::open_or_wait(rank_t dest, std::size_t capacity, outgoing& out) {
-  while (!try_open(dest, capacity, out)) make_room(dest);
+void endpoint::open_or_wait(rank_t lane, std::size_t capacity, outgoing& out) {
+  while (!try_open(lane, capacity, out)) make_room(lane);
 }
 
-void endpoint::make_room(rank_t dest) {
+void endpoint::make_room(rank_t lane) {
   check_outside_handler("endpoint::make_room");
-  // Buffers that this rank itself holds open for `dest` are credits too.
-  for (flushable* const holder : flushables_) holder->close_packet(dest);
+  // Buffers that this rank itself holds open for `lane` are credits too.
+  for (flushable* const holder : flushables_) holder->close_packet(lane);
   progress_or_sleep();
 }
 
-void endpoint::close(rank_t dest, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
+void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
   // Messages that are collected belong to the epoch that the rank is in, whichever handler happens to close the packet.
-  ledger_.sent(handler, dest, messages, open_epoch_ != no_epoch);
-  commit(dest, header_for(handler, open_epoch_), out, bytes);
+  ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
+  commit(lane, header_for(handler, open_epoch_), out, bytes);
 }
 
-void endpoint::commit(rank_t dest, const packet_header& header, outgoing& out, std::size_t bytes) {
+void endpoint::commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
   AMITY_DEBUG_ASSERT(bytes <= out.capacity, bytes, out.capacity);
   out.data = nullptr;
   if (out.spilled) {
-    push_spill(dest, header, std::move(out.spilled), bytes);
+    push_spill(lane, header, std::move(out.spilled), bytes);
     return;
   }
-  fabric_.commit(dest, header.pack(), out.slot, bytes);
+  fabric_.commit(lane, header.pack(), out.slot, bytes);
   ledger_.packet(bytes);
 }
 
-void endpoint::push_spill(rank_t dest, const packet_header& header, std::unique_ptr<spilled_packet> packet,
+void endpoint::push_spill(rank_t lane, const packet_header& header, std::unique_ptr<spilled_packet> packet,
                           std::size_t bytes) {
   packet->header = header;
   packet->bytes = bytes;
-  spill_.push(dest, std::move(packet));
+  spill_.push(lane, std::move(packet));
   if (spill_.bytes() <= spill_bytes_max_) return;
   throw error(
       "sending from a handler", rank_,
       fmt::format("{} bytes of messages wait for credits, more than AMITY_CORE_SPILL_BYTES_MAX={}; the last one "
                   "is of type '{}' to rank {}; waiting: {}",
-                  spill_.bytes(), spill_bytes_max_, registry_.at(header.handler).name, dest, describe_spill()),
+                  spill_.bytes(), spill_bytes_max_, registry_.at(header.handler).name, rank_of(lane), describe_spill()),
       "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
 }
 
@@ -296,8 +313,9 @@ std::string endpoint::describe_spill() const {
   constexpr int peers_shown = 8;
   std::string text;
   int shown = 0;
-  spill_.for_each_peer([&](rank_t dest, std::size_t packets) {
-    if (shown++ < peers_shown) text += fmt::format("{}{} packets to rank {}", text.empty() ? "" : ", ", packets, dest);
+  spill_.for_each_peer([&](rank_t lane, std::size_t packets) {
+    if (shown++ < peers_shown)
+      text += fmt::format("{}{} packets to rank {}", text.empty() ? "" : ", ", packets, rank_of(lane));
   });
   if (shown > peers_shown) text += fmt::format(", and to {} more ranks", shown - peers_shown);
   return text.empty() ? "none" : text;
@@ -325,11 +343,11 @@ bool endpoint::flush_all() {
   return any;
 }
 
-void endpoint::send_control(rank_t dest, packet_kind kind, bytes_view payload) {
+void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
   AMITY_ASSERT(payload.size() <= control_bytes_max, payload.size());
   const packet_header header{.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch};
-  if (waiting_control_.empty() && fabric_.try_send(dest, header.pack(), payload) == status::ok) return;
-  waiting_control waiting{.dest = dest, .header = header, .payload = {}, .bytes = payload.size()};
+  if (waiting_control_.empty() && fabric_.try_send(lane, header.pack(), payload) == status::ok) return;
+  waiting_control waiting{.lane = lane, .header = header, .payload = {}, .bytes = payload.size()};
   std::memcpy(waiting.payload.data(), payload.data(), payload.size());
   waiting_control_.push_back(waiting);
 }
@@ -359,10 +377,12 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         deliver_fragment(header, packet);
         return;
       case packet_kind::collective:
-        collectives_.on_packet(packet.source, packet.payload);
+        collectives_.on_packet(rank_of(packet.source), packet.payload);
         return;
       case packet_kind::detector:
         control_->on_control(packet.source, packet.payload);
+        return;
+      case packet_kind::wake:
         return;
     }
     AMITY_ASSERT(false, static_cast<int>(header.kind), arrived.source);
@@ -417,12 +437,12 @@ void endpoint::throw_unknown_handler(const packet_header& header, rank_t source)
   if (registry_.contains(header.handler)) {
     throw error("message arrival", rank_,
                 fmt::format("rank {} sent a message for handler #{}, which is of another type there than '{}' here",
-                            source, header.handler, registry_.at(header.handler).name),
+                            rank_of(source), header.handler, registry_.at(header.handler).name),
                 "make the same message types in the same order on all ranks");
   }
   throw error("message arrival", rank_,
-              fmt::format("rank {} sent a message for handler #{}, which does not exist here (there are: {})", source,
-                          header.handler, registry_.describe()),
+              fmt::format("rank {} sent a message for handler #{}, which does not exist here (there are: {})",
+                          rank_of(source), header.handler, registry_.describe()),
               "make the same message types in the same order on all ranks");
 }
 
@@ -433,7 +453,7 @@ bool endpoint::progress() {
   if (!advance(packets_per_progress)) return false;
   // The callers send off what is collected once there is nothing else to do. A rank for which that never comes must not
   // sit on it for ever.
-  const auto rounds_max = std::max<std::uint64_t>(busy_rounds_max, 4 * static_cast<std::uint64_t>(size_));
+  const auto rounds_max = std::max<std::uint64_t>(busy_rounds_max, 4 * static_cast<std::uint64_t>(lanes_));
   if (++busy_rounds_ >= rounds_max) flush_all();
   return true;
 }
@@ -451,7 +471,7 @@ bool endpoint::send_waiting() {
   bool any = false;
   if (!waiting_control_.empty()) {
     const auto sent = [this](const waiting_control& each) {
-      return fabric_.try_send(each.dest, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok;
+      return fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok;
     };
     // In order, so that no rank's control packets overtake each other.
     const auto first_left = std::ranges::find_if_not(waiting_control_, sent);
@@ -485,7 +505,7 @@ void endpoint::progress_or_sleep() {
 
 void endpoint::sleep(std::string_view where) {
   // A short wait is the common one: it never looks at the clock.
-  if (++idle_rounds_ > 1) {
+  if (++idle_rounds_ > 1 && !where.empty()) {
     const std::uint64_t now = fabric_.now_ns();
     if (idle_rounds_ == 2) idle_since_ns_ = stall_reported_ns_ = now;
     if (stall_ns_ > 0 && now - stall_reported_ns_ >= stall_ns_) {
@@ -547,11 +567,12 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
     const auto handler = static_cast<handler_id>(id);
     if (!registry_.contains(handler)) continue;
     text += fmt::format("\n  #{} {}: sent/handled by peer:", id, registry_.at(handler).name);
-    for (rank_t peer = 0; peer < std::min(size_, peers_shown); ++peer) {
+    for (rank_t peer = 0; peer < std::min(lanes_, peers_shown); ++peer) {
       const message_counts counts = ledger_.of(handler, peer);
-      text += fmt::format(" {}:{}/{}", peer, counts.sent, counts.handled);
+      text += threads_ == 1 ? fmt::format(" {}", peer) : fmt::format(" {}.{}", peer / threads_, peer % threads_);
+      text += fmt::format(":{}/{}", counts.sent, counts.handled);
     }
-    if (size_ > peers_shown) text += " ...";
+    if (lanes_ > peers_shown) text += " ...";
   }
   return text;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The endpoint: one rank's engine for active messages over any fabric.
+/// The endpoint: the engine for active messages of one thread of a rank, over any fabric.
 ///
 /// It numbers handlers, sends requests and replies, hands arrived packets to handlers, holds back what belongs to an
 /// epoch that this rank has not begun, spills what handlers cannot send yet, and keeps the ledger.
@@ -11,7 +11,11 @@
 /// - A send outside handlers may wait for a credit, and runs handlers while it does.
 /// - No order between messages, not even of one pair of ranks. Every message is handled exactly once.
 ///
-/// One thread at a time uses an endpoint. `docs/contracts/core.md` has the states; design: docs/architecture.md.
+/// One thread at a time uses an endpoint. A rank with several threads has an endpoint for each: these are lanes, of
+/// which the fabric knows nothing but that they are its ranks. Lane l is thread l % threads of rank l / threads. What a
+/// user names is a rank; what a packet is sent to is a lane.
+///
+/// `docs/contracts/core.md` has the states; design: docs/architecture.md.
 
 #include <array>
 #include <cstdint>
@@ -22,6 +26,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -53,7 +58,7 @@ class request {
   request(const request&) = delete;
   request& operator=(const request&) = delete;
 
-  rank_t source() const noexcept { return packet_.source; }
+  rank_t source() const noexcept;
   std::span<const std::uint64_t> args() const noexcept {
     // The payload of a packet is aligned to 16 bytes, and arguments come first.
     return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
@@ -91,7 +96,7 @@ struct outgoing {
 /// idle. What it sends meanwhile never waits, as in a handler.
 class flushable {
  public:
-  /// Closes the packet that is open for `dest`, if there is one, because its credit is wanted.
+  /// Closes the packet that is open for a lane, if there is one, because its credit is wanted.
   virtual void close_packet(rank_t) {}
   /// Sends off all that is held; true if there was anything.
   virtual bool flush_all() = 0;
@@ -100,16 +105,49 @@ class flushable {
   ~flushable() = default;
 };
 
+/// The lanes that a type of message goes to, by the index that its sends name.
+struct destinations {
+  rank_t count = 0;
+  rank_t stride = 1;
+  rank_t first = 0;
+
+  rank_t lane(rank_t index) const noexcept { return index * stride + first; }
+  /// The index of a lane; `no_rank` if none stands for it.
+  rank_t index(rank_t lane) const noexcept {
+    if (stride == 1) return lane - first;
+    return lane % stride == first ? lane / stride : no_rank;
+  }
+};
+
 class endpoint final : private fabric::sink {
  public:
-  /// Uses `transport`, which must outlive the endpoint and be polled by nobody else.
-  endpoint(fabric::fabric& transport, const settings& config);
+  /// Uses `transport`, which must outlive the endpoint and be polled by nobody else. Each rank has as many `threads`.
+  endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
 
+  /// For the end: gives the fabric back what is held for a later epoch. Only after a failure is there any. The fabric
+  /// is not used any more.
+  void release_kept() noexcept;
+
   rank_t rank() const noexcept { return rank_; }
-  rank_t size() const noexcept { return size_; }
+  rank_t size() const noexcept { return size_; }  ///< ranks
+  rank_t threads() const noexcept { return threads_; }
+  rank_t thread() const noexcept { return lane_ - rank_ * threads_; }
+  /// Threads that run the program: all but the progress thread.
+  rank_t program_threads() const noexcept { return home_ == 0 ? threads_ : home_; }
+  rank_t lane() const noexcept { return lane_; }
+  rank_t lanes() const noexcept { return lanes_; }
+  rank_t rank_of(rank_t lane) const noexcept { return threads_ == 1 ? lane : lane / threads_; }
+  rank_t lane_of(rank_t rank, rank_t thread) const noexcept { return rank * threads_ + thread; }
+
+  /// Thread 0 of each rank; the thread that handles what no other one is asked to; this thread's like on each rank;
+  /// every lane.
+  destinations main_threads() const noexcept { return {.count = size_, .stride = threads_, .first = 0}; }
+  destinations home_threads() const noexcept { return {.count = size_, .stride = threads_, .first = home_}; }
+  destinations same_threads() const noexcept { return {.count = size_, .stride = threads_, .first = thread()}; }
+  destinations all_threads() const noexcept { return {.count = lanes_, .stride = 1, .first = 0}; }
   fabric::fabric& transport() noexcept { return fabric_; }
   const ledger& counts() const noexcept { return ledger_; }
   const registry& handlers() const noexcept { return registry_; }
@@ -122,7 +160,8 @@ class endpoint final : private fabric::sink {
   handler_id add_handler(std::string_view name, deliver_function deliver, void* context);
   void remove_handler(handler_id handler);
 
-  // --- Requests. Legal in and outside handlers. Throw `error` for a wrong rank, an unknown handler, too many args. ---
+  // --- Requests, to thread 0 of a rank. Legal in and outside handlers. ---
+  // --- Throw `error` for a wrong rank, an unknown handler, too many args. ---
   // --- Outside handlers they may run handlers, which must leave the arguments and the payload as they are. ---
 
   /// Short: arguments only, at most `args_max` words; one cache line on fabrics with a short road.
@@ -139,18 +178,18 @@ class endpoint final : private fabric::sink {
 
   // --- Packets filled in place: the road of coalesced messages. ---
 
-  /// Opens a packet of at least `capacity` bytes (at most `packet_bytes_max()`) for `dest`. False: no credit, call
+  /// Opens a packet of at least `capacity` bytes (at most `packet_bytes_max()`) for a lane. False: no credit, call
   /// `make_room` and try again. Never false inside a handler.
-  [[nodiscard]] bool try_open(rank_t dest, std::size_t capacity, outgoing& out);
+  [[nodiscard]] bool try_open(rank_t lane, std::size_t capacity, outgoing& out);
   /// Sends the first `bytes` of an open packet, which holds `messages` messages, and resets `out`. Runs no handler.
-  void close(rank_t dest, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages);
+  void close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages);
   /// Makes progress after a refused `try_open`. Illegal inside a handler.
-  void make_room(rank_t dest);
+  void make_room(rank_t lane);
   /// Sends one message as a packet of its own. False, and no handler has run, if that would have to wait, or if the
   /// message takes fragments.
-  [[nodiscard]] bool try_send(rank_t dest, handler_id handler, bytes_view payload);
+  [[nodiscard]] bool try_send(rank_t lane, handler_id handler, bytes_view payload);
   /// Sends one message as a packet of its own, or in fragments. Handlers may run before `payload` has been read.
-  void send(rank_t dest, handler_id handler, bytes_view payload) { send_parts(dest, handler, {}, payload); }
+  void send(rank_t lane, handler_id handler, bytes_view payload) { send_parts(lane, handler, {}, payload); }
   /// Gives arrived packets their turn between two packets of a sender, so that nobody needs to poll. Does nothing
   /// inside a handler.
   void give_way();
@@ -167,7 +206,7 @@ class endpoint final : private fabric::sink {
   bool progress();
   /// Makes progress until `done()` holds. When nothing arrives and nothing can go out, packets that are being filled
   /// are sent off, then `on_idle()` is called, and if it does nothing (returns false), the rank sleeps until something
-  /// arrives. `where` is for stall reports.
+  /// arrives. `where` is for stall reports; there are none without it.
   template <class Done, class OnIdle>
   void wait_until(std::string_view where, Done&& done, OnIdle&& on_idle) {
     idle_rounds_ = 0;
@@ -210,7 +249,7 @@ class endpoint final : private fabric::sink {
   wave_colour colour() const noexcept { return colour_; }
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, now or as soon as there is a credit; never
   /// refused.
-  void send_control(rank_t dest, packet_kind kind, bytes_view payload);
+  void send_control(rank_t lane, packet_kind kind, bytes_view payload);
 
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return waiting_control_.empty(); }
@@ -229,6 +268,8 @@ class endpoint final : private fabric::sink {
 
   [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
   [[noreturn]] void throw_outside_epoch(std::string_view call) const;
+  /// Throws `error` if this is another thread than the one that has made the endpoint.
+  void check_thread(std::string_view call) const;
 
  private:
   struct request_handler {
@@ -236,7 +277,7 @@ class endpoint final : private fabric::sink {
     std::function<void(request&)> call;
   };
   struct waiting_control {
-    rank_t dest;
+    rank_t lane;
     packet_header header;
     std::array<std::byte, control_bytes_max> payload;
     std::size_t bytes;
@@ -256,16 +297,16 @@ class endpoint final : private fabric::sink {
 
   void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                     bytes_view payload);
-  bool try_send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
-  void send_parts(rank_t dest, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
-  [[gnu::noinline]] void send_in_slot(rank_t dest, const packet_header& header, std::span<const std::uint64_t> args,
+  bool try_send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
+  void send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
+  [[gnu::noinline]] void send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
                                       bytes_view payload);
-  void send_fragments(rank_t dest, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
+  void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
   void check_outside_handler(std::string_view call) const;
-  void open_or_wait(rank_t dest, std::size_t capacity, outgoing& out);
-  void commit(rank_t dest, const packet_header& header, outgoing& out, std::size_t bytes);
-  void push_spill(rank_t dest, const packet_header& header, std::unique_ptr<spilled_packet> packet, std::size_t bytes);
+  void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
+  void commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
+  void push_spill(rank_t lane, const packet_header& header, std::unique_ptr<spilled_packet> packet, std::size_t bytes);
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
 
   bool advance(std::size_t packets_max);
@@ -278,8 +319,8 @@ class endpoint final : private fabric::sink {
 
   // What every round of progress looks at comes first, on few cache lines: a simulated rank finds them cold.
   fabric::fabric& fabric_;
-  rank_t rank_;
-  rank_t size_;
+  rank_t lane_;
+  rank_t lanes_;
   std::uint32_t sends_since_poll_ = 0;
   epoch_tag open_epoch_ = no_epoch;     ///< that this rank is in
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
@@ -297,6 +338,10 @@ class endpoint final : private fabric::sink {
   collectives collectives_;
   spill spill_;
 
+  rank_t threads_;
+  rank_t rank_;
+  rank_t size_;
+  rank_t home_;  ///< the thread that handles what no other one is asked to
   control* control_ = nullptr;
   std::size_t packet_bytes_max_;
   std::size_t spill_bytes_max_;
@@ -305,10 +350,13 @@ class endpoint final : private fabric::sink {
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t stall_reported_ns_ = 0;
   std::uint64_t epochs_opened_ = 0;
+  const std::thread::id own_thread_ = std::this_thread::get_id();
   std::uint64_t fragmented_ = 0;                                    ///< messages that were sent in fragments
   std::vector<fabric::packet> early_;                               ///< kept: they belong to the next epoch
   std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets
   reassembly reassembly_;
 };
+
+inline rank_t request::source() const noexcept { return owner_.rank_of(packet_.source); }
 
 }  // namespace amity::core

@@ -14,6 +14,7 @@ enum class packet_kind : std::uint8_t {
   fragment,    ///< a part of a message that is larger than a packet
   collective,  ///< barrier and reductions; belongs to no epoch
   detector,    ///< termination detection of one epoch
+  wake,        ///< nothing but a reason to look around: from a thread of the same rank
 };
 
 /// Number of an epoch, as it travels: 1 to 255, in a circle; 0 stands for "outside any epoch". A rank is never more

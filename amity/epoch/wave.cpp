@@ -25,8 +25,8 @@ struct wave::wire {
 
 wave::wave(core::endpoint& owner)
     : endpoint_(owner),
-      is_root_(owner.rank() == 0),
-      children_(core::tree_children(owner.rank(), owner.size())),
+      is_root_(owner.lane() == 0),
+      children_(core::tree_children(owner.lane(), owner.lanes())),
       missing_(children_) {
   static_assert(sizeof(wire) <= core::control_bytes_max && std::has_unique_object_representations_v<wire>);
 }
@@ -68,7 +68,7 @@ void wave::pass_up_if_whole() {
                 .handlers = endpoint_.handlers().fingerprint(),
                 .number = number_,
                 .what = totals_.active ? wire::up_active : wire::up_passive};
-  endpoint_.send_control(core::tree_parent(endpoint_.rank()), core::packet_kind::detector,
+  endpoint_.send_control(core::tree_parent(endpoint_.lane()), core::packet_kind::detector,
                          std::as_bytes(std::span(&up, 1)));
 }
 
@@ -87,7 +87,7 @@ void wave::pass_down(bool terminated, std::uint64_t sum) {
   // The largest subtree first: it takes longest.
   rank_t children[core::tree_children_max];
   int count = 0;
-  core::for_each_tree_child(endpoint_.rank(), endpoint_.size(), [&](rank_t child) { children[count++] = child; });
+  core::for_each_tree_child(endpoint_.lane(), endpoint_.lanes(), [&](rank_t child) { children[count++] = child; });
   while (count > 0) {
     endpoint_.send_control(children[--count], core::packet_kind::detector, std::as_bytes(std::span(&down, 1)));
   }
@@ -106,7 +106,7 @@ wave::verdict wave::take_verdict() {
 void wave::check_handlers(rank_t source, const wire& theirs) const {
   if (theirs.handlers == endpoint_.handlers().fingerprint()) return;
   throw error("end of an epoch", endpoint_.rank(),
-              fmt::format("rank {} has other message types than this rank, which has: {}", source,
+              fmt::format("rank {} has other message types than this rank, which has: {}", endpoint_.rank_of(source),
                           endpoint_.handlers().describe()),
               "make and destroy the same message types in the same order on all ranks");
 }

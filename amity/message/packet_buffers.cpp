@@ -8,12 +8,13 @@
 
 namespace amity::detail {
 
-packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, std::string_view call,
-                               std::size_t item_bytes, std::size_t bytes_max)
+packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
+                               std::string_view call, std::size_t item_bytes, std::size_t bytes_max)
     : endpoint_(owner),
       handler_(handler),
+      to_(to),
       call_(call),
-      size_(static_cast<std::uint32_t>(owner.size())),
+      size_(static_cast<std::uint32_t>(to.count)),
       item_bytes_(item_bytes),
       prefix_bytes_(item_bytes > 0 ? 0 : sizeof(record_count)),
       bytes_max_(std::clamp(bytes_max, prefix_bytes_, owner.packet_bytes_max())),
@@ -28,6 +29,7 @@ packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, 
 packet_buffers::~packet_buffers() { endpoint_.remove_flushable(*this); }
 
 void packet_buffers::make_room(rank_t dest, std::size_t bytes) {
+  endpoint_.check_thread(call_);
   if (!endpoint_.in_epoch()) endpoint_.throw_outside_epoch(call_);
   AMITY_ASSERT(prefix_bytes_ + bytes <= bytes_max_, bytes, bytes_max_);
   close(dest);
@@ -38,10 +40,10 @@ void packet_buffers::make_room(rank_t dest, std::size_t bytes) {
     core::outgoing& out = packet_for(dest).out;
     if (out.data != nullptr) {
       close(dest);
-    } else if (endpoint_.try_open(dest, bytes_max_, out)) {
+    } else if (endpoint_.try_open(to_.lane(dest), bytes_max_, out)) {
       open(dest);
     } else {
-      endpoint_.make_room(dest);
+      endpoint_.make_room(to_.lane(dest));
     }
   }
 }
@@ -75,8 +77,13 @@ bool packet_buffers::close(rank_t dest) {
   const cursor at = std::exchange(cursors_[static_cast<std::size_t>(dest)], {});
   const auto bytes = static_cast<std::size_t>(at.next - closed.out.data);
   if (prefix_bytes_ > 0) std::memcpy(closed.out.data, &closed.records, prefix_bytes_);
-  endpoint_.close(dest, handler_, closed.out, bytes, item_bytes_ > 0 ? bytes / item_bytes_ : closed.records);
+  endpoint_.close(to_.lane(dest), handler_, closed.out, bytes, item_bytes_ > 0 ? bytes / item_bytes_ : closed.records);
   return true;
+}
+
+void packet_buffers::close_packet(rank_t lane) {
+  const rank_t dest = to_.index(lane);
+  if (dest != no_rank) close(dest);
 }
 
 bool packet_buffers::flush_all() {

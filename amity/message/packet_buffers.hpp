@@ -1,6 +1,6 @@
 #pragma once
 
-/// The packets that one message type has open: at most one a destination, filled in place.
+/// The packets that one message type has open on one thread: at most one a destination, filled in place.
 ///
 /// A packet holds items of one size, one behind the other, or records of varying size behind a count of them.
 
@@ -20,10 +20,10 @@ using record_count = std::uint32_t;
 
 class packet_buffers final : public core::flushable {
  public:
-  /// Packets of at most `bytes_max` bytes for `handler`. Messages of `item_bytes` each, or of varying size if 0.
-  /// `call` is the user's call that sends, for errors.
-  packet_buffers(core::endpoint& owner, core::handler_id handler, std::string_view call, std::size_t item_bytes,
-                 std::size_t bytes_max);
+  /// Packets of at most `bytes_max` bytes for `handler` on the lanes `to`, which sends name by their index. Messages of
+  /// `item_bytes` each, or of varying size if 0. `call` is the user's call that sends, for errors.
+  packet_buffers(core::endpoint& owner, core::handler_id handler, const core::destinations& to, std::string_view call,
+                 std::size_t item_bytes, std::size_t bytes_max);
   ~packet_buffers();
   packet_buffers(const packet_buffers&) = delete;
   packet_buffers& operator=(const packet_buffers&) = delete;
@@ -65,7 +65,7 @@ class packet_buffers final : public core::flushable {
   std::size_t record_bytes_max() const noexcept { return bytes_max_ - prefix_bytes_; }
 
   void flush(rank_t dest) { close(dest); }
-  void close_packet(rank_t dest) override { close(dest); }
+  void close_packet(rank_t lane) override;
   bool flush_all() override;
 
  private:
@@ -90,6 +90,7 @@ class packet_buffers final : public core::flushable {
 
   core::endpoint& endpoint_;
   core::handler_id handler_;
+  core::destinations to_;
   std::string_view call_;
   std::uint32_t size_;
   std::size_t item_bytes_;

@@ -24,6 +24,14 @@ struct message_counters {
   std::uint64_t handled = 0;   ///< that came from a rank, this one included
   std::uint64_t dropped = 0;   ///< by `unique`: they had been sent before
   std::uint64_t combined = 0;  ///< by `combine`: they became part of another
+
+  message_counters& operator+=(const message_counters& other) noexcept {
+    sent += other.sent;
+    handled += other.handled;
+    dropped += other.dropped;
+    combined += other.combined;
+    return *this;
+  }
 };
 
 namespace detail {

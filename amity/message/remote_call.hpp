@@ -76,13 +76,13 @@ template <class World>
 class remote_calls {
  public:
   remote_calls(World& world, core::endpoint& owner, std::size_t coalesce_bytes)
-      : world_(world),
-        endpoint_(owner),
-        id_(owner.add_handler("async", &remote_calls::deliver, this)),
-        coalesce_bytes_(coalesce_bytes) {}
+      : world_(world), endpoint_(owner), id_(add_to(owner)), coalesce_bytes_(coalesce_bytes) {}
   ~remote_calls() { endpoint_.remove_handler(id_); }
   remote_calls(const remote_calls&) = delete;
   remote_calls& operator=(const remote_calls&) = delete;
+
+  /// Calls are sent and handled by thread 0; the other threads only count them in.
+  core::handler_id add_to(core::endpoint& owner) { return owner.add_handler("async", &remote_calls::deliver, this); }
 
   template <class Fn, class... Given>
   void send(rank_t dest, const Given&... given) {
@@ -171,7 +171,8 @@ class remote_calls {
 
   /// Made for the first call: most ranks of most jobs send none.
   encoding_sender& sender() {
-    if (!sender_) sender_.emplace(endpoint_, id_, "world::async", coalesce{}, coalesce_bytes_);
+    if (!sender_)
+      sender_.emplace(endpoint_, id_, endpoint_.main_threads(), "world::async", coalesce{}, coalesce_bytes_);
     return *sender_;
   }
 

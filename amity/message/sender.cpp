@@ -14,12 +14,25 @@ void check_send(const core::endpoint& owner, std::string_view call, rank_t dest)
   if (!owner.in_epoch()) owner.throw_outside_epoch(call);
 }
 
+void check_send(const core::endpoint& owner, const core::destinations& to, std::string_view call, rank_t dest) {
+  if (dest < 0 || dest >= to.count) owner.throw_wrong_rank(call, dest);
+  if (!owner.in_epoch()) owner.throw_outside_epoch(call);
+}
+
 void check_destruction(core::endpoint& owner, core::handler_id handler) {
   if (!owner.in_epoch() || std::uncaught_exceptions() > 0) return;
   owner.fail(std::make_exception_ptr(
       error("message type", owner.rank(),
             fmt::format("'{}' was destroyed inside an epoch", owner.handlers().at(handler).name),
             "let message types end outside epochs")));
+}
+
+void check_same_number(const core::endpoint& owner, core::handler_id first, core::handler_id here) {
+  if (first == here) return;
+  throw error(
+      "world::message", owner.rank(),
+      fmt::format("the message type is number {} on thread 0 and number {} on thread {}", first, here, owner.thread()),
+      "with several threads, add no handlers to world::endpoint() while message types are made");
 }
 
 std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes) {
@@ -29,15 +42,16 @@ std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes) {
   return copy;
 }
 
-encoding_sender::encoding_sender(core::endpoint& owner, core::handler_id handler, std::string_view call,
-                                 const coalesce& bounds, std::size_t bytes_standard)
+encoding_sender::encoding_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
+                                 std::string_view call, const coalesce& bounds, std::size_t bytes_standard)
     : endpoint_(owner),
       handler_(handler),
+      to_(to),
       call_(call),
       // Values that encode to nothing never fill a packet; its count is a bound in any case.
       count_max_(static_cast<record_count>(
           bounds.count > 0 ? std::min<std::size_t>(bounds.count, std::numeric_limits<record_count>::max())
                            : std::numeric_limits<record_count>::max())),
-      buffers_(owner, handler, call, 0, bounds.bytes > 0 ? bounds.bytes : bytes_standard) {}
+      buffers_(owner, handler, to, call, 0, bounds.bytes > 0 ? bounds.bytes : bytes_standard) {}
 
 }  // namespace amity::detail

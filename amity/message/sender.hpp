@@ -27,10 +27,15 @@ namespace amity::detail {
 inline constexpr std::string_view send_call = "message::send";
 
 void check_send(const core::endpoint& owner, std::string_view call, rank_t dest);
+/// As above, for the index of a destination.
+void check_send(const core::endpoint& owner, const core::destinations& to, std::string_view call, rank_t dest);
 
 /// A message type is being destroyed: ends the job if that is inside an epoch, where it may take messages with it that
 /// nobody has counted. Not if an exception is on its way out, which ends the job as well and is the cause of both.
 void check_destruction(core::endpoint& owner, core::handler_id handler);
+
+/// Throws `error` where the threads of a rank have numbered a message type differently.
+void check_same_number(const core::endpoint& owner, core::handler_id first, core::handler_id here);
 
 /// What the fabric contract promises for every packet.
 inline constexpr std::size_t payload_alignment = 16;
@@ -85,7 +90,7 @@ class value_copy {
 
 /// Stands in where a type cannot be sent, so that the compiler says so once.
 struct no_sender {
-  no_sender(core::endpoint&, core::handler_id) {}
+  no_sender(core::endpoint&, core::handler_id, const core::destinations&) {}
   template <class... Ignored>
   void send(const Ignored&...) {}
   template <class... Ignored>
@@ -102,14 +107,16 @@ struct no_sender {
 template <class T>
 class alone_sender {
  public:
-  alone_sender(core::endpoint& owner, core::handler_id handler) : endpoint_(owner), handler_(handler) {}
+  alone_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to)
+      : endpoint_(owner), handler_(handler), to_(to) {}
 
   void send(rank_t dest, const T& value) {
-    check_send(endpoint_, send_call, dest);
-    if (endpoint_.try_send(dest, handler_, std::as_bytes(std::span(&value, 1)))) [[likely]]
+    check_send(endpoint_, to_, send_call, dest);
+    const rank_t lane = to_.lane(dest);
+    if (endpoint_.try_send(lane, handler_, std::as_bytes(std::span(&value, 1)))) [[likely]]
       return;
     const value_copy<T> copy(value);
-    endpoint_.send(dest, handler_, copy.bytes());
+    endpoint_.send(lane, handler_, copy.bytes());
   }
   void flush(rank_t) {}
   void flush() {}
@@ -123,6 +130,7 @@ class alone_sender {
  private:
   core::endpoint& endpoint_;
   core::handler_id handler_;
+  core::destinations to_;
 };
 
 /// Plain values that share packets. A value larger than a packet goes alone, in fragments.
@@ -131,12 +139,13 @@ class coalescing_sender {
   static constexpr bool may_be_too_large = sizeof(T) > fabric::packet_bytes_guaranteed;
 
  public:
-  coalescing_sender(core::endpoint& owner, core::handler_id handler, const coalesce& bounds, std::size_t bytes_standard)
-      : alone_(owner, handler) {
+  coalescing_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
+                    const coalesce& bounds, std::size_t bytes_standard)
+      : alone_(owner, handler, to) {
     std::size_t count = std::max<std::size_t>(1, (bounds.bytes > 0 ? bounds.bytes : bytes_standard) / sizeof(T));
     if (bounds.count > 0) count = std::min(count, bounds.count);
     if (!may_be_too_large || sizeof(T) <= owner.packet_bytes_max()) {
-      buffers_.emplace(owner, handler, send_call, sizeof(T), count * sizeof(T));
+      buffers_.emplace(owner, handler, to, send_call, sizeof(T), count * sizeof(T));
     }
   }
 
@@ -194,8 +203,8 @@ std::uint64_t read_records(bytes_view payload, bytes_of whose, ReadOne&& read_on
 class encoding_sender {
  public:
   /// With a `count` bound of 1 each value is a packet of its own. `call` is the user's call that sends, for errors.
-  encoding_sender(core::endpoint& owner, core::handler_id handler, std::string_view call, const coalesce& bounds,
-                  std::size_t bytes_standard);
+  encoding_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to, std::string_view call,
+                  const coalesce& bounds, std::size_t bytes_standard);
 
   /// Sends what `write(byte_writer&)` writes: exactly `measure()` bytes.
   template <class Measure, class Write>
@@ -232,16 +241,17 @@ class encoding_sender {
   /// What no packet of ours can hold.
   template <class Write>
   void send_alone(rank_t dest, std::size_t bytes, Write&& write) {
-    check_send(endpoint_, call_, dest);
+    check_send(endpoint_, to_, call_, dest);
     constexpr record_count one = 1;
     const auto packet = std::make_unique_for_overwrite<std::byte[]>(sizeof one + bytes);
     std::memcpy(packet.get(), &one, sizeof one);
     write_exactly({packet.get() + sizeof one, bytes}, write);
-    endpoint_.send(dest, handler_, {packet.get(), sizeof one + bytes});
+    endpoint_.send(to_.lane(dest), handler_, {packet.get(), sizeof one + bytes});
   }
 
   core::endpoint& endpoint_;
   core::handler_id handler_;
+  core::destinations to_;
   std::string_view call_;
   record_count count_max_;
   packet_buffers buffers_;
@@ -251,8 +261,9 @@ class encoding_sender {
 template <class T>
 class encoded_sender : public encoding_sender {
  public:
-  encoded_sender(core::endpoint& owner, core::handler_id handler, const coalesce& bounds, std::size_t bytes_standard)
-      : encoding_sender(owner, handler, send_call, bounds, bytes_standard) {}
+  encoded_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to, const coalesce& bounds,
+                 std::size_t bytes_standard)
+      : encoding_sender(owner, handler, to, send_call, bounds, bytes_standard) {}
 
   void send(rank_t dest, const T& value) {
     encoding_sender::send(

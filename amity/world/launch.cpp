@@ -13,6 +13,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/core/team.hpp"
 #include "amity/world/launch/job.hpp"
 
 namespace amity {
@@ -62,6 +63,7 @@ int launch(const launch_options& options) {
 int self_launch(const settings& values, int argc, const char* const* argv) {
   launch_options options;
   options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
+  options.threads = core::threads_per_rank(values);
   options.command.assign(argv, argv + argc);
   // The name in argv may be relative to a directory that the program has left, or anything else.
   options.program = "/proc/self/exe";

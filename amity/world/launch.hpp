@@ -18,6 +18,7 @@ namespace amity {
 
 struct launch_options {
   rank_t ranks = 1;
+  rank_t threads = 1;                    ///< of amity in each rank; their number follows from the settings
   bool prefix_output = false;            ///< begin each line of a rank with "[rank] "; lines of ranks never mix
   bool pin = false;                      ///< rank i runs on the i-th CPU that the launcher may use, modulo their number
   std::vector<std::string> command;      ///< the program and its arguments

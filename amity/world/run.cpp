@@ -3,13 +3,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/core/team.hpp"
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
@@ -64,34 +67,59 @@ void check_handlers_ended(world& own, std::uint64_t at_start) {
               "let every message type end inside the program, at the latest with it");
 }
 
-int run_program(world& own, const std::function<int(world&)>& program) try {
-  return program(own);
-} catch (const error&) {
+/// What leaves a program says on which rank.
+int with_rank_named(rank_t rank, const std::function<int()>& work) try { return work(); } catch (const error&) {
   throw;
 } catch (const job_aborted&) {
   throw;
 } catch (const std::exception& other) {
-  throw program_failed{fmt::format("rank {}: {}", own.rank(), other.what())};
+  throw program_failed{fmt::format("rank {}: {}", rank, other.what())};
 } catch (...) {
-  throw program_failed{fmt::format("rank {}: of unknown type", own.rank())};
+  throw program_failed{fmt::format("rank {}: of unknown type", rank)};
 }
 
-int run_rank(fabric::fabric& transport, const settings& config, const std::function<int(world&)>& program) {
-  fabric::fabric* used = &transport;
-  std::optional<fabric::checked> checked;
-  if (config.integer("AMITY_FABRIC_CHECKED") != 0) used = &checked.emplace(*used);
-  std::optional<fabric::traced> traced;  // the outer one: it counts what amity sends, not what a check adds
-  if (config.integer("AMITY_FABRIC_TRACED") != 0) used = &traced.emplace(*used);
-  world own(*used, config);
+/// Tells the team when a thread has done with its fabric, in whichever way.
+class membership {
+ public:
+  membership(core::team& threads, rank_t thread) : threads_(threads), thread_(thread) {}
+  ~membership() { threads_.leave(thread_); }
+  membership(const membership&) = delete;
+  membership& operator=(const membership&) = delete;
+
+ private:
+  core::team& threads_;
+  rank_t thread_;
+};
+
+int run_main_thread(core::team& threads, const settings& config, const std::function<int(world&)>& program,
+                    const fabric::traced* traced) {
+  threads.assemble();
+  world own(threads, config);
   const std::uint64_t handlers_at_start = own.endpoint().handlers().fingerprint();
-  const int status = run_program(own, program);
+  const int status = program(own);
   // A failure does not wait for the others.
   if (status != 0) return status;
   check_handlers_ended(own, handlers_at_start);
   // No rank leaves before all are ready to: a message to it would find nobody.
   own.barrier();
-  if (traced) print_in_turn(own, traced->report());
+  if (traced != nullptr) print_in_turn(own, traced->report());
   return 0;
+}
+
+int run_thread(fabric::fabric& transport, core::team& threads, const settings& config,
+               const std::function<int(world&)>& program) {
+  fabric::fabric* used = &transport;
+  std::optional<fabric::checked> checked;
+  if (config.integer("AMITY_FABRIC_CHECKED") != 0) used = &checked.emplace(*used);
+  std::optional<fabric::traced> traced;  // the outer one: it counts what amity sends, not what a check adds
+  if (config.integer("AMITY_FABRIC_TRACED") != 0) used = &traced.emplace(*used);
+  core::endpoint& own = threads.enter(*used, config);
+  const membership inside(threads, own.thread());
+  return with_rank_named(own.rank(), [&] {
+    if (own.thread() == 0) return run_main_thread(threads, config, program, traced ? &*traced : nullptr);
+    threads.serve(own.thread());
+    return 0;
+  });
 }
 
 /// A program may make settings of its own, but it cannot know which rank of which job its launcher has started.
@@ -100,6 +128,27 @@ settings with_launchers_word(settings config) {
     if (const char* const value = std::getenv(name)) config.set(name, value);
   }
   return config;
+}
+
+/// All ranks of a job in this process.
+int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(world&)>& program) {
+  const rank_t each = core::threads_per_rank(config);
+  std::vector<std::unique_ptr<core::team>> teams;
+  for (rank_t rank = 0; rank < ranks; ++rank) teams.push_back(std::make_unique<core::team>(each));
+  const auto lane_main = [&](fabric::fabric& transport) {
+    return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, program);
+  };
+  if (config.text("AMITY_FABRIC") == "threads") return fabric::shm::run_threads(config, ranks * each, lane_main);
+  return fabric::sim::run(ranks * each, fabric::sim::sim_options::from(config), lane_main).status;
+}
+
+/// The rank that this process is.
+int run_one_rank(const settings& config, const std::function<int(world&)>& program) {
+  const rank_t each = core::threads_per_rank(config);
+  core::team threads(each);
+  const auto lane_main = [&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); };
+  if (each == 1) return lane_main(*fabric::shm::join(config));
+  return fabric::shm::join_with_threads(config, each, lane_main);
 }
 
 }  // namespace
@@ -117,10 +166,7 @@ int run_job(const settings& given, int argc, const char* const* argv, const std:
   if (!launched || config.integer("AMITY_RANK") == 0) {
     for (const std::string& warning : config.warnings()) log_warning(no_rank, warning);
   }
-  const auto rank_main = [&](fabric::fabric& transport) { return run_rank(transport, config, program); };
-  if (kind == "threads") return fabric::shm::run_threads(config, ranks, rank_main);
-  if (kind == "sim") return fabric::sim::run(ranks, fabric::sim::sim_options::from(config), rank_main).status;
-  return rank_main(*fabric::shm::join(config));
+  return kind == "shm" ? run_one_rank(config, program) : run_all_ranks(config, ranks, program);
 } catch (...) {
   return report_failure();
 }

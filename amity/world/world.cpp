@@ -3,25 +3,57 @@
 #include "amity/base/error.hpp"
 
 namespace amity {
+namespace {
+
+std::unique_ptr<epoch::detector> detector_for(core::endpoint& lane, const settings& config) {
+  return epoch::make_detector(config.text("AMITY_EPOCH_DETECTOR"), lane);
+}
+
+std::unique_ptr<core::team> team_of_one(fabric::fabric& transport, const settings& config) {
+  auto alone = std::make_unique<core::team>(1);
+  alone->enter(transport, config);
+  alone->assemble();
+  return alone;
+}
+
+}  // namespace
 
 world::world(fabric::fabric& transport, const settings& config)
     : config_(config),
-      endpoint_(transport, config_),
-      epochs_(endpoint_, epoch::make_detector(config_.text("AMITY_EPOCH_DETECTOR"), endpoint_)),
+      alone_(team_of_one(transport, config_)),
+      team_(*alone_),
+      endpoint_(team_.lane(0)),
+      epochs_(endpoint_, detector_for(endpoint_, config_)),
       coalesce_bytes_(static_cast<std::size_t>(config_.integer("AMITY_COALESCE_BYTES"))),
       calls_(*this, endpoint_, coalesce_bytes_) {}
 
-world::~world() = default;
+world::world(core::team& threads, const settings& config)
+    : config_(config),
+      team_(threads),
+      endpoint_(team_.lane(0)),
+      epochs_(endpoint_, detector_for(endpoint_, config_)),
+      coalesce_bytes_(static_cast<std::size_t>(config_.integer("AMITY_COALESCE_BYTES"))),
+      calls_(*this, endpoint_, coalesce_bytes_) {
+  if (team_.size() == 1) return;
+  others_.resize(static_cast<std::size_t>(team_.size()) - 1);
+  team_.run([this](rank_t index) {
+    if (index == 0) return;
+    core::endpoint& lane = team_.lane(index);
+    calls_.add_to(lane);
+    others_[static_cast<std::size_t>(index) - 1] = std::make_unique<epoch::epochs>(lane, detector_for(lane, config_));
+  });
+}
 
-bool world::poll() {
-  if (endpoint_.in_handler()) {
-    throw error("world::poll", rank(), "a handler tried to poll, which would run handlers inside a handler",
-                "return from the handler instead; its sends go out by themselves");
-  }
-  if (endpoint_.progress() || endpoint_.flush_all()) return true;
-  // A rank that polls for something instead of waiting for it would never learn that the job has ended.
-  endpoint_.transport().wait(0);
-  return false;
+world::~world() {
+  // The threads end with their world: their endpoints need not be tidied up for another one.
+  team_.dismiss();
+}
+
+bool world::poll() { return thread(endpoint_).poll(); }
+
+void world::check_epoch_begin() {
+  // It says what is wrong, if anything is.
+  if (endpoint_.in_handler() || endpoint_.in_epoch()) epochs_.begin();
 }
 
 void world::check_outside_epoch(std::string_view call) const {

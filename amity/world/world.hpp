@@ -4,18 +4,23 @@
 
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/team.hpp"
 #include "amity/epoch/epoch.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/message/message.hpp"
 #include "amity/message/remote_call.hpp"
+#include "amity/world/thread.hpp"
 
 namespace amity {
 
@@ -23,20 +28,47 @@ namespace amity {
 template <class T>
 concept reducible = std::same_as<T, std::uint64_t> || std::same_as<T, std::int64_t> || std::same_as<T, double>;
 
-/// One rank of a job. Made by `amity::run`; used by the thread that runs the rank's program.
+namespace detail {
+
+template <class Part>
+concept takes_thread = std::invocable<Part&, thread&>;
+/// The body of an epoch, or its summand.
+template <class Part>
+concept epoch_part = std::invocable<Part&> || takes_thread<Part>;
+
+template <epoch_part Part>
+decltype(auto) call(Part& part, thread& own) {
+  if constexpr (takes_thread<Part>) {
+    return part(own);
+  } else {
+    return part();
+  }
+}
+
+struct no_value {
+  std::uint64_t operator()() const noexcept { return 0; }
+};
+
+}  // namespace detail
+
+/// One rank of a job. Made by `amity::run`; used by the thread that runs the rank's program, which is thread 0.
 ///
 /// Calls marked collective are made by all ranks in the same order, outside handlers.
 class world {
  public:
-  /// Wires a rank: endpoint, detector and remote calls over `transport`, which must outlive the world. Programs use
-  /// `amity::run` instead.
+  /// Wires a rank of one thread: endpoint, detector and remote calls over `transport`, which must outlive the world.
+  /// Programs use `amity::run` instead.
   world(fabric::fabric& transport, const settings& config);
+  /// As above, for a rank whose threads have entered `threads`, which must outlive the world.
+  world(core::team& threads, const settings& config);
   ~world();
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
   rank_t rank() const noexcept { return endpoint_.rank(); }
   rank_t size() const noexcept { return endpoint_.size(); }
+  /// Threads of this rank that run the bodies of epochs: AMITY_THREADS.
+  rank_t threads() const noexcept { return endpoint_.program_threads(); }
   const settings& config() const noexcept { return config_; }
 
   /// Nanoseconds since an unspecified moment: wall clock, or the rank's virtual clock under the simulator.
@@ -52,25 +84,31 @@ class world {
   template <class T, class Handler, class... Policies>
   message_type<T, Handler, Policies...> message(Handler handler, Policies... policies) {
     check_outside_epoch("world::message");
-    return {endpoint_, coalesce_bytes_, std::move(handler), policies...};
+    return {team_, coalesce_bytes_, std::move(handler), policies...};
   }
 
   /// Runs `body()` as this rank's part of an epoch, and returns when all messages sent in the epoch, those sent by
   /// handlers too, have been handled on all ranks. Collective. Epochs do not nest. When `body` throws, the job cannot
   /// go on: let the exception leave the program. (AM++, section 3.3.)
-  template <std::invocable Body>
+  ///
+  /// With several threads, `body(thread&)` runs on each of them, and `body()` on thread 0 alone; the epoch ends on all
+  /// of them in any case, and all handle messages that are theirs meanwhile.
+  template <detail::epoch_part Body>
   void epoch(Body&& body) {
-    epoch(std::forward<Body>(body), [] { return std::uint64_t{0}; });
+    epoch(std::forward<Body>(body), detail::no_value{});
   }
 
   /// As above; also sums a number over the ranks at no extra message. `value()` gives this rank's summand; it is called
   /// once this rank has nothing left to handle, maybe several times, the last time at the end of the epoch; it must not
-  /// send. Sums are modulo 2^64, so negative numbers work through a cast.
-  template <std::invocable Body, std::invocable Value>
+  /// send. Sums are modulo 2^64, so negative numbers work through a cast. With several threads, `value(thread&)` is
+  /// each thread's summand; one of the whole rank, `value()`, costs a reduction after the end.
+  template <detail::epoch_part Body, detail::epoch_part Value>
   std::uint64_t epoch(Body&& body, Value&& value) {
+    if (team_.size() > 1) return epoch_of_threads(body, value);
+    thread own(endpoint_);
     epochs_.begin();
-    body();
-    return epochs_.end(std::forward<Value>(value));
+    detail::call(body, own);
+    return epochs_.end([&] { return detail::call(value, own); });
   }
 
   /// Runs `fn(args...)`, or `fn(world&, args...)` if it asks for that, on rank `dest` before the epoch ends. For
@@ -136,9 +174,35 @@ class world {
   }
   void check_outside_epoch(std::string_view call) const;
 
+  template <class Body, class Value>
+  std::uint64_t epoch_of_threads(Body& body, Value& value) {
+    check_epoch_begin();
+    std::uint64_t sum = 0;
+    team_.run([&](rank_t index) {
+      thread own(team_.lane(index));
+      epoch::epochs& epochs = index == 0 ? epochs_ : *others_[static_cast<std::size_t>(index) - 1];
+      const bool of_program = index < threads();
+      epochs.begin();
+      if (detail::takes_thread<Body> ? of_program : index == 0) detail::call(body, own);
+      const std::uint64_t all = epochs.end([&]() -> std::uint64_t {
+        if constexpr (detail::takes_thread<Value>) return of_program ? detail::call(value, own) : 0;
+        return 0;
+      });
+      if (index == 0) sum = all;
+    });
+    if constexpr (detail::takes_thread<Value> || std::same_as<Value, detail::no_value>) return sum;
+    // Asked for on thread 0 when that has nothing left, the summand would miss what the others still handle.
+    thread own(endpoint_);
+    return endpoint_.reduce(core::reduction::sum_u64, detail::call(value, own));
+  }
+  void check_epoch_begin();
+
   settings config_;
-  core::endpoint endpoint_;
+  std::unique_ptr<core::team> alone_;  ///< null where the team is given
+  core::team& team_;
+  core::endpoint& endpoint_;  ///< of thread 0
   epoch::epochs epochs_;
+  std::vector<std::unique_ptr<epoch::epochs>> others_;  ///< of the other threads
   std::size_t coalesce_bytes_;
   detail::remote_calls<world> calls_;
 };

@@ -9,6 +9,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
+#include "amity/core/team.hpp"
 #include "amity/world/launch.hpp"
 #include "commands.hpp"
 
@@ -30,7 +31,7 @@ std::size_t own_arguments(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& argument = arguments[i];
     if (argument == "--") return std::min(i + 2, arguments.size());
-    if (argument == "-n" || argument == "--ranks") {
+    if (argument == "-n" || argument == "--ranks" || argument == "-t" || argument == "--threads") {
       ++i;
     } else if (!argument.starts_with('-')) {
       return i + 1;
@@ -60,6 +61,10 @@ int run(int argc, char** argv) {
   auto* const ranks = app.add_option("-n,--ranks", options.ranks, "Number of ranks; without it, AMITY_RANKS counts")
                           ->check(CLI::Range(rank_t{1}, rank_t{65536}))
                           ->type_name("N");
+  rank_t threads_wanted = 0;
+  app.add_option("-t,--threads", threads_wanted, "Threads of each rank; without it, AMITY_THREADS counts")
+      ->check(CLI::Range(rank_t{1}, rank_t{256}))
+      ->type_name("T");
   app.add_flag("--prefix", options.prefix_output, "Begin each line of output with the rank that wrote it");
   app.add_flag("--pin", options.pin, "Bind rank i to the i-th CPU, starting over when there are no more");
   app.add_option("PROGRAM", program, "What to start; looked for in PATH unless it has a '/'")->required();
@@ -69,9 +74,14 @@ int run(int argc, char** argv) {
     return app.exit(stop) == 0 ? 0 : usage_error;
   }
 
-  const auto values = settings::from_environment();
+  auto values = settings::from_environment();
   check_fabric(values);
   if (ranks->empty()) options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
+  if (threads_wanted > 0) {
+    values.set("AMITY_THREADS", std::to_string(threads_wanted));
+    options.environment.push_back(fmt::format("AMITY_THREADS={}", threads_wanted));
+  }
+  options.threads = core::threads_per_rank(values);
   options.command.push_back(program);
   options.command.insert(options.command.end(), rest, arguments.end());
   return launch(options);

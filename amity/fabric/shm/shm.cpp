@@ -297,6 +297,53 @@ class verdict {
   bool aborted_ = false;  ///< a rank gave up because another one had failed
 };
 
+/// The memory of the job that this process was launched for, or of a job of its own.
+std::shared_ptr<job_memory> join_job(const settings& config, rank_t ranks) {
+  if (config.integer("AMITY_RANK") < 0) return std::make_shared<job_memory>(job_memory::create(ranks));
+  return std::make_shared<job_memory>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks));
+}
+
+/// Ranks of a job that are threads of this process.
+struct hosted_ranks {
+  std::shared_ptr<job_memory> job;
+  geometry sizes;
+  capabilities caps;
+  rank_t first;
+  rank_t count;
+};
+
+int run_on_threads(const hosted_ranks& hosted, const std::function<int(fabric&)>& rank_main) {
+  verdict result;
+  const auto body = [&](rank_t rank) {
+    try {
+      shm_fabric own(hosted.job, hosted.sizes, rank, hosted.caps);
+      const int status = rank_main(own);
+      if (status == 0) return;
+      result.exited(status);
+    } catch (const job_aborted&) {
+      result.was_aborted();
+    } catch (...) {
+      result.threw(std::current_exception());
+    }
+    hosted.job->abort(rank);
+  };
+  {
+    std::vector<std::jthread> threads;
+    try {
+      for (rank_t i = 1; i < hosted.count; ++i) threads.emplace_back(body, hosted.first + i);
+    } catch (const std::system_error& refused) {
+      // Those that have begun wait for the others, and the end of this block for them.
+      hosted.job->abort(no_rank);
+      throw error(
+          "threads", no_rank,
+          fmt::format("cannot start thread {} of {}: {}", threads.size() + 2, hosted.count, refused.code().message()),
+          "use fewer ranks, or raise the limit of processes (ulimit -u)");
+    }
+    body(hosted.first);
+  }
+  return result.status();
+}
+
 }  // namespace
 
 capabilities describe_processes(const settings& config, rank_t ranks) {
@@ -309,45 +356,29 @@ capabilities describe_threads(const settings& config, rank_t ranks) {
 
 std::unique_ptr<fabric> join(const settings& config) {
   const auto rank = static_cast<rank_t>(config.integer("AMITY_RANK"));
-  const auto fd = static_cast<int>(config.integer("AMITY_JOB_FD"));
-  const bool launched = rank >= 0;
-  const rank_t ranks = launched ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1;
-  auto job = std::make_shared<job_memory>(launched ? job_memory::attach(fd, ranks) : job_memory::create(ranks));
-  return std::make_unique<shm_fabric>(std::move(job), geometry::from(config, ranks), std::max(rank, 0),
+  const rank_t ranks = rank >= 0 ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1;
+  return std::make_unique<shm_fabric>(join_job(config, ranks), geometry::from(config, ranks), std::max(rank, 0),
                                       describe_processes(config, ranks));
 }
 
 int run_threads(const settings& config, rank_t ranks, const std::function<int(fabric&)>& rank_main) {
-  const geometry sizes = geometry::from(config, ranks);
-  const auto job = std::make_shared<job_memory>(job_memory::create(ranks));
-  verdict result;
-  const auto body = [&](rank_t rank) {
-    try {
-      shm_fabric own(job, sizes, rank, describe_threads(config, ranks));
-      const int status = rank_main(own);
-      if (status == 0) return;
-      result.exited(status);
-    } catch (const job_aborted&) {
-      result.was_aborted();
-    } catch (...) {
-      result.threw(std::current_exception());
-    }
-    job->abort(rank);
-  };
-  {
-    std::vector<std::jthread> threads;
-    try {
-      for (rank_t rank = 1; rank < ranks; ++rank) threads.emplace_back(body, rank);
-    } catch (const std::system_error& refused) {
-      // Those that have begun wait for the others, and the end of this block for them.
-      job->abort(no_rank);
-      throw error("threads", no_rank,
-                  fmt::format("cannot start thread {} of {}: {}", threads.size() + 2, ranks, refused.code().message()),
-                  "use fewer ranks, or raise the limit of processes (ulimit -u)");
-    }
-    body(0);
-  }
-  return result.status();
+  return run_on_threads({.job = std::make_shared<job_memory>(job_memory::create(ranks)),
+                         .sizes = geometry::from(config, ranks),
+                         .caps = describe_threads(config, ranks),
+                         .first = 0,
+                         .count = ranks},
+                        rank_main);
+}
+
+int join_with_threads(const settings& config, rank_t count, const std::function<int(fabric&)>& rank_main) {
+  const auto process = static_cast<rank_t>(config.integer("AMITY_RANK"));
+  const rank_t ranks = count * (process >= 0 ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1);
+  return run_on_threads({.job = join_job(config, ranks),
+                         .sizes = geometry::from(config, ranks),
+                         .caps = describe_processes(config, ranks),
+                         .first = std::max(process, 0) * count,
+                         .count = count},
+                        rank_main);
 }
 
 }  // namespace amity::fabric::shm

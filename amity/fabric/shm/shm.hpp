@@ -30,4 +30,8 @@ std::unique_ptr<fabric> join(const settings& config);
 /// aborts the job, as does an exception; the first one is rethrown here after all threads have ended.
 int run_threads(const settings& config, rank_t ranks, const std::function<int(fabric&)>& rank_main);
 
+/// As `join`, for a process that is `count` ranks of its fabric, each on a thread of its own, in a job of AMITY_RANKS
+/// such processes. Ends as `run_threads` does.
+int join_with_threads(const settings& config, rank_t count, const std::function<int(fabric&)>& rank_main);
+
 }  // namespace amity::fabric::shm

@@ -70,7 +70,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 }  // namespace
 
 job::job(const launch_options& options)
-    : memory_(fabric::shm::job_memory::create(options.ranks)),
+    : threads_(options.threads),
+      memory_(fabric::shm::job_memory::create(options.ranks * options.threads)),
       output_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
       guard_(static_cast<std::size_t>(options.ranks)) {
@@ -194,14 +195,14 @@ void job::interrupt(int signal) {
 }
 
 void job::take_ends() {
-  for (rank_t rank = 0; rank < memory_.ranks(); ++rank) {
+  for (rank_t rank = 0; rank < size(); ++rank) {
     auto& process = ranks_[static_cast<std::size_t>(rank)];
     if (!process.end() && process.has_ended()) rank_ended(rank);
   }
   const rank_t missing = deserter();
   if (settled_ || missing == no_rank) return;
-  for (rank_t rank = 0; rank < memory_.ranks(); ++rank) {
-    if (ranks_[static_cast<std::size_t>(rank)].end() || memory_.state(rank) != rank_state::joined) continue;
+  for (rank_t rank = 0; rank < size(); ++rank) {
+    if (ranks_[static_cast<std::size_t>(rank)].end() || state_of(rank) != rank_state::joined) continue;
     return settle(
         {1, fmt::format("{} exited without calling amity::run, where rank {} waits for it", name_of(missing), rank)});
   }
@@ -209,9 +210,9 @@ void job::take_ends() {
 
 /// A rank that has ended well without having joined the job. That is fine as long as nobody joins it.
 rank_t job::deserter() const noexcept {
-  for (rank_t rank = 0; rank < memory_.ranks(); ++rank) {
+  for (rank_t rank = 0; rank < size(); ++rank) {
     const auto& end = ranks_[static_cast<std::size_t>(rank)].end();
-    if (end && end->well() && memory_.state(rank) == rank_state::absent) return rank;
+    if (end && end->well() && state_of(rank) == rank_state::absent) return rank;
   }
   return no_rank;
 }
@@ -220,7 +221,8 @@ void job::rank_ended(rank_t rank) {
   if (settled_) return;
   const auto found = judge(rank);
   // A rank that aborts the job knows the cause, but the others may be gone before it: wait for what becomes of it.
-  const rank_t culprit = memory_.aborted_by();
+  const rank_t aborter = memory_.aborted_by();
+  const rank_t culprit = aborter == no_rank ? no_rank : aborter / threads_;
   const bool culprit_runs = culprit != no_rank && !ranks_[static_cast<std::size_t>(culprit)].end();
   if (found && !culprit_runs) return settle(*found);
   if (!found) {
@@ -240,7 +242,7 @@ std::optional<job::verdict> job::judge(rank_t rank) const {
                    fmt::format("{} was killed by signal {} ({})", name_of(rank), end.number, ::strsignal(end.number))};
   }
   if (end.number != 0) return verdict{status, fmt::format("{} exited with status {}", name_of(rank), end.number)};
-  if (memory_.state(rank) != rank_state::joined) return std::nullopt;
+  if (state_of(rank) != rank_state::joined) return std::nullopt;
   return verdict{1, fmt::format("{} exited with status 0 inside amity::run, without leaving it", name_of(rank))};
 }
 

@@ -47,6 +47,9 @@ class job {
 
   void start_ranks(const launch_options& options);
 
+  rank_t size() const noexcept { return static_cast<rank_t>(ranks_.size()); }
+  /// Of a rank's first thread, which stands for all.
+  fabric::shm::rank_state state_of(rank_t rank) const noexcept { return memory_.state(rank * threads_); }
   bool anyone_runs() const noexcept;
   rank_t deserter() const noexcept;
   std::string name_of(rank_t rank) const;
@@ -66,6 +69,7 @@ class job {
   void advance();
   void signal_all(int signal) const noexcept;
 
+  rank_t threads_;  ///< each rank's, which are ranks of the memory
   fabric::shm::job_memory memory_;
   signal_inbox signals_;
   line_merger output_;

@@ -1,0 +1,142 @@
+#pragma once
+
+/// What one thread of a rank has of a message type: its own stages, caches and open packets.
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "amity/core/endpoint.hpp"
+#include "amity/message/address.hpp"
+#include "amity/message/coalesce.hpp"
+#include "amity/message/codec.hpp"
+#include "amity/message/handler_form.hpp"
+#include "amity/message/parallel.hpp"
+#include "amity/message/policy.hpp"
+#include "amity/message/sender.hpp"
+#include "amity/message/type_name.hpp"
+
+namespace amity {
+
+/// The view of a message type from one thread: what handlers get as `self`, and `message_type::on` returns. Used by
+/// that thread alone. Neither copied nor moved: the handler is registered under this object's address.
+template <class T, class Handler, class... Policies>
+class message_lane final {
+  static constexpr bool addressed = (detail::is_address<Policies> || ...);
+  static constexpr bool coalesced = detail::has_policy<coalesce, Policies...>;
+
+  // Each road is looked at only if it is taken, so that one mistake gives one sentence.
+  static auto choose_sender() {
+    if constexpr (!encodable<T>) {
+      return std::type_identity<detail::no_sender>{};
+    } else if constexpr (!detail::plain<T>) {
+      return std::type_identity<detail::encoded_sender<T>>{};
+    } else if constexpr (coalesced) {
+      return std::type_identity<detail::coalescing_sender<T>>{};
+    } else {
+      return std::type_identity<detail::alone_sender<T>>{};
+    }
+  }
+  using sender = typename decltype(choose_sender())::type;
+  // Nor are stages looked at if the policies are no policies.
+  using stages = typename decltype([] {
+    if constexpr (detail::policies_in_order<Policies...>) {
+      return detail::stages_of<T, sender, Policies...>{};
+    } else {
+      return std::type_identity<sender>{};
+    }
+  }())::type;
+
+ public:
+  using value_type = T;
+
+  /// `handler` is shared by the threads of the rank, and outlives this object.
+  message_lane(core::endpoint& owner, std::size_t coalesce_bytes, Handler& handler, const Policies&... policies)
+      : endpoint_(owner),
+        handler_(handler),
+        id_(owner.add_handler(detail::type_name<T>(), &message_lane::deliver, this)),
+        stages_(make_stages(owner, id_, coalesce_bytes, policies...)) {
+    static_assert(detail::handler_of<Handler, T, message_lane>,
+                  "amity: the handler cannot be called with this message: give it (const T&), (const T&, auto& self), "
+                  "(std::span<const T>) or (std::span<const T>, auto& self)");
+    static_assert(!spans_of_varying_size<message_lane>,
+                  "amity: messages of varying size are handled one at a time: give the handler (const T&) or "
+                  "(const T&, auto& self)");
+  }
+  ~message_lane() { endpoint_.remove_handler(id_); }
+  message_lane(const message_lane&) = delete;
+  message_lane& operator=(const message_lane&) = delete;
+
+  /// Sends `value` to be handled on rank `dest` before the epoch ends. Outside handlers it may wait for a credit, and
+  /// run handlers while it does; inside a handler it never waits. Throws `error` for a wrong rank, and outside an
+  /// epoch.
+  void send(rank_t dest, const T& value) { stages_.send(dest, value); }
+  /// As above, to the rank that the policy `address` finds. What its function returns must be a rank.
+  void send(const T& value) requires addressed { stages_.send(value); }
+
+  /// Sends off what is collected for `dest`, or for all ranks. The end of an epoch does not need it.
+  void flush(rank_t dest) {
+    if (dest < 0 || dest >= endpoint_.size()) endpoint_.throw_wrong_rank("message::flush", dest);
+    stages_.flush(dest);
+  }
+  void flush() { stages_.flush(); }
+
+  /// What became of the messages that this thread has sent.
+  message_counters counters() const {
+    message_counters all;
+    const core::message_counts wire = endpoint_.counts().of(id_);
+    all.sent = wire.sent;
+    all.handled = wire.handled;
+    stages_.count(all);
+    return all;
+  }
+
+  /// Whose view this is: 0 to `world::threads() - 1`, or that for the progress thread.
+  rank_t thread_index() const noexcept { return endpoint_.thread(); }
+  /// The number under which the ledger counts these messages, the same on all threads and ranks.
+  core::handler_id id() const noexcept { return id_; }
+
+ private:
+  static stages make_stages(core::endpoint& owner, core::handler_id id, std::size_t coalesce_bytes,
+                            const Policies&... policies) {
+    coalesce bounds{.count = coalesced ? 0u : 1u};
+    core::destinations to = owner.home_threads();
+    [[maybe_unused]] const auto note = [&]<class Policy>(const Policy& policy) {
+      if constexpr (std::same_as<Policy, coalesce>) bounds = policy;
+      if constexpr (detail::is_parallel<Policy>) to = detail::destinations_of(policy, owner);
+    };
+    (note(policies), ...);
+    const auto make_sender = [&] {
+      if constexpr (std::is_constructible_v<sender, core::endpoint&, core::handler_id, const core::destinations&>) {
+        return sender(owner, id, to);
+      } else {
+        return sender(owner, id, to, bounds, coalesce_bytes);
+      }
+    };
+    if constexpr (detail::policies_in_order<Policies...>) {
+      return detail::make_stages<T>(owner, make_sender, policies...);
+    } else {
+      return make_sender();
+    }
+  }
+
+  static std::uint64_t deliver(void* context, const core::inbound& packet) {
+    if constexpr (detail::handler_of<Handler, T, message_lane> && !spans_of_varying_size<message_lane>) {
+      auto& self = *static_cast<message_lane*>(context);
+      return self.stages_.handle(packet.payload, self.handler_, self);
+    } else {
+      return 0;
+    }
+  }
+
+  // A template, because a handler can be asked what it takes only when this class is complete.
+  template <class Self>
+  static constexpr bool spans_of_varying_size = !detail::plain<T> && detail::takes_only_spans<Handler, T, Self>;
+
+  core::endpoint& endpoint_;
+  Handler& handler_;
+  core::handler_id id_;
+  stages stages_;
+};
+
+}  // namespace amity

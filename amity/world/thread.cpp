@@ -1,0 +1,28 @@
+#include "amity/world/thread.hpp"
+
+#include <algorithm>
+
+#include "amity/base/error.hpp"
+
+namespace amity {
+
+thread::range thread::share(std::uint64_t numbers) const noexcept {
+  const auto threads = static_cast<std::uint64_t>(count());
+  const auto index = static_cast<std::uint64_t>(thread_index());
+  const std::uint64_t small = numbers / threads, larger = numbers % threads;
+  const std::uint64_t first = index * small + std::min(index, larger);
+  return {.first = first, .last = first + small + (index < larger ? 1 : 0)};
+}
+
+bool thread::poll() {
+  if (lane_.in_handler()) {
+    throw error("world::poll", lane_.rank(), "a handler tried to poll, which would run handlers inside a handler",
+                "return from the handler instead; its sends go out by themselves");
+  }
+  if (lane_.progress() || lane_.flush_all()) return true;
+  // A rank that polls for something instead of waiting for it would never learn that the job has ended.
+  lane_.transport().wait(0);
+  return false;
+}
+
+}  // namespace amity

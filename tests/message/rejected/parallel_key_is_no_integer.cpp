@@ -1,0 +1,7 @@
+#include <string>
+
+#include "amity/world/world.hpp"
+
+void use(amity::world& w) {
+  auto message = w.message<int>([](int) {}, amity::parallel{[](int) { return std::string("key"); }});
+}
