@@ -94,9 +94,9 @@ checked::~checked() {
   }
 }
 
-bool checked::same_node(rank_t rank) const noexcept {
-  check_rank("same_node", rank);
-  return inner().same_node(rank);
+rank_t checked::node_of(rank_t rank) const noexcept {
+  check_rank("node_of", rank);
+  return inner().node_of(rank);
 }
 
 // Sending

@@ -32,7 +32,7 @@ class checked final : public decorator {
   ~checked() override;
 
   const capabilities& caps() const noexcept override { return caps_; }
-  bool same_node(rank_t rank) const noexcept override;
+  rank_t node_of(rank_t rank) const noexcept override;
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
   status acquire(rank_t dest, slot& out) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;

@@ -14,7 +14,7 @@ class decorator : public fabric {
   rank_t rank() const noexcept override { return inner_.rank(); }
   rank_t size() const noexcept override { return inner_.size(); }
   const capabilities& caps() const noexcept override { return inner_.caps(); }
-  bool same_node(rank_t peer) const noexcept override { return inner_.same_node(peer); }
+  rank_t node_of(rank_t peer) const noexcept override { return inner_.node_of(peer); }
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
     return inner_.try_send(dest, header, payload);
   }

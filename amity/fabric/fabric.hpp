@@ -84,8 +84,11 @@ class fabric {
   virtual rank_t size() const noexcept = 0;
   virtual const capabilities& caps() const noexcept = 0;
 
-  /// Whether `peer` shares this rank's node (and thus its memory bus).
-  virtual bool same_node(rank_t peer) const noexcept = 0;
+  /// The node of a rank, named by the lowest rank on it; all ranks of the job give the same answer. Ranks of one node
+  /// share its memory bus.
+  virtual rank_t node_of(rank_t peer) const noexcept = 0;
+  /// Whether `peer` is on this rank's node.
+  bool same_node(rank_t peer) const noexcept { return node_of(peer) == node_of(rank()); }
 
   /// Sends a packet; the payload is copied before the call returns. At most `packet_bytes_max` bytes; fastest up to
   /// `inline_bytes_max`. `again`: no credit to `dest` right now.

@@ -55,7 +55,7 @@ TEST(checked_caller, must_name_a_rank) {
                  static_cast<void>(own.acquire(7, s));
                }),
                "in acquire: rank 7 of");
-  EXPECT_DEATH(rank_0_does([](fabric& own) { static_cast<void>(own.same_node(2)); }), "in same_node: rank 2 of");
+  EXPECT_DEATH(rank_0_does([](fabric& own) { static_cast<void>(own.node_of(2)); }), "in node_of: rank 2 of");
 }
 
 TEST(checked_caller, must_not_exceed_a_packet) {

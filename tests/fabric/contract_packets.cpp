@@ -28,6 +28,13 @@ TEST_P(contract, describes_itself) {
     EXPECT_GE(own.rank(), 0);
     EXPECT_LT(own.rank(), own.size());
     EXPECT_TRUE(own.same_node(own.rank()));
+    for (rank_t peer = 0; peer < own.size(); ++peer) {
+      const rank_t node = own.node_of(peer);
+      ASSERT_GE(node, 0);
+      ASSERT_LE(node, peer) << "a node has the name of its lowest rank";
+      EXPECT_EQ(own.node_of(node), node);
+      EXPECT_EQ(own.same_node(peer), node == own.node_of(own.rank()));
+    }
 
     const capabilities& caps = own.caps();
     EXPECT_FALSE(caps.name.empty());

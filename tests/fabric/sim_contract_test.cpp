@@ -35,6 +35,7 @@ std::vector<harness> simulations() {
       simulated("slow_rank", {.slow_ranks = {{.rank = 0, .factor = 20}}}),
       simulated("stopped_rank", {.stopped_ranks = {{.rank = 0, .from_ns = 2000, .until_ns = 300'000}}}),
       simulated("free_of_charge", {.latency_ns = 1, .overhead_ns = 0, .gap_ns = 0, .byte_ps = 0}),
+      simulated("nodes", {.node_latency_ns = 100, .node_ranks = 3}),
       simulated("small_packets", {.packet_bytes = 600}),
   };
 }

@@ -548,11 +548,52 @@ TEST(sim_fibers, jobs_may_nest) {
   });
 }
 
+TEST(sim_nodes, a_packet_within_a_node_travels_for_the_latency_of_the_node) {
+  constexpr std::uint64_t node_latency = 2000;
+  auto options = priced();
+  options.node_latency_ns = node_latency;
+  options.node_ranks = 2;
+  static_cast<void>(run(5, options, [](fabric& own) {
+    EXPECT_EQ(own.node_of(3), 2);
+    EXPECT_EQ(own.node_of(4), 4);
+    EXPECT_EQ(own.same_node(1), own.rank() < 2);
+    recorder seen(own);
+    if (own.rank() == 0) {
+      send(own, 1, 0);
+      send(own, 2, 0);
+    } else if (own.rank() < 3) {
+      seen.receive(1);
+      EXPECT_EQ(seen.times_ns[0], own.rank() == 1 ? o + node_latency + o : o + o + L + o);
+    }
+    return 0;
+  }));
+}
+
+TEST(sim_nodes, a_rank_that_runs_ahead_still_meets_what_its_neighbour_sends_meanwhile) {
+  auto options = priced();
+  options.node_latency_ns = 500;
+  options.node_ranks = 2;
+  static_cast<void>(run(2, options, [](fabric& own) {
+    recorder seen(own);
+    if (own.rank() == 1) {  // rank 0 runs first
+      own.wait(1000);
+      send(own, 0, 0);
+      return 0;
+    }
+    while (own.now_ns() < 3000) own.poll(seen, 64);
+    EXPECT_EQ(seen.times_ns.size(), 1u);
+    for (const std::uint64_t time_ns : seen.times_ns) EXPECT_LT(time_ns, 1000 + o + 500 + o + poll_cost);
+    return 0;
+  }));
+}
+
 TEST(sim_options, come_from_the_settings) {
   settings config;
   const sim_options standard = sim_options::from(config), plain;
   EXPECT_EQ(standard.seed, plain.seed);
   EXPECT_EQ(standard.latency_ns, plain.latency_ns);
+  EXPECT_EQ(standard.node_latency_ns, plain.node_latency_ns);
+  EXPECT_EQ(standard.node_ranks, plain.node_ranks);
   EXPECT_EQ(standard.overhead_ns, plain.overhead_ns);
   EXPECT_EQ(standard.gap_ns, plain.gap_ns);
   EXPECT_EQ(standard.byte_ps, plain.byte_ps);
@@ -572,6 +613,8 @@ TEST(sim_options, come_from_the_settings) {
   config.set("AMITY_SIM_CREDITS", "18");
   config.set("AMITY_SIM_PACKET_BYTES", "1900");
   config.set("AMITY_SIM_STACK_BYTES", "20k");
+  config.set("AMITY_SIM_NODE_LATENCY_NS", "21");
+  config.set("AMITY_SIM_NODE_RANKS", "22");
   const sim_options given = sim_options::from(config);
   EXPECT_EQ(given.seed, 11u);
   EXPECT_EQ(given.latency_ns, 12u);
@@ -583,6 +626,8 @@ TEST(sim_options, come_from_the_settings) {
   EXPECT_EQ(given.credits, 18u);
   EXPECT_EQ(given.packet_bytes, 1900u);
   EXPECT_EQ(given.stack_bytes, 20u * 1024);
+  EXPECT_EQ(given.node_latency_ns, 21u);
+  EXPECT_EQ(given.node_ranks, 22u);
 }
 
 TEST(sim_options, that_cannot_work_are_errors_that_name_the_field) {
@@ -591,6 +636,8 @@ TEST(sim_options, that_cannot_work_are_errors_that_name_the_field) {
   };
   EXPECT_EQ(problem(0, {}), "amity: sim::run: the number of ranks is 0; it must be at least 1");
   EXPECT_EQ(problem(1, {.latency_ns = 0}), "amity: sim::run: latency_ns is 0; it must be at least 1");
+  EXPECT_EQ(problem(1, {.node_latency_ns = 0}), "amity: sim::run: node_latency_ns is 0; it must be at least 1");
+  EXPECT_EQ(problem(1, {.node_ranks = 0}), "amity: sim::run: node_ranks is 0; it must be at least 1");
   EXPECT_EQ(problem(1, {.poll_ns = 0}), "amity: sim::run: poll_ns is 0; it must be at least 1");
   EXPECT_EQ(problem(1, {.reorder_percent = 101}), "amity: sim::run: reorder_percent is 101; it must be at most 100");
   EXPECT_EQ(problem(1, {.credits = 0}), "amity: sim::run: credits is 0; it must be at least 1");

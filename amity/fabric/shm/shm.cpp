@@ -88,7 +88,7 @@ class shm_fabric final : public fabric {
   rank_t rank() const noexcept override { return rank_; }
   rank_t size() const noexcept override { return size_; }
   const capabilities& caps() const noexcept override { return caps_; }
-  bool same_node(rank_t) const noexcept override { return true; }
+  rank_t node_of(rank_t) const noexcept override { return 0; }
 
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
     if (payload.size() > inline_bytes_max) return send_in_buffer(dest, header, payload);

@@ -11,6 +11,8 @@ namespace amity::fabric::sim {
 engine::engine(rank_t ranks, const sim_options& options, const rank_main& main)
     : options_(options),
       main_(main),
+      lookahead_ns_(options.node_ranks > 1 ? std::min(options.latency_ns, options.node_latency_ns)
+                                           : options.latency_ns),
       caps_(describe(options)),
       random_(options.seed),
       schedule_(ranks),

@@ -40,7 +40,7 @@ class engine {
   splitmix64& random() noexcept { return random_; }
 
   /// No packet and no credit that is not on its way yet arrives at the running rank before this time.
-  std::uint64_t horizon_ns() const noexcept { return std::min(schedule_.earliest() + options_.latency_ns, never); }
+  std::uint64_t horizon_ns() const noexcept { return std::min(schedule_.earliest() + lookahead_ns_, never); }
 
   /// The rank goes on at `time_ns`, or sooner if it was already known to.
   void wake(rank_t rank, std::uint64_t time_ns) noexcept { schedule_.wake(rank, time_ns); }
@@ -70,6 +70,7 @@ class engine {
 
   const sim_options& options_;
   const rank_main& main_;
+  std::uint64_t lookahead_ns_;  // the shortest latency between two ranks
   capabilities caps_;
   splitmix64 random_;
   schedule schedule_;

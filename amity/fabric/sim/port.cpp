@@ -42,6 +42,17 @@ port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
 rank_t port::size() const noexcept { return job_.ranks(); }
 const capabilities& port::caps() const noexcept { return job_.caps(); }
 
+rank_t port::node_of(rank_t peer) const noexcept {
+  AMITY_ASSERT(peer >= 0 && peer < size(), rank_, peer);
+  return peer - peer % static_cast<rank_t>(job_.options().node_ranks);
+}
+
+// A node of one rank has no wire of its own: what the rank sends itself goes over the network, too.
+std::uint64_t port::latency_ns(rank_t peer) const noexcept {
+  const sim_options& options = job_.options();
+  return options.node_ranks > 1 && node_of(peer) == node_of(rank_) ? options.node_latency_ns : options.latency_ns;
+}
+
 void port::advance_to(std::uint64_t time_ns) noexcept {
   clock_ns_ = time_ns;
   while (clock_ns_ >= stop_ns_) {
@@ -108,13 +119,14 @@ std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
   const std::uint64_t transfer_ns = payload_bytes * byte_ps_ / 1000;
   const std::uint64_t leaves_ns = std::max(clock_ns_, wire_free_ns_);
   wire_free_ns_ = leaves_ns + std::max(gap_ns_, transfer_ns);
-  std::uint64_t at_ns = leaves_ns + transfer_ns + options.latency_ns;
+  const std::uint64_t wire_ns = latency_ns(to.rank);
+  std::uint64_t at_ns = leaves_ns + transfer_ns + wire_ns;
   if (options.delay_ns_max > 0) at_ns += job_.random().below(options.delay_ns_max);
   if (options.reorder_percent > 0 && job_.random().below(100) < options.reorder_percent) {
     // Held back for as long as a window of later packets takes to leave: these overtake it.
     constexpr std::uint64_t window_packets = 16;
     const std::uint64_t packet_ns = overhead_ns_ + std::max(gap_ns_, transfer_ns);
-    return at_ns + job_.random().below(options.latency_ns + options.delay_ns_max + window_packets * packet_ns);
+    return at_ns + job_.random().below(wire_ns + options.delay_ns_max + window_packets * packet_ns);
   }
   to.last_arrival_ns = std::max(to.last_arrival_ns, at_ns);
   return to.last_arrival_ns;
@@ -269,7 +281,7 @@ void port::give_back(parcel_id id) noexcept {
   parcel& p = job_.parcels()[id];
   job_.parcels().drop_payload(p);
   p.state = parcel_state::returning;
-  p.time_ns = clock_ns_ + job_.options().latency_ns;
+  p.time_ns = clock_ns_ + latency_ns(p.source);
   peer& to = job_.peers()[p.pair];
   if (to.returning_first == no_parcel) {
     to.returning_first = id;

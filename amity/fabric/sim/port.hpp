@@ -3,10 +3,10 @@
 /// One rank of a simulated job: its clock, its inbox, its credits, its fiber.
 ///
 /// A rank runs ahead of the others on its own clock until it asks a question whose answer they could still change: no
-/// packet can reach it before the engine's `horizon`, one latency after the earliest time at which another rank goes
-/// on. `poll` hands over what arrives before the horizon and lets the others catch up before it says that there is
-/// nothing; `wait` suspends the fiber unless it ends before the horizon. So every rank meets its packets in the order
-/// and at the times of the one virtual clock, at much fewer switches than one an event.
+/// packet can reach it before the engine's `horizon`, the shortest latency after the earliest time at which another
+/// rank goes on. `poll` hands over what arrives before the horizon and lets the others catch up before it says that
+/// there is nothing; `wait` suspends the fiber unless it ends before the horizon. So every rank meets its packets in
+/// the order and at the times of the one virtual clock, at much fewer switches than one an event.
 
 #include <cstdint>
 #include <vector>
@@ -30,7 +30,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   rank_t rank() const noexcept override { return rank_; }
   rank_t size() const noexcept override;
   const capabilities& caps() const noexcept override;
-  bool same_node(rank_t peer) const noexcept override { return peer == rank_; }
+  rank_t node_of(rank_t peer) const noexcept override;
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
   status acquire(rank_t dest, slot& out) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
@@ -76,6 +76,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   void spend(std::uint64_t ns) noexcept { advance_to(clock_ns_ + ns); }
   void advance_to(std::uint64_t time_ns) noexcept;  // not a time before the clock
 
+  std::uint64_t latency_ns(rank_t peer) const noexcept;
   peer_id contact(rank_t dest) noexcept;
   void absorb_credits(peer& to) noexcept;
   peer_id take_credit(rank_t dest) noexcept;

@@ -29,6 +29,9 @@ void check(rank_t ranks, const sim_options& options) {
   };
   require(ranks >= 1, "the number of ranks", ranks, "at least", 1);
   at_least("latency_ns", options.latency_ns, 1);
+  at_least("node_latency_ns", options.node_latency_ns, 1);
+  at_least("node_ranks", options.node_ranks, 1);
+  at_most("node_ranks", options.node_ranks, std::size_t{1} << 16);
   at_least("poll_ns", options.poll_ns, 1);
   at_least("credits", options.credits, 1);
   at_least("packet_bytes", options.packet_bytes, packet_bytes_guaranteed);
@@ -52,6 +55,8 @@ sim_options sim_options::from(const settings& config) {
   sim_options options;
   value(options.seed, "AMITY_SIM_SEED");
   value(options.latency_ns, "AMITY_SIM_LATENCY_NS");
+  value(options.node_latency_ns, "AMITY_SIM_NODE_LATENCY_NS");
+  value(options.node_ranks, "AMITY_SIM_NODE_RANKS");
   value(options.overhead_ns, "AMITY_SIM_OVERHEAD_NS");
   value(options.gap_ns, "AMITY_SIM_GAP_NS");
   value(options.byte_ps, "AMITY_SIM_BYTE_PS");

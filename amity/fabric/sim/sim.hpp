@@ -5,7 +5,9 @@
 /// Costs follow LogGP (Alexandrov, Ionescu, Schauser, Scheiman: "LogGP", SPAA 1995). A send costs the source
 /// `overhead`; the packet then leaves as soon as the previous one has been out for `gap` or for its transfer time,
 /// travels for `latency` plus `payload bytes x byte_ps`, and costs the target `overhead` again when it is handed over.
-/// The header word is LogGP's first byte: it is free. Code of the program itself takes no virtual time.
+/// The header word is LogGP's first byte: it is free. Code of the program itself takes no virtual time. With
+/// `node_ranks` above 1, each so many ranks share a node, and a packet between two of them travels for
+/// `node_latency`; all else costs the same.
 ///
 /// Everything is deterministic: one seed makes every choice, so that the same program with the same options gives the
 /// same trace, bit for bit. A program must not draw on other sources of chance (addresses, wall clock, threads) if its
@@ -40,15 +42,17 @@ struct stopped_rank {
 
 struct sim_options {
   std::uint64_t seed = 1;
-  std::uint64_t latency_ns = 1500;    ///< LogGP L; at least 1
-  std::uint64_t overhead_ns = 300;    ///< LogGP o
-  std::uint64_t gap_ns = 50;          ///< LogGP g
-  std::uint64_t byte_ps = 40;         ///< LogGP G
-  std::uint64_t poll_ns = 20;         ///< a poll that finds nothing; at least 1
-  std::uint64_t delay_ns_max = 0;     ///< each packet takes longer by a uniform random time below this
-  std::uint32_t reorder_percent = 0;  ///< share of packets that are held back at random and lose their place in line
-  std::uint32_t credits = 64;         ///< packets in flight from one rank to another; at least 1
-  std::size_t packet_bytes = 4160;    ///< largest payload; at least `packet_bytes_guaranteed`
+  std::uint64_t latency_ns = 1500;      ///< LogGP L; at least 1
+  std::uint64_t node_latency_ns = 300;  ///< the same between ranks of one node; at least 1
+  std::uint32_t node_ranks = 1;         ///< ranks of a node, one after the other; the last node may have fewer
+  std::uint64_t overhead_ns = 300;      ///< LogGP o
+  std::uint64_t gap_ns = 50;            ///< LogGP g
+  std::uint64_t byte_ps = 40;           ///< LogGP G
+  std::uint64_t poll_ns = 20;           ///< a poll that finds nothing; at least 1
+  std::uint64_t delay_ns_max = 0;       ///< each packet takes longer by a uniform random time below this
+  std::uint32_t reorder_percent = 0;    ///< share of packets that are held back at random and lose their place in line
+  std::uint32_t credits = 64;           ///< packets in flight from one rank to another; at least 1
+  std::size_t packet_bytes = 4160;      ///< largest payload; at least `packet_bytes_guaranteed`
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of a rank; memory that is not touched costs nothing
   std::vector<slow_rank> slow_ranks = {};
   std::vector<stopped_rank> stopped_ranks = {};
