@@ -41,7 +41,10 @@ set(AMITY_PUBLIC_HEADERS
   message/parallel.hpp
   message/policy.hpp
   message/remote_call.hpp
+  message/route.hpp
+  message/routed.hpp
   message/sender.hpp
+  message/topology.hpp
   message/type_name.hpp
   message/unique.hpp
   world/fabrics.hpp

@@ -13,6 +13,7 @@
 #include "amity/message/handler_form.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
+#include "amity/message/route.hpp"
 #include "amity/message/sender.hpp"
 #include "amity/message/type_name.hpp"
 
@@ -25,16 +26,18 @@ class message_lane final {
   static constexpr bool addressed = (detail::is_address<Policies> || ...);
   static constexpr bool coalesced = detail::has_policy<coalesce, Policies...>;
 
+  using carried = detail::wire_value<T, Policies...>;
+
   // Each road is looked at only if it is taken, so that one mistake gives one sentence.
   static auto choose_sender() {
     if constexpr (!encodable<T>) {
       return std::type_identity<detail::no_sender>{};
     } else if constexpr (!detail::plain<T>) {
-      return std::type_identity<detail::encoded_sender<T>>{};
+      return std::type_identity<detail::encoded_sender<carried>>{};
     } else if constexpr (coalesced) {
-      return std::type_identity<detail::coalescing_sender<T>>{};
+      return std::type_identity<detail::coalescing_sender<carried>>{};
     } else {
-      return std::type_identity<detail::alone_sender<T>>{};
+      return std::type_identity<detail::alone_sender<carried>>{};
     }
   }
   using sender = typename decltype(choose_sender())::type;

@@ -62,6 +62,8 @@ void packet_buffers::open(rank_t dest) {
   std::byte* const data = opened.out.data;
   cursors_[static_cast<std::size_t>(dest)] = {.next = data + prefix_bytes_, .end = data + bytes_max_};
   opened.records = 0;
+  bytes_open_ += opened.out.capacity;
+  bytes_open_peak_ = std::max(bytes_open_peak_, bytes_open_);
   if (!std::exchange(opened.listed, true)) listed_.push_back(dest);
 }
 
@@ -74,6 +76,7 @@ bool packet_buffers::close(rank_t dest) {
   const std::uint32_t place = places_[static_cast<std::size_t>(dest)];
   if (place == 0 || packets_[place - 1].out.data == nullptr) return false;
   packet& closed = packets_[place - 1];
+  bytes_open_ -= closed.out.capacity;
   const cursor at = std::exchange(cursors_[static_cast<std::size_t>(dest)], {});
   const auto bytes = static_cast<std::size_t>(at.next - closed.out.data);
   if (prefix_bytes_ > 0) std::memcpy(closed.out.data, &closed.records, prefix_bytes_);

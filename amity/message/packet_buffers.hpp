@@ -64,6 +64,9 @@ class packet_buffers final : public core::flushable {
   }
   std::size_t record_bytes_max() const noexcept { return bytes_max_ - prefix_bytes_; }
 
+  /// Most memory that packets took at a time.
+  std::size_t bytes_open_peak() const noexcept { return bytes_open_peak_; }
+
   void flush(rank_t dest) { close(dest); }
   void close_packet(rank_t lane) override;
   bool flush_all() override;
@@ -100,6 +103,8 @@ class packet_buffers final : public core::flushable {
   zeros<cursor> cursors_;
   zeros<std::uint32_t> places_;  ///< in `packets_`, plus one; 0: never sent to
   std::vector<packet> packets_;
+  std::size_t bytes_open_ = 0;
+  std::size_t bytes_open_peak_ = 0;
   std::vector<rank_t> listed_;  ///< every destination with an open packet, and maybe some without
 };
 

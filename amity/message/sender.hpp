@@ -170,7 +170,9 @@ class coalescing_sender {
   void flush() {
     if (buffers_) buffers_->flush_all();
   }
-  void count(message_counters&) const {}
+  void count(message_counters& counters) const {
+    if (buffers_) counters.buffer_bytes_peak = buffers_->bytes_open_peak();
+  }
 
   template <class Handler, class Self>
   static std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
@@ -226,7 +228,7 @@ class encoding_sender {
   }
   void flush(rank_t dest) { buffers_.flush(dest); }
   void flush() { buffers_.flush_all(); }
-  void count(message_counters&) const {}
+  void count(message_counters& counters) const { counters.buffer_bytes_peak = buffers_.bytes_open_peak(); }
 
  protected:
   bytes_of whose() const { return {.type = endpoint_.handlers().at(handler_).name, .rank = endpoint_.rank()}; }

@@ -1,0 +1,118 @@
+#pragma once
+
+/// A message under way over other ranks, as it lies in packets: the value or its encoding, and where it goes.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "amity/base/bytes.hpp"
+#include "amity/base/types.hpp"
+#include "amity/message/codec.hpp"
+
+namespace amity::detail {
+
+/// The destination, and the hops taken so far: 24 and 8 bits.
+class route_label {
+ public:
+  static constexpr rank_t ranks_max = 1 << 24;
+
+  route_label() = default;
+  explicit constexpr route_label(rank_t dest) noexcept : word_(static_cast<std::uint32_t>(dest) << 8) {}
+  constexpr rank_t dest() const noexcept { return static_cast<rank_t>(word_ >> 8); }
+  constexpr int hops() const noexcept { return static_cast<int>(word_ & 255); }
+  /// With one hop more; not if there are 255.
+  constexpr route_label after_hop() const noexcept {
+    route_label next = *this;
+    ++next.word_;
+    return next;
+  }
+
+ private:
+  std::uint32_t word_;
+};
+static_assert(sizeof(route_label) == 4 && std::is_trivially_copyable_v<route_label>);
+
+/// Of a plain type. An array of bytes, because T need not be copyable in the language's sense.
+template <class T>
+struct routed_value {
+  alignas(T) std::byte bytes[sizeof(T)];
+  route_label to;
+
+  const T& value() const noexcept { return *reinterpret_cast<const T*>(bytes); }
+};
+
+/// Of a type that has a codec. On its source it refers to the value, and on the way to the encoding in the packet that
+/// brought it: ranks that pass it on neither decode nor copy it.
+template <class T>
+struct routed_encoding {
+  route_label to;
+  const T* source;  ///< null: on the way
+  bytes_view encoding;
+  std::uint64_t bytes;  ///< of the encoding
+};
+
+template <class T>
+inline constexpr bool refers<routed_encoding<T>> = true;  // as a pair of pointers it means nothing elsewhere
+
+template <class T>
+using routed = std::conditional_t<plain<T>, routed_value<T>, routed_encoding<T>>;
+
+/// Calls send(routed message) with `label` and the value.
+template <class T, class Send>
+void with_label(route_label label, const T& value, Send&& send) {
+  if constexpr (!plain<T>) {
+    send(routed_encoding<T>{.to = label, .source = &value, .encoding = {}, .bytes = encoded_bytes(value)});
+  } else {
+    const auto fill_and_send = [&](routed_value<T>& message) {
+      std::memcpy(message.bytes, &value, sizeof value);
+      message.to = label;
+      send(std::as_const(message));
+    };
+    constexpr std::size_t stack_bytes_max = 1024;  // stacks of simulated ranks are small
+    if constexpr (sizeof(routed_value<T>) <= stack_bytes_max) {
+      routed_value<T> message;
+      fill_and_send(message);
+    } else {
+      fill_and_send(*std::make_unique_for_overwrite<routed_value<T>>());
+    }
+  }
+}
+template <class T, class Send>
+void with_label(route_label label, const routed_value<T>& passed_on, Send&& send) {
+  with_label(label, passed_on.value(), send);
+}
+template <class T, class Send>
+void with_label(route_label label, routed_encoding<T> passed_on, Send&& send) {
+  passed_on.to = label;
+  send(passed_on);
+}
+
+}  // namespace amity::detail
+
+/// The label, the number of bytes that follow, and these.
+template <class T>
+struct amity::codec<amity::detail::routed_encoding<T>> {
+  using message = detail::routed_encoding<T>;
+
+  static std::size_t bytes(const message& sent) {
+    return sizeof sent.to + sizeof sent.bytes + static_cast<std::size_t>(sent.bytes);
+  }
+  static void write(byte_writer& to, const message& sent) {
+    to.write_object(sent.to);
+    to.write_object(sent.bytes);
+    if (sent.source != nullptr) {
+      encode(to, *sent.source);
+    } else {
+      to.write_bytes(sent.encoding.data(), sent.encoding.size());
+    }
+  }
+  static message read(byte_reader& from) {
+    const auto label = from.read_object<detail::route_label>();
+    const auto bytes = from.read_object<std::uint64_t>();
+    return {
+        .to = label, .source = nullptr, .encoding = from.read_bytes(static_cast<std::size_t>(bytes)), .bytes = bytes};
+  }
+};

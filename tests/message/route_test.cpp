@@ -1,0 +1,446 @@
+/// Routed messages: handled once each, on their destinations alone, over any topology and beside any other policy.
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "amity/fabric/decorator.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+
+/// Its codec reads less than it writes.
+struct careless {
+  std::string text;
+};
+
+template <>
+struct amity::codec<careless> {
+  static std::size_t bytes(const careless&) { return 2 * sizeof(int); }
+  static void write(byte_writer& to, const careless&) {
+    to.write_object(1);
+    to.write_object(2);
+  }
+  static careless read(byte_reader& from) { return {.text = std::to_string(from.read_object<int>())}; }
+};
+
+namespace amity {
+namespace {
+
+using testing::failure_in_worlds;
+using testing::run_worlds;
+using testing::simulated;
+
+/// A topology of a user: everything goes round.
+struct ring {
+  rank_t ranks;
+  rank_t next_hop(rank_t here, rank_t) const { return (here + 1) % ranks; }
+};
+
+const fabric::sim::sim_options nodes_of_three{.node_ranks = 3};
+
+struct visit {
+  rank_t source;
+  rank_t dest;
+  std::uint32_t lives;
+};
+
+/// Every rank sends `visits_each` messages to every rank; each handler sends another one until its lives are used up.
+constexpr std::uint32_t visits_each = 3;
+constexpr std::uint32_t lives_each = 2;
+
+template <class... Policies>
+message_counters visit_all(world& w, Policies... policies) {
+  std::vector<std::uint32_t> from(static_cast<std::size_t>(w.size()));
+  auto visits = w.message<visit>(
+      [&](const visit& v, auto& self) {
+        EXPECT_EQ(v.dest, w.rank());
+        ++from[static_cast<std::size_t>(v.source)];
+        const rank_t next = (v.dest * 5 + 2) % w.size();
+        if (v.lives > 0) self.send(next, {.source = v.source, .dest = next, .lives = v.lives - 1});
+      },
+      policies...);
+  w.epoch([&] {
+    for (std::uint32_t i = 0; i < visits_each; ++i) {
+      for (rank_t dest = 0; dest < w.size(); ++dest) {
+        visits.send(dest, {.source = w.rank(), .dest = dest, .lives = lives_each});
+      }
+    }
+  });
+  const message_counters counted = visits.counters();
+  const auto total =
+      static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(w.size()) * visits_each * (lives_each + 1);
+  std::uint64_t handled = 0;
+  for (const std::uint32_t each : from) handled += each;
+  EXPECT_EQ(counted.handled, handled);
+  EXPECT_EQ(w.sum(counted.handled), total);
+  EXPECT_EQ(w.sum(counted.sent), total);
+  return counted;
+}
+
+class routed_messages : public testing::on_jobs {};
+INSTANTIATE_TEST_SUITE_P(message, routed_messages, testing::every_job(), testing::job_name);
+
+TEST_P(routed_messages, arrive_once_over_every_topology) {
+  run([](world& w) {
+    visit_all(w, route{grid{}}, coalesce{});
+    visit_all(w, route{hypercube{}}, coalesce{.count = 4});
+    visit_all(w, route{node_aware{}}, coalesce{});
+    visit_all(w, route{ring{w.size()}}, coalesce{});
+    EXPECT_EQ(visit_all(w, route{direct{}}, coalesce{}).forwarded, 0u);
+    visit_all(w, route{grid{}});
+  });
+}
+
+TEST(routed_messages_of_odd_jobs, arrive_once_over_every_topology) {
+  const fabric::sim::sim_options rough{
+      .node_ranks = 4, .delay_ns_max = 9000, .reorder_percent = 30, .credits = 2, .packet_bytes = 528};
+  for (const rank_t ranks : {5, 7, 12, 31}) {
+    for (const auto& options : {nodes_of_three, rough}) {
+      run_worlds(simulated("odd", options), ranks, [](world& w) {
+        EXPECT_EQ(w.sum(visit_all(w, route{grid{}}, coalesce{}).forwarded) > 0, w.size() > 4);
+        EXPECT_GT(w.sum(visit_all(w, route{hypercube{}}, coalesce{}).forwarded), 0u);
+        EXPECT_GT(w.sum(visit_all(w, route{node_aware{}}, coalesce{}).forwarded), 0u);
+        visit_all(w, route{ring{w.size()}}, coalesce{});
+      });
+    }
+  }
+}
+
+// Beside the other policies: smallest values by key, whose result depends neither on order nor on repetition.
+
+struct offer {
+  std::uint32_t key;
+  std::uint32_t value;
+};
+
+constexpr std::uint32_t keys = 61;
+constexpr auto key_of = [](const offer& o) { return o.key; };
+constexpr auto smaller = [](const offer& a, const offer& b) { return a.value <= b.value ? a : b; };
+
+/// Calls send(offer) for what follows from a better value.
+template <class Send>
+void spread(const offer& better, Send&& send) {
+  send(offer{.key = (better.key * 2 + 1) % keys, .value = better.value + 3});
+  send(offer{.key = (better.key + 7) % keys, .value = better.value + 2});
+}
+
+std::vector<std::uint32_t> smallest_values(rank_t ranks) {
+  std::vector<std::uint32_t> best(keys, ~0u);
+  std::vector<offer> open;
+  for (rank_t rank = 0; rank < ranks; ++rank)
+    open.push_back({.key = static_cast<std::uint32_t>(rank) % keys, .value = 9});
+  while (!open.empty()) {
+    const offer o = open.back();
+    open.pop_back();
+    if (o.value >= best[o.key]) continue;
+    best[o.key] = o.value;
+    spread(o, [&](const offer& next) { open.push_back(next); });
+  }
+  return best;
+}
+
+template <class... Policies>
+void find_smallest_values(world& w, Policies... policies) {
+  const cyclic_map owners(keys, w.size());
+  std::vector<std::uint32_t> best(keys, ~0u);
+  std::uint64_t calls = 0;
+  const auto send = [&](auto& offers, const offer& o) {
+    ++calls;
+    if constexpr ((detail::is_address<Policies> || ...)) {
+      offers.send(o);
+    } else {
+      offers.send(owners(o.key), o);
+    }
+  };
+  auto offers = w.message<offer>(
+      [&](const offer& o, auto& self) {
+        ASSERT_EQ(owners(o.key), w.rank());
+        if (o.value >= best[o.key]) return;
+        best[o.key] = o.value;
+        spread(o, [&](const offer& next) { send(self, next); });
+      },
+      policies...);
+  w.epoch([&] { send(offers, {.key = static_cast<std::uint32_t>(w.rank()) % keys, .value = 9}); });
+  const std::vector<std::uint32_t> expected = smallest_values(w.size());
+  for (std::uint32_t key = 0; key < keys; ++key) {
+    if (owners(key) != w.rank()) continue;
+    EXPECT_EQ(best[key], expected[key]) << key;
+  }
+  const message_counters seen = offers.counters();
+  EXPECT_EQ(seen.sent + seen.dropped + seen.combined, calls);
+  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
+}
+
+/// Calls run(policies...) for route with each choice of other policies; together with what policies_test.cpp does
+/// without it, all legal orders.
+template <class Run>
+void for_all_companions(rank_t ranks, Run&& run) {
+  const auto with_or_without = [](const auto& policy, auto&& next) {
+    next(std::tuple(policy));
+    next(std::tuple());
+  };
+  const address to_owner{[owners = cyclic_map(keys, ranks)](const offer& o) { return owners(o.key); }};
+  with_or_without(to_owner, [&](const auto& first) {
+    with_or_without(unique{direct_mapped{16}}, [&](const auto& second) {
+      with_or_without(combine{key_of, smaller, direct_mapped{16}}, [&](const auto& third) {
+        with_or_without(coalesce{.count = 3}, [&](const auto& last) {
+          std::apply(run, std::tuple_cat(first, second, third, std::tuple(route{grid{}}), last));
+        });
+      });
+    });
+  });
+}
+
+TEST_P(routed_messages, beside_any_other_policies_give_the_same_result) {
+  run([](world& w) {
+    for_all_companions(w.size(), [&](const auto&... chosen) { find_smallest_values(w, chosen...); });
+  });
+}
+
+TEST_P(routed_messages, may_be_texts_of_any_length) {
+  run([](world& w) {
+    const auto text = [](rank_t dest, std::size_t length) { return std::to_string(dest) + std::string(length, 'x'); };
+    std::multiset<std::string> seen;
+    auto texts = w.message<std::string>(
+        [&](const std::string& s, auto& self) {
+          seen.insert(s);
+          if (s.size() == 2) self.send((w.rank() + 1) % w.size(), "sent on");
+        },
+        route{hypercube{}}, coalesce{});
+    w.epoch([&] {
+      for (rank_t dest = 0; dest < w.size(); ++dest) {
+        for (const std::size_t length : {0, 1, 70, 20'000}) texts.send(dest, text(dest, length));
+      }
+    });
+    const auto ranks = static_cast<std::size_t>(w.size());
+    EXPECT_EQ(seen.size(), ranks * 5);
+    EXPECT_EQ(seen.count("sent on"), ranks);
+    for (const std::size_t length : {0, 1, 70, 20'000}) EXPECT_EQ(seen.count(text(w.rank(), length)), ranks) << length;
+  });
+}
+
+struct alignas(64) over_aligned {
+  std::uint64_t number;
+};
+struct large {
+  std::uint64_t number;
+  std::byte rest[6000];
+};
+
+/// Values of type T, through handlers of one message and of spans.
+template <class T, class... Policies>
+void send_values(world& w, const T& value, Policies... policies) {
+  std::uint64_t sum = 0, handled = 0, spans_sum = 0, span_bytes = 0;
+  auto one = w.message<T>(
+      [&](const T& each) {
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&each) % alignof(T), 0u);
+        sum += each.number;
+        ++handled;
+      },
+      policies...);
+  auto many = w.message<T>(
+      [&](std::span<const T> all) {
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.data()) % alignof(T), 0u);
+        span_bytes = std::max<std::uint64_t>(span_bytes, all.size_bytes());
+        for (const T& each : all) spans_sum += each.number;
+      },
+      policies...);
+  constexpr std::uint64_t each = 200;
+  w.epoch([&] {
+    for (std::uint64_t i = 0; i < each; ++i) {
+      const auto dest = static_cast<rank_t>(i) % w.size();
+      one.send(dest, value);
+      many.send(dest, value);
+    }
+  });
+  EXPECT_EQ(sum, handled * value.number);
+  EXPECT_EQ(spans_sum, handled * value.number);
+  EXPECT_EQ(w.sum(handled), each * static_cast<unsigned>(w.size()));
+  EXPECT_LE(span_bytes, std::max(routed_span_bytes_max, sizeof(T)));
+  if (w.size() == 1 && sizeof(T) < 64) {
+    EXPECT_GT(span_bytes, sizeof(T)) << "they came in one packet";
+  }
+}
+
+TEST_P(routed_messages, may_be_values_of_any_size_and_alignment) {
+  run([](world& w) {
+    struct small {
+      std::uint8_t number;
+    };
+    send_values(w, small{3}, route{grid{}}, coalesce{});
+    send_values(w, over_aligned{11}, route{grid{}}, coalesce{});
+    send_values(w, over_aligned{11}, route{hypercube{}});
+    send_values(w, large{.number = 7, .rest = {}}, route{hypercube{}}, coalesce{});
+  });
+}
+
+TEST(routing, direct_is_the_same_as_no_policy) {
+  run_worlds(simulated("sim", {}), 5, [](world& w) {
+    const auto bytes_with = [&](auto... policies) {
+      const std::uint64_t before = w.counters().bytes_sent;
+      visit_all(w, policies...);
+      return w.counters().bytes_sent - before;
+    };
+    const std::uint64_t without = bytes_with(coalesce{});
+    EXPECT_EQ(bytes_with(route{}, coalesce{}), without);
+    EXPECT_GT(bytes_with(route{grid{}}, coalesce{}), without);
+  });
+}
+
+TEST(routing, each_hop_is_a_message_of_the_ledger_and_counted_as_forwarded) {
+  run_worlds(simulated("sim", {}), 6, [](world& w) {
+    auto token = w.message<int>([](int) {}, route{ring{w.size()}}, coalesce{});
+    w.epoch([&] {
+      if (w.rank() == 1) token.send(4, 1);
+    });
+    const message_counters seen = token.counters();
+    EXPECT_EQ(seen.sent, w.rank() == 1 ? 1u : 0u);
+    EXPECT_EQ(seen.handled, w.rank() == 4 ? 1u : 0u);
+    EXPECT_EQ(seen.forwarded, w.rank() == 2 || w.rank() == 3 ? 1u : 0u);
+    const core::message_counts wire = w.endpoint().counts().of(token.id());
+    EXPECT_EQ(wire.sent, seen.sent + seen.forwarded);
+    EXPECT_EQ(wire.handled, seen.handled + seen.forwarded);
+  });
+}
+
+TEST(routing, a_flush_sends_off_the_packet_in_which_messages_to_the_rank_leave) {
+  run_worlds(simulated("sim", {}), 9, [](world& w) {
+    auto token = w.message<int>([](int) {}, route{grid{}}, coalesce{});
+    w.epoch([&] {
+      if (w.rank() != 0) return;
+      const auto left_for = [&](rank_t peer) { return w.endpoint().counts().of(token.id(), peer).sent; };
+      token.send(8, 1);
+      EXPECT_EQ(grid(9).next_hop(0, 8), 2);
+      token.flush(1);
+      EXPECT_EQ(left_for(2), 0u) << "it was for another rank";
+      token.flush(8);
+      EXPECT_EQ(left_for(2), 1u);
+    });
+  });
+}
+
+/// Packets that this rank has opened at a time when it has sent to all ranks, and ranks that it has talked to.
+struct opened {
+  std::uint64_t packets;
+  std::uint64_t peers;
+};
+
+template <class... Policies>
+opened open_packets(world& w, Policies... policies) {
+  auto token = w.message<std::uint64_t>([](std::uint64_t) {}, policies...);
+  w.epoch([&] {
+    for (rank_t dest = 0; dest < w.size(); ++dest) token.send(dest, 1);
+  });
+  opened seen{.packets = token.counters().buffer_bytes_peak / w.endpoint().packet_bytes_max(), .peers = 0};
+  for (rank_t peer = 0; peer < w.size(); ++peer) {
+    if (w.endpoint().counts().of(token.id(), peer).sent > 0) ++seen.peers;
+  }
+  return seen;
+}
+
+TEST(routing, need_no_more_packets_than_the_topology_has_peers) {
+  run_worlds(simulated("sim", {.node_ranks = 16}), 64, [](world& w) {
+    const auto expect_at_most = [&](std::uint64_t peers, const opened& seen) {
+      EXPECT_LE(seen.peers, peers + 1) << "and the rank itself";
+      EXPECT_LE(seen.packets, peers + 1);
+      EXPECT_GE(seen.packets, peers / 2);
+    };
+    expect_at_most(7 + 7, open_packets(w, route{grid{}}, coalesce{}));
+    expect_at_most(6, open_packets(w, route{hypercube{}}, coalesce{}));
+    expect_at_most(3 + 15, open_packets(w, route{node_aware{}}, coalesce{}));
+    const opened without = open_packets(w, coalesce{});
+    EXPECT_EQ(without.packets, 64u);
+    EXPECT_EQ(without.peers, 64u);
+  });
+}
+
+/// Gives ranks the nodes that a test wants.
+class with_nodes final : public fabric::decorator {
+ public:
+  with_nodes(amity::fabric::fabric& inner, std::vector<rank_t> nodes) : decorator(inner), nodes_(std::move(nodes)) {}
+  rank_t node_of(rank_t peer) const noexcept override { return nodes_[static_cast<std::size_t>(peer)]; }
+
+ private:
+  std::vector<rank_t> nodes_;
+};
+
+TEST(routing, over_uneven_nodes_cross_once) {
+  const std::vector<rank_t> nodes{0, 1, 1, 0, 1, 5, 1, 0};
+  simulated("sim", {}).run(8, {}, [&](fabric::fabric& own) {
+    with_nodes uneven(own, nodes);
+    world w(uneven, {});
+    visit_all(w, route{node_aware{}}, coalesce{});
+    auto token = w.message<int>([](int) {}, route{node_aware{}}, coalesce{});
+    w.epoch([&] {
+      for (rank_t dest = 0; dest < w.size(); ++dest) token.send(dest, 1);
+    });
+    int across = 0;
+    for (rank_t peer = 0; peer < w.size(); ++peer) {
+      if (w.endpoint().counts().of(token.id(), peer).sent > 0 && !uneven.same_node(peer)) ++across;
+    }
+    EXPECT_EQ(across, 2) << "one rank on each of the other nodes";
+    w.barrier();
+  });
+}
+
+// Wrong topologies end the job with an error that says what is wrong, instead of never ending an epoch.
+
+struct nowhere {
+  rank_t next_hop(rank_t, rank_t) const { return 77; }
+};
+struct here_for_ever {
+  rank_t next_hop(rank_t here, rank_t) const { return here; }
+};
+/// Ranks 1 and 2 pass messages for rank 0 to each other.
+struct to_and_fro {
+  rank_t next_hop(rank_t here, rank_t) const { return here == 1 ? 2 : 1; }
+};
+
+template <class Topology>
+std::string failure_with(const Topology& wrong) {
+  return failure_in_worlds(4, [&](world& w) {
+    auto token = w.message<int>([](int) {}, route{wrong}, coalesce{});
+    w.epoch([&] {
+      if (w.rank() == 3) token.send(0, 1);
+    });
+  });
+}
+
+TEST(wrong_topologies, are_errors_that_name_the_hop) {
+  testing::expect_parts(failure_with(nowhere{}), {"route", "rank 3", "next_hop(3, 0) of the topology is 77",
+                                                  "not a rank of this job", "from 0 to 3"});
+  testing::expect_parts(failure_with(here_for_ever{}),
+                        {"route", "rank 3", "a message to rank 0 has taken 3 hops", "come nearer to the destination"});
+  testing::expect_parts(failure_with(to_and_fro{}), {"route", "a message to rank 0 has taken 3 hops"});
+}
+
+TEST(routing, to_a_wrong_rank_or_outside_an_epoch_are_errors_of_the_call) {
+  const auto failure_of_send = [](rank_t dest, bool in_epoch) {
+    return failure_in_worlds(2, [&](world& w) {
+      auto token = w.message<int>([](int) {}, route{grid{}}, coalesce{});
+      if (!in_epoch) token.send(dest, 1);
+      w.epoch([&] { token.send(dest, 1); });
+    });
+  };
+  testing::expect_parts(failure_of_send(2, true), {"message::send", "destination 2 is not a rank", "use 0 to 1"});
+  testing::expect_parts(failure_of_send(-1, true), {"message::send", "destination -1"});
+  testing::expect_parts(failure_of_send(1, false), {"message::send", "outside an epoch"});
+}
+
+TEST(routing, a_codec_that_reads_less_than_it_writes_is_an_error_on_the_destination) {
+  const std::string failure = failure_in_worlds(4, [](world& w) {
+    auto token = w.message<careless>([](const careless&) {}, route{grid{}}, coalesce{});
+    w.epoch([&] {
+      if (w.rank() == 0) token.send(3, {.text = "one"});
+    });
+  });
+  testing::expect_parts(failure, {"rank 3", "careless", "4 bytes"});
+}
+
+}  // namespace
+}  // namespace amity
