@@ -6,6 +6,14 @@
 
 namespace amity::detail {
 
+std::vector<rank_t> nodes_by_rank(core::endpoint& owner) {
+  std::vector<rank_t> nodes(static_cast<std::size_t>(owner.size()));
+  for (rank_t rank = 0; rank < owner.size(); ++rank) {
+    nodes[static_cast<std::size_t>(rank)] = owner.transport().node_of(rank);
+  }
+  return nodes;
+}
+
 void throw_wrong_hop(const core::endpoint& owner, rank_t dest, rank_t hop) {
   throw error(
       "route", owner.rank(),

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "amity/base/assert.hpp"
 #include "amity/core/endpoint.hpp"
@@ -51,6 +52,9 @@ inline constexpr bool routes<route<Topology>> = !std::same_as<Topology, direct>;
 /// What lies in packets of messages of type T.
 template <class T, class... Policies>
 using wire_value = std::conditional_t<(routes<Policies> || ...), routed<T>, T>;
+
+/// On which node each rank is.
+std::vector<rank_t> nodes_by_rank(core::endpoint& owner);
 
 [[noreturn]] void throw_wrong_hop(const core::endpoint& owner, rank_t dest, rank_t hop);
 [[noreturn]] void throw_too_many_hops(const core::endpoint& owner, rank_t dest, int hops);
@@ -109,7 +113,7 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
         ranks_(static_cast<std::uint32_t>(owner.size())),
         hops_max_(std::clamp(owner.size() - 1, 1, topology_hops_max)) {
     AMITY_ASSERT(owner.size() <= route_label::ranks_max, owner.size());
-    if constexpr (requires { topology_.arrange(endpoint_.transport()); }) topology_.arrange(endpoint_.transport());
+    if constexpr (requires { topology_.arrange(std::span<const rank_t>()); }) topology_.arrange(nodes_by_rank(owner));
   }
 
   void send(rank_t dest, const T& message) {

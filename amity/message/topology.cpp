@@ -1,5 +1,6 @@
 #include "amity/message/topology.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace amity {
@@ -18,12 +19,6 @@ node_aware::node_aware(std::span<const rank_t> nodes) : places_(nodes.size()), m
     }
     first = last;
   }
-}
-
-void node_aware::arrange(const fabric::fabric& job) {
-  std::vector<rank_t> nodes(static_cast<std::size_t>(job.size()));
-  for (rank_t rank = 0; rank < job.size(); ++rank) nodes[static_cast<std::size_t>(rank)] = job.node_of(rank);
-  *this = node_aware(nodes);
 }
 
 }  // namespace amity

@@ -3,14 +3,14 @@
 /// Topologies: over which ranks a message travels to its destination, so that a rank talks to few others.
 ///
 /// A topology is a type with `rank_t next_hop(rank_t here, rank_t dest) const`: the rank to which `here` passes on what
-/// is for `dest`; it is never asked with `here == dest`. One that also has `void arrange(const fabric::fabric& job)` is
-/// told once, before it is asked, how many ranks there are and on which nodes; it sends nothing there.
+/// is for `dest`; it is never asked with `here == dest`. One that also has `void arrange(std::span<const rank_t>
+/// nodes)` is told first, once, on which node each rank is: `nodes[rank]`.
 ///
 /// Laws:
 /// - The answer depends on `here` and `dest` alone, and is a rank of the job.
 /// - From wherever a message is passed on it arrives: following `next_hop` ends at `dest`.
 /// - It arrives within `topology_hops_max` hops.
-/// A topology that breaks one of the last two ends the job with an `error`.
+/// A hop that is no rank, and one hop too many, end the job with an `error`.
 ///
 /// The buffers that a rank opens are as many as the ranks that `next_hop` ever names for it: its peers.
 
@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "amity/base/types.hpp"
-#include "amity/fabric/fabric.hpp"
 
 namespace amity {
 
@@ -39,7 +38,7 @@ struct direct {
 };
 
 /// Ranks stand in rows of about sqrt(P), the last of which may be short; a message moves along its row and along a
-/// column. At most 2 hops; fewer than 2 sqrt(P) + 1 peers: the others of its row and of its column. Any P.
+/// column. At most 2 hops; at most 2 sqrt(P) peers: the others of its row and of its column. Any P.
 class grid {
  public:
   /// Not arranged yet.
@@ -47,7 +46,7 @@ class grid {
   explicit constexpr grid(rank_t ranks) noexcept : ranks_(ranks) {
     while (std::int64_t{columns_} * columns_ < ranks) ++columns_;
   }
-  void arrange(const fabric::fabric& job) noexcept { *this = grid(job.size()); }
+  void arrange(std::span<const rank_t> nodes) noexcept { *this = grid(static_cast<rank_t>(nodes.size())); }
 
   // With `here` in row r and column c, and `dest` in row s and column d, two places are both in line with `here` and
   // with `dest`: (r, d) and (s, c). From either one the next hop is `dest`. Only the last row lacks places. If (r, d)
@@ -76,7 +75,7 @@ class hypercube {
   /// Not arranged yet.
   hypercube() = default;
   explicit constexpr hypercube(rank_t ranks) noexcept : ranks_(static_cast<std::uint32_t>(ranks)) {}
-  void arrange(const fabric::fabric& job) noexcept { *this = hypercube(job.size()); }
+  void arrange(std::span<const rank_t> nodes) noexcept { *this = hypercube(static_cast<rank_t>(nodes.size())); }
 
   // The lowest of the wrong bits whose change gives a rank. Each hop leaves one wrong bit less, so the route ends.
   // There always is such a bit: if one is wrong that is set in `here`, clearing it gives a smaller number; and if all
@@ -104,9 +103,8 @@ class node_aware {
  public:
   /// Not arranged yet.
   node_aware() = default;
-  /// `nodes[rank]` names the rank's node.
   explicit node_aware(std::span<const rank_t> nodes);
-  void arrange(const fabric::fabric& job);
+  void arrange(std::span<const rank_t> nodes) { *this = node_aware(nodes); }
 
   // The first hop leads to the destination's node, from which the second one leads to the destination.
   rank_t next_hop(rank_t here, rank_t dest) const noexcept {
