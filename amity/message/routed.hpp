@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "amity/base/bytes.hpp"
 #include "amity/base/types.hpp"
@@ -45,7 +46,7 @@ struct routed_value {
 };
 
 /// Of a type that has a codec. On its source it refers to the value, and on the way to the encoding in the packet that
-/// brought it: ranks that pass it on neither decode nor copy it.
+/// brought it: ranks that pass it on do not decode it.
 template <class T>
 struct routed_encoding {
   route_label to;
