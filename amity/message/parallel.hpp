@@ -81,9 +81,11 @@ class stage<T, Next, parallel<any_thread>> final : public stage_base<Next> {
 
 template <class T, class Next, class Key>
 class stage<T, Next, parallel<Key>> final : public stage_base<Next> {
-  static_assert(std::invocable<const Key&, const T&>,
+  using message_type = typename message_in<T>::type;  // what the key is asked about
+  static_assert(std::invocable<const Key&, const message_type&>,
                 "amity: parallel{key}: the key cannot be called with this message: let it take (const T&)");
-  static_assert(!std::invocable<const Key&, const T&> || std::is_invocable_r_v<std::uint64_t, const Key&, const T&>,
+  static_assert(!std::invocable<const Key&, const message_type&> ||
+                    std::is_invocable_r_v<std::uint64_t, const Key&, const message_type&>,
                 "amity: parallel{key}: the key of a message must be an integer: return one, or a hash");
 
  public:
@@ -94,8 +96,8 @@ class stage<T, Next, parallel<Key>> final : public stage_base<Next> {
   void send(rank_t dest, const T& message) {
     if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(endpoint_.size())) [[unlikely]]
       endpoint_.throw_wrong_rank(send_call, dest);
-    if constexpr (std::invocable<const Key&, const T&>) {
-      const auto key = static_cast<std::uint64_t>(std::invoke(key_, message));
+    if constexpr (std::invocable<const Key&, const message_type&>) {
+      const auto key = static_cast<std::uint64_t>(message_in<T>::ask(message, key_));
       this->next_.send(choice_.index(dest, key), message);
     }
   }

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 
 #include "amity/base/types.hpp"
@@ -91,6 +92,23 @@ class stage_base {
 template <class T, class Next, class Policy>
 class stage;
 
+/// What the policies after this one are given to send: the message itself, unless the policy puts it into something
+/// else.
+template <class T, class Policy>
+struct sends_on {
+  using type = T;
+};
+
+/// The message of the program in what a stage is given to send; ask(given, question) returns question(message).
+template <class T>
+struct message_in {
+  using type = T;
+  template <class Ask>
+  static decltype(auto) ask(const T& given, const Ask& question) {
+    return std::invoke(question, given);
+  }
+};
+
 /// The stages of all policies, each with the next one inside, and the sender in the last one; `coalesce` is the
 /// sender's own.
 template <class T, class Sender, class... Policies>
@@ -99,8 +117,9 @@ struct stages_of {
 };
 template <class T, class Sender, class First, class... Others>
 struct stages_of<T, Sender, First, Others...> {
-  using type = std::conditional_t<std::same_as<First, coalesce>, Sender,
-                                  stage<T, typename stages_of<T, Sender, Others...>::type, First>>;
+  using type = std::conditional_t<
+      std::same_as<First, coalesce>, Sender,
+      stage<T, typename stages_of<typename sends_on<T, First>::type, Sender, Others...>::type, First>>;
 };
 
 template <class T, class MakeSender>
@@ -112,7 +131,9 @@ auto make_stages(core::endpoint& owner, const MakeSender& make_sender, const Fir
   if constexpr (std::same_as<First, coalesce>) {
     return make_sender();
   } else {
-    const auto make_next = [&] { return make_stages<T>(owner, make_sender, others...); };
+    const auto make_next = [&] {
+      return make_stages<typename sends_on<T, First>::type>(owner, make_sender, others...);
+    };
     return stage<T, decltype(make_next()), First>(owner, first, make_next);
   }
 }

@@ -8,8 +8,9 @@ namespace amity::detail {
 
 std::vector<rank_t> nodes_by_rank(core::endpoint& owner) {
   std::vector<rank_t> nodes(static_cast<std::size_t>(owner.size()));
+  const core::destinations lanes = owner.main_threads();
   for (rank_t rank = 0; rank < owner.size(); ++rank) {
-    nodes[static_cast<std::size_t>(rank)] = owner.transport().node_of(rank);
+    nodes[static_cast<std::size_t>(rank)] = owner.transport().node_of(lanes.lane(rank));
   }
   return nodes;
 }

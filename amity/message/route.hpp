@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -16,7 +18,6 @@
 #include "amity/message/routed.hpp"
 #include "amity/message/sender.hpp"
 #include "amity/message/topology.hpp"
-#include "amity/message/type_name.hpp"
 
 namespace amity {
 
@@ -49,9 +50,33 @@ inline constexpr bool routes = false;
 template <class Topology>
 inline constexpr bool routes<route<Topology>> = !std::same_as<Topology, direct>;
 
+template <class T, class Topology>
+struct sends_on<T, route<Topology>> {
+  using type = std::conditional_t<routes<route<Topology>>, routed<T>, T>;
+};
+
 /// What lies in packets of messages of type T.
 template <class T, class... Policies>
 using wire_value = std::conditional_t<(routes<Policies> || ...), routed<T>, T>;
+
+template <class T>
+struct message_in<routed_value<T>> {
+  using type = T;
+  template <class Ask>
+  static decltype(auto) ask(const routed_value<T>& given, const Ask& question) {
+    return std::invoke(question, given.value());
+  }
+};
+template <class T>
+struct message_in<routed_encoding<T>> {
+  using type = T;
+  template <class Ask>
+  static auto ask(const routed_encoding<T>& given, const Ask& question) {
+    if (given.source != nullptr) return std::invoke(question, *given.source);
+    const T value = decode_whole(given);
+    return std::invoke(question, value);
+  }
+};
 
 /// On which node each rank is.
 std::vector<rank_t> nodes_by_rank(core::endpoint& owner);
@@ -173,9 +198,7 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   }
   template <class Handler, class Self>
   void deliver(const routed_encoding<T>& message, Handler& handler, Self& self) {
-    byte_reader from(message.encoding, {.type = type_name<T>(), .rank = here_});
-    const T value = decode<T>(from);
-    from.finish();
+    const T value = decode_whole(message, here_);
     handle_one<T>(handler, value, self);
   }
 

@@ -12,6 +12,7 @@
 #include "amity/base/bytes.hpp"
 #include "amity/base/types.hpp"
 #include "amity/message/codec.hpp"
+#include "amity/message/type_name.hpp"
 
 namespace amity::detail {
 
@@ -117,3 +118,16 @@ struct amity::codec<amity::detail::routed_encoding<T>> {
         .to = label, .source = nullptr, .encoding = from.read_bytes(static_cast<std::size_t>(bytes)), .bytes = bytes};
   }
 };
+
+namespace amity::detail {
+
+/// The value that has travelled. Throws `error` unless its codec takes all that it wrote.
+template <class T>
+T decode_whole(const routed_encoding<T>& arrived, rank_t here = no_rank) {
+  byte_reader from(arrived.encoding, {.type = type_name<T>(), .rank = here});
+  T value = decode<T>(from);
+  from.finish();
+  return value;
+}
+
+}  // namespace amity::detail

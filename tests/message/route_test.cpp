@@ -1,5 +1,7 @@
 /// Routed messages: handled once each, on their destinations alone, over any topology and beside any other policy.
 
+#include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -9,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "amity/amity.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
@@ -387,6 +390,63 @@ TEST(routing, over_uneven_nodes_cross_once) {
     EXPECT_EQ(across, 2) << "one rank on each of the other nodes";
     w.barrier();
   });
+}
+
+// Ranks with several threads: a route leads over ranks, and `parallel` says which of their threads.
+
+template <class... Policies>
+constexpr bool keyed = ((detail::is_parallel<Policies> && !std::same_as<Policies, parallel<any_thread>>) || ...);
+
+/// Keys are numbers below 100, and 3 ranks x 2 threads send each of them to each rank.
+/// Returns whether any was forwarded.
+template <class T, class Number, class... Policies>
+bool send_from_threads(world& w, Number number, Policies... policies) {
+  std::vector<std::atomic<std::uint32_t>> counts(100);
+  std::atomic<std::uint32_t> on_wrong_threads = 0;
+  auto count = w.message<T>(
+      [&](const T& value, auto& self) {
+        const auto key = static_cast<std::size_t>(number(value));
+        ++counts[key];
+        if (self.thread_index() != static_cast<rank_t>(key) % w.threads()) ++on_wrong_threads;
+      },
+      policies...);
+  w.epoch([&](thread& t) {
+    for (int key = 0; key < 100; ++key) {
+      for (rank_t dest = 0; dest < w.size(); ++dest) {
+        if constexpr (std::same_as<T, std::string>) {
+          count.on(t).send(dest, std::to_string(key));
+        } else {
+          count.on(t).send(dest, static_cast<T>(key));
+        }
+      }
+    }
+  });
+  for (const auto& each : counts) EXPECT_EQ(each, static_cast<unsigned>(w.size() * w.threads()));
+  if (keyed<Policies...>) {
+    EXPECT_EQ(on_wrong_threads, 0u);
+  }
+  const message_counters seen = count.counters();
+  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
+  return w.sum(seen.forwarded) > 0;
+}
+
+TEST(routing, leads_over_ranks_whose_threads_the_policy_parallel_chooses) {
+  const auto itself = [](std::uint64_t key) { return key; };
+  const auto parsed = [](const std::string& key) { return static_cast<std::uint64_t>(std::stoi(key)); };
+  for (const std::string fabric : {"sim", "threads"}) {
+    const settings config = settings::from_list(std::vector<std::string>{
+        "AMITY_FABRIC=" + fabric, "AMITY_RANKS=3", "AMITY_THREADS=2", "AMITY_SIM_CREDITS=2", "AMITY_SIM_NODE_RANKS=2"});
+    const char* const arguments[] = {"test", nullptr};
+    const int status = amity::run(config, 1, arguments, [&](world& w) {
+      EXPECT_TRUE(send_from_threads<std::uint64_t>(w, itself, route{ring{}}, coalesce{}));
+      EXPECT_TRUE(send_from_threads<std::uint64_t>(w, itself, route{hypercube{}}, parallel{}, coalesce{}));
+      EXPECT_TRUE(send_from_threads<std::uint64_t>(w, itself, route{ring{}}, parallel{itself}, coalesce{.count = 5}));
+      EXPECT_EQ(send_from_threads<std::uint64_t>(w, itself, route{node_aware{}}, parallel{itself}), fabric == "sim")
+          << "where there are nodes";
+      EXPECT_TRUE(send_from_threads<std::string>(w, parsed, route{ring{}}, parallel{parsed}, coalesce{}));
+    });
+    EXPECT_EQ(status, 0) << fabric;
+  }
 }
 
 // Wrong topologies end the job with an error that says what is wrong, instead of never ending an epoch.
