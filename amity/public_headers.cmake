@@ -27,6 +27,7 @@ set(AMITY_PUBLIC_HEADERS
   core/team.hpp
   epoch/detector.hpp
   epoch/epoch.hpp
+  epoch/open_epoch.hpp
   epoch/wave.hpp
   fabric/fabric.hpp
   message/address.hpp

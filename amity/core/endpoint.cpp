@@ -27,17 +27,26 @@ constexpr std::uint64_t busy_rounds_max = 256;
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
 
-// While it lives, sends go to the spill where they would otherwise wait, as in a handler.
+// While it lives, sends go to the spill where they would otherwise wait, as in a handler, and belong to `epoch`.
 class no_waiting {
  public:
-  explicit no_waiting(bool& in_handler) : in_handler_(in_handler), before_(std::exchange(in_handler, true)) {}
-  ~no_waiting() { in_handler_ = before_; }
+  no_waiting(bool& in_handler, epoch_tag& sending_epoch, epoch_tag epoch)
+      : in_handler_(in_handler),
+        in_handler_before_(std::exchange(in_handler, true)),
+        sending_epoch_(sending_epoch),
+        sending_epoch_before_(std::exchange(sending_epoch, epoch)) {}
+  ~no_waiting() {
+    in_handler_ = in_handler_before_;
+    sending_epoch_ = sending_epoch_before_;
+  }
   no_waiting(const no_waiting&) = delete;
   no_waiting& operator=(const no_waiting&) = delete;
 
  private:
   bool& in_handler_;
-  bool before_;
+  bool in_handler_before_;
+  epoch_tag& sending_epoch_;
+  epoch_tag sending_epoch_before_;
 };
 
 }  // namespace
@@ -164,6 +173,10 @@ void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
 }
 
 void endpoint::throw_outside_epoch(std::string_view call) const {
+  if (epoch_open() && !in_handler_) {
+    throw error(call, rank_, "a message was sent after the end of its epoch had been asked for",
+                "send before the first try_end, or from a handler");
+  }
   throw error(call, rank_, "a message was sent outside an epoch", "send inside world::epoch, or from a handler");
 }
 
@@ -336,7 +349,8 @@ void endpoint::give_way() {
 bool endpoint::flush_all() {
   busy_rounds_ = 0;
   if (flushables_.empty()) return false;
-  const no_waiting sends_never_wait(in_handler_);
+  // What was held back was sent in the body or by a handler of the epoch, also if the body has ended since.
+  const no_waiting sends_never_wait(in_handler_, sending_epoch_, open_epoch_);
   bool any = false;
   // One that was added later may send through an earlier one.
   for (flushable* const holder : flushables_ | std::views::reverse) any |= holder->flush_all();
@@ -430,7 +444,7 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
 
 void endpoint::leave_handler() noexcept {
   in_handler_ = false;
-  sending_epoch_ = open_epoch_;
+  sending_epoch_ = body_epoch_;
 }
 
 void endpoint::throw_unknown_handler(const packet_header& header, rank_t source) const {
@@ -542,7 +556,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
 
 void endpoint::open_epoch(epoch_tag tag) {
   AMITY_ASSERT(open_epoch_ == no_epoch && tag != no_epoch);
-  open_epoch_ = sending_epoch_ = tag;
+  open_epoch_ = body_epoch_ = sending_epoch_ = tag;
   ++epochs_opened_;
   early_ready_.swap(early_);
   for (const fabric::packet& kept : early_ready_) {
@@ -550,10 +564,12 @@ void endpoint::open_epoch(epoch_tag tag) {
   }
 }
 
+void endpoint::end_epoch_body() noexcept { body_epoch_ = sending_epoch_ = no_epoch; }
+
 void endpoint::close_epoch() {
   // What waits in the spill now was sent by handlers of messages that belong to no epoch.
   AMITY_ASSERT(open_epoch_ != no_epoch && early_ready_.empty());
-  open_epoch_ = sending_epoch_ = no_epoch;
+  open_epoch_ = body_epoch_ = sending_epoch_ = no_epoch;
 }
 
 std::string endpoint::stall_report(std::string_view where, double seconds) const {

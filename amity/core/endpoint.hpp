@@ -236,10 +236,15 @@ class endpoint final : private fabric::sink {
 
   /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`.
   void open_epoch(epoch_tag tag);
+  /// Nothing more is sent outside handlers: what is sent there from now on belongs to no epoch.
+  void end_epoch_body() noexcept;
   /// Messages of the next epoch are held back from now on.
   void close_epoch();
+  /// Whether this rank is between `open_epoch` and `close_epoch`.
+  bool epoch_open() const noexcept { return open_epoch_ != no_epoch; }
   /// Whether what is sent now belongs to an epoch. A handler's sends belong to the epoch of the message that it
-  /// handles, or to none if that did: an epoch could end between the two.
+  /// handles, or to none if that did: an epoch could end between the two. Nor does what is sent outside handlers once
+  /// the body has ended.
   bool in_epoch() const noexcept { return sending_epoch_ != no_epoch; }
   bool in_handler() const noexcept { return in_handler_; }
 
@@ -323,6 +328,7 @@ class endpoint final : private fabric::sink {
   rank_t lanes_;
   std::uint32_t sends_since_poll_ = 0;
   epoch_tag open_epoch_ = no_epoch;     ///< that this rank is in
+  epoch_tag body_epoch_ = no_epoch;     ///< the same until the body has ended
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
   wave_colour colour_ = 0;
   bool in_handler_ = false;

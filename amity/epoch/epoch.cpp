@@ -1,5 +1,7 @@
 #include "amity/epoch/epoch.hpp"
 
+#include <exception>
+
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
@@ -28,6 +30,19 @@ void epochs::before_end() {
   if (!inside()) {
     throw error("epoch", endpoint_.rank(), "there is no epoch to end", "begin an epoch first");
   }
+  endpoint_.end_epoch_body();
+}
+
+void epochs::check_unended(bool has_ended) const {
+  if (!has_ended) return;
+  throw error("epoch", endpoint_.rank(), "the epoch has ended already",
+              "call try_end until it tells the end, and end once");
+}
+
+void epochs::fail_unended() noexcept {
+  endpoint_.fail(std::make_exception_ptr(error("epoch", endpoint_.rank(),
+                                               fmt::format("epoch {} was begun, and destroyed before its end", count_),
+                                               "call end, or try_end until it tells the end")));
 }
 
 }  // namespace amity::epoch

@@ -57,7 +57,7 @@ void world::check_epoch_begin() {
 }
 
 void world::check_outside_epoch(std::string_view call) const {
-  if (endpoint_.in_epoch()) {
+  if (endpoint_.epoch_open()) {
     throw error(call, rank(), "called inside an epoch",
                 "make message types and shared objects before the epoch begins");
   }

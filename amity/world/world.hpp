@@ -17,6 +17,7 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/core/team.hpp"
 #include "amity/epoch/epoch.hpp"
+#include "amity/epoch/open_epoch.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/message/message.hpp"
 #include "amity/message/remote_call.hpp"
@@ -110,6 +111,10 @@ class world {
     detail::call(body, own);
     return epochs_.end([&] { return detail::call(value, own); });
   }
+
+  /// Begins an epoch whose end need not be waited for: `auto e = w.begin_epoch(); ...; while (!e.try_end()) other();`.
+  /// Collective, without waiting. `e` lives until its `try_end` or `end` has found the end.
+  [[nodiscard]] epoch::open_epoch begin_epoch() { return epoch::open_epoch(epochs_); }
 
   /// Runs `fn(args...)`, or `fn(world&, args...)` if it asks for that, on rank `dest` before the epoch ends. For
   /// occasional messages: no collective call is needed, and each call costs a few bytes more than a typed message.

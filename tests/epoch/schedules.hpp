@@ -19,6 +19,7 @@ struct schedule {
   rank_t ranks;
   fabric::sim::sim_options options;
   std::vector<amity::testing::trees> epochs;  ///< the messages of each; an epoch may be empty
+  bool in_steps;                              ///< every other rank ends its epochs by `try_end`
 
   static schedule of(std::uint64_t seed);
 };
