@@ -25,6 +25,7 @@ set(AMITY_PUBLIC_HEADERS
   core/registry.hpp
   core/spill.hpp
   core/team.hpp
+  epoch/depth_request.hpp
   epoch/detector.hpp
   epoch/epoch.hpp
   epoch/open_epoch.hpp

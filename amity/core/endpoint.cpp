@@ -154,6 +154,7 @@ void endpoint::check_request(std::string_view call, rank_t dest, handler_id hand
                 fmt::format("{} is not the number of a handler (there are: {})", handler, registry_.describe()),
                 "use what endpoint::add_handler returned");
   }
+  if (at_depth_) throw_outside_epoch(call);
   if (args > args_max) {
     throw error(
         call, rank_, fmt::format("{} arguments are too many", args),
@@ -173,6 +174,12 @@ void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
 }
 
 void endpoint::throw_outside_epoch(std::string_view call) const {
+  if (at_depth_) {
+    throw error(call, rank_,
+                fmt::format("a handler sent a message, which makes messages deeper than the depth {} that was declared",
+                            depth_),
+                "request a greater depth with world::request_depth, or amity::any_depth");
+  }
   if (epoch_open() && !in_handler_) {
     throw error(call, rank_, "a message was sent after the end of its epoch had been asked for",
                 "send before the first try_end, or from a handler");
@@ -409,7 +416,7 @@ void endpoint::note_colour(const packet_header& header) {
   // Its sender has recorded at most twice more often than this rank, or less often by any number: colours are modulo
   // 256, and a message may be under way for many waves.
   const auto ahead = static_cast<wave_colour>(header.colour - colour_);
-  if (header.epoch == no_epoch || ahead == 0 || ahead > 2) return;
+  if (header.epoch == no_epoch || depth_ != any_depth || ahead == 0 || ahead > 2) return;
   control_->on_newer_colour(header.colour);
 }
 
@@ -431,6 +438,7 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
     throw_unknown_handler(header, packet.source);
   in_handler_ = true;
   sending_epoch_ = header.epoch;
+  if (depth_ != any_depth && header.epoch != no_epoch) enter_generation(header.colour);
   std::uint64_t handled = 0;
   try {
     handled = target->deliver(target->context, packet);
@@ -442,8 +450,16 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
   ledger_.handled(header.handler, packet.source, handled, header.epoch != no_epoch);
 }
 
+void endpoint::enter_generation(wave_colour generation) {
+  control_->on_generation(generation);
+  if (generation < depth_) return;
+  at_depth_ = true;
+  sending_epoch_ = no_epoch;
+}
+
 void endpoint::leave_handler() noexcept {
   in_handler_ = false;
+  at_depth_ = false;
   sending_epoch_ = body_epoch_;
 }
 
@@ -554,9 +570,10 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
 
 // Epochs
 
-void endpoint::open_epoch(epoch_tag tag) {
+void endpoint::open_epoch(epoch_tag tag, int depth) {
   AMITY_ASSERT(open_epoch_ == no_epoch && tag != no_epoch);
   open_epoch_ = body_epoch_ = sending_epoch_ = tag;
+  depth_ = depth;
   ++epochs_opened_;
   early_ready_.swap(early_);
   for (const fabric::packet& kept : early_ready_) {

@@ -234,8 +234,9 @@ class endpoint final : private fabric::sink {
 
   // --- Epochs: used by the floor above. ---
 
-  /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`.
-  void open_epoch(epoch_tag tag);
+  /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`. With a
+  /// declared depth, packets carry their generation as their colour, and handlers at that depth must not send.
+  void open_epoch(epoch_tag tag, int depth = any_depth);
   /// Nothing more is sent outside handlers: what is sent there from now on belongs to no epoch.
   void end_epoch_body() noexcept;
   /// Messages of the next epoch are held back from now on.
@@ -297,6 +298,7 @@ class endpoint final : private fabric::sink {
   void deliver_message(const packet_header& header, const inbound& packet);
   void deliver_fragment(const packet_header& header, const inbound& packet);
   void run_handler(const packet_header& header, const inbound& packet);
+  void enter_generation(wave_colour generation);
   void leave_handler() noexcept;
   [[noreturn]] void throw_unknown_handler(const packet_header& header, rank_t source) const;
 
@@ -332,6 +334,8 @@ class endpoint final : private fabric::sink {
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
   wave_colour colour_ = 0;
   bool in_handler_ = false;
+  bool at_depth_ = false;          ///< in a handler that must not send, as the declared depth says
+  int depth_ = any_depth;          ///< declared for the open epoch
   std::exception_ptr failure_;     ///< of a handler, or from `fail`; every call that makes progress rethrows it
   std::uint64_t busy_rounds_ = 0;  ///< of progress since all packets were last closed
   std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened

@@ -24,13 +24,13 @@ void coloured_wave::newer_colour(core::wave_colour colour) {
   }
 }
 
-void coloured_wave::next_wave() {
+void coloured_wave::next_wave(std::uint64_t) {
   if (in_advance_) contribute(*std::exchange(in_advance_, std::nullopt));
 }
 
 void coloured_wave::count_record() {
   ++recorded_;
-  endpoint().set_colour(static_cast<core::wave_colour>(recorded_));
+  show_colour();
 }
 
 }  // namespace amity::epoch

@@ -31,9 +31,11 @@ class coloured_wave : public detector {
 
  private:
   void contribute_passive(std::uint64_t value) override;
-  void next_wave() override;
+  void next_wave(std::uint64_t) override;
+  void begun(int) override { show_colour(); }
 
   void count_record();
+  void show_colour() { endpoint().set_colour(static_cast<core::wave_colour>(recorded_)); }
 
   std::uint32_t recorded_ = 0;           ///< waves that this rank has recorded for; its colour
   std::optional<wave_part> in_advance_;  ///< the record for the wave after the current one

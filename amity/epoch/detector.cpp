@@ -4,13 +4,21 @@
 
 #include "amity/base/error.hpp"
 #include "amity/epoch/coloured_wave.hpp"
+#include "amity/epoch/counting_rounds.hpp"
 #include "amity/epoch/four_counter.hpp"
 
 namespace amity::epoch {
 
-detector::detector(core::endpoint& owner) : endpoint_(owner), wave_(owner) { owner.set_control(this); }
+detector::detector(core::endpoint& owner) : endpoint_(owner), wave_(owner) {}
 
 detector::~detector() { endpoint_.set_control(nullptr); }
+
+void detector::begin(int depth) {
+  finished_ = false;
+  endpoint_.set_control(this);
+  wave_.set_depth(depth);
+  begun(depth);
+}
 
 bool detector::passive(std::uint64_t value) {
   if (wave_.contributed()) return false;
@@ -38,15 +46,18 @@ void detector::on_newer_colour(core::wave_colour colour) {
 
 void detector::settle() {
   for (;;) {
-    if (wave_.complete()) wave_.decide(terminated(wave_.totals()));
+    if (wave_.complete()) {
+      const bool ended = terminated(wave_.totals());
+      wave_.decide(ended, ended ? wave_.totals().value : news(wave_.totals()));
+    }
     if (!wave_.has_verdict()) return;
     const wave::verdict verdict = wave_.take_verdict();
     if (verdict.terminated) {
       finished_ = true;
-      sum_ = verdict.sum;
+      sum_ = verdict.word;
       return;
     }
-    next_wave();
+    next_wave(verdict.word);
   }
 }
 
@@ -55,6 +66,10 @@ std::unique_ptr<detector> make_detector(std::string_view name, core::endpoint& o
   if (name == "four_counter") return std::make_unique<four_counter>(owner);
   throw error("settings", owner.rank(), fmt::format("AMITY_EPOCH_DETECTOR={} is not a detector", name),
               "use coloured or four_counter");
+}
+
+std::unique_ptr<detector> make_counting_rounds(core::endpoint& owner) {
+  return std::make_unique<counting_rounds>(owner);
 }
 
 }  // namespace amity::epoch

@@ -6,6 +6,8 @@
 /// the epoch, handled all that has arrived, and holds nothing back), and rank 0 decides. Waves are numbered through the
 /// whole job. A summand of the user, and a fingerprint of the handlers, travel on the same wave.
 ///
+/// An epoch has one detector: the one that a setting names, or for a declared depth the one that counts rounds.
+///
 /// To add a detector: derive from it, decide in `terminated`, and name it in `make_detector` (detector.cpp). The laws
 /// that it must keep: never true while a message of the epoch is unhandled; true after finitely many waves once all
 /// are.
@@ -27,8 +29,8 @@ class detector : public core::control {
   detector(const detector&) = delete;
   detector& operator=(const detector&) = delete;
 
-  /// The rank has entered an epoch.
-  void begin() { finished_ = false; }
+  /// The rank is about to enter an epoch with this declared depth, or any.
+  void begin(int depth);
 
   /// The rank is passive; `value` is its summand. Returns whether that was news to the detector.
   bool passive(std::uint64_t value);
@@ -42,7 +44,7 @@ class detector : public core::control {
   /// Whether this rank has given its part of the current wave.
   bool contributed() const noexcept { return wave_.contributed(); }
 
-  /// Number of waves so far, in the whole job.
+  /// Number of this detector's waves so far, in the whole job.
   std::uint32_t waves() const noexcept { return wave_.number(); }
 
  protected:
@@ -59,13 +61,18 @@ class detector : public core::control {
  private:
   void on_control(rank_t source, bytes_view payload) final;
   void on_newer_colour(core::wave_colour colour) final;
+  void on_generation(core::wave_colour) override {}
 
   /// The passive rank's own part of the current wave, or none if the rank has contributed already.
   virtual void contribute_passive(std::uint64_t value) { contribute(record(false, value)); }
   /// A message of a newer colour is about to be handled.
   virtual void newer_colour(core::wave_colour) {}
-  /// A wave has ended without termination; the next one has begun.
-  virtual void next_wave() {}
+  /// Rank 0 only: what all ranks should know after a wave with these totals that has not proved the end.
+  virtual std::uint64_t news(const wave_part&) { return 0; }
+  /// A wave has ended without termination, and rank 0 had these news; the next one has begun.
+  virtual void next_wave(std::uint64_t) {}
+  /// An epoch with this declared depth begins.
+  virtual void begun(int) {}
 
   void settle();
 
@@ -77,5 +84,8 @@ class detector : public core::control {
 
 /// Creates the detector of that name ("coloured", "four_counter"); throws `error` for any other.
 std::unique_ptr<detector> make_detector(std::string_view name, core::endpoint& owner);
+
+/// Creates the detector of epochs with a declared depth.
+std::unique_ptr<detector> make_counting_rounds(core::endpoint& owner);
 
 }  // namespace amity::epoch

@@ -1,12 +1,27 @@
 #include "amity/epoch/epoch.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 
 namespace amity::epoch {
+namespace {
+
+// Generations travel in a byte; more rounds than this would take longer than any other detector.
+constexpr int depth_counted_max = 250;
+
+}  // namespace
+
+epochs::epochs(core::endpoint& owner, std::unique_ptr<detector> of_any_depth,
+               std::unique_ptr<detector> of_declared_depth)
+    : endpoint_(owner),
+      of_any_depth_(std::move(of_any_depth)),
+      of_declared_depth_(std::move(of_declared_depth)),
+      detector_(of_any_depth_.get()) {}
 
 void epochs::begin() {
   if (endpoint_.in_handler()) {
@@ -19,8 +34,38 @@ void epochs::begin() {
   // 1 to 255 in a circle; 0 stands for no epoch.
   const auto tag = static_cast<core::epoch_tag>(count_ % 255 + 1);
   ++count_;
-  detector_->begin();
-  endpoint_.open_epoch(tag);
+  const int declared = depth();
+  detector_ = declared == core::any_depth ? of_any_depth_.get() : of_declared_depth_.get();
+  detector_->begin(declared);
+  endpoint_.open_epoch(tag, declared);
+}
+
+int epochs::request_depth(int depth) {
+  if (depth < 0) {
+    throw error("epoch depth", endpoint_.rank(), fmt::format("{} is not a depth", depth),
+                "use 0 if handlers do not send, 1 if they send messages whose handlers do not, and so on");
+  }
+  if (inside()) {
+    throw error("epoch depth", endpoint_.rank(), fmt::format("epoch {} has begun already", count_),
+                "request a depth before the epoch begins");
+  }
+  const auto largest = endpoint_.reduce(core::reduction::max_u64, static_cast<std::uint64_t>(depth));
+  depths_.push_back(static_cast<int>(largest));
+  return depths_.back();
+}
+
+void epochs::release_depth(int requested) noexcept {
+  depths_.erase(std::ranges::find(depths_, requested));
+  if (!inside() || std::uncaught_exceptions() > 0) return;
+  endpoint_.fail(std::make_exception_ptr(error(
+      "epoch depth", endpoint_.rank(), fmt::format("the request of depth {} has ended in epoch {}", requested, count_),
+      "let requests end outside epochs")));
+}
+
+int epochs::depth() const noexcept {
+  if (depths_.empty()) return core::any_depth;
+  const int largest = *std::ranges::max_element(depths_);
+  return largest > depth_counted_max ? core::any_depth : largest;
 }
 
 void epochs::before_end() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "amity/core/endpoint.hpp"
 #include "amity/epoch/detector.hpp"
@@ -18,11 +19,23 @@ namespace amity::epoch {
 
 class epochs {
  public:
-  /// Uses `owner`, which must outlive this object; the detector belongs to the same endpoint.
-  epochs(core::endpoint& owner, std::unique_ptr<detector> how) : endpoint_(owner), detector_(std::move(how)) {}
+  /// Uses `owner`, which must outlive this object; the detectors, for epochs of any depth and for those with a declared
+  /// one, belong to the same endpoint.
+  epochs(core::endpoint& owner, std::unique_ptr<detector> of_any_depth, std::unique_ptr<detector> of_declared_depth);
+  epochs(core::endpoint& owner, std::unique_ptr<detector> of_any_depth)
+      : epochs(owner, std::move(of_any_depth), make_counting_rounds(owner)) {}
 
   /// Collective, without waiting. Throws `error` inside an epoch or a handler.
   void begin();
+
+  /// Epochs that begin from now on have at least this depth, or the largest that a rank gives, until it is released;
+  /// returns that one. Without requests epochs have any depth. Collective; waits. Throws `error` inside an epoch or a
+  /// handler, and for a negative depth.
+  int request_depth(int depth);
+  /// Collective, without waiting; outside epochs.
+  void release_depth(int requested) noexcept;
+  /// The depth of an epoch that would begin now.
+  int depth() const noexcept;
 
   /// Collective; waits. `value()` is this rank's summand, asked for whenever the rank is passive: it must not send.
   /// Returns the sum over all ranks of the values at the end.
@@ -60,6 +73,7 @@ class epochs {
   bool inside() const noexcept { return endpoint_.epoch_open(); }
   /// Epochs begun so far.
   std::uint64_t count() const noexcept { return count_; }
+  /// The detector of this epoch, or of the last one.
   const detector& how() const noexcept { return *detector_; }
 
  private:
@@ -73,7 +87,10 @@ class epochs {
   void after_end() { endpoint_.close_epoch(); }
 
   core::endpoint& endpoint_;
-  std::unique_ptr<detector> detector_;
+  std::unique_ptr<detector> of_any_depth_;
+  std::unique_ptr<detector> of_declared_depth_;
+  detector* detector_;
+  std::vector<int> depths_;  ///< requested
   std::uint64_t count_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "amity/epoch/wave.hpp"
 
 #include <cstring>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -13,14 +14,15 @@
 namespace amity::epoch {
 
 struct wave::wire {
-  enum : std::uint32_t { up_passive, up_active, down_continue, down_terminated };
+  enum : std::uint16_t { up_passive, up_active, down_continue, down_terminated };
 
   std::uint64_t sent;
   std::uint64_t handled;
-  std::uint64_t value;
+  std::uint64_t value;     ///< down: the word that goes with the verdict
   std::uint64_t handlers;  ///< fingerprint of the registry
   std::uint32_t number;
-  std::uint32_t what;
+  std::uint16_t what;
+  std::uint16_t depth;  ///< declared, plus one; 0: any
 };
 
 wave::wave(core::endpoint& owner)
@@ -45,6 +47,7 @@ void wave::on_packet(rank_t source, bytes_view payload) {
   wire message;
   AMITY_ASSERT(payload.size() == sizeof message, source, payload.size());
   std::memcpy(&message, payload.data(), sizeof message);
+  check_depth(source, message);
   AMITY_ASSERT(message.number == number_, source, message.number, number_);
   if (message.what == wire::down_continue || message.what == wire::down_terminated) {
     pass_down(message.what == wire::down_terminated, message.value);
@@ -67,23 +70,29 @@ void wave::pass_up_if_whole() {
                 .value = totals_.value,
                 .handlers = endpoint_.handlers().fingerprint(),
                 .number = number_,
-                .what = totals_.active ? wire::up_active : wire::up_passive};
+                .what = totals_.active ? wire::up_active : wire::up_passive,
+                .depth = depth_};
   endpoint_.send_control(core::tree_parent(endpoint_.lane()), core::packet_kind::detector,
                          std::as_bytes(std::span(&up, 1)));
 }
 
-void wave::decide(bool terminated) {
+void wave::decide(bool terminated, std::uint64_t word) {
   AMITY_ASSERT(complete(), number_);
-  pass_down(terminated, totals_.value);
+  pass_down(terminated, word);
 }
 
-void wave::pass_down(bool terminated, std::uint64_t sum) {
+void wave::set_depth(int depth) noexcept {
+  depth_ = depth == core::any_depth ? std::uint16_t{0} : static_cast<std::uint16_t>(depth + 1);
+}
+
+void wave::pass_down(bool terminated, std::uint64_t word) {
   const wire down{.sent = 0,
                   .handled = 0,
-                  .value = sum,
+                  .value = word,
                   .handlers = 0,
                   .number = number_,
-                  .what = terminated ? wire::down_terminated : wire::down_continue};
+                  .what = terminated ? wire::down_terminated : wire::down_continue,
+                  .depth = depth_};
   // The largest subtree first: it takes longest.
   rank_t children[core::tree_children_max];
   int count = 0;
@@ -91,7 +100,7 @@ void wave::pass_down(bool terminated, std::uint64_t sum) {
   while (count > 0) {
     endpoint_.send_control(children[--count], core::packet_kind::detector, std::as_bytes(std::span(&down, 1)));
   }
-  verdict_ = {.present = true, .terminated = terminated, .sum = sum};
+  verdict_ = {.present = true, .terminated = terminated, .word = word};
 }
 
 wave::verdict wave::take_verdict() {
@@ -109,6 +118,15 @@ void wave::check_handlers(rank_t source, const wire& theirs) const {
               fmt::format("rank {} has other message types than this rank, which has: {}", endpoint_.rank_of(source),
                           endpoint_.handlers().describe()),
               "make and destroy the same message types in the same order on all ranks");
+}
+
+void wave::check_depth(rank_t source, const wire& theirs) const {
+  if (theirs.depth == depth_) return;
+  const auto describe = [](std::uint16_t depth) { return depth == 0 ? "any" : std::to_string(depth - 1); };
+  throw error("end of an epoch", endpoint_.rank(),
+              fmt::format("rank {} has declared a depth of {} for this epoch, this rank {}", endpoint_.rank_of(source),
+                          describe(theirs.depth), describe(depth_)),
+              "request depths, and let the requests end, on all ranks in front of the same epochs");
 }
 
 }  // namespace amity::epoch

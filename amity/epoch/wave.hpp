@@ -11,7 +11,7 @@ namespace amity::epoch {
 
 /// What a rank contributes; also the sum over a subtree.
 struct wave_part {
-  std::uint64_t sent = 0;     ///< messages of epochs since the job began
+  std::uint64_t sent = 0;  ///< messages of epochs since the job began; with a declared depth, see counting_rounds.hpp
   std::uint64_t handled = 0;  ///< likewise
   std::uint64_t value = 0;    ///< the user's summand
   bool active = false;        ///< the counters were taken while the rank was still at work
@@ -34,15 +34,18 @@ class wave {
   /// Rank 0: all parts are here, waiting for `decide`.
   bool complete() const noexcept { return is_root_ && contributed_ && missing_ == 0; }
   const wave_part& totals() const noexcept { return totals_; }
-  /// Rank 0: ends the wave with this verdict.
-  void decide(bool terminated);
+  /// Rank 0: ends the wave with this verdict. `word` goes to all ranks with it.
+  void decide(bool terminated, std::uint64_t word);
+
+  /// The waves that follow belong to epochs with this depth, or any. That the ranks agree is verified.
+  void set_depth(int depth) noexcept;
 
   /// A verdict that has not been taken yet.
   bool has_verdict() const noexcept { return verdict_.present; }
   struct verdict {
     bool present = false;
     bool terminated = false;
-    std::uint64_t sum = 0;
+    std::uint64_t word = 0;
   };
   /// Takes the verdict; the next wave begins.
   verdict take_verdict();
@@ -51,13 +54,15 @@ class wave {
   struct wire;
 
   void pass_up_if_whole();
-  void pass_down(bool terminated, std::uint64_t sum);
+  void pass_down(bool terminated, std::uint64_t word);
   void check_handlers(rank_t source, const wire& theirs) const;
+  void check_depth(rank_t source, const wire& theirs) const;
 
   core::endpoint& endpoint_;
   bool is_root_;
   int children_;
   std::uint32_t number_ = 1;
+  std::uint16_t depth_ = 0;  ///< plus one; 0: any
   bool contributed_ = false;
   int missing_;  ///< children whose part has not come
   wave_part totals_;

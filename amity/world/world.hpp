@@ -16,6 +16,7 @@
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/core/team.hpp"
+#include "amity/epoch/depth_request.hpp"
 #include "amity/epoch/epoch.hpp"
 #include "amity/epoch/open_epoch.hpp"
 #include "amity/fabric/fabric.hpp"
@@ -24,6 +25,8 @@
 #include "amity/world/thread.hpp"
 
 namespace amity {
+
+using core::any_depth;
 
 /// Types that the reductions of a world take.
 template <class T>
@@ -115,6 +118,12 @@ class world {
   /// Begins an epoch whose end need not be waited for: `auto e = w.begin_epoch(); ...; while (!e.try_end()) other();`.
   /// Collective, without waiting. `e` lives until its `try_end` or `end` has found the end.
   [[nodiscard]] epoch::open_epoch begin_epoch() { return epoch::open_epoch(epochs_); }
+
+  /// Declares how deep handlers send, for the epochs of this object's life: 0 if they do not, 1 if they send messages
+  /// whose handlers do not, and so on; `any_depth` for no bound, as without requests. The largest depth of all ranks
+  /// and of all requests counts. A message that is deeper is an error. Collective, outside epochs; so is its
+  /// destruction. (AM++, section 3.3.)
+  [[nodiscard]] epoch::depth_request request_depth(int depth) { return {epochs_, depth}; }
 
   /// Runs `fn(args...)`, or `fn(world&, args...)` if it asks for that, on rank `dest` before the epoch ends. For
   /// occasional messages: no collective call is needed, and each call costs a few bytes more than a typed message.

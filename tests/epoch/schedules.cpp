@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "amity/base/random.hpp"
 #include "amity/base/settings.hpp"
+#include "amity/epoch/depth_request.hpp"
 #include "amity/epoch/epoch.hpp"
 #include "bundles.hpp"
 
@@ -47,7 +49,8 @@ class participant {
       : job_(job),
         oracle_(watcher),
         endpoint_(transport, {}),
-        epochs_(endpoint_, make(endpoint_, watcher)),
+        epochs_(job.declares_depth ? epochs(endpoint_, make_detector("coloured", endpoint_), make(endpoint_, watcher))
+                                   : epochs(endpoint_, make(endpoint_, watcher))),
         single_(endpoint_.add_handler(
             "single", [this](core::request& r) { handle({.key = r.args()[0], .level = r.args()[1]}); })),
         bundled_(endpoint_, "bundled", [this](const node& n) { handle(n); }) {}
@@ -55,6 +58,8 @@ class participant {
   std::uint64_t run_epoch(std::size_t epoch) {
     epoch_ = epoch;
     key_sum_ = 0;
+    std::optional<depth_request> declared;
+    if (job_.declares_depth) declared.emplace(epochs_, static_cast<int>(work().depth));
     epochs_.begin();
     work().for_each_root(endpoint_.rank(), [this](const node& n) { send(n); });
     const auto value = [this] {
