@@ -20,6 +20,7 @@ set(AMITY_PUBLIC_HEADERS
   core/control.hpp
   core/endpoint.hpp
   core/ledger.hpp
+  core/message_counters.hpp
   core/packet_header.hpp
   core/reassembly.hpp
   core/registry.hpp

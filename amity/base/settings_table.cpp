@@ -34,6 +34,8 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_FABRIC_TRACED", integer, "0 or 1", "0", 0, 1, "",
      "Counts packets and bytes a peer, printed when the job ends."},
     {"AMITY_JOB_FD", integer, "file descriptor", "-1", -1, 1 << 20, "", "Shared memory of the job.", form::any, true},
+    {"AMITY_MESSAGE_COUNTERS", integer, "0 or 1", "0", 0, 1, "",
+     "Prints what became of the messages of each type when the job ends, summed over the ranks."},
     {"AMITY_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",
      "One more thread a rank, which handles messages while the rank computes. All ranks alike."},
     {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},

@@ -214,7 +214,7 @@ bool endpoint::try_send_parts(rank_t lane, handler_id handler, std::span<const s
   header.args = static_cast<std::uint8_t>(args.size());
   if (fabric_.try_send(lane, header.pack(), whole) != status::ok) return false;
   ledger_.sent(handler, lane, 1, in_epoch());
-  ledger_.packet(whole.size());
+  ledger_.packet(handler, whole.size());
   return true;
 }
 
@@ -312,7 +312,7 @@ void endpoint::commit(rank_t lane, const packet_header& header, outgoing& out, s
     return;
   }
   fabric_.commit(lane, header.pack(), out.slot, bytes);
-  ledger_.packet(bytes);
+  ledger_.packet(header.handler, bytes);
 }
 
 void endpoint::push_spill(rank_t lane, const packet_header& header, std::unique_ptr<spilled_packet> packet,
@@ -511,7 +511,7 @@ bool endpoint::send_waiting() {
   if (!spill_.empty()) {
     any |= spill_.drain([this](rank_t dest, const spilled_packet& packet) {
       if (fabric_.try_send(dest, packet.header.pack(), {packet.data(), packet.bytes}) != status::ok) return false;
-      ledger_.packet(packet.bytes);
+      ledger_.packet(packet.header.handler, packet.bytes);
       return true;
     }) > 0;
   }

@@ -35,6 +35,7 @@
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
 #include "amity/core/ledger.hpp"
+#include "amity/core/message_counters.hpp"
 #include "amity/core/packet_header.hpp"
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
@@ -159,6 +160,10 @@ class endpoint final : private fabric::sink {
   /// Adds a handler of packets with many messages; `context` must outlive the registration.
   handler_id add_handler(std::string_view name, deliver_function deliver, void* context);
   void remove_handler(handler_id handler);
+
+  /// Counters of message types that have ended, for a report at the end of the job; null: nobody has asked for one.
+  void set_counter_book(counter_book* book) noexcept { counter_book_ = book; }
+  counter_book* ended_counters() const noexcept { return counter_book_; }
 
   // --- Requests, to thread 0 of a rank. Legal in and outside handlers. ---
   // --- Throw `error` for a wrong rank, an unknown handler, too many args. ---
@@ -353,6 +358,7 @@ class endpoint final : private fabric::sink {
   rank_t size_;
   rank_t home_;  ///< the thread that handles what no other one is asked to
   control* control_ = nullptr;
+  counter_book* counter_book_ = nullptr;
   std::size_t packet_bytes_max_;
   std::size_t spill_bytes_max_;
   std::size_t spill_bytes_high_water_;

@@ -42,6 +42,11 @@ class peer_counts {
   rank_map<message_counts> sparse_;
 };
 
+struct packet_counts {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;  ///< payload
+};
+
 /// What a rank has sent since the job began.
 struct traffic {
   std::uint64_t messages_sent = 0;
@@ -55,23 +60,25 @@ class ledger {
   explicit ledger(rank_t ranks) : ranks_(ranks) {}
 
   void sent(handler_id handler, rank_t dest, std::uint64_t messages, bool in_epoch) {
-    rows_[handler][dest].sent += messages;
+    rows_[handler].by_peer[dest].sent += messages;
     total_.messages_sent += messages;
     if (in_epoch) epochs_.sent += messages;
   }
   void handled(handler_id handler, rank_t source, std::uint64_t messages, bool in_epoch) {
-    rows_[handler][source].handled += messages;
+    rows_[handler].by_peer[source].handled += messages;
     total_.messages_handled += messages;
     if (in_epoch) epochs_.handled += messages;
   }
-  void packet(std::size_t payload_bytes) {
+  void packet(handler_id handler, std::size_t payload_bytes) {
+    ++rows_[handler].packets.count;
+    rows_[handler].packets.bytes += payload_bytes;
     ++total_.packets_sent;
     total_.bytes_sent += payload_bytes;
   }
 
   /// Messages of one handler between this rank and `peer`, since the handler was registered.
   message_counts of(handler_id handler, rank_t peer) const {
-    return handler < rows_.size() ? rows_[handler].at(peer) : message_counts{};
+    return handler < rows_.size() ? rows_[handler].by_peer.at(peer) : message_counts{};
   }
 
   /// Messages of one handler, in all.
@@ -85,6 +92,11 @@ class ledger {
     return all;
   }
 
+  /// Packets of one handler that this rank has sent, since the handler was registered.
+  packet_counts packets_of(handler_id handler) const {
+    return handler < rows_.size() ? rows_[handler].packets : packet_counts{};
+  }
+
   /// All messages that belonged to an epoch, since the job began: what termination detection sums over the ranks.
   const message_counts& epochs() const noexcept { return epochs_; }
 
@@ -92,13 +104,18 @@ class ledger {
 
   /// Begins to count for a handler, and forgets the counts of another one that had its number.
   void add_handler(handler_id handler) {
-    if (rows_.size() <= handler) rows_.resize(handler + std::size_t{1}, peer_counts(0));
-    rows_[handler] = peer_counts(ranks_);
+    if (rows_.size() <= handler) rows_.resize(handler + std::size_t{1}, row{peer_counts(0), {}});
+    rows_[handler] = {peer_counts(ranks_), {}};
   }
 
  private:
+  struct row {
+    peer_counts by_peer;
+    packet_counts packets;
+  };
+
   rank_t ranks_;
-  std::vector<peer_counts> rows_;
+  std::vector<row> rows_;
   message_counts epochs_;
   traffic total_;
 };

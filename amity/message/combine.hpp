@@ -78,6 +78,7 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
       ++combined_;
       return;
     }
+    ++misses_;
     if (!cache_.holds(place)) {
       held_.push_back(cache_.index_of(place));
       cache_.put(place, dest, message);
@@ -99,7 +100,8 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
   }
 
   void count(message_counters& counters) const {
-    counters.combined = combined_;
+    counters.combined += combined_;
+    counters.cache_misses += misses_;
     this->next_.count(counters);
   }
 
@@ -134,6 +136,7 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
   message_cache<T, Cache> cache_;
   std::vector<std::size_t> held_;  // places in the cache
   std::uint64_t combined_ = 0;
+  std::uint64_t misses_ = 0;
 };
 
 }  // namespace detail

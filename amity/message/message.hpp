@@ -69,6 +69,9 @@ class message_type final {
 
   ~message_type() {
     detail::check_destruction(team_.lane(0), first_.id());
+    if (core::counter_book* const book = team_.lane(0).ended_counters()) {
+      book->add(detail::type_name<T>(), counters());
+    }
     // A job that has failed has no threads left that would do it.
     if (!others_.empty() && team_.assembled()) {
       team_.run([&](rank_t thread) {

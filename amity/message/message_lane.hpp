@@ -90,6 +90,9 @@ class message_lane final {
     const core::message_counts wire = endpoint_.counts().of(id_);
     all.sent = wire.sent;
     all.handled = wire.handled;
+    const core::packet_counts packets = endpoint_.counts().packets_of(id_);
+    all.packets = packets.count;
+    all.bytes = packets.bytes;
     stages_.count(all);
     return all;
   }

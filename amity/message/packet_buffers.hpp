@@ -62,10 +62,14 @@ class packet_buffers final : public core::flushable {
   record_count records(rank_t dest) const noexcept {
     return packets_[places_[static_cast<std::size_t>(dest)] - 1].records;
   }
-  std::size_t record_bytes_max() const noexcept { return bytes_max_ - prefix_bytes_; }
 
-  /// Most memory that packets took at a time.
-  std::size_t bytes_open_peak() const noexcept { return bytes_open_peak_; }
+  /// Adds what the packets might have held; `counters.packets` says how many there were.
+  void count(message_counters& counters) const noexcept {
+    counters.room += counters.packets * bytes_max_;
+    counters.buffer_bytes_peak = bytes_open_peak_;
+  }
+
+  std::size_t record_bytes_max() const noexcept { return bytes_max_ - prefix_bytes_; }
 
   void flush(rank_t dest) { close(dest); }
   void close_packet(rank_t lane) override;

@@ -15,29 +15,10 @@
 
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/message_counters.hpp"
 #include "amity/message/coalesce.hpp"
 
 namespace amity {
-
-/// What became of the messages of one type that this rank has sent, since the type was made.
-struct message_counters {
-  std::uint64_t sent = 0;               ///< that went to a rank, this one included
-  std::uint64_t handled = 0;            ///< that came from a rank, this one included
-  std::uint64_t dropped = 0;            ///< by `unique`: they had been sent before
-  std::uint64_t combined = 0;           ///< by `combine`: they became part of another
-  std::uint64_t forwarded = 0;          ///< by `route`: passed on for other ranks, neither sent nor handled here
-  std::uint64_t buffer_bytes_peak = 0;  ///< most memory that packets took at a time while they were being filled
-
-  message_counters& operator+=(const message_counters& other) noexcept {
-    sent += other.sent;
-    handled += other.handled;
-    dropped += other.dropped;
-    combined += other.combined;
-    forwarded += other.forwarded;
-    buffer_bytes_peak += other.buffer_bytes_peak;
-    return *this;
-  }
-};
 
 namespace detail {
 

@@ -120,7 +120,9 @@ class alone_sender {
   }
   void flush(rank_t) {}
   void flush() {}
-  void count(message_counters&) const {}
+  void count(message_counters& counters) const {
+    counters.room += counters.packets * std::min(sizeof(T), endpoint_.packet_bytes_max());
+  }
 
   template <class Handler, class Self>
   static std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
@@ -171,7 +173,8 @@ class coalescing_sender {
     if (buffers_) buffers_->flush_all();
   }
   void count(message_counters& counters) const {
-    if (buffers_) counters.buffer_bytes_peak = buffers_->bytes_open_peak();
+    if (!buffers_) return alone_.count(counters);
+    buffers_->count(counters);
   }
 
   template <class Handler, class Self>
@@ -228,7 +231,7 @@ class encoding_sender {
   }
   void flush(rank_t dest) { buffers_.flush(dest); }
   void flush() { buffers_.flush_all(); }
-  void count(message_counters& counters) const { counters.buffer_bytes_peak = buffers_.bytes_open_peak(); }
+  void count(message_counters& counters) const { buffers_.count(counters); }
 
  protected:
   bytes_of whose() const { return {.type = endpoint_.handlers().at(handler_).name, .rank = endpoint_.rank()}; }

@@ -58,12 +58,14 @@ class stage<T, Next, unique<Cache>> final : public stage_base<Next> {
       ++dropped_;
       return;
     }
+    ++misses_;
     cache_.put(place, dest, message);
     this->next_.send(dest, message);
   }
 
   void count(message_counters& counters) const {
-    counters.dropped = dropped_;
+    counters.dropped += dropped_;
+    counters.cache_misses += misses_;
     this->next_.count(counters);
   }
 
@@ -72,6 +74,7 @@ class stage<T, Next, unique<Cache>> final : public stage_base<Next> {
   message_cache<T, Cache> cache_;
   std::uint64_t epoch_ = 0;  // in which the cached messages were sent
   std::uint64_t dropped_ = 0;
+  std::uint64_t misses_ = 0;
 };
 
 }  // namespace detail

@@ -17,6 +17,7 @@
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
 #include "amity/fabric/traced.hpp"
+#include "amity/world/counters_report.hpp"
 #include "amity/world/launch.hpp"
 
 namespace amity::detail {
@@ -94,7 +95,10 @@ class membership {
 int run_main_thread(core::team& threads, const settings& config, const std::function<int(world&)>& program,
                     const fabric::traced* traced) {
   threads.assemble();
+  core::counter_book ended_counters;
   world own(threads, config);
+  const bool counts_messages = config.integer("AMITY_MESSAGE_COUNTERS") != 0;
+  if (counts_messages) own.endpoint().set_counter_book(&ended_counters);
   const std::uint64_t handlers_at_start = own.endpoint().handlers().fingerprint();
   const int status = program(own);
   // A failure does not wait for the others.
@@ -102,6 +106,10 @@ int run_main_thread(core::team& threads, const settings& config, const std::func
   check_handlers_ended(own, handlers_at_start);
   // No rank leaves before all are ready to: a message to it would find nobody.
   own.barrier();
+  if (counts_messages) {
+    const std::string table = counters_report(own, ended_counters);
+    if (own.rank() == 0) std::fputs(table.c_str(), stderr);
+  }
   if (traced != nullptr) print_in_turn(own, traced->report());
   return 0;
 }
