@@ -19,6 +19,7 @@ set(AMITY_PUBLIC_HEADERS
   core/collectives.hpp
   core/control.hpp
   core/endpoint.hpp
+  core/kept_arrivals.hpp
   core/ledger.hpp
   core/message_counters.hpp
   core/packet_header.hpp
@@ -43,6 +44,7 @@ set(AMITY_PUBLIC_HEADERS
   message/packet_buffers.hpp
   message/parallel.hpp
   message/policy.hpp
+  message/priority.hpp
   message/remote_call.hpp
   message/route.hpp
   message/routed.hpp

@@ -78,6 +78,7 @@ void endpoint::release_kept() noexcept {
     for (const fabric::packet& kept : *list) fabric_.release(kept.token);
     list->clear();
   }
+  while (keeps_any()) fabric_.release(kept_->take().token);
 }
 
 // Handlers
@@ -107,6 +108,26 @@ void endpoint::remove_handler(handler_id handler) {
   check_outside_handler("endpoint::remove_handler");
   registry_.remove(handler);
   request_handlers_[handler].reset();
+  if (kept_) compare_priorities();
+}
+
+void endpoint::set_priority(handler_id handler, int priority) {
+  check_outside_handler("endpoint::set_priority");
+  registry_.set_priority(handler, priority);
+  compare_priorities();
+}
+
+void endpoint::compare_priorities() {
+  int least = 0;
+  priority_max_ = 0;  // that of requests of the runtime's own
+  for (std::size_t id = 0; id < registry_.capacity(); ++id) {
+    const auto handler = static_cast<handler_id>(id);
+    if (!registry_.contains(handler)) continue;
+    least = std::min(least, registry_.at(handler).priority);
+    priority_max_ = std::max(priority_max_, registry_.at(handler).priority);
+  }
+  if (least < priority_max_ && !kept_) kept_.emplace(lanes_, fabric_.caps());
+  if (least == priority_max_ && !keeps_any()) kept_.reset();
 }
 
 void endpoint::remove_flushable(flushable& holder) { std::erase(flushables_, &holder); }
@@ -381,8 +402,33 @@ fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept 
     early_.push_back(arrived);
     return fabric::disposition::keep;
   }
+  if (kept_ && keep_for_later(arrived, header)) return fabric::disposition::keep;
   deliver(arrived);
   return fabric::disposition::release;
+}
+
+int endpoint::priority_of(const packet_header& header) const noexcept {
+  return registry_.contains(header.handler) ? registry_.at(header.handler).priority : 0;
+}
+
+bool endpoint::keep_for_later(const fabric::packet& arrived, const packet_header& header) {
+  if (header.kind != packet_kind::message && header.kind != packet_kind::fragment) return false;
+  const int priority = priority_of(header);
+  if (priority == priority_max_ || !kept_->may_keep(arrived.source)) return false;
+  kept_->keep(arrived, priority);
+  return true;
+}
+
+std::size_t endpoint::poll_by_priority(std::size_t packets_max) {
+  for (std::size_t handled = 0;; ++handled) {
+    const std::size_t found = fabric_.poll(*this, packets_max);
+    handled += found;
+    // A poll that finds less than it may has found everything: nothing more urgent has arrived.
+    if (found == packets_max || handled >= packets_max || !keeps_any()) return handled;
+    const fabric::packet best = kept_->take();
+    deliver(best);
+    fabric_.release(best.token);
+  }
 }
 
 void endpoint::deliver(const fabric::packet& arrived) noexcept {
@@ -491,7 +537,7 @@ bool endpoint::progress() {
 bool endpoint::advance(std::size_t packets_max) {
   bool any = send_waiting();
   if (!early_ready_.empty()) any |= handle_early();
-  any |= fabric_.poll(*this, packets_max) > 0;
+  any |= (kept_ ? poll_by_priority(packets_max) : fabric_.poll(*this, packets_max)) > 0;
   rethrow_failure();
   if (any) idle_rounds_ = 0;
   return any;
@@ -522,6 +568,7 @@ bool endpoint::handle_early() {
   std::vector<fabric::packet> ready;
   ready.swap(early_ready_);
   for (const fabric::packet& kept : ready) {
+    if (kept_ && keep_for_later(kept, packet_header::unpack(kept.header))) continue;
     deliver(kept);
     fabric_.release(kept.token);
   }

@@ -23,6 +23,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@
 #include "amity/base/types.hpp"
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
+#include "amity/core/kept_arrivals.hpp"
 #include "amity/core/ledger.hpp"
 #include "amity/core/message_counters.hpp"
 #include "amity/core/packet_header.hpp"
@@ -160,6 +162,9 @@ class endpoint final : private fabric::sink {
   /// Adds a handler of packets with many messages; `context` must outlive the registration.
   handler_id add_handler(std::string_view name, deliver_function deliver, void* context);
   void remove_handler(handler_id handler);
+  /// Packets of a handler with a higher priority are handled before those of a lower one that have arrived by then. All
+  /// have 0 at first.
+  void set_priority(handler_id handler, int priority);
 
   /// Counters of message types that have ended, for a report at the end of the job; null: nobody has asked for one.
   void set_counter_book(counter_book* book) noexcept { counter_book_ = book; }
@@ -266,7 +271,7 @@ class endpoint final : private fabric::sink {
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
   /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch.
-  bool quiet() const noexcept { return spill_.empty() && early_ready_.empty(); }
+  bool quiet() const noexcept { return spill_.empty() && early_ready_.empty() && !keeps_any(); }
   /// Sends off all that flushables hold; true if there was anything.
   bool flush_all();
   /// Epochs that this rank has begun so far.
@@ -297,6 +302,10 @@ class endpoint final : private fabric::sink {
   friend class request;
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
+  bool keep_for_later(const fabric::packet& arrived, const packet_header& header);
+  std::size_t poll_by_priority(std::size_t packets_max);
+  int priority_of(const packet_header& header) const noexcept;
+  void compare_priorities();
   void pace();
   void deliver(const fabric::packet& arrived) noexcept;
   void note_colour(const packet_header& header);
@@ -321,6 +330,7 @@ class endpoint final : private fabric::sink {
   void push_spill(rank_t lane, const packet_header& header, std::unique_ptr<spilled_packet> packet, std::size_t bytes);
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
 
+  bool keeps_any() const noexcept { return kept_ && !kept_->empty(); }
   bool advance(std::size_t packets_max);
   bool handle_early();
   bool send_waiting();
@@ -347,6 +357,7 @@ class endpoint final : private fabric::sink {
   std::uint64_t wait_ns_max_;
   std::vector<waiting_control> waiting_control_;
   std::vector<fabric::packet> early_ready_;  ///< kept: their epoch has begun
+  std::optional<kept_arrivals> kept_;        ///< by priority; none if all handlers have the same
   std::vector<flushable*> flushables_;
   registry registry_;
   ledger ledger_;
@@ -356,7 +367,8 @@ class endpoint final : private fabric::sink {
   rank_t threads_;
   rank_t rank_;
   rank_t size_;
-  rank_t home_;  ///< the thread that handles what no other one is asked to
+  rank_t home_;           ///< the thread that handles what no other one is asked to
+  int priority_max_ = 0;  ///< of all handlers
   control* control_ = nullptr;
   counter_book* counter_book_ = nullptr;
   std::size_t packet_bytes_max_;

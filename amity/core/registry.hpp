@@ -33,6 +33,7 @@ class registry {
     std::uint16_t check = 0;
     deliver_function deliver = nullptr;  ///< null: this number is free
     void* context = nullptr;
+    int priority = 0;
   };
 
   handler_id add(std::string_view name, deliver_function deliver, void* context);
@@ -45,6 +46,7 @@ class registry {
     return found.deliver != nullptr && found.check == check ? &found : nullptr;
   }
 
+  void set_priority(handler_id id, int priority) { entries_[id].priority = priority; }
   const entry& at(handler_id id) const { return entries_[id]; }
   bool contains(handler_id id) const noexcept { return id < entries_.size() && entries_[id].deliver != nullptr; }
 

@@ -21,6 +21,7 @@
 #include "amity/message/message_lane.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
+#include "amity/message/priority.hpp"
 #include "amity/message/route.hpp"
 #include "amity/message/sender.hpp"
 #include "amity/message/unique.hpp"
@@ -42,11 +43,11 @@ class message_type final {
                 "specialise amity::codec for it (amity/message/codec.hpp)");
   static_assert(
       (detail::policy<Policies> && ...),
-      "amity: this is not a policy of messages: pass address, unique, combine, route, parallel or coalesce after the "
-      "handler, or nothing");
+      "amity: this is not a policy of messages: pass address, unique, combine, route, parallel, coalesce or priority "
+      "after the handler, or nothing");
   static_assert(!(detail::policy<Policies> && ...) || detail::policies_in_order<Policies...>,
                 "amity: policies are given once each, in the order in which a message meets them: address, unique, "
-                "combine, route, parallel, coalesce");
+                "combine, route, parallel, coalesce, priority");
   static_assert(alignof(T) <= cache_line_bytes, "amity: messages are aligned to at most 64 bytes");
 
   static constexpr bool addressed = (detail::is_address<Policies> || ...);

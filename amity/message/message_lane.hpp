@@ -13,6 +13,7 @@
 #include "amity/message/handler_form.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
+#include "amity/message/priority.hpp"
 #include "amity/message/route.hpp"
 #include "amity/message/sender.hpp"
 #include "amity/message/type_name.hpp"
@@ -109,6 +110,7 @@ class message_lane final {
     core::destinations to = owner.home_threads();
     [[maybe_unused]] const auto note = [&]<class Policy>(const Policy& policy) {
       if constexpr (std::same_as<Policy, coalesce>) bounds = policy;
+      if constexpr (std::same_as<Policy, priority>) owner.set_priority(id, policy.level);
       if constexpr (detail::is_parallel<Policy>) to = detail::destinations_of(policy, owner);
     };
     (note(policies), ...);

@@ -29,6 +29,13 @@ inline constexpr int policy_place = -1;
 template <>
 inline constexpr int policy_place<coalesce> = 9;
 
+/// Whether a policy has a stage of its own. Those that have none come last.
+template <class T>
+inline constexpr bool is_stage = true;
+
+template <>
+inline constexpr bool is_stage<coalesce> = false;
+
 template <class T>
 concept policy = policy_place<T>
 >= 0;
@@ -91,7 +98,7 @@ struct message_in {
 };
 
 /// The stages of all policies, each with the next one inside, and the sender in the last one; `coalesce` is the
-/// sender's own.
+/// sender's own, and `priority` the target's.
 template <class T, class Sender, class... Policies>
 struct stages_of {
   using type = Sender;
@@ -99,7 +106,7 @@ struct stages_of {
 template <class T, class Sender, class First, class... Others>
 struct stages_of<T, Sender, First, Others...> {
   using type = std::conditional_t<
-      std::same_as<First, coalesce>, Sender,
+      !is_stage<First>, Sender,
       stage<T, typename stages_of<typename sends_on<T, First>::type, Sender, Others...>::type, First>>;
 };
 
@@ -109,7 +116,7 @@ auto make_stages(core::endpoint&, const MakeSender& make_sender) {
 }
 template <class T, class MakeSender, class First, class... Others>
 auto make_stages(core::endpoint& owner, const MakeSender& make_sender, const First& first, const Others&... others) {
-  if constexpr (std::same_as<First, coalesce>) {
+  if constexpr (!is_stage<First>) {
     return make_sender();
   } else {
     const auto make_next = [&] {

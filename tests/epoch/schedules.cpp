@@ -53,7 +53,9 @@ class participant {
                                    : epochs(endpoint_, make(endpoint_, watcher))),
         single_(endpoint_.add_handler(
             "single", [this](core::request& r) { handle({.key = r.args()[0], .level = r.args()[1]}); })),
-        bundled_(endpoint_, "bundled", [this](const node& n) { handle(n); }) {}
+        bundled_(endpoint_, "bundled", [this](const node& n) { handle(n); }) {
+    if (job.has_priorities) endpoint_.set_priority(single_, 1);
+  }
 
   std::uint64_t run_epoch(std::size_t epoch) {
     epoch_ = epoch;
@@ -141,6 +143,7 @@ schedule schedule::of(std::uint64_t seed) {
     job.epochs.push_back(trees_of(random, job.ranks));
   }
   job.in_steps = random.below(2) == 0;
+  job.has_priorities = random.below(2) == 0;
   return job;
 }
 
