@@ -50,7 +50,7 @@ int epochs::request_depth(int depth) {
                 "request a depth before the epoch begins");
   }
   const auto largest = endpoint_.reduce(core::reduction::max_u64, static_cast<std::uint64_t>(depth));
-  depths_.push_back(static_cast<int>(largest));
+  add_depth(static_cast<int>(largest));
   return depths_.back();
 }
 

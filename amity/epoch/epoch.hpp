@@ -32,6 +32,8 @@ class epochs {
   /// returns that one. Without requests epochs have any depth. Collective; waits. Throws `error` inside an epoch or a
   /// handler, and for a negative depth.
   int request_depth(int depth);
+  /// As above, for a depth that the ranks have agreed on. Without waiting.
+  void add_depth(int agreed) { depths_.push_back(agreed); }
   /// Collective, without waiting; outside epochs.
   void release_depth(int requested) noexcept;
   /// The depth of an epoch that would begin now.

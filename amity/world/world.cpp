@@ -53,7 +53,15 @@ bool world::poll() { return thread(endpoint_).poll(); }
 
 void world::check_epoch_begin() {
   // It says what is wrong, if anything is.
-  if (endpoint_.in_handler() || endpoint_.in_epoch()) epochs_.begin();
+  if (endpoint_.in_handler() || endpoint_.epoch_open()) epochs_.begin();
+}
+
+epoch::open_epoch world::begin_epoch() {
+  if (team_.size() > 1) {
+    throw error("world::begin_epoch", rank(), "the rank has several threads, of which thread 0 alone would take part",
+                "use world::epoch, or one thread a rank");
+  }
+  return epoch::open_epoch(epochs_);
 }
 
 void world::check_outside_epoch(std::string_view call) const {

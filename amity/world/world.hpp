@@ -117,13 +117,14 @@ class world {
 
   /// Begins an epoch whose end need not be waited for: `auto e = w.begin_epoch(); ...; while (!e.try_end()) other();`.
   /// Collective, without waiting. `e` lives until its `try_end` or `end` has found the end.
-  [[nodiscard]] epoch::open_epoch begin_epoch() { return epoch::open_epoch(epochs_); }
+  /// Throws `error` on a rank of several threads.
+  [[nodiscard]] epoch::open_epoch begin_epoch();
 
   /// Declares how deep handlers send, for the epochs of this object's life: 0 if they do not, 1 if they send messages
   /// whose handlers do not, and so on; `any_depth` for no bound, as without requests. The largest depth of all ranks
   /// and of all requests counts. A message that is deeper is an error. Collective, outside epochs; so is its
   /// destruction. (AM++, section 3.3.)
-  [[nodiscard]] epoch::depth_request request_depth(int depth) { return {epochs_, depth}; }
+  [[nodiscard]] epoch::depth_request request_depth(int depth) { return {epochs_, others_, depth}; }
 
   /// Runs `fn(args...)`, or `fn(world&, args...)` if it asks for that, on rank `dest` before the epoch ends. For
   /// occasional messages: no collective call is needed, and each call costs a few bytes more than a typed message.
