@@ -37,6 +37,7 @@ set(AMITY_PUBLIC_HEADERS
   message/handler_form.hpp
   message/message.hpp
   message/message_lane.hpp
+  message/opening_order.hpp
   message/packet_buffers.hpp
   message/parallel.hpp
   message/policy.hpp

@@ -100,7 +100,15 @@ void endpoint::remove_handler(handler_id handler) {
   request_handlers_[handler].reset();
 }
 
-void endpoint::remove_flushable(flushable& holder) { std::erase(flushables_, &holder); }
+void endpoint::add_flushable(flushable& holder, bool in_every_round) {
+  flushables_.push_back(&holder);
+  if (in_every_round) in_every_round_.push_back(&holder);
+}
+
+void endpoint::remove_flushable(flushable& holder) {
+  std::erase(flushables_, &holder);
+  std::erase(in_every_round_, &holder);
+}
 
 // Requests
 
@@ -461,6 +469,7 @@ bool endpoint::progress() {
 bool endpoint::advance(std::size_t packets_max) {
   bool any = send_waiting();
   if (!early_ready_.empty()) any |= handle_early();
+  for (flushable* const holder : in_every_round_) any |= holder->on_progress();
   any |= fabric_.poll(*this, packets_max) > 0;
   rethrow_failure();
   if (any) idle_rounds_ = 0;

@@ -100,6 +100,8 @@ class flushable {
   virtual void close_packet(rank_t) {}
   /// Sends off all that is held; true if there was anything.
   virtual bool flush_all() = 0;
+  /// Called in every round of progress of those that have asked for it; true if it has done anything.
+  virtual bool on_progress() { return false; }
 
  protected:
   ~flushable() = default;
@@ -196,7 +198,7 @@ class endpoint final : private fabric::sink {
 
   std::size_t packet_bytes_max() const noexcept { return packet_bytes_max_; }
 
-  void add_flushable(flushable& holder) { flushables_.push_back(&holder); }
+  void add_flushable(flushable& holder, bool in_every_round = false);
   void remove_flushable(flushable& holder);
 
   // --- Progress. Illegal inside handlers. ---
@@ -332,6 +334,7 @@ class endpoint final : private fabric::sink {
   std::uint64_t wait_ns_max_;
   std::vector<waiting_control> waiting_control_;
   std::vector<fabric::packet> early_ready_;  ///< kept: their epoch has begun
+  std::vector<flushable*> in_every_round_;   ///< of progress they are called
   std::vector<flushable*> flushables_;
   registry registry_;
   ledger ledger_;

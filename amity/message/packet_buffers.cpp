@@ -7,9 +7,15 @@
 #include "amity/base/assert.hpp"
 
 namespace amity::detail {
+namespace {
+
+constexpr std::uint64_t microseconds_max = std::uint64_t{1} << 50;  // for ever, and far from an overflow
+
+}  // namespace
 
 packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
-                               std::string_view call, std::size_t item_bytes, std::size_t bytes_max)
+                               std::string_view call, std::size_t item_bytes, std::size_t bytes_max,
+                               const coalesce& how)
     : endpoint_(owner),
       handler_(handler),
       to_(to),
@@ -18,12 +24,13 @@ packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, 
       item_bytes_(item_bytes),
       prefix_bytes_(item_bytes > 0 ? 0 : sizeof(record_count)),
       bytes_max_(std::clamp(bytes_max, prefix_bytes_, owner.packet_bytes_max())),
+      wait_ns_max_(std::min(how.microseconds, microseconds_max) * 1000),
       cursors_(size_),
       places_(size_) {
   // Whole messages only.
   if (item_bytes_ > 0) bytes_max_ -= bytes_max_ % item_bytes_;
   AMITY_ASSERT(bytes_max_ > 0, item_bytes, bytes_max);
-  endpoint_.add_flushable(*this);
+  endpoint_.add_flushable(*this, wait_ns_max_ > 0);
 }
 
 packet_buffers::~packet_buffers() { endpoint_.remove_flushable(*this); }
@@ -63,6 +70,9 @@ void packet_buffers::open(rank_t dest) {
   cursors_[static_cast<std::size_t>(dest)] = {.next = data + prefix_bytes_, .end = data + bytes_max_};
   opened.records = 0;
   if (!std::exchange(opened.listed, true)) listed_.push_back(dest);
+  if (wait_ns_max_ > 0) {
+    open_.open(places_[static_cast<std::size_t>(dest)] - 1, dest, endpoint_.transport().now_ns());
+  }
 }
 
 void packet_buffers::commit_record(rank_t dest, std::size_t bytes) noexcept {
@@ -73,6 +83,7 @@ void packet_buffers::commit_record(rank_t dest, std::size_t bytes) noexcept {
 bool packet_buffers::close(rank_t dest) {
   const std::uint32_t place = places_[static_cast<std::size_t>(dest)];
   if (place == 0 || packets_[place - 1].out.data == nullptr) return false;
+  if (wait_ns_max_ > 0) open_.close(place - 1);
   packet& closed = packets_[place - 1];
   const cursor at = std::exchange(cursors_[static_cast<std::size_t>(dest)], {});
   const auto bytes = static_cast<std::size_t>(at.next - closed.out.data);
@@ -93,6 +104,14 @@ bool packet_buffers::flush_all() {
     packets_[places_[static_cast<std::size_t>(dest)] - 1].listed = false;
   }
   listed_.clear();
+  return any;
+}
+
+bool packet_buffers::on_progress() {
+  if (open_.empty()) return false;
+  bool any = false;
+  const std::uint64_t now_ns = endpoint_.transport().now_ns();
+  while (!open_.empty() && now_ns - open_.oldest_ns() >= wait_ns_max_) any |= close(open_.oldest_dest());
   return any;
 }
 

@@ -12,6 +12,8 @@
 #include "amity/base/types.hpp"
 #include "amity/base/zeros.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/message/coalesce.hpp"
+#include "amity/message/opening_order.hpp"
 
 namespace amity::detail {
 
@@ -22,8 +24,9 @@ class packet_buffers final : public core::flushable {
  public:
   /// Packets of at most `bytes_max` bytes for `handler` on the lanes `to`, which sends name by their index. Messages of
   /// `item_bytes` each, or of varying size if 0. `call` is the user's call that sends, for errors.
+  /// Of `how` the bounds other than those of size count.
   packet_buffers(core::endpoint& owner, core::handler_id handler, const core::destinations& to, std::string_view call,
-                 std::size_t item_bytes, std::size_t bytes_max);
+                 std::size_t item_bytes, std::size_t bytes_max, const coalesce& how = {});
   ~packet_buffers();
   packet_buffers(const packet_buffers&) = delete;
   packet_buffers& operator=(const packet_buffers&) = delete;
@@ -67,6 +70,8 @@ class packet_buffers final : public core::flushable {
   void flush(rank_t dest) { close(dest); }
   void close_packet(rank_t lane) override;
   bool flush_all() override;
+  /// Sends off what has waited too long.
+  bool on_progress() override;
 
  private:
   struct cursor {
@@ -96,11 +101,13 @@ class packet_buffers final : public core::flushable {
   std::size_t item_bytes_;
   std::size_t prefix_bytes_;
   std::size_t bytes_max_;
+  std::uint64_t wait_ns_max_;  ///< 0: no limit
   // By destination. What a send reads lies close together.
   zeros<cursor> cursors_;
   zeros<std::uint32_t> places_;  ///< in `packets_`, plus one; 0: never sent to
   std::vector<packet> packets_;
   std::vector<rank_t> listed_;  ///< every destination with an open packet, and maybe some without
+  opening_order open_;          ///< packets by their index, if there is a limit of time
 };
 
 }  // namespace amity::detail

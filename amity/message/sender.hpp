@@ -145,7 +145,7 @@ class coalescing_sender {
     std::size_t count = std::max<std::size_t>(1, (bounds.bytes > 0 ? bounds.bytes : bytes_standard) / sizeof(T));
     if (bounds.count > 0) count = std::min(count, bounds.count);
     if (!may_be_too_large || sizeof(T) <= owner.packet_bytes_max()) {
-      buffers_.emplace(owner, handler, to, send_call, sizeof(T), count * sizeof(T));
+      buffers_.emplace(owner, handler, to, send_call, sizeof(T), count * sizeof(T), bounds);
     }
   }
 
