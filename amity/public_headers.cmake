@@ -39,6 +39,7 @@ set(AMITY_PUBLIC_HEADERS
   message/message_lane.hpp
   message/opening_order.hpp
   message/packet_buffers.hpp
+  message/packet_size_tuner.hpp
   message/parallel.hpp
   message/policy.hpp
   message/remote_call.hpp

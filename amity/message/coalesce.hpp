@@ -21,6 +21,14 @@ struct coalesce {
   /// polls, and sends that fill a packet or are one: a rank that computes meanwhile has none. Costs a look at the clock
   /// for each packet and occasion.
   std::uint64_t microseconds = 0;
+  /// Finds the size of packets by itself while messages are sent, from 64 bytes to 64 KiB; the bounds hold all the
+  /// same.
+  bool tuned = false;
+
+  /// For `coalesce{.tuned = true}`.
+  static const coalesce automatic;
 };
+
+inline constexpr coalesce coalesce::automatic{.tuned = true};
 
 }  // namespace amity

@@ -30,6 +30,7 @@ packet_buffers::packet_buffers(core::endpoint& owner, core::handler_id handler, 
   // Whole messages only.
   if (item_bytes_ > 0) bytes_max_ -= bytes_max_ % item_bytes_;
   AMITY_ASSERT(bytes_max_ > 0, item_bytes, bytes_max);
+  if (how.tuned) tuner_.emplace(bytes_max_);
   endpoint_.add_flushable(*this, wait_ns_max_ > 0);
 }
 
@@ -47,8 +48,8 @@ void packet_buffers::make_room(rank_t dest, std::size_t bytes) {
     core::outgoing& out = packet_for(dest).out;
     if (out.data != nullptr) {
       close(dest);
-    } else if (endpoint_.try_open(to_.lane(dest), bytes_max_, out)) {
-      open(dest);
+    } else if (const std::size_t room = packet_bytes(bytes); endpoint_.try_open(to_.lane(dest), room, out)) {
+      open(dest, room);
     } else {
       endpoint_.make_room(to_.lane(dest));
     }
@@ -64,10 +65,18 @@ packet_buffers::packet& packet_buffers::packet_for(rank_t dest) {
   return packets_[place - 1];
 }
 
-void packet_buffers::open(rank_t dest) {
+// How large a packet is to be whose first message takes `bytes`.
+std::size_t packet_buffers::packet_bytes(std::size_t bytes) const noexcept {
+  if (!tuner_) return bytes_max_;
+  const std::size_t wanted = std::min(tuner_->bytes(), bytes_max_);
+  if (item_bytes_ > 0) return std::max(wanted - wanted % item_bytes_, item_bytes_);
+  return std::max(wanted, prefix_bytes_ + bytes);
+}
+
+void packet_buffers::open(rank_t dest, std::size_t bytes) {
   packet& opened = packet_for(dest);
   std::byte* const data = opened.out.data;
-  cursors_[static_cast<std::size_t>(dest)] = {.next = data + prefix_bytes_, .end = data + bytes_max_};
+  cursors_[static_cast<std::size_t>(dest)] = {.next = data + prefix_bytes_, .end = data + bytes};
   opened.records = 0;
   if (!std::exchange(opened.listed, true)) listed_.push_back(dest);
   if (wait_ns_max_ > 0) {
@@ -89,12 +98,22 @@ bool packet_buffers::close(rank_t dest) {
   const auto bytes = static_cast<std::size_t>(at.next - closed.out.data);
   if (prefix_bytes_ > 0) std::memcpy(closed.out.data, &closed.records, prefix_bytes_);
   endpoint_.close(to_.lane(dest), handler_, closed.out, bytes, item_bytes_ > 0 ? bytes / item_bytes_ : closed.records);
+  if (tuner_) tune(bytes);
   return true;
 }
 
 void packet_buffers::close_packet(rank_t lane) {
   const rank_t dest = to_.index(lane);
   if (dest != no_rank) close(dest);
+}
+
+void packet_buffers::tune(std::size_t bytes_sent) {
+  // Time between epochs says nothing about packets.
+  if (std::exchange(tuned_epoch_, endpoint_.epochs_opened()) != endpoint_.epochs_opened()) {
+    tuner_->restart(endpoint_.transport().now_ns());
+  } else if (tuner_->sent(bytes_sent, packets_.size())) {
+    tuner_->measure(endpoint_.transport().now_ns());
+  }
 }
 
 bool packet_buffers::flush_all() {

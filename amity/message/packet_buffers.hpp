@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/message/coalesce.hpp"
 #include "amity/message/opening_order.hpp"
+#include "amity/message/packet_size_tuner.hpp"
 
 namespace amity::detail {
 
@@ -89,8 +91,10 @@ class packet_buffers final : public core::flushable {
     return at.next != nullptr && static_cast<std::size_t>(at.end - at.next) >= bytes;
   }
   packet& packet_for(rank_t dest);
-  void open(rank_t dest);
+  std::size_t packet_bytes(std::size_t bytes) const noexcept;
+  void open(rank_t dest, std::size_t bytes);
   bool close(rank_t dest);
+  void tune(std::size_t bytes_sent);
   [[noreturn]] void throw_wrong_rank(rank_t dest) const;
 
   core::endpoint& endpoint_;
@@ -107,7 +111,9 @@ class packet_buffers final : public core::flushable {
   zeros<std::uint32_t> places_;  ///< in `packets_`, plus one; 0: never sent to
   std::vector<packet> packets_;
   std::vector<rank_t> listed_;  ///< every destination with an open packet, and maybe some without
-  opening_order open_;          ///< packets by their index, if there is a limit of time
+  std::optional<packet_size_tuner> tuner_;
+  std::uint64_t tuned_epoch_ = 0;  ///< in which the tuner was last told something
+  opening_order open_;             ///< packets by their index, if there is a limit of time
 };
 
 }  // namespace amity::detail
