@@ -10,6 +10,8 @@ extern const benchmark short_latency;
 extern const benchmark medium_latency;
 extern const benchmark short_flood;
 extern const benchmark coalesced_rate;
+extern const benchmark histogram;
+extern const benchmark coalesce_auto;
 extern const benchmark epoch_time;
 extern const benchmark oversubscribed_rate;
 extern const benchmark idle_cpu;
