@@ -34,6 +34,7 @@ set(AMITY_PUBLIC_HEADERS
   message/coalesce.hpp
   message/codec.hpp
   message/combine.hpp
+  message/deliver_locally.hpp
   message/handler_form.hpp
   message/message.hpp
   message/message_lane.hpp

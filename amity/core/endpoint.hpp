@@ -203,6 +203,24 @@ class endpoint final : private fabric::sink {
 
   // --- Progress. Illegal inside handlers. ---
 
+  /// Runs `run()`, which handles messages that this rank has sent to itself without a packet, and counts them as sent
+  /// and handled. As for those in packets, it must not make progress, and what it throws ends the job.
+  template <class Run>
+  void handle_here(handler_id handler, std::uint64_t messages, Run&& run) {
+    check_outside_handler("endpoint::handle_here");
+    ledger_.sent(handler, lane_, messages, in_epoch());
+    in_handler_ = true;
+    try {
+      run();
+    } catch (...) {
+      leave_handler();
+      fail(std::current_exception());
+      throw;
+    }
+    leave_handler();
+    ledger_.handled(handler, lane_, messages, in_epoch());
+  }
+
   /// Runs the handlers of what has arrived and sends what waits. Returns whether anything happened. Rethrows what a
   /// handler threw.
   bool progress();

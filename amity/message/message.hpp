@@ -18,6 +18,7 @@
 #include "amity/message/coalesce.hpp"
 #include "amity/message/codec.hpp"
 #include "amity/message/combine.hpp"
+#include "amity/message/deliver_locally.hpp"
 #include "amity/message/message_lane.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
@@ -39,13 +40,12 @@ class message_type final {
   static_assert(encodable<T> || detail::refers<T>,
                 "amity: this type is not trivially copyable and has no codec: make it trivially copyable, or "
                 "specialise amity::codec for it (amity/message/codec.hpp)");
-  static_assert(
-      (detail::policy<Policies> && ...),
-      "amity: this is not a policy of messages: pass address, unique, combine, parallel or coalesce after the "
-      "handler, or nothing");
+  static_assert((detail::policy<Policies> && ...),
+                "amity: this is not a policy of messages: pass address, unique, combine, deliver_locally, parallel or "
+                "coalesce after the handler, or nothing");
   static_assert(!(detail::policy<Policies> && ...) || detail::policies_in_order<Policies...>,
                 "amity: policies are given once each, in the order in which a message meets them: address, unique, "
-                "combine, parallel, coalesce");
+                "combine, deliver_locally, parallel, coalesce");
   static_assert(alignof(T) <= cache_line_bytes, "amity: messages are aligned to at most 64 bytes");
 
   static constexpr bool addressed = (detail::is_address<Policies> || ...);
