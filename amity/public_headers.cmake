@@ -38,10 +38,13 @@ set(AMITY_PUBLIC_HEADERS
   message/coalesce.hpp
   message/codec.hpp
   message/combine.hpp
+  message/deliver_locally.hpp
   message/handler_form.hpp
   message/message.hpp
   message/message_lane.hpp
+  message/opening_order.hpp
   message/packet_buffers.hpp
+  message/packet_size_tuner.hpp
   message/parallel.hpp
   message/policy.hpp
   message/priority.hpp

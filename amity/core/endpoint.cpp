@@ -130,7 +130,15 @@ void endpoint::compare_priorities() {
   if (least == priority_max_ && !keeps_any()) kept_.reset();
 }
 
-void endpoint::remove_flushable(flushable& holder) { std::erase(flushables_, &holder); }
+void endpoint::add_flushable(flushable& holder, bool in_every_round) {
+  flushables_.push_back(&holder);
+  if (in_every_round) in_every_round_.push_back(&holder);
+}
+
+void endpoint::remove_flushable(flushable& holder) {
+  std::erase(flushables_, &holder);
+  std::erase(in_every_round_, &holder);
+}
 
 // Requests
 
@@ -537,6 +545,7 @@ bool endpoint::progress() {
 bool endpoint::advance(std::size_t packets_max) {
   bool any = send_waiting();
   if (!early_ready_.empty()) any |= handle_early();
+  for (flushable* const holder : in_every_round_) any |= holder->on_progress();
   any |= (kept_ ? poll_by_priority(packets_max) : fabric_.poll(*this, packets_max)) > 0;
   rethrow_failure();
   if (any) idle_rounds_ = 0;

@@ -103,6 +103,8 @@ class flushable {
   virtual void close_packet(rank_t) {}
   /// Sends off all that is held; true if there was anything.
   virtual bool flush_all() = 0;
+  /// Called in every round of progress of those that have asked for it; true if it has done anything.
+  virtual bool on_progress() { return false; }
 
  protected:
   ~flushable() = default;
@@ -206,10 +208,28 @@ class endpoint final : private fabric::sink {
 
   std::size_t packet_bytes_max() const noexcept { return packet_bytes_max_; }
 
-  void add_flushable(flushable& holder) { flushables_.push_back(&holder); }
+  void add_flushable(flushable& holder, bool in_every_round = false);
   void remove_flushable(flushable& holder);
 
   // --- Progress. Illegal inside handlers. ---
+
+  /// Runs `run()`, which handles messages that this rank has sent to itself without a packet, and counts them as sent
+  /// and handled. As for those in packets, it must not make progress, and what it throws ends the job.
+  template <class Run>
+  void handle_here(handler_id handler, std::uint64_t messages, Run&& run) {
+    check_outside_handler("endpoint::handle_here");
+    ledger_.sent(handler, lane_, messages, in_epoch());
+    in_handler_ = true;
+    try {
+      run();
+    } catch (...) {
+      leave_handler();
+      fail(std::current_exception());
+      throw;
+    }
+    leave_handler();
+    ledger_.handled(handler, lane_, messages, in_epoch());
+  }
 
   /// Runs the handlers of what has arrived and sends what waits. Returns whether anything happened. Rethrows what a
   /// handler threw.
@@ -358,6 +378,7 @@ class endpoint final : private fabric::sink {
   std::vector<waiting_control> waiting_control_;
   std::vector<fabric::packet> early_ready_;  ///< kept: their epoch has begun
   std::optional<kept_arrivals> kept_;        ///< by priority; none if all handlers have the same
+  std::vector<flushable*> in_every_round_;   ///< of progress they are called
   std::vector<flushable*> flushables_;
   registry registry_;
   ledger ledger_;

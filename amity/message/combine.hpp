@@ -23,7 +23,9 @@ namespace amity {
 ///
 /// Laws: `operation` is associative and commutative for messages with one key, whose key the result has; handling
 /// `operation(a, b)` has the effect of handling a and b, in either order.
-/// Cost: a look-up a message; memory of the cache on each rank; a message that stays alone is sent later.
+/// Cost: a look-up a message; memory of the cache on each rank; a message that stays alone is sent later. Where hardly
+/// any message finds another one (fewer than one of 32 among as many as there are slots), most of them are sent at once
+/// without a look-up, until a later sample finds more.
 template <class Key, class Operation, detail::cache_kind Cache = direct_mapped>
 struct combine {
   Key key;              ///< key(const T&): what equal messages share; compared by == and std::hash, or by its bytes
@@ -61,13 +63,18 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
         endpoint_(owner),
         key_(policy.key),
         operation_(policy.operation),
-        cache_("world::message", owner.rank(), policy.cache) {
+        cache_("world::message", owner.rank(), policy.cache),
+        left_(cache_.slots()) {
     held_.reserve(cache_.slots());
     endpoint_.add_flushable(*this);
   }
   ~stage() { endpoint_.remove_flushable(*this); }
 
   void send(rank_t dest, const T& message) {
+    if (left_ == 0) [[unlikely]]
+      judge_sample();
+    --left_;
+    if (passing_) return this->next_.send(dest, message);
     check_send(endpoint_, send_call, dest);
     const key_type& key = std::invoke(key_, message);
     bool known;
@@ -108,6 +115,15 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
  private:
   using entry = typename message_cache<T, Cache>::entry;
 
+  /// Samples and what follows them alternate. The first sample meets an empty cache and proves nothing.
+  void judge_sample() {
+    const std::uint64_t found = combined_ - combined_before_;
+    combined_before_ = combined_;
+    passing_ = !passing_ && sampled_ && found < cache_.slots() / 32;
+    sampled_ = true;
+    left_ = passing_ ? passing_per_sample * cache_.slots() : cache_.slots();
+  }
+
   bool flush_all() override {
     return send_held([](const entry&) { return true; });
   }
@@ -137,6 +153,12 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
   std::vector<std::size_t> held_;  // places in the cache
   std::uint64_t combined_ = 0;
   std::uint64_t misses_ = 0;
+  // Whether the cache is worth a look: judged by samples of as many messages as it has slots.
+  static constexpr std::size_t passing_per_sample = 64;
+  std::uint64_t combined_before_ = 0;  // this sample
+  std::size_t left_;                   // messages until the next judgement
+  bool sampled_ = false;
+  bool passing_ = false;  // messages are sent without a look-up
 };
 
 }  // namespace detail

@@ -18,6 +18,7 @@
 #include "amity/message/coalesce.hpp"
 #include "amity/message/codec.hpp"
 #include "amity/message/combine.hpp"
+#include "amity/message/deliver_locally.hpp"
 #include "amity/message/message_lane.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
@@ -43,11 +44,11 @@ class message_type final {
                 "specialise amity::codec for it (amity/message/codec.hpp)");
   static_assert(
       (detail::policy<Policies> && ...),
-      "amity: this is not a policy of messages: pass address, unique, combine, route, parallel, coalesce or priority "
-      "after the handler, or nothing");
+      "amity: this is not a policy of messages: pass address, unique, combine, deliver_locally, route, parallel, "
+      "coalesce or priority after the handler, or nothing");
   static_assert(!(detail::policy<Policies> && ...) || detail::policies_in_order<Policies...>,
                 "amity: policies are given once each, in the order in which a message meets them: address, unique, "
-                "combine, route, parallel, coalesce, priority");
+                "combine, deliver_locally, route, parallel, coalesce, priority");
   static_assert(alignof(T) <= cache_line_bytes, "amity: messages are aligned to at most 64 bytes");
 
   static constexpr bool addressed = (detail::is_address<Policies> || ...);

@@ -4,12 +4,14 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "amity/core/endpoint.hpp"
 #include "amity/message/address.hpp"
 #include "amity/message/coalesce.hpp"
 #include "amity/message/codec.hpp"
+#include "amity/message/deliver_locally.hpp"
 #include "amity/message/handler_form.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
@@ -66,6 +68,10 @@ class message_lane final {
     static_assert(!spans_of_varying_size<message_lane>,
                   "amity: messages of varying size are handled one at a time: give the handler (const T&) or "
                   "(const T&, auto& self)");
+    if constexpr (detail::has_policy<deliver_locally, Policies...> && detail::policies_in_order<Policies...>) {
+      stages_.connect(detail::handler_here<T>{
+          .id = id_, .dest = stays(policies...), .context = this, .handle = &message_lane::handle_here});
+    }
   }
   ~message_lane() { endpoint_.remove_handler(id_); }
   message_lane(const message_lane&) = delete;
@@ -104,14 +110,29 @@ class message_lane final {
   core::handler_id id() const noexcept { return id_; }
 
  private:
+  static core::destinations destinations(core::endpoint& owner, const Policies&... policies) {
+    core::destinations to = owner.home_threads();
+    [[maybe_unused]] const auto note = [&]<class Policy>(const Policy& policy) {
+      if constexpr (detail::is_parallel<Policy>) to = detail::destinations_of(policy, owner);
+    };
+    (note(policies), ...);
+    return to;
+  }
+
+  /// The destination whose messages this thread itself handles, all of them; `no_rank` if there is none.
+  rank_t stays(const Policies&... policies) const {
+    const core::destinations to = destinations(endpoint_, policies...);
+    const rank_t rank = endpoint_.rank();
+    return to.count == endpoint_.size() && to.lane(rank) == endpoint_.lane() ? rank : no_rank;
+  }
+
   static stages make_stages(core::endpoint& owner, core::handler_id id, std::size_t coalesce_bytes,
                             const Policies&... policies) {
     coalesce bounds{.count = coalesced ? 0u : 1u};
-    core::destinations to = owner.home_threads();
+    const core::destinations to = destinations(owner, policies...);
     [[maybe_unused]] const auto note = [&]<class Policy>(const Policy& policy) {
       if constexpr (std::same_as<Policy, coalesce>) bounds = policy;
       if constexpr (std::same_as<Policy, priority>) owner.set_priority(id, policy.level);
-      if constexpr (detail::is_parallel<Policy>) to = detail::destinations_of(policy, owner);
     };
     (note(policies), ...);
     const auto make_sender = [&] {
@@ -134,6 +155,13 @@ class message_lane final {
       return self.stages_.handle(packet.payload, self.handler_, self);
     } else {
       return 0;
+    }
+  }
+
+  static void handle_here(void* context, std::span<const T> messages) {
+    if constexpr (detail::handler_of<Handler, T, message_lane>) {
+      auto& self = *static_cast<message_lane*>(context);
+      detail::handle_all<T>(self.handler_, messages, self);
     }
   }
 

@@ -6,12 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "amity/base/types.hpp"
 #include "amity/base/zeros.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/message/coalesce.hpp"
+#include "amity/message/opening_order.hpp"
+#include "amity/message/packet_size_tuner.hpp"
 
 namespace amity::detail {
 
@@ -22,8 +26,9 @@ class packet_buffers final : public core::flushable {
  public:
   /// Packets of at most `bytes_max` bytes for `handler` on the lanes `to`, which sends name by their index. Messages of
   /// `item_bytes` each, or of varying size if 0. `call` is the user's call that sends, for errors.
+  /// Of `how` the bounds other than those of size count.
   packet_buffers(core::endpoint& owner, core::handler_id handler, const core::destinations& to, std::string_view call,
-                 std::size_t item_bytes, std::size_t bytes_max);
+                 std::size_t item_bytes, std::size_t bytes_max, const coalesce& how = {});
   ~packet_buffers();
   packet_buffers(const packet_buffers&) = delete;
   packet_buffers& operator=(const packet_buffers&) = delete;
@@ -74,6 +79,8 @@ class packet_buffers final : public core::flushable {
   void flush(rank_t dest) { close(dest); }
   void close_packet(rank_t lane) override;
   bool flush_all() override;
+  /// Sends off what has waited too long.
+  bool on_progress() override;
 
  private:
   struct cursor {
@@ -91,8 +98,10 @@ class packet_buffers final : public core::flushable {
     return at.next != nullptr && static_cast<std::size_t>(at.end - at.next) >= bytes;
   }
   packet& packet_for(rank_t dest);
-  void open(rank_t dest);
+  std::size_t packet_bytes(std::size_t bytes) const noexcept;
+  void open(rank_t dest, std::size_t bytes);
   bool close(rank_t dest);
+  void tune(std::size_t bytes_sent);
   [[noreturn]] void throw_wrong_rank(rank_t dest) const;
 
   core::endpoint& endpoint_;
@@ -103,6 +112,7 @@ class packet_buffers final : public core::flushable {
   std::size_t item_bytes_;
   std::size_t prefix_bytes_;
   std::size_t bytes_max_;
+  std::uint64_t wait_ns_max_;  ///< 0: no limit
   // By destination. What a send reads lies close together.
   zeros<cursor> cursors_;
   zeros<std::uint32_t> places_;  ///< in `packets_`, plus one; 0: never sent to
@@ -110,6 +120,9 @@ class packet_buffers final : public core::flushable {
   std::size_t bytes_open_ = 0;
   std::size_t bytes_open_peak_ = 0;
   std::vector<rank_t> listed_;  ///< every destination with an open packet, and maybe some without
+  std::optional<packet_size_tuner> tuner_;
+  std::uint64_t tuned_epoch_ = 0;  ///< in which the tuner was last told something
+  opening_order open_;             ///< packets by their index, if there is a limit of time
 };
 
 }  // namespace amity::detail

@@ -65,6 +65,10 @@ class stage_base {
   void flush(rank_t dest) { next_.flush(dest); }
   void flush() { next_.flush(); }
   void count(message_counters& counters) const { next_.count(counters); }
+  template <class Here>
+  void connect(const Here& here) {
+    next_.connect(here);
+  }
   template <class Handler, class Self>
   std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) {
     return next_.handle(payload, handler, self);

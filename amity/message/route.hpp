@@ -43,7 +43,7 @@ inline constexpr std::size_t routed_span_bytes_max = 2048;
 namespace detail {
 
 template <class Topology>
-inline constexpr int policy_place<route<Topology>> = 3;
+inline constexpr int policy_place<route<Topology>> = 4;
 
 template <class Policy>
 inline constexpr bool routes = false;

@@ -52,6 +52,6 @@ encoding_sender::encoding_sender(core::endpoint& owner, core::handler_id handler
       count_max_(static_cast<record_count>(
           bounds.count > 0 ? std::min<std::size_t>(bounds.count, std::numeric_limits<record_count>::max())
                            : std::numeric_limits<record_count>::max())),
-      buffers_(owner, handler, to, call, 0, bounds.bytes > 0 ? bounds.bytes : bytes_standard) {}
+      buffers_(owner, handler, to, call, 0, packet_bytes_bound(bounds, bytes_standard), bounds) {}
 
 }  // namespace amity::detail

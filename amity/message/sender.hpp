@@ -26,6 +26,12 @@ namespace amity::detail {
 /// What a user calls to send a typed message, for errors.
 inline constexpr std::string_view send_call = "message::send";
 
+/// Most bytes in a packet, as far as the policy has a say.
+inline std::size_t packet_bytes_bound(const coalesce& bounds, std::size_t bytes_standard) {
+  if (bounds.bytes > 0) return bounds.bytes;
+  return bounds.tuned ? packet_size_tuner::bytes_most : bytes_standard;
+}
+
 void check_send(const core::endpoint& owner, std::string_view call, rank_t dest);
 /// As above, for the index of a destination.
 void check_send(const core::endpoint& owner, const core::destinations& to, std::string_view call, rank_t dest);
@@ -144,10 +150,10 @@ class coalescing_sender {
   coalescing_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
                     const coalesce& bounds, std::size_t bytes_standard)
       : alone_(owner, handler, to) {
-    std::size_t count = std::max<std::size_t>(1, (bounds.bytes > 0 ? bounds.bytes : bytes_standard) / sizeof(T));
+    std::size_t count = std::max<std::size_t>(1, packet_bytes_bound(bounds, bytes_standard) / sizeof(T));
     if (bounds.count > 0) count = std::min(count, bounds.count);
     if (!may_be_too_large || sizeof(T) <= owner.packet_bytes_max()) {
-      buffers_.emplace(owner, handler, to, send_call, sizeof(T), count * sizeof(T));
+      buffers_.emplace(owner, handler, to, send_call, sizeof(T), count * sizeof(T), bounds);
     }
   }
 

@@ -239,6 +239,27 @@ TEST(combine, makes_one_message_of_several_with_one_key) {
   });
 }
 
+// Where keys are all different the cache is only in the way; it is looked at again later, and finds what repeats then.
+TEST(combine, lets_messages_pass_while_there_is_nothing_to_combine) {
+  run_worlds(simulated("sim", {}), 1, [](world& w) {
+    constexpr std::uint32_t slots = 64, passing = 64 * slots;
+    std::uint64_t sum = 0;
+    const auto together = [](const offer& a, const offer& b) {
+      return offer{.key = a.key, .value = a.value + b.value};
+    };
+    auto add = w.message<offer>([&](const offer& o) { sum += o.value; },
+                                combine{key_of, together, direct_mapped{slots}}, coalesce{});
+    w.epoch([&] {
+      for (std::uint32_t key = 0; key < 2 * slots; ++key) add.send(0, {.key = key, .value = 1});
+      for (std::uint32_t i = 0; i < passing; ++i) add.send(0, {.key = 7, .value = 1});
+      EXPECT_EQ(add.counters().combined, 0u);
+      for (std::uint32_t i = 0; i < passing; ++i) add.send(0, {.key = 7, .value = 1});
+      EXPECT_GE(add.counters().combined, passing - 2);
+    });
+    EXPECT_EQ(sum, 2 * slots + 2 * passing);
+  });
+}
+
 TEST(combine, keeps_destinations_apart) {
   run_worlds(simulated("sim", {}), 3, [](world& w) {
     std::uint64_t sum = 0;
