@@ -21,6 +21,7 @@ set(AMITY_PUBLIC_HEADERS
   core/endpoint.hpp
   core/ledger.hpp
   core/packet_header.hpp
+  core/rank_worlds.hpp
   core/reassembly.hpp
   core/registry.hpp
   core/spill.hpp

@@ -10,6 +10,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
 namespace {
@@ -27,20 +28,27 @@ constexpr std::uint64_t busy_rounds_max = 256;
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
 
-// While it lives, sends go to the spill where they would otherwise wait, as in a handler.
-class no_waiting {
+}  // namespace
+
+// While it lives, sends go to the spill where they would otherwise wait, as in a handler, and belong to the open epoch.
+class endpoint::no_waiting {
  public:
-  explicit no_waiting(bool& in_handler) : in_handler_(in_handler), before_(std::exchange(in_handler, true)) {}
-  ~no_waiting() { in_handler_ = before_; }
+  explicit no_waiting(endpoint& owner)
+      : owner_(owner),
+        running_(std::exchange(owner.worlds_->running, &owner)),
+        epoch_(std::exchange(owner.sending_epoch_, owner.open_epoch_)) {}
+  ~no_waiting() {
+    owner_.worlds_->running = running_;
+    owner_.sending_epoch_ = epoch_;
+  }
   no_waiting(const no_waiting&) = delete;
   no_waiting& operator=(const no_waiting&) = delete;
 
  private:
-  bool& in_handler_;
-  bool before_;
+  endpoint& owner_;
+  const endpoint* running_;
+  epoch_tag epoch_;
 };
-
-}  // namespace
 
 endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t threads)
     : fabric_(transport),
@@ -62,7 +70,26 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
   AMITY_ASSERT(threads >= 1 && lanes_ % threads == 0, threads, lanes_);
 }
 
-endpoint::~endpoint() { release_kept(); }
+endpoint::endpoint(sub_fabric& transport, const settings& config)
+    : endpoint(static_cast<fabric::fabric&>(transport), config) {
+  road_ = &transport;
+  worlds_ = transport.root()->worlds_;
+  worlds_->add(*transport.root(), *this, transport);
+}
+
+endpoint::~endpoint() {
+  release_kept();
+  if (road_ != nullptr) {
+    worlds_->remove(road_->number());
+    return;
+  }
+  // A world that outlives the job's own has nobody to send to any more.
+  worlds_->for_each([&](const rank_worlds::member& each) {
+    if (each.road == nullptr) return;
+    each.owner->worlds_ = &each.owner->own_worlds_;
+    each.road->lose_root();
+  });
+}
 
 void endpoint::release_kept() noexcept {
   for (auto* list : {&early_, &early_ready_}) {
@@ -70,6 +97,10 @@ void endpoint::release_kept() noexcept {
     list->clear();
   }
 }
+
+endpoint& endpoint::root() noexcept { return road_ == nullptr ? *this : *road_->root(); }
+
+rank_t endpoint::root_rank(rank_t rank) const noexcept { return road_ == nullptr ? rank : road_->root_rank(rank); }
 
 // Handlers
 
@@ -153,17 +184,24 @@ void endpoint::check_request(std::string_view call, rank_t dest, handler_id hand
 }
 
 void endpoint::check_outside_handler(std::string_view call) const {
-  if (!in_handler_) [[likely]]
+  if (!in_handler()) [[likely]]
     return;
   throw error(call, rank_, "called in a handler", "let the handler return first; it may only send and reply");
 }
 
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
-  throw error(call, rank_, fmt::format("destination {} is not a rank of this job", dest),
+  throw error(call, rank_,
+              fmt::format("destination {} is not a rank of this {}", dest, road_ == nullptr ? "job" : "world"),
               fmt::format("use 0 to {}", size_ - 1));
 }
 
 void endpoint::throw_outside_epoch(std::string_view call) const {
+  if (in_handler() && worlds_->running != this) {
+    throw error(call, rank_,
+                epoch_open() ? "a handler of another world sent a message in an epoch whose body has ended here"
+                             : "a handler of another world sent a message outside an epoch of this one",
+                "send it while this rank is in the body of an epoch of the message's own world");
+  }
   throw error(call, rank_, "a message was sent outside an epoch", "send inside world::epoch, or from a handler");
 }
 
@@ -260,7 +298,7 @@ bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
     out.capacity = out.slot.capacity;
     return true;
   }
-  if (!in_handler_) return false;
+  if (!in_handler()) return false;
   out.spilled = std::make_unique<spilled_packet>(capacity);
   out.data = out.spilled->data();
   out.capacity = static_cast<std::uint32_t>(capacity);
@@ -322,21 +360,35 @@ std::string endpoint::describe_spill() const {
 }
 
 void endpoint::pace() {
-  if (in_handler_ || ++sends_since_poll_ < sends_per_pace) return;
+  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
   give_way();
 }
 
 void endpoint::give_way() {
-  if (in_handler_) return;
+  if (in_handler()) return;
   sends_since_poll_ = 0;
   advance(packets_per_pace);
-  while (spill_.bytes() > spill_bytes_high_water_) progress_or_sleep();
+  while (spilled_bytes() > spill_bytes_high_water_) progress_or_sleep();
+}
+
+std::size_t endpoint::spilled_bytes() const noexcept {
+  if (worlds_->alone()) return spill_.bytes();
+  std::size_t bytes = 0;
+  worlds_->for_each([&](const rank_worlds::member& each) { bytes += each.owner->spill_.bytes(); });
+  return bytes;
 }
 
 bool endpoint::flush_all() {
+  if (worlds_->alone()) return flush_own();
+  bool any = false;
+  worlds_->for_each([&](const rank_worlds::member& each) { any |= each.owner->flush_own(); });
+  return any;
+}
+
+bool endpoint::flush_own() {
   busy_rounds_ = 0;
   if (flushables_.empty()) return false;
-  const no_waiting sends_never_wait(in_handler_);
+  const no_waiting sends_never_wait(*this);
   bool any = false;
   // One that was added later may send through an earlier one.
   for (flushable* const holder : flushables_ | std::views::reverse) any |= holder->flush_all();
@@ -355,6 +407,8 @@ void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
 // Arrivals
 
 fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
+  if (world_of(arrived.header) != 0) [[unlikely]]
+    return hand_over(arrived);
   const packet_header header = packet_header::unpack(arrived.header);
   if (header.epoch != no_epoch && header.epoch != open_epoch_) {
     early_.push_back(arrived);
@@ -364,8 +418,21 @@ fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept 
   return fabric::disposition::release;
 }
 
+fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept {
+  const world_number number = world_of(arrived.header);
+  if (const rank_worlds::member* const other = worlds_->find(number)) {
+    return other->owner->on_packet(other->road->translate(arrived));
+  }
+  fail(std::make_exception_ptr(
+      error("message arrival", rank_,
+            fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
+                        arrived.source, number),
+            "destroy a world on all its ranks, after the last message that was sent in it has been handled")));
+  return fabric::disposition::release;
+}
+
 void endpoint::deliver(const fabric::packet& arrived) noexcept {
-  if (failure_) return;  // the job is lost; packets are only cleared away
+  if (worlds_->failure) return;  // the job is lost; packets are only cleared away
   try {
     const packet_header header = packet_header::unpack(arrived.header);
     const inbound packet{.source = arrived.source, .args = header.args, .payload = arrived.payload};
@@ -387,7 +454,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
     }
     AMITY_ASSERT(false, static_cast<int>(header.kind), arrived.source);
   } catch (...) {
-    failure_ = std::current_exception();
+    worlds_->failure = std::current_exception();
   }
 }
 
@@ -415,7 +482,7 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
   const registry::entry* const target = registry_.find(header.handler, header.check);
   if (target == nullptr) [[unlikely]]
     throw_unknown_handler(header, packet.source);
-  in_handler_ = true;
+  worlds_->running = this;
   sending_epoch_ = header.epoch;
   std::uint64_t handled = 0;
   try {
@@ -429,8 +496,8 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
 }
 
 void endpoint::leave_handler() noexcept {
-  in_handler_ = false;
-  sending_epoch_ = open_epoch_;
+  worlds_->running = nullptr;
+  sending_epoch_ = body_epoch_;
 }
 
 void endpoint::throw_unknown_handler(const packet_header& header, rank_t source) const {
@@ -462,8 +529,20 @@ bool endpoint::advance(std::size_t packets_max) {
   bool any = send_waiting();
   if (!early_ready_.empty()) any |= handle_early();
   any |= fabric_.poll(*this, packets_max) > 0;
+  if (!worlds_->alone()) any |= advance_others();
   rethrow_failure();
   if (any) idle_rounds_ = 0;
+  return any;
+}
+
+// What waits in other worlds of this rank must not wait for this one to end.
+bool endpoint::advance_others() {
+  bool any = false;
+  worlds_->for_each([&](const rank_worlds::member& each) {
+    if (each.owner == this) return;
+    any |= each.owner->send_waiting();
+    if (!each.owner->early_ready_.empty()) any |= each.owner->handle_early();
+  });
   return any;
 }
 
@@ -517,8 +596,8 @@ void endpoint::sleep(std::string_view where) {
 }
 
 void endpoint::rethrow_failure() {
-  if (failure_) [[unlikely]]
-    std::rethrow_exception(failure_);
+  if (worlds_->failure) [[unlikely]]
+    std::rethrow_exception(worlds_->failure);
 }
 
 // Collectives
@@ -526,7 +605,7 @@ void endpoint::rethrow_failure() {
 void endpoint::barrier() { static_cast<void>(reduce(reduction::none, 0)); }
 
 std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
-  if (in_handler_) {
+  if (in_handler()) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");
   }
@@ -542,7 +621,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
 
 void endpoint::open_epoch(epoch_tag tag) {
   AMITY_ASSERT(open_epoch_ == no_epoch && tag != no_epoch);
-  open_epoch_ = sending_epoch_ = tag;
+  open_epoch_ = body_epoch_ = sending_epoch_ = tag;
   ++epochs_opened_;
   early_ready_.swap(early_);
   for (const fabric::packet& kept : early_ready_) {
@@ -553,11 +632,12 @@ void endpoint::open_epoch(epoch_tag tag) {
 void endpoint::close_epoch() {
   // What waits in the spill now was sent by handlers of messages that belong to no epoch.
   AMITY_ASSERT(open_epoch_ != no_epoch && early_ready_.empty());
-  open_epoch_ = sending_epoch_ = no_epoch;
+  open_epoch_ = body_epoch_ = sending_epoch_ = no_epoch;
 }
 
 std::string endpoint::stall_report(std::string_view where, double seconds) const {
   std::string text = fmt::format("no progress for {:.0f} s in {}", seconds, where);
+  if (!worlds_->alone()) text += fmt::format("; world {}", road_ == nullptr ? 0 : road_->number());
   text += fmt::format("; epoch {}; messages of epochs: {} sent, {} handled here", static_cast<int>(open_epoch_),
                       ledger_.epochs().sent, ledger_.epochs().handled);
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",

@@ -36,6 +36,7 @@
 #include "amity/core/control.hpp"
 #include "amity/core/ledger.hpp"
 #include "amity/core/packet_header.hpp"
+#include "amity/core/rank_worlds.hpp"
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
 #include "amity/core/spill.hpp"
@@ -123,6 +124,9 @@ class endpoint final : private fabric::sink {
  public:
   /// Uses `transport`, which must outlive the endpoint and be polled by nobody else. Each rank has as many `threads`.
   endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
+  /// The endpoint of a further world of a rank with one thread; `transport` names the world and the endpoint that it
+  /// stands beside.
+  endpoint(sub_fabric& transport, const settings& config);
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
@@ -149,6 +153,14 @@ class endpoint final : private fabric::sink {
   destinations same_threads() const noexcept { return {.count = size_, .stride = threads_, .first = thread()}; }
   destinations all_threads() const noexcept { return {.count = lanes_, .stride = 1, .first = 0}; }
   fabric::fabric& transport() noexcept { return fabric_; }
+  /// The worlds of this rank.
+  const rank_worlds& worlds() const noexcept { return *worlds_; }
+  /// The endpoint of the job's own world, and that world's number for a rank of this one.
+  endpoint& root() noexcept;
+  rank_t root_rank(rank_t rank) const noexcept;
+  /// For a sub_fabric: takes packets for all worlds of the rank.
+  std::size_t poll_for_all(std::size_t packets_max) { return fabric_.poll(*this, packets_max); }
+
   const ledger& counts() const noexcept { return ledger_; }
   const registry& handlers() const noexcept { return registry_; }
 
@@ -223,7 +235,7 @@ class endpoint final : private fabric::sink {
   /// Ends the job on behalf of a caller that may not throw: every call that makes progress throws `cause` from now on,
   /// as if a handler had.
   void fail(std::exception_ptr cause) noexcept {
-    if (!failure_) failure_ = std::move(cause);
+    if (!worlds_->failure) worlds_->failure = std::move(cause);
   }
 
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
@@ -236,12 +248,16 @@ class endpoint final : private fabric::sink {
 
   /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`.
   void open_epoch(epoch_tag tag);
+  /// The rank sends nothing more of its own: from now on only the epoch's handlers send in it.
+  void end_body() noexcept { body_epoch_ = sending_epoch_ = no_epoch; }
   /// Messages of the next epoch are held back from now on.
   void close_epoch();
+  bool epoch_open() const noexcept { return open_epoch_ != no_epoch; }
   /// Whether what is sent now belongs to an epoch. A handler's sends belong to the epoch of the message that it
   /// handles, or to none if that did: an epoch could end between the two.
   bool in_epoch() const noexcept { return sending_epoch_ != no_epoch; }
-  bool in_handler() const noexcept { return in_handler_; }
+  /// Whether a handler of any world of this rank runs.
+  bool in_handler() const noexcept { return worlds_->running != nullptr; }
 
   /// Takes detector packets, and is told of newer colours; null: none.
   void set_control(control* listener) noexcept { control_ = listener; }
@@ -256,7 +272,7 @@ class endpoint final : private fabric::sink {
 
   /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch.
   bool quiet() const noexcept { return spill_.empty() && early_ready_.empty(); }
-  /// Sends off all that flushables hold; true if there was anything.
+  /// Sends off all that the flushables of all worlds of this rank hold; true if there was anything.
   bool flush_all();
   /// Epochs that this rank has begun so far.
   std::uint64_t epochs_opened() const noexcept { return epochs_opened_; }
@@ -284,8 +300,10 @@ class endpoint final : private fabric::sink {
   };
 
   friend class request;
+  class no_waiting;
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
+  fabric::disposition hand_over(const fabric::packet& arrived) noexcept;
   void pace();
   void deliver(const fabric::packet& arrived) noexcept;
   void note_colour(const packet_header& header);
@@ -310,6 +328,9 @@ class endpoint final : private fabric::sink {
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
 
   bool advance(std::size_t packets_max);
+  bool advance_others();
+  bool flush_own();
+  std::size_t spilled_bytes() const noexcept;
   bool handle_early();
   bool send_waiting();
   void progress_or_sleep();
@@ -323,10 +344,11 @@ class endpoint final : private fabric::sink {
   rank_t lanes_;
   std::uint32_t sends_since_poll_ = 0;
   epoch_tag open_epoch_ = no_epoch;     ///< that this rank is in
+  epoch_tag body_epoch_ = no_epoch;     ///< the same, until its body has ended
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
   wave_colour colour_ = 0;
-  bool in_handler_ = false;
-  std::exception_ptr failure_;     ///< of a handler, or from `fail`; every call that makes progress rethrows it
+  rank_worlds* worlds_ = &own_worlds_;
+  rank_worlds own_worlds_;         ///< of the job's own world; the others refer to it
   std::uint64_t busy_rounds_ = 0;  ///< of progress since all packets were last closed
   std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened
   std::uint64_t wait_ns_max_;
@@ -341,7 +363,8 @@ class endpoint final : private fabric::sink {
   rank_t threads_;
   rank_t rank_;
   rank_t size_;
-  rank_t home_;  ///< the thread that handles what no other one is asked to
+  rank_t home_;                 ///< the thread that handles what no other one is asked to
+  sub_fabric* road_ = nullptr;  ///< of a world other than the job's own
   control* control_ = nullptr;
   std::size_t packet_bytes_max_;
   std::size_t spill_bytes_max_;

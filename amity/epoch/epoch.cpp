@@ -28,6 +28,7 @@ void epochs::before_end() {
   if (!inside()) {
     throw error("epoch", endpoint_.rank(), "there is no epoch to end", "begin an epoch first");
   }
+  endpoint_.end_body();
 }
 
 }  // namespace amity::epoch

@@ -35,7 +35,7 @@ class epochs {
     return detector_->sum();
   }
 
-  bool inside() const noexcept { return endpoint_.in_epoch(); }
+  bool inside() const noexcept { return endpoint_.epoch_open(); }
   /// Epochs begun so far.
   std::uint64_t count() const noexcept { return count_; }
   const detector& how() const noexcept { return *detector_; }

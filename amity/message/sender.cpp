@@ -20,7 +20,7 @@ void check_send(const core::endpoint& owner, const core::destinations& to, std::
 }
 
 void check_destruction(core::endpoint& owner, core::handler_id handler) {
-  if (!owner.in_epoch() || std::uncaught_exceptions() > 0) return;
+  if (!owner.epoch_open() || std::uncaught_exceptions() > 0) return;
   owner.fail(std::make_exception_ptr(
       error("message type", owner.rank(),
             fmt::format("'{}' was destroyed inside an epoch", owner.handlers().at(handler).name),
