@@ -20,6 +20,7 @@ set(AMITY_PUBLIC_HEADERS
   core/control.hpp
   core/endpoint.hpp
   core/ledger.hpp
+  core/lent.hpp
   core/packet_header.hpp
   core/rank_worlds.hpp
   core/reassembly.hpp
@@ -36,6 +37,7 @@ set(AMITY_PUBLIC_HEADERS
   message/codec.hpp
   message/combine.hpp
   message/handler_form.hpp
+  message/lend.hpp
   message/message.hpp
   message/message_lane.hpp
   message/packet_buffers.hpp

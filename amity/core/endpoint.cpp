@@ -128,6 +128,7 @@ handler_id endpoint::add_handler(std::string_view name, deliver_function call, v
 void endpoint::remove_handler(handler_id handler) {
   check_outside_handler("endpoint::remove_handler");
   registry_.remove(handler);
+  lent_.drop(handler);
   request_handlers_[handler].reset();
 }
 
@@ -288,6 +289,54 @@ void endpoint::send_fragments(rank_t lane, packet_header header, std::span<const
     commit(lane, header, out, sizeof head + content);
     offset += content;
   }
+}
+
+void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
+  buffer.handler = handler;
+  buffer.epoch = sending_epoch_;
+  if (!lent_.waits_for(lane)) send_some(lane, buffer);
+  if (!buffer.rest.empty()) lent_.push(lane, std::move(buffer));
+  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
+  sends_since_poll_ = 0;
+  advance(packets_per_pace);
+}
+
+void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
+  const bool whole = buffer.item_bytes <= packet_bytes_max_;
+  while (!buffer.rest.empty() && (whole ? send_packet_of(lane, buffer) : send_fragment_of(lane, buffer))) {
+  }
+}
+
+bool endpoint::send_packet_of(rank_t lane, lent_buffer& buffer) {
+  const std::size_t bytes_max = packet_bytes_max_ - packet_bytes_max_ % buffer.item_bytes;
+  const bytes_view packet = buffer.rest.first(std::min(bytes_max, buffer.rest.size()));
+  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).pack(), packet) != status::ok) return false;
+  ledger_.sent(buffer.handler, lane, packet.size() / buffer.item_bytes, buffer.epoch != no_epoch);
+  ledger_.packet(packet.size());
+  buffer.rest = buffer.rest.subspan(packet.size());
+  return true;
+}
+
+// A part of one item that no packet can hold.
+bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
+  fabric::slot slot;
+  if (fabric_.acquire(lane, slot) != status::ok) return false;
+  const std::size_t left = buffer.rest.size() % buffer.item_bytes;
+  if (left == 0) {
+    buffer.fragmented = fragmented_++;
+    ledger_.sent(buffer.handler, lane, 1, buffer.epoch != no_epoch);
+  }
+  const std::size_t offset = left == 0 ? 0 : buffer.item_bytes - left;
+  const fragment_header head{.message = buffer.fragmented, .total = buffer.item_bytes, .offset = offset};
+  const std::size_t content = std::min(packet_bytes_max_ - sizeof head, buffer.item_bytes - offset);
+  std::memcpy(slot.data, &head, sizeof head);
+  std::memcpy(slot.data + sizeof head, buffer.rest.data(), content);
+  packet_header header = header_for(buffer.handler, buffer.epoch);
+  header.kind = packet_kind::fragment;
+  fabric_.commit(lane, header.pack(), slot, sizeof head + content);
+  ledger_.packet(sizeof head + content);
+  buffer.rest = buffer.rest.subspan(content);
+  return true;
 }
 
 bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
@@ -564,6 +613,9 @@ bool endpoint::send_waiting() {
       return true;
     }) > 0;
   }
+  if (!lent_.empty()) {
+    any |= lent_.drain([this](rank_t lane, lent_buffer& buffer) { send_some(lane, buffer); });
+  }
   return any;
 }
 
@@ -640,6 +692,7 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   if (!worlds_->alone()) text += fmt::format("; world {}", road_ == nullptr ? 0 : road_->number());
   text += fmt::format("; epoch {}; messages of epochs: {} sent, {} handled here", static_cast<int>(open_epoch_),
                       ledger_.epochs().sent, ledger_.epochs().handled);
+  if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
                       describe_spill(), early_.size(), reassembly_.incomplete());
   constexpr rank_t peers_shown = 16;

@@ -35,6 +35,7 @@
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
 #include "amity/core/ledger.hpp"
+#include "amity/core/lent.hpp"
 #include "amity/core/packet_header.hpp"
 #include "amity/core/rank_worlds.hpp"
 #include "amity/core/reassembly.hpp"
@@ -202,6 +203,9 @@ class endpoint final : private fabric::sink {
   [[nodiscard]] bool try_send(rank_t lane, handler_id handler, bytes_view payload);
   /// Sends one message as a packet of its own, or in fragments. Handlers may run before `payload` has been read.
   void send(rank_t lane, handler_id handler, bytes_view payload) { send_parts(lane, handler, {}, payload); }
+  /// Sends messages from where they lie, in packets of as many as fit, without waiting: what finds no credit waits as a
+  /// reference, in handlers too. An epoch does not end before. `buffer` has its items and its token.
+  void send_lent(rank_t lane, handler_id handler, lent_buffer buffer);
   /// Gives arrived packets their turn between two packets of a sender, so that nobody needs to poll. Does nothing
   /// inside a handler.
   void give_way();
@@ -270,8 +274,9 @@ class endpoint final : private fabric::sink {
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
-  /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch.
-  bool quiet() const noexcept { return spill_.empty() && early_ready_.empty(); }
+  /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch, and no
+  /// memory is lent.
+  bool quiet() const noexcept { return spill_.empty() && lent_.empty() && early_ready_.empty(); }
   /// Sends off all that the flushables of all worlds of this rank hold; true if there was anything.
   bool flush_all();
   /// Epochs that this rank has begun so far.
@@ -319,6 +324,9 @@ class endpoint final : private fabric::sink {
   void send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
   [[gnu::noinline]] void send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
                                       bytes_view payload);
+  bool send_packet_of(rank_t lane, lent_buffer& buffer);
+  bool send_fragment_of(rank_t lane, lent_buffer& buffer);
+  void send_some(rank_t lane, lent_buffer& buffer);
   void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
   void check_outside_handler(std::string_view call) const;
@@ -359,6 +367,7 @@ class endpoint final : private fabric::sink {
   ledger ledger_;
   collectives collectives_;
   spill spill_;
+  lent_buffers lent_;
 
   rank_t threads_;
   rank_t rank_;
