@@ -33,6 +33,7 @@ set(AMITY_PUBLIC_HEADERS
   fabric/fabric.hpp
   message/address.hpp
   message/cache.hpp
+  message/cereal.hpp
   message/coalesce.hpp
   message/codec.hpp
   message/combine.hpp
