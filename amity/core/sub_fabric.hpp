@@ -7,10 +7,8 @@
 /// all worlds of the rank, whoever polls, and hands them to their endpoints, not to the sink that it is given: to wait
 /// in one world is to make progress in all.
 
-#include <vector>
-
-#include "amity/base/rank_map.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/rank_list.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
@@ -18,19 +16,19 @@ namespace amity::core {
 class sub_fabric final : public fabric::fabric {
  public:
   /// The world `number` of `members`, root's ranks in the order of the new ones. This rank is one of them.
-  sub_fabric(endpoint& root, world_number number, std::vector<rank_t> members);
+  sub_fabric(endpoint& root, world_number number, rank_list members);
 
   world_number number() const noexcept { return number_; }
   /// Null once the root is gone; packets go nowhere then.
   endpoint* root() const noexcept { return root_; }
   void lose_root() noexcept { root_ = nullptr; }
 
-  rank_t root_rank(rank_t rank) const noexcept { return members_[static_cast<std::size_t>(rank)]; }
+  rank_t root_rank(rank_t rank) const noexcept { return members_[rank]; }
   /// A packet of this world as its endpoint sees it.
   amity::fabric::packet translate(const amity::fabric::packet& arrived) const noexcept;
 
   rank_t rank() const noexcept override { return rank_; }
-  rank_t size() const noexcept override { return static_cast<rank_t>(members_.size()); }
+  rank_t size() const noexcept override { return members_.size(); }
   const amity::fabric::capabilities& caps() const noexcept override { return below_.caps(); }
   bool same_node(rank_t peer) const noexcept override { return below_.same_node(root_rank(peer)); }
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
@@ -55,8 +53,7 @@ class sub_fabric final : public fabric::fabric {
   endpoint* root_;
   amity::fabric::fabric& below_;  ///< the rank's own
   world_number number_;
-  std::vector<rank_t> members_;
-  rank_map<rank_t> numbers_;  ///< the other way round
+  rank_list members_;
   rank_t rank_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "amity/base/error.hpp"
+#include "amity/core/rank_list.hpp"
 #include "amity/core/sub_fabric.hpp"
 #include "amity/world/world.hpp"
 
@@ -21,8 +22,11 @@ struct wish {
   rank_worlds::number_set used;  ///< numbers of worlds on this rank
 };
 
-/// The number of the new worlds, 0 if none is free, and the members of this rank's own in their new order.
-using answer = std::pair<std::uint32_t, std::vector<rank_t>>;
+/// What a rank is told: the number of the new worlds, 0 if none is free, and the members of its own.
+struct answer {
+  std::uint32_t number = 0;
+  core::rank_list members;
+};
 
 /// The lowest number that no rank uses. All new worlds have the same one: no rank is a member of two.
 std::uint32_t free_number(const std::vector<wish>& wishes) {
@@ -38,19 +42,50 @@ std::uint32_t free_number(const std::vector<wish>& wishes) {
 template <class Tell>
 void answer_all(std::vector<wish>& wishes, Tell&& tell) {
   std::ranges::sort(wishes, {}, [](const wish& w) { return std::tuple(w.wanted.colour, w.wanted.key, w.rank); });
-  answer told{free_number(wishes), {}};
+  const std::uint32_t number = free_number(wishes);
   for (auto first = wishes.begin(); first != wishes.end();) {
     const auto last =
         std::find_if(first, wishes.end(), [&](const wish& w) { return w.wanted.colour != first->wanted.colour; });
-    told.second.clear();
+    std::vector<rank_t> members;
     if (first->wanted.colour >= 0) {
-      for (auto member = first; member != last; ++member) told.second.push_back(member->rank);
+      for (auto member = first; member != last; ++member) members.push_back(member->rank);
     }
+    const answer told{number, core::rank_list(std::move(members))};
     for (; first != last; ++first) tell(first->rank, told);
   }
 }
 
 }  // namespace
+
+/// Regular members travel as the first two: that a thousand ranks are told of a thousand each is no rare case.
+template <>
+struct codec<answer> {
+  static std::uint32_t told(const core::rank_list& members) {
+    const auto size = static_cast<std::uint32_t>(members.size());
+    return members.regular() ? std::min(size, 2u) : size;
+  }
+  static std::size_t bytes(const answer& value) {
+    return 3 * sizeof(std::uint32_t) + told(value.members) * sizeof(rank_t);
+  }
+  static void write(byte_writer& to, const answer& value) {
+    const std::uint32_t count = told(value.members);
+    to.write_object(value.number);
+    to.write_object(value.members.size());
+    to.write_object(count);
+    for (std::uint32_t member = 0; member < count; ++member) {
+      to.write_object(value.members[static_cast<rank_t>(member)]);
+    }
+  }
+  static answer read(byte_reader& from) {
+    const auto number = from.read_object<std::uint32_t>();
+    const auto size = static_cast<std::size_t>(from.read_object<rank_t>());
+    const auto count = from.read_object<std::uint32_t>();
+    std::vector<rank_t> ranks;
+    for (std::uint32_t member = 0; member < count; ++member) ranks.push_back(from.read_object<rank_t>());
+    while (ranks.size() < size) ranks.push_back(ranks.back() + ranks[1] - ranks[0]);
+    return {number, core::rank_list(std::move(ranks))};
+  }
+};
 
 std::unique_ptr<world> world::split(const membership& own) {
   constexpr auto call = "world::split";
@@ -81,11 +116,11 @@ std::unique_ptr<world> world::split(const membership& own) {
                 "destroy worlds that are no longer used");
   }
   std::unique_ptr<world> made;
-  if (!members.empty()) {
+  if (members.size() > 0) {
     std::vector<rank_t> of_root;
-    for (const rank_t member : members) of_root.push_back(endpoint_.root_rank(member));
+    for (rank_t member = 0; member < members.size(); ++member) of_root.push_back(endpoint_.root_rank(members[member]));
     made.reset(new world(std::make_unique<core::sub_fabric>(endpoint_.root(), static_cast<core::world_number>(number),
-                                                            std::move(of_root)),
+                                                            core::rank_list(std::move(of_root))),
                          config_));
   }
   barrier();  // nobody sends in a world that another member has not made yet

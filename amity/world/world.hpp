@@ -81,6 +81,9 @@ class world {
   /// all run. Destroying it is collective over its ranks, outside its epochs, and waits for nothing; it must happen
   /// before the program ends, but not before or after another world is destroyed. Throws `error` where no number is
   /// free, and where ranks have several threads.
+  /// all run. Destroying it is collective over its ranks, outside its epochs and handlers, and waits for nothing; it
+  /// must happen before the program ends, but not before or after another world is destroyed. Throws `error` where no
+  /// number is free.
   std::unique_ptr<world> split(const membership& own);
   /// A new world of the same ranks, with the same numbers. Collective, outside epochs.
   std::unique_ptr<world> duplicate() { return split({.colour = 0, .key = rank()}); }
