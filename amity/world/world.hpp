@@ -78,12 +78,9 @@ class world {
   /// Makes worlds of parts of this one: ranks that give the same colour become one. Null where the colour says none.
   /// Collective, outside epochs. A new world has message types, epochs, collectives, counters and ranks of its own, and
   /// may be split again; at most 255 live at once on a rank. While this rank waits in one of its worlds, handlers of
-  /// all run. Destroying it is collective over its ranks, outside its epochs, and waits for nothing; it must happen
-  /// before the program ends, but not before or after another world is destroyed. Throws `error` where no number is
-  /// free, and where ranks have several threads.
   /// all run. Destroying it is collective over its ranks, outside its epochs and handlers, and waits for nothing; it
   /// must happen before the program ends, but not before or after another world is destroyed. Throws `error` where no
-  /// number is free.
+  /// number is free, and where ranks have several threads.
   std::unique_ptr<world> split(const membership& own);
   /// A new world of the same ranks, with the same numbers. Collective, outside epochs.
   std::unique_ptr<world> duplicate() { return split({.colour = 0, .key = rank()}); }

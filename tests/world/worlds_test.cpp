@@ -385,6 +385,18 @@ settings job(const std::string& fabric, int ranks) {
   return testing::configured({{"AMITY_FABRIC", fabric}, {"AMITY_RANKS", std::to_string(ranks)}});
 }
 
+TEST(worlds_misuse, ranks_with_several_threads) {
+  const char* const arguments[] = {"test", nullptr};
+  settings config = job("sim", 2);
+  config.set("AMITY_THREADS", "2");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run(config, 1, arguments, [&](world& w) { w.duplicate(); }), 1);
+  EXPECT_EQ(
+      ::testing::internal::GetCapturedStderr(),
+      "amity: world::split (rank 0): ranks with several threads have one world; start the job with AMITY_THREADS=1 "
+      "and without AMITY_PROGRESS_THREAD\n");
+}
+
 TEST(worlds_misuse, a_world_that_outlives_the_program) {
   std::vector<std::unique_ptr<world>> kept(2);
   const char* const arguments[] = {"test", nullptr};
