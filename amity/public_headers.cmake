@@ -21,8 +21,10 @@ set(AMITY_PUBLIC_HEADERS
   core/endpoint.hpp
   core/kept_arrivals.hpp
   core/ledger.hpp
+  core/lent.hpp
   core/message_counters.hpp
   core/packet_header.hpp
+  core/rank_worlds.hpp
   core/reassembly.hpp
   core/registry.hpp
   core/spill.hpp
@@ -35,11 +37,13 @@ set(AMITY_PUBLIC_HEADERS
   fabric/fabric.hpp
   message/address.hpp
   message/cache.hpp
+  message/cereal.hpp
   message/coalesce.hpp
   message/codec.hpp
   message/combine.hpp
   message/deliver_locally.hpp
   message/handler_form.hpp
+  message/lend.hpp
   message/message.hpp
   message/message_lane.hpp
   message/opening_order.hpp

@@ -10,6 +10,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
 namespace {
@@ -27,29 +28,27 @@ constexpr std::uint64_t busy_rounds_max = 256;
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
 
-// While it lives, sends go to the spill where they would otherwise wait, as in a handler, and belong to `epoch`.
-class no_waiting {
+}  // namespace
+
+// While it lives, sends go to the spill where they would otherwise wait, as in a handler, and belong to the open epoch.
+class endpoint::no_waiting {
  public:
-  no_waiting(bool& in_handler, epoch_tag& sending_epoch, epoch_tag epoch)
-      : in_handler_(in_handler),
-        in_handler_before_(std::exchange(in_handler, true)),
-        sending_epoch_(sending_epoch),
-        sending_epoch_before_(std::exchange(sending_epoch, epoch)) {}
+  explicit no_waiting(endpoint& owner)
+      : owner_(owner),
+        running_(std::exchange(owner.worlds_->running, &owner)),
+        epoch_(std::exchange(owner.sending_epoch_, owner.open_epoch_)) {}
   ~no_waiting() {
-    in_handler_ = in_handler_before_;
-    sending_epoch_ = sending_epoch_before_;
+    owner_.worlds_->running = running_;
+    owner_.sending_epoch_ = epoch_;
   }
   no_waiting(const no_waiting&) = delete;
   no_waiting& operator=(const no_waiting&) = delete;
 
  private:
-  bool& in_handler_;
-  bool in_handler_before_;
-  epoch_tag& sending_epoch_;
-  epoch_tag sending_epoch_before_;
+  endpoint& owner_;
+  const endpoint* running_;
+  epoch_tag epoch_;
 };
-
-}  // namespace
 
 endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t threads)
     : fabric_(transport),
@@ -71,7 +70,26 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
   AMITY_ASSERT(threads >= 1 && lanes_ % threads == 0, threads, lanes_);
 }
 
-endpoint::~endpoint() { release_kept(); }
+endpoint::endpoint(sub_fabric& transport, const settings& config)
+    : endpoint(static_cast<fabric::fabric&>(transport), config) {
+  road_ = &transport;
+  worlds_ = transport.root()->worlds_;
+  worlds_->add(*transport.root(), *this, transport);
+}
+
+endpoint::~endpoint() {
+  release_kept();
+  if (road_ != nullptr) {
+    worlds_->remove(road_->number());
+    return;
+  }
+  // A world that outlives the job's own has nobody to send to any more.
+  worlds_->for_each([&](const rank_worlds::member& each) {
+    if (each.road == nullptr) return;
+    each.owner->worlds_ = &each.owner->own_worlds_;
+    each.road->lose_root();
+  });
+}
 
 void endpoint::release_kept() noexcept {
   for (auto* list : {&early_, &early_ready_}) {
@@ -80,6 +98,10 @@ void endpoint::release_kept() noexcept {
   }
   while (keeps_any()) fabric_.release(kept_->take().token);
 }
+
+endpoint& endpoint::root() noexcept { return road_ == nullptr ? *this : *road_->root(); }
+
+rank_t endpoint::root_rank(rank_t rank) const noexcept { return road_ == nullptr ? rank : road_->root_rank(rank); }
 
 // Handlers
 
@@ -107,6 +129,7 @@ handler_id endpoint::add_handler(std::string_view name, deliver_function call, v
 void endpoint::remove_handler(handler_id handler) {
   check_outside_handler("endpoint::remove_handler");
   registry_.remove(handler);
+  lent_.drop(handler);
   request_handlers_[handler].reset();
   if (kept_) compare_priorities();
 }
@@ -192,13 +215,14 @@ void endpoint::check_request(std::string_view call, rank_t dest, handler_id hand
 }
 
 void endpoint::check_outside_handler(std::string_view call) const {
-  if (!in_handler_) [[likely]]
+  if (!in_handler()) [[likely]]
     return;
   throw error(call, rank_, "called in a handler", "let the handler return first; it may only send and reply");
 }
 
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
-  throw error(call, rank_, fmt::format("destination {} is not a rank of this job", dest),
+  throw error(call, rank_,
+              fmt::format("destination {} is not a rank of this {}", dest, road_ == nullptr ? "job" : "world"),
               fmt::format("use 0 to {}", size_ - 1));
 }
 
@@ -209,9 +233,15 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
                             depth_),
                 "request a greater depth with world::request_depth, or amity::any_depth");
   }
-  if (epoch_open() && !in_handler_) {
+  if (epoch_open() && !in_handler()) {
     throw error(call, rank_, "a message was sent after the end of its epoch had been asked for",
                 "send before the first try_end, or from a handler");
+  }
+  if (in_handler() && worlds_->running != this) {
+    throw error(call, rank_,
+                epoch_open() ? "a handler of another world sent a message in an epoch whose body has ended here"
+                             : "a handler of another world sent a message outside an epoch of this one",
+                "send it while this rank is in the body of an epoch of the message's own world");
   }
   throw error(call, rank_, "a message was sent outside an epoch", "send inside world::epoch, or from a handler");
 }
@@ -301,6 +331,54 @@ void endpoint::send_fragments(rank_t lane, packet_header header, std::span<const
   }
 }
 
+void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
+  buffer.handler = handler;
+  buffer.epoch = sending_epoch_;
+  if (!lent_.waits_for(lane)) send_some(lane, buffer);
+  if (!buffer.rest.empty()) lent_.push(lane, std::move(buffer));
+  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
+  sends_since_poll_ = 0;
+  advance(packets_per_pace);
+}
+
+void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
+  const bool whole = buffer.item_bytes <= packet_bytes_max_;
+  while (!buffer.rest.empty() && (whole ? send_packet_of(lane, buffer) : send_fragment_of(lane, buffer))) {
+  }
+}
+
+bool endpoint::send_packet_of(rank_t lane, lent_buffer& buffer) {
+  const std::size_t bytes_max = packet_bytes_max_ - packet_bytes_max_ % buffer.item_bytes;
+  const bytes_view packet = buffer.rest.first(std::min(bytes_max, buffer.rest.size()));
+  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).pack(), packet) != status::ok) return false;
+  ledger_.sent(buffer.handler, lane, packet.size() / buffer.item_bytes, buffer.epoch != no_epoch);
+  ledger_.packet(buffer.handler, packet.size());
+  buffer.rest = buffer.rest.subspan(packet.size());
+  return true;
+}
+
+// A part of one item that no packet can hold.
+bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
+  fabric::slot slot;
+  if (fabric_.acquire(lane, slot) != status::ok) return false;
+  const std::size_t left = buffer.rest.size() % buffer.item_bytes;
+  if (left == 0) {
+    buffer.fragmented = fragmented_++;
+    ledger_.sent(buffer.handler, lane, 1, buffer.epoch != no_epoch);
+  }
+  const std::size_t offset = left == 0 ? 0 : buffer.item_bytes - left;
+  const fragment_header head{.message = buffer.fragmented, .total = buffer.item_bytes, .offset = offset};
+  const std::size_t content = std::min(packet_bytes_max_ - sizeof head, buffer.item_bytes - offset);
+  std::memcpy(slot.data, &head, sizeof head);
+  std::memcpy(slot.data + sizeof head, buffer.rest.data(), content);
+  packet_header header = header_for(buffer.handler, buffer.epoch);
+  header.kind = packet_kind::fragment;
+  fabric_.commit(lane, header.pack(), slot, sizeof head + content);
+  ledger_.packet(buffer.handler, sizeof head + content);
+  buffer.rest = buffer.rest.subspan(content);
+  return true;
+}
+
 bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
   if (fabric_.acquire(lane, out.slot) == status::ok) {
@@ -309,7 +387,7 @@ bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
     out.capacity = out.slot.capacity;
     return true;
   }
-  if (!in_handler_) return false;
+  if (!in_handler()) return false;
   out.spilled = std::make_unique<spilled_packet>(capacity);
   out.data = out.spilled->data();
   out.capacity = static_cast<std::uint32_t>(capacity);
@@ -371,22 +449,35 @@ std::string endpoint::describe_spill() const {
 }
 
 void endpoint::pace() {
-  if (in_handler_ || ++sends_since_poll_ < sends_per_pace) return;
+  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
   give_way();
 }
 
 void endpoint::give_way() {
-  if (in_handler_) return;
+  if (in_handler()) return;
   sends_since_poll_ = 0;
   advance(packets_per_pace);
-  while (spill_.bytes() > spill_bytes_high_water_) progress_or_sleep();
+  while (spilled_bytes() > spill_bytes_high_water_) progress_or_sleep();
+}
+
+std::size_t endpoint::spilled_bytes() const noexcept {
+  if (worlds_->alone()) return spill_.bytes();
+  std::size_t bytes = 0;
+  worlds_->for_each([&](const rank_worlds::member& each) { bytes += each.owner->spill_.bytes(); });
+  return bytes;
 }
 
 bool endpoint::flush_all() {
+  if (worlds_->alone()) return flush_own();
+  bool any = false;
+  worlds_->for_each([&](const rank_worlds::member& each) { any |= each.owner->flush_own(); });
+  return any;
+}
+
+bool endpoint::flush_own() {
   busy_rounds_ = 0;
   if (flushables_.empty()) return false;
-  // What was held back was sent in the body or by a handler of the epoch, also if the body has ended since.
-  const no_waiting sends_never_wait(in_handler_, sending_epoch_, open_epoch_);
+  const no_waiting sends_never_wait(*this);
   bool any = false;
   // One that was added later may send through an earlier one.
   for (flushable* const holder : flushables_ | std::views::reverse) any |= holder->flush_all();
@@ -405,6 +496,8 @@ void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
 // Arrivals
 
 fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
+  if (world_of(arrived.header) != 0) [[unlikely]]
+    return hand_over(arrived);
   const packet_header header = packet_header::unpack(arrived.header);
   if (header.epoch != no_epoch && header.epoch != open_epoch_) {
     early_.push_back(arrived);
@@ -439,8 +532,21 @@ std::size_t endpoint::poll_by_priority(std::size_t packets_max) {
   }
 }
 
+fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept {
+  const world_number number = world_of(arrived.header);
+  if (const rank_worlds::member* const other = worlds_->find(number)) {
+    return other->owner->on_packet(other->road->translate(arrived));
+  }
+  fail(std::make_exception_ptr(
+      error("message arrival", rank_,
+            fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
+                        arrived.source, number),
+            "destroy a world on all its ranks, after the last message that was sent in it has been handled")));
+  return fabric::disposition::release;
+}
+
 void endpoint::deliver(const fabric::packet& arrived) noexcept {
-  if (failure_) return;  // the job is lost; packets are only cleared away
+  if (worlds_->failure) return;  // the job is lost; packets are only cleared away
   try {
     const packet_header header = packet_header::unpack(arrived.header);
     const inbound packet{.source = arrived.source, .args = header.args, .payload = arrived.payload};
@@ -462,7 +568,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
     }
     AMITY_ASSERT(false, static_cast<int>(header.kind), arrived.source);
   } catch (...) {
-    failure_ = std::current_exception();
+    worlds_->failure = std::current_exception();
   }
 }
 
@@ -490,11 +596,9 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
   const registry::entry* const target = registry_.find(header.handler, header.check);
   if (target == nullptr) [[unlikely]]
     throw_unknown_handler(header, packet.source);
-  in_handler_ = true;
-  sending_epoch_ = header.epoch;
-  if (depth_ != any_depth && header.epoch != no_epoch) enter_generation(header.colour);
   std::uint64_t handled = 0;
   try {
+    enter_handler(header.epoch, header.colour);
     handled = target->deliver(target->context, packet);
   } catch (...) {
     leave_handler();
@@ -502,6 +606,12 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
   }
   leave_handler();
   ledger_.handled(header.handler, packet.source, handled, header.epoch != no_epoch);
+}
+
+void endpoint::enter_handler(epoch_tag epoch, wave_colour colour) {
+  worlds_->running = this;
+  sending_epoch_ = epoch;
+  if (depth_ != any_depth && epoch != no_epoch) enter_generation(colour);
 }
 
 void endpoint::enter_generation(wave_colour generation) {
@@ -512,7 +622,7 @@ void endpoint::enter_generation(wave_colour generation) {
 }
 
 void endpoint::leave_handler() noexcept {
-  in_handler_ = false;
+  worlds_->running = nullptr;
   at_depth_ = false;
   sending_epoch_ = body_epoch_;
 }
@@ -547,8 +657,32 @@ bool endpoint::advance(std::size_t packets_max) {
   if (!early_ready_.empty()) any |= handle_early();
   for (flushable* const holder : in_every_round_) any |= holder->on_progress();
   any |= (kept_ ? poll_by_priority(packets_max) : fabric_.poll(*this, packets_max)) > 0;
+  if (!worlds_->alone()) any |= advance_others();
   rethrow_failure();
   if (any) idle_rounds_ = 0;
+  return any;
+}
+
+// What waits in other worlds of this rank must not wait for this one to end.
+bool endpoint::advance_others() {
+  bool any = false;
+  worlds_->for_each([&](const rank_worlds::member& each) {
+    if (each.owner == this) return;
+    any |= each.owner->send_waiting();
+    if (!each.owner->early_ready_.empty()) any |= each.owner->handle_early();
+    for (flushable* const holder : each.owner->in_every_round_) any |= holder->on_progress();
+    any |= each.owner->handle_kept();
+  });
+  return any;
+}
+
+bool endpoint::handle_kept() {
+  bool any = false;
+  for (; keeps_any(); any = true) {
+    const fabric::packet best = kept_->take();
+    deliver(best);
+    fabric_.release(best.token);
+  }
   return any;
 }
 
@@ -569,6 +703,9 @@ bool endpoint::send_waiting() {
       ledger_.packet(packet.header.handler, packet.bytes);
       return true;
     }) > 0;
+  }
+  if (!lent_.empty()) {
+    any |= lent_.drain([this](rank_t lane, lent_buffer& buffer) { send_some(lane, buffer); });
   }
   return any;
 }
@@ -603,8 +740,8 @@ void endpoint::sleep(std::string_view where) {
 }
 
 void endpoint::rethrow_failure() {
-  if (failure_) [[unlikely]]
-    std::rethrow_exception(failure_);
+  if (worlds_->failure) [[unlikely]]
+    std::rethrow_exception(worlds_->failure);
 }
 
 // Collectives
@@ -612,7 +749,7 @@ void endpoint::rethrow_failure() {
 void endpoint::barrier() { static_cast<void>(reduce(reduction::none, 0)); }
 
 std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
-  if (in_handler_) {
+  if (in_handler()) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");
   }
@@ -647,8 +784,10 @@ void endpoint::close_epoch() {
 
 std::string endpoint::stall_report(std::string_view where, double seconds) const {
   std::string text = fmt::format("no progress for {:.0f} s in {}", seconds, where);
+  if (!worlds_->alone()) text += fmt::format("; world {}", road_ == nullptr ? 0 : road_->number());
   text += fmt::format("; epoch {}; messages of epochs: {} sent, {} handled here", static_cast<int>(open_epoch_),
                       ledger_.epochs().sent, ledger_.epochs().handled);
+  if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
                       describe_spill(), early_.size(), reassembly_.incomplete());
   constexpr rank_t peers_shown = 16;

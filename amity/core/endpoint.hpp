@@ -37,8 +37,10 @@
 #include "amity/core/control.hpp"
 #include "amity/core/kept_arrivals.hpp"
 #include "amity/core/ledger.hpp"
+#include "amity/core/lent.hpp"
 #include "amity/core/message_counters.hpp"
 #include "amity/core/packet_header.hpp"
+#include "amity/core/rank_worlds.hpp"
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
 #include "amity/core/spill.hpp"
@@ -128,6 +130,9 @@ class endpoint final : private fabric::sink {
  public:
   /// Uses `transport`, which must outlive the endpoint and be polled by nobody else. Each rank has as many `threads`.
   endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
+  /// The endpoint of a further world of a rank with one thread; `transport` names the world and the endpoint that it
+  /// stands beside.
+  endpoint(sub_fabric& transport, const settings& config);
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
@@ -154,6 +159,14 @@ class endpoint final : private fabric::sink {
   destinations same_threads() const noexcept { return {.count = size_, .stride = threads_, .first = thread()}; }
   destinations all_threads() const noexcept { return {.count = lanes_, .stride = 1, .first = 0}; }
   fabric::fabric& transport() noexcept { return fabric_; }
+  /// The worlds of this rank.
+  const rank_worlds& worlds() const noexcept { return *worlds_; }
+  /// The endpoint of the job's own world, and that world's number for a rank of this one.
+  endpoint& root() noexcept;
+  rank_t root_rank(rank_t rank) const noexcept;
+  /// For a sub_fabric: takes packets for all worlds of the rank.
+  std::size_t poll_for_all(std::size_t packets_max) { return fabric_.poll(*this, packets_max); }
+
   const ledger& counts() const noexcept { return ledger_; }
   const registry& handlers() const noexcept { return registry_; }
 
@@ -202,6 +215,9 @@ class endpoint final : private fabric::sink {
   [[nodiscard]] bool try_send(rank_t lane, handler_id handler, bytes_view payload);
   /// Sends one message as a packet of its own, or in fragments. Handlers may run before `payload` has been read.
   void send(rank_t lane, handler_id handler, bytes_view payload) { send_parts(lane, handler, {}, payload); }
+  /// Sends messages from where they lie, in packets of as many as fit, without waiting: what finds no credit waits as a
+  /// reference, in handlers too. An epoch does not end before. `buffer` has its items and its token.
+  void send_lent(rank_t lane, handler_id handler, lent_buffer buffer);
   /// Gives arrived packets their turn between two packets of a sender, so that nobody needs to poll. Does nothing
   /// inside a handler.
   void give_way();
@@ -218,9 +234,9 @@ class endpoint final : private fabric::sink {
   template <class Run>
   void handle_here(handler_id handler, std::uint64_t messages, Run&& run) {
     check_outside_handler("endpoint::handle_here");
-    ledger_.sent(handler, lane_, messages, in_epoch());
-    in_handler_ = true;
+    ledger_.sent(handler, lane_, messages, epoch_open());
     try {
+      enter_handler(open_epoch_, colour_);
       run();
     } catch (...) {
       leave_handler();
@@ -228,7 +244,7 @@ class endpoint final : private fabric::sink {
       throw;
     }
     leave_handler();
-    ledger_.handled(handler, lane_, messages, in_epoch());
+    ledger_.handled(handler, lane_, messages, epoch_open());
   }
 
   /// Runs the handlers of what has arrived and sends what waits. Returns whether anything happened. Rethrows what a
@@ -253,7 +269,7 @@ class endpoint final : private fabric::sink {
   /// Ends the job on behalf of a caller that may not throw: every call that makes progress throws `cause` from now on,
   /// as if a handler had.
   void fail(std::exception_ptr cause) noexcept {
-    if (!failure_) failure_ = std::move(cause);
+    if (!worlds_->failure) worlds_->failure = std::move(cause);
   }
 
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
@@ -277,7 +293,8 @@ class endpoint final : private fabric::sink {
   /// handles, or to none if that did: an epoch could end between the two. Nor does what is sent outside handlers once
   /// the body has ended.
   bool in_epoch() const noexcept { return sending_epoch_ != no_epoch; }
-  bool in_handler() const noexcept { return in_handler_; }
+  /// Whether a handler of any world of this rank runs.
+  bool in_handler() const noexcept { return worlds_->running != nullptr; }
 
   /// Takes detector packets, and is told of newer colours; null: none.
   void set_control(control* listener) noexcept { control_ = listener; }
@@ -290,9 +307,10 @@ class endpoint final : private fabric::sink {
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
-  /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch.
-  bool quiet() const noexcept { return spill_.empty() && early_ready_.empty() && !keeps_any(); }
-  /// Sends off all that flushables hold; true if there was anything.
+  /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch or its
+  /// priority, and no memory is lent.
+  bool quiet() const noexcept { return spill_.empty() && lent_.empty() && early_ready_.empty() && !keeps_any(); }
+  /// Sends off all that the flushables of all worlds of this rank hold; true if there was anything.
   bool flush_all();
   /// Epochs that this rank has begun so far.
   std::uint64_t epochs_opened() const noexcept { return epochs_opened_; }
@@ -320,12 +338,14 @@ class endpoint final : private fabric::sink {
   };
 
   friend class request;
+  class no_waiting;
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
   bool keep_for_later(const fabric::packet& arrived, const packet_header& header);
   std::size_t poll_by_priority(std::size_t packets_max);
   int priority_of(const packet_header& header) const noexcept;
   void compare_priorities();
+  fabric::disposition hand_over(const fabric::packet& arrived) noexcept;
   void pace();
   void deliver(const fabric::packet& arrived) noexcept;
   void note_colour(const packet_header& header);
@@ -333,6 +353,7 @@ class endpoint final : private fabric::sink {
   void deliver_fragment(const packet_header& header, const inbound& packet);
   void run_handler(const packet_header& header, const inbound& packet);
   void enter_generation(wave_colour generation);
+  void enter_handler(epoch_tag epoch, wave_colour colour);
   void leave_handler() noexcept;
   [[noreturn]] void throw_unknown_handler(const packet_header& header, rank_t source) const;
 
@@ -342,6 +363,9 @@ class endpoint final : private fabric::sink {
   void send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
   [[gnu::noinline]] void send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
                                       bytes_view payload);
+  bool send_packet_of(rank_t lane, lent_buffer& buffer);
+  bool send_fragment_of(rank_t lane, lent_buffer& buffer);
+  void send_some(rank_t lane, lent_buffer& buffer);
   void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
   void check_outside_handler(std::string_view call) const;
@@ -352,6 +376,10 @@ class endpoint final : private fabric::sink {
 
   bool keeps_any() const noexcept { return kept_ && !kept_->empty(); }
   bool advance(std::size_t packets_max);
+  bool advance_others();
+  bool handle_kept();
+  bool flush_own();
+  std::size_t spilled_bytes() const noexcept;
   bool handle_early();
   bool send_waiting();
   void progress_or_sleep();
@@ -368,10 +396,10 @@ class endpoint final : private fabric::sink {
   epoch_tag body_epoch_ = no_epoch;     ///< the same until the body has ended
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
   wave_colour colour_ = 0;
-  bool in_handler_ = false;
-  bool at_depth_ = false;          ///< in a handler that must not send, as the declared depth says
-  int depth_ = any_depth;          ///< declared for the open epoch
-  std::exception_ptr failure_;     ///< of a handler, or from `fail`; every call that makes progress rethrows it
+  bool at_depth_ = false;  ///< in a handler that must not send, as the declared depth says
+  int depth_ = any_depth;  ///< declared for the open epoch
+  rank_worlds* worlds_ = &own_worlds_;
+  rank_worlds own_worlds_;         ///< of the job's own world; the others refer to it
   std::uint64_t busy_rounds_ = 0;  ///< of progress since all packets were last closed
   std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened
   std::uint64_t wait_ns_max_;
@@ -384,12 +412,14 @@ class endpoint final : private fabric::sink {
   ledger ledger_;
   collectives collectives_;
   spill spill_;
+  lent_buffers lent_;
 
   rank_t threads_;
   rank_t rank_;
   rank_t size_;
-  rank_t home_;           ///< the thread that handles what no other one is asked to
-  int priority_max_ = 0;  ///< of all handlers
+  rank_t home_;                 ///< the thread that handles what no other one is asked to
+  int priority_max_ = 0;        ///< of all handlers
+  sub_fabric* road_ = nullptr;  ///< of a world other than the job's own
   control* control_ = nullptr;
   counter_book* counter_book_ = nullptr;
   std::size_t packet_bytes_max_;

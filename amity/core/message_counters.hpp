@@ -16,15 +16,15 @@ namespace amity {
 
 /// What became of the messages of one type that this rank has sent, since the type was made.
 struct message_counters {
-  std::uint64_t sent = 0;          ///< that went to a rank, this one included
-  std::uint64_t handled = 0;       ///< that came from a rank, this one included
-  std::uint64_t dropped = 0;       ///< by `unique`: they had been sent before
-  std::uint64_t combined = 0;      ///< by `combine`: they became part of another
-  std::uint64_t forwarded = 0;     ///< by `route`: passed on for other ranks, neither sent nor handled here
-  std::uint64_t packets = 0;       ///< in which they went
-  std::uint64_t bytes = 0;         ///< that these packets held
-  std::uint64_t room = 0;          ///< bytes that they might have held, by the bound of the message type
-  std::uint64_t cache_misses = 0;  ///< look-ups of `unique` and `combine` that found nothing
+  std::uint64_t sent = 0;               ///< that went to a rank, this one included
+  std::uint64_t handled = 0;            ///< that came from a rank, this one included
+  std::uint64_t dropped = 0;            ///< by `unique`: they had been sent before
+  std::uint64_t combined = 0;           ///< by `combine`: they became part of another
+  std::uint64_t forwarded = 0;          ///< by `route`: passed on for other ranks, neither sent nor handled here
+  std::uint64_t packets = 0;            ///< in which they went
+  std::uint64_t bytes = 0;              ///< that these packets held
+  std::uint64_t room = 0;               ///< bytes that they might have held, by the bound of the message type
+  std::uint64_t cache_misses = 0;       ///< look-ups of `unique` and `combine` that found nothing
   std::uint64_t buffer_bytes_peak = 0;  ///< most memory that packets took at a time while they were being filled
 
   /// Look-ups that found an earlier message.

@@ -9,6 +9,9 @@ namespace amity::core {
 /// Number of a handler, the same on all ranks. Assigned by the registry.
 using handler_id = std::uint16_t;
 
+/// Number of a world among those that its ranks have; the job's own is 0.
+using world_number = std::uint8_t;
+
 enum class packet_kind : std::uint8_t {
   message,     ///< one or more messages of one handler, whole
   fragment,    ///< a part of a message that is larger than a packet
@@ -25,28 +28,33 @@ inline constexpr epoch_tag no_epoch = 0;
 /// Number of times that a rank has recorded its counters for termination detection, modulo 256.
 using wave_colour = std::uint8_t;
 
+/// All but the last byte, which names the world: the job's own leaves it zero, the others' sub_fabric fills it in.
 struct packet_header {
   handler_id handler = 0;
   std::uint16_t check = 0;  ///< hash of the handler's name: a disagreement between ranks is seen before any harm
   packet_kind kind = packet_kind::message;
   epoch_tag epoch = no_epoch;
   wave_colour colour = 0;
-  std::uint8_t args = 0;  ///< 64-bit words of arguments in front of the payload
+  std::uint8_t args = 0;  ///< 64-bit words of arguments in front of the payload, at most 15
 
   // With shifts, so that the word is put together in a register: put together in memory, its load would wait for all
   // stores before it, those to other ranks' cache lines too.
   constexpr std::uint64_t pack() const {
     return std::uint64_t{handler} | std::uint64_t{check} << 16 | std::uint64_t{static_cast<std::uint8_t>(kind)} << 32 |
-           std::uint64_t{epoch} << 40 | std::uint64_t{colour} << 48 | std::uint64_t{args} << 56;
+           std::uint64_t{args} << 36 | std::uint64_t{epoch} << 40 | std::uint64_t{colour} << 48;
   }
   static constexpr packet_header unpack(std::uint64_t word) {
     return {.handler = static_cast<handler_id>(word),
             .check = static_cast<std::uint16_t>(word >> 16),
-            .kind = static_cast<packet_kind>(static_cast<std::uint8_t>(word >> 32)),
+            .kind = static_cast<packet_kind>(word >> 32 & 15),
             .epoch = static_cast<epoch_tag>(word >> 40),
             .colour = static_cast<wave_colour>(word >> 48),
-            .args = static_cast<std::uint8_t>(word >> 56)};
+            .args = static_cast<std::uint8_t>(word >> 36 & 15)};
   }
 };
+
+constexpr world_number world_of(std::uint64_t word) { return static_cast<world_number>(word >> 56); }
+constexpr std::uint64_t with_world(std::uint64_t word, world_number world) { return word | std::uint64_t{world} << 56; }
+constexpr std::uint64_t without_world(std::uint64_t word) { return word << 8 >> 8; }
 
 }  // namespace amity::core

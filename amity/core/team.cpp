@@ -43,6 +43,10 @@ endpoint& team::enter(fabric::fabric& transport, const settings& config) {
   return *lanes_[thread];
 }
 
+endpoint& team::enter(sub_fabric& transport, const settings& config) {
+  return *(lanes_[0] = std::make_unique<endpoint>(transport, config));
+}
+
 void team::leave(rank_t thread) noexcept {
   if (auto& own = lanes_[static_cast<std::size_t>(thread)]) own->release_kept();
   // The last one, so that no thread misses an endpoint of another while it unwinds.

@@ -33,6 +33,8 @@ class team {
 
   /// Makes the endpoint of the calling thread. It lives until all threads have left.
   endpoint& enter(fabric::fabric& transport, const settings& config);
+  /// As above, of a further world of a rank with one thread.
+  endpoint& enter(sub_fabric& transport, const settings& config);
   /// Called once by each thread when it has done with its fabric, which may then go.
   void leave(rank_t thread) noexcept;
 

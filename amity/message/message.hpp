@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -90,6 +91,16 @@ class message_type final {
   void send(rank_t dest, const T& value) { first_.send(dest, value); }
   /// As above, to the rank that the policy `address` finds. What its function returns must be a rank.
   void send(const T& value) requires addressed { first_.send(value); }
+
+  /// Sends each of `values` to `dest`, from where it lies and without waiting, in packets of as many as fit: what finds
+  /// no credit waits as a reference. Until `token` is destroyed, which happens exactly once whatever becomes of the
+  /// job, the values stay as they are; a token that can be called is called then, once. It is any movable object: the
+  /// owner of the memory, a shared_ptr to it, or a function that notes that the memory is free; it must neither throw
+  /// nor call amity. Costs one allocation, whatever the size. Throws `error` as `send` does.
+  template <class Token>
+  void send_buffer(rank_t dest, std::span<const T> values, Token token) {
+    first_.send_buffer(dest, values, std::move(token));
+  }
 
   /// Sends off what is collected for `dest`, or for all ranks. The end of an epoch does not need it.
   void flush(rank_t dest) { first_.flush(dest); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "amity/core/endpoint.hpp"
 #include "amity/message/address.hpp"
@@ -13,6 +14,7 @@
 #include "amity/message/codec.hpp"
 #include "amity/message/deliver_locally.hpp"
 #include "amity/message/handler_form.hpp"
+#include "amity/message/lend.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
 #include "amity/message/priority.hpp"
@@ -83,6 +85,23 @@ class message_lane final {
   void send(rank_t dest, const T& value) { stages_.send(dest, value); }
   /// As above, to the rank that the policy `address` finds. What its function returns must be a rank.
   void send(const T& value) requires addressed { stages_.send(value); }
+
+  /// As `message_type::send_buffer`.
+  template <class Token>
+  void send_buffer(rank_t dest, std::span<const T> values, Token token) {
+    static_assert(detail::plain<T>,
+                  "amity: send_buffer sends trivially copyable values as they lie in memory: send values that have a "
+                  "codec one by one");
+    static_assert((std::same_as<Policies, coalesce> && ...),
+                  "amity: send_buffer passes policies by: give the message type none but coalesce, or send one by one");
+    if constexpr (detail::plain<T>) {
+      auto held = detail::hold(std::move(token));
+      detail::check_send(endpoint_, "message::send_buffer", dest);
+      if (values.empty()) return;
+      endpoint_.send_lent(endpoint_.home_threads().lane(dest), id_,
+                          {.item_bytes = sizeof(T), .rest = std::as_bytes(values), .token = std::move(held)});
+    }
+  }
 
   /// Sends off what is collected for `dest`, or for all ranks. The end of an epoch does not need it.
   void flush(rank_t dest) {

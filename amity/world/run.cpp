@@ -68,6 +68,14 @@ void check_handlers_ended(world& own, std::uint64_t at_start) {
               "let every message type end inside the program, at the latest with it");
 }
 
+void check_worlds_ended(world& own) {
+  const std::size_t worlds = own.endpoint().worlds().count();
+  if (worlds == 1) return;
+  throw error("amity::run", own.rank(),
+              fmt::format("the program has ended before the worlds that it has made; there are still {}", worlds - 1),
+              "let every world end inside the program, at the latest with it");
+}
+
 /// What leaves a program says on which rank.
 int with_rank_named(rank_t rank, const std::function<int()>& work) try { return work(); } catch (const error&) {
   throw;
@@ -104,6 +112,7 @@ int run_main_thread(core::team& threads, const settings& config, const std::func
   // A failure does not wait for the others.
   if (status != 0) return status;
   check_handlers_ended(own, handlers_at_start);
+  check_worlds_ended(own);
   // No rank leaves before all are ready to: a message to it would find nobody.
   own.barrier();
   if (counts_messages) {

@@ -1,6 +1,10 @@
 #include "amity/world/world.hpp"
 
+#include <exception>
+#include <utility>
+
 #include "amity/base/error.hpp"
+#include "amity/core/sub_fabric.hpp"
 
 namespace amity {
 namespace {
@@ -9,7 +13,9 @@ std::unique_ptr<epoch::detector> detector_for(core::endpoint& lane, const settin
   return epoch::make_detector(config.text("AMITY_EPOCH_DETECTOR"), lane);
 }
 
-std::unique_ptr<core::team> team_of_one(fabric::fabric& transport, const settings& config) {
+/// Over a rank's fabric, or over the view of it that a further world has.
+template <class Fabric>
+std::unique_ptr<core::team> team_of_one(Fabric& transport, const settings& config) {
   auto alone = std::make_unique<core::team>(1);
   alone->enter(transport, config);
   alone->assemble();
@@ -44,7 +50,22 @@ world::world(core::team& threads, const settings& config)
   });
 }
 
+world::world(std::unique_ptr<core::sub_fabric> transport, const settings& config)
+    : config_(config),
+      transport_(std::move(transport)),
+      alone_(team_of_one(*transport_, config_)),
+      team_(*alone_),
+      endpoint_(team_.lane(0)),
+      epochs_(endpoint_, detector_for(endpoint_, config_)),
+      coalesce_bytes_(static_cast<std::size_t>(config_.integer("AMITY_COALESCE_BYTES"))),
+      calls_(*this, endpoint_, coalesce_bytes_) {}
+
 world::~world() {
+  // What the destructor cannot throw, the next call that makes progress in any world of the rank does.
+  if (transport_ != nullptr && endpoint_.epoch_open() && std::uncaught_exceptions() == 0) {
+    endpoint_.fail(std::make_exception_ptr(
+        error("world", rank(), "a world was destroyed inside its epoch", "end the epoch before its world")));
+  }
   // The threads end with their world: their endpoints need not be tidied up for another one.
   team_.dismiss();
 }

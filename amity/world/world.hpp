@@ -55,7 +55,17 @@ struct no_value {
 
 }  // namespace detail
 
-/// One rank of a job. Made by `amity::run`; used by the thread that runs the rank's program, which is thread 0.
+/// As a colour: this rank becomes no member of a new world.
+inline constexpr std::int64_t no_world = -1;
+
+/// Which of several new worlds a rank becomes a member of, and where.
+struct membership {
+  std::int64_t colour = 0;  ///< ranks that give the same one, 0 or more, become one world; less than 0: none
+  std::int64_t key = 0;     ///< ranks are numbered by it; where keys are equal, as in the old world
+};
+
+/// One rank of a job, or of a part of it. Made by `amity::run`; used by the thread that runs the rank's program, which
+/// is thread 0.
 ///
 /// Calls marked collective are made by all ranks in the same order, outside handlers.
 class world {
@@ -68,6 +78,16 @@ class world {
   ~world();
   world(const world&) = delete;
   world& operator=(const world&) = delete;
+
+  /// Makes worlds of parts of this one: ranks that give the same colour become one. Null where the colour says none.
+  /// Collective, outside epochs. A new world has message types, epochs, collectives, counters and ranks of its own, and
+  /// may be split again; at most 255 live at once on a rank. While this rank waits in one of its worlds, handlers of
+  /// all run. Destroying it is collective over its ranks, outside its epochs and handlers, and waits for nothing; it
+  /// must happen before the program ends, but not before or after another world is destroyed. Throws `error` where no
+  /// number is free, and where ranks have several threads.
+  std::unique_ptr<world> split(const membership& own);
+  /// A new world of the same ranks, with the same numbers. Collective, outside epochs.
+  std::unique_ptr<world> duplicate() { return split({.colour = 0, .key = rank()}); }
 
   rank_t rank() const noexcept { return endpoint_.rank(); }
   rank_t size() const noexcept { return endpoint_.size(); }
@@ -174,6 +194,8 @@ class world {
   const epoch::epochs& epochs() const noexcept { return epochs_; }
 
  private:
+  world(std::unique_ptr<core::sub_fabric> transport, const settings& config);
+
   template <class T>
   T reduce(T value, core::reduction unsigned_form, core::reduction signed_form, core::reduction floating_form) {
     static_assert(reducible<T>,
@@ -213,7 +235,8 @@ class world {
   void check_epoch_begin();
 
   settings config_;
-  std::unique_ptr<core::team> alone_;  ///< null where the team is given
+  std::unique_ptr<core::sub_fabric> transport_;  ///< null in the job's own world
+  std::unique_ptr<core::team> alone_;            ///< null where the team is given
   core::team& team_;
   core::endpoint& endpoint_;  ///< of thread 0
   epoch::epochs epochs_;

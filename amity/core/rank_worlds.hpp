@@ -1,0 +1,61 @@
+#pragma once
+
+/// What the worlds of one rank share.
+///
+/// The endpoint of the job's own world stands on the rank's fabric and takes the packets for all of them; the others
+/// stand on a sub_fabric each. Handlers run one at a time on a rank, whichever world they belong to, and an exception
+/// that leaves one of them ends the job in all worlds.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+#include "amity/core/packet_header.hpp"
+
+namespace amity::core {
+
+class endpoint;
+class sub_fabric;
+
+class rank_worlds {
+ public:
+  static constexpr std::size_t numbers = 256;
+  /// Bit n of word n / 64: number n is in use.
+  using number_set = std::array<std::uint64_t, numbers / 64>;
+
+  struct member {
+    endpoint* owner = nullptr;   ///< null: this number is free
+    sub_fabric* road = nullptr;  ///< null for the job's own world
+  };
+
+  /// Whose handler runs, or who must not wait for another reason; null: nobody.
+  const endpoint* running = nullptr;
+  /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
+  std::exception_ptr failure;
+
+  /// Whether the job's own world is the only one: nothing is listed then.
+  bool alone() const noexcept { return members_.empty(); }
+  std::size_t count() const noexcept { return members_.empty() ? 1 : count_; }
+  number_set used() const noexcept;
+
+  void add(endpoint& root, endpoint& owner, sub_fabric& road);
+  void remove(world_number number) noexcept;
+
+  const member* find(world_number number) const noexcept {
+    return number < members_.size() && members_[number].owner != nullptr ? &members_[number] : nullptr;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const member& each : members_) {
+      if (each.owner != nullptr) visit(each);
+    }
+  }
+
+ private:
+  std::vector<member> members_;  ///< by number
+  std::size_t count_ = 0;
+};
+
+}  // namespace amity::core

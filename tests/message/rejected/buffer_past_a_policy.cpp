@@ -1,0 +1,8 @@
+#include <vector>
+
+#include "amity/world/world.hpp"
+
+void use(amity::world& w, const std::vector<int>& values) {
+  auto message = w.message<int>([](int) {}, amity::unique{});
+  w.epoch([&] { message.send_buffer(0, values, 0); });
+}

@@ -1,0 +1,532 @@
+/// Several worlds of one rank at once: made, used apart and together, destroyed.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "amity/base/random.hpp"
+#include "amity/world/run.hpp"
+#include "tests/support/sanitizer.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity {
+namespace {
+
+using testing::failure_in_worlds;
+using testing::failure_of;
+
+class several_worlds : public testing::on_jobs {};
+INSTANTIATE_TEST_SUITE_P(world, several_worlds, testing::every_job(), testing::job_name);
+
+/// Each rank of `w` sends one message to each other one; returns how many of those in `w` were handled.
+std::uint64_t all_to_all(world& w) {
+  std::uint64_t handled = 0;
+  auto message = w.message<rank_t>(
+      [&](rank_t dest) {
+        EXPECT_EQ(dest, w.rank());
+        ++handled;
+      },
+      coalesce{});
+  return w.epoch(
+      [&] {
+        for (rank_t dest = 0; dest < w.size(); ++dest) message.send(dest, dest);
+      },
+      [&] { return handled; });
+}
+
+std::uint64_t square(rank_t n) { return static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n); }
+
+TEST_P(several_worlds, a_duplicate_has_the_same_ranks) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    EXPECT_EQ(other->rank(), w.rank());
+    EXPECT_EQ(other->size(), w.size());
+    EXPECT_EQ(all_to_all(*other), square(w.size()));
+    EXPECT_EQ(all_to_all(w), square(w.size()));
+    EXPECT_EQ(other->sum(std::int64_t{w.rank()}), w.sum(std::int64_t{w.rank()}));
+  });
+}
+
+TEST_P(several_worlds, a_split_by_colour) {
+  run([](world& w) {
+    const auto half = w.split({.colour = w.rank() % 2});
+    EXPECT_EQ(half->size(), (w.size() + 1 - w.rank() % 2) / 2);
+    EXPECT_EQ(half->rank(), w.rank() / 2);
+    EXPECT_EQ(half->min(std::int64_t{w.rank()}), w.rank() % 2);
+    EXPECT_EQ(half->sum(std::int64_t{1}), half->size());
+    EXPECT_EQ(all_to_all(*half), square(half->size()));
+  });
+}
+
+TEST_P(several_worlds, a_key_gives_the_order) {
+  run([](world& w) {
+    const auto reversed = w.split({.colour = 7, .key = -w.rank()});
+    EXPECT_EQ(reversed->rank(), w.size() - 1 - w.rank());
+    EXPECT_EQ(all_to_all(*reversed), square(w.size()));
+    // Where keys are equal, the old order.
+    const auto back = reversed->split({.key = reversed->rank() / 2});
+    EXPECT_EQ(back->rank(), reversed->rank());
+  });
+}
+
+TEST_P(several_worlds, some_ranks_are_members_of_none) {
+  run([](world& w) {
+    const auto rest = w.split({.colour = w.rank() == 0 ? no_world : 0});
+    EXPECT_EQ(rest == nullptr, w.rank() == 0);
+    if (rest) {
+      EXPECT_EQ(rest->size(), w.size() - 1);
+      EXPECT_EQ(rest->rank(), w.rank() - 1);
+      EXPECT_EQ(all_to_all(*rest), square(rest->size()));
+    }
+    EXPECT_EQ(w.split({.colour = no_world}), nullptr);
+  });
+}
+
+TEST_P(several_worlds, of_worlds) {
+  run([](world& w) {
+    auto half = w.split({.colour = w.rank() / 2 % 2, .key = -w.rank()});
+    const auto quarter = half->split({.colour = half->rank() % 2});
+    const auto same = quarter->duplicate();
+    EXPECT_EQ(all_to_all(*quarter), square(quarter->size()));
+    half.reset();  // those made of it live on
+    EXPECT_EQ(all_to_all(*same), square(quarter->size()));
+    EXPECT_EQ(all_to_all(w), square(w.size()));
+  });
+}
+
+TEST_P(several_worlds, each_has_what_a_world_has) {
+  run([](world& w) {
+    const auto half = w.split({.colour = w.rank() % 2});
+    const auto before = half->counters().messages_sent;
+    auto in_job = w.message<int>([](int) {});
+    auto first = half->message<double>([](double) {});
+    auto second = half->message<int>([](int) {});
+    EXPECT_EQ(in_job.id(), first.id());
+    w.epoch([&] { in_job.send(0, 1); });
+    EXPECT_EQ(half->counters().messages_sent, before);
+    half->epoch([&] { second.send(half->size() - 1, 1); });
+    EXPECT_EQ(half->counters().messages_sent, before + 1);
+
+    struct seen_by {
+      rank_t rank = no_rank, size = no_rank;
+    } seen;
+    const auto shared_seen = half->share(seen);
+    half->epoch([&] {
+      half->async((half->rank() + 1) % half->size(),
+                  [](world& its, seen_by& here) {
+                    here = {its.rank(), its.size()};
+                  },
+                  shared_seen);
+    });
+    EXPECT_EQ(seen.rank, half->rank());
+    EXPECT_EQ(seen.size, half->size());
+  });
+}
+
+// Inner or outer, begun here or there: an epoch ends when its own messages have been handled.
+TEST_P(several_worlds, epochs_overlap) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    std::uint64_t inner = 0, outer = 0;
+    const auto next = (w.rank() + 1) % w.size();
+    auto to_inner = other->message<int>([&](int) { ++inner; }, coalesce{});
+    auto to_outer = w.message<int>([&](int) { ++outer; }, coalesce{});
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+      w.epoch([&] {
+        to_outer.send(next, 1);
+        other->epoch([&] {
+          for (int i = 0; i < 100; ++i) to_inner.send(next, 1);
+          to_outer.send(next, 1);
+        });
+        EXPECT_EQ(inner, 100 * round);
+        to_outer.send(next, 1);
+      });
+      EXPECT_EQ(outer, 3 * round);
+    }
+  });
+}
+
+// Messages of one world's handlers in another world, whose epoch encloses theirs.
+TEST_P(several_worlds, handlers_send_in_an_enclosing_epoch) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    std::uint64_t questions = 0, answers = 0;
+    auto answer = w.message<rank_t>([&](rank_t) { ++answers; }, coalesce{.count = 3});
+    auto question = other->message<rank_t>([&](rank_t from) {
+      ++questions;
+      answer.send(from, w.rank());
+    });
+    const auto all = static_cast<std::uint64_t>(20 * w.size());
+    const auto answered = w.epoch(
+        [&] {
+          const auto asked = other->epoch(
+              [&] {
+                for (rank_t i = 0; i < 20 * w.size(); ++i) question.send(i % w.size(), w.rank());
+              },
+              [&] { return questions; });
+          EXPECT_EQ(asked, all * static_cast<std::uint64_t>(w.size()));
+          EXPECT_EQ(questions, all);
+        },
+        [&] { return answers; });
+    EXPECT_EQ(answers, all);
+    EXPECT_EQ(answered, all * static_cast<std::uint64_t>(w.size()));
+  });
+}
+
+// What is collected, spilled or kept in one world gets on while its rank waits in another one.
+TEST_P(several_worlds, waiting_in_one_is_progress_in_all) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    const rank_t next = (w.rank() + 1) % w.size();
+    constexpr std::uint64_t flood = 300;
+    std::uint64_t collected = 0, spilled = 0;
+    auto few = other->message<int>([&](int) { ++collected; }, coalesce{});
+    auto many = other->message<int>([&](int) { ++spilled; });
+    auto start = other->message<int>([&](int) {
+      for (std::uint64_t i = 0; i < flood; ++i) many.send(next, 1);
+    });
+    other->epoch([&] {
+      few.send(next, 1);
+      if (w.rank() % 2 == 0) {
+        while (collected == 0) w.poll();
+      }
+      w.barrier();
+      start.send(w.rank(), 1);
+      if (w.rank() % 2 == 0) {
+        while (spilled < flood) w.poll();
+      }
+      w.barrier();
+    });
+    EXPECT_EQ(collected, 1u);
+    EXPECT_EQ(spilled, flood);
+  });
+}
+
+TEST_P(several_worlds, early_messages_of_one_are_handled_while_waiting_in_another) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    bool asked = false, answered = false;
+    auto answer = other->message<int>([&](int) { answered = true; });
+    auto ask = other->message<rank_t>([&](rank_t from) {
+      asked = true;
+      answer.send(from, 1);
+    });
+    if (w.rank() == 0) {
+      other->epoch([&] {
+        ask.send(w.size() - 1, 0);
+        while (!answered) w.poll();
+        w.barrier();
+      });
+    } else {
+      while (w.rank() == w.size() - 1 && testing::held_back(other->endpoint()) == 0) w.poll();
+      other->epoch([&] { w.barrier(); });
+    }
+    EXPECT_EQ(asked, w.rank() == w.size() - 1);
+  });
+}
+
+TEST_P(several_worlds, numbers_are_used_again) {
+  // Processes that share few cores take their time for each.
+  const bool simulated = std::get<testing::job_kind>(GetParam()).name.ends_with("sim");
+  const int rounds = (simulated ? 1000 : 60) / static_cast<int>(testing::sanitizer_divisor);
+  run([rounds](world& w) {
+    const auto kept = w.split({.colour = w.rank() == 0 ? 0 : no_world});  // its number is in use on one rank only
+    for (int i = 0; i < rounds; ++i) {
+      const auto part = w.split({.colour = (w.rank() + i) % 3});
+      if (i % 50 == 0) {
+        EXPECT_EQ(all_to_all(*part), square(part->size()));
+      }
+      EXPECT_LE(w.endpoint().worlds().used()[0], 7u);
+    }
+    EXPECT_EQ(w.endpoint().worlds().count(), w.rank() == 0 ? 2u : 1u);
+  });
+}
+
+TEST(many_worlds, up_to_255_at_once) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                std::vector<std::unique_ptr<world>> many;
+                                for (int i = 0; i < 255; ++i) many.push_back(w.split({.colour = w.rank()}));
+                                const auto again = [&] { many.push_back(w.duplicate()); };
+                                EXPECT_EQ(failure_of(again), "amity: world::split (rank " + std::to_string(w.rank()) +
+                                                                 "): all 255 numbers of worlds are in use on ranks of "
+                                                                 "this world; destroy worlds that are no longer used");
+                                EXPECT_EQ(all_to_all(*many.back()), 1u);
+                                many.erase(many.begin() + 100);
+                                again();
+                                EXPECT_EQ(all_to_all(*many.back()), 4u);
+                              }),
+            "");
+}
+
+// --- Misuse ---
+
+TEST(worlds_misuse, are_made_outside_epochs_and_handlers) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    const std::string begin = "amity: world::split (rank " + std::to_string(w.rank()) + "): ";
+    auto message = w.message<int>([&](int) {
+      EXPECT_EQ(failure_of([&] { w.split({}); }), begin +
+                                                      "a handler tried to make a world, which would wait inside the "
+                                                      "handler; make worlds outside handlers");
+    });
+    w.epoch([&] {
+      message.send(1 - w.rank(), 1);
+      EXPECT_EQ(failure_of([&] { w.duplicate(); }),
+                begin + "called inside an epoch; make worlds before the epoch begins");
+    });
+    EXPECT_NE(w.split({}), nullptr);
+  });
+  EXPECT_EQ(failure, "");
+}
+
+// It could end before the message is handled: nobody knows of it.
+TEST(worlds_misuse, handlers_do_not_send_where_the_epoch_may_end) {
+  const auto failure = failure_in_worlds(3, [](world& w) {
+    const auto other = w.duplicate();
+    const std::string begin = "amity: message::send (rank " + std::to_string(w.rank()) + "): ";
+    const std::string remedy = "; send it while this rank is in the body of an epoch of the message's own world";
+    for (const bool collected : {false, true}) {
+      std::uint64_t tried = 0;
+      std::string expected = begin + "a handler of another world sent a message outside an epoch of this one" + remedy;
+      const auto check = [&](auto& victim) {
+        auto attack = w.message<int>([&](int) {
+          EXPECT_EQ(failure_of([&] { victim.send(0, 1); }), expected);
+          ++tried;
+        });
+        const auto next = (w.rank() + 1) % w.size();
+        w.epoch([&] { attack.send(next, 1); });
+        expected = begin + "a handler of another world sent a message in an epoch whose body has ended here" + remedy;
+        w.epoch([&] {
+          // The handler runs in the end of the inner epoch: nobody gets out of that before all have asked for it.
+          other->epoch([&] { attack.send(next, 1); });
+        });
+        EXPECT_EQ(tried, 2u);
+      };
+      if (collected) {
+        auto victim = other->message<int>([](int) {}, coalesce{});
+        check(victim);
+      } else {
+        auto victim = other->message<int>([](int) {});
+        check(victim);
+      }
+    }
+  });
+  EXPECT_EQ(failure, "");
+}
+
+TEST(worlds_misuse, handlers_of_one_are_handlers_for_all) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    const auto other = w.duplicate();
+    auto message = w.message<int>([&](int) {
+      testing::expect_error([&] { other->poll(); }, {"world::poll", "a handler tried to poll"});
+      testing::expect_error([&] { other->barrier(); }, {"a handler called a barrier"});
+      testing::expect_error([&] { other->epoch([] {}); }, {"a handler tried to begin an epoch"});
+    });
+    w.epoch([&] { message.send(1 - w.rank(), 1); });
+  });
+  EXPECT_EQ(failure, "");
+}
+
+TEST(worlds_misuse, a_handler_that_throws_ends_the_job_wherever_its_rank_waits) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                const auto other = w.duplicate(), third = w.duplicate();
+                                auto message = other->message<int>([&](int) { throw std::runtime_error("no sevens"); });
+                                other->epoch([&] {
+                                  if (w.rank() == 0) message.send(1, 7);
+                                  third->barrier();
+                                });
+                              }),
+            "no sevens");
+}
+
+TEST(worlds_misuse, a_message_in_a_world_that_its_target_has_destroyed) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                auto other = w.duplicate();
+                                const auto handler = other->endpoint().add_handler("late", [](core::request&) {});
+                                if (w.rank() == 1) other.reset();
+                                w.barrier();
+                                if (w.rank() == 0) other->endpoint().request_short(1, handler);
+                                w.barrier();
+                              }),
+            "amity: message arrival (rank 1): rank 0 sent a message in world 1, which this rank has destroyed, or "
+            "never made; destroy a world on all its ranks, after the last message that was sent in it has been "
+            "handled");
+}
+
+TEST(worlds_misuse, a_world_destroyed_inside_its_epoch) {
+  EXPECT_EQ(failure_in_worlds(2,
+                              [](world& w) {
+                                auto other = w.duplicate();
+                                const_cast<epoch::epochs&>(other->epochs()).begin();
+                                other.reset();
+                                w.barrier();
+                              }),
+            "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world");
+}
+
+TEST(worlds_misuse, a_wrong_rank_of_a_part) {
+  EXPECT_EQ(failure_in_worlds(3,
+                              [](world& w) {
+                                const auto part = w.split({.colour = w.rank() / 2});
+                                auto message = part->message<int>([](int) {});
+                                part->epoch([&] { message.send(2, 1); });
+                              }),
+            "amity: message::send (rank 0): destination 2 is not a rank of this world; use 0 to 1");
+}
+
+settings job(const std::string& fabric, int ranks) {
+  return testing::configured({{"AMITY_FABRIC", fabric}, {"AMITY_RANKS", std::to_string(ranks)}});
+}
+
+TEST(worlds_misuse, ranks_with_several_threads) {
+  const char* const arguments[] = {"test", nullptr};
+  settings config = job("sim", 2);
+  config.set("AMITY_THREADS", "2");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run(config, 1, arguments, [&](world& w) { w.duplicate(); }), 1);
+  EXPECT_EQ(
+      ::testing::internal::GetCapturedStderr(),
+      "amity: world::split (rank 0): ranks with several threads have one world; start the job with AMITY_THREADS=1 "
+      "and without AMITY_PROGRESS_THREAD\n");
+}
+
+TEST(worlds_misuse, a_world_that_outlives_the_program) {
+  std::vector<std::unique_ptr<world>> kept(2);
+  const char* const arguments[] = {"test", nullptr};
+  ::testing::internal::CaptureStderr();
+  const int status =
+      run(job("sim", 2), 1, arguments, [&](world& w) { kept[static_cast<std::size_t>(w.rank())] = w.duplicate(); });
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "amity: amity::run (rank 0): the program has ended before the worlds that it has made; there are still 1; "
+            "let every world end inside the program, at the latest with it\n");
+  EXPECT_EQ(status, 1);
+}
+
+// --- Random programs ---
+
+/// A message in one of two worlds, and what its handler sends: of the first world's messages some in the second.
+struct node {
+  std::uint64_t key;
+  std::uint32_t level;
+  std::uint32_t world;  ///< 0: that of the inner epoch; 1: that of the outer
+};
+
+template <class Visit>
+void for_each_child(const node& n, Visit&& visit) {
+  if (n.level == 4) return;
+  for (std::uint64_t child = 0; child < n.key % 4; ++child) {
+    const std::uint64_t key = splitmix64::mix(n.key + child + 1);
+    visit(node{key, n.level + 1, n.world == 1 || key % 3 == 0 ? 1u : 0u});
+  }
+}
+
+struct totals {
+  std::uint64_t messages[2] = {0, 0};
+};
+
+void walk(const node& n, totals& all) {
+  ++all.messages[n.world];
+  for_each_child(n, [&](const node& child) { walk(child, all); });
+}
+
+/// Inner and outer epochs in worlds that are made of one another, in a random network; their sums are those of a walk.
+void random_program(std::uint64_t seed) {
+  splitmix64 random(seed);
+  const auto ranks = static_cast<rank_t>(1 + random.below(8));
+  const fabric::sim::sim_options network{
+      .seed = seed,
+      .delay_ns_max = random.below(2) * random.below(20'000),
+      .reorder_percent = static_cast<std::uint32_t>(random.below(2) * random.below(100)),
+      .credits = static_cast<std::uint32_t>(1 + random.below(8)),
+      .packet_bytes = 528};
+  const std::uint64_t colours = 1 + random.below(3), roots = 1 + random.below(40), bound = 1 + random.below(20);
+  testing::run_worlds(testing::simulated("random", network), ranks, [&](world& w) {
+    const auto outer =
+        w.split({.colour = static_cast<std::int64_t>(static_cast<std::uint64_t>(w.rank()) % colours),
+                 .key = static_cast<std::int64_t>(splitmix64::mix(seed + static_cast<std::uint64_t>(w.rank())) >> 1)});
+    const auto inner = outer->split({.key = -outer->rank()});
+    const auto size = static_cast<std::uint64_t>(outer->size());
+    const auto home = [&](const node& n) { return static_cast<rank_t>(splitmix64::mix(n.key) % size); };
+    const auto root = [&](rank_t rank, std::uint64_t number) {
+      return node{splitmix64::mix(seed * 1000 + static_cast<std::uint64_t>(rank) * 100 + number), 0, 0};
+    };
+    totals expected, seen;
+    for (rank_t rank = 0; rank < outer->size(); ++rank) {
+      for (std::uint64_t number = 0; number < roots; ++number) walk(root(rank, number), expected);
+    }
+    auto in_outer = outer->message<node>(
+        [&](const node& n, auto& self) {
+          ++seen.messages[1];
+          for_each_child(n, [&](const node& child) { self.send(home(child), child); });
+        },
+        coalesce{.count = bound});
+    auto in_inner = inner->message<node>(
+        [&](const node& n, auto& self) {
+          ++seen.messages[0];
+          for_each_child(n, [&](const node& child) {
+            if (child.world == 0) {
+              self.send(home(child), child);
+            } else {
+              in_outer.send(home(child), child);
+            }
+          });
+        },
+        coalesce{.count = bound});
+    const auto all_outer = outer->epoch(
+        [&] {
+          const auto all_inner = inner->epoch(
+              [&] {
+                for (std::uint64_t number = 0; number < roots; ++number) {
+                  const node n = root(outer->rank(), number);
+                  in_inner.send(home(n), n);
+                }
+              },
+              [&] { return seen.messages[0]; });
+          EXPECT_EQ(all_inner, expected.messages[0]) << "seed " << seed;
+        },
+        [&] { return seen.messages[1]; });
+    EXPECT_EQ(all_outer, expected.messages[1]) << "seed " << seed;
+    outer->barrier();
+  });
+}
+
+TEST(random_worlds, end_neither_early_nor_never) {
+  for (std::uint64_t seed = 1; seed <= 300 / testing::sanitizer_divisor; ++seed) {
+    EXPECT_EQ(failure_of([&] { random_program(seed); }), "") << "seed " << seed;
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+// --- Several jobs ---
+
+// Jobs of one process know nothing of one another.
+TEST(several_jobs, at_once_in_one_process) {
+  const char* const arguments[] = {"test", nullptr};
+  const auto rounds = 20 / static_cast<int>(testing::sanitizer_divisor) + 1;
+  std::vector<std::thread> jobs;
+  for (const char* const fabric : {"threads", "sim", "threads", "sim"}) {
+    jobs.emplace_back([&, fabric, ranks = static_cast<int>(jobs.size()) % 4 + 1] {
+      for (int round = 0; round < rounds; ++round) {
+        EXPECT_EQ(run(job(fabric, ranks), 1, arguments,
+                      [&](world& w) {
+                        EXPECT_EQ(w.size(), ranks);
+                        EXPECT_EQ(all_to_all(w), square(ranks));
+                        const auto part = w.split({.colour = w.rank() % 2});
+                        EXPECT_EQ(all_to_all(*part), square(part->size()));
+                      }),
+                  0);
+      }
+    });
+  }
+  for (std::thread& each : jobs) each.join();
+}
+
+}  // namespace
+}  // namespace amity
