@@ -15,48 +15,15 @@
 
 #include "amity/amity.hpp"
 #include "amity/base/random.hpp"
-#include "amity/fabric/shm/job_memory.hpp"
-#include "tests/fabric/harness.hpp"
+#include "tests/support/programs.hpp"
 
 namespace amity {
 namespace {
 
-using program = std::function<void(world&)>;
-
-/// The settings of a job of this shape.
-settings shape(const std::string& fabric, rank_t ranks, rank_t threads, std::vector<std::string> more = {}) {
-  for (const auto& [name, value] : {std::pair{"AMITY_RANKS", std::to_string(ranks)},
-                                    {"AMITY_THREADS", std::to_string(threads)},
-                                    {"AMITY_FABRIC", fabric},
-                                    // Few credits, so that sends meet refusals.
-                                    {"AMITY_SHM_BUFFERS", std::string("2")},
-                                    {"AMITY_SHM_PACKET_BYTES", std::string("1k")},
-                                    {"AMITY_SIM_CREDITS", std::string("2")}}) {
-    more.push_back(std::string(name) + "=" + value);
-  }
-  return settings::from_list(more);
-}
-
-int run_here(const settings& config, const program& body) {
-  const char* const arguments[] = {"test", nullptr};
-  return run(config, 1, arguments, body);
-}
-
-/// Runs the job and requires that it ends well: `shm` in a process for each rank, the others in this one.
-void run_job(const settings& config, const program& body) {
-  if (config.text("AMITY_FABRIC") != "shm") {
-    EXPECT_EQ(run_here(config, body), 0);
-    return;
-  }
-  const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
-  const auto job = fabric::shm::job_memory::create(ranks * core::threads_per_rank(config));
-  fabric::testing::run_forked(ranks, [&](rank_t rank) {
-    settings own = config;
-    own.set("AMITY_RANK", std::to_string(rank));
-    own.set("AMITY_JOB_FD", std::to_string(job.fd()));
-    if (run_here(own, body) != 0) throw std::runtime_error("the rank has failed");
-  });
-}
+using testing::program;
+using testing::run_here;
+using testing::run_job;
+using testing::shape;
 
 struct form {
   std::string fabric;
