@@ -489,7 +489,7 @@ void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
   const packet_header header{.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch};
   if (waiting_control_.empty() && fabric_.try_send(lane, header.pack(), payload) == status::ok) return;
   waiting_control waiting{.lane = lane, .header = header, .payload = {}, .bytes = payload.size()};
-  std::memcpy(waiting.payload.data(), payload.data(), payload.size());
+  if (!payload.empty()) std::memcpy(waiting.payload.data(), payload.data(), payload.size());
   waiting_control_.push_back(waiting);
 }
 

@@ -195,6 +195,7 @@ class rank_of_pair {
   }
 
   void expect_content(const kept_packet& one) const {
+    if (one.words == 0) return;
     const auto expected = content_of(1 - own_, one.number, one.words);
     ASSERT_EQ(std::memcmp(one.content, expected.data(), one.words * sizeof(std::uint64_t)), 0)
         << "packet " << one.number << " of rank " << 1 - own_;

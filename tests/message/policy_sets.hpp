@@ -13,6 +13,7 @@
 #include "amity/amity.hpp"
 #include "amity/base/random.hpp"
 #include "tests/support/programs.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace amity::testing {
 
@@ -62,12 +63,7 @@ class shortest_ways {
 
 inline constexpr std::size_t policy_count = 8;
 
-/// Under sanitizers, with which compilers take long, sets of two.
-#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
-inline constexpr int set_size_max = 2;
-#else
-inline constexpr int set_size_max = 3;
-#endif
+inline constexpr int set_size_max = sanitized ? 2 : 3;
 
 /// The policies whose bits are set in `Mask`, in their order.
 template <unsigned Mask>
