@@ -1,11 +1,11 @@
-#include "apps/graph/csr.hpp"
+#include "apps/graph/store/csr.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "apps/graph/bitmap.hpp"
-#include "apps/graph/bucket_ring.hpp"
+#include "apps/graph/kernels/bitmap.hpp"
+#include "apps/graph/kernels/bucket_ring.hpp"
 
 namespace amity::apps::graph {
 namespace {

@@ -1,4 +1,4 @@
-#include "apps/graph/labels.hpp"
+#include "apps/graph/input/labels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "apps/graph/lengths.hpp"
+#include "apps/graph/input/lengths.hpp"
 
 #include <gtest/gtest.h>
 

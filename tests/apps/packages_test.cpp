@@ -1,8 +1,8 @@
-#include "apps/graph/packages.hpp"
+#include "apps/graph/input/packages.hpp"
 
 #include <gtest/gtest.h>
 
-#include "apps/graph/debian_version.hpp"
+#include "apps/graph/input/debian_version.hpp"
 #include "scratch.hpp"
 
 namespace amity::apps::graph::tests {

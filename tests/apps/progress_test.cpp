@@ -1,4 +1,4 @@
-#include "apps/graph/progress.hpp"
+#include "apps/graph/console/progress.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "apps/graph/report.hpp"
+#include "apps/graph/command/report.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "apps/graph/sequential.hpp"
+#include "apps/graph/verify/sequential.hpp"
 
 namespace amity::apps::graph {
 namespace {

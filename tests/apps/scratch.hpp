@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "amity/base/error.hpp"
-#include "apps/graph/edge_list.hpp"
-#include "apps/graph/formats.hpp"
+#include "apps/graph/input/edge_list.hpp"
+#include "apps/graph/input/formats.hpp"
 
 namespace amity::apps::graph::tests {
 

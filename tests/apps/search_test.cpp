@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "amity/base/random.hpp"
-#include "apps/graph/gather.hpp"
-#include "apps/graph/search.hpp"
-#include "apps/graph/verify.hpp"
+#include "apps/graph/command/gather.hpp"
+#include "apps/graph/kernels/search.hpp"
+#include "apps/graph/verify/verify.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity::apps::graph {

@@ -1,4 +1,4 @@
-#include "apps/graph/text.hpp"
+#include "apps/graph/console/text.hpp"
 
 #include <gtest/gtest.h>
 

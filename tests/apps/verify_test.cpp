@@ -1,10 +1,10 @@
 // The oracle: the sequential searches are right, and no wrong answer passes.
 
-#include "apps/graph/verify.hpp"
+#include "apps/graph/verify/verify.hpp"
 
 #include <gtest/gtest.h>
 
-#include "apps/graph/sequential.hpp"
+#include "apps/graph/verify/sequential.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -35,14 +35,14 @@ class diamond : public ::testing::Test {
                    visit(x, {a, 1});
                  }};
   paths<level> levels = sequential_bfs(graph, a);
-  paths<length> lengths = sequential_sssp(graph, a);
+  paths<weight> lengths = sequential_sssp(graph, a);
 };
 
 TEST_F(diamond, sequential_answers) {
   EXPECT_EQ(std::vector<level>(levels.distance.begin(), levels.distance.end()),
             (std::vector<level>{0, 1, 1, 2, 3, unreached<level>}));
-  EXPECT_EQ(std::vector<length>(lengths.distance.begin(), lengths.distance.end()),
-            (std::vector<length>{0, 1, 2, 2, 2, unreached<length>}));
+  EXPECT_EQ(std::vector<weight>(lengths.distance.begin(), lengths.distance.end()),
+            (std::vector<weight>{0, 1, 2, 2, 2, unreached<weight>}));
   EXPECT_EQ(levels.parent[c], a);
   EXPECT_EQ(lengths.parent[c], b);
   EXPECT_EQ(lengths.parent[x], no_vertex);
@@ -53,7 +53,7 @@ TEST_F(diamond, sequential_answers) {
 TEST_F(diamond, wrong_distances_are_named_with_both_values) {
   levels.distance[d] = 1;
   EXPECT_EQ(mistake_in(levels), "vertex d: distance 1, but 2 in the sequential answer");
-  lengths.distance[e] = unreached<length>;
+  lengths.distance[e] = unreached<weight>;
   EXPECT_EQ(mistake_in(lengths), "vertex e: distance unreached, but 2 in the sequential answer");
 }
 

@@ -13,7 +13,7 @@
 #include "commands.hpp"
 
 #ifdef AMITY_WITH_GRAPH
-#include "apps/graph/command.hpp"
+#include "apps/graph/command/command.hpp"
 #endif
 
 namespace {

@@ -1,0 +1,82 @@
+#include "apps/graph/input/formats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "amity/base/error.hpp"
+#include "apps/graph/console/text.hpp"
+
+namespace amity::apps::graph {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto table = std::to_array<format>({
+    {"matrix-market", "Matrix Market coordinate file: pattern, real or integer; general or symmetric", is_matrix_market,
+     read_matrix_market},
+    {"graph500-packed", "Graph500 binary edge list, two 48-bit numbers in 12 bytes", is_graph500_packed,
+     read_graph500_packed},
+    {"graph500-int64", "Graph500 binary edge list, two 64-bit numbers in 16 bytes", is_graph500_int64,
+     read_graph500_int64},
+    {"edges", "text: source, target and perhaps a length on each line, between blanks or commas",
+     [](std::string_view, std::string_view) { return true; }, read_text_edges},
+});
+
+const format& choose(const std::string& wanted, std::string_view file_name, std::string_view head) {
+  if (file_name.ends_with(".gz")) file_name.remove_suffix(3);
+  for (const format& candidate : table) {
+    if (wanted.empty() ? candidate.recognises(file_name, head) : candidate.name == wanted) return candidate;
+  }
+  throw error("--format", no_rank, fmt::format("there is no format '{}'", wanted), "see amity graph --help");
+}
+
+}  // namespace
+
+std::span<const format> format_table() { return table; }
+
+edge_list read_file(const fs::path& file, const std::string& format_name, const read_options& options,
+                    progress& watcher) {
+  input from(file, watcher);
+  watcher.begin("reading " + from.name(), from.file_bytes(), true);
+  const auto head = from.peek();
+  if (head.empty()) fail(from.name(), "the file is empty", "name a file with a graph");
+  edge_list result;
+  result.title = from.name();
+  choose(format_name, from.name(), {head.data(), head.size()}).read(from, options, result);
+  if (result.vertices() == 0) fail(from.name(), "there are no vertices in it", "name a file with a graph");
+  watcher.finish(fmt::format("{}, {}", counted(result.vertices(), result.noun), counted(result.edges.size(), "edge")));
+  return result;
+}
+
+std::optional<float> parse_length(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;  // a number too small for float is the nearest float, not an error
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size()) return {};
+  return static_cast<float>(value);
+}
+
+std::string length_problem(float length) {
+  if (std::isnan(length)) return "is not a number";
+  if (std::isinf(length)) return "is not finite";
+  return length < 0 ? "is negative" : "";
+}
+
+void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges) {
+  if (count >= no_vertex) {
+    fail(where, fmt::format("{} vertices are more than the {} that fit", grouped(count), grouped(no_vertex - 1)),
+         "renumber the vertices");
+  }
+  constexpr std::uint64_t always_plausible = 1 << 24;
+  constexpr std::uint64_t isolated_share = 256;
+  if (count > always_plausible && count / isolated_share > edges) {
+    fail(where, fmt::format("{} vertices are not plausible for {} edges", grouped(count), grouped(edges)),
+         "check the format (see --format), or renumber the vertices");
+  }
+}
+
+}  // namespace amity::apps::graph

@@ -1,0 +1,64 @@
+#pragma once
+
+/// The file formats that can be read: a table with one row each, and one source file each.
+///
+/// To add a format, write its reader and add its row to `format_table`.
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "apps/graph/console/progress.hpp"
+#include "apps/graph/input/edge_list.hpp"
+#include "apps/graph/input/input.hpp"
+
+namespace amity::apps::graph {
+
+struct read_options {
+  /// Lengths are used: read them, and refuse those that no shortest path can add up. Otherwise they are skipped.
+  bool with_lengths = false;
+};
+
+struct format {
+  std::string_view name;  ///< for --format
+  std::string_view help;  ///< one line
+
+  /// Whether a file with this name (without ".gz") that begins with these bytes is of this format.
+  bool (*recognises)(std::string_view file_name, std::string_view head);
+
+  /// Reads all of `from`. Throws `amity::error` with file, line or byte, and reason, for malformed input.
+  void (*read)(input& from, const read_options& options, edge_list& into);
+};
+
+/// In the order in which they are tried. The last recognises everything.
+std::span<const format> format_table();
+
+/// Reads a file in the named format, or else in the first one that recognises it.
+edge_list read_file(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
+                    progress& watcher);
+
+/// The readers; see the comments in their files.
+void read_matrix_market(input& from, const read_options& options, edge_list& into);
+void read_graph500_packed(input& from, const read_options& options, edge_list& into);
+void read_graph500_int64(input& from, const read_options& options, edge_list& into);
+void read_text_edges(input& from, const read_options& options, edge_list& into);
+
+bool is_matrix_market(std::string_view file_name, std::string_view head);
+bool is_graph500_packed(std::string_view file_name, std::string_view head);
+bool is_graph500_int64(std::string_view file_name, std::string_view head);
+
+/// Lengths, as readers share them.
+
+/// The number that a text means, or nothing.
+std::optional<float> parse_length(std::string_view text);
+
+/// Why a shortest path cannot add this length up; empty if it can.
+std::string length_problem(float length);
+
+/// Throws at `where` if `count` vertices are more than `edges` can plausibly have: a damaged number would otherwise
+/// take all memory.
+void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges);
+
+}  // namespace amity::apps::graph

@@ -1,0 +1,24 @@
+#pragma once
+
+/// Where the lengths of edges come from when the input's own are not wanted, or it has none.
+///
+/// All are a function of the edge's place in the input and of the seed, so they are the same for any number of ranks.
+
+#include <cstdint>
+#include <string>
+
+#include "apps/graph/console/progress.hpp"
+#include "apps/graph/input/edge_list.hpp"
+
+namespace amity::apps::graph {
+
+/// Gives every edge a length, and returns a description for a person ("uniform in [0, 1), seed 1"). `choice`:
+/// - "input": the input's own; where it has none, as "uniform";
+/// - "unit": 1;
+/// - "uniform": random in [0, 1);
+/// - "integer": random whole numbers from 1 to 255;
+/// - else the name of a file of float32, one an edge, as Graph500 keeps them.
+/// Throws `amity::error` for a file that does not fit, or whose values no shortest path can add up.
+std::string set_lengths(edge_list& graph, const std::string& choice, std::uint64_t seed, progress& watcher);
+
+}  // namespace amity::apps::graph

@@ -1,0 +1,91 @@
+/// Edge lists as text: "source target [length]" on each line, between blanks, tabs, commas or semicolons; lines that
+/// begin with # or % are comments. A label is any text; if it is all digits, it is a number from 0 to 2^64 - 1, and
+/// leading zeros do not count. The first edge says whether there are lengths.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "apps/graph/input/formats.hpp"
+
+namespace amity::apps::graph {
+namespace {
+
+constexpr std::string_view repair = "write 'source target' or 'source target length' on each line";
+
+constexpr bool is_separator(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The fields of a line; one more than is legal, so that a line that is too long is seen to be.
+struct fields {
+  std::array<std::string_view, 4> text;
+  std::size_t count = 0;
+};
+
+fields split(std::string_view line) {
+  fields result;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  while (result.count < result.text.size()) {
+    while (at != end && is_separator(*at)) ++at;
+    if (at == end) break;
+    const char* const begin = at;
+    while (at != end && !is_separator(*at)) ++at;
+    result.text[result.count++] = {begin, at};
+  }
+  return result;
+}
+
+/// The vertex of a label; one that is all digits is a number, and is kept without leading zeros.
+vertex read_vertex(std::string_view label, const line_reader& lines, labels& names) {
+  const bool negative = label.size() > 1 && label[0] == '-';
+  if (!std::all_of(label.begin() + (negative ? 1 : 0), label.end(), is_digit)) return names.intern(label);
+  if (negative) lines.fail(fmt::format("vertex {} is negative", label), "number vertices from 0");
+  while (label.size() > 1 && label[0] == '0') label.remove_prefix(1);
+  std::uint64_t number = 0;
+  const auto result = std::from_chars(label.data(), label.data() + label.size(), number);
+  if (result.ec != std::errc{}) {
+    lines.fail(fmt::format("vertex {} is greater than {}", label, ~std::uint64_t{0}), "renumber the vertices");
+  }
+  return names.intern(label, number);
+}
+
+float read_length(std::string_view text, const line_reader& lines) {
+  const auto length = parse_length(text);
+  if (!length) lines.fail(fmt::format("length '{}' is not a number", text), repair);
+  const std::string problem = length_problem(*length);
+  if (!problem.empty()) {
+    lines.fail(fmt::format("length {} {}", text, problem),
+               "shortest paths want lengths that are finite and at least 0");
+  }
+  return *length;
+}
+
+}  // namespace
+
+void read_text_edges(input& from, const read_options& options, edge_list& into) {
+  line_reader lines(from);
+  std::size_t columns = 0;
+  for (std::string_view line; lines.next(line);) {
+    const fields found = split(line);
+    if (found.count == 0 || found.text[0][0] == '#' || found.text[0][0] == '%') continue;
+    if (line.find('\0') != std::string_view::npos) lines.fail("there is a NUL byte: this is not text", "see --format");
+    if (found.count == 1) lines.fail(fmt::format("vertex '{}' has no target", found.text[0]), repair);
+    if (found.count > 3) lines.fail("there are more than 3 columns", repair);
+    if (columns == 0) columns = found.count;
+    if (found.count != columns) {
+      lines.fail(fmt::format("{} columns, where the lines before have {}", found.count, columns), repair);
+    }
+    const vertex source = read_vertex(found.text[0], lines, into.names);
+    const vertex target = read_vertex(found.text[1], lines, into.names);
+    if (std::max(source, target) == no_vertex) lines.fail("there are more vertices than 2^32 - 1", "split the graph");
+    const bool use_length = options.with_lengths && columns == 3;
+    into.edges.push_back({source, target, use_length ? read_length(found.text[2], lines) : 1.0f});
+  }
+  into.has_lengths = columns == 3;
+  if (into.edges.empty()) fail(from.name(), "there are no edges in it", repair);
+}
+
+}  // namespace amity::apps::graph

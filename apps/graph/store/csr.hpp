@@ -1,0 +1,59 @@
+#pragma once
+
+/// Adjacency in compressed rows: the arcs that leave a row lie side by side.
+///
+/// An arc is whatever a search wants of it: the bare target for a breadth-first search, target and length for shortest
+/// paths. A target is whatever the builder says: a vertex in the whole graph, a place (see partition.hpp) in a rank's
+/// part of it. Memory: 8 bytes a row and one `Arc` an arc.
+
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "amity/base/large_array.hpp"
+#include "apps/graph/types.hpp"
+
+namespace amity::apps::graph {
+
+struct arc {
+  vertex target;
+  float length;
+};
+
+template <class Arc>
+class csr {
+ public:
+  csr() = default;
+
+  /// `for_each_arc(visit)` calls visit(row, arc) for every arc; it is called twice and does the same both times. Rows
+  /// keep the order of the visits.
+  template <class ForEachArc>
+  csr(vertex rows, ForEachArc for_each_arc) : first_(std::size_t{rows} + 1) {
+    for_each_arc([&](vertex row, const Arc&) { ++first_[row + 1]; });
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    arcs_.resize(first_.back());
+    std::vector<std::uint64_t> next(first_.begin(), first_.end() - 1);
+    for_each_arc([&](vertex row, const Arc& a) { arcs_[next[row]++] = a; });
+  }
+
+  vertex rows() const { return first_.empty() ? 0 : static_cast<vertex>(first_.size() - 1); }
+  std::span<const Arc> arcs() const { return arcs_; }
+  std::uint64_t degree(vertex row) const { return first_[row + 1] - first_[row]; }
+  std::span<const Arc> operator[](vertex row) const { return {arcs_.data() + first_[row], degree(row)}; }
+
+  /// Searches come to rows in any order. To call this for `rows[i]` whenever rows[i - 1] has been dealt with hides most
+  /// of the time that memory takes.
+  template <class Rows, class RowOf>
+  void prefetch_after(const Rows& upcoming, std::size_t i, RowOf row_of) const {
+    constexpr std::size_t ahead = 8;
+    if (i + 2 * ahead < upcoming.size()) __builtin_prefetch(&first_[row_of(upcoming[i + 2 * ahead])]);
+    if (i + ahead < upcoming.size()) __builtin_prefetch(arcs_.data() + first_[row_of(upcoming[i + ahead])]);
+  }
+
+ private:
+  large_array<std::uint64_t> first_;  // rows + 1 of them
+  large_array<Arc> arcs_;
+};
+
+}  // namespace amity::apps::graph
