@@ -2,13 +2,14 @@
 
 /// Adjacency in compressed rows: the arcs that leave a row lie side by side.
 ///
-/// An arc is whatever a search wants of it: the bare target for a breadth-first search, target and length for shortest
-/// paths. A target is whatever the builder says: a vertex in the whole graph, a place (see partition.hpp) in a rank's
-/// part of it. Memory: 8 bytes a row and one `Arc` an arc.
+/// An arc is whatever a kernel wants of it: the bare target for a breadth-first search, target and length for shortest
+/// paths. Memory: 8 bytes a row and one `Arc` an arc.
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "amity/base/large_array.hpp"
@@ -21,10 +22,20 @@ struct arc {
   float length;
 };
 
+inline vertex target_of(vertex bare) { return bare; }
+inline vertex target_of(const arc& a) { return a.target; }
+
 template <class Arc>
 class csr {
  public:
   csr() = default;
+
+  /// Rows of the given degrees, whose arcs are still to be written. The last entry of `degrees` counts for nothing: it
+  /// makes room.
+  explicit csr(large_array<std::uint64_t> degrees) : first_(std::move(degrees)) {
+    std::exclusive_scan(first_.begin(), first_.end(), first_.begin(), std::uint64_t{0});
+    arcs_.resize(first_.back());
+  }
 
   /// `for_each_arc(visit)` calls visit(row, arc) for every arc; it is called twice and does the same both times. Rows
   /// keep the order of the visits.
@@ -39,8 +50,27 @@ class csr {
 
   vertex rows() const { return first_.empty() ? 0 : static_cast<vertex>(first_.size() - 1); }
   std::span<const Arc> arcs() const { return arcs_; }
+  std::span<Arc> arcs() { return arcs_; }
+  std::uint64_t first(vertex row) const { return first_[row]; }  ///< its first arc's index in arcs()
   std::uint64_t degree(vertex row) const { return first_[row + 1] - first_[row]; }
   std::span<const Arc> operator[](vertex row) const { return {arcs_.data() + first_[row], degree(row)}; }
+
+  /// Lets `change(row, arcs)` change each row's arcs and say how many of them stay.
+  template <class Change>
+  void shrink_rows(Change change) {
+    std::uint64_t end = 0;
+    for (vertex row = 0; row < rows(); ++row) {
+      const std::span<Arc> all{arcs_.data() + first_[row], degree(row)};
+      const std::uint64_t kept = change(row, all);
+      std::copy_n(all.begin(), kept, arcs_.begin() + static_cast<std::ptrdiff_t>(end));
+      first_[row] = end;
+      end += kept;
+    }
+    if (!first_.empty()) first_.back() = end;
+    arcs_.resize(end);
+  }
+
+  std::uint64_t bytes() const { return first_.size() * sizeof(std::uint64_t) + arcs_.size() * sizeof(Arc); }
 
   /// Searches come to rows in any order. To call this for `rows[i]` whenever rows[i - 1] has been dealt with hides most
   /// of the time that memory takes.
