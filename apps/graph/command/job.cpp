@@ -13,7 +13,9 @@
 #include "apps/graph/command/gather.hpp"
 #include "apps/graph/command/report.hpp"
 #include "apps/graph/console/text.hpp"
+#include "apps/graph/kernels/bfs.hpp"
 #include "apps/graph/kernels/search.hpp"
+#include "apps/graph/store/build.hpp"
 #include "apps/graph/verify/verify.hpp"
 
 namespace amity::apps::graph {
@@ -54,12 +56,10 @@ class job {
     });
     if (!loaded) return 1;
     const layout where = place();
-    if (wanted_.search == options::algorithm::bfs) {
-      const auto part = hand_out<vertex>(where);
-      return search<level>(part.own, [&](const observer& watch) { return bfs(world_, part, root_place_, watch); });
-    }
+    if (wanted_.search == options::algorithm::bfs) return search_breadth_first();
     const auto part = prepare_stepping(world_, hand_out<arc>(where), wanted_.delta);
-    return search<weight>(part.own, [&](const observer& watch) { return sssp(world_, part, root_place_, watch); });
+    return search<weight>([&](const observer& watch) { return sssp(world_, part, root_place_, watch); },
+                          [&](const found<weight>& last) { return gather(world_, part.own, last.mine, place_of_); });
   }
 
  private:
@@ -104,15 +104,29 @@ class job {
     return part;
   }
 
+  int search_breadth_first() {
+    bool undirected = whole_.about.undirected;
+    broadcast(world_, undirected);
+    vertex vertices = whole_.about.vertices();
+    broadcast(world_, vertices);
+    vertex root = whole_.root;
+    broadcast(world_, root);
+    const auto graph = build_graph<vertex>(world_, vertices, source_of(whole_.about.edges), {.undirected = undirected});
+    breadth_first_search searches(world_, graph, {.from_below = undirected});
+    const vertex root_place = find_place(world_, graph, root);
+    return search<level>([&](const observer& watch) { return searches.run(root_place, watch); },
+                         [&](const answer<level>& last) { return gather(world_, graph, last); });
+  }
+
   /// Collective: searches as often as was asked for, checks, reports. The exit status.
-  template <class Distance, class Kernel>
-  int search(const share& own, Kernel kernel) {
+  template <class Distance, class Kernel, class Gather>
+  int search(Kernel kernel, Gather gather_all) {
     const std::string round = std::is_same_v<Distance, level> ? "level" : "bucket";
     watcher_.begin("searching", 0, false, whole_.about.noun);
     const observer watch = [&](std::uint32_t number, std::uint64_t vertices) {
       if (watcher_.due()) watcher_.show(vertices, fmt::format("{} {}", round, number));
     };
-    found<Distance> last = kernel(watch);
+    auto last = kernel(watch);
     std::vector<cost> costs{last.spent};
     while (again(costs)) {
       last = kernel(watch);
@@ -120,7 +134,7 @@ class job {
     }
     watcher_.finish(counted(last.rounds, round));
 
-    const paths<Distance> answer = gather(world_, own, last.mine, place_of_);
+    const paths<Distance> answer = gather_all(last);
     const bool reported = on_rank_0([&] {
       if (wanted_.verify && !check(answer)) return false;
       report result = summarise(whole_, answer, wanted_.top);

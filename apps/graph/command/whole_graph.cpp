@@ -107,7 +107,6 @@ whole_graph load(const options& wanted, progress& watcher) {
       if (about.undirected && e.source != e.target) visit(e.target, {e.source, e.length});
     }
   });
-  about.edges = {};
   if (!wanted.root.empty()) {
     graph.root = named_root(about, wanted.root);
   } else {

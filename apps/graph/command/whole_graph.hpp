@@ -13,7 +13,7 @@
 namespace amity::apps::graph {
 
 struct whole_graph {
-  edge_list about;          ///< its edges are in `rows` instead
+  edge_list about;          ///< with its edges, which `rows` has too
   std::uint64_t edges = 0;  ///< as the input has them
   csr<arc> rows;            ///< targets are vertices
   vertex root = 0;

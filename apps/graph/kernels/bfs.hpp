@@ -1,5 +1,9 @@
 #pragma once
 
+/// Breadth-first search, level by level.
+
+#include <memory>
+
 #include "amity/amity.hpp"
 #include "apps/graph/kernels/answer.hpp"
 #include "apps/graph/store/distributed_graph.hpp"
@@ -7,13 +11,25 @@
 namespace amity::apps::graph {
 
 struct bfs_options {
-  /// Looks for parents from below where that is less work (direction-optimising). Wants a graph in which each arc has
-  /// its opposite.
+  /// Looks for parents from below where that is less work (direction-optimising: Beamer, Asanovic and Patterson, SC
+  /// 2012). Wants a graph in which each arc has its opposite.
   bool from_below = false;
 };
 
-/// Collective: breadth-first search from the place `root`.
-answer<level> bfs(world& w, const distributed_graph<vertex>& graph, vertex root, const bfs_options& how,
-                  const observer& watch);
+/// Searches a graph from one root after the other; what it needs is kept in between. Memory of each thread: one bit for
+/// each vertex of the whole graph and 16 bytes for each of its own.
+class breadth_first_search {
+ public:
+  /// Collective, as is the destruction. The graph must live as long.
+  breadth_first_search(world& w, const distributed_graph<vertex>& graph, const bfs_options& how);
+  ~breadth_first_search();
+
+  /// Collective: from the place `root`. The answer lives until the next search.
+  const answer<level>& run(vertex root, const observer& watch);
+
+ private:
+  class state;
+  std::unique_ptr<state> state_;
+};
 
 }  // namespace amity::apps::graph

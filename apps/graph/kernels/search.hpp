@@ -5,14 +5,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "apps/graph/kernels/meter.hpp"
-#include "apps/graph/kernels/paths.hpp"
+#include "apps/graph/kernels/answer.hpp"
 #include "apps/graph/store/partition.hpp"
 
 namespace amity::apps::graph {
-
-/// Told after each round of a search: which one, and how many vertices have been reached or settled so far.
-using observer = std::function<void(std::uint32_t round, std::uint64_t vertices)>;
 
 template <class Distance>
 struct found {
@@ -20,9 +16,6 @@ struct found {
   std::uint32_t rounds = 0;  ///< levels or buckets: the same on all ranks
   cost spent;
 };
-
-/// Collective: breadth-first search from the place `root`.
-found<level> bfs(world& w, const partition<vertex>& graph, vertex root, const observer& watch);
 
 /// A rank's part of a graph, made ready for delta-stepping.
 struct stepping_graph {

@@ -10,7 +10,7 @@ namespace amity::apps::graph {
 places::places(vertex rows, rank_t ranks, rank_t threads)
     : ranks_(ranks),
       threads_(threads),
-      row_bits_(std::bit_width(std::max<vertex>(rows, 2) - 1)),
+      row_bits_(std::bit_width(std::max<vertex>(rows, 64) - 1)),
       rank_shift_(row_bits_ + std::bit_width(static_cast<std::uint32_t>(threads) - 1)),
       row_mask_((vertex{1} << row_bits_) - 1),
       thread_mask_((std::uint32_t{1} << (rank_shift_ - row_bits_)) - 1) {

@@ -35,7 +35,7 @@ class places {
   /// Numbers that places can have: all are below. At most four times the vertices, since ranks' threads and parts' rows
   /// are rounded up to powers of two.
   std::uint64_t count() const { return static_cast<std::uint64_t>(ranks_) << rank_shift_; }
-  /// The numbers that a part's places can have.
+  /// The numbers that a part's places can have: a multiple of 64, so that parts share no word of a bitmap.
   vertex block() const { return row_mask_ + 1; }
 
  private:
