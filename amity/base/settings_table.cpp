@@ -47,6 +47,10 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_SHM_RING_SLOTS", integer, "slots a peer", "256", 16, 65536, "",
      "Slots of the ring from each peer: the credits of packets in flight. A power of two.", form::power_of_two},
     {"AMITY_SIM_BYTE_PS", integer, "ps a byte", "40", 0, 1000000, "", "LogGP G: time of one more byte."},
+    {"AMITY_SIM_COMPUTE_PERCENT", integer, "%", "0", 0, 100000, "",
+     "Virtual time that passes while a rank computes, of the processor time that it takes here. 0: computing is free, "
+     "and "
+     "equal seeds give equal runs."},
     {"AMITY_SIM_CREDITS", integer, "packets a peer", "64", 1, 65536, "", "Packets in flight from one rank to another."},
     {"AMITY_SIM_DELAY_NS_MAX", integer, "ns", "0", 0, 1000000000, "",
      "Each packet is delayed by a random time below this, on top of the latency."},

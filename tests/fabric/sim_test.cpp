@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "amity/base/clock.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
 #include "mailbox.hpp"
@@ -61,6 +62,61 @@ std::string message_of(const std::function<void()>& act) {
     return e.what();
   }
   return "no error";
+}
+
+/// Takes processor time.
+void compute(std::uint64_t ns) {
+  const std::uint64_t begun_ns = processor_now_ns();
+  while (processor_now_ns() - begun_ns < ns) {
+  }
+}
+
+TEST(sim_clock, computing_takes_the_time_that_was_asked_for) {
+  constexpr std::uint64_t worked_ns = 1'000'000;
+  for (const std::uint32_t percent : {0u, 50u, 300u}) {
+    sim_options options = priced();
+    options.compute_percent = percent;
+    run(2, options, [&](fabric& own) {
+      recorder seen(own);
+      if (own.rank() == 0) {
+        compute(worked_ns);
+        send(own, 1, 0);
+        EXPECT_GE(own.now_ns(), o + worked_ns * 9 / 10 * percent / 100) << "but for what a look at the clock takes";
+        if (percent == 0) {
+          EXPECT_EQ(own.now_ns(), o);
+        }
+      } else {
+        seen.receive(1);
+        EXPECT_GE(own.now_ns(), o + L + o + worked_ns * 9 / 10 * percent / 100) << "it waited without computing";
+      }
+      return 0;
+    });
+  }
+}
+
+TEST(sim_clock, handlers_compute_too) {
+  struct busy final : sink {
+    disposition on_packet(const packet&) noexcept override {
+      compute(1'000'000);
+      ++seen;
+      return disposition::release;
+    }
+    int seen = 0;
+  };
+  sim_options options = priced();
+  options.compute_percent = 100;
+  run(2, options, [&](fabric& own) {
+    busy receiver;
+    if (own.rank() == 0) {
+      send(own, 1, 0);
+    } else {
+      while (receiver.seen == 0) {
+        if (own.poll(receiver, 1) == 0) own.wait(forever);
+      }
+      EXPECT_GE(own.now_ns(), o + L + o + 900'000);
+    }
+    return 0;
+  });
 }
 
 TEST(sim_clock, a_packet_costs_o_then_L_then_o) {

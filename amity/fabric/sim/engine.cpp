@@ -6,7 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "amity/base/clock.hpp"
+
 namespace amity::fabric::sim {
+namespace {
+
+std::uint64_t measure_clock_cost_ns() {
+  std::uint64_t least = never;
+  for (int look = 0; look < 100; ++look) {
+    const std::uint64_t before_ns = processor_now_ns();
+    least = std::min(least, processor_now_ns() - before_ns);
+  }
+  return least;
+}
+
+}  // namespace
 
 engine::engine(rank_t ranks, const sim_options& options, const rank_main& main)
     : options_(options),
@@ -18,7 +32,8 @@ engine::engine(rank_t ranks, const sim_options& options, const rank_main& main)
       schedule_(ranks),
       parcels_(options.packet_bytes),
       stacks_(static_cast<std::size_t>(ranks), options.stack_bytes),
-      running_(static_cast<std::size_t>(ranks)) {
+      running_(static_cast<std::size_t>(ranks)),
+      clock_cost_ns_(options.compute_percent == 0 ? 0 : measure_clock_cost_ns()) {
   ports_.reserve(running_);
   for (rank_t rank = 0; rank < ranks; ++rank) {
     ports_.push_back(
@@ -56,6 +71,7 @@ void engine::suspend(port& running) noexcept {
 
 fiber& engine::run_rank(port& self) noexcept {
   try {
+    self.begin_to_compute();
     const int status = main_(self);
     if (status != 0) {
       failed_.offer(self.now_ns(), status);

@@ -53,6 +53,9 @@ class engine {
 
   void count_event() noexcept { ++events_; }
 
+  /// Processor time that two looks at the processor's clock are apart at least.
+  std::uint64_t clock_cost_ns() const noexcept { return clock_cost_ns_; }
+
  private:
   /// How the first rank to end in some way did so.
   template <class What>
@@ -80,6 +83,7 @@ class engine {
   fiber scheduler_;
   std::vector<std::unique_ptr<port>> ports_;
   std::size_t running_ = 0;  // ranks that have not ended
+  std::uint64_t clock_cost_ns_;
 
   std::uint64_t events_ = 0;
   std::uint64_t switches_ = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "amity/base/assert.hpp"
+#include "amity/base/clock.hpp"
 #include "amity/base/error.hpp"
 #include "amity/fabric/sim/engine.hpp"
 
@@ -31,6 +32,7 @@ port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
   gap_ns_ = options.gap_ns * factor;
   byte_ps_ = options.byte_ps * factor;
   poll_ns_ = options.poll_ns * factor;
+  compute_percent_ = std::uint64_t{options.compute_percent} * factor;
 
   std::ranges::copy_if(options.stopped_ranks, std::back_inserter(stops_),
                        [&](const stopped_rank& stop) { return stop.rank == rank; });
@@ -62,9 +64,23 @@ void port::advance_to(std::uint64_t time_ns) noexcept {
   }
 }
 
+// Computing
+
+void port::pass_computed_time() noexcept {
+  if (compute_percent_ == 0) return;
+  const std::uint64_t computed_ns = processor_now_ns() - compute_since_ns_;
+  const std::uint64_t to_look_ns = job_.clock_cost_ns();
+  if (computed_ns > to_look_ns) spend((computed_ns - to_look_ns) * compute_percent_ / 100);
+}
+
+void port::begin_to_compute() noexcept {
+  if (compute_percent_ != 0) compute_since_ns_ = processor_now_ns();
+}
+
 // Sending
 
 status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+  const inside here(*this);
   AMITY_ASSERT(payload.size() <= caps().packet_bytes_max, rank_, dest, payload.size());
   const peer_id pair = take_credit(dest);
   if (pair == no_peer) return status::again;
@@ -78,6 +94,7 @@ status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noe
 }
 
 status port::acquire(rank_t dest, slot& out) noexcept {
+  const inside here(*this);
   const peer_id pair = take_credit(dest);
   if (pair == no_peer) return status::again;
   const std::size_t capacity = caps().packet_bytes_max;
@@ -87,6 +104,7 @@ status port::acquire(rank_t dest, slot& out) noexcept {
 }
 
 void port::commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept {
+  const inside here(*this);
   parcel& p = parcel_of(filled.id, parcel_state::filling);
   const rank_t target = job_.peers()[p.pair].rank;
   AMITY_ASSERT(p.source == rank_ && target == dest, rank_, p.source, dest, target);
@@ -221,6 +239,7 @@ std::uint64_t port::next_arrival_ns() noexcept {
 }
 
 std::size_t port::poll(sink& receiver, std::size_t packets_max) {
+  const inside here(*this);
   std::size_t handed = 0;
   while (handed < packets_max) {
     const std::uint64_t due_ns = next_arrival_ns();
@@ -262,7 +281,10 @@ void port::hand_over(sink& receiver) {
   job_.count_event();
   p.state = parcel_state::handed;
   const packet arrived{p.header, {p.payload, p.bytes}, p.source, token_of(id, p)};
-  if (receiver.on_packet(arrived) == disposition::keep) {
+  begin_to_compute();
+  const disposition wanted = receiver.on_packet(arrived);
+  pass_computed_time();
+  if (wanted == disposition::keep) {
     p.state = parcel_state::kept;
   } else {
     give_back(id);
@@ -302,6 +324,7 @@ parcel& port::parcel_of(parcel_id id, parcel_state expected) noexcept {
 // Waiting
 
 void port::wait(std::uint64_t timeout_ns) {
+  const inside here(*this);
   constexpr auto give_up = [] { throw job_aborted("amity: another rank has ended the job"); };
   if (aborted()) give_up();
   const std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;

@@ -50,6 +50,9 @@ class alignas(cache_line_bytes) port final : public fabric {
   /// The peer whose credit a waiting rank needs, or -1.
   rank_t refused_by() const noexcept;
 
+  /// What the rank does from now on it computes, until it calls the fabric.
+  void begin_to_compute() noexcept;
+
   /// The job ends at `time_ns` for this rank: its first `wait` from then on throws.
   void abort_at(std::uint64_t time_ns) noexcept;
 
@@ -72,6 +75,19 @@ class alignas(cache_line_bytes) port final : public fabric {
       return static_cast<std::int32_t>(a.order - b.order) > 0;
     }
   };
+
+  /// While it lives, the rank is inside the fabric: what it has computed since it was there last passes on its clock.
+  class inside {
+   public:
+    explicit inside(port& rank) noexcept : rank_(rank) { rank_.pass_computed_time(); }
+    ~inside() { rank_.begin_to_compute(); }
+    inside(const inside&) = delete;
+    inside& operator=(const inside&) = delete;
+
+   private:
+    port& rank_;
+  };
+  void pass_computed_time() noexcept;
 
   void spend(std::uint64_t ns) noexcept { advance_to(clock_ns_ + ns); }
   void advance_to(std::uint64_t time_ns) noexcept;  // not a time before the clock
@@ -116,6 +132,8 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t gap_ns_;
   std::uint64_t byte_ps_;
   std::uint64_t poll_ns_;
+  std::uint64_t compute_percent_;
+  std::uint64_t compute_since_ns_ = 0;  // processor time at which it left the fabric
 
   rank_map<peer_id> peers_;          // those that had packets in flight of late
   std::vector<peer_id> refused_;     // peers whose `refused` is set

@@ -62,6 +62,7 @@ sim_options sim_options::from(const settings& config) {
   value(options.byte_ps, "AMITY_SIM_BYTE_PS");
   value(options.delay_ns_max, "AMITY_SIM_DELAY_NS_MAX");
   value(options.reorder_percent, "AMITY_SIM_REORDER_PERCENT");
+  value(options.compute_percent, "AMITY_SIM_COMPUTE_PERCENT");
   value(options.credits, "AMITY_SIM_CREDITS");
   value(options.packet_bytes, "AMITY_SIM_PACKET_BYTES");
   value(options.stack_bytes, "AMITY_SIM_STACK_BYTES");

@@ -48,11 +48,13 @@ struct sim_options {
   std::uint64_t overhead_ns = 300;      ///< LogGP o
   std::uint64_t gap_ns = 50;            ///< LogGP g
   std::uint64_t byte_ps = 40;           ///< LogGP G
-  std::uint64_t poll_ns = 20;           ///< a poll that finds nothing; at least 1
-  std::uint64_t delay_ns_max = 0;       ///< each packet takes longer by a uniform random time below this
-  std::uint32_t reorder_percent = 0;    ///< share of packets that are held back at random and lose their place in line
-  std::uint32_t credits = 64;           ///< packets in flight from one rank to another; at least 1
-  std::size_t packet_bytes = 4160;      ///< largest payload; at least `packet_bytes_guaranteed`
+  std::uint32_t compute_percent =
+      0;                           ///< virtual time that passes while a rank computes, of the processor time it takes
+  std::uint64_t poll_ns = 20;      ///< a poll that finds nothing; at least 1
+  std::uint64_t delay_ns_max = 0;  ///< each packet takes longer by a uniform random time below this
+  std::uint32_t reorder_percent = 0;  ///< share of packets that are held back at random and lose their place in line
+  std::uint32_t credits = 64;         ///< packets in flight from one rank to another; at least 1
+  std::size_t packet_bytes = 4160;    ///< largest payload; at least `packet_bytes_guaranteed`
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of a rank; memory that is not touched costs nothing
   std::vector<slow_rank> slow_ranks = {};
   std::vector<stopped_rank> stopped_ranks = {};
