@@ -1,3 +1,30 @@
+# What most tests include, compiled once for each set of flags: GCC takes the optimisation of a precompiled header over
+# into what uses it, so tests with other flags need another one. Builds with ccache leave it out, because ccache passes
+# files by that use it; they also show an include that a test forgot.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+set(precompiled_source ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.cpp)
+foreach(flags optimised quick)
+  add_library(test_headers_${flags} OBJECT ${precompiled_source})
+  target_link_libraries(test_headers_${flags} PRIVATE amity::amity amity_options GTest::gtest)
+  target_precompile_headers(test_headers_${flags} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.hpp)
+endforeach()
+target_compile_options(test_headers_quick PRIVATE $<$<CONFIG:Release>:-O1>)
+
+# amity_test_flags(TARGET)
+# How the sources of tests are compiled. The library that they link is optimised fully; what they compile themselves is
+# not worth the time, except for messages, whose templates users compile into their programs.
+function(amity_test_flags target)
+  get_filename_component(floor ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  if(floor STREQUAL "message")
+    target_precompile_headers(${target} REUSE_FROM test_headers_optimised)
+  else()
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_precompile_headers(${target} REUSE_FROM test_headers_quick)
+  endif()
+endfunction()
+
 # amity_test(NAME SOURCES... [LIBRARIES ...] [TIMEOUT seconds])
 # One GoogleTest program, registered with ctest as a single test with a timeout. Each test case cleans up after itself.
 # Its label is the directory it stands in, which names the floor: `ctest -L epoch`.
@@ -9,6 +36,7 @@ function(amity_test name)
   get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE amity::amity amity_options GTest::gtest GTest::gtest_main ${arg_LIBRARIES})
+  amity_test_flags(${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${label})
 endfunction()

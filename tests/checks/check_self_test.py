@@ -160,6 +160,21 @@ class Headers(CheckTest):
         self.write("amity/base/b.hpp", "#pragma once\ninline int b(int unused) { return 0; }\n")
         self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
 
+    def test_header_that_comes_second(self):
+        self.write("amity/base/b.hpp", "#pragma once\ninline std::size_t b() { return 0; }\n")
+        self.append("amity/base/a.cpp", '#include "amity/base/b.hpp"\n')
+        self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
+
+    def test_header_that_a_test_includes_first(self):
+        self.write("amity/base/b.hpp", "#pragma once\ninline std::size_t b() { return 0; }\n")
+        self.write("tests/b_test.cpp", '#include "amity/base/b.hpp"\n')
+        self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
+
+    def test_header_that_the_build_compiles_alone(self):
+        self.write("amity/base/b.hpp", "#pragma once\ninline std::size_t b() { return 0; }\n")
+        self.write("amity/base/b.cpp", '#include "amity/base/b.hpp"\n')
+        self.expect_ok("headers")
+
 
 class DeadFiles(CheckTest):
     def test_clean(self):

@@ -1,0 +1,3 @@
+/// Carries the flags that the header is compiled with.
+
+#include "tests/support/precompiled.hpp"
