@@ -48,11 +48,13 @@ class part_builder {
     std::iota(slots.begin(), slots.end(), vertex{0});
     std::ranges::stable_sort(slots, std::ranges::greater(), [&](vertex slot) { return degree_[slot]; });
     part.vertex_of.resize(slots.size());
+    part.input_degree.resize(slots.size());
     large_array<std::uint64_t> degrees(slots.size() + 1);
     for (vertex row = 0; row < slots.size(); ++row) {
       row_of_[slots[row]] = row;
       part.vertex_of[row] = owners_.at(index_, slots[row]);
       degrees[row] = degree_[slots[row]];
+      part.input_degree[row] = static_cast<std::uint32_t>(std::min<std::uint64_t>(degrees[row], ~std::uint32_t{0}));
     }
     degree_ = {};
     part.rows = csr<Arc>(std::move(degrees));
@@ -122,7 +124,8 @@ distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source&
   distributed_graph<Arc> graph{
       .where = places((vertices - 1) / (static_cast<std::uint32_t>(w.size()) * threads) + 1, w.size(), w.threads()),
       .owners = dealing(how.kind, vertices, static_cast<std::uint32_t>(w.size()) * threads),
-      .parts = {}};
+      .parts = {},
+      .undirected = how.undirected};
   const dealing& owners = graph.owners;
   std::vector<std::unique_ptr<part_builder<Arc>>> builders(threads);
   const auto builder = [&](rank_t index) -> part_builder<Arc>& { return *builders[static_cast<std::size_t>(index)]; };

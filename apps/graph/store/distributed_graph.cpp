@@ -7,7 +7,10 @@ namespace amity::apps::graph {
 template <class Arc>
 std::uint64_t distributed_graph<Arc>::bytes() const {
   std::uint64_t total = 0;
-  for (const auto& part : parts) total += part.rows.bytes() + part.vertex_of.size() * sizeof(vertex);
+  for (const auto& part : parts) {
+    total +=
+        part.rows.bytes() + part.vertex_of.size() * sizeof(vertex) + part.input_degree.size() * sizeof(std::uint32_t);
+  }
   return total;
 }
 

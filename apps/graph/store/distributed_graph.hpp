@@ -2,8 +2,8 @@
 
 /// A graph that the ranks of a job have together.
 ///
-/// Memory of a job: one `Arc` an arc and 12 bytes a vertex. An undirected edge is two arcs. So an undirected graph
-/// whose arcs are bare targets, with 16 edges a vertex, takes 8.75 bytes an edge.
+/// Memory of a job: one `Arc` an arc and 16 bytes a vertex. An undirected edge is two arcs. So an undirected graph
+/// whose arcs are bare targets, with 16 edges a vertex, takes 9 bytes an edge.
 
 #include <cstdint>
 #include <vector>
@@ -21,8 +21,10 @@ template <class Arc>
 struct graph_part {
   csr<Arc> rows;
   large_array<vertex> vertex_of;  ///< of each row
-  vertex first = 0;               ///< place of row 0
-  vertex joined = 0;              ///< rows that have arcs, which come first
+  /// Arcs of each row in the input, before loops and repeats were dropped; 2^32 - 1 stands for more too.
+  large_array<std::uint32_t> input_degree;
+  vertex first = 0;   ///< place of row 0
+  vertex joined = 0;  ///< rows that have arcs, which come first
 
   vertex size() const { return static_cast<vertex>(vertex_of.size()); }
 };
@@ -32,6 +34,7 @@ struct distributed_graph {
   places where;
   dealing owners;
   std::vector<graph_part<Arc>> parts;  ///< of this rank's threads
+  bool undirected = false;             ///< each edge is two arcs
   std::uint64_t edges = 0;             ///< that the input has, on all ranks
   std::uint64_t arcs = 0;              ///< that are kept, on all ranks
 
