@@ -1,0 +1,121 @@
+// Kernels on distributed graphs give what plain loops over the edges give, on every shape of job; their verifiers
+// agree, and notice answers that are wrong.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "apps/graph/kernels/components.hpp"
+#include "apps/graph/store/build.hpp"
+#include "tests/apps/graph_jobs.hpp"
+
+namespace amity::apps::graph {
+namespace {
+
+using testing::random_graph;
+
+constexpr auto unwatched = [](std::uint32_t, std::uint64_t) {};
+
+template <class Arc>
+distributed_graph<Arc> built(world& w, const random_graph& edges, const build_options& how) {
+  const auto mine = edges.share(w.rank(), w.size());
+  return build_graph<Arc>(w, edges.vertices, source_of(mine), how);
+}
+
+class kernels : public testing::on_shapes {};
+INSTANTIATE_TEST_SUITE_P(on, kernels, ::testing::ValuesIn(testing::job_shapes()), testing::shape_name);
+
+/// Sizes of the components, ascending.
+std::vector<std::uint64_t> plain_components(const random_graph& edges) {
+  std::vector<vertex> label(edges.vertices);
+  std::iota(label.begin(), label.end(), vertex{0});
+  const auto all = edges.all();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const edge& e : all) {
+      const vertex least = std::min(label[e.source], label[e.target]);
+      changed |= label[e.source] != least || label[e.target] != least;
+      label[e.source] = label[e.target] = least;
+    }
+  }
+  std::map<vertex, std::uint64_t> sizes;
+  for (const vertex each : label) ++sizes[each];
+  std::vector<std::uint64_t> result;
+  for (const auto& [root, size] : sizes) result.push_back(size);
+  std::ranges::sort(result);
+  return result;
+}
+
+void expect_components(world& w, const distributed_graph<vertex>& graph, const std::vector<std::uint64_t>& sizes) {
+  std::vector<std::uint64_t> settled;
+  components found =
+      connected_components(w, graph, [&](std::uint32_t, std::uint64_t vertices) { settled.push_back(vertices); });
+  EXPECT_EQ(found.count, sizes.size());
+  EXPECT_EQ(found.largest, sizes.back());
+  EXPECT_EQ(settled.size(), found.rounds);
+  EXPECT_EQ(settled.back(), graph.vertices());
+  EXPECT_EQ(mistakes_of(w, graph, found), 0u);
+  ++found.count;
+  EXPECT_GT(mistakes_of(w, graph, found), 0u) << "a wrong count";
+}
+
+TEST_P(kernels, components) {
+  run([](world& w) {
+    for (const random_graph& edges : {random_graph{.vertices = 1, .edges = 1, .seed = 1},
+                                      {.vertices = 5, .edges = 2, .seed = 2},
+                                      {.vertices = 900, .edges = 500, .seed = 3},
+                                      {.vertices = 900, .edges = 1000, .seed = 4},
+                                      {.vertices = 900, .edges = 5000, .seed = 5, .crowded = true}}) {
+      expect_components(w, built<vertex>(w, edges, {.undirected = true}), plain_components(edges));
+    }
+  });
+}
+
+TEST_P(kernels, components_of_long_paths) {
+  run([](world& w) {
+    std::vector<edge> edges;
+    for (vertex v = 0; w.rank() == 0 && v < 998; ++v) edges.push_back({v, v + 2, 1});
+    for (const ownership kind : {ownership::block, ownership::cyclic, ownership::hash}) {
+      const auto graph = build_graph<vertex>(w, 1000, source_of(edges), {.kind = kind, .undirected = true});
+      expect_components(w, graph, {500, 500});
+    }
+  });
+}
+
+TEST_P(kernels, components_joined_far_from_their_hubs) {
+  run([](world& w) {
+    // Two pairs of hubs with ten leaves each; the edge between vertices 40 and 41, which are no hubs, joins them.
+    std::vector<edge> edges;
+    for (vertex v = 4; w.rank() == 0 && v < 44; ++v) {
+      edges.push_back({v, v % 2 * 2, 1});
+      edges.push_back({v, v % 2 * 2 + 1, 1});
+    }
+    if (w.rank() == 0) edges.push_back({40, 41, 1});
+    expect_components(w, build_graph<vertex>(w, 44, source_of(edges), {.undirected = true}), {44});
+  });
+}
+
+TEST_P(kernels, wrong_components_are_noticed) {
+  run([](world& w) {
+    const auto graph = built<vertex>(w, {.vertices = 300, .edges = 150, .seed = 6}, {.undirected = true});
+    components found = connected_components(w, graph, unwatched);
+    auto& labels = found.labels.front();
+    const auto truth = labels;
+    const bool chosen = w.rank() == w.size() - 1;
+    // A vertex that has arcs leaves its component, under a label of its own.
+    if (chosen) labels[0] = labels[0] == graph.parts[0].first ? graph.parts[0].first + 1 : graph.parts[0].first;
+    EXPECT_GT(mistakes_of(w, graph, found), 0u);
+    labels = truth;
+    // A vertex without arcs joins a component from afar.
+    if (chosen) labels[labels.size() - 1] = truth[0];
+    --found.count;
+    EXPECT_GT(mistakes_of(w, graph, found), 0u);
+  });
+}
+
+}  // namespace
+}  // namespace amity::apps::graph
