@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "apps/graph/kernels/components.hpp"
+#include "apps/graph/kernels/pagerank.hpp"
 #include "apps/graph/store/build.hpp"
 #include "tests/apps/graph_jobs.hpp"
 
@@ -114,6 +116,75 @@ TEST_P(kernels, wrong_components_are_noticed) {
     if (chosen) labels[labels.size() - 1] = truth[0];
     --found.count;
     EXPECT_GT(mistakes_of(w, graph, found), 0u);
+  });
+}
+
+/// The arcs of a graph whose loops and repeated arcs are dropped.
+std::set<std::pair<vertex, vertex>> plain_arcs(const random_graph& edges, bool undirected) {
+  std::set<std::pair<vertex, vertex>> arcs;
+  for (const edge& e : edges.all()) {
+    if (e.source == e.target) continue;
+    arcs.emplace(e.source, e.target);
+    if (undirected) arcs.emplace(e.target, e.source);
+  }
+  return arcs;
+}
+
+std::vector<double> plain_pagerank(const random_graph& edges, bool undirected, double damping) {
+  const auto arcs = plain_arcs(edges, undirected);
+  std::vector<double> degree(edges.vertices), rank(edges.vertices, 1.0 / edges.vertices);
+  for (const auto& [source, target] : arcs) ++degree[source];
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> next(edges.vertices);
+    double dangling = 0;
+    for (vertex v = 0; v < edges.vertices; ++v) dangling += degree[v] == 0 ? rank[v] : 0;
+    for (const auto& [source, target] : arcs) next[target] += damping * rank[source] / degree[source];
+    for (double& each : next) each += (1 - damping + damping * dangling) / edges.vertices;
+    rank.swap(next);
+  }
+  return rank;
+}
+
+TEST_P(kernels, pagerank) {
+  run([](world& w) {
+    for (const bool undirected : {false, true}) {
+      for (const random_graph& edges : {random_graph{.vertices = 1, .edges = 1, .seed = 1},
+                                        {.vertices = 300, .edges = 400, .seed = 2},
+                                        {.vertices = 300, .edges = 2000, .seed = 3, .crowded = true}}) {
+        const auto graph = built<vertex>(w, edges, {.undirected = undirected});
+        const pagerank_options how{.damping = 0.8, .tolerance = 1e-13};
+        page_ranks found = pagerank(w, graph, how, unwatched);
+        EXPECT_LT(found.change, how.tolerance);
+        EXPECT_TRUE(check_pagerank(w, graph, found, how).right(found, how));
+        const auto expected = plain_pagerank(edges, undirected, how.damping);
+        for (std::size_t i = 0; i < graph.parts.size(); ++i) {
+          for (vertex row = 0; row < graph.parts[i].size(); ++row) {
+            EXPECT_NEAR(found.parts[i][row], expected[graph.parts[i].vertex_of[row]], 1e-12);
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_P(kernels, pagerank_ends_in_time_and_wrong_ranks_are_noticed) {
+  run([](world& w) {
+    const auto graph = built<vertex>(w, {.vertices = 300, .edges = 900, .seed = 4, .crowded = true}, {});
+    const pagerank_options how{.rounds_max = 7};
+    page_ranks found = pagerank(w, graph, how, unwatched);
+    EXPECT_EQ(found.rounds, 7u);
+    EXPECT_GT(found.change, how.tolerance);
+    EXPECT_TRUE(check_pagerank(w, graph, found, how).right(found, how));
+    found.parts[0][0] += 0.01;
+    found.parts[0][1] -= 0.01;
+    EXPECT_FALSE(check_pagerank(w, graph, found, how).right(found, how)) << "the sum is right";
+    page_ranks even = pagerank(w, graph, {.damping = 0, .rounds_max = 1}, unwatched);
+    EXPECT_EQ(even.change, 0);
+    for (auto& part : even.parts) {
+      for (double& rank : part) rank = 0;
+    }
+    even.change = 2;
+    EXPECT_FALSE(check_pagerank(w, graph, even, how).right(even, how)) << "ranks do not sum to 1";
   });
 }
 
