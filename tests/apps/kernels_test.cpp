@@ -12,6 +12,7 @@
 
 #include "apps/graph/kernels/components.hpp"
 #include "apps/graph/kernels/pagerank.hpp"
+#include "apps/graph/kernels/triangles.hpp"
 #include "apps/graph/store/build.hpp"
 #include "tests/apps/graph_jobs.hpp"
 
@@ -185,6 +186,47 @@ TEST_P(kernels, pagerank_ends_in_time_and_wrong_ranks_are_noticed) {
     }
     even.change = 2;
     EXPECT_FALSE(check_pagerank(w, graph, even, how).right(even, how)) << "ranks do not sum to 1";
+  });
+}
+
+triangles plain_triangles(const random_graph& edges) {
+  triangles result;
+  const auto arcs = plain_arcs(edges, true);
+  for (const auto& [a, b] : arcs) {
+    for (auto next = arcs.lower_bound({a, b + 1}); next != arcs.end() && next->first == a; ++next) {
+      ++result.wedges;
+      result.count += a < b && arcs.contains({b, next->second});
+    }
+  }
+  return result;
+}
+
+TEST_P(kernels, triangles) {
+  run([](world& w) {
+    for (const random_graph& edges : {random_graph{.vertices = 1, .edges = 0, .seed = 1},
+                                      {.vertices = 3, .edges = 20, .seed = 2},
+                                      {.vertices = 60, .edges = 600, .seed = 3},
+                                      {.vertices = 400, .edges = 4000, .seed = 4, .crowded = true}}) {
+      const auto graph = built<vertex>(w, edges, {.undirected = true});
+      std::vector<std::uint64_t> dealt;
+      const triangles found =
+          count_triangles(w, graph, [&](std::uint32_t, std::uint64_t vertices) { dealt.push_back(vertices); });
+      const triangles expected = plain_triangles(edges);
+      EXPECT_EQ(found.count, expected.count);
+      EXPECT_EQ(found.wedges, expected.wedges);
+      EXPECT_EQ(count_closed_wedges(w, graph), expected.count);
+      EXPECT_EQ(dealt.back(), graph.vertices());
+    }
+  });
+}
+
+TEST(triangle_messages, are_one_list_for_each_other_part_at_most) {
+  amity::testing::run_job(amity::testing::shape("sim", 2, 1), [](world& w) {
+    const random_graph edges{.vertices = 200, .edges = 4000, .seed = 5};
+    const auto graph = built<vertex>(w, edges, {.undirected = true});
+    const triangles found = count_triangles(w, graph, unwatched);
+    EXPECT_GT(found.spent.messages, 0u);
+    EXPECT_LE(found.spent.messages, edges.vertices);
   });
 }
 

@@ -13,38 +13,13 @@
 #include "apps/graph/kernels/components.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <utility>
 
+#include "apps/graph/kernels/order.hpp"
+
 namespace amity::apps::graph {
 namespace {
-
-/// A vertex's number in the order: row before part, where its place has the part before the row.
-class order {
- public:
-  explicit order(const places& where)
-      : row_bits_(std::countr_zero(where.block())),
-        part_bits_(static_cast<int>(std::bit_width(where.count() - 1)) - row_bits_),
-        thread_mask_(static_cast<vertex>(where.place(1, 0, 0) >> row_bits_) - 1),
-        thread_bits_(std::popcount(thread_mask_)) {}
-
-  vertex number(vertex place) const { return (place & ones(row_bits_)) << part_bits_ | place >> row_bits_; }
-  vertex place(vertex number) const { return part(number) << row_bits_ | row(number); }
-  vertex part(vertex number) const { return number & ones(part_bits_); }
-  vertex row(vertex number) const { return number >> part_bits_; }
-  vertex at(vertex part, vertex row) const { return row << part_bits_ | part; }
-  rank_t rank(vertex number) const { return static_cast<rank_t>(part(number) >> thread_bits_); }
-  vertex thread(vertex number) const { return number & thread_mask_; }
-
- private:
-  static constexpr vertex ones(int count) { return (vertex{1} << count) - 1; }
-
-  int row_bits_;
-  int part_bits_;
-  vertex thread_mask_;
-  int thread_bits_;
-};
 
 // What messages say. All are numbers in the order.
 struct join {
