@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "apps/graph/kernels/components.hpp"
 #include "apps/graph/kernels/pagerank.hpp"
+#include "apps/graph/kernels/transposed_product.hpp"
 #include "apps/graph/kernels/triangles.hpp"
 #include "apps/graph/store/build.hpp"
 #include "tests/apps/graph_jobs.hpp"
@@ -227,6 +229,46 @@ TEST(triangle_messages, are_one_list_for_each_other_part_at_most) {
     const triangles found = count_triangles(w, graph, unwatched);
     EXPECT_GT(found.spent.messages, 0u);
     EXPECT_LE(found.spent.messages, edges.vertices);
+  });
+}
+
+double entry_of_x(vertex v) { return v % 7 - 3.0; }
+
+std::vector<double> plain_product(const std::vector<edge>& entries, vertex rows) {
+  std::vector<double> y(rows);
+  for (const edge& e : entries) y[e.target] += static_cast<double>(e.length) * entry_of_x(e.source);
+  return y;
+}
+
+TEST_P(kernels, transposed_product) {
+  run([](world& w) {
+    const random_graph edges{.vertices = 120, .edges = 3000, .seed = 7, .crowded = true};
+    auto entries = edges.all();
+    for (edge& e : entries) e.length = std::floor(e.length * 100) - 50;  // sums are exact in any order
+    const auto expected = plain_product(entries, edges.vertices);
+    if (w.rank() > 0) entries.clear();
+    const auto matrix = build_graph<arc>(w, edges.vertices, source_of(entries), {.simple = false});
+    distributed_vector x, y;
+    for (const auto& part : matrix.parts) {
+      auto& own = x.emplace_back();
+      for (const vertex v : part.vertex_of) own.push_back(entry_of_x(v));
+    }
+    transposed_product product(w, matrix);
+    for (int times = 0; times < 2; ++times) {
+      product.run(x, y);
+      EXPECT_EQ(product_error(w, matrix, x, y), 0);
+      for (std::size_t i = 0; i < matrix.parts.size(); ++i) {
+        for (vertex row = 0; row < matrix.parts[i].size(); ++row) {
+          EXPECT_EQ(y[i][row], expected[matrix.parts[i].vertex_of[row]]);
+        }
+      }
+    }
+    if (w.size() > 1) {
+      EXPECT_GT(w.sum(product.counters().combined), 0u);
+    }
+    std::swap(y[0][0], y[0][1]);
+    if (w.rank() == 0) ++y[0][2];
+    EXPECT_GT(product_error(w, matrix, x, y), 1e-9);
   });
 }
 
