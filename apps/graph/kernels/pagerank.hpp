@@ -34,6 +34,7 @@ page_ranks pagerank(world& w, const distributed_graph<vertex>& graph, const page
 struct pagerank_check {
   double residual = 0;  ///< sum of the changes that the round would bring
   double total = 0;     ///< sum of the ranks
+  double rounding = 0;  ///< that sums of so many numbers may be wrong by
 
   /// A round shrinks changes by the damping.
   bool right(const page_ranks& found, const pagerank_options& how) const;

@@ -63,12 +63,14 @@ class part_of_count {
 
   /// Counts the triangles of those that are here with earlier ones of the list. Sends nothing, since it marks.
   void close(std::span<const vertex> list) {
+    std::uint64_t found = 0;
     for (const vertex place : list) marked_.insert(place);
     for (std::size_t i = 1; i < list.size(); ++i) {
       if (!is_own(list[i])) continue;
-      for (const vertex first : earlier(list[i] - own_.first)) count_ += marked_.contains(first);
+      for (const vertex first : earlier(list[i] - own_.first)) found += marked_.contains(first);
     }
     for (const vertex place : list) marked_.erase(place);
+    count_ += found;
   }
 
   vertex rows() const { return own_.joined; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace amity::apps::graph {
@@ -17,7 +18,6 @@ struct gift {
 }  // namespace
 
 bool pagerank_check::right(const page_ranks& found, const pagerank_options& how) const {
-  constexpr double rounding = 1e-12;
   return residual <= how.damping * found.change + rounding && std::abs(total - 1) <= rounding;
 }
 
@@ -56,7 +56,7 @@ pagerank_check check_pagerank(world& w, const distributed_graph<vertex>& graph, 
       residual += std::abs(elsewhere + how.damping * given[i][row] - found.parts[i][row]);
     }
   }
-  return {w.sum(residual), w.sum(total)};
+  return {w.sum(residual), w.sum(total), 4 * std::numeric_limits<double>::epsilon() * graph.vertices()};
 }
 
 }  // namespace amity::apps::graph
