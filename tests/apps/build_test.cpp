@@ -102,6 +102,10 @@ TEST_P(built_graphs, have_the_arcs_of_their_edges) {
   });
 }
 
+TEST_P(built_graphs, have_rows_without_arcs_last_where_loops_are_dropped) {
+  run([](world& w) { expect_built(w, {.vertices = 300, .edges = 150, .seed = 6}, {.undirected = true}); });
+}
+
 TEST_P(built_graphs, may_be_smaller_than_the_job) {
   run([](world& w) {
     expect_built(w, {.vertices = 1, .edges = 0, .seed = 1}, {});

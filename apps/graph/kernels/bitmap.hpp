@@ -24,6 +24,7 @@ class bitmap {
     word |= mask;
     return is_new;
   }
+  void erase(std::size_t bit) { words_[bit / word_bits] &= ~(std::uint64_t{1} << (bit % word_bits)); }
   bool contains(std::size_t bit) const { return (words_[bit / word_bits] >> (bit % word_bits) & 1) != 0; }
   void clear() { std::ranges::fill(words_, 0); }
 
