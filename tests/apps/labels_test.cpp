@@ -5,6 +5,12 @@
 namespace amity::apps::graph {
 namespace {
 
+std::vector<std::string> nearest(const labels& names, std::string_view wanted, std::size_t count) {
+  std::vector<std::string> texts;
+  for (const auto& each : names.nearest(wanted, count)) texts.push_back(names.text(each.meant));
+  return texts;
+}
+
 TEST(labels, number_in_the_order_of_first_sight) {
   labels names;
   EXPECT_EQ(names.intern("b"), 0u);
@@ -42,16 +48,16 @@ TEST(labels, numbered_ones_need_no_texts) {
   for (const char* absent : {"0", "11", "-1", "1x", "", "99999999999999999999999"}) {
     EXPECT_EQ(names.find(absent), std::nullopt) << absent;
   }
-  EXPECT_EQ(names.nearest("44", 3), (std::vector<std::string>{"1", "10"}));
+  EXPECT_EQ(nearest(names, "44", 3), (std::vector<std::string>{"1", "10"}));
 }
 
 TEST(labels, nearest_prefers_what_was_probably_meant) {
   labels names;
   for (const char* name : {"gnome-core", "gnome", "gnote", "kde-full", "libc6", "zlib1g"}) names.intern(name);
-  EXPECT_EQ(names.nearest("gnoem", 1), std::vector<std::string>{"gnome"});
-  EXPECT_EQ(names.nearest("gnome-", 1), std::vector<std::string>{"gnome"});
-  EXPECT_EQ(names.nearest("kde", 1), std::vector<std::string>{"kde-full"});
-  EXPECT_TRUE(labels().nearest("x", 3).empty());
+  EXPECT_EQ(nearest(names, "gnoem", 1), std::vector<std::string>{"gnome"});
+  EXPECT_EQ(nearest(names, "gnome-", 1), std::vector<std::string>{"gnome"});
+  EXPECT_EQ(nearest(names, "kde", 1), std::vector<std::string>{"kde-full"});
+  EXPECT_TRUE(nearest(labels(), "x", 3).empty());
 }
 
 }  // namespace

@@ -76,10 +76,48 @@ INSTANTIATE_TEST_SUITE_P(
         malformed{"a.mtx", matrix("10 10 1\n1 2 x\n"), "a.mtx:3: value 'x' is not a number"},
         malformed{"a.mtx", matrix("10 10 1\n1 2 -4\n"), "a.mtx:3: value -4 is negative"},
         malformed{"a.mtx", matrix("10 10 1\n1 2 3 4\n"), "a.mtx:3: there is more on the line than one entry"},
-        malformed{"a.mtx", matrix("10 10 3\n1 2 3\n"), "a.mtx:3: the file ends after 1 of 3 entries"},
+        malformed{"a.mtx", matrix("10 10 3\n1 2 3\n"), "a.mtx:2: the file has 1 entries, where its header says 3"},
         malformed{"a.mtx", matrix("10 10 1\n1 2 3\n2 3 4\n"),
-                  "a.mtx:4: there are more entries than the 1 of the header"},
+                  "a.mtx:2: the file has 2 entries, where its header says 1"},
         malformed{"a.mtx", matrix("0 0 0\n"), "a.mtx: there are no vertices in it"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    metis, malformed_file,
+    ::testing::Values(
+        malformed{"a.graph", "% nothing\n", "a.graph:1: the file ends before the line with the sizes"},
+        malformed{"a.graph", "3 x\n", "a.graph:1: the number of edges, 'x', is not a number that counts from 1"},
+        malformed{"a.graph", "3 1 12\n", "a.graph:1: the format '12' is not three digits of 0 or 1"},
+        malformed{"a.graph", "2 1\n2\n3\n", "a.graph:3: vertex 3 is greater than the number of vertices, 2"},
+        malformed{"a.graph", "2 1\n2\n2\n", "a.graph:3: vertex 2 is a neighbour of itself"},
+        malformed{"a.graph", "2 1 10\n1 2\n\n", "a.graph:3: the weight of the vertex is missing"},
+        malformed{"a.graph", "2 1 1\n2\n1 1\n", "a.graph:2: the weight is missing"},
+        malformed{"a.graph", "2 1\n2\n", "a.graph:2: the file ends after 1 of 2 vertices"},
+        malformed{"a.graph", "2 1\n2\n1\n\n1\n", "a.graph:5: there are more lines than the 2 vertices of the header"},
+        malformed{"a.graph", "3 2\n2 3\n1\n\n",
+                  "a.graph:1: 2 neighbours are greater than their vertex and 1 are smaller, so that some edge is "
+                  "listed by one end only"},
+        malformed{"a.graph", "2 2\n2\n1\n", "a.graph:1: the file has 1 edges, where its header says 2"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    dimacs, malformed_file,
+    ::testing::Values(
+        malformed{"a.gr", "c only\n", "a.gr:1: the file ends before the line 'p sp'"},
+        malformed{"a.gr", "a 1 2 3\n", "a.gr:1: the first line is not 'p sp'"},
+        malformed{"a.gr", "p sp 2 1\nb 1 2 3\n", "a.gr:2: 'b' begins neither an arc nor a comment"},
+        malformed{"a.gr", "p sp 2 1\na 1 3 3\n", "a.gr:2: vertex 3 is greater than the number of vertices, 2"},
+        malformed{"a.gr", "p sp 2 1\na 1 2\n", "a.gr:2: the length is missing"},
+        malformed{"a.gr", "p sp 2 1\na 1 2 3 4\n", "a.gr:2: there is more on the line than one arc"},
+        malformed{"a.gr", "p sp 2 2\na 1 2 3\n", "a.gr:1: the file has 1 arcs, where its header says 2"}));
+
+INSTANTIATE_TEST_SUITE_P(wordnet, malformed_file,
+                         ::testing::Values(malformed{"data.noun", "1740 03 n 00 000 |\n",
+                                                     "data.noun:1: the offset '1740' is not 8 digits"},
+                                           malformed{"data.noun", "00001740 03 x 00 000 |\n",
+                                                     "data.noun:1: the part of speech 'x' is none of n, v, a, s and r"},
+                                           malformed{"data.noun", "00001740 03 n 01 entity 0 many |\n",
+                                                     "data.noun:1: the number of pointers, 'many', is not a number"},
+                                           malformed{"data.noun", "00001740 03 n 00 001 ~ 00001930 n\n",
+                                                     "data.noun:1: the mark of the pointer's words is missing"}));
 
 template <class... Words>
 std::string binary(Words... words) {

@@ -142,7 +142,7 @@ TEST(input, reads_what_a_command_prints) {
 TEST(input, may_be_left_before_the_command_has_printed_all) {
   progress quiet(progress::style::off);
   input from({"/bin/sh", "-c", "while echo something; do :; done"}, "list", quiet);
-  EXPECT_EQ(from.next_block().size(), input::block_bytes);
+  EXPECT_EQ(from.next_block().size(), turns().block_bytes);
 }
 
 TEST(compare_versions, follows_the_policy_manual) {

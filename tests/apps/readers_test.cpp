@@ -39,7 +39,7 @@ TEST(read_text_edges, ignores_unusable_lengths_when_lengths_are_not_wanted) {
 TEST(read_text_edges, a_line_may_straddle_blocks) {
   scratch files;
   std::string content, expected;
-  while (content.size() < 3 * input::block_bytes)
+  while (content.size() < 3 * input::buffer_bytes)
     content += "#" + std::string(1000, 'x') + "\nfirst_vertex second_vertex\n";
   const auto graph = read_quietly(files.write("a.el", content));
   EXPECT_EQ(graph.vertices(), 2u);
@@ -115,11 +115,58 @@ TEST(read_graph500, both_layouts_by_extension_and_by_content) {
 TEST(read_graph500, records_continue_across_blocks) {
   scratch files;
   std::string content;
-  constexpr std::uint64_t edges = input::block_bytes / 12 + 100;
+  constexpr std::uint64_t edges = input::buffer_bytes / 12 + 100;
   for (std::uint64_t i = 0; i < edges; ++i) content += packed_edge(i, i + 1);
   const auto graph = read_quietly(files.write("a.packed", content));
   ASSERT_EQ(graph.edges.size(), edges);
   for (std::uint64_t i = 0; i < edges; ++i) ASSERT_EQ(graph.edges[i].target, i + 1);
+}
+
+TEST(read_metis, keeps_each_edge_once) {
+  scratch files;
+  const auto graph = read_quietly(files.write("a.graph", "% four vertices\n4 3\n2 4\n1 3\n% the last but one\n2\n1\n"));
+  EXPECT_EQ(edges_text(graph), "1>2:1 1>4:1 2>3:1");
+  EXPECT_EQ(graph.vertices(), 4u);
+  EXPECT_TRUE(graph.undirected);
+  EXPECT_FALSE(graph.has_lengths);
+}
+
+TEST(read_metis, takes_lengths_and_skips_weights_of_vertices) {
+  scratch files;
+  const auto graph = read_quietly(files.write("a.metis", "3 1 111 2\n9 8 7 3 5\n9 8 7\n9 8 7 1 5\n\n"));
+  EXPECT_EQ(edges_text(graph), "1>3:5");
+  EXPECT_TRUE(graph.has_lengths);
+  EXPECT_EQ(edges_text(read_quietly(files.write("b.metis", "2 1 1\n2 0.5\n1 0.5\n"))), "1>2:0.5");
+  EXPECT_EQ(read_quietly(files.write("c.metis", "3 1\n2\n1\n\n")).vertices(), 3u) << "the third has no neighbours";
+}
+
+TEST(read_dimacs, arcs_lead_one_way) {
+  scratch files;
+  const std::string content = "c roads\np sp 4 2\nc two arcs\na 1 2 17\na 2 1 2.5\n";
+  for (const char* name : {"a.gr", "a"}) {
+    const auto graph = read_quietly(files.write(name, content));
+    EXPECT_EQ(edges_text(graph), "1>2:17 2>1:2.5");
+    EXPECT_EQ(graph.vertices(), 4u);
+    EXPECT_TRUE(graph.has_lengths);
+    EXPECT_FALSE(graph.undirected);
+  }
+}
+
+TEST(read_wordnet, a_synset_points_to_others) {
+  scratch files;
+  const auto noun = files.write("data.noun",
+                                "  1 A licence\n"
+                                "00001740 03 n 01 entity 0 001 ~ 00001930 n 0000 | that which is  \n"
+                                "00001930 03 n 02 being 0 thing 1 002 @ 00001740 n 0000 + 00000023 s 0101 | is\n");
+  EXPECT_EQ(edges_text(read_quietly(noun)), "n00001740>n00001930:1 n00001930>n00001740:1 n00001930>a00000023:1");
+  files.write("data.verb", "00000001 29 v 0a a 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 000 01 + 02 00 | ten words\n");
+  files.write("data.adj", "00000023 00 s 01 real 0 001 & 00000099 a 0000 | as a satellite\n");
+  files.write("data.adv", "00000042 02 r 01 really 0 000 | and no pointer\n");
+  const auto all = read_quietly(files.folder());
+  EXPECT_EQ(all.title, "WordNet");
+  EXPECT_EQ(all.vertices(), 6u);
+  EXPECT_EQ(all.edges.size(), 4u);
+  EXPECT_TRUE(all.names.find("r00000042"));
 }
 
 TEST(read_file, obeys_a_forced_format) {

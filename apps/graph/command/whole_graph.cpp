@@ -47,7 +47,8 @@ edge_list read_input(const options& wanted, progress& watcher) {
 
 vertex named_root(const edge_list& graph, const std::string& label) {
   if (const auto root = graph.names.find(label)) return *root;
-  const auto near = graph.names.nearest(label, 3);
+  std::vector<std::string> near;
+  for (const auto& each : graph.names.nearest(label, 3)) near.push_back(graph.names.text(each.meant));
   throw error("--root", no_rank, fmt::format("there is no {} '{}'", graph.noun, label),
               fmt::format("did you mean {}?", fmt::join(near, ", ")));
 }

@@ -1,14 +1,23 @@
 #pragma once
 
-/// A graph as its input gives it: edges in the order of the file, vertices numbered by their labels.
+/// What one rank has read of a graph: edges in the order of the input, vertices numbered by their labels as this rank
+/// has met them. `assemble` (graph_share.hpp) makes one graph of what all ranks have read.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "apps/graph/input/labels.hpp"
 
 namespace amity::apps::graph {
+
+/// What all ranks have read together.
+struct totals {
+  std::uint64_t vertices = 0;
+  std::uint64_t edges = 0;
+  std::uint64_t listed = 0;
+};
 
 struct edge_list {
   std::string title;            ///< what the graph is, for a person: "graph.mtx", "packages that this machine knows"
@@ -20,7 +29,23 @@ struct edge_list {
   bool undirected = false;      ///< each edge may be walked in both directions
   std::string default_root;     ///< label to start from where the user names none; empty: nothing sensible is known
 
+  /// A block of the input (input.hpp), and how many edges and labels the rank had in front of it.
+  struct block_start {
+    std::uint64_t block;
+    std::uint64_t edges;
+    vertex labels;
+  };
+  std::vector<block_start> blocks;  ///< those that gave any, in their order
+
+  std::uint64_t listed = 0;                  ///< entries, where a format has several for an edge
+  std::function<void(const totals&)> check;  ///< throws `input_error` if what all have read is no whole graph
+
   vertex vertices() const { return names.size(); }
+
+  /// What is added from now on comes from this block.
+  void enter(std::uint64_t block) {
+    if (blocks.empty() || blocks.back().block != block) blocks.push_back({block, edges.size(), names.size()});
+  }
 };
 
 }  // namespace amity::apps::graph

@@ -22,6 +22,9 @@ constexpr auto table = std::to_array<format>({
      read_graph500_packed},
     {"graph500-int64", "Graph500 binary edge list, two 64-bit numbers in 16 bytes", is_graph500_int64,
      read_graph500_int64},
+    {"metis", "METIS graph file: the neighbours of a vertex on each line, perhaps with weights", is_metis, read_metis},
+    {"dimacs", "DIMACS shortest-path file: 'p sp', then 'a source target length' on each line", is_dimacs, read_dimacs},
+    {"wordnet", "WordNet: the folder of its data files, or one of them", is_wordnet, read_wordnet},
     {"edges", "text: source, target and perhaps a length on each line, between blanks or commas",
      [](std::string_view, std::string_view) { return true; }, read_text_edges},
 });
@@ -38,16 +41,36 @@ const format& choose(const std::string& wanted, std::string_view file_name, std:
 
 std::span<const format> format_table() { return table; }
 
+edge_list read_turns(const fs::path& file, const std::string& format_name, const read_options& options,
+                     const turns& sharing, progress& watcher) {
+  edge_list result;
+  const auto read = [&](const fs::path& part, std::uint64_t first_block, std::uint64_t first_place) {
+    input from(part, watcher, sharing, first_block, first_place);
+    watcher.begin("reading " + from.name(), from.file_bytes(), true);
+    const auto head = from.peek();
+    if (head.empty()) fail(from.name(), "the file is empty", "name a file with a graph");
+    choose(format_name, from.name(), {head.data(), head.size()}).read(from, options, result);
+    return from.block() + 1;
+  };
+  constexpr std::uint64_t lines_max = std::uint64_t{1} << 48;
+  std::error_code absent;
+  if (fs::exists(file / wordnet_files[0], absent)) {
+    std::uint64_t blocks = 0;
+    for (std::size_t i = 0; i < wordnet_files.size(); ++i)
+      blocks = read(file / wordnet_files[i], blocks, i * lines_max);
+    result.title = "WordNet";
+  } else {
+    read(file, 0, 0);
+    result.title = file.filename().string();
+  }
+  return result;
+}
+
 edge_list read_file(const fs::path& file, const std::string& format_name, const read_options& options,
                     progress& watcher) {
-  input from(file, watcher);
-  watcher.begin("reading " + from.name(), from.file_bytes(), true);
-  const auto head = from.peek();
-  if (head.empty()) fail(from.name(), "the file is empty", "name a file with a graph");
-  edge_list result;
-  result.title = from.name();
-  choose(format_name, from.name(), {head.data(), head.size()}).read(from, options, result);
-  if (result.vertices() == 0) fail(from.name(), "there are no vertices in it", "name a file with a graph");
+  edge_list result = read_turns(file, format_name, options, {.block_bytes = options.block_bytes}, watcher);
+  if (result.check) result.check({result.vertices(), result.edges.size(), result.listed});
+  if (result.vertices() == 0) fail(result.title, "there are no vertices in it", "name a file with a graph");
   watcher.finish(fmt::format("{}, {}", counted(result.vertices(), result.noun), counted(result.edges.size(), "edge")));
   return result;
 }
@@ -77,6 +100,12 @@ void check_vertex_count(const std::string& where, std::uint64_t count, std::uint
     fail(where, fmt::format("{} vertices are not plausible for {} edges", grouped(count), grouped(edges)),
          "check the format (see --format), or renumber the vertices");
   }
+}
+
+void check_edge_count(const std::string& where, std::uint64_t wanted, std::uint64_t found, std::string_view things) {
+  if (found == wanted) return;
+  fail(where, fmt::format("the file has {} {}, where its header says {}", grouped(found), things, grouped(wanted)),
+       "write the file again, or fetch all of it");
 }
 
 }  // namespace amity::apps::graph

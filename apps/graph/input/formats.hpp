@@ -4,6 +4,7 @@
 ///
 /// To add a format, write its reader and add its row to `format_table`.
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -19,6 +20,8 @@ namespace amity::apps::graph {
 struct read_options {
   /// Lengths are used: read them, and refuse those that no shortest path can add up. Otherwise they are skipped.
   bool with_lengths = false;
+  /// How finely ranks share the input; see `turns`. Tests want it small.
+  std::size_t block_bytes = turns().block_bytes;
 };
 
 struct format {
@@ -28,14 +31,19 @@ struct format {
   /// Whether a file with this name (without ".gz") that begins with these bytes is of this format.
   bool (*recognises)(std::string_view file_name, std::string_view head);
 
-  /// Reads all of `from`. Throws `amity::error` with file, line or byte, and reason, for malformed input.
+  /// Reads what is this rank's turn of `from`. Throws `input_error` with file, line or byte, and reason, for malformed
+  /// input; of what only all ranks together can tell, it leaves a check in `into`.
   void (*read)(input& from, const read_options& options, edge_list& into);
 };
 
 /// In the order in which they are tried. The last recognises everything.
 std::span<const format> format_table();
 
-/// Reads a file in the named format, or else in the first one that recognises it.
+/// Reads what is this rank's turn of a file, in the named format, or else in the first one that recognises it.
+edge_list read_turns(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
+                     const turns& sharing, progress& watcher);
+
+/// Reads a whole file.
 edge_list read_file(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
                     progress& watcher);
 
@@ -43,11 +51,20 @@ edge_list read_file(const std::filesystem::path& file, const std::string& format
 void read_matrix_market(input& from, const read_options& options, edge_list& into);
 void read_graph500_packed(input& from, const read_options& options, edge_list& into);
 void read_graph500_int64(input& from, const read_options& options, edge_list& into);
+void read_metis(input& from, const read_options& options, edge_list& into);
+void read_dimacs(input& from, const read_options& options, edge_list& into);
+void read_wordnet(input& from, const read_options& options, edge_list& into);
 void read_text_edges(input& from, const read_options& options, edge_list& into);
 
 bool is_matrix_market(std::string_view file_name, std::string_view head);
 bool is_graph500_packed(std::string_view file_name, std::string_view head);
 bool is_graph500_int64(std::string_view file_name, std::string_view head);
+bool is_metis(std::string_view file_name, std::string_view head);
+bool is_dimacs(std::string_view file_name, std::string_view head);
+bool is_wordnet(std::string_view file_name, std::string_view head);
+
+/// The files that make WordNet, in a folder that has them all.
+inline constexpr std::array<std::string_view, 4> wordnet_files{"data.noun", "data.verb", "data.adj", "data.adv"};
 
 /// Lengths, as readers share them.
 
@@ -60,5 +77,8 @@ std::string length_problem(float length);
 /// Throws at `where` if `count` vertices are more than `edges` can plausibly have: a damaged number would otherwise
 /// take all memory.
 void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges);
+
+/// Throws at `where`, the header, if a file has more or fewer `things` than that says.
+void check_edge_count(const std::string& where, std::uint64_t wanted, std::uint64_t found, std::string_view things);
 
 }  // namespace amity::apps::graph

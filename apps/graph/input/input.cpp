@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,12 +20,18 @@ extern char** environ;
 
 namespace amity::apps::graph {
 
-void fail(std::string_view where, std::string_view reason, std::string_view remedy) {
-  throw error(where, no_rank, reason, remedy);
+void fail(std::string_view where, std::string_view reason, std::string_view remedy, std::uint64_t place) {
+  throw input_error(where, reason, remedy, place);
 }
 
-input::input(const std::filesystem::path& file, progress& watcher)
-    : name_(file.filename().string()), watcher_(&watcher) {
+input::input(const std::filesystem::path& file, progress& watcher, const turns& sharing, std::uint64_t first_block,
+             std::uint64_t first_place)
+    : name_(file.filename().string()),
+      watcher_(&watcher),
+      sharing_(sharing),
+      next_block_(first_block),
+      first_place_(first_place) {
+  AMITY_ASSERT(buffer_bytes % sharing.block_bytes == 0 && sharing.block_bytes % 48 == 0, sharing.block_bytes);
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) fail(file.string(), std::strerror(errno), "check the name and the permissions of the file");
   struct stat about {};
@@ -67,21 +74,22 @@ void input::open(int descriptor) {
   stream_ = ::gzdopen(descriptor, "rb");
   AMITY_ASSERT(stream_ != nullptr, descriptor);
   ::gzbuffer(stream_, 1 << 18);
-  block_.resize(block_bytes);
+  buffer_.resize(buffer_bytes);
 }
 
-/// Reads a block, and finds out why if it is a short one.
+/// Fills the buffer, and finds out why if it does not get full.
 std::size_t input::fill() {
-  const int got = ::gzread(stream_, block_.data(), block_bytes);
-  if (got == static_cast<int>(block_bytes)) return block_bytes;
+  const int got = ::gzread(stream_, buffer_.data(), buffer_bytes);
+  if (got == static_cast<int>(buffer_bytes)) return buffer_bytes;
   int code = Z_OK;
   const char* reason = ::gzerror(stream_, &code);
   if (got < 0 || code == Z_BUF_ERROR) {
+    constexpr std::uint64_t behind_all_lines = ~std::uint64_t{0} - 1;  // those in front are complete
     fail(fmt::format("{}: byte {}", name_, position()),
          code == Z_BUF_ERROR ? "the gzip stream ends before its end mark"
          : code == Z_ERRNO   ? std::strerror(errno)
                              : fmt::format("the gzip stream is damaged ({})", reason),
-         "fetch or write the file again");
+         "fetch or write the file again", behind_all_lines);
   }
   if (got == 0) finish_command();
   return static_cast<std::size_t>(got);
@@ -102,46 +110,79 @@ void input::finish_command() {
 }
 
 std::span<const char> input::peek() {
-  if (peeked_bytes_ == 0) peeked_bytes_ = fill();
-  return std::span(block_).first(peeked_bytes_);
+  if (rest_.empty()) rest_ = std::span(buffer_).first(fill());
+  return rest_;
 }
 
 std::span<const char> input::next_block() {
-  const std::size_t bytes = peeked_bytes_ > 0 ? std::exchange(peeked_bytes_, 0) : fill();
-  bytes_returned_ += bytes;
-  watcher_->advance_by(position() - std::exchange(bytes_told_, position()));
-  return std::span(block_).first(bytes);
+  peek();
+  const auto block = rest_.first(std::min(rest_.size(), sharing_.block_bytes));
+  rest_ = rest_.subspan(block.size());
+  if (!block.empty()) ++next_block_;
+  bytes_returned_ += block.size();
+  if (rest_.empty()) watcher_->advance_by(position() - std::exchange(bytes_told_, position()));
+  return block;
 }
 
-bool line_reader::next(std::string_view& line) {
-  joined_.clear();
+bool line_reader::load() {
+  const auto block = from_.next_block();
+  rest_ = {block.data(), block.size()};
+  return !block.empty();
+}
+
+/// The next line, whoever's it is.
+bool line_reader::take(std::string_view& line) {
+  if (rest_.empty() && !load()) return false;
   ++line_number_;
-  while (true) {
-    const std::string_view rest(rest_.data(), rest_.size());
-    const std::size_t end = rest.find('\n');
-    if (end != std::string_view::npos) {
-      rest_ = rest_.subspan(end + 1);
-      line = joined_.empty() ? rest.substr(0, end) : std::string_view(joined_.append(rest, 0, end));
-      break;
-    }
-    joined_ += rest;
+  block_ = from_.block();
+  mine_ = from_.mine();
+  percent_lines_ += rest_[0] == '%';
+  joined_.clear();
+  std::size_t end = 0;
+  while ((end = rest_.find('\n')) == std::string_view::npos) {
+    joined_ += rest_;
     if (joined_.size() > line_bytes_max) {
       fail(fmt::format("the line is longer than {} bytes", line_bytes_max), "is this a text file? see --format");
     }
-    rest_ = from_.next_block();
-    if (rest_.empty()) {
+    if (!load()) {
       line = joined_;
-      if (!line.empty()) break;
-      --line_number_;
-      return false;
+      return true;
     }
   }
+  line = joined_.empty() ? rest_.substr(0, end) : std::string_view(joined_.append(rest_, 0, end));
+  rest_.remove_prefix(end + 1);
+  return true;
+}
+
+/// Goes to the last line that begins in this block: a pass over the bytes that does nothing but count.
+void line_reader::skip_whole_lines() {
+  const std::size_t last = rest_.rfind('\n');
+  if (last == std::string_view::npos) return;
+  std::uint64_t lines = 1;
+  std::uint64_t percents = rest_[0] == '%';
+  for (std::size_t i = 0; i < last; ++i) {
+    const bool ends = rest_[i] == '\n';
+    lines += ends;
+    percents += ends & (rest_[i + 1] == '%');
+  }
+  line_number_ += lines;
+  percent_lines_ += percents;
+  rest_.remove_prefix(last + 1);
+}
+
+bool line_reader::next(std::string_view& line) {
+  do {
+    if (shared_ && !rest_.empty() && !from_.mine()) skip_whole_lines();
+    if (!take(line)) return false;
+  } while (shared_ && !mine_);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return true;
 }
 
 std::string line_reader::where() const { return fmt::format("{}:{}", from_.name(), line_number_); }
 
-void line_reader::fail(std::string_view reason, std::string_view remedy) const { graph::fail(where(), reason, remedy); }
+void line_reader::fail(std::string_view reason, std::string_view remedy) const {
+  graph::fail(where(), reason, remedy, from_.place(line_number_));
+}
 
 }  // namespace amity::apps::graph

@@ -87,30 +87,30 @@ std::optional<vertex> labels::find(std::string_view label) const {
   return holder == no_vertex ? std::nullopt : std::optional(holder);
 }
 
-std::vector<std::string> labels::nearest(std::string_view wanted, std::size_t count) const {
+std::vector<labels::near_label> labels::nearest(std::string_view wanted, std::size_t count) const {
   if (size() == 0) return {};
-  if (counted_) return {text(0), text(size() - 1)};
+  if (counted_) return {{0, 0}, {1, size() - 1}};
   // A label that goes on where `wanted` stops is likelier than one that differs in the middle.
-  using candidate = std::pair<std::size_t, vertex>;
-  std::vector<candidate> candidates;
+  std::vector<near_label> candidates;
   candidates.reserve(size());
   for (vertex v = 0; v < size(); ++v) {
     const std::string_view label = view(v);
     const bool begins = !wanted.empty() && label.substr(0, wanted.size()) == wanted;
     const std::size_t length_gap = std::max(label.size(), wanted.size()) - std::min(label.size(), wanted.size());
     if (begins) {
-      candidates.emplace_back(2 + length_gap / 4, v);
+      candidates.push_back({2 + length_gap / 4, v});
     } else if (length_gap <= 1 + wanted.size() / 2) {
-      candidates.emplace_back(2 * edit_distance(wanted, label), v);
+      candidates.push_back({2 * edit_distance(wanted, label), v});
     }
   }
   count = std::min(count, candidates.size());
-  const auto last_wanted = candidates.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(candidates.begin(), last_wanted, candidates.end());
-  std::vector<std::string> result;
-  std::transform(candidates.begin(), last_wanted, std::back_inserter(result),
-                 [&](const candidate& c) { return text(c.second); });
-  return result;
+  const auto likelier = [](const near_label& a, const near_label& b) {
+    return std::pair(a.distance, a.meant) < std::pair(b.distance, b.meant);
+  };
+  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count), candidates.end(),
+                    likelier);
+  candidates.resize(count);
+  return candidates;
 }
 
 }  // namespace amity::apps::graph

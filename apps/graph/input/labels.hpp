@@ -35,8 +35,17 @@ class labels {
   std::string text(vertex v) const;
   std::optional<vertex> find(std::string_view label) const;
 
-  /// At most `count` labels that a person may have meant by `wanted`, likeliest first. Looks at every label.
-  std::vector<std::string> nearest(std::string_view wanted, std::size_t count) const;
+  /// Whether they are numbers, and the first of them.
+  bool are_numbered() const { return counted_.has_value(); }
+  std::uint64_t first_number() const { return first_; }
+
+  /// A vertex that a person may have meant; the likelier, the smaller the distance.
+  struct near_label {
+    std::uint64_t distance;
+    vertex meant;
+  };
+  /// At most `count` of them, likeliest first. Looks at every label.
+  std::vector<near_label> nearest(std::string_view wanted, std::size_t count) const;
 
  private:
   /// A place of the hash table: part of the hash, to tell most different labels apart without looking at them.

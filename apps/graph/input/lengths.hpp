@@ -9,16 +9,21 @@
 
 #include "apps/graph/console/progress.hpp"
 #include "apps/graph/input/edge_list.hpp"
+#include "apps/graph/input/graph_share.hpp"
 
 namespace amity::apps::graph {
 
-/// Gives every edge a length, and returns a description for a person ("uniform in [0, 1), seed 1"). `choice`:
+/// Collective: gives every edge a length, and returns a description for a person ("uniform in [0, 1), seed 1").
+/// `choice`:
 /// - "input": the input's own; where it has none, as "uniform";
 /// - "unit": 1;
 /// - "uniform": random in [0, 1);
 /// - "integer": random whole numbers from 1 to 255;
 /// - else the name of a file of float32, one an edge, as Graph500 keeps them.
-/// Throws `amity::error` for a file that does not fit, or whose values no shortest path can add up.
+/// Where a file does not fit, or has values that no shortest path can add up, all ranks throw the same `amity::error`.
+std::string set_lengths(world& w, graph_share& graph, const std::string& choice, std::uint64_t seed, progress& watcher);
+
+/// The same for a graph that one rank has alone.
 std::string set_lengths(edge_list& graph, const std::string& choice, std::uint64_t seed, progress& watcher);
 
 }  // namespace amity::apps::graph

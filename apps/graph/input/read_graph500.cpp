@@ -35,15 +35,15 @@ struct int64_record {
 };
 static_assert(sizeof(int64_record) == int64_record::bytes);
 
-static_assert(input::block_bytes % packed_record::bytes == 0 && input::block_bytes % int64_record::bytes == 0,
-              "no record straddles blocks");
+static_assert(48 % packed_record::bytes == 0 && 48 % int64_record::bytes == 0, "no record straddles blocks");
 
 vertex checked(std::int64_t end, const input& from, std::uint64_t offset) {
   const auto where = [&] { return fmt::format("{}: byte {}", from.name(), offset); };
-  if (end < 0) fail(where(), fmt::format("vertex {} is negative", end), "check the format (see --format)");
+  if (end < 0)
+    fail(where(), fmt::format("vertex {} is negative", end), "check the format (see --format)", from.place(offset));
   if (end >= no_vertex - 1) {
     fail(where(), fmt::format("vertex {} is greater than {}", end, no_vertex - 2),
-         "check the format (see --format), or renumber the vertices");
+         "check the format (see --format), or renumber the vertices", from.place(offset));
   }
   return static_cast<vertex>(end);
 }
@@ -56,8 +56,13 @@ void read_records(input& from, edge_list& into) {
     if (block.size() % Record::bytes != 0) {
       fail(from.name(),
            fmt::format("{} bytes are no multiple of {}, the size of an edge", from.bytes_returned(), Record::bytes),
-           "check the format (see --format), or fetch the file again");
+           "check the format (see --format), or fetch the file again", from.place(offset));
     }
+    if (!from.mine()) {
+      offset += block.size();
+      continue;
+    }
+    into.enter(from.block());
     for (std::size_t i = 0; i < block.size(); i += Record::bytes, offset += Record::bytes) {
       Record record;
       std::memcpy(&record, block.data() + i, Record::bytes);
@@ -67,7 +72,7 @@ void read_records(input& from, edge_list& into) {
       into.edges.push_back({source, target, 1.0f});
     }
   }
-  check_vertex_count(from.name(), std::uint64_t{greatest} + 1, into.edges.size());
+  into.check = [name = from.name()](const totals& all) { check_vertex_count(name, all.vertices, all.edges); };
   into.names = labels::numbered(greatest + 1, 0);
   into.undirected = true;
 }

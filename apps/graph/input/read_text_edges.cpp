@@ -74,10 +74,15 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
     if (line.find('\0') != std::string_view::npos) lines.fail("there is a NUL byte: this is not text", "see --format");
     if (found.count == 1) lines.fail(fmt::format("vertex '{}' has no target", found.text[0]), repair);
     if (found.count > 3) lines.fail("there are more than 3 columns", repair);
-    if (columns == 0) columns = found.count;
+    if (columns == 0) {  // the first edge, which says it for all ranks
+      columns = found.count;
+      lines.share();
+      if (!lines.mine()) continue;
+    }
     if (found.count != columns) {
       lines.fail(fmt::format("{} columns, where the lines before have {}", found.count, columns), repair);
     }
+    into.enter(lines.block());
     const vertex source = read_vertex(found.text[0], lines, into.names);
     const vertex target = read_vertex(found.text[1], lines, into.names);
     if (std::max(source, target) == no_vertex) lines.fail("there are more vertices than 2^32 - 1", "split the graph");
@@ -85,7 +90,9 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
     into.edges.push_back({source, target, use_length ? read_length(found.text[2], lines) : 1.0f});
   }
   into.has_lengths = columns == 3;
-  if (into.edges.empty()) fail(from.name(), "there are no edges in it", repair);
+  into.check = [name = from.name()](const totals& all) {
+    if (all.edges == 0) fail(name, "there are no edges in it", repair);
+  };
 }
 
 }  // namespace amity::apps::graph

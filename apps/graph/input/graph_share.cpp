@@ -1,0 +1,120 @@
+#include "apps/graph/input/graph_share.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apps/graph/console/text.hpp"
+#include "apps/graph/input/packages.hpp"
+#include "apps/graph/input/together.hpp"
+
+namespace amity::apps::graph {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether each rank can read it from its beginning. What is missing or forbidden may as well be found by all.
+bool can_be_shared(const fs::path& file) {
+  std::error_code ignored;
+  const auto kind = fs::status(file, ignored).type();
+  return kind != fs::file_type::fifo && kind != fs::file_type::character && kind != fs::file_type::socket;
+}
+
+bool any(world& w, bool mine) { return w.max(std::uint64_t{mine}) > 0; }
+
+/// Collective: gives all ranks the text of rank 0.
+void broadcast(world& w, std::string& text) {
+  const std::string sent = text;
+  auto target = w.share(text);
+  w.epoch([&] {
+    for (rank_t r = 1; w.rank() == 0 && r < w.size(); ++r) {
+      w.async(
+          r, [](std::string& mine, const std::string& told) { mine = told; }, target, sent);
+    }
+  });
+}
+
+/// Of the blocks that gave this rank edges.
+std::vector<block_count> edge_counts(const edge_list& local) {
+  std::vector<block_count> counts;
+  for (std::size_t i = 0; i < local.blocks.size(); ++i) {
+    const std::uint64_t end = i + 1 < local.blocks.size() ? local.blocks[i + 1].edges : local.edges.size();
+    if (end > local.blocks[i].edges) counts.push_back({local.blocks[i].block, end - local.blocks[i].edges});
+  }
+  return counts;
+}
+
+/// Collective: the names, and the edges in their numbers.
+void number_vertices(world& w, edge_list& local, rank_t readers, graph_share& graph) {
+  if (any(w, local.names.are_numbered())) {
+    graph.vertices = static_cast<vertex>(w.max(std::uint64_t{local.names.size()}));
+    graph.names = distributed_names::numbered(graph.vertices, w.max(local.names.first_number()));
+  } else if (w.size() == 1) {
+    graph.vertices = local.names.size();
+    graph.names = {std::move(local.names), {{0, graph.vertices, 0}}};
+  } else {
+    std::vector<vertex> number;
+    graph.names = number_names(w, local, readers, number);
+    graph.vertices = graph.names.size();
+    for (edge& e : local.edges) e = {number[e.source], number[e.target], e.length};
+  }
+}
+
+}  // namespace
+
+graph_share assemble(world& w, edge_list local, rank_t readers) {
+  if (local.blocks.empty()) local.blocks.push_back({0, 0, 0});
+  graph_share graph;
+  for (std::string edge_list::*text : {&edge_list::title, &edge_list::noun, &edge_list::unit, &edge_list::default_root})
+    broadcast(w, local.*text);
+  graph.title = local.title;
+  graph.noun = local.noun;
+  graph.unit = local.unit;
+  graph.default_root = local.default_root;
+  graph.has_lengths = any(w, local.has_lengths);
+  graph.undirected = any(w, local.undirected);
+
+  const auto counts = edge_counts(local);
+  const auto edges_in_front = counts_in_front(w, counts);
+  graph.edges = edges_in_front.back();
+  std::uint64_t begin = 0;
+  for (const block_count& each : counts) {
+    graph.runs.push_back({edges_in_front[each.block], begin});
+    begin += each.count;
+  }
+
+  number_vertices(w, local, readers, graph);
+  const totals all{graph.vertices, graph.edges, w.sum(local.listed)};
+  together(w, [&] {
+    if (local.check) local.check(all);
+    if (graph.vertices == 0) fail(graph.title, "there are no vertices in it", "name a file with a graph");
+  });
+  graph.mine = std::move(local.edges);
+  return graph;
+}
+
+graph_share read_graph(world& w, const fs::path& file, const std::string& format_name, const read_options& options,
+                       progress& watcher) {
+  const rank_t readers = any(w, w.rank() == 0 && !can_be_shared(file)) ? 1 : w.size();
+  edge_list local;
+  together(w, [&] {
+    if (w.rank() >= readers) return;
+    const turns sharing{.rank = w.rank(), .ranks = readers, .block_bytes = options.block_bytes};
+    local = read_turns(file, format_name, options, sharing, watcher);
+  });
+  graph_share graph = assemble(w, std::move(local), readers);
+  if (w.rank() == 0) {
+    watcher.finish(fmt::format("{}, {}", counted(graph.vertices, graph.noun), counted(graph.edges, "edge")));
+  }
+  return graph;
+}
+
+graph_share read_package_graph(world& w, const fs::path& folder, bool reverse, progress& watcher) {
+  edge_list local;
+  together(w, [&] {
+    if (w.rank() == 0) local = read_packages(folder, reverse, watcher);
+  });
+  return assemble(w, std::move(local), 1);
+}
+
+}  // namespace amity::apps::graph

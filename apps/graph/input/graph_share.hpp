@@ -1,0 +1,52 @@
+#pragma once
+
+/// A graph as all ranks have read it together: each has some of the edges, and all know the rest.
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "amity/amity.hpp"
+#include "apps/graph/console/progress.hpp"
+#include "apps/graph/input/distributed_names.hpp"
+#include "apps/graph/input/edge_list.hpp"
+#include "apps/graph/input/formats.hpp"
+
+namespace amity::apps::graph {
+
+/// Consecutive edges of the input.
+struct edge_run {
+  std::uint64_t first;  ///< how many edges the input has in front
+  std::uint64_t begin;  ///< where they begin among those of this rank; they end where the next run begins
+};
+
+/// All but `mine`, `runs` and what `names` hold is the same on all ranks, and for any number of ranks.
+struct graph_share {
+  std::string title;            ///< what the graph is, for a person: "graph.mtx", "packages that this machine knows"
+  std::string noun = "vertex";  ///< what a vertex is: "package"
+  std::string unit;             ///< of a length: "MB"; empty where it has none
+  vertex vertices = 0;
+  std::uint64_t edges = 0;     ///< of all ranks
+  std::vector<edge> mine;      ///< ends are vertices of the whole graph
+  std::vector<edge_run> runs;  ///< where `mine` lie in the input, in that order
+  bool has_lengths = false;    ///< the input gave lengths
+  bool undirected = false;     ///< each edge may be walked in both directions
+  std::string default_root;    ///< label to start from where the user names none; empty: nothing sensible is known
+  distributed_names names;
+};
+
+/// Collective: reads a file, each rank its turns, or rank 0 alone what is no regular file and can be read only once.
+/// Rank 0's watcher shows how far it is. Where anything is wrong, all ranks throw the same `amity::error`.
+graph_share read_graph(world& w, const std::filesystem::path& file, const std::string& format_name,
+                       const read_options& options, progress& watcher);
+
+/// Collective: the packages of a folder of lists (packages.hpp), which rank 0 reads.
+graph_share read_package_graph(world& w, const std::filesystem::path& folder, bool reverse, progress& watcher);
+
+/// Collective: one graph of what the first `readers` ranks have read. `noun`, `unit`, `title` and `default_root` are
+/// those of rank 0.
+graph_share assemble(world& w, edge_list local, rank_t readers);
+
+}  // namespace amity::apps::graph

@@ -1,0 +1,70 @@
+#include "apps/graph/input/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "apps/graph/console/text.hpp"
+
+namespace amity::apps::graph {
+
+std::string_view take_word(std::string_view& line) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  const auto begin = std::find_if_not(line.begin(), line.end(), blank);
+  const auto end = std::find_if(begin, line.end(), blank);
+  const std::string_view word(begin, end);
+  line.remove_prefix(static_cast<std::size_t>(end - line.begin()));
+  return word;
+}
+
+std::uint64_t take_number(std::string_view& line, std::string_view what, const line_reader& lines,
+                          std::string_view remedy) {
+  const std::string_view word = take_word(line);
+  if (word.empty()) lines.fail(fmt::format("the {} is missing", what), remedy);
+  std::uint64_t number = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (failed == std::errc::result_out_of_range) {
+    lines.fail(fmt::format("the {}, {}, is too large", what, word), remedy);
+  }
+  if (failed != std::errc{} || end != word.data() + word.size()) {
+    lines.fail(fmt::format("the {}, '{}', is not a number that counts from 1", what, word), remedy);
+  }
+  return number;
+}
+
+vertex take_vertex(std::string_view& line, std::string_view what, std::uint64_t count, const line_reader& lines,
+                   std::string_view remedy) {
+  const std::uint64_t number = take_number(line, what, lines, remedy);
+  if (number == 0) lines.fail(fmt::format("{} 0, where {}s count from 1", what, what), remedy);
+  if (number > count) {
+    lines.fail(fmt::format("{} {} is greater than the number of {}, {}", what, number, plural(what), count), remedy);
+  }
+  return static_cast<vertex>(number - 1);
+}
+
+float take_length(std::string_view& line, std::string_view what, const read_options& options, const line_reader& lines,
+                  std::string_view remedy) {
+  const std::string_view word = take_word(line);
+  if (word.empty()) lines.fail(fmt::format("the {} is missing", what), remedy);
+  const auto value = parse_length(word);
+  if (!value) lines.fail(fmt::format("{} '{}' is not a number", what, word), remedy);
+  if (!options.with_lengths) return 1;
+  const std::string problem = length_problem(*value);
+  if (!problem.empty()) {
+    lines.fail(fmt::format("{} {} {}", what, word, problem),
+               "shortest paths want lengths that are finite and at least 0");
+  }
+  return *value;
+}
+
+bool next_content(line_reader& lines, std::string_view& line, char comment) {
+  while (lines.next(line)) {
+    std::string_view rest = line;
+    const std::string_view word = take_word(rest);
+    if (!word.empty() && word[0] != comment) return true;
+  }
+  return false;
+}
+
+}  // namespace amity::apps::graph

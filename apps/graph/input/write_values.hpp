@@ -1,0 +1,31 @@
+#pragma once
+
+/// Writes what a search has found as text: "label value" for each vertex, or "label value parent".
+///
+/// Lines come in the order of the vertices' numbers, and so are the same for any number of ranks. Every rank writes a
+/// part of the file; for a moment it has that part in memory.
+
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+#include "amity/amity.hpp"
+#include "apps/graph/input/distributed_names.hpp"
+
+namespace amity::apps::graph {
+
+/// Says a vertex of the whole graph, its value (at most 31 characters), and its parent, or `no_vertex` for none, where
+/// "-" is written. Vertices about which nobody says anything get no line.
+using value_taker = std::function<void(vertex v, std::string_view value, vertex parent)>;
+
+struct value_lines {
+  bool with_parents = false;
+  std::function<void(const value_taker& say)> mine;  ///< says all that this rank knows
+};
+
+/// Collective: replaces the file, whose name is the same on all ranks. Throws the same `amity::error` on all of them
+/// where it cannot be written.
+void write_values(world& w, const std::filesystem::path& file, const distributed_names& names,
+                  const value_lines& lines);
+
+}  // namespace amity::apps::graph
