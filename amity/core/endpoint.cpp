@@ -17,8 +17,9 @@ namespace {
 
 // Packets handed over in one go: enough to amortise the poll, few enough that sends get their turn.
 constexpr std::size_t packets_per_progress = 64;
-constexpr std::size_t packets_per_pace = 8;
 constexpr std::uint32_t sends_per_pace = 16;
+// The most urgent packet is found among several.
+constexpr std::size_t packets_per_choice = 8;
 
 // Rounds of progress without a pause after which collected messages are sent off all the same; more with many ranks, so
 // that even one flush to each of them is rare.
@@ -337,8 +338,7 @@ void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
   if (!lent_.waits_for(lane)) send_some(lane, buffer);
   if (!buffer.rest.empty()) lent_.push(lane, std::move(buffer));
   if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
-  sends_since_poll_ = 0;
-  advance(packets_per_pace);
+  take_as_sent();
 }
 
 void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
@@ -455,9 +455,18 @@ void endpoint::pace() {
 
 void endpoint::give_way() {
   if (in_handler()) return;
-  sends_since_poll_ = 0;
-  advance(packets_per_pace);
+  take_as_sent();
   while (spilled_bytes() > spill_bytes_high_water_) progress_or_sleep();
+}
+
+// As many packets as have been sent since the last time, by handlers too. A rank that took more would keep its peers
+// waiting: they use up their credits meanwhile, and then have nothing to handle, because this rank does not send. One
+// that took fewer would do the same with its credits.
+void endpoint::take_as_sent() {
+  sends_since_poll_ = 0;
+  const std::uint64_t sent = ledger_.total().packets_sent;
+  const auto since = static_cast<std::size_t>(sent - std::exchange(packets_sent_before_, sent));
+  advance(std::clamp(since, kept_ ? packets_per_choice : 1, packets_per_progress));
 }
 
 std::size_t endpoint::spilled_bytes() const noexcept {

@@ -218,8 +218,8 @@ class endpoint final : private fabric::sink {
   /// Sends messages from where they lie, in packets of as many as fit, without waiting: what finds no credit waits as a
   /// reference, in handlers too. An epoch does not end before. `buffer` has its items and its token.
   void send_lent(rank_t lane, handler_id handler, lent_buffer buffer);
-  /// Gives arrived packets their turn between two packets of a sender, so that nobody needs to poll. Does nothing
-  /// inside a handler.
+  /// Gives arrived packets their turn between two packets of a sender, about as many as it sends, so that nobody needs
+  /// to poll. Does nothing inside a handler.
   void give_way();
 
   std::size_t packet_bytes_max() const noexcept { return packet_bytes_max_; }
@@ -347,6 +347,7 @@ class endpoint final : private fabric::sink {
   void compare_priorities();
   fabric::disposition hand_over(const fabric::packet& arrived) noexcept;
   void pace();
+  void take_as_sent();
   void deliver(const fabric::packet& arrived) noexcept;
   void note_colour(const packet_header& header);
   void deliver_message(const packet_header& header, const inbound& packet);
@@ -429,6 +430,7 @@ class endpoint final : private fabric::sink {
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t stall_reported_ns_ = 0;
   std::uint64_t epochs_opened_ = 0;
+  std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
   const std::thread::id own_thread_ = std::this_thread::get_id();
   std::uint64_t fragmented_ = 0;                                    ///< messages that were sent in fragments
   std::vector<fabric::packet> early_;                               ///< kept: they belong to the next epoch

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
@@ -108,6 +109,45 @@ TEST(busy_rank, sends_off_what_is_collected_on_a_rank_that_is_never_idle) {
     }
     own.barrier();
   });
+}
+
+/// Rank 1 sends 40 packets to rank 0; when all have arrived, rank 0 sends 8 packets to rank 1. Returns how many rank 0
+/// has handled behind each of them. Its handler sends `replies` packets a message.
+std::vector<int> handled_behind_each_packet(int replies) {
+  std::vector<int> handled;
+  simulate(2, {.credits = 64}, [&](endpoint& own) {
+    constexpr int arrivals = 40;
+    constexpr int sent = 8;
+    int taken = 0;
+    handler_id take = 0;
+    take = own.add_handler("take", [&](request&) {
+      ++taken;
+      for (int i = 0; own.rank() == 0 && i < replies; ++i) own.request_short(1, take);
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      testing::idle_until(own.transport(), 1'000'000);
+      for (int i = 0; i < sent; ++i) {
+        outgoing packet;
+        ASSERT_TRUE(own.try_open(1, 1, packet));
+        own.close(1, take, packet, 0, 1);
+        own.give_way();
+        handled.push_back(taken);
+      }
+    } else {
+      for (int i = 0; i < arrivals; ++i) own.request_short(0, take);
+    }
+    const int expected = own.rank() == 0 ? arrivals : sent + arrivals * replies;
+    own.wait_until("what is due", [&] { return taken == expected; });
+    own.barrier();
+  });
+  return handled;
+}
+
+TEST(senders, take_as_many_packets_as_they_send) {
+  EXPECT_EQ(handled_behind_each_packet(0), (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8}));
+  // What handlers send counts as well, from the next time on.
+  EXPECT_EQ(handled_behind_each_packet(1), (std::vector<int>{1, 3, 6, 10, 15, 21, 28, 36}));
 }
 
 /// Rank 0's handler sends `spilled` messages to rank 2, far more than it has credits; then its body sends 400 messages
