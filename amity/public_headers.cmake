@@ -18,6 +18,7 @@ set(AMITY_PUBLIC_HEADERS
   base/zeros.hpp
   core/collectives.hpp
   core/control.hpp
+  core/crew.hpp
   core/endpoint.hpp
   core/kept_arrivals.hpp
   core/ledger.hpp
@@ -33,6 +34,7 @@ set(AMITY_PUBLIC_HEADERS
   epoch/detector.hpp
   epoch/epoch.hpp
   epoch/open_epoch.hpp
+  epoch/thread_epochs.hpp
   epoch/wave.hpp
   fabric/fabric.hpp
   message/address.hpp

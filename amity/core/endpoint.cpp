@@ -72,14 +72,14 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
 }
 
 endpoint::endpoint(sub_fabric& transport, const settings& config)
-    : endpoint(static_cast<fabric::fabric&>(transport), config) {
+    : endpoint(static_cast<fabric::fabric&>(transport), config, transport.root()->threads()) {
   road_ = &transport;
   worlds_ = transport.root()->worlds_;
   worlds_->add(*transport.root(), *this, transport);
 }
 
 endpoint::~endpoint() {
-  release_kept();
+  release_own();
   if (road_ != nullptr) {
     worlds_->remove(road_->number());
     return;
@@ -93,6 +93,11 @@ endpoint::~endpoint() {
 }
 
 void endpoint::release_kept() noexcept {
+  release_own();
+  worlds_->for_each([](const rank_worlds::member& each) { each.owner->release_own(); });
+}
+
+void endpoint::release_own() noexcept {
   for (auto* list : {&early_, &early_ready_}) {
     for (const fabric::packet& kept : *list) fabric_.release(kept.token);
     list->clear();
@@ -549,7 +554,7 @@ fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept 
   fail(std::make_exception_ptr(
       error("message arrival", rank_,
             fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
-                        arrived.source, number),
+                        rank_of(arrived.source), number),
             "destroy a world on all its ranks, after the last message that was sent in it has been handled")));
   return fabric::disposition::release;
 }

@@ -98,12 +98,12 @@ struct outgoing {
 };
 
 /// Whoever holds packets open or messages back, so that they can be sent off when credits run short or the rank goes
-/// idle. What it sends meanwhile never waits, as in a handler.
+/// idle, or has anything else to do then. What it sends meanwhile never waits, as in a handler.
 class flushable {
  public:
   /// Closes the packet that is open for a lane, if there is one, because its credit is wanted.
   virtual void close_packet(rank_t) {}
-  /// Sends off all that is held; true if there was anything.
+  /// Sends off all that is held; true if there was anything. Of one endpoint's, those that were added later come first.
   virtual bool flush_all() = 0;
   /// Called in every round of progress of those that have asked for it; true if it has done anything.
   virtual bool on_progress() { return false; }
@@ -130,15 +130,14 @@ class endpoint final : private fabric::sink {
  public:
   /// Uses `transport`, which must outlive the endpoint and be polled by nobody else. Each rank has as many `threads`.
   endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
-  /// The endpoint of a further world of a rank with one thread; `transport` names the world and the endpoint that it
-  /// stands beside.
+  /// The endpoint of a further world; `transport` names the world and the endpoint that it stands beside.
   endpoint(sub_fabric& transport, const settings& config);
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
 
-  /// For the end: gives the fabric back what is held for a later epoch. Only after a failure is there any. The fabric
-  /// is not used any more.
+  /// For the end: gives the fabric back what is held for a later epoch, in all worlds. Only after a failure is there
+  /// any. The fabric is not used any more.
   void release_kept() noexcept;
 
   rank_t rank() const noexcept { return rank_; }
@@ -161,6 +160,8 @@ class endpoint final : private fabric::sink {
   fabric::fabric& transport() noexcept { return fabric_; }
   /// The worlds of this rank.
   const rank_worlds& worlds() const noexcept { return *worlds_; }
+  /// Whether this is the job's own world.
+  bool of_job() const noexcept { return road_ == nullptr; }
   /// The endpoint of the job's own world, and that world's number for a rank of this one.
   endpoint& root() noexcept;
   rank_t root_rank(rank_t rank) const noexcept;
@@ -266,6 +267,8 @@ class endpoint final : private fabric::sink {
     wait_until(where, done, [] { return false; });
   }
 
+  /// Rethrows what a handler, or `fail`, has left behind, if anything.
+  void rethrow_failure();
   /// Ends the job on behalf of a caller that may not throw: every call that makes progress throws `cause` from now on,
   /// as if a handler had.
   void fail(std::exception_ptr cause) noexcept {
@@ -385,7 +388,7 @@ class endpoint final : private fabric::sink {
   bool send_waiting();
   void progress_or_sleep();
   void sleep(std::string_view where);
-  void rethrow_failure();
+  void release_own() noexcept;
   std::string describe_spill() const;
 
   // What every round of progress looks at comes first, on few cache lines: a simulated rank finds them cold.

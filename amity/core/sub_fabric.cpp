@@ -11,23 +11,26 @@ sub_fabric::sub_fabric(endpoint& root, world_number number, rank_list members)
       below_(root.transport()),
       number_(number),
       members_(std::move(members)),
-      rank_(members_.find(root.rank())) {
-  AMITY_ASSERT(rank_ != no_rank, root.rank(), static_cast<int>(number));
+      threads_(root.threads()),
+      lane_(root.thread()) {
+  const rank_t rank = members_.find(root.rank());
+  AMITY_ASSERT(rank != no_rank, root.rank(), static_cast<int>(number));
+  lane_ += rank * threads_;
 }
 
 rank_t sub_fabric::node_of(rank_t peer) const noexcept {
-  const rank_t node = below_.node_of(root_rank(peer));
+  const rank_t node = below_.node_of(root_lane(peer));
   rank_t lowest = 0;
-  while (below_.node_of(root_rank(lowest)) != node) ++lowest;
+  while (below_.node_of(root_lane(lowest)) != node) ++lowest;
   return lowest;
 }
 
 amity::fabric::packet sub_fabric::translate(const amity::fabric::packet& arrived) const noexcept {
-  const rank_t source = members_.find(arrived.source);
+  const rank_t source = members_.find(threads_ == 1 ? arrived.source : arrived.source / threads_);
   AMITY_ASSERT(source != no_rank, arrived.source, static_cast<int>(number_));
   amity::fabric::packet own = arrived;
   own.header = without_world(arrived.header);
-  own.source = source;
+  own.source = threads_ == 1 ? source : source * threads_ + arrived.source % threads_;
   return own;
 }
 

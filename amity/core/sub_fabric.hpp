@@ -2,10 +2,10 @@
 
 /// The fabric of a world that is not the job's own: a view of the rank's one fabric.
 ///
-/// It translates ranks and puts the world's number into the header of each packet; the root endpoint hands what arrives
-/// with that number to the world's endpoint. Credits are those of the rank: worlds share them. A poll takes packets for
-/// all worlds of the rank, whoever polls, and hands them to their endpoints, not to the sink that it is given: to wait
-/// in one world is to make progress in all.
+/// It stands on one lane of the rank. It translates lanes and puts the world's number into the header of each packet;
+/// the root endpoint hands what arrives with that number to the world's endpoint. Credits are those of the rank: worlds
+/// share them. A poll takes packets for all worlds of the rank, whoever polls, and hands them to their endpoints, not
+/// to the sink that it is given: to wait in one world is to make progress in all.
 
 #include "amity/core/endpoint.hpp"
 #include "amity/core/rank_list.hpp"
@@ -15,7 +15,8 @@ namespace amity::core {
 
 class sub_fabric final : public fabric::fabric {
  public:
-  /// The world `number` of `members`, root's ranks in the order of the new ones. This rank is one of them.
+  /// The world `number` of `members`, ranks of the job in the order of the new ones. This rank is one of them; `root`
+  /// is the endpoint of the job's own world on the same thread.
   sub_fabric(endpoint& root, world_number number, rank_list members);
 
   world_number number() const noexcept { return number_; }
@@ -23,23 +24,27 @@ class sub_fabric final : public fabric::fabric {
   endpoint* root() const noexcept { return root_; }
   void lose_root() noexcept { root_ = nullptr; }
 
+  /// Of the job, for those of this world.
   rank_t root_rank(rank_t rank) const noexcept { return members_[rank]; }
+  rank_t root_lane(rank_t lane) const noexcept {
+    return threads_ == 1 ? members_[lane] : members_[lane / threads_] * threads_ + lane % threads_;
+  }
   /// A packet of this world as its endpoint sees it.
   amity::fabric::packet translate(const amity::fabric::packet& arrived) const noexcept;
 
-  rank_t rank() const noexcept override { return rank_; }
-  rank_t size() const noexcept override { return members_.size(); }
+  rank_t rank() const noexcept override { return lane_; }
+  rank_t size() const noexcept override { return members_.size() * threads_; }
   const amity::fabric::capabilities& caps() const noexcept override { return below_.caps(); }
   rank_t node_of(rank_t peer) const noexcept override;
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
-    return below_.try_send(root_rank(dest), with_world(header, number_), payload);
+    return below_.try_send(root_lane(dest), with_world(header, number_), payload);
   }
   status acquire(rank_t dest, amity::fabric::slot& out) noexcept override {
-    return below_.acquire(root_rank(dest), out);
+    return below_.acquire(root_lane(dest), out);
   }
   void commit(rank_t dest, std::uint64_t header, const amity::fabric::slot& filled,
               std::size_t payload_bytes) noexcept override {
-    below_.commit(root_rank(dest), with_world(header, number_), filled, payload_bytes);
+    below_.commit(root_lane(dest), with_world(header, number_), filled, payload_bytes);
   }
   void release(std::uint64_t token) noexcept override {
     if (root_ != nullptr) below_.release(token);
@@ -54,7 +59,8 @@ class sub_fabric final : public fabric::fabric {
   amity::fabric::fabric& below_;  ///< the rank's own
   world_number number_;
   rank_list members_;
-  rank_t rank_;
+  rank_t threads_;
+  rank_t lane_;
 };
 
 }  // namespace amity::core

@@ -3,27 +3,23 @@
 /// A request for a depth of messages, for as long as it lives: `world::request_depth`. Collective, outside epochs; so
 /// is its destruction, which sends nothing.
 
-#include <memory>
-#include <span>
-
 #include "amity/epoch/epoch.hpp"
+#include "amity/epoch/thread_epochs.hpp"
 
 namespace amity::epoch {
 
 class depth_request {
  public:
-  using periods_of_threads = std::span<const std::unique_ptr<epochs>>;
-
   /// `others` are those of the other threads of the rank, which run no epoch now.
-  depth_request(epochs& owner, periods_of_threads others, int depth)
+  depth_request(epochs& owner, other_threads others, int depth)
       : epochs_(owner), others_(others), depth_(owner.request_depth(depth)) {
-    for (const auto& other : others_) other->add_depth(depth_);
+    for (const auto& other : others_) other->periods().add_depth(depth_);
   }
   depth_request(epochs& owner, int depth) : depth_request(owner, {}, depth) {}
   ~depth_request() {
     epochs_.release_depth(depth_);
     if (epochs_.inside()) return;  // an error, and the others are at work
-    for (const auto& other : others_) other->release_depth(depth_);
+    for (const auto& other : others_) other->periods().release_depth(depth_);
   }
   depth_request(const depth_request&) = delete;
   depth_request& operator=(const depth_request&) = delete;
@@ -33,7 +29,7 @@ class depth_request {
 
  private:
   epochs& epochs_;
-  periods_of_threads others_;
+  other_threads others_;
   int depth_;
 };
 

@@ -14,15 +14,20 @@ detector::detector(core::endpoint& owner) : endpoint_(owner), wave_(owner) {}
 detector::~detector() { endpoint_.set_control(nullptr); }
 
 void detector::begin(int depth) {
-  finished_ = false;
+  finished_ = late_ = collects_late_ = false;
   endpoint_.set_control(this);
   wave_.set_depth(depth);
   begun(depth);
 }
 
-bool detector::passive(std::uint64_t value) {
-  if (wave_.contributed()) return false;
-  contribute_passive(value);
+bool detector::passive(std::uint64_t value, bool late) {
+  if (!wants_part()) return false;
+  late_ = late;
+  if (collects_late_) {
+    contribute({.value = value});
+  } else {
+    contribute_passive(value);
+  }
   settle();
   return true;
 }
@@ -32,7 +37,11 @@ wave_part detector::record(bool active, std::uint64_t value) const {
   return {.sent = counts.sent, .handled = counts.handled, .value = value, .active = active};
 }
 
-void detector::contribute(const wave_part& own) { wave_.contribute(own); }
+void detector::contribute(const wave_part& own) {
+  wave_part part = own;
+  part.late = late_;
+  wave_.contribute(part);
+}
 
 void detector::on_control(rank_t source, bytes_view payload) {
   wave_.on_packet(source, payload);
@@ -46,18 +55,35 @@ void detector::on_newer_colour(core::wave_colour colour) {
 
 void detector::settle() {
   for (;;) {
-    if (wave_.complete()) {
-      const bool ended = terminated(wave_.totals());
-      wave_.decide(ended, ended ? wave_.totals().value : news(wave_.totals()));
-    }
+    if (wave_.complete()) decide();
     if (!wave_.has_verdict()) return;
     const wave::verdict verdict = wave_.take_verdict();
-    if (verdict.terminated) {
-      finished_ = true;
-      sum_ = verdict.word;
-      return;
+    switch (verdict.what) {
+      case outcome::undecided:
+        next_wave(verdict.word);
+        break;
+      case outcome::handled:
+        collects_late_ = true;
+        break;
+      case outcome::ended:
+        finished_ = true;
+        sum_ = verdict.word;
+        return;
     }
-    next_wave(verdict.word);
+  }
+}
+
+void detector::decide() {
+  const wave_part totals = wave_.totals();
+  if (collects_late_) {
+    wave_.decide(outcome::ended, sum_ + totals.value);
+  } else if (!terminated(totals)) {
+    wave_.decide(outcome::undecided, news(totals));
+  } else if (totals.late) {
+    sum_ = totals.value;
+    wave_.decide(outcome::handled, 0);
+  } else {
+    wave_.decide(outcome::ended, totals.value);
   }
 }
 

@@ -32,8 +32,12 @@ class detector : public core::control {
   /// The rank is about to enter an epoch with this declared depth, or any.
   void begin(int depth);
 
-  /// The rank is passive; `value` is its summand. Returns whether that was news to the detector.
-  bool passive(std::uint64_t value);
+  /// The rank is passive; `value` is its summand, or `late`: it has one that it gives when all has been handled.
+  /// Returns whether that was news to the detector.
+  bool passive(std::uint64_t value, bool late = false);
+
+  /// Whether all messages have been handled everywhere, and late summands are collected.
+  bool collects_late() const noexcept { return collects_late_; }
 
   /// Whether the epoch has ended, here and everywhere.
   bool finished() const noexcept { return finished_; }
@@ -41,8 +45,8 @@ class detector : public core::control {
   /// The sum over all ranks, once finished.
   std::uint64_t sum() const noexcept { return sum_; }
 
-  /// Whether this rank has given its part of the current wave.
-  bool contributed() const noexcept { return wave_.contributed(); }
+  /// Whether the current wave waits for this rank's part.
+  bool wants_part() const noexcept { return !finished_ && !wave_.contributed(); }
 
   /// Number of this detector's waves so far, in the whole job.
   std::uint32_t waves() const noexcept { return wave_.number(); }
@@ -75,10 +79,13 @@ class detector : public core::control {
   virtual void begun(int) {}
 
   void settle();
+  void decide();
 
   core::endpoint& endpoint_;
   wave wave_;
   bool finished_ = true;
+  bool late_ = false;
+  bool collects_late_ = false;
   std::uint64_t sum_ = 0;
 };
 

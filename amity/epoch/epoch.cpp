@@ -23,7 +23,7 @@ epochs::epochs(core::endpoint& owner, std::unique_ptr<detector> of_any_depth,
       of_declared_depth_(std::move(of_declared_depth)),
       detector_(of_any_depth_.get()) {}
 
-void epochs::begin() {
+void epochs::check_begin() const {
   if (endpoint_.in_handler()) {
     throw error("epoch", endpoint_.rank(), "a handler tried to begin an epoch", "begin epochs outside handlers");
   }
@@ -31,6 +31,10 @@ void epochs::begin() {
     throw error("epoch", endpoint_.rank(), fmt::format("epoch {} has not ended yet", count_),
                 "end an epoch before the next one begins; epochs do not nest");
   }
+}
+
+void epochs::begin() {
+  check_begin();
   // 1 to 255 in a circle; 0 stands for no epoch.
   const auto tag = static_cast<core::epoch_tag>(count_ % 255 + 1);
   ++count_;
@@ -68,7 +72,7 @@ int epochs::depth() const noexcept {
   return largest > depth_counted_max ? core::any_depth : largest;
 }
 
-void epochs::before_end() {
+void epochs::end_body() {
   if (endpoint_.in_handler()) {
     throw error("epoch", endpoint_.rank(), "a handler tried to end the epoch", "end epochs outside handlers");
   }

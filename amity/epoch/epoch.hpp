@@ -17,6 +17,12 @@
 
 namespace amity::epoch {
 
+/// When a rank or thread is asked for its summand.
+enum class summand {
+  passive,  ///< whenever it has nothing left to handle, maybe several times; costs nothing
+  late,     ///< once, when all messages of the epoch have been handled everywhere; costs a wave
+};
+
 class epochs {
  public:
   /// Uses `owner`, which must outlive this object; the detectors, for epochs of any depth and for those with a declared
@@ -39,30 +45,43 @@ class epochs {
   /// The depth of an epoch that would begin now.
   int depth() const noexcept;
 
-  /// Collective; waits. `value()` is this rank's summand, asked for whenever the rank is passive: it must not send.
-  /// Returns the sum over all ranks of the values at the end.
+  /// Collective; waits. `value()` is this rank's summand, asked for at the time `when`: it must not send. Returns the
+  /// sum over all ranks of the values at the end.
   template <class Value>
-  std::uint64_t end(Value&& value) {
-    before_end();
+  std::uint64_t end(Value&& value, summand when = summand::passive) {
+    end_body();
     endpoint_.wait_until(
-        "the end of an epoch", [this] { return ended(); }, [&] { return take_part(value); });
-    after_end();
+        "the end of an epoch", [this] { return ended(); }, [&] { return take_part(value, when); });
+    leave();
     return detector_->sum();
   }
 
   /// One step towards the end, without waiting: handles a bounded number of the packets that have arrived, or takes
-  /// part in the detection. True: the epoch has ended, with `sum()`. From the first call on the rank sends in handlers
-  /// only: the detector counts on it that a rank without messages to handle stays as it is.
-  template <class Value>
-  bool try_end(Value&& value) {
-    before_end();
+  /// part in the detection. True: the epoch has ended, with `sum()`, unless `stays()`: then the rank goes on to step.
+  /// From the first call on the rank sends in handlers only: the detector counts on it that a rank without messages to
+  /// handle stays as it is.
+  template <class Value, class Stays>
+  bool try_end(Value&& value, summand when, Stays&& stays) {
+    end_body();
     const bool handled = endpoint_.progress();
     // Whoever sends after this call finds no open packet to put it in, and hears that it is too late.
     const bool sent = endpoint_.flush_all();
-    if (!handled && !sent && !take_part(value)) endpoint_.transport().wait(0);  // it tells if the job has ended
-    if (!ended()) return false;
-    after_end();
+    if (!handled && !sent && !take_part(value, when)) endpoint_.transport().wait(0);  // it tells if the job has ended
+    if (!ended() || stays()) return false;
+    leave();
     return true;
+  }
+  template <class Value>
+  bool try_end(Value&& value, summand when = summand::passive) {
+    return try_end(value, when, [] { return false; });
+  }
+  /// As above, for whoever makes progress and has nothing else to do. Returns whether anything has happened; `inside()`
+  /// tells the end.
+  bool try_end_idle() {
+    auto no_value = [] { return std::uint64_t{0}; };
+    const bool news = take_part(no_value, summand::passive);
+    if (ended()) leave();
+    return news;
   }
   /// Of the last epoch that has ended.
   std::uint64_t sum() const noexcept { return detector_->sum(); }
@@ -72,6 +91,11 @@ class epochs {
   /// Ends the job: such an object was destroyed before its epoch has ended.
   void fail_unended() noexcept;
 
+  /// Throws `error` inside an epoch or a handler: none can begin.
+  void check_begin() const;
+  /// From now on only handlers send. Throws `error` outside epochs, and inside handlers.
+  void end_body();
+
   bool inside() const noexcept { return endpoint_.epoch_open(); }
   /// Epochs begun so far.
   std::uint64_t count() const noexcept { return count_; }
@@ -79,14 +103,16 @@ class epochs {
   const detector& how() const noexcept { return *detector_; }
 
  private:
-  void before_end();
   bool ended() const noexcept { return detector_->finished() && endpoint_.control_sent(); }
   /// The rank has nothing to do. Returns whether that was news to the detector.
   template <class Value>
-  bool take_part(Value& value) {
-    return endpoint_.quiet() && !detector_->contributed() && detector_->passive(value());
+  bool take_part(Value& value, summand when) {
+    if (!detector_->wants_part() || !endpoint_.quiet()) return false;
+    const bool late = when == summand::late;
+    const bool is_asked = detector_->collects_late() == late;
+    return detector_->passive(is_asked ? value() : 0, late);
   }
-  void after_end() { endpoint_.close_epoch(); }
+  void leave() { endpoint_.close_epoch(); }
 
   core::endpoint& endpoint_;
   std::unique_ptr<detector> of_any_depth_;

@@ -14,14 +14,14 @@
 namespace amity::epoch {
 
 struct wave::wire {
-  enum : std::uint16_t { up_passive, up_active, down_continue, down_terminated };
+  enum : std::uint16_t { active = 1, late = 2, down = 4 };
 
   std::uint64_t sent;
   std::uint64_t handled;
   std::uint64_t value;     ///< down: the word that goes with the verdict
   std::uint64_t handlers;  ///< fingerprint of the registry
   std::uint32_t number;
-  std::uint16_t what;
+  std::uint16_t what;   ///< flags of a part, or `down` plus the outcome
   std::uint16_t depth;  ///< declared, plus one; 0: any
 };
 
@@ -40,6 +40,7 @@ void wave::contribute(const wave_part& own) {
   totals_.handled += own.handled;
   totals_.value += own.value;
   totals_.active |= own.active;
+  totals_.late |= own.late;
   pass_up_if_whole();
 }
 
@@ -49,8 +50,8 @@ void wave::on_packet(rank_t source, bytes_view payload) {
   std::memcpy(&message, payload.data(), sizeof message);
   check_depth(source, message);
   AMITY_ASSERT(message.number == number_, source, message.number, number_);
-  if (message.what == wire::down_continue || message.what == wire::down_terminated) {
-    pass_down(message.what == wire::down_terminated, message.value);
+  if (message.what >= wire::down) {
+    pass_down(static_cast<outcome>(message.what - wire::down), message.value);
     return;
   }
   check_handlers(source, message);
@@ -59,39 +60,41 @@ void wave::on_packet(rank_t source, bytes_view payload) {
   totals_.sent += message.sent;
   totals_.handled += message.handled;
   totals_.value += message.value;
-  totals_.active |= message.what == wire::up_active;
+  totals_.active |= (message.what & wire::active) != 0;
+  totals_.late |= (message.what & wire::late) != 0;
   pass_up_if_whole();
 }
 
 void wave::pass_up_if_whole() {
   if (is_root_ || !contributed_ || missing_ > 0) return;
-  const wire up{.sent = totals_.sent,
-                .handled = totals_.handled,
-                .value = totals_.value,
-                .handlers = endpoint_.handlers().fingerprint(),
-                .number = number_,
-                .what = totals_.active ? wire::up_active : wire::up_passive,
-                .depth = depth_};
+  const wire up{
+      .sent = totals_.sent,
+      .handled = totals_.handled,
+      .value = totals_.value,
+      .handlers = endpoint_.handlers().fingerprint(),
+      .number = number_,
+      .what = static_cast<std::uint16_t>((totals_.active ? wire::active : 0) | (totals_.late ? wire::late : 0)),
+      .depth = depth_};
   endpoint_.send_control(core::tree_parent(endpoint_.lane()), core::packet_kind::detector,
                          std::as_bytes(std::span(&up, 1)));
 }
 
-void wave::decide(bool terminated, std::uint64_t word) {
+void wave::decide(outcome what, std::uint64_t word) {
   AMITY_ASSERT(complete(), number_);
-  pass_down(terminated, word);
+  pass_down(what, word);
 }
 
 void wave::set_depth(int depth) noexcept {
   depth_ = depth == core::any_depth ? std::uint16_t{0} : static_cast<std::uint16_t>(depth + 1);
 }
 
-void wave::pass_down(bool terminated, std::uint64_t word) {
+void wave::pass_down(outcome what, std::uint64_t word) {
   const wire down{.sent = 0,
                   .handled = 0,
                   .value = word,
                   .handlers = 0,
                   .number = number_,
-                  .what = terminated ? wire::down_terminated : wire::down_continue,
+                  .what = static_cast<std::uint16_t>(wire::down + static_cast<std::uint16_t>(what)),
                   .depth = depth_};
   // The largest subtree first: it takes longest.
   rank_t children[core::tree_children_max];
@@ -100,7 +103,7 @@ void wave::pass_down(bool terminated, std::uint64_t word) {
   while (count > 0) {
     endpoint_.send_control(children[--count], core::packet_kind::detector, std::as_bytes(std::span(&down, 1)));
   }
-  verdict_ = {.present = true, .terminated = terminated, .word = word};
+  verdict_ = {.present = true, .what = what, .word = word};
 }
 
 wave::verdict wave::take_verdict() {

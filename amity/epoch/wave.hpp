@@ -15,6 +15,14 @@ struct wave_part {
   std::uint64_t handled = 0;  ///< likewise
   std::uint64_t value = 0;    ///< the user's summand
   bool active = false;        ///< the counters were taken while the rank was still at work
+  bool late = false;          ///< there is a summand that is known only when all messages have been handled
+};
+
+/// What rank 0 decides about a wave.
+enum class outcome : std::uint16_t {
+  undecided,  ///< another wave follows
+  handled,    ///< all messages have been handled; a wave for late summands follows
+  ended,
 };
 
 class wave {
@@ -35,7 +43,7 @@ class wave {
   bool complete() const noexcept { return is_root_ && contributed_ && missing_ == 0; }
   const wave_part& totals() const noexcept { return totals_; }
   /// Rank 0: ends the wave with this verdict. `word` goes to all ranks with it.
-  void decide(bool terminated, std::uint64_t word);
+  void decide(outcome what, std::uint64_t word);
 
   /// The waves that follow belong to epochs with this depth, or any. That the ranks agree is verified.
   void set_depth(int depth) noexcept;
@@ -44,7 +52,7 @@ class wave {
   bool has_verdict() const noexcept { return verdict_.present; }
   struct verdict {
     bool present = false;
-    bool terminated = false;
+    outcome what = outcome::undecided;
     std::uint64_t word = 0;
   };
   /// Takes the verdict; the next wave begins.
@@ -54,7 +62,7 @@ class wave {
   struct wire;
 
   void pass_up_if_whole();
-  void pass_down(bool terminated, std::uint64_t word);
+  void pass_down(outcome what, std::uint64_t word);
   void check_handlers(rank_t source, const wire& theirs) const;
   void check_depth(rank_t source, const wire& theirs) const;
 

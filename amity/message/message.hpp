@@ -75,12 +75,11 @@ class message_type final {
     if (core::counter_book* const book = team_.lane(0).ended_counters()) {
       book->add(detail::type_name<T>(), counters());
     }
-    // A job that has failed has no threads left that would do it.
-    if (!others_.empty() && team_.assembled()) {
-      team_.run([&](rank_t thread) {
-        if (thread > 0) others_[static_cast<std::size_t>(thread) - 1].reset();
-      });
-    }
+    // What the other threads leave undone, because the job ends, is done with the list.
+    if (others_.empty()) return;
+    team_.try_run([&](rank_t thread) {
+      if (thread > 0) others_[static_cast<std::size_t>(thread) - 1].reset();
+    });
   }
   message_type(const message_type&) = delete;
   message_type& operator=(const message_type&) = delete;

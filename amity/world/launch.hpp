@@ -18,9 +18,10 @@ namespace amity {
 
 struct launch_options {
   rank_t ranks = 1;
-  rank_t threads = 1;                    ///< of amity in each rank; their number follows from the settings
-  bool prefix_output = false;            ///< begin each line of a rank with "[rank] "; lines of ranks never mix
-  bool pin = false;                      ///< rank i runs on the i-th CPU that the launcher may use, modulo their number
+  rank_t threads = 1;          ///< of amity in each rank; their number follows from the settings
+  bool prefix_output = false;  ///< begin each line of a rank with "[rank] "; lines of ranks never mix
+  /// Rank i runs on the i-th CPU that the launcher may use, or on as many as it has threads, modulo their number.
+  bool pin = false;
   std::vector<std::string> command;      ///< the program and its arguments
   std::string program;                   ///< what to execute, if it is not command[0]
   std::vector<std::string> environment;  ///< "NAME=VALUE": added to the launcher's own, for all ranks

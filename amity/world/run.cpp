@@ -102,7 +102,7 @@ class membership {
 
 int run_main_thread(core::team& threads, const settings& config, const std::function<int(world&)>& program,
                     const fabric::traced* traced) {
-  threads.assemble();
+  threads.threads().assemble();
   core::counter_book ended_counters;
   world own(threads, config);
   const bool counts_messages = config.integer("AMITY_MESSAGE_COUNTERS") != 0;
@@ -134,7 +134,7 @@ int run_thread(fabric::fabric& transport, core::team& threads, const settings& c
   const membership inside(threads, own.thread());
   return with_rank_named(own.rank(), [&] {
     if (own.thread() == 0) return run_main_thread(threads, config, program, traced ? &*traced : nullptr);
-    threads.serve(own.thread());
+    threads.threads().serve(own.thread());
     return 0;
   });
 }

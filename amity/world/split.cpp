@@ -8,7 +8,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/core/rank_list.hpp"
-#include "amity/core/sub_fabric.hpp"
+#include "amity/core/team.hpp"
 #include "amity/world/world.hpp"
 
 namespace amity {
@@ -93,20 +93,16 @@ std::unique_ptr<world> world::split(const membership& own) {
     throw error(call, rank(), "a handler tried to make a world, which would wait inside the handler",
                 "make worlds outside handlers");
   }
-  if (team_.size() > 1) {
-    throw error(call, rank(), "ranks with several threads have one world",
-                "start the job with AMITY_THREADS=1 and without AMITY_PROGRESS_THREAD");
-  }
   if (endpoint_.epoch_open())
     throw error(call, rank(), "called inside an epoch", "make worlds before the epoch begins");
 
   std::vector<wish> wishes;
   answer told;
   auto tell = message<answer>([&](const answer& from_root) { told = from_root; });
-  auto ask = message<wish>([&](const wish& from) {
+  auto ask = message<wish>([&](const wish& from, auto& self) {
     wishes.push_back(from);
     if (static_cast<rank_t>(wishes.size()) < size()) return;
-    answer_all(wishes, [&](rank_t rank, const answer& its) { tell.send(rank, its); });
+    answer_all(wishes, [&](rank_t rank, const answer& its) { tell.on(self).send(rank, its); });
   });
   epoch([&] { ask.send(0, {.wanted = own, .rank = rank(), .used = endpoint_.worlds().used()}); });
 
@@ -119,9 +115,9 @@ std::unique_ptr<world> world::split(const membership& own) {
   if (members.size() > 0) {
     std::vector<rank_t> of_root;
     for (rank_t member = 0; member < members.size(); ++member) of_root.push_back(endpoint_.root_rank(members[member]));
-    made.reset(new world(std::make_unique<core::sub_fabric>(endpoint_.root(), static_cast<core::world_number>(number),
-                                                            core::rank_list(std::move(of_root))),
-                         config_));
+    auto threads = std::make_unique<core::team>(team_, static_cast<core::world_number>(number),
+                                                core::rank_list(std::move(of_root)), config_);
+    made.reset(new world(std::move(threads), config_));
   }
   barrier();  // nobody sends in a world that another member has not made yet
   return made;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "amity/base/error.hpp"
-#include "amity/core/sub_fabric.hpp"
 
 namespace amity {
 namespace {
@@ -13,25 +12,20 @@ std::unique_ptr<epoch::detector> detector_for(core::endpoint& lane, const settin
   return epoch::make_detector(config.text("AMITY_EPOCH_DETECTOR"), lane);
 }
 
-/// Over a rank's fabric, or over the view of it that a further world has.
-template <class Fabric>
-std::unique_ptr<core::team> team_of_one(Fabric& transport, const settings& config) {
+std::unique_ptr<core::team> team_of_one(fabric::fabric& transport, const settings& config) {
   auto alone = std::make_unique<core::team>(1);
   alone->enter(transport, config);
-  alone->assemble();
+  alone->threads().assemble();
   return alone;
 }
 
 }  // namespace
 
-world::world(fabric::fabric& transport, const settings& config)
-    : config_(config),
-      alone_(team_of_one(transport, config_)),
-      team_(*alone_),
-      endpoint_(team_.lane(0)),
-      epochs_(endpoint_, detector_for(endpoint_, config_)),
-      coalesce_bytes_(static_cast<std::size_t>(config_.integer("AMITY_COALESCE_BYTES"))),
-      calls_(*this, endpoint_, coalesce_bytes_) {}
+world::world(fabric::fabric& transport, const settings& config) : world(team_of_one(transport, config), config) {}
+
+world::world(std::unique_ptr<core::team> own, const settings& config) : world(*own, config) {
+  own_team_ = std::move(own);
+}
 
 world::world(core::team& threads, const settings& config)
     : config_(config),
@@ -46,43 +40,28 @@ world::world(core::team& threads, const settings& config)
     if (index == 0) return;
     core::endpoint& lane = team_.lane(index);
     calls_.add_to(lane);
-    others_[static_cast<std::size_t>(index) - 1] = std::make_unique<epoch::epochs>(lane, detector_for(lane, config_));
+    others_[static_cast<std::size_t>(index) - 1] =
+        std::make_unique<epoch::thread_epochs>(lane, detector_for(lane, config_));
   });
 }
 
-world::world(std::unique_ptr<core::sub_fabric> transport, const settings& config)
-    : config_(config),
-      transport_(std::move(transport)),
-      alone_(team_of_one(*transport_, config_)),
-      team_(*alone_),
-      endpoint_(team_.lane(0)),
-      epochs_(endpoint_, detector_for(endpoint_, config_)),
-      coalesce_bytes_(static_cast<std::size_t>(config_.integer("AMITY_COALESCE_BYTES"))),
-      calls_(*this, endpoint_, coalesce_bytes_) {}
-
 world::~world() {
   // What the destructor cannot throw, the next call that makes progress in any world of the rank does.
-  if (transport_ != nullptr && endpoint_.epoch_open() && std::uncaught_exceptions() == 0) {
+  if (!endpoint_.of_job() && endpoint_.epoch_open() && std::uncaught_exceptions() == 0) {
     endpoint_.fail(std::make_exception_ptr(
         error("world", rank(), "a world was destroyed inside its epoch", "end the epoch before its world")));
   }
-  // The threads end with their world: their endpoints need not be tidied up for another one.
-  team_.dismiss();
+  // What the threads leave undone, because the job ends, is done with the list.
+  team_.try_run([this](rank_t index) {
+    if (index > 0) others_[static_cast<std::size_t>(index) - 1].reset();
+  });
+  if (endpoint_.of_job()) team_.threads().dismiss();
 }
 
 bool world::poll() { return thread(endpoint_).poll(); }
 
-void world::check_epoch_begin() {
-  // It says what is wrong, if anything is.
-  if (endpoint_.in_handler() || endpoint_.epoch_open()) epochs_.begin();
-}
-
 epoch::open_epoch world::begin_epoch() {
-  if (team_.size() > 1) {
-    throw error("world::begin_epoch", rank(), "the rank has several threads, of which thread 0 alone would take part",
-                "use world::epoch, or one thread a rank");
-  }
-  return epoch::open_epoch(epochs_);
+  return begin_epoch([] {});
 }
 
 void world::check_outside_epoch(std::string_view call) const {

@@ -19,6 +19,7 @@
 #include "amity/epoch/depth_request.hpp"
 #include "amity/epoch/epoch.hpp"
 #include "amity/epoch/open_epoch.hpp"
+#include "amity/epoch/thread_epochs.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/message/message.hpp"
 #include "amity/message/remote_call.hpp"
@@ -83,8 +84,8 @@ class world {
   /// Collective, outside epochs. A new world has message types, epochs, collectives, counters and ranks of its own, and
   /// may be split again; at most 255 live at once on a rank. While this rank waits in one of its worlds, handlers of
   /// all run. Destroying it is collective over its ranks, outside its epochs and handlers, and waits for nothing; it
-  /// must happen before the program ends, but not before or after another world is destroyed. Throws `error` where no
-  /// number is free, and where ranks have several threads.
+  /// must happen before the program ends, but not before or after another world is destroyed. The new world has the
+  /// threads of this one. Throws `error` where no number is free.
   std::unique_ptr<world> split(const membership& own);
   /// A new world of the same ranks, with the same numbers. Collective, outside epochs.
   std::unique_ptr<world> duplicate() { return split({.colour = 0, .key = rank()}); }
@@ -125,7 +126,8 @@ class world {
   /// As above; also sums a number over the ranks at no extra message. `value()` gives this rank's summand; it is called
   /// once this rank has nothing left to handle, maybe several times, the last time at the end of the epoch; it must not
   /// send. Sums are modulo 2^64, so negative numbers work through a cast. With several threads, `value(thread&)` is
-  /// each thread's summand; one of the whole rank, `value()`, costs a reduction after the end.
+  /// each thread's summand; one of the whole rank, `value()`, is asked for once, when all messages have been handled,
+  /// and costs one more wave.
   template <detail::epoch_part Body, detail::epoch_part Value>
   std::uint64_t epoch(Body&& body, Value&& value) {
     if (team_.size() > 1) return epoch_of_threads(body, value);
@@ -136,9 +138,14 @@ class world {
   }
 
   /// Begins an epoch whose end need not be waited for: `auto e = w.begin_epoch(); ...; while (!e.try_end()) other();`.
-  /// Collective, without waiting. `e` lives until its `try_end` or `end` has found the end.
-  /// Throws `error` on a rank of several threads.
+  /// Collective, without waiting for other ranks. `e` lives until its `try_end` or `end` has found the end. With
+  /// several threads it begins and ends on all of them, and all handle messages that are theirs meanwhile.
   [[nodiscard]] epoch::open_epoch begin_epoch();
+  /// As above; also runs `body(thread&)` on each thread, or `body()` on thread 0, and returns when all have done it.
+  template <detail::epoch_part Body>
+  [[nodiscard]] epoch::open_epoch begin_epoch(Body&& body) {
+    return epoch::open_epoch(team_, epochs_, others_, part_of(body));
+  }
 
   /// Declares how deep handlers send, for the epochs of this object's life: 0 if they do not, 1 if they send messages
   /// whose handlers do not, and so on; `any_depth` for no bound, as without requests. The largest depth of all ranks
@@ -194,7 +201,7 @@ class world {
   const epoch::epochs& epochs() const noexcept { return epochs_; }
 
  private:
-  world(std::unique_ptr<core::sub_fabric> transport, const settings& config);
+  world(std::unique_ptr<core::team> own, const settings& config);
 
   template <class T>
   T reduce(T value, core::reduction unsigned_form, core::reduction signed_form, core::reduction floating_form) {
@@ -211,36 +218,46 @@ class world {
   }
   void check_outside_epoch(std::string_view call) const;
 
+  /// What each thread of the rank does of a body.
+  template <class Body>
+  auto part_of(Body& body) {
+    return [this, &body](rank_t index) {
+      if (detail::takes_thread<Body> ? index >= threads() : index > 0) return;
+      thread own(team_.lane(index));
+      detail::call(body, own);
+    };
+  }
+
+  // In two parts, so that the body of thread 0 may use other worlds, which takes the other threads.
   template <class Body, class Value>
   std::uint64_t epoch_of_threads(Body& body, Value& value) {
-    check_epoch_begin();
-    std::uint64_t sum = 0;
+    epochs_.check_begin();
+    team_.run([&, part = part_of(body)](rank_t index) {
+      epochs_of(index).begin();
+      part(index);
+    });
+    // Asked for when thread 0 has nothing left, a summand of the rank would miss what the others still handle.
+    constexpr bool of_rank = !detail::takes_thread<Value> && !std::same_as<Value, detail::no_value>;
     team_.run([&](rank_t index) {
       thread own(team_.lane(index));
-      epoch::epochs& epochs = index == 0 ? epochs_ : *others_[static_cast<std::size_t>(index) - 1];
-      const bool of_program = index < threads();
-      epochs.begin();
-      if (detail::takes_thread<Body> ? of_program : index == 0) detail::call(body, own);
-      const std::uint64_t all = epochs.end([&]() -> std::uint64_t {
-        if constexpr (detail::takes_thread<Value>) return of_program ? detail::call(value, own) : 0;
-        return 0;
-      });
-      if (index == 0) sum = all;
+      const auto mine = [&]() -> std::uint64_t {
+        if (detail::takes_thread<Value> ? index >= threads() : index > 0) return 0;
+        return detail::call(value, own);
+      };
+      epochs_of(index).end(mine, index == 0 && of_rank ? epoch::summand::late : epoch::summand::passive);
     });
-    if constexpr (detail::takes_thread<Value> || std::same_as<Value, detail::no_value>) return sum;
-    // Asked for on thread 0 when that has nothing left, the summand would miss what the others still handle.
-    thread own(endpoint_);
-    return endpoint_.reduce(core::reduction::sum_u64, detail::call(value, own));
+    return epochs_.sum();
   }
-  void check_epoch_begin();
+  epoch::epochs& epochs_of(rank_t index) {
+    return index == 0 ? epochs_ : others_[static_cast<std::size_t>(index) - 1]->periods();
+  }
 
   settings config_;
-  std::unique_ptr<core::sub_fabric> transport_;  ///< null in the job's own world
-  std::unique_ptr<core::team> alone_;            ///< null where the team is given
+  std::unique_ptr<core::team> own_team_;  ///< null where the team is given
   core::team& team_;
   core::endpoint& endpoint_;  ///< of thread 0
   epoch::epochs epochs_;
-  std::vector<std::unique_ptr<epoch::epochs>> others_;  ///< of the other threads
+  std::vector<std::unique_ptr<epoch::thread_epochs>> others_;
   std::size_t coalesce_bytes_;
   detail::remote_calls<world> calls_;
 };

@@ -68,11 +68,12 @@ class participant {
       if (endpoint_.transport().now_ns() > 1'000'000'000) throw std::runtime_error("has not ended after a second");
       return key_sum_;
     };
+    const auto when = job_.has_late_summands && endpoint_.rank() % 3 == 0 ? summand::late : summand::passive;
     if (job_.in_steps && endpoint_.rank() % 2 == 0) {
-      while (!epochs_.try_end(value)) {
+      while (!epochs_.try_end(value, when)) {
       }
     } else {
-      epochs_.end(value);
+      epochs_.end(value, when);
     }
     const std::uint64_t sum = epochs_.sum();
     if (oracle_.under_way(epoch) != 0) throw ended_early("an epoch has ended too early");
@@ -144,6 +145,7 @@ schedule schedule::of(std::uint64_t seed) {
   }
   job.in_steps = random.below(2) == 0;
   job.has_priorities = random.below(2) == 0;
+  job.has_late_summands = random.below(3) == 0;
   return job;
 }
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tests/support/places.hpp"
 #include "tests/support/trees.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -18,8 +19,8 @@ namespace {
 using testing::failure_in_worlds;
 using testing::failure_of;
 
-class try_end : public testing::on_jobs {};
-INSTANTIATE_TEST_SUITE_P(epoch, try_end, testing::every_job(), testing::job_name);
+class try_end : public testing::on_places {};
+INSTANTIATE_TEST_SUITE_P(epoch, try_end, ::testing::ValuesIn(testing::every_place()), testing::place_name);
 
 TEST_P(try_end, tells_the_end_after_all_messages_that_messages_caused) {
   run([](world& w) {

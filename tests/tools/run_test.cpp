@@ -107,6 +107,10 @@ TEST(run, pins_rank_i_to_the_ith_allowed_cpu) {
     expected.push_back(std::to_string(rank) + " Cpus_allowed_list: " + std::to_string(cpus[rank % cpus.size()]));
   }
   EXPECT_EQ(sorted_lines(ended.output), expected);
+
+  // A rank has as many as it has threads.
+  const auto threaded = run({"-n", "1", "-t", "2", "--pin", "nproc"});
+  EXPECT_EQ(threaded.output, std::to_string(std::min<std::size_t>(2, cpus.size())) + "\n");
 }
 
 TEST(run, names_a_program_that_does_not_exist) {

@@ -1,15 +1,20 @@
 /// What epochs and message types promise beyond the plain case, on ranks of several threads: declared depths,
-/// priorities, counters, and the end that does not wait.
+/// priorities, counters, ends that do not wait, and several worlds.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "amity/amity.hpp"
-#include "tests/support/texts.hpp"
+#include "tests/support/jobs.hpp"
 
 namespace amity {
 namespace {
@@ -65,14 +70,159 @@ TEST(epochs_of_threads, have_declared_depths_and_priorities) {
   });
 }
 
-TEST(epochs_of_threads, end_in_one_call) {
-  EXPECT_EQ(run_job("sim", 2, {"AMITY_THREADS=2"},
-                    [](world& w) {
-                      testing::expect_error([&] { auto period = w.begin_epoch(); },
-                                            {"world::begin_epoch (rank ", "several threads", "use world::epoch"});
-                      w.epoch([](thread&) {});
-                    }),
-            0);
+/// Counts what each thread handles, in cache lines of their own.
+struct tally {
+  explicit tally(const world& w) : by_thread(static_cast<std::size_t>(w.threads()) * 8) {}
+  std::uint64_t& of(rank_t thread) { return by_thread[static_cast<std::size_t>(thread) * 8]; }
+  std::uint64_t all() const { return std::accumulate(by_thread.begin(), by_thread.end(), std::uint64_t{0}); }
+  std::vector<std::uint64_t> by_thread;
+};
+
+/// Begins an epoch in which each thread of each rank sends 20 messages, of which each is passed on 3 times.
+epoch::open_epoch begin_chains(world& w, const std::function<void(thread&, std::uint64_t)>& send) {
+  return w.begin_epoch([&](thread& own) {
+    EXPECT_EQ(own.count(), w.threads());
+    for (std::uint64_t i = 0; i < 20; ++i) send(own, 8 * i + 3);
+  });
+}
+std::uint64_t chain_messages(const world& w) { return 4u * 20 * static_cast<std::uint64_t>(w.size() * w.threads()); }
+
+/// A program with the message type of such epochs, in a world of its own.
+void with_chains(world& w, const std::function<void(tally&, const std::function<epoch::open_epoch()>&)>& body) {
+  tally handled(w);
+  auto chain = w.message<std::uint64_t>(
+      [&](std::uint64_t lives, auto& self) {
+        ++handled.of(self.thread_index());
+        if (lives % 8 > 0) self.send((w.rank() + 1) % w.size(), lives + 7);
+      },
+      parallel{[](std::uint64_t lives) { return lives / 8; }}, coalesce{.count = 5});
+  body(handled, [&] {
+    return begin_chains(
+        w, [&](thread& own, std::uint64_t lives) { chain.on(own).send((w.rank() + 1) % w.size(), lives); });
+  });
+}
+
+// Thread 0 only looks; what the others handle is in the sum all the same.
+TEST(epochs_of_threads, end_without_waiting) {
+  on_threads([](world& w) {
+    with_chains(w, [&](tally& handled, const std::function<epoch::open_epoch()>& begin) {
+      for (std::uint64_t round = 1; round <= 3; ++round) {
+        auto period = begin();
+        const auto value = [&] { return handled.all(); };
+        std::optional<std::uint64_t> sum;
+        if (w.rank() == 1) {
+          sum = period.end(value);
+        } else {
+          while (!sum) sum = period.try_end(value);
+        }
+        EXPECT_EQ(sum, round * chain_messages(w));
+        auto without_value = w.begin_epoch();
+        while (!without_value.try_end()) {
+        }
+      }
+    });
+  });
+}
+
+TEST(epochs_of_threads, overlap_in_several_worlds) {
+  on_threads([](world& w) {
+    const auto half = w.split({.colour = w.rank() % 2, .key = -w.rank()});
+    EXPECT_EQ(half->threads(), w.threads());
+    with_chains(w, [&](tally& in_job, const std::function<epoch::open_epoch()>& begin_in_job) {
+      with_chains(*half, [&](tally& in_half, const std::function<epoch::open_epoch()>& begin_in_half) {
+        auto first = begin_in_job();
+        auto second = begin_in_half();
+        while (!first.try_end()) {
+        }
+        EXPECT_EQ(second.end([&] { return in_half.all(); }), chain_messages(*half));
+        EXPECT_EQ(w.sum(in_job.all()), chain_messages(w));
+        // One inside the other.
+        const std::uint64_t sum = w.epoch(
+            [&](thread& own) {
+              if (own.thread_index() > 0) return;
+              auto inner = begin_in_half();
+              EXPECT_EQ(inner.end([&] { return in_half.all(); }), 2 * chain_messages(*half));
+            },
+            [](thread&) { return 1; });
+        EXPECT_EQ(sum, static_cast<std::uint64_t>(w.size() * w.threads()));
+      });
+    });
+  });
+}
+
+// Rank 1 is busy elsewhere for a millisecond of virtual time; no call of rank 0 waits for it, nor for its own threads.
+TEST(epochs_of_threads, never_wait_in_try_end) {
+  const auto body = [](world& w) {
+    auto message = w.message<int>([](int) {});
+    auto period = w.begin_epoch();
+    message.send(1 - w.rank(), 1);
+    if (w.rank() == 1) testing::idle_until(w.endpoint().transport(), 1'000'000);
+    std::uint64_t longest_ns = 0;
+    for (bool ended = false; !ended;) {
+      const std::uint64_t from_ns = w.now_ns();
+      ended = period.try_end();
+      longest_ns = std::max(longest_ns, w.now_ns() - from_ns);
+    }
+    if (w.rank() == 0) {
+      EXPECT_LT(longest_ns, 10'000u);
+      EXPECT_GT(w.now_ns(), 1'000'000u);
+    }
+  };
+  EXPECT_EQ(run_job("sim", 2, {"AMITY_THREADS=3"}, body), 0);
+}
+
+std::string failure_in(const std::string& fabric, const std::function<void(world&)>& body) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run_job(fabric, 2, {"AMITY_THREADS=2"}, body), 1);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(epochs_of_threads, are_ended_by_a_call) {
+  EXPECT_EQ(failure_in("sim",
+                       [](world& w) {
+                         {
+                           auto period = w.begin_epoch();
+                           if (w.rank() == 1) period.end();
+                         }
+                         w.barrier();
+                       }),
+            "amity: epoch (rank 0): epoch 1 was begun, and destroyed before its end; call end, or try_end until it "
+            "tells the end\n");
+}
+
+TEST(worlds_of_threads, are_destroyed_outside_their_epochs) {
+  EXPECT_EQ(failure_in("sim",
+                       [](world& w) {
+                         auto other = w.duplicate();
+                         if (w.rank() == 0) const_cast<epoch::epochs&>(other->epochs()).begin();
+                         other.reset();
+                         w.epoch([] {});
+                       }),
+            "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world\n");
+}
+
+TEST(worlds_of_threads, end_in_the_program) {
+  std::vector<std::unique_ptr<world>> kept(2);
+  EXPECT_EQ(failure_in("sim", [&](world& w) { kept[static_cast<std::size_t>(w.rank())] = w.duplicate(); }),
+            "amity: amity::run (rank 0): the program has ended before the worlds that it has made; there are still 1; "
+            "let every world end inside the program, at the latest with it\n");
+}
+
+// What the other rank has made is taken down, on all its threads, by an exception that comes from nowhere.
+TEST(worlds_of_threads, end_with_their_job) {
+  for (const char* const fabric : {"sim", "threads"}) {
+    EXPECT_EQ(failure_in(fabric,
+                         [](world& w) {
+                           const auto other = w.duplicate();
+                           auto here = w.message<int>([](int) {}, parallel{});
+                           auto there = other->message<int>([](int) {}, parallel{});
+                           auto period = other->begin_epoch([&](thread& own) { there.on(own).send(1 - w.rank(), 1); });
+                           if (w.rank() == 1) throw std::runtime_error("no more");
+                           w.barrier();
+                           period.end();
+                         }),
+              "amity: the program ended with an exception on rank 1: no more\n");
+  }
 }
 
 }  // namespace

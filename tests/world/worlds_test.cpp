@@ -10,6 +10,7 @@
 
 #include "amity/base/random.hpp"
 #include "amity/world/run.hpp"
+#include "tests/support/places.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
@@ -20,8 +21,8 @@ namespace {
 using testing::failure_in_worlds;
 using testing::failure_of;
 
-class several_worlds : public testing::on_jobs {};
-INSTANTIATE_TEST_SUITE_P(world, several_worlds, testing::every_job(), testing::job_name);
+class several_worlds : public testing::on_places {};
+INSTANTIATE_TEST_SUITE_P(world, several_worlds, ::testing::ValuesIn(testing::every_place()), testing::place_name);
 
 /// Each rank of `w` sends one message to each other one; returns how many of those in `w` were handled.
 std::uint64_t all_to_all(world& w) {
@@ -232,8 +233,7 @@ TEST_P(several_worlds, early_messages_of_one_are_handled_while_waiting_in_anothe
 
 TEST_P(several_worlds, numbers_are_used_again) {
   // Processes that share few cores take their time for each.
-  const bool simulated = std::get<testing::job_kind>(GetParam()).name.ends_with("sim");
-  const int rounds = (simulated ? 1000 : 60) / static_cast<int>(testing::sanitizer_divisor);
+  const int rounds = (GetParam().simulated ? 1000 : 60) / static_cast<int>(testing::sanitizer_divisor);
   run([rounds](world& w) {
     const auto kept = w.split({.colour = w.rank() == 0 ? 0 : no_world});  // its number is in use on one rank only
     for (int i = 0; i < rounds; ++i) {
@@ -383,18 +383,6 @@ TEST(worlds_misuse, a_wrong_rank_of_a_part) {
 
 settings job(const std::string& fabric, int ranks) {
   return testing::configured({{"AMITY_FABRIC", fabric}, {"AMITY_RANKS", std::to_string(ranks)}});
-}
-
-TEST(worlds_misuse, ranks_with_several_threads) {
-  const char* const arguments[] = {"test", nullptr};
-  settings config = job("sim", 2);
-  config.set("AMITY_THREADS", "2");
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(run(config, 1, arguments, [&](world& w) { w.duplicate(); }), 1);
-  EXPECT_EQ(
-      ::testing::internal::GetCapturedStderr(),
-      "amity: world::split (rank 0): ranks with several threads have one world; start the job with AMITY_THREADS=1 "
-      "and without AMITY_PROGRESS_THREAD\n");
 }
 
 TEST(worlds_misuse, a_world_that_outlives_the_program) {

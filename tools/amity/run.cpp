@@ -66,7 +66,7 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(rank_t{1}, rank_t{256}))
       ->type_name("T");
   app.add_flag("--prefix", options.prefix_output, "Begin each line of output with the rank that wrote it");
-  app.add_flag("--pin", options.pin, "Bind rank i to the i-th CPU, starting over when there are no more");
+  app.add_flag("--pin", options.pin, "Bind each rank to the next CPU, or one for each thread; starts over at the end");
   app.add_option("PROGRAM", program, "What to start; looked for in PATH unless it has a '/'")->required();
   try {
     app.parse(std::vector<std::string>(std::reverse_iterator(rest), arguments.rend()));

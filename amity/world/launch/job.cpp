@@ -44,6 +44,16 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
+/// One for each thread of the rank, as long as there are enough.
+cpu_set_t cpus_of(rank_t rank, rank_t threads, const std::vector<int>& allowed) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (rank_t lane = rank * threads; lane < (rank + 1) * threads; ++lane) {
+    CPU_SET(static_cast<unsigned>(allowed[static_cast<std::size_t>(lane) % allowed.size()]), &set);
+  }
+  return set;
+}
+
 /// The launcher's environment with our variables in place of any that it has under the same names.
 std::vector<std::string> merged_environment(const std::vector<std::string>& additions) {
   std::vector<std::string> merged;
@@ -103,7 +113,8 @@ void job::start_ranks(const launch_options& options) {
       errors = errors_.add(fmt::format("[{}] ", rank));
     }
     const int input = rank > 0 ? nothing.get() : typed ? typed.get() : STDIN_FILENO;
-    const auto cpu = static_cast<std::size_t>(rank);
+    cpu_set_t own_cpus;
+    if (options.pin) own_cpus = cpus_of(rank, options.threads, cpus);
     int reason = 0;
     auto started = rank_process::start({.program = program.c_str(),
                                         .arguments = arguments.data(),
@@ -113,7 +124,7 @@ void job::start_ranks(const launch_options& options) {
                                         .input_fd = input,
                                         .output_fd = output ? output.get() : STDOUT_FILENO,
                                         .error_fd = errors ? errors.get() : STDERR_FILENO,
-                                        .cpu = cpus.empty() ? std::nullopt : std::optional(cpus[cpu % cpus.size()]),
+                                        .cpus = options.pin ? &own_cpus : nullptr,
                                         .signal_mask = &signals_.outer_mask()},
                                        reason);
     if (!started) throw program_not_started{reason};

@@ -37,12 +37,7 @@ void become(const rank_start& how, pid_t launcher) noexcept {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher) return;
   if (!becomes(how.input_fd, STDIN_FILENO) || !becomes(how.output_fd, STDOUT_FILENO)) return;
   if (!becomes(how.error_fd, STDERR_FILENO) || ::fcntl(how.inherited_fd, F_SETFD, 0) != 0) return;
-  if (how.cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<unsigned>(*how.cpu), &one);
-    if (::sched_setaffinity(0, sizeof one, &one) != 0) return;
-  }
+  if (how.cpus != nullptr && ::sched_setaffinity(0, sizeof *how.cpus, how.cpus) != 0) return;
   // Its group is not the terminal's foreground: without this, a rank that changes the terminal would stop, for ever.
   ::signal(SIGTTOU, SIG_IGN);
   if (::sigprocmask(SIG_SETMASK, how.signal_mask, nullptr) != 0) return;

@@ -32,7 +32,7 @@ struct rank_start {
   int input_fd;
   int output_fd;
   int error_fd;
-  std::optional<int> cpu;
+  const cpu_set_t* cpus;  ///< that the rank may use; null: all that the launcher may
   const sigset_t* signal_mask;
 };
 

@@ -1,0 +1,131 @@
+#include "amity/core/crew.hpp"
+
+#include "amity/base/error.hpp"
+
+namespace amity::core {
+namespace {
+
+/// Whatever still arrives is of no use.
+class discarding final : public fabric::sink {
+ public:
+  fabric::disposition on_packet(const fabric::packet&) noexcept override { return fabric::disposition::release; }
+};
+
+/// Of a thread that does not serve any more: what it has is thread 0's from then on.
+class departure {
+ public:
+  departure(endpoint& own, std::atomic<rank_t>& serving) : own_(own), serving_(serving) {}
+  ~departure() {
+    own_.release_kept();
+    serving_.fetch_sub(1, std::memory_order_release);
+    serving_.notify_one();
+  }
+  departure(const departure&) = delete;
+  departure& operator=(const departure&) = delete;
+
+ private:
+  endpoint& own_;
+  std::atomic<rank_t>& serving_;
+};
+
+}  // namespace
+
+crew::crew(rank_t threads)
+    : size_(threads), lanes_(static_cast<std::size_t>(threads)), at_work_(threads - 1), serving_(threads - 1) {}
+
+void crew::assemble() {
+  wait_for_all();
+  assembled_ = true;
+}
+
+void crew::run(const std::function<void(rank_t)>& work) {
+  if (size_ == 1) return work(0);
+  if (!assembled_) {
+    lane(0).rethrow_failure();
+    throw job_aborted("amity: the threads of the rank have ended after a failure");
+  }
+  try {
+    call(&work);
+    work(0);
+    wait_for_all();
+  } catch (...) {
+    abandon();  // what the work refers to is about to go
+    throw;
+  }
+}
+
+bool crew::try_run(const std::function<void(rank_t)>& work) noexcept {
+  if (size_ > 1 && !assembled_) return false;
+  try {
+    run(work);
+    return true;
+  } catch (...) {
+    return false;  // what it was, the next call that makes progress tells
+  }
+}
+
+void crew::abandon() noexcept {
+  if (!assembled_ || size_ == 1) return;
+  assembled_ = false;
+  lane(0).transport().abort();
+  await_departures();
+}
+
+void crew::dismiss() noexcept {
+  if (!assembled_ || size_ == 1) return;
+  assembled_ = false;
+  try {
+    call(nullptr);
+  } catch (...) {
+    lane(0).transport().abort();  // whatever it is, the others see this
+  }
+}
+
+void crew::serve(rank_t thread) {
+  endpoint& own = lane(thread);
+  const departure announced(own, serving_);
+  done(thread);
+  for (std::uint64_t seen = 0;;) {
+    own.wait_until("", [&] { return calls_.load(std::memory_order_acquire) != seen; });
+    ++seen;
+    if (work_ == nullptr) return;
+    (*work_)(thread);
+    done(thread);
+  }
+}
+
+void crew::call(const std::function<void(rank_t)>* work) {
+  wait_for_all();  // with the work that this one is inside of
+  work_ = work;
+  if (work != nullptr) at_work_.store(size_ - 1, std::memory_order_relaxed);
+  calls_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in serve()
+  endpoint& own = lane(0);
+  for (rank_t other = 1; other < size_; ++other) own.send_control(own.lane() + other, packet_kind::wake, {});
+  own.wait_until("", [&] { return own.control_sent(); });
+}
+
+void crew::await_departures() {
+  fabric::fabric& own = lane(0).transport();
+  discarding nothing;
+  for (rank_t others; (others = serving_.load(std::memory_order_acquire)) > 0;) {
+    if (own.caps().virtual_time) {
+      own.poll(nothing, 1);  // lets simulated threads run, which a wait does not do any more
+    } else {
+      serving_.wait(others);
+    }
+  }
+}
+
+void crew::wait_for_all() {
+  if (size_ == 1) return;
+  // Pairs with the release in done(). The packet is only there to wake this thread.
+  lane(0).wait_until("", [&] { return at_work_.load(std::memory_order_acquire) == 0; });
+}
+
+void crew::done(rank_t thread) {
+  at_work_.fetch_sub(1, std::memory_order_release);
+  endpoint& own = lane(thread);
+  own.send_control(own.lane_of(own.rank(), 0), packet_kind::wake, {});
+}
+
+}  // namespace amity::core

@@ -1,0 +1,65 @@
+#pragma once
+
+/// The threads of one rank: thread 0 runs the rank's program and gives the others work.
+///
+/// Threads share no state of the runtime and need no lock: what one sends to another travels through the fabric, as
+/// between ranks. Between two pieces of work the other threads handle what arrives for them, in all worlds of the rank,
+/// and sleep. Whatever changes an endpoint runs on its thread.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "amity/base/types.hpp"
+#include "amity/core/endpoint.hpp"
+
+namespace amity::core {
+
+class crew {
+ public:
+  explicit crew(rank_t threads);
+  crew(const crew&) = delete;
+  crew& operator=(const crew&) = delete;
+
+  rank_t size() const noexcept { return size_; }
+
+  /// Called by each thread, with its endpoint of the job's own world, in front of everything else.
+  void enter(endpoint& own) noexcept { lanes_[static_cast<std::size_t>(own.thread())] = &own; }
+
+  /// Thread 0: returns when the others are ready for work.
+  void assemble();
+  /// Thread 0, outside handlers: runs `work(thread)` on every thread, and returns when all have done it. Inside the
+  /// work of thread 0, the others have done theirs first. Where it throws, the job ends: the others leave their work at
+  /// their next wait, and then the exception is rethrown.
+  void run(const std::function<void(rank_t)>& work);
+  /// As above, for destructors. False: not all threads have done it, and they will not touch anything any more, because
+  /// the job ends.
+  bool try_run(const std::function<void(rank_t)>& work) noexcept;
+  /// Thread 0: ends the job, and returns when the others have left.
+  void abandon() noexcept;
+  /// Thread 0: lets the others go.
+  void dismiss() noexcept;
+  /// Whether the others take work. False before `assemble`, and from `dismiss` or a failure on.
+  bool assembled() const noexcept { return assembled_; }
+
+  /// The other threads: does what thread 0 asks for, until it lets them go.
+  void serve(rank_t thread);
+
+ private:
+  endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)]; }
+  void call(const std::function<void(rank_t)>* work);
+  void wait_for_all();
+  void await_departures();
+  void done(rank_t thread);
+
+  rank_t size_;
+  std::vector<endpoint*> lanes_;  ///< of the job's own world
+  bool assembled_ = false;
+  const std::function<void(rank_t)>* work_ = nullptr;  ///< null: go; written before `calls_` is
+  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<rank_t> at_work_;  ///< threads that have not done what they were last asked for
+  std::atomic<rank_t> serving_;  ///< threads that have not left `serve` yet
+};
+
+}  // namespace amity::core
