@@ -21,7 +21,7 @@ template <class Arc>
 struct graph_part {
   csr<Arc> rows;
   large_array<vertex> vertex_of;  ///< of each row
-  /// Arcs of each row in the input, before loops and repeats were dropped; 2^32 - 1 stands for more too.
+  /// Arcs of each row in the input, before repeats were dropped; 2^32 - 1 stands for more too.
   large_array<std::uint32_t> input_degree;
   vertex first = 0;   ///< place of row 0
   vertex joined = 0;  ///< rows that have arcs, which come first
