@@ -12,20 +12,21 @@ struct visit {
 exploration explore_nested(world& w, const distributed_graph<vertex>& graph, vertex root) {
   exploration found;
   std::vector<std::uint64_t> counts(graph.parts.size());
+  std::vector<std::vector<vertex>> stacks(graph.parts.size());  // empty between messages
   for (const auto& part : graph.parts) found.parts.emplace_back(part.size());
 
-  // Within a part it goes on with a stack of its own; what is elsewhere is a message.
+  // Within a part it goes on with a stack; what is elsewhere is a message.
   const auto explore = [&](vertex start, auto& visits) {
     const auto i = static_cast<std::size_t>(visits.thread_index());
     const graph_part<vertex>& own = graph.parts[i];
     bitmap& explored = found.parts[i];
     if (!explored.insert(start - own.first)) return;
-    std::uint64_t count = 0;
-    std::vector<vertex> stack{start - own.first};
+    std::vector<vertex>& stack = stacks[i];
+    stack.push_back(start - own.first);
     while (!stack.empty()) {
       const vertex row = stack.back();
       stack.pop_back();
-      ++count;
+      ++counts[i];
       for (const vertex target : own.rows[row]) {
         if (target - own.first >= own.size()) {
           visits.send(graph.where.rank(target), {target});
@@ -34,7 +35,6 @@ exploration explore_nested(world& w, const distributed_graph<vertex>& graph, ver
         }
       }
     }
-    counts[i] += count;
   };
   auto visits = w.message<visit>([&](const visit& v, auto& self) { explore(v.target, self); },
                                  parallel{thread_of_target{graph.where}}, coalesce{});
