@@ -23,5 +23,6 @@ extern const benchmark sim_events;
 extern const benchmark small_scale_memory;
 extern const benchmark threads;
 extern const benchmark thread_safety_cost;
+extern const benchmark exploration;
 
 }  // namespace amity::bench

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/graph/kernels/components.hpp"
+#include "apps/graph/kernels/explore.hpp"
 #include "apps/graph/kernels/pagerank.hpp"
 #include "apps/graph/kernels/transposed_product.hpp"
 #include "apps/graph/kernels/triangles.hpp"
@@ -269,6 +270,47 @@ TEST_P(kernels, transposed_product) {
     std::swap(y[0][0], y[0][1]);
     if (w.rank() == 0) ++y[0][2];
     EXPECT_GT(product_error(w, matrix, x, y), 1e-9);
+  });
+}
+
+std::set<vertex> plain_reachable(const random_graph& edges, bool undirected, vertex root) {
+  const auto arcs = plain_arcs(edges, undirected);
+  std::set<vertex> reached{root};
+  std::vector<vertex> stack{root};
+  while (!stack.empty()) {
+    const vertex source = stack.back();
+    stack.pop_back();
+    for (auto next = arcs.lower_bound({source, 0}); next != arcs.end() && next->first == source; ++next) {
+      if (reached.insert(next->second).second) stack.push_back(next->second);
+    }
+  }
+  return reached;
+}
+
+TEST_P(kernels, exploration) {
+  run([](world& w) {
+    for (const bool undirected : {false, true}) {
+      for (const random_graph& edges : {random_graph{.vertices = 1, .edges = 1, .seed = 1},
+                                        {.vertices = 700, .edges = 900, .seed = 8},
+                                        {.vertices = 700, .edges = 4000, .seed = 9, .crowded = true}}) {
+        const auto graph = built<vertex>(w, edges, {.undirected = undirected});
+        const vertex root = find_place(w, graph, 0);
+        const auto expected = plain_reachable(edges, undirected, 0);
+        for (const auto explore : {explore_nested, explore_queued}) {
+          exploration found = explore(w, graph, root);
+          EXPECT_EQ(found.count, expected.size());
+          EXPECT_GE(found.epochs, 1u);
+          EXPECT_EQ(mistakes_of(w, graph, root, found), 0u);
+          for (std::size_t i = 0; i < graph.parts.size(); ++i) {
+            for (vertex row = 0; row < graph.parts[i].size(); ++row) {
+              EXPECT_EQ(found.parts[i].contains(row), expected.contains(graph.parts[i].vertex_of[row]));
+            }
+          }
+          if (!found.parts[0].insert(0)) found.parts[0].erase(0);
+          EXPECT_GT(mistakes_of(w, graph, root, found), 0u);
+        }
+      }
+    }
   });
 }
 
