@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -66,6 +68,28 @@ job self(std::string name, std::string_view what, arguments args, bool tiny) {
   return result;
 }
 
+#ifdef AMITY_BENCH_MPIRUN
+constexpr std::string_view mpirun = AMITY_BENCH_MPIRUN;
+constexpr std::string_view open_mpi_program = AMITY_BENCH_MPI_PROGRAM;
+#else
+constexpr std::string_view mpirun, open_mpi_program;
+#endif
+
+/// A program that was built only if what it needs was found: nothing if it is not there.
+std::optional<job> peer(const std::filesystem::path& program, std::string name, std::vector<std::string> words,
+                        int ranks) {
+  if ((ranks > 0 && mpirun.empty()) || !std::filesystem::exists(program)) return std::nullopt;
+  job result{std::move(name), {}};
+  auto& line = result.run.words;
+  // Debian's mpirun refuses to run as root, as in a container, unless told twice or by this option.
+  if (ranks > 0) {
+    line = {std::string(mpirun), "--allow-run-as-root", "--bind-to", "core", "-n", std::to_string(ranks)};
+  }
+  line.push_back(program.string());
+  line.insert(line.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
+  return result;
+}
+
 }  // namespace
 
 void print_sample(const sample& measured) {
@@ -90,18 +114,14 @@ job driver::raw(std::string_view which, std::string name, arguments args) const 
   return self(std::move(name), which, std::move(args), tiny_);
 }
 
-std::optional<job> driver::open_mpi([[maybe_unused]] std::string name,
-                                    [[maybe_unused]] std::vector<std::string> words) const {
-#ifdef AMITY_BENCH_MPI_PROGRAM
-  // Debian's mpirun refuses to run as root, as in a container, unless told twice or by this option.
-  job result{
-      std::move(name),
-      {{AMITY_BENCH_MPIRUN, "--allow-run-as-root", "--bind-to", "core", "-n", "2", AMITY_BENCH_MPI_PROGRAM}, {}}};
-  for (auto& word : words) result.run.words.push_back(std::move(word));
-  return result;
-#else
-  return std::nullopt;
-#endif
+std::optional<job> driver::open_mpi(std::string name, std::vector<std::string> words) const {
+  return peer(open_mpi_program, std::move(name), std::move(words), 2);
+}
+
+std::optional<job> driver::comparison(std::string_view program, std::string name, std::vector<std::string> words,
+                                      int ranks) const {
+  const auto built = std::filesystem::path(own_path()).parent_path() / "compare" / program;
+  return peer(built, std::move(name), std::move(words), ranks);
 }
 
 void driver::compare(contest jobs, std::span<const figure> figures) {

@@ -99,6 +99,11 @@ class driver {
   /// Nothing where Open MPI was not found when the benchmarks were built.
   std::optional<job> open_mpi(std::string name, std::vector<std::string> words) const;
 
+  /// A program of bench/compare, on so many ranks of Open MPI, or on none: by itself. Nothing where what it needs was
+  /// not found when the benchmarks were built.
+  std::optional<job> comparison(std::string_view program, std::string name, std::vector<std::string> words,
+                                int ranks) const;
+
   /// Measures in turn and adds a row for each figure. A peer that fails is reported and left out.
   void compare(contest jobs, std::span<const figure> figures);
   void compare(contest jobs, std::initializer_list<figure> figures) {

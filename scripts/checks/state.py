@@ -13,8 +13,9 @@ WRITABLE = re.compile(r"^(\.data(?!\.rel\.ro)|\.bss|\.tdata|\.tbss|\*COM\*)")
 # objdump -t: value, flags (7 columns), section, size, name.
 SYMBOL = re.compile(r"^[0-9a-f]+ .{7} (\S+)\s+[0-9a-f]+ +(?:\.hidden |\.internal |\.protected )?(.+)$")
 # CLI::, including its tables that are const but are filled at start: the headers of CLI11.
+# boost::, in programs that compare with it: the tables of its serialisation.
 # std::__ioinit: the standard streams', which <iostream> defines in every object. DW.ref: the compiler's, for catch.
-FOREIGN = re.compile(r"^(std::|CLI::|DW\.ref\.|guard variable for )|^\.(data|bss|tdata|tbss)")
+FOREIGN = re.compile(r"^(std::|CLI::|boost::|DW\.ref\.|guard variable for )|^\.(data|bss|tdata|tbss)")
 
 
 def check(tree):
