@@ -24,5 +24,7 @@ extern const benchmark small_scale_memory;
 extern const benchmark threads;
 extern const benchmark thread_safety_cost;
 extern const benchmark exploration;
+extern const benchmark graph500_sssp;
+extern const benchmark pbgl_sssp;
 
 }  // namespace amity::bench

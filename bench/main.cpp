@@ -21,10 +21,8 @@ constexpr double others_percent_max = 5;
 const benchmark* const benchmarks[] = {
     &short_latency,       &medium_latency, &short_flood,        &coalesced_rate, &histogram,           &coalesce_auto,
     &index_gather,        &span_handler,   &combine_keys,       &epoch_time,     &oversubscribed_rate, &idle_cpu,
-    &termination_virtual, &sim_events,     &small_scale_memory, &threads,        &thread_safety_cost,
-#ifdef AMITY_BENCH_GRAPH
-    &exploration,
-#endif
+    &termination_virtual, &sim_events,     &small_scale_memory, &threads,        &thread_safety_cost,  &exploration,
+    &graph500_sssp,       &pbgl_sssp,
 };
 
 const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers};

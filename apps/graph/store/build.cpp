@@ -68,7 +68,7 @@ class part_builder {
     part.rows.arcs()[next_[row_of_[owners_.slot(arrived.source)]]++] = arrived.way;
   }
 
-  /// Puts the arcs of each row in order: by their targets' rows, which go by degree in each part.
+  /// Puts the arcs of each row in order: by length, and by their targets' rows, which go by degree in each part.
   void finish(const places& where, bool simple) {
     row_of_ = {};
     next_ = {};
@@ -81,9 +81,17 @@ class part_builder {
     };
     part.rows.shrink_rows([&](vertex, std::span<Arc> arcs) -> std::uint64_t {
       std::ranges::sort(arcs, before);
-      if (!simple) return arcs.size();
-      const auto repeated = std::ranges::unique(arcs, {}, [](const Arc& a) { return target_of(a); });
-      return static_cast<std::uint64_t>(repeated.begin() - arcs.begin());
+      std::span<Arc> kept = arcs;
+      if (simple) {
+        const auto repeated = std::ranges::unique(arcs, {}, [](const Arc& a) { return target_of(a); });
+        kept = arcs.first(arcs.size() - repeated.size());
+      }
+      if constexpr (std::same_as<Arc, arc>) {
+        std::ranges::sort(kept, [&](const arc& a, const arc& b) {
+          return a.length == b.length ? before(a, b) : a.length < b.length;
+        });
+      }
+      return kept.size();
     });
     while (part.joined < part.size() && part.rows.degree(part.joined) > 0) ++part.joined;
   }

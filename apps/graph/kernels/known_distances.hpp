@@ -1,0 +1,76 @@
+#pragma once
+
+/// What a thread knows about distances: of its own vertices the shortest so far; of others' the shortest that it has
+/// offered to them or heard of. An offer that is no shorter would change nothing and need not be sent.
+///
+/// Memory: 4 bytes for each vertex of the whole graph, as long as these are at most `remembered_parts` times as many as
+/// a part has. In larger jobs others' vertices share slots, of which each remembers the last one, and memory stays in
+/// proportion to the own part. A distance that is forgotten costs a message, nothing else.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "amity/base/large_array.hpp"
+#include "apps/graph/store/places.hpp"
+
+namespace amity::apps::graph {
+
+class known_distances {
+ public:
+  /// Of a thread whose part begins at the place `first`. `remembered_parts` is a power of two.
+  known_distances(const places& where, vertex first, std::uint64_t remembered_parts = 16)
+      : first_(first), block_(where.block()), all_(where.count() <= remembered_parts * where.block()) {
+    distance_.resize(all_ ? where.count() : block_);
+    own_ = all_ ? first : 0;
+    if (!all_) slots_.resize(remembered_parts * block_ / 2);
+    forget();
+  }
+
+  void forget() {
+    std::ranges::fill(distance_, unreached<weight>);
+    std::ranges::fill(slots_, slot{no_vertex, 0});
+  }
+
+  bool owns(vertex place) const { return place - first_ < block_; }  // places before the first wrap around
+  weight own(vertex row) const { return distance_[own_ + row]; }
+  void prefetch_own(vertex row) const { __builtin_prefetch(&distance_[own_ + row]); }
+
+  weight operator[](vertex place) const {
+    if (all_) return distance_[place];
+    if (owns(place)) return own(place - first_);
+    const slot& known = slots_[slot_of(place)];
+    return known.place == place ? known.distance : unreached<weight>;
+  }
+
+  void set(vertex place, weight distance) {
+    if (all_) {
+      distance_[place] = distance;
+    } else if (owns(place)) {
+      distance_[place - first_] = distance;
+    } else {
+      slots_[slot_of(place)] = {place, distance};
+    }
+  }
+
+ private:
+  struct slot {
+    vertex place;
+    weight distance;
+  };
+
+  /// The first rows of all parts, whose degrees are large, are kept apart.
+  std::size_t slot_of(vertex place) const {
+    const vertex part = place >> std::countr_zero(block_);
+    return (place ^ part * 0x9e3779b1) & (slots_.size() - 1);
+  }
+
+  vertex first_;
+  vertex block_;
+  bool all_;
+  std::size_t own_ = 0;           // where the own rows begin
+  large_array<weight> distance_;  // of all places, or of the own rows
+  large_array<slot> slots_;       // of others' places, unless all have their own
+};
+
+}  // namespace amity::apps::graph
