@@ -12,6 +12,7 @@
 /// algorithms for massively parallel systems", IPDPS 2014, have the idea).
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -46,15 +47,16 @@ lengths sample_lengths(world& w, const distributed_graph<arc>& graph) {
   return {total / static_cast<double>(samples), static_cast<weight>(w.max(longest))};
 }
 
-/// With lengths that are spread evenly, one in two arcs of a vertex leads into its own bucket or the next: wider
-/// buckets would relax more arcs for distances that are not final, narrower ones want more epochs.
+/// Wider buckets relax more arcs for distances that are not final, narrower ones want more epochs. The more arcs a
+/// vertex has, the more often would its distance be improved within a bucket; how much more, has been measured on
+/// random graphs with 4 arcs a vertex and on Graph500's.
 weight choose_delta(world& w, const distributed_graph<arc>& graph, const lengths& of) {
   std::uint64_t joined = 0;
   for (const auto& part : graph.parts) joined += part.joined;
   joined = std::max<std::uint64_t>(1, w.sum(joined));
   constexpr double buckets_max = 1 << 16;  // so many lie in the ring, mostly empty, where lengths differ very much
   const double degree = std::max(1.0, static_cast<double>(graph.arcs) / static_cast<double>(joined));
-  const double delta = std::max(of.mean / degree, static_cast<double>(of.longest) / buckets_max);
+  const double delta = std::max(8 * of.mean / std::pow(degree, 1.5), static_cast<double>(of.longest) / buckets_max);
   return std::max(static_cast<weight>(delta), std::numeric_limits<weight>::min());
 }
 
