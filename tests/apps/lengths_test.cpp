@@ -78,6 +78,16 @@ TEST(lengths, from_a_file_of_floats) {
   EXPECT_EQ(edges_text(graph), "0>1:0.25 1>2:3");
 }
 
+TEST(lengths, of_a_file_that_is_longer_than_a_block) {
+  scratch files;
+  constexpr vertex edges = 30000;
+  std::string floats;
+  for (vertex v = 0; v < edges; ++v) floats += bytes_of(static_cast<float>(v));
+  edge_list graph = chain(edges);
+  set(graph, files.write("a.weights", floats).string());
+  for (const edge& e : graph.edges) ASSERT_EQ(e.length, static_cast<float>(e.source));
+}
+
 TEST(lengths, a_file_must_fit_and_be_usable) {
   scratch files;
   edge_list graph = chain(2);

@@ -49,6 +49,11 @@ void labels::grow() {
   }
 }
 
+void labels::append(std::string_view label) {
+  characters_ += label;
+  ends_.push_back(characters_.size());
+}
+
 vertex labels::intern(std::string_view label) {
   if (2 * ends_.size() >= table_.size()) grow();
   const std::uint64_t hash = hash_of(label);
@@ -82,7 +87,12 @@ std::optional<vertex> labels::find(std::string_view label) const {
     if (number < first_ || number - first_ >= *counted_) return {};
     return static_cast<vertex>(number - first_);
   }
-  if (table_.empty()) return {};
+  if (table_.empty()) {
+    for (vertex v = 0; v < size(); ++v) {
+      if (view(v) == label) return v;
+    }
+    return {};
+  }
   const vertex holder = table_[place_of(label, hash_of(label))].holder;
   return holder == no_vertex ? std::nullopt : std::optional(holder);
 }

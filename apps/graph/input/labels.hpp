@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amity/base/large_array.hpp"
 #include "apps/graph/types.hpp"
 
 namespace amity::apps::graph {
@@ -30,6 +31,10 @@ class labels {
 
   /// As above, for a label that is the decimal number `number`: faster at second sight where numbers are dense.
   vertex intern(std::string_view label, std::uint64_t number);
+
+  /// A new vertex, for a label that is known to be new: without the table, which `find` then does without. Not to be
+  /// mixed with `intern`.
+  void append(std::string_view label);
 
   vertex size() const { return counted_ ? *counted_ : static_cast<vertex>(ends_.size()); }
   std::string text(vertex v) const;
@@ -61,9 +66,9 @@ class labels {
   std::optional<vertex> counted_;
   std::uint64_t first_ = 0;
   std::string characters_;           // all labels, one after the other
-  std::vector<std::uint64_t> ends_;  // of each label, in characters_
-  std::vector<place> table_;         // open addressing; at most half full
-  std::vector<vertex> of_number_;    // short cut to the vertices of small numbers; `no_vertex` where it knows none
+  large_array<std::uint64_t> ends_;  // of each label, in characters_
+  large_array<place> table_;         // open addressing; at most half full
+  large_array<vertex> of_number_;    // short cut to the vertices of small numbers; `no_vertex` where it knows none
 };
 
 }  // namespace amity::apps::graph

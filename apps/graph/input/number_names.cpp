@@ -87,7 +87,7 @@ distributed_names number_names(world& w, const edge_list& local, rank_t readers,
     const std::uint64_t block = block_of(local, f.local);
     if (counts.empty() || counts.back().block != block) counts.push_back({block, 0});
     ++counts.back().count;
-    held.intern(local.names.text(f.local));
+    held.append(local.names.text(f.local));
   }
   const auto in_front = counts_in_front(w, counts);
   together(w, [&] {
