@@ -64,6 +64,7 @@ int self_launch(const settings& values, int argc, const char* const* argv) {
   launch_options options;
   options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
   options.threads = core::threads_per_rank(values);
+  options.environment.push_back("AMITY_THREADS=" + std::to_string(values.integer("AMITY_THREADS")));
   options.command.assign(argv, argv + argc);
   // The name in argv may be relative to a directory that the program has left, or anything else.
   options.program = "/proc/self/exe";

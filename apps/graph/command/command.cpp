@@ -1,7 +1,6 @@
 #include "apps/graph/command/command.hpp"
 
 #include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <limits>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "amity/amity.hpp"
-#include "apps/graph/command/job.hpp"
+#include "apps/graph/command/kernels.hpp"
 #include "apps/graph/input/formats.hpp"
 #include "apps/graph/input/packages.hpp"
 
@@ -19,35 +18,14 @@ namespace {
 constexpr int usage_error = 2;
 
 constexpr auto explanation =
-    R"(Searches a graph with active messages: breadth first, or for shortest paths.
-
-Without FILE, the graph is that of the distribution's packages: each depends on others, by Depends and Pre-Depends,
-with alternatives and virtual packages resolved. The answer is checked against a sequential search.)";
+    R"(Runs graph and data kernels with active messages, on any number of ranks and threads.
+Without FILE or a generator, the graph is that of the distribution's packages: each depends on others, by Depends and
+Pre-Depends, with alternatives and virtual packages resolved. Answers are checked, and say by what.)";
 
 std::string formats_help() {
   std::string text = "Formats of FILE, any of them also packed by gzip:\n";
   for (const format& f : format_table()) text += fmt::format("  {:<18}{}\n", f.name, f.help);
   return text;
-}
-
-void add_options(CLI::App& app, options& wanted) {
-  app.add_option("FILE", wanted.file, "Graph to search; see the formats below");
-  app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell");
-  app.add_flag("--packages", wanted.packages, "Search the packages, and nothing in their stead")->excludes("FILE");
-  app.add_option("--lists", wanted.lists, "Folder of package lists")->capture_default_str();
-  app.add_flag("--reverse", wanted.reverse, "Walk edges backwards: to those that depend on a package");
-  app.add_flag("--undirected", wanted.undirected, "Walk edges both ways");
-  app.add_option("--root", wanted.root, "Label of the vertex to start from");
-  app.add_option("-n,--ranks", wanted.ranks, "Ranks to start; in a job that is already running its own count")
-      ->check(CLI::Range(1, 65536));
-  app.add_option("--fabric", wanted.fabric, "How ranks reach each other: shm, threads or sim");
-  app.add_option("--repeat", wanted.repeat, "Searches to run, to report the median time; 0: a few if they are short")
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
-      ->capture_default_str();
-  app.add_flag("--verify,!--no-verify", wanted.verify, "Compare with the sequential answer (the standard)");
-  app.add_option("--top", wanted.top, "How many of the farthest vertices to show")->capture_default_str();
-  app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text");
-  app.add_flag("!--no-progress", wanted.progress, "Do not show progress");
 }
 
 /// What CLI11 reports; its own ranges let pass what is not a number.
@@ -57,15 +35,103 @@ std::string width_problem(const std::string& text) {
   return fmt::format("'{}' is not a finite number of at least 0", text);
 }
 
+std::string ownership_problem(const std::string& word) {
+  return parse_ownership(word) ? "" : fmt::format("'{}' is none of block, cyclic and hash", word);
+}
+
+void add_sizes_of_made_graph(CLI::App& app, options& wanted) {
+  app.add_option("--edge-factor", wanted.edge_factor, "Edges of a made graph for each vertex")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--seed", wanted.seed, "Seed of whatever is random")->capture_default_str();
+  app.add_option_function<std::string>(
+         "--ownership", [&](const std::string& word) { wanted.owners = *parse_ownership(word); },
+         "How vertices are dealt out to ranks: block, cyclic (the standard) or hash")
+      ->check(CLI::Validator(ownership_problem, "", "ownership"));
+}
+
+void add_graph_options(CLI::App& app, options& wanted) {
+  CLI::Option* const file = app.add_option("FILE", wanted.file, "Graph to work on; see the formats below");
+  app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell");
+  CLI::Option* const packages =
+      app.add_flag("--packages", wanted.packages, "The packages, and nothing in their stead")->excludes(file);
+  app.add_option("--lists", wanted.lists, "Folder of package lists")->capture_default_str();
+  CLI::Option* const kronecker =
+      app.add_option("--kronecker", wanted.kronecker, "Make a Graph500 graph of 2^SCALE vertices")
+          ->type_name("SCALE")
+          ->check(CLI::Range(1, 30))
+          ->excludes(file)
+          ->excludes(packages);
+  app.add_option("--erdos-renyi", wanted.erdos_renyi,
+                 "Make a graph of 2^SCALE vertices with edges at random and a cycle through all")
+      ->type_name("SCALE")
+      ->check(CLI::Range(1, 30))
+      ->excludes(file)
+      ->excludes(packages)
+      ->excludes(kronecker);
+  add_sizes_of_made_graph(app, wanted);
+  app.add_flag("--reverse", wanted.reverse, "Walk edges backwards: to those that depend on a package");
+  app.add_flag("--undirected", wanted.undirected, "Walk edges both ways");
+  app.add_option("--output", wanted.output, "File for a line of each vertex: its label and what was found");
+  app.footer(formats_help());
+}
+
 void add_length_options(CLI::App& app, options& wanted) {
   app.add_option("--weights", wanted.lengths,
                  "Lengths of edges: input (its own; random in [0, 1) if it has none), unit, uniform (random in [0, "
                  "1)), integer (random, 1 to 255), or a file of float32, one an edge")
       ->capture_default_str();
-  app.add_option("--seed", wanted.seed, "Seed of random lengths")->capture_default_str();
   app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the lengths")
       ->check(CLI::Validator(width_problem, "", "width"))
       ->capture_default_str();
+}
+
+void add_options(CLI::App& app, const takes& groups, options& wanted) {
+  constexpr int any = std::numeric_limits<int>::max();
+  if (groups.graph) add_graph_options(app, wanted);
+  if (groups.lengths) add_length_options(app, wanted);
+  if (groups.root) app.add_option("--root", wanted.root, "Label of the vertex to start from");
+  if (groups.direction || groups.benchmark) {
+    app.add_flag("--top-down", wanted.top_down, "Search from above only, also where looking from below is less work");
+  }
+  if (groups.top) {
+    app.add_option("--top", wanted.top, "How many of the farthest, or highest, vertices to show")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+  }
+  if (groups.iterations) {
+    app.add_option("--iterations", wanted.iterations, "Iterations, at most")
+        ->check(CLI::Range(1, any))
+        ->capture_default_str();
+    app.add_option("--tolerance", wanted.tolerance, "Change of all values together below which it ends")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+  }
+  if (groups.benchmark) {
+    app.add_option("--scale", wanted.kronecker, "2^SCALE vertices; 16 if it is not given")->check(CLI::Range(1, 30));
+    add_sizes_of_made_graph(app, wanted);
+    app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the lengths")
+        ->check(CLI::Validator(width_problem, "", "width"));
+  }
+  if (groups.table) {
+    app.add_option("--seed", wanted.seed, "Seed of whatever is random")->capture_default_str();
+    app.add_option("--slots", wanted.slots, "Slots of the table on each rank, of 8 bytes")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
+        ->capture_default_str();
+    app.add_option("--updates", wanted.updates, "Messages that each rank sends")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
+        ->capture_default_str();
+  }
+  app.add_option("-n,--ranks", wanted.ranks, "Ranks to start; in a job that is already running its own count")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("-t,--threads", wanted.threads, "Threads of each rank")->check(CLI::Range(1, 1024));
+  app.add_option("--fabric", wanted.fabric, "How ranks reach each other: shm, threads or sim");
+  app.add_option("--repeat", wanted.repeat, "Runs, to report the median time; 0: a few if they are short")
+      ->check(CLI::Range(0, any))
+      ->capture_default_str();
+  app.add_flag("--verify,!--no-verify", wanted.verify, "Check the answer (the standard)");
+  app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text");
+  app.add_flag("!--no-progress", wanted.progress, "Do not show progress");
 }
 
 /// The settings of the job: those of the environment, and what the user says here. In a job that runs already, its
@@ -74,8 +140,18 @@ settings job_settings(const options& wanted) {
   settings values = settings::from_environment();
   if (values.integer("AMITY_RANK") >= 0) return values;
   if (wanted.ranks) values.set("AMITY_RANKS", std::to_string(*wanted.ranks));
+  if (wanted.threads) values.set("AMITY_THREADS", std::to_string(*wanted.threads));
   if (wanted.fabric) values.set("AMITY_FABRIC", *wanted.fabric);
   return values;
+}
+
+int run_kernel(const kernel& chosen, world& w, const options& wanted) {
+  session job(w, wanted, chosen.options.lengths);
+  try {
+    return chosen.run(job);
+  } catch (const answered&) {
+    return 1;
+  }
 }
 
 }  // namespace
@@ -86,26 +162,26 @@ int command(int argc, char** argv) {
   CLI::App app(explanation, "amity graph");
   app.require_subcommand(1);
   app.footer(formats_help());
-  CLI::App& bfs = *app.add_subcommand("bfs", "Breadth-first search: the fewest edges from the root to each vertex");
-  CLI::App& sssp = *app.add_subcommand("sssp", "Shortest paths: the least sum of lengths from the root to each vertex");
-  for (CLI::App* each : {&bfs, &sssp}) {
-    add_options(*each, wanted);
-    each->footer(formats_help());
+  const kernel* chosen = nullptr;
+  for (const kernel& each : kernel_table()) {
+    CLI::App& its = *app.add_subcommand(std::string(each.name), std::string(each.help));
+    add_options(its, each.options, wanted);
+    its.callback([&chosen, &each] { chosen = &each; });
   }
-  add_length_options(sssp, wanted);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& stop) {
     return app.exit(stop) == 0 ? 0 : usage_error;
   }
-  wanted.search = sssp.parsed() ? options::algorithm::sssp : options::algorithm::bfs;
+  wanted.kernel = chosen->name;
 
   std::string program = "amity";
   std::vector<char*> arguments{program.data()};
   arguments.insert(arguments.end(), argv, argv + argc);
   arguments.push_back(nullptr);
   try {
-    return run(job_settings(wanted), argc + 1, arguments.data(), [&](world& w) { return run_job(w, wanted); });
+    return run(job_settings(wanted), argc + 1, arguments.data(),
+               [&](world& w) { return run_kernel(*chosen, w, wanted); });
   } catch (const error& mistake) {
     fmt::print(stderr, "{}\n", mistake.what());
     return 1;

@@ -6,29 +6,48 @@
 #include <optional>
 #include <string>
 
+#include "apps/graph/store/ownership.hpp"
+
 namespace amity::apps::graph {
 
 struct options {
-  enum class algorithm { bfs, sssp };
+  std::string kernel;
 
-  algorithm search = algorithm::bfs;
-  std::string file;               ///< empty: the packages
-  std::string format;             ///< empty: found out from the file
-  bool packages = false;          ///< the packages, and nothing in their stead
-  std::string lists;              ///< folder of package lists
-  bool reverse = false;           ///< walk all edges backwards
-  bool undirected = false;        ///< walk all edges both ways
-  std::string root;               ///< label; empty: chosen
-  std::string lengths = "input";  ///< see set_lengths
-  std::uint64_t seed = 1;
-  float delta = 0;  ///< width of a bucket; 0: chosen
+  // The graph: a file, the packages, or one that is made.
+  std::string file;                ///< empty: the packages, or what a generator makes
+  std::string format;              ///< empty: found out from the file
+  bool packages = false;           ///< the packages, and nothing in their stead
+  std::string lists;               ///< folder of package lists
+  std::optional<int> kronecker;    ///< scale
+  std::optional<int> erdos_renyi;  ///< scale: 2^this vertices
+  std::uint32_t edge_factor = 16;  ///< edges of a made graph for each vertex
+  std::uint64_t seed = 1;          ///< of whatever is random
+  bool reverse = false;            ///< walk all edges backwards
+  bool undirected = false;         ///< walk all edges both ways
+  std::string lengths = "input";   ///< see set_lengths
+  ownership owners = ownership::cyclic;
+
+  // The job.
   std::optional<int> ranks;
+  std::optional<int> threads;
   std::optional<std::string> fabric;
-  int repeat = 0;  ///< searches, of which the one with the median time counts; 0: as many as take little time
+
+  // The kernel.
+  std::string root;       ///< label; empty: chosen
+  bool top_down = false;  ///< no looking from below
+  float delta = 0;        ///< width of a bucket; 0: chosen
+  int iterations = 100;   ///< at most
+  double tolerance = 1e-6;
+  std::uint64_t slots = 1 << 20;       ///< of a table on each rank
+  std::uint64_t updates = 10'000'000;  ///< of each rank
+
+  // The results.
+  int repeat = 0;  ///< runs, of which the one with the median time counts; 0: as many as take little time
   std::uint64_t top = 5;
   bool verify = true;
   bool progress = true;
-  std::string json;  ///< file to write; "-": standard output; empty: none
+  std::string json;    ///< file to write; "-": standard output; empty: none
+  std::string output;  ///< file for a line a vertex; empty: none
 };
 
 }  // namespace amity::apps::graph

@@ -11,7 +11,8 @@
 
 namespace amity::apps::graph {
 
-/// Told after each round of a search: which one, and how many vertices have been reached or settled so far, on all ranks.
+/// Told after each round of a search: which one, and how many vertices have been reached or settled so far, on all
+/// ranks.
 using observer = std::function<void(std::uint32_t round, std::uint64_t vertices)>;
 
 template <class Distance>

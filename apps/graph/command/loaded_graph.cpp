@@ -1,0 +1,136 @@
+#include "apps/graph/command/loaded_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "amity/base/log.hpp"
+#include "apps/graph/command/kernels.hpp"
+#include "apps/graph/generate/erdos_renyi.hpp"
+#include "apps/graph/generate/kronecker.hpp"
+#include "apps/graph/input/formats.hpp"
+#include "apps/graph/input/graph_share.hpp"
+#include "apps/graph/input/lengths.hpp"
+#include "apps/graph/input/packages.hpp"
+
+namespace amity::apps::graph {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The graph that stands in for the packages where there is no apt: data/README.md tells what it is. It lies in the
+/// data folder beside the installed program, or in the source tree.
+graph_share read_stand_in(session& job, bool with_lengths) {
+  const auto candidates =
+      std::to_array({fs::read_symlink("/proc/self/exe").parent_path().parent_path() / AMITY_GRAPH_DATA_INSTALLED,
+                     fs::path(AMITY_GRAPH_DATA_SOURCE)});
+  const auto folder = std::ranges::find_if(candidates, [](const fs::path& p) { return fs::exists(p); });
+  if (folder == candidates.end()) {
+    fail(candidates[0].string(), "there is no such file", "name a file with a graph, or install amity again");
+  }
+  graph_share graph = read_graph(job.ranks(), *folder, "edges", {.with_lengths = with_lengths}, job.watcher());
+  graph.title = "headers of Boost.Beast, with those that they include";
+  graph.noun = "header";
+  graph.unit = "kB";
+  graph.default_root = "boost/beast.hpp";
+  return graph;
+}
+
+/// The graph of a file, or of the packages.
+graph_share read_input(session& job) {
+  const options& wanted = job.wanted();
+  world& w = job.ranks();
+  const bool with_lengths = job.uses_lengths() && wanted.lengths == "input";
+  if (!wanted.file.empty()) {
+    return read_graph(w, wanted.file, wanted.format, {.with_lengths = with_lengths}, job.watcher());
+  }
+  // Packages turn their own edges round: lengths are those of what an edge leads to.
+  if (wanted.packages || !find_package_lists(wanted.lists).empty()) {
+    return read_package_graph(w, wanted.lists, wanted.reverse, job.watcher());
+  }
+  if (w.rank() == 0) {
+    log_warning(no_rank, fmt::format("there are no package lists in {} (apt-get update fetches them); a graph that "
+                                     "comes with amity stands in for the packages",
+                                     wanted.lists));
+  }
+  return read_stand_in(job, with_lengths);
+}
+
+loaded_graph from_input(session& job) {
+  const options& wanted = job.wanted();
+  graph_share read = read_input(job);
+  loaded_graph graph;
+  if (job.uses_lengths()) {
+    graph.lengths = set_lengths(job.ranks(), read, wanted.lengths, wanted.seed, job.watcher());
+  }
+  if (wanted.reverse && read.noun != "package") {
+    for (edge& e : read.mine) std::swap(e.source, e.target);
+    read.title += ", edges reversed";
+    read.default_root.clear();
+  }
+  graph.title = std::move(read.title);
+  graph.noun = std::move(read.noun);
+  graph.unit = std::move(read.unit);
+  graph.vertices = read.vertices;
+  graph.edges = read.edges;
+  graph.undirected = read.undirected || wanted.undirected;
+  graph.default_root = std::move(read.default_root);
+  graph.names = std::move(read.names);
+  // Sources are copied; the edges are not.
+  const auto edges = std::make_shared<std::vector<edge>>(std::move(read.mine));
+  graph.edges_here = [edges](const thread& t, const edge_taker& take) { source_of (*edges)(t, take); };
+  return graph;
+}
+
+loaded_graph from_generator(const session& job, const generator auto& made, world& w) {
+  const generated about = made.about();
+  loaded_graph graph;
+  graph.title = about.title;
+  graph.vertices = about.vertices;
+  graph.edges = about.edges;
+  graph.undirected = about.undirected || job.wanted().undirected;
+  graph.names = distributed_names::numbered(about.vertices, 0);
+  graph.edges_here = source_of(w, made);
+  if (job.uses_lengths()) graph.lengths = fmt::format("uniform in [0, 1), seed {}", job.wanted().seed);
+  return graph;
+}
+
+loaded_graph load_anything(session& job) {
+  const options& wanted = job.wanted();
+  if (wanted.kronecker) {
+    return from_generator(
+        job, kronecker({.scale = *wanted.kronecker, .edge_factor = wanted.edge_factor, .seed = wanted.seed}),
+        job.ranks());
+  }
+  if (wanted.erdos_renyi) {
+    const auto vertices = vertex{1} << *wanted.erdos_renyi;
+    return from_generator(
+        job,
+        erdos_renyi({.vertices = vertices, .edges = std::uint64_t{vertices} * wanted.edge_factor, .seed = wanted.seed}),
+        job.ranks());
+  }
+  return from_input(job);
+}
+
+}  // namespace
+
+void loaded_graph::add_to(report& into) const {
+  into.add("graph", title);
+  into.add("vertices", vertices, "vertices", grouped(vertices));
+  into.add("undirected", undirected);
+  into.add("edges", edges, "edges", grouped(edges) + (undirected ? ", both ways" : ""));
+  if (!lengths.empty()) into.add("lengths", lengths, "lengths", unit.empty() ? lengths : lengths + ", in " + unit);
+  if (!unit.empty()) into.add("unit", unit);
+}
+
+loaded_graph load(session& job) {
+  loaded_graph result;
+  job.explained([&] { result = load_anything(job); });
+  return result;
+}
+
+}  // namespace amity::apps::graph

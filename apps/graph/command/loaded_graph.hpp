@@ -1,0 +1,45 @@
+#pragma once
+
+/// The graph that the user asks for, from wherever it comes: a file, this machine's packages, or a generator.
+
+#include <cstdint>
+#include <string>
+
+#include "apps/graph/command/report.hpp"
+#include "apps/graph/command/session.hpp"
+#include "apps/graph/console/text.hpp"
+#include "apps/graph/input/distributed_names.hpp"
+#include "apps/graph/store/build.hpp"
+
+namespace amity::apps::graph {
+
+struct loaded_graph {
+  std::string title;            ///< what the graph is, for a person
+  std::string noun = "vertex";  ///< what a vertex is: "package"
+  std::string unit;             ///< of a length: "MB"; empty where it has none
+  std::string lengths;          ///< where they come from; empty where the kernel does not use them
+  vertex vertices = 0;
+  std::uint64_t edges = 0;   ///< on all ranks
+  bool undirected = false;   ///< each edge may be walked in both directions
+  std::string default_root;  ///< label to start from where the user names none; empty: nothing sensible is known
+  distributed_names names;
+  edge_source edges_here;  ///< this rank's share
+
+  /// Adds what a report says of any graph.
+  void add_to(report& into) const;
+};
+
+/// Collective. Throws `answered` for whatever the user can mend, which rank 0 has then explained.
+loaded_graph load(session& job);
+
+/// Collective: the distributed graph, made while the user sees progress.
+template <class Arc>
+distributed_graph<Arc> build(session& job, const loaded_graph& input, const build_options& how) {
+  job.watcher().begin("building", 0, false);
+  auto graph = build_graph<Arc>(job.ranks(), input.vertices, input.edges_here, how);
+  const std::uint64_t bytes = job.ranks().sum(graph.bytes());
+  job.watcher().finish(counted(graph.arcs, "arc") + ", " + bytes_text(bytes));
+  return graph;
+}
+
+}  // namespace amity::apps::graph

@@ -1,0 +1,130 @@
+#include "apps/graph/command/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "amity/base/error.hpp"
+#include "apps/graph/command/collect.hpp"
+#include "apps/graph/console/text.hpp"
+
+namespace amity::apps::graph {
+namespace {
+
+progress::style style_for(const world& w, const options& wanted) {
+  if (w.rank() != 0 || !wanted.progress) return progress::style::off;
+  return progress::style_for(stderr);
+}
+
+[[noreturn]] void fail_to_write(const std::string& file) {
+  throw error("--json", no_rank, fmt::format("{}: {}", file, std::strerror(errno)), "name a file that can be written");
+}
+
+void write_file(const std::string& file, const std::string& text) {
+  std::FILE* const out = std::fopen(file.c_str(), "w");
+  if (out == nullptr) fail_to_write(file);
+  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  if (std::fclose(out) != 0 || !written) fail_to_write(file);
+}
+
+/// The costs of the run with the median time: the first is cold, the fastest is luck.
+cost median(std::vector<cost> all) {
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+  std::ranges::nth_element(all, middle, {}, &cost::ns);
+  return *middle;
+}
+
+}  // namespace
+
+session::session(world& w, const options& wanted, bool uses_lengths)
+    : world_(w), wanted_(wanted), uses_lengths_(uses_lengths), watcher_(style_for(w, wanted)) {}
+
+bool session::simulated() const { return world_.config().text("AMITY_FABRIC") == "sim"; }
+
+void session::on_first(const std::function<void()>& work) {
+  bool well = world_.rank() != 0;
+  if (world_.rank() == 0) {
+    try {
+      work();
+      well = true;
+    } catch (const error& mistake) {
+      fmt::print(stderr, "{}\n", mistake.what());
+    } catch (const std::bad_alloc&) {
+      fmt::print(stderr, "amity: graph: there is not enough memory; take a smaller graph\n");
+    }
+  }
+  broadcast(world_, well);
+  if (!well) throw answered();
+}
+
+void session::explained(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const error& mistake) {
+    if (world_.rank() == 0) fmt::print(stderr, "{}\n", mistake.what());
+    throw answered();
+  }
+}
+
+session::runs session::repeat(const std::function<cost(const observer&)>& run, const std::string& round,
+                              const std::string& noun) {
+  watcher_.begin(wanted_.kernel, 0, false, noun);
+  std::uint32_t rounds = 0;
+  const observer watch = [&](std::uint32_t number, std::uint64_t done) {
+    rounds = number + 1;
+    if (watcher_.due()) watcher_.show(done, fmt::format("{} {}", round, number));
+  };
+  std::vector<cost> costs{run(watch)};
+  while (again(costs)) costs.push_back(run(watch));
+  watcher_.finish(counted(rounds, round));
+  return {median(costs), costs.size()};
+}
+
+/// All ranks know the same costs, and agree.
+bool session::again(const std::vector<cost>& costs) const {
+  if (wanted_.repeat > 0) return costs.size() < static_cast<std::size_t>(wanted_.repeat);
+  if (simulated()) return false;  // it would take the same time
+  constexpr std::size_t runs_max = 25;
+  constexpr std::uint64_t ns_max = 250'000'000;
+  std::uint64_t spent_ns = 0;
+  for (const cost& each : costs) spent_ns += each.ns;
+  return costs.size() < runs_max && spent_ns + spent_ns / costs.size() < ns_max;
+}
+
+void session::verify(const std::function<std::string()>& find_mistake, report& into, const std::string& proof) {
+  if (wanted_.verify) {
+    watcher_.begin("checking", 0, false);
+    const std::string mistake = find_mistake();
+    if (!mistake.empty()) {
+      if (world_.rank() == 0) fmt::print(stderr, "amity: graph: the answer is wrong: {}\n", mistake);
+      throw answered();
+    }
+    watcher_.finish(proof);
+  }
+  into.add("verified", wanted_.verify, "checked", wanted_.verify ? proof : "no");
+}
+
+void session::add_job(report& into) const {
+  const std::string& fabric = world_.config().text("AMITY_FABRIC");
+  into.add("ranks", world_.size(), "ranks",
+           world_.threads() > 1 ? fmt::format("{} x {} threads on fabric {}", world_.size(), world_.threads(), fabric)
+                                : fmt::format("{} on fabric {}", world_.size(), fabric));
+  into.add("threads", world_.threads());
+  into.add("fabric", fabric);
+}
+
+void session::publish(const report& result) {
+  if (wanted_.json == "-") {
+    std::fputs(result.to_json().c_str(), stdout);
+  } else {
+    std::fputs(result.to_text().c_str(), stdout);
+    if (!wanted_.json.empty()) write_file(wanted_.json, result.to_json());
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace amity::apps::graph

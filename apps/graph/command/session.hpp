@@ -1,0 +1,70 @@
+#pragma once
+
+/// What every kernel of the command shares: the rank's world, what the user asked for, progress, and the way in which
+/// results and mistakes reach the user.
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "amity/amity.hpp"
+#include "apps/graph/command/options.hpp"
+#include "apps/graph/command/report.hpp"
+#include "apps/graph/console/progress.hpp"
+#include "apps/graph/kernels/answer.hpp"
+
+namespace amity::apps::graph {
+
+class session {
+ public:
+  session(world& w, const options& wanted, bool uses_lengths);
+
+  world& ranks() { return world_; }
+  const options& wanted() const { return wanted_; }
+  progress& watcher() { return watcher_; }
+  bool simulated() const;
+  /// Whether the kernel looks at lengths of edges.
+  bool uses_lengths() const { return uses_lengths_; }
+
+  /// Rank 0 works while the others wait. Collective. Throws `answered` on all ranks if `work` throws, which rank 0 has
+  /// then explained on standard error.
+  void on_first(const std::function<void()>& work);
+
+  /// Does a collective step that throws the same `error` on all ranks if it fails; throws `answered` then, and rank 0
+  /// has explained it.
+  void explained(const std::function<void()>& step);
+
+  /// Runs a kernel as often as the user wants, or as long as that takes little time. Collective. `run(watch)` gives the
+  /// cost of one run; `round` names what it counts rounds by. The costs of the run with the median time.
+  struct runs {
+    cost median;
+    std::uint64_t count;
+  };
+  runs repeat(const std::function<cost(const observer&)>& run, const std::string& round, const std::string& noun);
+
+  /// Says whether an answer is right, if the user wants to know. Collective. `find_mistake()` gives what is wrong, the
+  /// same on all ranks, or nothing; a mistake ends the command. `proof` is what was found to hold.
+  void verify(const std::function<std::string()>& find_mistake, report& into, const std::string& proof);
+
+  /// Adds where the job runs.
+  void add_job(report& into) const;
+  /// The person's report goes to standard output, unless the program's does. On rank 0.
+  void publish(const report& result);
+
+ private:
+  bool again(const std::vector<cost>& costs) const;
+
+  world& world_;
+  const options& wanted_;
+  bool uses_lengths_;
+  progress watcher_;
+};
+
+/// Ends the command on all ranks: rank 0 has said why.
+class answered : public std::runtime_error {
+ public:
+  answered() : std::runtime_error("the command cannot go on") {}
+};
+
+}  // namespace amity::apps::graph
