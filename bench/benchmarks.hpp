@@ -24,7 +24,13 @@ extern const benchmark small_scale_memory;
 extern const benchmark threads;
 extern const benchmark thread_safety_cost;
 extern const benchmark exploration;
+extern const benchmark graph500_bfs;
 extern const benchmark graph500_sssp;
+extern const benchmark pbgl_bfs;
 extern const benchmark pbgl_sssp;
+extern const benchmark cost_bfs;
+extern const benchmark cost_sssp;
+extern const benchmark weak_scaling;
+extern const benchmark strong_scaling;
 
 }  // namespace amity::bench

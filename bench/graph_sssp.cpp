@@ -1,79 +1,72 @@
-/// Shortest paths: millions of edges that a search traverses per second, on the graphs that others are measured on.
+/// Shortest paths: millions of edges that a search traverses per second, on the graphs that others are measured on,
+/// beside Parallel Boost.Graph and a tuned loop on one thread.
 
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "apps/graph/generate/erdos_renyi.hpp"
-#include "apps/graph/generate/kronecker.hpp"
-#include "apps/graph/graph500/roots.hpp"
-#include "apps/graph/graph500/statistics.hpp"
-#include "apps/graph/kernels/sssp.hpp"
-#include "apps/graph/verify/proof.hpp"
 #include "bench/benchmarks.hpp"
-#include "bench/ranks.hpp"
+#include "bench/graph_searches.hpp"
 
 namespace amity::bench {
 namespace {
 
-using namespace apps::graph;
+using search = apps::graph::delta_stepping;
 
-/// `m_per_s`, as Graph500 reports it: the harmonic mean of searches from some roots. The first search is proved.
-sample measure_searches(world& w, const generator auto& edges, std::size_t roots) {
-  const auto about = edges.about();
-  const auto graph = build_graph<arc>(w, about.vertices, source_of(w, edges), {.undirected = about.undirected});
-  delta_stepping searches(w, graph, {});
-  std::vector<double> traversed, seconds;
-  double messages = 0, rounds = 0;
-  for (const vertex root : search_roots(w, graph, 2, roots)) {
-    const auto& found = searches.run(root, [](std::uint32_t, std::uint64_t) {});
-    if (traversed.empty()) {
-      const std::string mistake = find_mistake(w, graph, root, found);
-      if (!mistake.empty()) throw std::runtime_error("the answer is wrong: " + mistake);
-    }
-    traversed.push_back(static_cast<double>(traversed_edges(w, graph, found)));
-    seconds.push_back(static_cast<double>(found.spent.ns) * 1e-9);
-    messages += static_cast<double>(found.spent.messages) / static_cast<double>(roots);
-    rounds += static_cast<double>(found.rounds) / static_cast<double>(roots);
+int rounds_of(int scale) { return scale > 20 ? 1 : 3; }
+arguments job_of(const char* model, int scale) { return search_job{model, scale, true}.to_arguments(); }
+
+void drive_kronecker(driver& d) {
+  struct size {
+    int scale;
+    double asked_m_per_s;
+  };
+  for (const auto& [scale, asked_m_per_s] :
+       d.tiny() ? std::vector<size>{{10, 0}} : std::vector<size>{{18, 105}, {20, 78}, {22, 54}}) {
+    d.compare({.ours = d.ranks(2, job_of("kronecker", scale)), .rounds = rounds_of(scale)},
+              {{"scale " + std::to_string(scale), "rate", "M/s", "m_per_s", "", "", {at_least(asked_m_per_s)}}});
   }
-  return {{"m_per_s", rates_of(traversed, seconds).harmonic_mean * 1e-6}, {"messages", messages}, {"rounds", rounds}};
 }
 
-int measure_kronecker(job_context& job) {
-  const int scale = std::stoi(job.args.at("scale"));
-  return run_ranks(
-      job, [&](world& w) { return measure_searches(w, kronecker({.scale = scale}), job.scaled<std::size_t>(16, 2)); });
+void drive_erdos_renyi(driver& d) {
+  for (const int scale : d.tiny() ? std::vector<int>{10} : std::vector<int>{18, 20}) {
+    const auto peer = d.comparison("parallel_boost", "Parallel Boost.Graph",
+                                   {"erdos_renyi", std::to_string(scale), d.tiny() ? "2" : "4"}, 2);
+    d.compare({.ours = d.ranks(2, job_of("erdos_renyi", scale)), .peer = peer, .rounds = 3},
+              {{"Erdos-Renyi, scale " + std::to_string(scale),
+                "rate",
+                "M/s",
+                "m_per_s",
+                "",
+                "sssp_harmonic_m_per_s",
+                {ratio_at_least(8)}}});
+  }
 }
 
-int measure_erdos_renyi(job_context& job) {
-  const vertex vertices = vertex{1} << std::stoi(job.args.at("scale"));
+void drive_cost(driver& d) {
+  for (const int scale : d.tiny() ? std::vector<int>{10} : std::vector<int>{18, 20, 22}) {
+    const auto peer =
+        d.comparison("sequential_sssp", "one thread", {"kronecker", std::to_string(scale), d.tiny() ? "2" : "16"}, 0);
+    d.compare({.ours = d.ranks(2, job_of("kronecker", scale)), .peer = peer, .rounds = rounds_of(scale)},
+              {{"Kronecker, scale " + std::to_string(scale),
+                "rate",
+                "M/s",
+                "m_per_s",
+                "",
+                "harmonic_m_per_s",
+                {ratio_at_least(1)}}});
+  }
+}
+
+int measure(job_context& job) {
   return run_ranks(job, [&](world& w) {
-    const erdos_renyi edges({.vertices = vertices, .edges = 4 * std::uint64_t{vertices}, .cycle = false});
-    return measure_searches(w, edges, job.scaled<std::size_t>(16, 2));
+    return measure_searches<search>(w, search_job::from(job.args), job.scaled<std::size_t>(16, 2));
   });
 }
-
-struct size {
-  int scale;
-  double asked_m_per_s;
-};
-
-void drive(driver& d, const std::string& title, std::vector<size> sizes) {
-  if (d.tiny()) sizes = {{10, 0}};
-  for (const auto& [scale, asked_m_per_s] : sizes) {
-    d.compare({.ours = d.ranks(2, {{"scale", std::to_string(scale)}}), .rounds = scale > 20 ? 1 : 3},
-              {{title + std::to_string(scale), "rate", "M/s", "m_per_s", "", "", {at_least(asked_m_per_s)}}});
-  }
-}
-
-void drive_kronecker(driver& d) { drive(d, "Kronecker, scale ", {{18, 105}, {20, 78}, {22, 54}}); }
-void drive_erdos_renyi(driver& d) { drive(d, "Erdos-Renyi, scale ", {{18, 82}, {20, 40}}); }
 
 }  // namespace
 
 const benchmark graph500_sssp{"graph500_sssp", "shortest paths on Graph500's Kronecker graphs", drive_kronecker,
-                              measure_kronecker};
+                              measure};
 const benchmark pbgl_sssp{"pbgl_sssp", "shortest paths on random graphs with 4 edges a vertex", drive_erdos_renyi,
-                          measure_erdos_renyi};
+                          measure};
+const benchmark cost_sssp{"cost_sssp", "shortest paths on two ranks against one thread without messages", drive_cost,
+                          measure};
 
 }  // namespace amity::bench

@@ -19,10 +19,32 @@ namespace {
 constexpr double others_percent_max = 5;
 
 const benchmark* const benchmarks[] = {
-    &short_latency,       &medium_latency, &short_flood,        &coalesced_rate, &histogram,           &coalesce_auto,
-    &index_gather,        &span_handler,   &combine_keys,       &epoch_time,     &oversubscribed_rate, &idle_cpu,
-    &termination_virtual, &sim_events,     &small_scale_memory, &threads,        &thread_safety_cost,  &exploration,
-    &graph500_sssp,       &pbgl_sssp,
+    &short_latency,
+    &medium_latency,
+    &short_flood,
+    &coalesced_rate,
+    &histogram,
+    &coalesce_auto,
+    &index_gather,
+    &span_handler,
+    &combine_keys,
+    &epoch_time,
+    &oversubscribed_rate,
+    &idle_cpu,
+    &termination_virtual,
+    &sim_events,
+    &small_scale_memory,
+    &threads,
+    &thread_safety_cost,
+    &exploration,
+    &graph500_bfs,
+    &graph500_sssp,
+    &pbgl_bfs,
+    &pbgl_sssp,
+    &cost_bfs,
+    &cost_sssp,
+    &weak_scaling,
+    &strong_scaling,
 };
 
 const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers};

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "apps/graph/command/gather.hpp"
 #include "apps/graph/kernels/known_distances.hpp"
 #include "apps/graph/kernels/sssp.hpp"
 #include "apps/graph/store/build.hpp"
+#include "tests/apps/gather.hpp"
 #include "tests/apps/graph_jobs.hpp"
 
 namespace amity::apps::graph {
@@ -102,7 +102,7 @@ void search(world& w, const sample& s) {
     const auto& found = searches.run(find_place(w, graph, root),
                                      [&](std::uint32_t, std::uint64_t so_far) { reached.push_back(so_far); });
     EXPECT_EQ(found.rounds, reached.size());
-    const paths<weight> all = gather(w, graph, found);
+    const paths<weight> all = testing::gather(w, graph, found);
     if (w.rank() > 0) continue;
     expect_right(plain, root, all);
     EXPECT_EQ(reached.back(), s.vertices - std::ranges::count(all.distance, unreached<weight>));

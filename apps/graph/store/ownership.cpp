@@ -1,17 +1,9 @@
 #include "apps/graph/store/ownership.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace amity::apps::graph {
 namespace {
-
-struct word_for {
-  std::string_view word;
-  ownership kind;
-};
-constexpr std::array words{word_for{"block", ownership::block}, word_for{"cyclic", ownership::cyclic},
-                           word_for{"hash", ownership::hash}};
 
 // Odd, so that products can be undone; the digits of the golden ratio.
 constexpr std::uint32_t factor = 0x9e3779b1;
@@ -25,13 +17,24 @@ static_assert(factor * inverse_of(factor) == 1);
 
 }  // namespace
 
-std::optional<ownership> parse_ownership(std::string_view word) {
-  const auto* const found = std::ranges::find(words, word, &word_for::word);
-  if (found == words.end()) return {};
-  return found->kind;
+std::string_view name_of(ownership kind) {
+  switch (kind) {
+    case ownership::block:
+      return "block";
+    case ownership::cyclic:
+      return "cyclic";
+    case ownership::hash:
+      return "hash";
+  }
+  return {};
 }
 
-std::string_view name_of(ownership kind) { return std::ranges::find(words, kind, &word_for::kind)->word; }
+std::optional<ownership> parse_ownership(std::string_view word) {
+  for (const ownership kind : {ownership::block, ownership::cyclic, ownership::hash}) {
+    if (word == name_of(kind)) return kind;
+  }
+  return {};
+}
 
 dealing::dealing(ownership kind, vertex count, std::uint32_t parts)
     : kind_(kind),
