@@ -30,6 +30,7 @@ extern const benchmark pbgl_bfs;
 extern const benchmark pbgl_sssp;
 extern const benchmark cost_bfs;
 extern const benchmark cost_sssp;
+extern const benchmark real_graphs;
 extern const benchmark weak_scaling;
 extern const benchmark strong_scaling;
 

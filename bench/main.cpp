@@ -43,6 +43,7 @@ const benchmark* const benchmarks[] = {
     &pbgl_sssp,
     &cost_bfs,
     &cost_sssp,
+    &real_graphs,
     &weak_scaling,
     &strong_scaling,
 };

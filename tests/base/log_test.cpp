@@ -8,10 +8,10 @@ namespace amity {
 namespace {
 
 TEST(log, writes_one_line_with_the_rank) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   log_warning(2, "nothing arrived");
   log_warning(no_rank, "a setting was ignored");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "amity: rank 2: nothing arrived\namity: a setting was ignored\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "amity: rank 2: nothing arrived\namity: a setting was ignored\n");
 }
 
 }  // namespace
