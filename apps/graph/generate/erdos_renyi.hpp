@@ -10,7 +10,7 @@
 #include <span>
 
 #include "apps/graph/generate/generated.hpp"
-#include "apps/graph/generate/permutation.hpp"
+#include "apps/graph/store/permutation.hpp"
 
 namespace amity::apps::graph {
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "apps/graph/store/permutation.hpp"
 #include "apps/graph/types.hpp"
 
 namespace amity::apps::graph {
@@ -32,44 +33,29 @@ class dealing {
 
   std::uint32_t part(vertex v) const {
     if (kind_ == ownership::cyclic) return mask_ ? v & *mask_ : v % parts_;
-    return (kind_ == ownership::block ? v : scramble(v)) / block_;
+    return (kind_ == ownership::block ? v : scramble_(v)) / block_;
   }
   vertex slot(vertex v) const {
     if (kind_ == ownership::cyclic) return v / parts_;
-    return (kind_ == ownership::block ? v : scramble(v)) % block_;
+    return (kind_ == ownership::block ? v : scramble_(v)) % block_;
   }
   /// The vertex in a slot that a part has.
   vertex at(std::uint32_t part, vertex slot) const {
     if (kind_ == ownership::cyclic) return slot * parts_ + part;
     const vertex number = part * block_ + slot;
-    return kind_ == ownership::block ? number : unscramble(number);
+    return kind_ == ownership::block ? number : scramble_.inverse(number);
   }
   vertex count_of(std::uint32_t part) const;
   /// Slots of the largest part.
   vertex largest() const { return count_of(0); }
 
  private:
-  /// A permutation of 0 to count-1, and its inverse: a permutation of the next power of two, repeated until the result
-  /// is one of them, which takes less than two steps on average.
-  vertex scramble(vertex v) const {
-    do v = forth(v);
-    while (v >= count_);
-    return v;
-  }
-  vertex unscramble(vertex v) const {
-    do v = back(v);
-    while (v >= count_);
-    return v;
-  }
-  vertex forth(vertex v) const;
-  vertex back(vertex v) const;
-
   ownership kind_;
   vertex count_;
   std::uint32_t parts_;
   std::optional<std::uint32_t> mask_;  ///< where the number of parts is a power of two
   vertex block_;
-  int bits_;  ///< of the largest number
+  permutation scramble_;  ///< of numbers; for ownership by hash
 };
 
 }  // namespace amity::apps::graph

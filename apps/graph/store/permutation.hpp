@@ -20,10 +20,17 @@ class permutation {
     while (v >= count_);
     return v;
   }
+  /// The number that becomes v.
+  vertex inverse(vertex v) const {
+    do v = step_back(v);
+    while (v >= count_);
+    return v;
+  }
 
  private:
   struct round {
-    vertex factor;  // odd
+    vertex factor;   // odd
+    vertex inverse;  // of the factor, modulo 2^32
     vertex summand;
   };
 
@@ -33,6 +40,13 @@ class permutation {
     for (const round& r : rounds_) {
       v = (v * r.factor + r.summand) & mask_;
       v ^= v >> half_;
+    }
+    return v;
+  }
+  vertex step_back(vertex v) const {
+    for (auto r = rounds_.rbegin(); r != rounds_.rend(); ++r) {
+      v ^= v >> half_;  // twice half are all bits
+      v = (v - r->summand) * r->inverse & mask_;
     }
     return v;
   }
