@@ -1,7 +1,8 @@
 /// From above, one epoch a level: every part follows the arcs that leave its vertices in the frontier. A target of its
 /// own joins the next frontier at once; for another's target it sends a `visit`, whose handler does the same there.
 /// Each part keeps one bit for each vertex of the whole graph: "visited" for its own, "already asked for" for others',
-/// since a second visit never changes anything. So a part sends at most one message for each vertex.
+/// since a second visit never changes anything. So a part sends at most one message for each vertex. Nobody could
+/// foresee whether a target is new, or whose it is: both are found out without a branch.
 ///
 /// From below, when the frontier has so many arcs that most would lead to visited vertices: each vertex that has not
 /// been visited looks for a neighbour that has, and stops at the first, which is in the frontier. No visits are sent;
@@ -48,7 +49,12 @@ struct frontier_size {
 class part_of_search {
  public:
   part_of_search(const distributed_graph<vertex>& graph, const graph_part<vertex>& own, paths<level>& mine)
-      : where_(graph.where), own_(own), mine_(mine), seen_(where_.count()), reached_((own.joined + 63) / 64) {
+      : where_(graph.where),
+        own_(own),
+        mine_(mine),
+        seen_(where_.count()),
+        in_order_(own.size()),
+        reached_((own.joined + 63) / 64) {
     mine_ = nothing_reached<level>(own.size());
   }
 
@@ -60,13 +66,25 @@ class part_of_search {
     depth_ = 0;
   }
 
-  void take(const visit& v) {
-    if (seen_.insert(v.target)) reach(v.target, v.parent);
+  void take(std::span<const visit> visits) {
+    std::array<visit, stretch> fresh;
+    while (!visits.empty()) {
+      const auto some = visits.first(std::min(stretch, visits.size()));
+      visits = visits.subspan(some.size());
+      std::size_t count = 0;
+      for (const visit& v : some) {
+        fresh[count] = v;
+        count += seen_.insert(v.target);
+      }
+      reach({fresh.data(), count});
+    }
   }
-  void take(const sighting& s) {
-    const auto words = seen_.words().subspan(s.first);
-    const std::size_t length = std::min(words.size(), s.words.size());
-    for (std::size_t i = 0; i < length; ++i) words[i] |= s.words[i];
+  void take(std::span<const sighting> sightings) {
+    for (const sighting& s : sightings) {
+      const auto words = seen_.words().subspan(s.first);
+      const std::size_t length = std::min(words.size(), s.words.size());
+      for (std::size_t i = 0; i < length; ++i) words[i] |= s.words[i];
+    }
   }
 
   /// The next frontier becomes the frontier.
@@ -77,18 +95,20 @@ class part_of_search {
   }
 
   void follow_arcs(auto& visits) {
+    constexpr std::size_t wide = 32;  // one row in so many
+    if (frontier_.size() > own_.size() / wide) put_in_order();
+    settle();
     for (std::size_t i = 0; i < frontier_.size(); ++i) {
       own_.rows.prefetch_after(frontier_, i, std::identity());
       const vertex source = own_.first + frontier_[i];
-      for (const vertex target : own_.rows[frontier_[i]]) {
-        if (!seen_.insert(target)) continue;
-        if (target - own_.first < where_.block()) {
-          reach(target, source);
-        } else {
-          visits.send(where_.rank(target), {target, source});
-        }
+      for (auto targets = own_.rows[frontier_[i]]; !targets.empty();) {
+        const auto some = targets.first(std::min(stretch, targets.size()));
+        targets = targets.subspan(some.size());
+        if (found_count_ + some.size() > found_.size()) pass_on_found(visits);
+        look_at(some, source);
       }
     }
+    pass_on_found(visits);
   }
 
   /// Tells the others all that it has reached so far.
@@ -96,6 +116,7 @@ class part_of_search {
 
   /// Nothing may be handled meanwhile: what others reach in this level must not be seen before the next one.
   void look_from_below() {
+    settle();
     const auto seen = seen_.words().subspan(own_.first / 64, reached_.size());
     for (std::size_t w = 0; w < reached_.size(); ++w) {
       std::uint64_t found = 0;
@@ -104,7 +125,6 @@ class part_of_search {
         for (const vertex neighbour : own_.rows[row]) {
           if (!seen_.contains(neighbour)) continue;
           found |= rest & -rest;
-          mine_.distance[row] = depth_;
           mine_.parent[row] = neighbour;
           next_.push_back(row);
           break;
@@ -119,18 +139,61 @@ class part_of_search {
     tell(reached_, sightings);
   }
 
-  frontier_size size_of_next() const {
-    frontier_size size{next_.size(), 0};
-    for (const vertex row : next_) size.arcs += own_.rows.degree(row);
-    return size;
+  std::uint64_t vertices_of_next() const { return next_.size(); }
+  std::uint64_t arcs_of_next() const {
+    std::uint64_t arcs = 0;
+    for (const vertex row : next_) arcs += own_.rows.degree(row);
+    return arcs;
   }
 
  private:
-  void reach(vertex target, vertex parent) {
-    const vertex row = target - own_.first;
-    mine_.distance[row] = depth_;
-    mine_.parent[row] = parent;
-    next_.push_back(row);
+  /// Own vertices that nobody has reached before.
+  void reach(std::span<const visit> own) {
+    for (const auto& [target, parent] : own) {
+      const vertex row = target - own_.first;
+      mine_.parent[row] = parent;
+      next_.push_back(row);
+    }
+  }
+
+  /// Most have been seen.
+  void look_at(std::span<const vertex> targets, vertex source) {
+    std::size_t count = found_count_;
+    for (const vertex target : targets) {
+      found_[count] = {target, source};
+      count += !seen_.contains(target);
+    }
+    found_count_ = count;
+  }
+
+  /// To the next frontier, or to their owners, whose messages may be handled meanwhile.
+  void pass_on_found(auto& visits) {
+    std::size_t own = 0, others = 0;
+    for (const visit& v : std::span(found_.data(), std::exchange(found_count_, 0))) {
+      const bool is_new = seen_.insert(v.target);
+      const bool is_own = v.target - own_.first < where_.block();
+      found_[own] = others_found_[others] = v;
+      own += is_new & is_own;
+      others += is_new & !is_own;
+    }
+    reach({found_.data(), own});
+    for (const visit& v : std::span(others_found_.data(), others)) visits.send(where_.rank(v.target), v);
+  }
+
+  /// Sorts a wide frontier by rows: then its arcs lie side by side, and one row has about as many as the one before.
+  void put_in_order() {
+    for (const vertex row : frontier_) in_order_.insert(row);
+    frontier_.clear();
+    const auto words = in_order_.words();
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      for (std::uint64_t rest = std::exchange(words[w], 0); rest != 0; rest &= rest - 1)
+        frontier_.push_back(static_cast<vertex>(64 * w + static_cast<std::size_t>(std::countr_zero(rest))));
+    }
+  }
+
+  /// Writes down how far the frontier is: now, since a frontier in order is written side by side.
+  void settle() {
+    for (const vertex row : frontier_) mine_.distance[row] = depth_ - 1;
   }
 
   /// The bits of a word that stand for rows with arcs.
@@ -157,8 +220,13 @@ class part_of_search {
   const graph_part<vertex>& own_;
   paths<level>& mine_;
   bitmap seen_;                          // of all places
+  bitmap in_order_;                      // of rows; empty but while the frontier is sorted
   large_array<std::uint64_t> reached_;   // from below, in this level: a bit for each own row that has arcs
   std::vector<vertex> frontier_, next_;  // rows
+
+  static constexpr std::size_t stretch = 256;
+  std::array<visit, 4 * stretch> found_, others_found_;
+  std::size_t found_count_ = 0;
   level depth_ = 0;
 };
 
@@ -184,7 +252,8 @@ class breadth_first_search::state {
     const meter clock(world_);
     frontier_size width = each_part([&](part_of_search& part, thread& t) {
       part.forget();
-      if (root - graph_.of(t).first < graph_.of(t).size()) part.take(visit{root, root});
+      const visit first{root, root};
+      if (root - graph_.of(t).first < graph_.of(t).size()) part.take(std::span(&first, 1));
     });
     std::uint64_t reached = 1;
     std::uint64_t arcs_left = graph_.arcs;
@@ -219,15 +288,19 @@ class breadth_first_search::state {
     template <class Message>
     void operator()(std::span<const Message> arrived, auto& self) const {
       part_of_search& part = *search.parts_[static_cast<std::size_t>(self.thread_index())];
-      for (const Message& each : arrived) part.take(each);
+      part.take(arrived);
     }
   };
 
-  /// An epoch in which each part does something. How large the next frontier is in all.
+  /// An epoch in which each part does something. How large the next frontier is in all; its arcs matter only to whom
+  /// may look from below.
   frontier_size each_part(auto work) {
     const auto part = [&](thread& t) -> part_of_search& { return *parts_[static_cast<std::size_t>(t.thread_index())]; };
-    return frontier_size::unpacked(
-        world_.epoch([&](thread& t) { work(part(t), t); }, [&](thread& t) { return part(t).size_of_next().packed(); }));
+    const auto size_of_next = [&](thread& t) {
+      const std::uint64_t arcs = how_.from_below ? part(t).arcs_of_next() : 0;
+      return frontier_size{part(t).vertices_of_next(), arcs}.packed();
+    };
+    return frontier_size::unpacked(world_.epoch([&](thread& t) { work(part(t), t); }, size_of_next));
   }
 
   /// Whether to look from below in the next level: while the frontier is a good part of what is left.
