@@ -86,7 +86,8 @@ void search(world& w, const random_graph& edges, bool undirected, bool from_belo
 }
 
 class breadth_first : public testing::on_shapes {};
-INSTANTIATE_TEST_SUITE_P(on, breadth_first, ::testing::ValuesIn(testing::job_shapes()), testing::shape_name);
+INSTANTIATE_TEST_SUITE_P(on, breadth_first, ::testing::ValuesIn(testing::job_shapes_and_many_ranks()),
+                         testing::shape_name);
 
 TEST_P(breadth_first, from_above) {
   run([](world& w) {

@@ -90,7 +90,8 @@ void expect_built(world& w, const random_graph& edges, const build_options& how)
 }
 
 class built_graphs : public testing::on_shapes {};
-INSTANTIATE_TEST_SUITE_P(on, built_graphs, ::testing::ValuesIn(testing::job_shapes()), testing::shape_name);
+INSTANTIATE_TEST_SUITE_P(on, built_graphs, ::testing::ValuesIn(testing::job_shapes_and_many_ranks()),
+                         testing::shape_name);
 
 TEST_P(built_graphs, have_the_arcs_of_their_edges) {
   run([](world& w) {
@@ -113,6 +114,14 @@ TEST_P(built_graphs, may_be_smaller_than_the_job) {
     expect_built(w, {.vertices = 1, .edges = 0, .seed = 1}, {});
     expect_built(w, {.vertices = 1, .edges = 3, .seed = 1}, {.kind = ownership::block, .simple = false});
     expect_built(w, {.vertices = 2, .edges = 5, .seed = 1}, {.kind = ownership::hash, .undirected = true});
+  });
+}
+
+TEST_P(built_graphs, go_over_a_grid_where_ranks_are_many) {
+  run([](world& w) {
+    with_topology(w, []<class Topology>(const Topology&) {
+      EXPECT_EQ((std::same_as<Topology, grid>), GetParam().ranks > direct_ranks_max);
+    });
   });
 }
 

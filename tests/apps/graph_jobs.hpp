@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "amity/base/random.hpp"
+#include "apps/graph/store/topology.hpp"
 #include "apps/graph/types.hpp"
 #include "tests/support/programs.hpp"
 
@@ -27,6 +28,13 @@ inline std::vector<job_shape> job_shapes() {
       all.push_back({fabric, ranks, threads});
     }
   }
+  return all;
+}
+
+/// The same, and a job so large that messages travel over a grid.
+inline std::vector<job_shape> job_shapes_and_many_ranks() {
+  auto all = job_shapes();
+  all.push_back({"sim", direct_ranks_max + 6, 1});
   return all;
 }
 

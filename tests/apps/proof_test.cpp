@@ -17,7 +17,7 @@ namespace {
 using testing::random_graph;
 
 class proofs : public testing::on_shapes {};
-INSTANTIATE_TEST_SUITE_P(on, proofs, ::testing::ValuesIn(testing::job_shapes()), testing::shape_name);
+INSTANTIATE_TEST_SUITE_P(on, proofs, ::testing::ValuesIn(testing::job_shapes_and_many_ranks()), testing::shape_name);
 
 /// A graph of `Arc` on all ranks, and answers to it that are right or are made wrong.
 template <class Arc, class Distance>

@@ -117,7 +117,8 @@ void search_both_ways(world& w, sample s) {
 }
 
 class shortest_paths : public testing::on_shapes {};
-INSTANTIATE_TEST_SUITE_P(on, shortest_paths, ::testing::ValuesIn(testing::job_shapes()), testing::shape_name);
+INSTANTIATE_TEST_SUITE_P(on, shortest_paths, ::testing::ValuesIn(testing::job_shapes_and_many_ranks()),
+                         testing::shape_name);
 
 TEST_P(shortest_paths, of_random_graphs) {
   run([](world& w) {

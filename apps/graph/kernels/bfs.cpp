@@ -1,8 +1,9 @@
 /// From above, one epoch a level: every part follows the arcs that leave its vertices in the frontier. A target of its
 /// own joins the next frontier at once; for another's target it sends a `visit`, whose handler does the same there.
-/// Each part keeps one bit for each vertex of the whole graph: "visited" for its own, "already asked for" for others',
-/// since a second visit never changes anything. So a part sends at most one message for each vertex. Nobody could
-/// foresee whether a target is new, or whose it is: both are found out without a branch.
+/// Each part remembers which of its own vertices have been visited and which of others' it has asked for, since a
+/// second visit never changes anything: one bit for each vertex of the whole graph, so that it sends at most one
+/// message for each; less in large jobs (kernels/seen_places.hpp). Nobody could foresee whether a target is new, or
+/// whose it is: both are found out without a branch.
 ///
 /// From below, when the frontier has so many arcs that most would lead to visited vertices: each vertex that has not
 /// been visited looks for a neighbour that has, and stops at the first, which is in the frontier. No visits are sent;
@@ -18,6 +19,8 @@
 #include <vector>
 
 #include "apps/graph/kernels/bitmap.hpp"
+#include "apps/graph/kernels/seen_places.hpp"
+#include "apps/graph/store/topology.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -48,11 +51,11 @@ struct frontier_size {
 /// One thread's part of a search.
 class part_of_search {
  public:
-  part_of_search(const distributed_graph<vertex>& graph, const graph_part<vertex>& own, paths<level>& mine)
+  part_of_search(const distributed_graph<vertex>& graph, const graph_part<vertex>& own, paths<level>& mine, bool whole)
       : where_(graph.where),
         own_(own),
         mine_(mine),
-        seen_(where_.count()),
+        seen_(where_, own.first, whole),
         in_order_(own.size()),
         reached_((own.joined + 63) / 64) {
     mine_ = nothing_reached<level>(own.size());
@@ -171,7 +174,7 @@ class part_of_search {
     std::size_t own = 0, others = 0;
     for (const visit& v : std::span(found_.data(), std::exchange(found_count_, 0))) {
       const bool is_new = seen_.insert(v.target);
-      const bool is_own = v.target - own_.first < where_.block();
+      const bool is_own = seen_.owns(v.target);
       found_[own] = others_found_[others] = v;
       own += is_new & is_own;
       others += is_new & !is_own;
@@ -219,7 +222,7 @@ class part_of_search {
   const places& where_;
   const graph_part<vertex>& own_;
   paths<level>& mine_;
-  bitmap seen_;                          // of all places
+  seen_places seen_;
   bitmap in_order_;                      // of rows; empty but while the frontier is sorted
   large_array<std::uint64_t> reached_;   // from below, in this level: a bit for each own row that has arcs
   std::vector<vertex> frontier_, next_;  // rows
@@ -234,21 +237,33 @@ class part_of_search {
 
 class breadth_first_search::state {
  public:
-  state(world& w, const distributed_graph<vertex>& graph, const bfs_options& how)
+  virtual ~state() = default;
+  virtual const answer<level>& run(vertex root, const observer& watch) = 0;
+};
+
+namespace {
+
+template <class Topology, class State>
+class state_over final : public State {
+ public:
+  state_over(const Topology& topology, world& w, const distributed_graph<vertex>& graph, const bfs_options& how)
       : world_(w),
         graph_(graph),
         how_(how),
-        visits_(w.message<visit>(take{*this}, parallel{thread_of_target{graph.where}}, coalesce{})),
-        sightings_(w.message<sighting>(take{*this}, parallel{thread_of_target{graph.where}}, coalesce{})) {
+        visits_(w.message<visit>(take{*this}, route{topology}, parallel{thread_of_target{graph.where}}, coalesce{})),
+        sightings_(
+            w.message<sighting>(take{*this}, route{topology}, parallel{thread_of_target{graph.where}}, coalesce{})) {
     answer_.parts.resize(graph.parts.size());
     parts_.resize(graph.parts.size());
+    constexpr std::uint64_t parts_max = 64;  // so that the set takes no more memory than the answer
+    const bool whole = how_.from_below || graph_.where.count() <= parts_max * graph_.where.block();
     world_.epoch([&](thread& t) {
       const auto i = static_cast<std::size_t>(t.thread_index());
-      parts_[i] = std::make_unique<part_of_search>(graph_, graph_.parts[i], answer_.parts[i]);
+      parts_[i] = std::make_unique<part_of_search>(graph_, graph_.parts[i], answer_.parts[i], whole);
     });
   }
 
-  const answer<level>& run(vertex root, const observer& watch) {
+  const answer<level>& run(vertex root, const observer& watch) override {
     const meter clock(world_);
     frontier_size width = each_part([&](part_of_search& part, thread& t) {
       part.forget();
@@ -284,7 +299,7 @@ class breadth_first_search::state {
  private:
   /// What messages do where they arrive.
   struct take {
-    state& search;
+    state_over& search;
     template <class Message>
     void operator()(std::span<const Message> arrived, auto& self) const {
       part_of_search& part = *search.parts_[static_cast<std::size_t>(self.thread_index())];
@@ -313,7 +328,7 @@ class breadth_first_search::state {
 
   using handler = take;
   template <class T>
-  using messages = message_type<T, handler, parallel<thread_of_target>, coalesce>;
+  using messages = message_type<T, handler, route<Topology>, parallel<thread_of_target>, coalesce>;
 
   world& world_;
   const distributed_graph<vertex>& graph_;
@@ -324,8 +339,12 @@ class breadth_first_search::state {
   messages<sighting> sightings_;
 };
 
+}  // namespace
+
 breadth_first_search::breadth_first_search(world& w, const distributed_graph<vertex>& graph, const bfs_options& how)
-    : state_(std::make_unique<state>(w, graph, how)) {}
+    : state_(with_topology(w, [&]<class Topology>(const Topology& topology) -> std::unique_ptr<state> {
+        return std::make_unique<state_over<Topology, state>>(topology, w, graph, how);
+      })) {}
 breadth_first_search::~breadth_first_search() = default;
 
 const answer<level>& breadth_first_search::run(vertex root, const observer& watch) { return state_->run(root, watch); }

@@ -16,8 +16,9 @@ struct bfs_options {
   bool from_below = false;
 };
 
-/// Searches a graph from one root after the other; what it needs is kept in between. Memory of each thread: one bit for
-/// each vertex of the whole graph and 16 bytes for each of its own.
+/// Searches a graph from one root after the other; what it needs is kept in between. Memory of each thread: 16 bytes
+/// for each of its own vertices, and one bit for each vertex of the whole graph. Where there are more than 64 threads
+/// in all and `from_below` is not wanted, 2 more bytes for each own vertex take the place of the bits.
 class breadth_first_search {
  public:
   /// Collective, as is the destruction. The graph must live as long.

@@ -20,6 +20,7 @@
 #include "amity/base/random.hpp"
 #include "apps/graph/kernels/relaxation.hpp"
 #include "apps/graph/kernels/sssp.hpp"
+#include "apps/graph/store/topology.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -64,12 +65,23 @@ weight choose_delta(world& w, const distributed_graph<arc>& graph, const lengths
 
 class delta_stepping::state {
  public:
-  state(world& w, const distributed_graph<arc>& graph, const sssp_options& how)
+  virtual ~state() = default;
+  virtual const answer<weight>& run(vertex root, const observer& watch) = 0;
+  virtual weight delta() const = 0;
+};
+
+namespace {
+
+template <class Topology, class State>
+class state_over final : public State {
+ public:
+  state_over(const Topology& topology, world& w, const distributed_graph<arc>& graph, const sssp_options& how)
       : world_(w),
         graph_(graph),
         from_below_(how.from_below && graph.undirected),
-        offers_(w.message<offer>(take{*this}, parallel{thread_of_target{graph.where}}, coalesce{})),
-        questions_(w.message<question>(answer_all{*this}, parallel{thread_of_target{graph.where}}, coalesce{})) {
+        offers_(w.message<offer>(take{*this}, route{topology}, parallel{thread_of_target{graph.where}}, coalesce{})),
+        questions_(w.message<question>(answer_all{*this}, route{topology}, parallel{thread_of_target{graph.where}},
+                                       coalesce{})) {
     const lengths of = sample_lengths(w, graph);
     delta_ = how.delta > 0 ? how.delta : choose_delta(w, graph, of);
     answer_.parts.resize(graph.parts.size());
@@ -81,7 +93,7 @@ class delta_stepping::state {
     });
   }
 
-  const answer<weight>& run(vertex root, const observer& watch) {
+  const answer<weight>& run(vertex root, const observer& watch) override {
     const meter clock(world_);
     beyond_ = 2 * delta_;
     horizon_ = from_below_ ? beyond_ : unreached<weight>;
@@ -102,11 +114,11 @@ class delta_stepping::state {
     return answer_;
   }
 
-  weight delta() const { return delta_; }
+  weight delta() const override { return delta_; }
 
  private:
   struct take {
-    state& search;
+    state_over& search;
     void operator()(std::span<const offer> arrived, auto& self) const {
       relaxation& part = search.part_of(self);
       part.take(arrived);
@@ -114,7 +126,7 @@ class delta_stepping::state {
     }
   };
   struct answer_all {
-    state& search;
+    state_over& search;
     void operator()(std::span<const question> arrived, auto& self) const {
       search.part_of(self).answer(arrived, search.offers_.on(self));
     }
@@ -171,7 +183,7 @@ class delta_stepping::state {
   }
 
   template <class T, class Handler>
-  using messages = message_type<T, Handler, parallel<thread_of_target>, coalesce>;
+  using messages = message_type<T, Handler, route<Topology>, parallel<thread_of_target>, coalesce>;
 
   world& world_;
   const distributed_graph<arc>& graph_;
@@ -186,8 +198,12 @@ class delta_stepping::state {
   messages<question, answer_all> questions_;
 };
 
+}  // namespace
+
 delta_stepping::delta_stepping(world& w, const distributed_graph<arc>& graph, const sssp_options& how)
-    : state_(std::make_unique<state>(w, graph, how)) {}
+    : state_(with_topology(w, [&]<class Topology>(const Topology& topology) -> std::unique_ptr<state> {
+        return std::make_unique<state_over<Topology, state>>(topology, w, graph, how);
+      })) {}
 delta_stepping::~delta_stepping() = default;
 
 const answer<weight>& delta_stepping::run(vertex root, const observer& watch) { return state_->run(root, watch); }

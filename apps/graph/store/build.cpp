@@ -10,6 +10,8 @@
 #include <numeric>
 #include <vector>
 
+#include "apps/graph/store/topology.hpp"
+
 namespace amity::apps::graph {
 namespace {
 
@@ -113,17 +115,9 @@ void check_ends(const edge& e, vertex vertices) {
               "number vertices from 0, or say how many there are");
 }
 
-}  // namespace
-
-edge_source source_of(std::span<const edge> edges) {
-  return [edges](const thread& t, const edge_taker& take) {
-    const auto [first, last] = t.share(edges.size());
-    take(edges.subspan(first, last - first));
-  };
-}
-
-template <class Arc>
-distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source& edges, const build_options& how) {
+template <class Arc, class Topology>
+distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex vertices, const edge_source& edges,
+                                  const build_options& how) {
   using travelling = travelling_arc<Arc>;
   const auto threads = static_cast<std::uint32_t>(w.threads());
   const auto first_part = static_cast<std::uint32_t>(w.rank()) * threads;
@@ -161,7 +155,7 @@ distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source&
         [&](std::span<const vertex> sources, auto& self) {
           for (const vertex v : sources) builder(self.thread_index()).count(v);
         },
-        parallel{[&](const vertex& v) -> std::uint64_t { return thread_of(v); }}, coalesce{});
+        route{topology}, parallel{[&](const vertex& v) -> std::uint64_t { return thread_of(v); }}, coalesce{});
     std::vector<std::uint64_t> counted(threads);
     graph.edges = w.epoch(
         [&](thread& t) {
@@ -181,7 +175,8 @@ distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source&
         [&](std::span<const travelling> arrived, auto& self) {
           for (const travelling& a : arrived) builder(self.thread_index()).add(a);
         },
-        parallel{[&](const travelling& a) -> std::uint64_t { return thread_of(a.source); }}, coalesce{});
+        route{topology}, parallel{[&](const travelling& a) -> std::uint64_t { return thread_of(a.source); }},
+        coalesce{});
     auto to_target = w.message<travelling>(
         [&](std::span<const travelling> arrived, auto& self) {
           auto& out = to_source.on(self);
@@ -189,7 +184,8 @@ distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source&
           for (const travelling& a : arrived)
             out.send(owner(a.source), {a.source, moved(a.way, own.place(target_of(a.way)))});
         },
-        parallel{[&](const travelling& a) -> std::uint64_t { return thread_of(target_of(a.way)); }}, coalesce{});
+        route{topology}, parallel{[&](const travelling& a) -> std::uint64_t { return thread_of(target_of(a.way)); }},
+        coalesce{});
     w.epoch([&](thread& t) {
       auto& out = to_target.on(t);
       for_each_arc(t, [&](vertex source, vertex target, float length) {
@@ -201,6 +197,20 @@ distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source&
                        [&](thread& t) { return builder(t.thread_index()).part.rows.arcs().size(); });
   for (auto& each : builders) graph.parts.push_back(std::move(each->part));
   return graph;
+}
+
+}  // namespace
+
+edge_source source_of(std::span<const edge> edges) {
+  return [edges](const thread& t, const edge_taker& take) {
+    const auto [first, last] = t.share(edges.size());
+    take(edges.subspan(first, last - first));
+  };
+}
+
+template <class Arc>
+distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source& edges, const build_options& how) {
+  return with_topology(w, [&](const auto& topology) { return build_over<Arc>(topology, w, vertices, edges, how); });
 }
 
 template distributed_graph<vertex> build_graph(world&, vertex, const edge_source&, const build_options&);

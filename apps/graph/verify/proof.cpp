@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "apps/graph/store/topology.hpp"
 #include "apps/graph/verify/mistake.hpp"
 
 namespace amity::apps::graph {
@@ -112,8 +113,9 @@ class part_proof {
   std::vector<vertex> untold_;  // rows on the tree that have told nobody
 };
 
-template <class Arc, class Distance>
-std::string find(world& w, const distributed_graph<Arc>& graph, vertex root, const answer<Distance>& found) {
+template <class Arc, class Distance, class Topology>
+std::string find_over(const Topology& topology, world& w, const distributed_graph<Arc>& graph, vertex root,
+                      const answer<Distance>& found) {
   std::vector<std::unique_ptr<part_proof<Arc, Distance>>> proofs(graph.parts.size());
   const auto proof = [&](const auto& t) -> auto& { return *proofs[static_cast<std::size_t>(t.thread_index())]; };
   w.epoch([&](thread& t) {
@@ -126,7 +128,7 @@ std::string find(world& w, const distributed_graph<Arc>& graph, vertex root, con
     // Handlers send nothing, so that what waits to be sent stays with the vertices: a round for each time that the tree
     // leaves a part.
     auto ways = w.message<by_arc<Distance>>([&](const by_arc<Distance>& told, auto& self) { proof(self).hear(told); },
-                                            by_owner, coalesce{});
+                                            route{topology}, by_owner, coalesce{});
     const auto tell = [&](thread& t) {
       auto& out = ways.on(t);
       proof(t).tell([&](const by_arc<Distance>& told) { out.send(graph.where.rank(told.target), told); });
@@ -135,7 +137,7 @@ std::string find(world& w, const distributed_graph<Arc>& graph, vertex root, con
     }
   }
   auto blames = w.message<blame<Distance>>([&](const blame<Distance>& blamed, auto& self) { proof(self).hear(blamed); },
-                                           by_owner, coalesce{});
+                                           route{topology}, by_owner, coalesce{});
   w.epoch([&](thread& t) {
     auto& out = blames.on(t);
     proof(t).look_at_rest([&](const blame<Distance>& b) { out.send(graph.where.rank(b.target), b); });
@@ -150,6 +152,11 @@ std::string find(world& w, const distributed_graph<Arc>& graph, vertex root, con
     }
     return no_vertex;
   });
+}
+
+template <class Arc, class Distance>
+std::string find(world& w, const distributed_graph<Arc>& graph, vertex root, const answer<Distance>& found) {
+  return with_topology(w, [&](const auto& topology) { return find_over(topology, w, graph, root, found); });
 }
 
 }  // namespace
