@@ -175,6 +175,8 @@ TEST(read_file, obeys_a_forced_format) {
   EXPECT_EQ(edges_text(read_quietly(file, "edges")), "1>2:1 2>3:1");
   EXPECT_EQ(error_of([&] { read_quietly(file, "csv"); }),
             "amity: --format: there is no format 'csv'; see amity graph --help");
+  EXPECT_EQ(error_of([&] { read_quietly(file, "matrxi-market"); }),
+            "amity: --format: there is no format 'matrxi-market'; did you mean matrix-market?");
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
+#include "amity/base/edit_distance.hpp"
 #include "amity/base/error.hpp"
 #include "apps/graph/console/text.hpp"
 
@@ -34,7 +36,11 @@ const format& choose(const std::string& wanted, std::string_view file_name, std:
   for (const format& candidate : table) {
     if (wanted.empty() ? candidate.recognises(file_name, head) : candidate.name == wanted) return candidate;
   }
-  throw error("--format", no_rank, fmt::format("there is no format '{}'", wanted), "see amity graph --help");
+  std::vector<std::string_view> names;
+  for (const format& each : table) names.push_back(each.name);
+  const auto close = nearest(wanted, names);
+  throw error("--format", no_rank, fmt::format("there is no format '{}'", wanted),
+              close ? fmt::format("did you mean {}?", *close) : "see amity graph --help");
 }
 
 }  // namespace
