@@ -72,15 +72,6 @@ edge_list read_turns(const fs::path& file, const std::string& format_name, const
   return result;
 }
 
-edge_list read_file(const fs::path& file, const std::string& format_name, const read_options& options,
-                    progress& watcher) {
-  edge_list result = read_turns(file, format_name, options, {.block_bytes = options.block_bytes}, watcher);
-  if (result.check) result.check({result.vertices(), result.edges.size(), result.listed});
-  if (result.vertices() == 0) fail(result.title, "there are no vertices in it", "name a file with a graph");
-  watcher.finish(fmt::format("{}, {}", counted(result.vertices(), result.noun), counted(result.edges.size(), "edge")));
-  return result;
-}
-
 std::optional<float> parse_length(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;  // a number too small for float is the nearest float, not an error
