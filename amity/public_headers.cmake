@@ -8,6 +8,7 @@ set(AMITY_PUBLIC_HEADERS
   base/code_address.hpp
   base/edit_distance.hpp
   base/error.hpp
+  base/function_ref.hpp
   base/large_array.hpp
   base/log.hpp
   base/random.hpp
@@ -49,6 +50,7 @@ set(AMITY_PUBLIC_HEADERS
   message/message.hpp
   message/message_lane.hpp
   message/opening_order.hpp
+  message/other_lanes.hpp
   message/packet_buffers.hpp
   message/packet_size_tuner.hpp
   message/parallel.hpp

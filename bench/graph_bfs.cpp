@@ -59,6 +59,13 @@ void drive_cost(driver& d) {
          .rounds = rounds_of(scale)},
         {{"Kronecker, scale " + std::to_string(scale), "rate", "M/s", "m_per_s", "", "harmonic_m_per_s", wanted}});
   }
+  for (const int scale : d.tiny() ? std::vector<int>{10} : std::vector<int>{18, 20}) {
+    const auto peer = d.comparison("sequential_boost", "Boost.Graph, one thread",
+                                   {"kronecker", std::to_string(scale), d.tiny() ? "2" : "4"}, 0);
+    d.compare({.ours = d.ranks(2, search_job{"kronecker", scale, true}.to_arguments()), .peer = peer, .rounds = 1},
+              {{"Kronecker, scale " + std::to_string(scale) + ", Boost.Graph", "rate", "M/s", "m_per_s", "",
+                "bfs_harmonic_m_per_s"}});
+  }
 }
 
 int measure(job_context& job) {

@@ -52,6 +52,13 @@ void drive_cost(driver& d) {
                 "harmonic_m_per_s",
                 {ratio_at_least(1)}}});
   }
+  for (const int scale : d.tiny() ? std::vector<int>{10} : std::vector<int>{18, 20}) {
+    const auto peer = d.comparison("sequential_boost", "Boost.Graph, one thread",
+                                   {"kronecker", std::to_string(scale), d.tiny() ? "2" : "4"}, 0);
+    d.compare({.ours = d.ranks(2, job_of("kronecker", scale)), .peer = peer, .rounds = 1},
+              {{"Kronecker, scale " + std::to_string(scale) + ", Boost.Graph", "rate", "M/s", "m_per_s", "",
+                "dijkstra_harmonic_m_per_s"}});
+  }
 }
 
 int measure(job_context& job) {

@@ -38,7 +38,7 @@ void crew::assemble() {
   assembled_ = true;
 }
 
-void crew::run(const std::function<void(rank_t)>& work) {
+void crew::run(function_ref<void(rank_t)> work) {
   if (size_ == 1) return work(0);
   if (!assembled_) {
     lane(0).rethrow_failure();
@@ -54,7 +54,7 @@ void crew::run(const std::function<void(rank_t)>& work) {
   }
 }
 
-bool crew::try_run(const std::function<void(rank_t)>& work) noexcept {
+bool crew::try_run(function_ref<void(rank_t)> work) noexcept {
   if (size_ > 1 && !assembled_) return false;
   try {
     run(work);
@@ -94,7 +94,7 @@ void crew::serve(rank_t thread) {
   }
 }
 
-void crew::call(const std::function<void(rank_t)>* work) {
+void crew::call(const function_ref<void(rank_t)>* work) {
   wait_for_all();  // with the work that this one is inside of
   work_ = work;
   if (work != nullptr) at_work_.store(size_ - 1, std::memory_order_relaxed);

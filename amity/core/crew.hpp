@@ -8,9 +8,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
 
@@ -32,10 +32,10 @@ class crew {
   /// Thread 0, outside handlers: runs `work(thread)` on every thread, and returns when all have done it. Inside the
   /// work of thread 0, the others have done theirs first. Where it throws, the job ends: the others leave their work at
   /// their next wait, and then the exception is rethrown.
-  void run(const std::function<void(rank_t)>& work);
+  void run(function_ref<void(rank_t)> work);
   /// As above, for destructors. False: not all threads have done it, and they will not touch anything any more, because
   /// the job ends.
-  bool try_run(const std::function<void(rank_t)>& work) noexcept;
+  bool try_run(function_ref<void(rank_t)> work) noexcept;
   /// Thread 0: ends the job, and returns when the others have left.
   void abandon() noexcept;
   /// Thread 0: lets the others go.
@@ -48,7 +48,7 @@ class crew {
 
  private:
   endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)]; }
-  void call(const std::function<void(rank_t)>* work);
+  void call(const function_ref<void(rank_t)>* work);
   void wait_for_all();
   void await_departures();
   void done(rank_t thread);
@@ -56,7 +56,7 @@ class crew {
   rank_t size_;
   std::vector<endpoint*> lanes_;  ///< of the job's own world
   bool assembled_ = false;
-  const std::function<void(rank_t)>* work_ = nullptr;  ///< null: go; written before `calls_` is
+  const function_ref<void(rank_t)>* work_ = nullptr;  ///< null: go; written before `calls_` is
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<rank_t> at_work_;  ///< threads that have not done what they were last asked for
   std::atomic<rank_t> serving_;  ///< threads that have not left `serve` yet

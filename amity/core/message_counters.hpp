@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace amity {
@@ -35,12 +33,7 @@ struct message_counters {
   }
 
   using words = std::array<std::uint64_t, 10>;
-  message_counters& operator+=(const message_counters& other) noexcept {
-    auto sum = std::bit_cast<words>(*this);
-    const auto added = std::bit_cast<words>(other);
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += added[i];
-    return *this = std::bit_cast<message_counters>(sum);
-  }
+  message_counters& operator+=(const message_counters& other) noexcept;
 };
 
 namespace core {
@@ -53,15 +46,7 @@ class counter_book {
     message_counters counters;
   };
 
-  void add(std::string_view name, const message_counters& counters) {
-    const auto at =
-        std::ranges::lower_bound(entries_, name, {}, [](const entry& e) -> std::string_view { return e.name; });
-    if (at != entries_.end() && at->name == name) {
-      at->counters += counters;
-    } else {
-      entries_.insert(at, {std::string(name), counters});
-    }
-  }
+  void add(std::string_view name, const message_counters& counters);
   const std::vector<entry>& entries() const noexcept { return entries_; }
 
  private:

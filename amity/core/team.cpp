@@ -32,7 +32,7 @@ team::~team() {
   });
 }
 
-bool team::try_run(const std::function<void(rank_t)>& work) noexcept {
+bool team::try_run(function_ref<void(rank_t)> work) noexcept {
   // Messages of the epoch still arrive, and would be told that their handlers do not exist any more.
   if (std::uncaught_exceptions() > 0 && lane(0).epoch_open()) crew_->abandon();
   return crew_->try_run(work);

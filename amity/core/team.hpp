@@ -5,10 +5,10 @@
 /// The worlds of a rank share its threads: a further world has an endpoint on each of them, made and ended there.
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <vector>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/core/crew.hpp"
 #include "amity/core/endpoint.hpp"
@@ -37,9 +37,9 @@ class team {
   endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)].own; }
   crew& threads() noexcept { return *crew_; }
   /// As of the crew.
-  void run(const std::function<void(rank_t)>& work) { crew_->run(work); }
+  void run(function_ref<void(rank_t)> work) { crew_->run(work); }
   /// For destructors, as of the crew; an exception on its way out of an epoch of this world ends the job.
-  bool try_run(const std::function<void(rank_t)>& work) noexcept;
+  bool try_run(function_ref<void(rank_t)> work) noexcept;
 
   /// The job's own world: makes the endpoint of the calling thread. It lives until all threads have left.
   endpoint& enter(fabric::fabric& transport, const settings& config);

@@ -82,6 +82,38 @@ void epochs::end_body() {
   endpoint_.end_epoch_body();
 }
 
+std::uint64_t epochs::end(function_ref<std::uint64_t()> value, summand when) {
+  end_body();
+  endpoint_.wait_until(
+      "the end of an epoch", [this] { return ended(); }, [&] { return take_part(value, when); });
+  leave();
+  return detector_->sum();
+}
+
+bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function_ref<bool()> stays) {
+  end_body();
+  const bool handled = endpoint_.progress();
+  // Whoever sends after this call finds no open packet to put it in, and hears that it is too late.
+  const bool sent = endpoint_.flush_all();
+  if (!handled && !sent && !take_part(value, when)) endpoint_.transport().wait(0);  // it tells if the job has ended
+  if (!ended() || stays()) return false;
+  leave();
+  return true;
+}
+
+bool epochs::try_end_idle() {
+  const bool news = take_part([] { return std::uint64_t{0}; }, summand::passive);
+  if (ended()) leave();
+  return news;
+}
+
+bool epochs::take_part(function_ref<std::uint64_t()> value, summand when) {
+  if (!detector_->wants_part() || !endpoint_.quiet()) return false;
+  const bool late = when == summand::late;
+  const bool is_asked = detector_->collects_late() == late;
+  return detector_->passive(is_asked ? value() : 0, late);
+}
+
 void epochs::check_unended(bool has_ended) const {
   if (!has_ended) return;
   throw error("epoch", endpoint_.rank(), "the epoch has ended already",

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/epoch/detector.hpp"
 
@@ -47,42 +48,19 @@ class epochs {
 
   /// Collective; waits. `value()` is this rank's summand, asked for at the time `when`: it must not send. Returns the
   /// sum over all ranks of the values at the end.
-  template <class Value>
-  std::uint64_t end(Value&& value, summand when = summand::passive) {
-    end_body();
-    endpoint_.wait_until(
-        "the end of an epoch", [this] { return ended(); }, [&] { return take_part(value, when); });
-    leave();
-    return detector_->sum();
-  }
+  std::uint64_t end(function_ref<std::uint64_t()> value, summand when = summand::passive);
 
   /// One step towards the end, without waiting: handles a bounded number of the packets that have arrived, or takes
   /// part in the detection. True: the epoch has ended, with `sum()`, unless `stays()`: then the rank goes on to step.
   /// From the first call on the rank sends in handlers only: the detector counts on it that a rank without messages to
   /// handle stays as it is.
-  template <class Value, class Stays>
-  bool try_end(Value&& value, summand when, Stays&& stays) {
-    end_body();
-    const bool handled = endpoint_.progress();
-    // Whoever sends after this call finds no open packet to put it in, and hears that it is too late.
-    const bool sent = endpoint_.flush_all();
-    if (!handled && !sent && !take_part(value, when)) endpoint_.transport().wait(0);  // it tells if the job has ended
-    if (!ended() || stays()) return false;
-    leave();
-    return true;
-  }
-  template <class Value>
-  bool try_end(Value&& value, summand when = summand::passive) {
+  bool try_end(function_ref<std::uint64_t()> value, summand when, function_ref<bool()> stays);
+  bool try_end(function_ref<std::uint64_t()> value, summand when = summand::passive) {
     return try_end(value, when, [] { return false; });
   }
   /// As above, for whoever makes progress and has nothing else to do. Returns whether anything has happened; `inside()`
   /// tells the end.
-  bool try_end_idle() {
-    auto no_value = [] { return std::uint64_t{0}; };
-    const bool news = take_part(no_value, summand::passive);
-    if (ended()) leave();
-    return news;
-  }
+  bool try_end_idle();
   /// Of the last epoch that has ended.
   std::uint64_t sum() const noexcept { return detector_->sum(); }
 
@@ -105,13 +83,7 @@ class epochs {
  private:
   bool ended() const noexcept { return detector_->finished() && endpoint_.control_sent(); }
   /// The rank has nothing to do. Returns whether that was news to the detector.
-  template <class Value>
-  bool take_part(Value& value, summand when) {
-    if (!detector_->wants_part() || !endpoint_.quiet()) return false;
-    const bool late = when == summand::late;
-    const bool is_asked = detector_->collects_late() == late;
-    return detector_->passive(is_asked ? value() : 0, late);
-  }
+  bool take_part(function_ref<std::uint64_t()> value, summand when);
   void leave() { endpoint_.close_epoch(); }
 
   core::endpoint& endpoint_;

@@ -11,7 +11,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "amity/core/endpoint.hpp"
 #include "amity/core/team.hpp"
@@ -21,6 +20,7 @@
 #include "amity/message/combine.hpp"
 #include "amity/message/deliver_locally.hpp"
 #include "amity/message/message_lane.hpp"
+#include "amity/message/other_lanes.hpp"
 #include "amity/message/parallel.hpp"
 #include "amity/message/policy.hpp"
 #include "amity/message/priority.hpp"
@@ -59,27 +59,20 @@ class message_type final {
   using lane = message_lane<T, Handler, Policies...>;
 
   message_type(core::team& threads, std::size_t coalesce_bytes, Handler handler, Policies... policies)
-      : team_(threads), handler_(std::move(handler)), first_(threads.lane(0), coalesce_bytes, handler_, policies...) {
-    if (team_.size() == 1) return;
-    others_.resize(static_cast<std::size_t>(team_.size()) - 1);
-    team_.run([&](rank_t thread) {
-      if (thread == 0) return;
-      auto own = std::make_unique<lane>(team_.lane(thread), coalesce_bytes, handler_, policies...);
-      detail::check_same_number(team_.lane(thread), first_.id(), own->id());
-      others_[static_cast<std::size_t>(thread) - 1] = std::move(own);
-    });
-  }
+      : team_(threads),
+        handler_(std::move(handler)),
+        first_(threads.lane(0), coalesce_bytes, handler_, policies...),
+        others_(threads, [&](core::endpoint& owner) {
+          auto own = std::make_unique<lane>(owner, coalesce_bytes, handler_, policies...);
+          detail::check_same_number(owner, first_.id(), own->id());
+          return detail::other_lanes::own(own.release());
+        }) {}
 
   ~message_type() {
     detail::check_destruction(team_.lane(0), first_.id());
     if (core::counter_book* const book = team_.lane(0).ended_counters()) {
       book->add(detail::type_name<T>(), counters());
     }
-    // What the other threads leave undone, because the job ends, is done with the list.
-    if (others_.empty()) return;
-    team_.try_run([&](rank_t thread) {
-      if (thread > 0) others_[static_cast<std::size_t>(thread) - 1].reset();
-    });
   }
   message_type(const message_type&) = delete;
   message_type& operator=(const message_type&) = delete;
@@ -113,13 +106,13 @@ class message_type final {
   }
   lane& on(const Who& who) noexcept {
     const rank_t thread = who.thread_index();
-    return thread == 0 ? first_ : *others_[static_cast<std::size_t>(thread) - 1];
+    return thread == 0 ? first_ : other(thread);
   }
 
   /// What became of the messages that this rank has sent. With several threads: outside epochs.
   message_counters counters() const {
     message_counters all = first_.counters();
-    for (const auto& other : others_) all += other->counters();
+    for (rank_t thread = 1; thread < others_.threads(); ++thread) all += other(thread).counters();
     return all;
   }
 
@@ -127,10 +120,12 @@ class message_type final {
   core::handler_id id() const noexcept { return first_.id(); }
 
  private:
+  lane& other(rank_t thread) const noexcept { return *static_cast<lane*>(others_.of(thread)); }
+
   core::team& team_;
   Handler handler_;
   lane first_;
-  std::vector<std::unique_ptr<lane>> others_;  ///< of the threads 1, 2, ...; each is made and ended on its own
+  detail::other_lanes others_;
 };
 
 }  // namespace amity

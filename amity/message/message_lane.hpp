@@ -112,13 +112,7 @@ class message_lane final {
 
   /// What became of the messages that this thread has sent.
   message_counters counters() const {
-    message_counters all;
-    const core::message_counts wire = endpoint_.counts().of(id_);
-    all.sent = wire.sent;
-    all.handled = wire.handled;
-    const core::packet_counts packets = endpoint_.counts().packets_of(id_);
-    all.packets = packets.count;
-    all.bytes = packets.bytes;
+    message_counters all = detail::counted_on_the_wire(endpoint_, id_);
     stages_.count(all);
     return all;
   }

@@ -27,6 +27,12 @@ void check_destruction(core::endpoint& owner, core::handler_id handler) {
             "let message types end outside epochs")));
 }
 
+message_counters counted_on_the_wire(const core::endpoint& owner, core::handler_id handler) {
+  const core::message_counts wire = owner.counts().of(handler);
+  const core::packet_counts packets = owner.counts().packets_of(handler);
+  return {.sent = wire.sent, .handled = wire.handled, .packets = packets.count, .bytes = packets.bytes};
+}
+
 void check_same_number(const core::endpoint& owner, core::handler_id first, core::handler_id here) {
   if (first == here) return;
   throw error(

@@ -41,6 +41,9 @@ void check_send(const core::endpoint& owner, const core::destinations& to, std::
 /// nobody has counted. Not if an exception is on its way out, which ends the job as well and is the cause of both.
 void check_destruction(core::endpoint& owner, core::handler_id handler);
 
+/// What the ledger knows of a message type.
+message_counters counted_on_the_wire(const core::endpoint& owner, core::handler_id handler);
+
 /// Throws `error` where the threads of a rank have numbered a message type differently.
 void check_same_number(const core::endpoint& owner, core::handler_id first, core::handler_id here);
 

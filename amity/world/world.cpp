@@ -64,6 +64,20 @@ epoch::open_epoch world::begin_epoch() {
   return begin_epoch([] {});
 }
 
+// In two parts, so that the body of thread 0 may use other worlds, which takes the other threads.
+std::uint64_t world::epoch_of_threads(function_ref<void(rank_t)> body, function_ref<std::uint64_t(rank_t)> value,
+                                      epoch::summand when) {
+  epochs_.check_begin();
+  team_.run([&](rank_t index) {
+    epochs_of(index).begin();
+    body(index);
+  });
+  team_.run([&](rank_t index) {
+    epochs_of(index).end([&] { return value(index); }, index == 0 ? when : epoch::summand::passive);
+  });
+  return epochs_.sum();
+}
+
 void world::check_outside_epoch(std::string_view call) const {
   if (endpoint_.epoch_open()) {
     throw error(call, rank(), "called inside an epoch",

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
@@ -130,7 +131,12 @@ class world {
   /// and costs one more wave.
   template <detail::epoch_part Body, detail::epoch_part Value>
   std::uint64_t epoch(Body&& body, Value&& value) {
-    if (team_.size() > 1) return epoch_of_threads(body, value);
+    if (team_.size() > 1) {
+      // Asked for when thread 0 has nothing left, a summand of the rank would miss what the others still handle.
+      constexpr bool of_rank = !detail::takes_thread<Value> && !std::same_as<Value, detail::no_value>;
+      return epoch_of_threads(part_of<void>(body), part_of<std::uint64_t>(value),
+                              of_rank ? epoch::summand::late : epoch::summand::passive);
+    }
     thread own(endpoint_);
     epochs_.begin();
     detail::call(body, own);
@@ -144,7 +150,7 @@ class world {
   /// As above; also runs `body(thread&)` on each thread, or `body()` on thread 0, and returns when all have done it.
   template <detail::epoch_part Body>
   [[nodiscard]] epoch::open_epoch begin_epoch(Body&& body) {
-    return epoch::open_epoch(team_, epochs_, others_, part_of(body));
+    return epoch::open_epoch(team_, epochs_, others_, part_of<void>(body));
   }
 
   /// Declares how deep handlers send, for the epochs of this object's life: 0 if they do not, 1 if they send messages
@@ -218,36 +224,18 @@ class world {
   }
   void check_outside_epoch(std::string_view call) const;
 
-  /// What each thread of the rank does of a body.
-  template <class Body>
-  auto part_of(Body& body) {
-    return [this, &body](rank_t index) {
-      if (detail::takes_thread<Body> ? index >= threads() : index > 0) return;
+  /// What each thread of the rank does of a body, or gives as its summand.
+  template <class Result, class Part>
+  auto part_of(Part& part) {
+    return [this, &part](rank_t index) -> Result {
+      if (detail::takes_thread<Part> ? index >= threads() : index > 0) return Result();
       thread own(team_.lane(index));
-      detail::call(body, own);
+      return static_cast<Result>(detail::call(part, own));
     };
   }
-
-  // In two parts, so that the body of thread 0 may use other worlds, which takes the other threads.
-  template <class Body, class Value>
-  std::uint64_t epoch_of_threads(Body& body, Value& value) {
-    epochs_.check_begin();
-    team_.run([&, part = part_of(body)](rank_t index) {
-      epochs_of(index).begin();
-      part(index);
-    });
-    // Asked for when thread 0 has nothing left, a summand of the rank would miss what the others still handle.
-    constexpr bool of_rank = !detail::takes_thread<Value> && !std::same_as<Value, detail::no_value>;
-    team_.run([&](rank_t index) {
-      thread own(team_.lane(index));
-      const auto mine = [&]() -> std::uint64_t {
-        if (detail::takes_thread<Value> ? index >= threads() : index > 0) return 0;
-        return detail::call(value, own);
-      };
-      epochs_of(index).end(mine, index == 0 && of_rank ? epoch::summand::late : epoch::summand::passive);
-    });
-    return epochs_.sum();
-  }
+  /// `when` thread 0 is asked.
+  std::uint64_t epoch_of_threads(function_ref<void(rank_t)> body, function_ref<std::uint64_t(rank_t)> value,
+                                 epoch::summand when);
   epoch::epochs& epochs_of(rank_t index) {
     return index == 0 ? epochs_ : others_[static_cast<std::size_t>(index) - 1]->periods();
   }

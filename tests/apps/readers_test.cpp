@@ -46,13 +46,13 @@ TEST(read_text_edges, a_line_may_straddle_blocks) {
   EXPECT_EQ(graph.edges.size(), content.size() / 1029);
 }
 
-TEST(read_file, unpacks_gzip) {
+TEST(read_turns, unpacks_gzip) {
   scratch files;
   EXPECT_EQ(edges_text(read_quietly(files.write_gzip("a.el.gz", "1 2\n2 3\n"))), "1>2:1 2>3:1");
   EXPECT_EQ(read_quietly(files.write_gzip("b.el.gz", "1 2\n")).title, "b.el.gz");
 }
 
-TEST(read_file, takes_a_pipe) {
+TEST(read_turns, takes_a_pipe) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "1 2\n2 3\n", 8), 8);
@@ -169,12 +169,14 @@ TEST(read_wordnet, a_synset_points_to_others) {
   EXPECT_TRUE(all.names.find("r00000042"));
 }
 
-TEST(read_file, obeys_a_forced_format) {
+TEST(read_turns, obeys_a_forced_format) {
   scratch files;
   const auto file = files.write("a.mtx", "1 2\n2 3\n");
   EXPECT_EQ(edges_text(read_quietly(file, "edges")), "1>2:1 2>3:1");
   EXPECT_EQ(error_of([&] { read_quietly(file, "csv"); }),
             "amity: --format: there is no format 'csv'; see amity graph --help");
+  EXPECT_EQ(error_of([&] { read_quietly(file, "matrxi-market"); }),
+            "amity: --format: there is no format 'matrxi-market'; did you mean matrix-market?");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// Reads without telling anybody how far it is.
+/// Reads all of a file, as a rank does that is the only reader, without telling anybody how far it is.
 edge_list read_quietly(const std::filesystem::path& file, const std::string& format = {}, bool with_lengths = true);
 
 /// "a>b:1.5 b>c:1": the edges, by their labels.

@@ -81,6 +81,21 @@ class spreading {
   std::uint64_t seed_;
 };
 
+/// The keys of this rank are those of the sequential result.
+void expect_result(world& w, const spreading& program, const spreading::table& best) {
+  const cyclic_map owners(spreading::keys, w.size());
+  const spreading::table expected = program.reference(w.size());
+  for (std::uint32_t key = 0; key < spreading::keys; ++key) {
+    if (owners.owner(key) != w.rank()) continue;
+    EXPECT_EQ(best[key], expected[key]) << "key " << key;
+  }
+}
+
+void expect_counted(world& w, const message_counters& seen, std::uint64_t calls) {
+  EXPECT_EQ(seen.sent + seen.dropped + seen.combined, calls);
+  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
+}
+
 /// Runs two epochs of one program with the policies and compares each rank's keys with the sequential result.
 template <class... Policies>
 void run_spreading(world& w, std::uint64_t seed, Policies... policies) {
@@ -111,15 +126,10 @@ void run_spreading(world& w, std::uint64_t seed, Policies... policies) {
     w.epoch([&] {
       for (const offer& o : program.roots(w.rank())) send_to_owner(offers, o);
     });
-    const spreading::table expected = program.reference(w.size());
-    for (std::uint32_t key = 0; key < spreading::keys; ++key) {
-      if (owners.owner(key) != w.rank()) continue;
-      EXPECT_EQ(best[key], expected[key]) << "seed " << seed << ", key " << key;
-    }
+    SCOPED_TRACE(seed);
+    expect_result(w, program, best);
   }
-  const message_counters seen = offers.counters();
-  EXPECT_EQ(seen.sent + seen.dropped + seen.combined, calls);
-  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
+  expect_counted(w, offers.counters(), calls);
 }
 
 /// Calls run(policies...) for each legal order of some of: address, unique, combine, coalesce; caches of any kind.

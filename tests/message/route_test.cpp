@@ -58,14 +58,32 @@ struct visit {
 constexpr std::uint32_t visits_each = 3;
 constexpr std::uint32_t lives_each = 2;
 
+/// What does not depend on the policies, and so is compiled once.
+struct visitors {
+  world& w;
+  std::uint64_t handled = 0;
+
+  /// Where to send it next.
+  rank_t take(const visit& v) {
+    EXPECT_EQ(v.dest, w.rank());
+    ++handled;
+    return (v.dest * 5 + 2) % w.size();
+  }
+  void expect_all(const message_counters& counted) const {
+    const auto pairs = static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(w.size());
+    const std::uint64_t total = pairs * visits_each * (lives_each + 1);
+    EXPECT_EQ(counted.handled, handled);
+    EXPECT_EQ(w.sum(counted.handled), total);
+    EXPECT_EQ(w.sum(counted.sent), total);
+  }
+};
+
 template <class... Policies>
 message_counters visit_all(world& w, Policies... policies) {
-  std::vector<std::uint32_t> from(static_cast<std::size_t>(w.size()));
+  visitors seen{w};
   auto visits = w.message<visit>(
       [&](const visit& v, auto& self) {
-        EXPECT_EQ(v.dest, w.rank());
-        ++from[static_cast<std::size_t>(v.source)];
-        const rank_t next = (v.dest * 5 + 2) % w.size();
+        const rank_t next = seen.take(v);
         if (v.lives > 0) self.send(next, {.source = v.source, .dest = next, .lives = v.lives - 1});
       },
       policies...);
@@ -77,13 +95,7 @@ message_counters visit_all(world& w, Policies... policies) {
     }
   });
   const message_counters counted = visits.counters();
-  const auto total =
-      static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(w.size()) * visits_each * (lives_each + 1);
-  std::uint64_t handled = 0;
-  for (const std::uint32_t each : from) handled += each;
-  EXPECT_EQ(counted.handled, handled);
-  EXPECT_EQ(w.sum(counted.handled), total);
-  EXPECT_EQ(w.sum(counted.sent), total);
+  seen.expect_all(counted);
   return counted;
 }
 
@@ -149,6 +161,18 @@ std::vector<std::uint32_t> smallest_values(rank_t ranks) {
   return best;
 }
 
+void expect_smallest_values(world& w, const std::vector<std::uint32_t>& best, std::uint64_t calls,
+                            const message_counters& seen) {
+  const cyclic_map owners(keys, w.size());
+  const std::vector<std::uint32_t> expected = smallest_values(w.size());
+  for (std::uint32_t key = 0; key < keys; ++key) {
+    if (owners(key) != w.rank()) continue;
+    EXPECT_EQ(best[key], expected[key]) << key;
+  }
+  EXPECT_EQ(seen.sent + seen.dropped + seen.combined, calls);
+  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
+}
+
 template <class... Policies>
 void find_smallest_values(world& w, Policies... policies) {
   const cyclic_map owners(keys, w.size());
@@ -171,14 +195,7 @@ void find_smallest_values(world& w, Policies... policies) {
       },
       policies...);
   w.epoch([&] { send(offers, {.key = static_cast<std::uint32_t>(w.rank()) % keys, .value = 9}); });
-  const std::vector<std::uint32_t> expected = smallest_values(w.size());
-  for (std::uint32_t key = 0; key < keys; ++key) {
-    if (owners(key) != w.rank()) continue;
-    EXPECT_EQ(best[key], expected[key]) << key;
-  }
-  const message_counters seen = offers.counters();
-  EXPECT_EQ(seen.sent + seen.dropped + seen.combined, calls);
-  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
+  expect_smallest_values(w, best, calls, offers.counters());
 }
 
 /// Calls run(policies...) for route with each choice of other policies; together with what policies_test.cpp does

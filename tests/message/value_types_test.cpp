@@ -53,19 +53,34 @@ static_assert(std::is_trivially_copyable_v<moved_only> && !std::is_copy_construc
 constexpr int copies = 3;
 constexpr std::uint8_t to_be_copied = 128;
 
+/// What has arrived; apart from what is compiled for each type.
+struct arrivals {
+  std::uint64_t values = 0, sum = 0, damaged = 0;
+
+  /// Returns whether the value is to be sent on.
+  bool take(std::uint8_t first, bool whole) {
+    if (!whole) ++damaged;
+    if (first >= to_be_copied) return true;
+    ++values;
+    sum += first;
+    return false;
+  }
+  void expect_all(world& w, int count) const {
+    const auto pairs = static_cast<std::uint64_t>(w.size() * w.size());
+    EXPECT_EQ(damaged, 0u);
+    EXPECT_EQ(w.sum(values), pairs * static_cast<std::uint64_t>(count * copies));
+    EXPECT_EQ(w.sum(sum), pairs * static_cast<std::uint64_t>(copies * count * (count - 1) / 2));
+  }
+};
+
 /// Every rank sends `count` values to every rank, from where handlers send three of each on: more than there are
 /// credits for.
 template <class T, class... Policies>
 void exchange(world& w, int count, Policies... policies) {
-  std::uint64_t values = 0, sum = 0, damaged = 0;
+  arrivals seen;
   auto message = w.message<T>(
       [&](const T& value, auto& self) {
-        if (!value.whole()) ++damaged;
-        if (value.first() < to_be_copied) {
-          ++values;
-          sum += value.first();
-          return;
-        }
+        if (!seen.take(value.first(), value.whole())) return;
         const T next(static_cast<std::uint8_t>(value.first() - to_be_copied));
         for (int i = 1; i <= copies; ++i) self.send((w.rank() + i) % w.size(), next);
       },
@@ -75,10 +90,7 @@ void exchange(world& w, int count, Policies... policies) {
       for (int i = 0; i < count; ++i) message.send(dest, T(static_cast<std::uint8_t>(to_be_copied + i)));
     }
   });
-  const auto pairs = static_cast<std::uint64_t>(w.size() * w.size());
-  EXPECT_EQ(damaged, 0u);
-  EXPECT_EQ(w.sum(values), pairs * static_cast<std::uint64_t>(count * copies));
-  EXPECT_EQ(w.sum(sum), pairs * static_cast<std::uint64_t>(copies * count * (count - 1) / 2));
+  seen.expect_all(w, count);
 }
 
 template <class T>

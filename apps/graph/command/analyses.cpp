@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "amity/base/random.hpp"
-#include "apps/graph/command/collect.hpp"
+#include "apps/graph/collect.hpp"
 #include "apps/graph/command/kernels.hpp"
 #include "apps/graph/command/loaded_graph.hpp"
 #include "apps/graph/command/output.hpp"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/graph/command/report.hpp"
 #include "apps/graph/command/session.hpp"
+#include "apps/graph/console/report.hpp"
 #include "apps/graph/console/text.hpp"
 #include "apps/graph/input/distributed_names.hpp"
 #include "apps/graph/store/build.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "amity/base/error.hpp"
-#include "apps/graph/command/collect.hpp"
+#include "apps/graph/collect.hpp"
 #include "apps/graph/command/loaded_graph.hpp"
 #include "apps/graph/command/session.hpp"
 #include "apps/graph/store/distributed_graph.hpp"

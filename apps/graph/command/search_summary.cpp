@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "apps/graph/command/collect.hpp"
+#include "apps/graph/collect.hpp"
 
 namespace amity::apps::graph {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/graph/command/collect.hpp"
+#include "apps/graph/collect.hpp"
 #include "apps/graph/command/kernels.hpp"
 #include "apps/graph/command/loaded_graph.hpp"
 #include "apps/graph/command/output.hpp"

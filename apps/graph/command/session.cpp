@@ -9,7 +9,7 @@
 #include <new>
 
 #include "amity/base/error.hpp"
-#include "apps/graph/command/collect.hpp"
+#include "apps/graph/collect.hpp"
 #include "apps/graph/console/text.hpp"
 
 namespace amity::apps::graph {

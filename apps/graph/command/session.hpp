@@ -10,8 +10,8 @@
 
 #include "amity/amity.hpp"
 #include "apps/graph/command/options.hpp"
-#include "apps/graph/command/report.hpp"
 #include "apps/graph/console/progress.hpp"
+#include "apps/graph/console/report.hpp"
 #include "apps/graph/kernels/answer.hpp"
 
 namespace amity::apps::graph {

@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
+#include "amity/base/edit_distance.hpp"
 #include "amity/base/error.hpp"
 #include "apps/graph/console/text.hpp"
 
@@ -34,7 +36,11 @@ const format& choose(const std::string& wanted, std::string_view file_name, std:
   for (const format& candidate : table) {
     if (wanted.empty() ? candidate.recognises(file_name, head) : candidate.name == wanted) return candidate;
   }
-  throw error("--format", no_rank, fmt::format("there is no format '{}'", wanted), "see amity graph --help");
+  std::vector<std::string_view> names;
+  for (const format& each : table) names.push_back(each.name);
+  const auto close = nearest(wanted, names);
+  throw error("--format", no_rank, fmt::format("there is no format '{}'", wanted),
+              close ? fmt::format("did you mean {}?", *close) : "see amity graph --help");
 }
 
 }  // namespace
@@ -63,15 +69,6 @@ edge_list read_turns(const fs::path& file, const std::string& format_name, const
     read(file, 0, 0);
     result.title = file.filename().string();
   }
-  return result;
-}
-
-edge_list read_file(const fs::path& file, const std::string& format_name, const read_options& options,
-                    progress& watcher) {
-  edge_list result = read_turns(file, format_name, options, {.block_bytes = options.block_bytes}, watcher);
-  if (result.check) result.check({result.vertices(), result.edges.size(), result.listed});
-  if (result.vertices() == 0) fail(result.title, "there are no vertices in it", "name a file with a graph");
-  watcher.finish(fmt::format("{}, {}", counted(result.vertices(), result.noun), counted(result.edges.size(), "edge")));
   return result;
 }
 

@@ -43,10 +43,6 @@ std::span<const format> format_table();
 edge_list read_turns(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
                      const turns& sharing, progress& watcher);
 
-/// Reads a whole file.
-edge_list read_file(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
-                    progress& watcher);
-
 /// The readers; see the comments in their files.
 void read_matrix_market(input& from, const read_options& options, edge_list& into);
 void read_graph500_packed(input& from, const read_options& options, edge_list& into);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "apps/graph/collect.hpp"
 #include "apps/graph/console/text.hpp"
 #include "apps/graph/input/packages.hpp"
 #include "apps/graph/input/together.hpp"
@@ -21,18 +22,6 @@ bool can_be_shared(const fs::path& file) {
 }
 
 bool any(world& w, bool mine) { return w.max(std::uint64_t{mine}) > 0; }
-
-/// Collective: gives all ranks the text of rank 0.
-void broadcast(world& w, std::string& text) {
-  const std::string sent = text;
-  auto target = w.share(text);
-  w.epoch([&] {
-    for (rank_t r = 1; w.rank() == 0 && r < w.size(); ++r) {
-      w.async(
-          r, [](std::string& mine, const std::string& told) { mine = told; }, target, sent);
-    }
-  });
-}
 
 /// Of the blocks that gave this rank edges.
 std::vector<block_count> edge_counts(const edge_list& local) {

@@ -102,11 +102,4 @@ std::string set_lengths(world& w, graph_share& graph, const std::string& choice,
   return description;
 }
 
-std::string set_lengths(edge_list& graph, const std::string& choice, std::uint64_t seed, progress& watcher) {
-  if (choice == "input" && graph.has_lengths) return "from the input";
-  graph.unit.clear();
-  constexpr edge_run all{0, 0};
-  return set({graph.edges, {&all, 1}, graph.edges.size()}, choice, seed, watcher);
-}
-
 }  // namespace amity::apps::graph

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "apps/graph/console/progress.hpp"
-#include "apps/graph/input/edge_list.hpp"
 #include "apps/graph/input/graph_share.hpp"
 
 namespace amity::apps::graph {
@@ -22,8 +21,5 @@ namespace amity::apps::graph {
 /// - else the name of a file of float32, one an edge, as Graph500 keeps them.
 /// Where a file does not fit, or has values that no shortest path can add up, all ranks throw the same `amity::error`.
 std::string set_lengths(world& w, graph_share& graph, const std::string& choice, std::uint64_t seed, progress& watcher);
-
-/// The same for a graph that one rank has alone.
-std::string set_lengths(edge_list& graph, const std::string& choice, std::uint64_t seed, progress& watcher);
 
 }  // namespace amity::apps::graph

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/graph/collect.hpp"
 #include "apps/graph/input/input.hpp"
 
 namespace amity::apps::graph {
@@ -43,17 +44,7 @@ void together(world& w, const std::function<void()>& work) {
   if (least == nowhere) return;
   const auto ranks = static_cast<std::uint64_t>(w.size());
   const std::uint64_t first = w.min(place == least ? static_cast<std::uint64_t>(w.rank()) : ranks);
-  const bool mine = first == static_cast<std::uint64_t>(w.rank());
-  const std::string own = mine ? text : std::string();
-  {
-    auto told = w.share(text);
-    w.epoch([&] {
-      for (rank_t r = 0; mine && r < w.size(); ++r) {
-        w.async(
-            r, [](std::string& theirs, const std::string& said) { theirs = said; }, told, own);
-      }
-    });
-  }
+  broadcast(w, text, static_cast<rank_t>(first));
   throw told_error(text);
 }
 

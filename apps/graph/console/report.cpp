@@ -1,4 +1,4 @@
-#include "apps/graph/command/report.hpp"
+#include "apps/graph/console/report.hpp"
 
 #include <fmt/format.h>
 

@@ -10,12 +10,13 @@
 
 namespace amity::apps::graph {
 
-/// Gives all ranks the value of rank 0. T is trivially copyable, or has a codec.
+/// Gives all ranks the value of rank `source`. T is trivially copyable, or has a codec.
 template <class T>
-void broadcast(world& w, T& value) {
+void broadcast(world& w, T& value, rank_t source = 0) {
   auto target = w.share(value);
   w.epoch([&] {
-    for (rank_t r = 1; w.rank() == 0 && r < w.size(); ++r) {
+    for (rank_t r = 0; w.rank() == source && r < w.size(); ++r) {
+      if (r == source) continue;
       w.async(
           r, [](T& mine, const T& sent) { mine = sent; }, target, value);
     }
