@@ -38,6 +38,7 @@ set(AMITY_PUBLIC_HEADERS
   epoch/thread_epochs.hpp
   epoch/wave.hpp
   fabric/fabric.hpp
+  interop/mpi/run.hpp
   message/address.hpp
   message/cache.hpp
   message/cereal.hpp
@@ -66,6 +67,7 @@ set(AMITY_PUBLIC_HEADERS
   world/fabrics.hpp
   world/launch.hpp
   world/run.hpp
+  world/run_on.hpp
   world/thread.hpp
   world/world.hpp
 )

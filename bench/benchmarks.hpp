@@ -33,5 +33,9 @@ extern const benchmark cost_sssp;
 extern const benchmark real_graphs;
 extern const benchmark weak_scaling;
 extern const benchmark strong_scaling;
+#ifdef AMITY_BENCH_MPI_LAUNCHER
+extern const benchmark mpi_short_latency;
+extern const benchmark mpi_coalesced_rate;
+#endif
 
 }  // namespace amity::bench

@@ -90,6 +90,16 @@ std::optional<job> peer(const std::filesystem::path& program, std::string name, 
   return result;
 }
 
+#ifdef AMITY_BENCH_MPI_LAUNCHER
+/// The variables are for Open MPI, which refuses root without them, and for MPICH; each rank gets a core.
+void start_with_mpi(job& which, int ranks) {
+  const std::vector<std::string> launcher{AMITY_BENCH_MPI_LAUNCHER, "-n", std::to_string(ranks)};
+  which.run.words.insert(which.run.words.begin(), launcher.begin(), launcher.end());
+  which.run.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                           "OMPI_MCA_hwloc_base_binding_policy=core", "HYDRA_BINDING=core"};
+}
+#endif
+
 }  // namespace
 
 void print_sample(const sample& measured) {
@@ -104,11 +114,31 @@ void driver::run(const benchmark& which) {
 }
 
 job driver::ranks(int count, arguments args, std::vector<std::string> settings) const {
-  auto result = self(fmt::format("{} ranks", count), running_->name, std::move(args), tiny_);
+  return ranks(*running_, count, std::move(args), std::move(settings));
+}
+
+job driver::ranks(const benchmark& which, int count, arguments args, std::vector<std::string> settings) const {
+  auto result = self(fmt::format("{} ranks", count), which.name, std::move(args), tiny_);
   result.run.environment = std::move(settings);
   result.run.environment.push_back(fmt::format("AMITY_RANKS={}", count));
   return result;
 }
+
+#ifdef AMITY_BENCH_MPI_LAUNCHER
+job driver::mpi_ranks(const benchmark& which, int count, arguments args) const {
+  auto result = self(fmt::format("{} ranks over MPI", count), which.name, std::move(args), tiny_);
+  start_with_mpi(result, count);
+  result.run.environment.emplace_back("AMITY_FABRIC=mpi");
+  return result;
+}
+
+job driver::mpi_peer(std::string name, std::vector<std::string> words) const {
+  job result{std::move(name), {std::move(words), {}}};
+  result.run.words.insert(result.run.words.begin(), AMITY_BENCH_MPI_PEER);
+  start_with_mpi(result, 2);
+  return result;
+}
+#endif
 
 job driver::raw(std::string_view which, std::string name, arguments args) const {
   return self(std::move(name), which, std::move(args), tiny_);

@@ -95,6 +95,12 @@ class driver {
 
   /// The running benchmark's own job on `count` ranks, with settings "AMITY_...=...".
   job ranks(int count, arguments args = {}, std::vector<std::string> settings = {}) const;
+  /// As above, of another benchmark.
+  job ranks(const benchmark& which, int count, arguments args = {}, std::vector<std::string> settings = {}) const;
+  /// As above, over the MPI that amity is built with.
+  job mpi_ranks(const benchmark& which, int count, arguments args = {}) const;
+  /// The program of `open_mpi`, over the MPI that amity is built with.
+  job mpi_peer(std::string name, std::vector<std::string> words) const;
   job raw(std::string_view which, std::string name, arguments args = {}) const;
   /// Nothing where Open MPI was not found when the benchmarks were built.
   std::optional<job> open_mpi(std::string name, std::vector<std::string> words) const;

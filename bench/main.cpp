@@ -46,6 +46,10 @@ const benchmark* const benchmarks[] = {
     &real_graphs,
     &weak_scaling,
     &strong_scaling,
+#ifdef AMITY_BENCH_MPI_LAUNCHER
+    &mpi_short_latency,
+    &mpi_coalesced_rate,
+#endif
 };
 
 const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers};

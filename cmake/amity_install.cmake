@@ -23,12 +23,13 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amity-config.cmake ${CMAKE_CURRENT_BIN
 
 # A program links what a static amity needs itself; a shared amity brings its own. Only one of the two is installed,
 # so a plain `pkg-config --libs amity` gives the right line for it, with `--static` or without.
+list(JOIN AMITY_MPI_LIBRARIES " " mpi_libraries)
 if(amity_is_static)
   set(pc_public_requires fmt)
-  set(pc_public_libs " -lboost_context -pthread")
+  set(pc_public_libs " -lboost_context -pthread ${mpi_libraries}")
 else()
   set(pc_private_requires fmt)
-  set(pc_private_libs "-lboost_context -pthread")
+  set(pc_private_libs "-lboost_context -pthread ${mpi_libraries}")
 endif()
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})

@@ -1,5 +1,6 @@
 #include "amity/world/fabrics.hpp"
 
+#include "amity/fabric/mpi/mpi.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
 
@@ -7,8 +8,11 @@ namespace amity {
 
 std::vector<fabric::capabilities> describe_fabrics(const settings& values) {
   const auto ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
-  return {fabric::shm::describe_processes(values, ranks), fabric::shm::describe_threads(values, ranks),
-          fabric::sim::describe(fabric::sim::sim_options::from(values))};
+  std::vector<fabric::capabilities> all{fabric::shm::describe_processes(values, ranks),
+                                        fabric::shm::describe_threads(values, ranks),
+                                        fabric::sim::describe(fabric::sim::sim_options::from(values))};
+  if (fabric::mpi::available()) all.push_back(fabric::mpi::describe(values));
+  return all;
 }
 
 }  // namespace amity

@@ -14,11 +14,13 @@
 #include "amity/base/log.hpp"
 #include "amity/core/team.hpp"
 #include "amity/fabric/checked.hpp"
+#include "amity/fabric/mpi/mpi.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
 #include "amity/fabric/traced.hpp"
 #include "amity/world/counters_report.hpp"
 #include "amity/world/launch.hpp"
+#include "amity/world/run_on.hpp"
 
 namespace amity::detail {
 namespace {
@@ -170,9 +172,64 @@ int run_one_rank(const settings& config, const std::function<int(world&)>& progr
   return fabric::shm::join_with_threads(config, each, lane_main);
 }
 
+void print_warnings(const settings& config) {
+  for (const std::string& warning : config.warnings()) log_warning(no_rank, warning);
+}
+
+/// A handle of another MPI means something else, or nothing.
+void check_family(mpi_family programs) {
+  const std::string library = fabric::mpi::library();
+  const bool fits = library.empty() || programs == mpi_family::other ||
+                    library.starts_with("Open MPI") == (programs == mpi_family::open_mpi);
+  if (fits) return;
+  throw error("amity::mpi::run", no_rank,
+              fmt::format("the program is compiled with {}, but amity is built with {}",
+                          programs == mpi_family::open_mpi ? "Open MPI" : "MPICH or a relative of it", library),
+              "compile the program with the other MPI's wrapper, or build amity with -DMPI_CXX_COMPILER=...");
+}
+
+/// As what `run_thread` does on each thread of this process, in a job of MPI.
+int run_with_mpi(fabric::mpi::job& joined, const settings& config, const std::function<int(world&)>& program) {
+  if (joined.rank() == 0) print_warnings(config);
+  core::team threads(core::threads_per_rank(config));
+  return joined.run([&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); });
+}
+
+/// The rank that MPI's launcher has made of this process. It ends the others when a rank fails.
+int run_rank_of_mpi(const settings& config, const std::function<int(world&)>& program) {
+  const auto joined = fabric::mpi::job::of_launcher(config, core::threads_per_rank(config));
+  int status = 1;
+  try {
+    status = run_with_mpi(*joined, config, program);
+    if (status == 0) return 0;
+    log_warning(joined->rank(), fmt::format("the program ended with status {}, and so does the job", status));
+  } catch (...) {
+    report_failure();
+  }
+  std::fflush(nullptr);
+  joined->kill(status);
+  return status;
+}
+
 }  // namespace
 
 int report_startup_failure() noexcept { return report_failure(); }
+
+int run_on_communicator(int communicator, mpi_family family, const settings& config,
+                        const std::function<int(world&)>& program) try {
+  check_family(family);
+  const auto joined = fabric::mpi::job::of_communicator(communicator, config, core::threads_per_rank(config));
+  int status = 1;
+  try {
+    status = run_with_mpi(*joined, config, program);
+  } catch (...) {
+    report_failure();
+  }
+  if (status != 0) joined->abort();
+  return status;
+} catch (...) {
+  return report_failure();
+}
 
 int run_job(const settings& given, int argc, const char* const* argv, const std::function<int(world&)>& program) try {
   const bool asks_launcher = given.text("AMITY_FABRIC") == "shm" && given.integer("AMITY_RANK") < 0;
@@ -180,11 +237,10 @@ int run_job(const settings& given, int argc, const char* const* argv, const std:
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const bool launched = config.integer("AMITY_RANK") >= 0;
   const std::string& kind = config.text("AMITY_FABRIC");
+  if (kind == "mpi") return run_rank_of_mpi(config, program);
   // Before the warnings: rank 0 of the launched job prints them.
   if (kind == "shm" && !launched && ranks > 1) return self_launch(config, argc, argv);
-  if (!launched || config.integer("AMITY_RANK") == 0) {
-    for (const std::string& warning : config.warnings()) log_warning(no_rank, warning);
-  }
+  if (!launched || config.integer("AMITY_RANK") == 0) print_warnings(config);
   return kind == "shm" ? run_one_rank(config, program) : run_all_ranks(config, ranks, program);
 } catch (...) {
   return report_failure();

@@ -22,6 +22,19 @@ concept program = std::invocable<Program&, world&> &&
     (std::is_void_v<std::invoke_result_t<Program&, world&>> ||
      std::is_convertible_v<std::invoke_result_t<Program&, world&>, int>);
 
+/// `program`, which must outlive it, with status 0 where it returns nothing.
+template <program Program>
+std::function<int(world&)> with_status(Program& program) {
+  return [&program](world& rank) -> int {
+    if constexpr (std::is_void_v<std::invoke_result_t<Program&, world&>>) {
+      program(rank);
+      return 0;
+    } else {
+      return program(rank);
+    }
+  };
+}
+
 }  // namespace detail
 
 /// Runs `program(world&)`, which returns an exit status or nothing, once for each rank that this process hosts, and
@@ -30,6 +43,7 @@ concept program = std::invocable<Program&, world&> &&
 /// - `shm`: processes. Started by `amity run`, this process is one of them. Otherwise, with AMITY_RANKS above 1, it
 ///   becomes the launcher and starts itself that many times with the same arguments.
 /// - `threads`: threads of this process, which call `program` at the same time.
+/// - `mpi`: processes that MPI's launcher has started (mpirun -n 4 ./program). This process is one of them.
 /// - `sim`: simulated ranks, which call `program` in turns, on one thread.
 ///
 /// Errors are printed to standard error; the status is 1 then, and the job ends on all ranks.
@@ -41,14 +55,7 @@ int run(const settings& config, int argc, const char* const* argv, Program&& pro
   static_assert(detail::program<Program>,
                 "amity: the program of amity::run takes amity::world& and returns an exit status or nothing");
   if constexpr (detail::program<Program>) {
-    return detail::run_job(config, argc, argv, [&program](world& rank) -> int {
-      if constexpr (std::is_void_v<std::invoke_result_t<Program&, world&>>) {
-        program(rank);
-        return 0;
-      } else {
-        return program(rank);
-      }
-    });
+    return detail::run_job(config, argc, argv, detail::with_status(program));
   }
 }
 

@@ -8,13 +8,16 @@ import multiprocessing.pool
 import os
 import subprocess
 
+from checks.imports import FOR_MPI_PROGRAMS
+
 
 def check(tree):
     compiler = os.environ.get("CXX", "g++")
 
     def compile_alone(header):
+        wrapper = "mpicxx" if header.startswith(FOR_MPI_PROGRAMS) else compiler
         result = subprocess.run(
-            [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+            [wrapper, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
              "-I" + tree.root, "-x", "c++", "-"],
             input=f'#include "{header}"\n', capture_output=True, text=True, cwd=tree.root)
         if result.returncode == 0:

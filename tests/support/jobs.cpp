@@ -6,6 +6,7 @@
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "tests/fabric/harness.hpp"
+#include "tests/fabric/mpi_harness.hpp"
 
 namespace amity::testing {
 namespace {
@@ -51,7 +52,16 @@ job_kind processes(std::string name) {
           }};
 }
 
+/// With few credits. The number of ranks is the launcher's choice: the filter of the tests must fit.
+static job_kind over_mpi() {
+  return {.name = "mpi", .run = [](rank_t, const settings& config, const auto& body) {
+            fabric::testing::run_on_mpi(
+                configured({{"AMITY_MPI_CREDITS", "4"}, {"AMITY_MPI_PACKET_BYTES", "1k"}}, config), body);
+          }};
+}
+
 std::vector<job_kind> every_job_kind() {
+  if (fabric::testing::ranks_of_mpi() > 0) return {over_mpi()};
   return {
       simulated("sim", {}),
       simulated("rough_sim", {.delay_ns_max = 4000, .reorder_percent = 40, .credits = 2, .packet_bytes = 528}),

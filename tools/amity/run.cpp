@@ -1,6 +1,11 @@
 // amity run: starts a program as the ranks of one job.
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -22,6 +27,7 @@ Examples:
   amity run -n 4 ./program           four ranks
   amity run -n 4 --prefix ./program  begin each line of output with its rank
   amity run -n 2 --pin ./program -v  one CPU for each rank; -v is an option of the program
+  amity run -n 4 --fabric mpi ./program  the same as AMITY_FABRIC=mpi mpirun -n 4 ./program
 
 Returns the exit status of the first rank that fails, or 128 + N if signal N killed it. A rank that fails, or Ctrl-C,
 ends all ranks. Rank 0 reads standard input.)";
@@ -31,7 +37,8 @@ std::size_t own_arguments(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& argument = arguments[i];
     if (argument == "--") return std::min(i + 2, arguments.size());
-    if (argument == "-n" || argument == "--ranks" || argument == "-t" || argument == "--threads") {
+    if (argument == "-n" || argument == "--ranks" || argument == "-t" || argument == "--threads" ||
+        argument == "--fabric") {
       ++i;
     } else if (!argument.starts_with('-')) {
       return i + 1;
@@ -43,9 +50,35 @@ std::size_t own_arguments(const std::vector<std::string>& arguments) {
 /// The other fabrics hold all ranks in one process, which is not what a launcher starts.
 void check_fabric(const settings& values) {
   const auto& fabric = values.text("AMITY_FABRIC");
-  if (fabric == "shm") return;
+  if (fabric == "shm" || fabric == "mpi") return;
   throw error("run", no_rank, fmt::format("AMITY_FABRIC={} keeps all ranks in one process", fabric),
               "start the program itself, with AMITY_RANKS=N, or unset AMITY_FABRIC");
+}
+
+/// MPI's launcher takes the place of this process.
+int start_with_mpi(const launch_options& options) {
+  if (options.prefix_output || options.pin) {
+    throw error("run", no_rank, "--prefix and --pin are not for the fabric mpi",
+                "start the program with MPI's own launcher and its options");
+  }
+#ifdef AMITY_MPI_LAUNCHER
+  ::setenv("AMITY_FABRIC", "mpi", 1);
+  ::setenv("AMITY_RANKS", std::to_string(options.ranks).c_str(), 1);
+  for (const std::string& setting : options.environment) {
+    const auto equals = setting.find('=');
+    ::setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
+  }
+  std::vector<std::string> words{AMITY_MPI_LAUNCHER, "-n", std::to_string(options.ranks)};
+  words.insert(words.end(), options.command.begin(), options.command.end());
+  std::vector<char*> line;
+  for (std::string& word : words) line.push_back(word.data());
+  line.push_back(nullptr);
+  ::execv(line.front(), line.data());
+  throw error("run", no_rank, fmt::format("cannot start {}: {}", words.front(), std::strerror(errno)),
+              "install the launcher of the MPI that amity is built with, or start the program with it yourself");
+#else
+  throw error("run", no_rank, "this amity was built without MPI", "build it with -DAMITY_MPI=ON");
+#endif
 }
 
 }  // namespace
@@ -65,6 +98,9 @@ int run(int argc, char** argv) {
   app.add_option("-t,--threads", threads_wanted, "Threads of each rank; without it, AMITY_THREADS counts")
       ->check(CLI::Range(rank_t{1}, rank_t{256}))
       ->type_name("T");
+  std::string fabric;
+  app.add_option("--fabric", fabric, "shm, or mpi: MPI's launcher starts the ranks; without it, AMITY_FABRIC counts")
+      ->type_name("NAME");
   app.add_flag("--prefix", options.prefix_output, "Begin each line of output with the rank that wrote it");
   app.add_flag("--pin", options.pin, "Bind each rank to the next CPU, or one for each thread; starts over at the end");
   app.add_option("PROGRAM", program, "What to start; looked for in PATH unless it has a '/'")->required();
@@ -75,6 +111,7 @@ int run(int argc, char** argv) {
   }
 
   auto values = settings::from_environment();
+  if (!fabric.empty()) values.set("AMITY_FABRIC", fabric);
   check_fabric(values);
   if (ranks->empty()) options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
   if (threads_wanted > 0) {
@@ -84,7 +121,7 @@ int run(int argc, char** argv) {
   options.threads = core::threads_per_rank(values);
   options.command.push_back(program);
   options.command.insert(options.command.end(), rest, arguments.end());
-  return launch(options);
+  return values.text("AMITY_FABRIC") == "mpi" ? start_with_mpi(options) : launch(options);
 }
 
 }  // namespace amity::tools

@@ -1,0 +1,106 @@
+#pragma once
+
+/// Buffers of one size, each for one message: an envelope, and behind it the payload on a cache line of its own.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "amity/base/types.hpp"
+#include "amity/base/zeros.hpp"
+
+namespace amity::fabric::mpi {
+
+/// What travels in front of each payload.
+struct envelope {
+  std::uint64_t header;   ///< of the packet
+  std::uint32_t bytes;    ///< of the payload; `credits_only`: there is no packet
+  std::uint16_t credits;  ///< that the sender gives back
+  std::uint16_t thread;   ///< of the sender, within its process
+};
+static_assert(sizeof(envelope) == 16);
+
+inline constexpr std::uint32_t credits_only = ~std::uint32_t{0};
+
+/// A message in a buffer. It begins right in front of the payload, which begins on a cache line.
+struct message {
+  std::byte* payload;
+
+  mpi::envelope& envelope() const noexcept {
+    return *std::launder(reinterpret_cast<mpi::envelope*>(payload - sizeof(mpi::envelope)));
+  }
+  std::byte* data() const noexcept { return payload - sizeof(mpi::envelope); }
+};
+
+inline std::size_t buffer_bytes(std::size_t packet_bytes) noexcept { return cache_line_bytes + packet_bytes; }
+
+/// Where messages are built. All buffers that can be needed at once are there from the start, but take memory only once
+/// they are used; the one that came back last goes out first.
+class send_buffers {
+ public:
+  send_buffers(std::size_t count, std::size_t packet_bytes)
+      : stride_(buffer_bytes(packet_bytes)), count_(count), memory_(count * stride_ + cache_line_bytes) {
+    free_.reserve(count);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    first_ =
+        static_cast<std::byte*>(memory_.data()) + (cache_line_bytes - address % cache_line_bytes) % cache_line_bytes;
+  }
+
+  bool empty() const noexcept { return free_.empty() && used_ == count_; }
+  /// Not when empty.
+  std::uint32_t take() noexcept {
+    if (free_.empty()) return static_cast<std::uint32_t>(used_++);
+    const std::uint32_t last = free_.back();
+    free_.pop_back();
+    return last;
+  }
+  void give_back(std::uint32_t index) noexcept { free_.push_back(index); }  // room for all is reserved
+
+  message operator[](std::uint32_t index) const noexcept { return {first_ + index * stride_ + cache_line_bytes}; }
+
+ private:
+  std::size_t stride_;
+  std::size_t count_;
+  zeroed_memory memory_;
+  std::byte* first_;
+  std::size_t used_ = 0;  ///< buffers that have been taken at least once
+  std::vector<std::uint32_t> free_;
+};
+
+/// Where messages arrive. There are as many as receives are posted, and more only while packets are kept: credits bound
+/// how many.
+class receive_buffers {
+ public:
+  explicit receive_buffers(std::size_t packet_bytes) : bytes_(buffer_bytes(packet_bytes)) {}
+
+  std::uint32_t take() {
+    if (free_.empty()) return add();
+    const std::uint32_t last = free_.back();
+    free_.pop_back();
+    return last;
+  }
+  void give_back(std::uint32_t index) noexcept { free_.push_back(index); }
+
+  message operator[](std::uint32_t index) const noexcept { return {all_[index].get() + cache_line_bytes}; }
+  /// Of a message, with its envelope.
+  std::size_t message_bytes_max() const noexcept { return bytes_ - cache_line_bytes + sizeof(envelope); }
+
+ private:
+  struct deleter {
+    void operator()(std::byte* block) const noexcept { ::operator delete[](block, std::align_val_t(cache_line_bytes)); }
+  };
+
+  std::uint32_t add() {
+    all_.emplace_back(static_cast<std::byte*>(::operator new[](bytes_, std::align_val_t(cache_line_bytes))));
+    free_.reserve(all_.size());
+    return static_cast<std::uint32_t>(all_.size() - 1);
+  }
+
+  std::size_t bytes_;
+  std::vector<std::unique_ptr<std::byte[], deleter>> all_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace amity::fabric::mpi

@@ -1,0 +1,68 @@
+#pragma once
+
+/// The processes of a job, and what the lanes of this one share.
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "amity/base/settings.hpp"
+#include "amity/fabric/fabric.hpp"
+#include "amity/fabric/mpi/library.hpp"
+
+namespace amity::fabric::mpi {
+
+/// Made and ended by all processes together, unless the job is lost: then nobody waits for the others any more.
+class group {
+ public:
+  /// Collective over `parent`. Throws `error` on all processes if their settings differ.
+  group(MPI_Comm parent, const settings& config, rank_t threads);
+  ~group();
+  group(const group&) = delete;
+  group& operator=(const group&) = delete;
+
+  /// The calls that the processes make together at the end of a job that went well.
+  void free_communicators() noexcept;
+
+  rank_t rank() const noexcept { return rank_; }
+  rank_t size() const noexcept { return size_; }
+  rank_t threads() const noexcept { return threads_; }
+  rank_t lanes() const noexcept { return size_ * threads_; }
+  const capabilities& caps() const noexcept { return caps_; }
+  /// Named by its lowest lane, as those are ranks of the fabric.
+  rank_t node_of(rank_t lane) const noexcept { return nodes_[static_cast<std::size_t>(lane / threads_)] * threads_; }
+  /// Whether the lanes on this node are more than its CPUs.
+  bool crowded() const noexcept { return crowded_; }
+
+  /// On which all messages to this thread of each process travel.
+  MPI_Comm communicator(rank_t thread) const noexcept { return communicators_[static_cast<std::size_t>(thread)]; }
+
+  /// Ends the waits of this process, of the others as well, or all at once. From any thread.
+  void abort_here() noexcept { aborted_.store(true, std::memory_order_relaxed); }
+  void abort() noexcept;
+  [[noreturn]] void kill(int status) noexcept;
+
+  bool known_aborted() const noexcept { return aborted_.load(std::memory_order_relaxed); }
+  /// Also asks MPI whether another process has aborted the job. From any thread.
+  bool aborted() noexcept;
+
+ private:
+  void check_settings(const settings& config) const;
+  void look_at_nodes();
+
+  rank_t rank_ = 0;
+  rank_t size_ = 0;
+  rank_t threads_;
+  capabilities caps_;
+  std::vector<MPI_Comm> communicators_;
+  MPI_Comm control_ = MPI_COMM_NULL;
+  std::vector<rank_t> nodes_;  ///< of each process
+  bool crowded_ = false;
+
+  std::mutex notice_mutex_;
+  MPI_Request notice_ = MPI_REQUEST_NULL;  ///< done when another process has aborted the job
+  std::atomic<bool> aborted_ = false;
+  std::atomic<bool> told_ = false;
+};
+
+}  // namespace amity::fabric::mpi

@@ -1,0 +1,104 @@
+#pragma once
+
+/// One rank of the fabric: a thread of a process, with the receives that it has posted and its credits to each peer.
+
+#include <optional>
+#include <vector>
+
+#include "amity/base/zeros.hpp"
+#include "amity/fabric/fabric.hpp"
+#include "amity/fabric/mpi/buffers.hpp"
+#include "amity/fabric/mpi/group.hpp"
+
+namespace amity::fabric::mpi {
+
+class lane final : public fabric {
+ public:
+  lane(group& processes, rank_t thread, const settings& config);
+  ~lane() override;
+
+  rank_t rank() const noexcept override { return rank_; }
+  rank_t size() const noexcept override { return size_; }
+  const capabilities& caps() const noexcept override { return group_.caps(); }
+  rank_t node_of(rank_t peer) const noexcept override { return group_.node_of(peer); }
+
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
+  status acquire(rank_t dest, slot& out) noexcept override;
+  void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
+  void release(std::uint64_t token) noexcept override;
+  std::size_t poll(sink& receiver, std::size_t packets_max) override;
+  void wait(std::uint64_t timeout_ns) override;
+  std::uint64_t now_ns() const noexcept override;
+  void abort() noexcept override { group_.abort(); }
+
+  // The end of a job that went well. After `stop_sending` nothing leaves any more, and it is settled how many messages
+  // this lane has sent to each other one. `drain` takes in what nobody will look at; returns whether there was
+  // anything.
+  void stop_sending() noexcept { give_back_from_ = ~std::uint32_t{0}; }
+  std::uint64_t sent_to(rank_t dest) const noexcept { return peers_[static_cast<std::size_t>(dest)].sent; }
+  bool drain() noexcept;
+  /// Whether so many messages have been received in all, and MPI needs no buffer any more.
+  bool is_done(std::uint64_t messages) const noexcept { return received_ == messages && sends_.empty(); }
+
+ private:
+  /// What a rank keeps of each peer.
+  struct account {
+    std::uint64_t sent;    ///< messages
+    std::uint32_t in_use;  ///< credits
+    std::uint32_t owed;    ///< credits of the peer's to be given back
+    bool is_giving_back;   ///< the last message with nothing but credits is not done yet
+  };
+  /// A message whose buffer MPI still needs.
+  struct unfinished {
+    std::uint32_t buffer;
+    rank_t gives_back_to;  ///< `no_rank`: it is a packet
+  };
+
+  account& at(rank_t rank) noexcept;
+  bool take_credit(rank_t dest, std::uint32_t& buffer) noexcept;
+  status refuse(rank_t dest) noexcept;
+  void send_packet(rank_t dest, std::uint64_t header, std::uint32_t buffer, std::size_t bytes) noexcept;
+  void send(rank_t dest, std::uint32_t buffer, const envelope& front, rank_t gives_back_to) noexcept;
+  bool finish_some() noexcept;
+  void finished(const unfinished& what) noexcept;
+
+  void post(std::size_t place) noexcept;
+  bool arrived() noexcept;
+  void let_mpi_look_around() noexcept;
+  void advance() noexcept { head_ = head_ + 1 == posted_.size() ? 0 : head_ + 1; }
+  void hand_over(sink& receiver);
+  void owe(rank_t source) noexcept;
+  void give_back(rank_t source) noexcept;
+  void give_all_back() noexcept;
+
+  bool anything_new() noexcept;
+  bool owes_caller_a_credit() noexcept;
+  void throw_if_aborted();
+
+  group& group_;
+  rank_t threads_;
+  rank_t thread_;
+  rank_t rank_;
+  rank_t size_;
+  std::uint32_t credits_;
+  std::uint32_t give_back_from_;  ///< so many owed credits are worth a message
+  zeros<account> peers_;
+  std::vector<rank_t> short_;  ///< peers that were refused and have got no credit since; room for all is reserved
+
+  std::optional<send_buffers> out_;
+  std::vector<MPI_Request> sends_;      ///< not done, and...
+  std::vector<unfinished> unfinished_;  ///< ... what each of them is
+  std::size_t next_look_ = 0;           ///< at `sends_`
+
+  // Messages meet posted receives in the order in which these were posted, so the oldest is the next to be done.
+  receive_buffers in_;
+  std::vector<MPI_Request> posted_;
+  std::vector<std::uint32_t> posted_buffers_;
+  std::size_t head_ = 0;             ///< the oldest
+  std::optional<rank_t> head_from_;  ///< it is done: from whom
+  std::uint64_t received_ = 0;
+  std::uint32_t found_in_a_row_ = 0;
+  std::uint32_t waits_ = 0;
+};
+
+}  // namespace amity::fabric::mpi

@@ -1,0 +1,124 @@
+#include "amity/fabric/mpi/library.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/fabric/mpi/mpi.hpp"
+
+namespace amity::fabric::mpi {
+namespace {
+
+std::string_view name_of_level(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
+  }
+}
+
+[[noreturn]] void refuse_level(int given, int needed, rank_t threads, bool own) {
+  throw error(
+      "AMITY_FABRIC=mpi", no_rank,
+      fmt::format("MPI runs with {}, but {} a rank need {}", name_of_level(given),
+                  threads == 1 ? "one thread that is not MPI's main thread" : fmt::format("{} threads", threads),
+                  name_of_level(needed)),
+      own ? "use an MPI that is built for threads, or set AMITY_THREADS=1 and AMITY_PROGRESS_THREAD=0"
+          : fmt::format("initialise MPI with MPI_Init_thread and {}, or set AMITY_THREADS=1 and "
+                        "AMITY_PROGRESS_THREAD=0",
+                        name_of_level(needed)));
+}
+
+void check_level(rank_t threads, bool own) {
+  int given = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&given);
+  if (threads > 1 && given < MPI_THREAD_MULTIPLE) refuse_level(given, MPI_THREAD_MULTIPLE, threads, own);
+  int is_main = 0;
+  MPI_Is_thread_main(&is_main);
+  if (!is_main && given < MPI_THREAD_SERIALIZED) refuse_level(given, MPI_THREAD_SERIALIZED, threads, own);
+}
+
+/// A variable by which a launcher tells its processes how many they are.
+struct launcher_sign {
+  const char* variable;
+  std::string_view launcher;
+  std::string_view remedy;
+};
+
+constexpr std::array signs{
+    launcher_sign{"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "start it with the mpirun or mpiexec of that MPI"},
+    launcher_sign{"PMI_SIZE", "a launcher that speaks PMI (MPICH's mpiexec does)",
+                  "start it with the mpirun or mpiexec of that MPI"},
+    launcher_sign{"SLURM_STEP_NUM_TASKS", "srun", "choose what that MPI speaks with srun --mpi=... (srun --mpi=list)"},
+};
+
+}  // namespace
+
+library_use::library_use(rank_t threads) {
+  int finalised = 0;
+  MPI_Finalized(&finalised);
+  if (finalised) {
+    throw error("AMITY_FABRIC=mpi", no_rank, "MPI has been finalised in this process, and cannot be initialised again",
+                "call amity::run once, or initialise MPI before the first call and finalise it after the last one");
+  }
+  int initialised = 0;
+  MPI_Initialized(&initialised);
+  if (!initialised) {
+    int given = MPI_THREAD_SINGLE;
+    MPI_Init_thread(nullptr, nullptr, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED, &given);
+    own_ = true;
+  }
+  try {
+    check_level(threads, own_);
+  } catch (...) {
+    if (own_) MPI_Finalize();
+    throw;
+  }
+}
+
+library_use::~library_use() {
+  int finalised = 0;
+  MPI_Finalized(&finalised);
+  if (own_ && !finalised) MPI_Finalize();
+}
+
+void check_launcher() {
+  int processes = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  if (processes > 1) return;
+  for (const launcher_sign& sign : signs) {
+    const char* const value = std::getenv(sign.variable);
+    const long started = value == nullptr ? 0 : std::strtol(value, nullptr, 10);
+    if (started <= 1) continue;
+    throw error("AMITY_FABRIC=mpi", no_rank,
+                fmt::format("{} has started {} processes, but {}, which amity is built with, sees this one alone",
+                            sign.launcher, started, library()),
+                fmt::format("{}, or build amity with the other MPI (-DMPI_CXX_COMPILER=...)", sign.remedy));
+  }
+}
+
+std::string library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  // "Open MPI v4.1.4, package: ...", "MPICH Version:\t4.0.2\nMPICH Release date: ..."
+  std::string name(text.data(), static_cast<std::size_t>(length));
+  name.resize(std::min(name.find_first_of(",\n"), name.size()));
+  if (const auto colon = name.find(" Version:"); colon != std::string::npos) {
+    const auto number = name.find_first_not_of(" \t", colon + std::string_view(" Version:").size());
+    name = name.substr(0, colon + 1) + (number == std::string::npos ? "" : name.substr(number));
+  }
+  return name;
+}
+
+}  // namespace amity::fabric::mpi

@@ -1,0 +1,33 @@
+/// The contract over MPI, with plenty and with little of everything. Runs under MPI's launcher.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "amity/fabric/checked.hpp"
+#include "contract.hpp"
+#include "mpi_harness.hpp"
+
+namespace amity::fabric::testing {
+namespace {
+
+harness ranks_of(std::string name, const std::vector<std::pair<std::string, std::string>>& changes) {
+  settings config;
+  for (const auto& [setting, value] : changes) config.set(setting, value);
+  return {.name = std::move(name), .run = [config](rank_t, const rank_body& body) { run_on_mpi(config, body); }};
+}
+
+auto jobs() {
+  const harness scarce =
+      ranks_of("scarce", {{"AMITY_MPI_CREDITS", "3"}, {"AMITY_MPI_PACKET_BYTES", "1k"}, {"AMITY_MPI_RECEIVES", "2"}});
+  const harness one_credit = ranks_of("one_credit", {{"AMITY_MPI_CREDITS", "1"}, {"AMITY_MPI_RECEIVES", "1"}});
+  const harness large = ranks_of("large_packets", {{"AMITY_MPI_PACKET_BYTES", "64k"}});
+  return ::testing::Combine(
+      ::testing::ValuesIn({ranks_of("plenty", {}), scarce, one_credit, large, decorated<checked>("checked", scarce)}),
+      ::testing::Values(ranks_of_mpi()));
+}
+
+INSTANTIATE_TEST_SUITE_P(mpi, contract, jobs(), job_name);
+
+}  // namespace
+}  // namespace amity::fabric::testing
