@@ -55,13 +55,6 @@ struct launcher_sign {
   std::string_view remedy;
 };
 
-constexpr std::array signs{
-    launcher_sign{"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "start it with the mpirun or mpiexec of that MPI"},
-    launcher_sign{"PMI_SIZE", "a launcher that speaks PMI (MPICH's mpiexec does)",
-                  "start it with the mpirun or mpiexec of that MPI"},
-    launcher_sign{"SLURM_STEP_NUM_TASKS", "srun", "choose what that MPI speaks with srun --mpi=... (srun --mpi=list)"},
-};
-
 }  // namespace
 
 library_use::library_use(rank_t threads) {
@@ -96,6 +89,13 @@ void check_launcher() {
   int processes = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &processes);
   if (processes > 1) return;
+  const std::array signs{
+      launcher_sign{"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "start it with the mpirun or mpiexec of that MPI"},
+      launcher_sign{"PMI_SIZE", "a launcher that speaks PMI (MPICH's mpiexec does)",
+                    "start it with the mpirun or mpiexec of that MPI"},
+      launcher_sign{"SLURM_STEP_NUM_TASKS", "srun",
+                    "choose what that MPI speaks with srun --mpi=... (srun --mpi=list)"},
+  };
   for (const launcher_sign& sign : signs) {
     const char* const value = std::getenv(sign.variable);
     const long started = value == nullptr ? 0 : std::strtol(value, nullptr, 10);
