@@ -33,5 +33,7 @@ extern const benchmark cost_sssp;
 extern const benchmark real_graphs;
 extern const benchmark weak_scaling;
 extern const benchmark strong_scaling;
+extern const benchmark ofi_short_latency;
+extern const benchmark ofi_coalesced_rate;
 
 }  // namespace amity::bench
