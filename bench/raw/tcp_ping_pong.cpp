@@ -5,12 +5,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <system_error>
 
 #include "amity/base/clock.hpp"
-#include "amity/base/file_descriptor.hpp"
 #include "bench/raw/raw.hpp"
 #include "bench/raw/two_processes.hpp"
 #include "bench/statistics.hpp"
@@ -21,10 +22,26 @@ namespace {
 
 [[noreturn]] void failed(const char* call) { throw std::system_error(errno, std::generic_category(), call); }
 
+/// A TCP socket.
+class tcp_socket {
+ public:
+  explicit tcp_socket(int fd) : fd_(fd) {
+    if (fd_ < 0) failed("socket");
+  }
+  ~tcp_socket() { close(fd_); }
+  tcp_socket(const tcp_socket&) = delete;
+  tcp_socket& operator=(const tcp_socket&) = delete;
+
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
 /// One end of a connection.
 class connection {
  public:
-  explicit connection(file_descriptor socket) : socket_(std::move(socket)) {
+  explicit connection(int fd) : socket_(fd) {
     const int on = 1;
     if (setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) failed("setsockopt");
   }
@@ -41,20 +58,16 @@ class connection {
   }
 
  private:
-  file_descriptor socket_;
+  tcp_socket socket_;
   std::array<char, 8> message_{};
 };
 
-file_descriptor new_socket() {
-  file_descriptor made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!made) failed("socket");
-  return made;
-}
+int new_socket() { return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
 sample measure(const job_context& job) {
   const auto batches = job.scaled(21, 3);
   const auto round_trips = job.scaled<std::uint64_t>(4000, 100);
-  const file_descriptor listener = new_socket();
+  const tcp_socket listener(new_socket());
   sockaddr_in place{};
   place.sin_family = AF_INET;
   place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -66,16 +79,16 @@ sample measure(const job_context& job) {
   sample result;
   two_processes([&](int side) {
     if (side == 1) {
-      file_descriptor to_first = new_socket();
-      if (connect(to_first.get(), address, bytes) != 0) failed("connect");
-      connection own(std::move(to_first));
+      const int to_first = new_socket();
+      if (connect(to_first, address, bytes) != 0) failed("connect");
+      connection own(to_first);
       for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(batches) * round_trips; ++i) {
         own.receive_message();
         own.send_message();
       }
       return;
     }
-    connection own(file_descriptor(accept(listener.get(), nullptr, nullptr)));
+    connection own(accept(listener.get(), nullptr, nullptr));
     result["one_way_ns"] = median_of(batches, [&] {
       const auto begin_ns = steady_now_ns();
       for (std::uint64_t i = 0; i < round_trips; ++i) {

@@ -46,6 +46,18 @@ bool will_do(const fi_info& each, const provider_request& wanted) {
   return std::ranges::find(not_by_default, name) == not_by_default.end();
 }
 
+/// Of two ways to carry datagrams over TCP, that without a layer between takes half the time for a short packet.
+constexpr std::array<std::string_view, 2> native_tcp{"net", "tcp"};
+
+const fi_info* native_in_place_of(const fi_info* first, const fi_info* all, const provider_request& wanted) {
+  if (!wanted.provider.empty() || std::string_view(first->fabric_attr->prov_name) != "tcp;ofi_rxm") return first;
+  for (const fi_info* each = all; each != nullptr; each = each->next) {
+    const bool same_place = std::string_view(each->fabric_attr->name) == first->fabric_attr->name;
+    if (same_place && std::ranges::find(native_tcp, each->fabric_attr->prov_name) != native_tcp.end()) return each;
+  }
+  return first;
+}
+
 bool is_loopback(const fi_info& each) { return std::string_view(each.domain_attr->name) == "lo"; }
 
 }  // namespace
@@ -69,7 +81,7 @@ info_ptr find_provider(const library& fabrics, const provider_request& wanted, s
   }
   for (const fi_info* each = all.get(); each != nullptr; each = each->next) {
     if (!will_do(*each, wanted) || (!wanted.one_node && is_loopback(*each) && wanted.address.empty())) continue;
-    return info_ptr(fabrics.dupinfo(each), {fabrics.freeinfo});
+    return info_ptr(fabrics.dupinfo(native_in_place_of(each, all.get(), wanted)), {fabrics.freeinfo});
   }
   const std::string which = wanted.provider.empty() ? "no provider" : fmt::format("no provider '{}'", wanted.provider);
   const std::string where = wanted.address.empty() ? "" : fmt::format(" on {}", wanted.address);
