@@ -149,7 +149,10 @@ class ofi_fabric final : public fabric {
     port_.register_if_needed(received_, FI_RECV);
     port_.register_if_needed(sending_, FI_SEND);
     for (rank_t peer = 0; peer < size_; ++peer) peers_.emplace_back(given.credits + 1);
-    for (std::uint32_t i = 0; i < send_count_; ++i) peers_[i / (given.credits + 1)].free_slots.push(i);
+    for (rank_t peer = 0; peer < size_; ++peer) {
+      for (std::uint32_t i = 0; i < given.credits; ++i)
+        peers_[to_index(peer)].free_slots.push(spare_slot(peer) - i - 1);
+    }
     busy_.reserve(to_index(size_));
     // Ready to receive before anybody knows the address.
     for (std::uint32_t i = 0; i < receive_count_; ++i) unposted_.push(i);
@@ -190,7 +193,6 @@ class ofi_fabric final : public fabric {
 
   status acquire(rank_t dest, slot& out) noexcept override {
     peer_state& to = peer(dest);
-    // The last buffer is for the goodbye.
     if (gate_.credits_left(dest) == 0 || to.slots_used == given_.credits) return refused(to);
     const std::uint32_t index = take_slot(to);
     ++gate_.with(dest).data_out;
@@ -234,6 +236,7 @@ class ofi_fabric final : public fabric {
       now = steady_now_ns();
     } while (now - begin_ns < std::min(patience_.spin_ns, timeout_ns));
     announce_credits();
+    knock(now);
     for (int i = 0; i < patience_.yields; ++i) {
       progress();
       if (woken()) return;
@@ -263,11 +266,13 @@ class ofi_fabric final : public fabric {
     bounded_queue<std::uint32_t> free_slots;
     bounded_queue<std::uint32_t> backlog;  ///< committed, in order, and not taken by the provider yet
     std::size_t slots_used = 0;
-    bool refused = false;        ///< and has had no credit since
-    bool owes_credits = false;   ///< we do, and the provider had no room for it
-    bool is_busy = false;        ///< stands in `busy_`
-    bool has_left = false;       ///< has said goodbye, or cannot be reached any more
-    bool heard_goodbye = false;  ///< ours
+    bool spare_is_busy = false;
+    std::uint64_t unreachable_since_ns = 0;  ///< 0: the provider took the last packet that it was offered
+    bool refused = false;                    ///< and has had no credit since
+    bool owes_credits = false;               ///< we do, and the provider had no room for it
+    bool is_busy = false;                    ///< stands in `busy_`
+    bool has_left = false;                   ///< has said goodbye, or cannot be reached any more
+    bool heard_goodbye = false;              ///< ours
   };
 
   peer_state& peer(rank_t rank) noexcept {
@@ -285,6 +290,18 @@ class ofi_fabric final : public fabric {
     return status::again;
   }
 
+  /// A slot of its own for what needs no credit and must be known to have been sent.
+  std::uint32_t spare_slot(rank_t peer) const noexcept {
+    return static_cast<std::uint32_t>(to_index(peer) * (given_.credits + 1) + given_.credits);
+  }
+
+  void send_spare(rank_t dest, packet_kind kind) noexcept {
+    const std::uint32_t index = spare_slot(dest);
+    peer(dest).spare_is_busy = true;
+    outgoing_[index] = {.header = 0, .bytes = 0, .dest = dest, .kind = kind};
+    send_or_queue(index);
+  }
+
   std::uint32_t take_slot(peer_state& to) noexcept {
     const std::uint32_t index = to.free_slots.front();
     to.free_slots.pop();
@@ -295,6 +312,10 @@ class ofi_fabric final : public fabric {
   void free_slot(std::uint32_t index) noexcept {
     const auto owner = static_cast<rank_t>(index / (given_.credits + 1));
     peer_state& to = peer(owner);
+    if (index == spare_slot(owner)) {
+      to.spare_is_busy = false;
+      return;
+    }
     to.free_slots.push(index);
     --to.slots_used;
     credit_came_back(owner);
@@ -336,7 +357,12 @@ class ofi_fabric final : public fabric {
     if (status == -FI_EAGAIN) return false;
     if (status != 0) lose(packet.dest, static_cast<int>(-status));
     gate_.sent(packet.dest, made);
-    if (injected || status != 0) free_slot(index);
+    if (injected || status != 0) {
+      free_slot(index);
+    } else {
+      ++posted_;
+    }
+    peer(packet.dest).unreachable_since_ns = 0;
     return true;
   }
 
@@ -448,7 +474,10 @@ class ofi_fabric final : public fabric {
 
   void take_completion(const fi_cq_msg_entry& done) noexcept {
     const std::size_t index = index_of(done.op_context);
-    if (index >= receive_count_) return free_slot(static_cast<std::uint32_t>(index - receive_count_));
+    if (index >= receive_count_) {
+      --posted_;
+      return free_slot(static_cast<std::uint32_t>(index - receive_count_));
+    }
     take_packet(static_cast<std::uint32_t>(index), done.len);
   }
 
@@ -483,6 +512,7 @@ class ofi_fabric final : public fabric {
     }
     const auto slot_index = static_cast<std::uint32_t>(index - receive_count_);
     const rank_t dest = outgoing_[slot_index].dest;
+    --posted_;
     free_slot(slot_index);
     if (!peer(dest).has_left) lose(dest, failed.err);
     peer(dest).has_left = true;
@@ -495,6 +525,32 @@ class ofi_fabric final : public fabric {
   }
 
   // ---- waiting and ending
+
+  /// Providers try for ever to connect anew to a process that is gone, and take no packet for it meanwhile. Where
+  /// nothing else is under way that is no lack of room. A peer that has never answered may just not have come to it.
+  void miss_the_unreachable(std::uint64_t now) noexcept {
+    for (const rank_t dest : busy_) {
+      peer_state& each = peer(dest);
+      const flow& traffic = gate_.with(dest);
+      if (each.has_left || traffic.next_in == 0 || traffic.next_out == 0) continue;
+      if (each.unreachable_since_ns == 0) each.unreachable_since_ns = now;
+      if (now - each.unreachable_since_ns > given_.peer_timeout_ns / 2) lose(dest, FI_ECONNREFUSED);
+    }
+  }
+
+  /// A rank that waits for long sends something to all that it has talked to: where a process is gone, the system
+  /// answers in its place, and the connection breaks.
+  void knock(std::uint64_t now) noexcept {
+    if (posted_ == 0) miss_the_unreachable(now);
+    if (now - last_knock_ns_ < given_.peer_timeout_ns / 4) return;
+    last_knock_ns_ = now;
+    for (rank_t dest = 0; dest < size_; ++dest) {
+      const peer_state& each = peer(dest);
+      if (dest != rank_ && in_touch(dest) && !each.has_left && !each.spare_is_busy) {
+        send_spare(dest, packet_kind::credits);
+      }
+    }
+  }
 
   /// Whether the caller has something to do.
   bool woken() noexcept {
@@ -554,13 +610,11 @@ class ofi_fabric final : public fabric {
     for (rank_t dest = 0; dest < size_; ++dest) {
       if (dest == rank_ || !in_touch(dest)) continue;
       peer_state& each = peer(dest);
-      if (!each.heard_goodbye) {
+      if (!each.heard_goodbye && !each.spare_is_busy) {
         each.heard_goodbye = true;
-        const std::uint32_t index = take_slot(each);
-        outgoing_[index] = {.header = 0, .bytes = 0, .dest = dest, .kind = packet_kind::goodbye};
-        send_or_queue(index);
+        send_spare(dest, packet_kind::goodbye);
       }
-      all = all && each.has_left && each.slots_used == 0;
+      all = all && each.heard_goodbye && each.has_left && each.slots_used == 0 && !each.spare_is_busy;
     }
     return all;
   }
@@ -589,6 +643,8 @@ class ofi_fabric final : public fabric {
   std::vector<peer_state> peers_;     ///< by rank
   std::vector<rank_t> busy_;          ///< peers with something that the provider had no room for
 
+  std::size_t posted_ = 0;  ///< packets that the provider sends from their slots now
+  std::uint64_t last_knock_ns_ = steady_now_ns();
   int polls_since_progress_ = 0;
   bool credit_is_back_ = false;  ///< of a peer that had refused
   bool aborted_ = false;

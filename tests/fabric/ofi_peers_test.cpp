@@ -1,14 +1,16 @@
-/// What a port of the fabric ofi does when others than ranks reach it.
+/// The fabric ofi when others than ranks reach its port, and when a rank is gone.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "amity/base/error.hpp"
 #include "amity/base/file_descriptor.hpp"
 #include "amity/base/random.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
@@ -48,27 +50,34 @@ void talk_nonsense(const file_descriptor& to, splitmix64& random) {
   static_cast<void>(::send(to.get(), noise.data(), noise.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-void ranks_talk_while_strangers_do(const std::string& provider) {
+/// A job of two ranks that no launcher watches.
+void run_two(const std::string& provider, const rank_body& body) {
   const auto job = shm::job_memory::create(2);
   run_forked(2, [&](rank_t rank) {
     settings config;
     for (const auto& [name, value] : {std::pair<std::string, std::string>{"AMITY_FABRIC", "ofi"},
                                       {"AMITY_OFI_PROVIDER", provider},
+                                      {"AMITY_OFI_PEER_SECONDS", "4"},
                                       {"AMITY_RANKS", "2"},
                                       {"AMITY_RANK", std::to_string(rank)},
                                       {"AMITY_JOB_FD", std::to_string(job.fd())}}) {
       config.set(name, value);
     }
-    const auto own = amity::detail::join_job(config);
+    body(*amity::detail::join_job(config));
+  });
+}
+
+void ranks_talk_while_strangers_do(const std::string& provider) {
+  run_two(provider, [](fabric& own) {
     std::uint64_t arrived = 0;
-    mailbox mail(*own, [&](const packet& p) {
+    mailbox mail(own, [&](const packet& p) {
       EXPECT_EQ(p.header, arrived);
       ++arrived;
       return disposition::release;
     });
     const auto places = listening_places();
     EXPECT_FALSE(places.empty());
-    splitmix64 random(static_cast<std::uint64_t>(rank) + 1);
+    splitmix64 random(static_cast<std::uint64_t>(own.rank()) + 1);
     std::vector<file_descriptor> strangers;
     for (std::uint64_t i = 0; i < 200; ++i) {
       for (const sockaddr_in& place : places) {
@@ -78,7 +87,7 @@ void ranks_talk_while_strangers_do(const std::string& provider) {
       if (one) talk_nonsense(one, random);
       if (random.below(8) == 0) std::swap(one, strangers.back()), strangers.pop_back();
       if (strangers.empty()) strangers.push_back(connect_to(places.front()));
-      mail.send(1 - rank, i);
+      mail.send(1 - own.rank(), i);
     }
     mail.until([&] { return arrived == 200; });
     mail.barrier();
@@ -87,6 +96,24 @@ void ranks_talk_while_strangers_do(const std::string& provider) {
 
 TEST(strangers, do_not_disturb_ranks_over_rxm) { ranks_talk_while_strangers_do("tcp;ofi_rxm"); }
 TEST(strangers, do_not_disturb_ranks_over_net) { ranks_talk_while_strangers_do("net"); }
+
+void a_rank_is_gone(const std::string& provider) {
+  run_two(provider, [](fabric& own) {
+    mailbox mail(own);
+    mail.barrier();
+    if (own.rank() == 1) ::_exit(0);  // as if it had been killed, but a success for whoever runs this test
+    std::string problem;
+    try {
+      mail.until([] { return false; });
+    } catch (const error& caught) {
+      problem = caught.what();
+    }
+    EXPECT_TRUE(problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): rank 1 has vanished: ")) << problem;
+  });
+}
+
+TEST(a_rank_that_is_gone, is_missed_over_rxm) { a_rank_is_gone("tcp;ofi_rxm"); }
+TEST(a_rank_that_is_gone, is_missed_over_net) { a_rank_is_gone("net"); }
 
 }  // namespace
 }  // namespace amity::fabric::testing
