@@ -1,5 +1,7 @@
 /// In place of the fabric, in a build without libfabric.
 
+#ifndef AMITY_HAS_OFI
+
 #include "amity/base/error.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 
@@ -20,3 +22,5 @@ std::unique_ptr<fabric> join(const settings&, std::shared_ptr<bootstrap> start) 
 }
 
 }  // namespace amity::fabric::ofi
+
+#endif
