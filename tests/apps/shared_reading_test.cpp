@@ -246,13 +246,12 @@ TEST(shared_reading_of_a_pipe, is_left_to_rank_0) {
   ::close(ends[0]);
 }
 
-/// A file that a package of the system brings, if it is there.
+/// Files that packages of the system bring.
 TEST(graphs_of_the_system, have_the_sizes_that_are_known) {
   const std::filesystem::path metis = "/usr/share/doc/libmetis-dev/examples/graphs/mdual.graph";
   const std::filesystem::path wordnet = "/usr/share/wordnet";
-  if (!std::filesystem::exists(metis) || !std::filesystem::exists(wordnet / "data.noun")) {
-    GTEST_SKIP() << "libmetis-doc and wordnet-base are not installed";
-  }
+  ASSERT_TRUE(std::filesystem::exists(metis) && std::filesystem::exists(wordnet / "data.noun"))
+      << "`scripts/setup test` installs libmetis-doc and wordnet-base";
   amity::testing::run_job(amity::testing::shape("threads", 2, 1), [&](world& w) {
     progress quiet(progress::style::off);
     const graph_share mesh = read_graph(w, metis, {}, {}, quiet);

@@ -8,7 +8,6 @@
 /// proportion to the own part. A distance that is forgotten costs a message, nothing else.
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 
 #include "amity/base/large_array.hpp"
@@ -18,9 +17,10 @@ namespace amity::apps::graph {
 
 class known_distances {
  public:
-  /// Of a thread whose part begins at the place `first`. `remembered_parts` is a power of two.
+  /// Of a thread whose part begins at the place `first`. `remembered_parts` is a power of two. The places must
+  /// live as long.
   known_distances(const places& where, vertex first, std::uint64_t remembered_parts = 16)
-      : first_(first), block_(where.block()), all_(where.count() <= remembered_parts * where.block()) {
+      : where_(where), first_(first), block_(where.block()), all_(where.count() <= remembered_parts * where.block()) {
     distance_.resize(all_ ? where.count() : block_);
     own_ = all_ ? first : 0;
     if (!all_) slots_.resize(remembered_parts * block_ / 2);
@@ -39,7 +39,7 @@ class known_distances {
   weight operator[](vertex place) const {
     if (all_) return distance_[place];
     if (owns(place)) return own(place - first_);
-    const slot& known = slots_[slot_of(place)];
+    const slot& known = slots_[where_.shared_slot(place, slots_.size())];
     return known.place == place ? known.distance : unreached<weight>;
   }
 
@@ -49,7 +49,7 @@ class known_distances {
     } else if (owns(place)) {
       distance_[place - first_] = distance;
     } else {
-      slots_[slot_of(place)] = {place, distance};
+      slots_[where_.shared_slot(place, slots_.size())] = {place, distance};
     }
   }
 
@@ -59,12 +59,7 @@ class known_distances {
     weight distance;
   };
 
-  /// The first rows of all parts, whose degrees are large, are kept apart.
-  std::size_t slot_of(vertex place) const {
-    const vertex part = place >> std::countr_zero(block_);
-    return (place ^ part * 0x9e3779b1) & (slots_.size() - 1);
-  }
-
+  const places& where_;
   vertex first_;
   vertex block_;
   bool all_;

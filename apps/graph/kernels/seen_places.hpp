@@ -8,7 +8,6 @@
 /// forgotten costs a message, nothing else.
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -21,9 +20,13 @@ namespace amity::apps::graph {
 
 class seen_places {
  public:
-  /// Of a thread whose part begins at the place `first`.
+  /// Of a thread whose part begins at the place `first`. The places must live as long.
   seen_places(const places& where, vertex first, bool whole)
-      : first_(first), block_(where.block()), whole_(whole), bits_(whole ? where.count() : where.block()) {
+      : where_(where),
+        first_(first),
+        block_(where.block()),
+        whole_(whole),
+        bits_(whole ? where.count() : where.block()) {
     if (!whole) slots_.resize(block_ / 2, no_vertex);
   }
 
@@ -36,26 +39,22 @@ class seen_places {
 
   bool contains(vertex place) const {
     if (whole_) return bits_.contains(place);
-    return owns(place) ? bits_.contains(place - first_) : slots_[slot_of(place)] == place;
+    return owns(place) ? bits_.contains(place - first_) : slots_[where_.shared_slot(place, slots_.size())] == place;
   }
   /// Whether it was not there.
   bool insert(vertex place) {
     if (whole_) return bits_.insert(place);
-    return owns(place) ? bits_.insert(place - first_) : std::exchange(slots_[slot_of(place)], place) != place;
+    return owns(place) ? bits_.insert(place - first_)
+                       : std::exchange(slots_[where_.shared_slot(place, slots_.size())], place) != place;
   }
 
   /// The words of a whole set's bits.
   std::span<std::uint64_t> words() { return bits_.words(); }
 
  private:
-  /// The first rows of all parts, whose degrees are large, are kept apart.
-  std::size_t slot_of(vertex place) const {
-    const vertex part = place >> std::countr_zero(block_);
-    return (place ^ part * 0x9e3779b1) & (slots_.size() - 1);
-  }
-
+  const places& where_;
   vertex first_;
-  vertex block_;  // a power of two
+  vertex block_;
   bool whole_;
   bitmap bits_;
   large_array<vertex> slots_;

@@ -6,6 +6,7 @@
 /// row, side by side in the bits of one number, so that its owner is a shift away. Within a part, rows go by falling
 /// degree: what kernels touch most lies together.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "amity/amity.hpp"
@@ -28,6 +29,12 @@ class places {
   /// Which part it is in: rank * threads + thread.
   std::uint32_t part(vertex place) const {
     return static_cast<std::uint32_t>(rank(place)) * static_cast<std::uint32_t>(threads_) + thread(place);
+  }
+
+  /// Which of `slots`, a power of two, remembers a place where many share one. The first rows of all parts, whose
+  /// degrees are large, are kept apart.
+  std::size_t shared_slot(vertex place, std::size_t slots) const {
+    return (place ^ (place >> row_bits_) * 0x9e3779b1) & (slots - 1);
   }
 
   rank_t ranks() const { return ranks_; }
