@@ -46,13 +46,15 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_OFI_ADDRESS", text, "address", "", 0, 0, "",
      "Address of this machine under which ofi is reached; unset: loopback on one node, else what libfabric offers "
      "first."},
+    {"AMITY_OFI_CONNECT_SECONDS", integer, "s", "60", 1, 86400, "",
+     "How long ranks try to reach each other when the job starts."},
     {"AMITY_OFI_CREDITS", integer, "packets a peer", "16", 2, 4096, "",
      "Receive buffers that a rank keeps ready for each of its peers: the packets in flight."},
     {"AMITY_OFI_PACKET_BYTES", integer, "bytes", "8k", 1 * kib, 1 * mib, "", "Largest packet of ofi. A multiple of 64.",
      form::multiple_of_64},
     {"AMITY_OFI_PEER_SECONDS", integer, "s", "10", 4, 86400, "",
-     "A rank that waits notices within this time that the process of a peer is gone; one that leaves waits as long for "
-     "a goodbye."},
+     "A rank that waits notices within this time that a peer's process is gone or its host cut off; one that leaves "
+     "waits as long for a goodbye."},
     {"AMITY_OFI_PROVIDER", text, "name", "", 0, 0, "",
      "Provider of libfabric, as `fi_info -t FI_EP_RDM` names it; unset: the first that can do what is needed."},
     {"AMITY_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/fabric/checked.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/world/transport.hpp"
 #include "contract.hpp"
@@ -19,6 +20,8 @@ using changes = std::vector<std::pair<std::string, std::string>>;
 harness processes(std::string name, const changes& values) {
   return {.name = std::move(name), .run = [values](rank_t ranks, const rank_body& body) {
             const auto job = shm::job_memory::create(ranks);
+            // libfabric looks at the whole machine when it is first used: once here, not once a rank.
+            static_cast<void>(ofi::describe(settings(), ranks));
             run_forked(ranks, [&](rank_t rank) {
               settings config;
               config.set("AMITY_FABRIC", "ofi");

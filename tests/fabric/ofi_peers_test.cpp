@@ -13,6 +13,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/file_descriptor.hpp"
 #include "amity/base/random.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/world/transport.hpp"
 #include "harness.hpp"
@@ -53,6 +54,7 @@ void talk_nonsense(const file_descriptor& to, splitmix64& random) {
 /// A job of two ranks that no launcher watches.
 void run_two(const std::string& provider, const rank_body& body) {
   const auto job = shm::job_memory::create(2);
+  static_cast<void>(ofi::describe(settings(), 2));
   run_forked(2, [&](rank_t rank) {
     settings config;
     for (const auto& [name, value] : {std::pair<std::string, std::string>{"AMITY_FABRIC", "ofi"},

@@ -21,6 +21,7 @@
 #include "amity/fabric/ofi/greeting.hpp"
 #include "amity/fabric/ofi/port.hpp"
 #include "amity/fabric/ofi/provider.hpp"
+#include "amity/fabric/ofi/tcp_watch.hpp"
 
 namespace amity::fabric::ofi {
 namespace {
@@ -53,11 +54,16 @@ struct sizes {
   std::size_t packet_bytes;
   std::size_t credits;
   std::uint64_t peer_timeout_ns;
+  std::uint64_t connect_timeout_ns;
 
   static sizes from(const settings& config) {
+    const auto ns = [&](const char* setting) {
+      return static_cast<std::uint64_t>(config.integer(setting)) * 1'000'000'000;
+    };
     return {.packet_bytes = static_cast<std::size_t>(config.integer("AMITY_OFI_PACKET_BYTES")),
             .credits = static_cast<std::size_t>(config.integer("AMITY_OFI_CREDITS")),
-            .peer_timeout_ns = static_cast<std::uint64_t>(config.integer("AMITY_OFI_PEER_SECONDS")) * 1'000'000'000};
+            .peer_timeout_ns = ns("AMITY_OFI_PEER_SECONDS"),
+            .connect_timeout_ns = ns("AMITY_OFI_CONNECT_SECONDS")};
   }
 };
 
@@ -157,7 +163,10 @@ class ofi_fabric final : public fabric {
     // Ready to receive before anybody knows the address.
     for (std::uint32_t i = 0; i < receive_count_; ++i) unposted_.push(i);
     post_receives();
-    addresses_ = port_.insert(start_->all_gather(port_.address()));
+    const std::vector<std::string> addresses = start_->all_gather(port_.address());
+    addresses_ = port_.insert(addresses);
+    connect();
+    watch_ = tcp_watch(port_.info().addr_format, addresses, rank_);
   }
 
   ~ofi_fabric() override {
@@ -255,7 +264,7 @@ class ofi_fabric final : public fabric {
     start_->abort();
     // Whoever has not heard of it yet; a peer that takes nothing now learns it in another way.
     for (rank_t peer = 0; peer < size_; ++peer) {
-      if (peer != rank_ && in_touch(peer)) static_cast<void>(inject(peer, packet_kind::abort, 0, {}));
+      if (peer != rank_) static_cast<void>(inject(peer, packet_kind::abort, 0, {}));
     }
     if (!lost()) progress();
   }
@@ -279,9 +288,47 @@ class ofi_fabric final : public fabric {
     AMITY_DEBUG_ASSERT(rank >= 0 && rank < size_, rank, size_);
     return peers_[to_index(rank)];
   }
-  bool in_touch(rank_t peer) const noexcept { return gate_.with(peer).next_in + gate_.with(peer).next_out > 0; }
   bool lost() const noexcept { return lost_peer_ != no_rank; }
   bool ended() const noexcept { return aborted_ || lost() || start_->aborted(); }
+
+  // ---- connecting
+
+  /// Each pair of ranks is connected before anybody sends data, by its lower rank: where both connect at the same time,
+  /// providers may close the connection that has carried packets already.
+  void connect() {
+    const std::uint64_t begin_ns = steady_now_ns();
+    for (rank_t silent = 0; (silent = greet_peers()) != no_rank; sleep(1'000'000)) {
+      progress();
+      if (aborted_ || start_->aborted()) return;  // the first wait will say so
+      if (lost()) cannot_reach(lost_peer_, library_.strerror(lost_reason_));
+      if (steady_now_ns() - begin_ns > given_.connect_timeout_ns) {
+        cannot_reach(silent, "no answer within AMITY_OFI_CONNECT_SECONDS");
+      }
+    }
+  }
+
+  /// Greets the ranks above, and those below that have greeted. Returns one that has not been heard of.
+  rank_t greet_peers() noexcept {
+    rank_t silent = no_rank;
+    for (rank_t peer = 0; peer < size_; ++peer) {
+      if (peer == rank_) continue;
+      const flow& traffic = gate_.with(peer);
+      if (traffic.next_in == 0) silent = peer;
+      if ((peer > rank_ || traffic.next_in > 0) && traffic.next_out == 0 && !peers_[to_index(peer)].spare_is_busy) {
+        send_spare(peer, packet_kind::credits);
+      }
+    }
+    return silent;
+  }
+
+  [[noreturn]] void cannot_reach(rank_t peer, std::string_view reason) {
+    abort();
+    throw error(
+        "AMITY_FABRIC=ofi", rank_,
+        fmt::format("rank {} at {} cannot be reached: {}", peer, port_.text_of(addresses_[to_index(peer)]), reason),
+        "let the hosts reach each other's ports, or name each host's address in the right network by "
+        "AMITY_OFI_ADDRESS");
+  }
 
   // ---- sending
 
@@ -527,26 +574,27 @@ class ofi_fabric final : public fabric {
   // ---- waiting and ending
 
   /// Providers try for ever to connect anew to a process that is gone, and take no packet for it meanwhile. Where
-  /// nothing else is under way that is no lack of room. A peer that has never answered may just not have come to it.
+  /// nothing else is under way that is no lack of room.
   void miss_the_unreachable(std::uint64_t now) noexcept {
     for (const rank_t dest : busy_) {
       peer_state& each = peer(dest);
-      const flow& traffic = gate_.with(dest);
-      if (each.has_left || traffic.next_in == 0 || traffic.next_out == 0) continue;
+      if (each.has_left) continue;
       if (each.unreachable_since_ns == 0) each.unreachable_since_ns = now;
       if (now - each.unreachable_since_ns > given_.peer_timeout_ns / 2) lose(dest, FI_ECONNREFUSED);
     }
   }
 
-  /// A rank that waits for long sends something to all that it has talked to: where a process is gone, the system
-  /// answers in its place, and the connection breaks.
+  /// A rank that waits for long sends something to all: where a process is gone, the system answers in its place, and
+  /// the connection breaks. Where a whole host is cut off nobody answers at all.
   void knock(std::uint64_t now) noexcept {
     if (posted_ == 0) miss_the_unreachable(now);
     if (now - last_knock_ns_ < given_.peer_timeout_ns / 4) return;
     last_knock_ns_ = now;
+    const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
+    if (silent != no_rank) lose(silent, FI_EHOSTUNREACH);
     for (rank_t dest = 0; dest < size_; ++dest) {
       const peer_state& each = peer(dest);
-      if (dest != rank_ && in_touch(dest) && !each.has_left && !each.spare_is_busy) {
+      if (dest != rank_ && !each.has_left && !each.spare_is_busy) {
         send_spare(dest, packet_kind::credits);
       }
     }
@@ -608,7 +656,7 @@ class ofi_fabric final : public fabric {
   bool have_parted_from_all() noexcept {
     bool all = true;
     for (rank_t dest = 0; dest < size_; ++dest) {
-      if (dest == rank_ || !in_touch(dest)) continue;
+      if (dest == rank_) continue;
       peer_state& each = peer(dest);
       if (!each.heard_goodbye && !each.spare_is_busy) {
         each.heard_goodbye = true;
@@ -640,8 +688,9 @@ class ofi_fabric final : public fabric {
   port port_;
   gate gate_;
   std::vector<fi_addr_t> addresses_;  ///< by rank
-  std::vector<peer_state> peers_;     ///< by rank
-  std::vector<rank_t> busy_;          ///< peers with something that the provider had no room for
+  tcp_watch watch_;
+  std::vector<peer_state> peers_;  ///< by rank
+  std::vector<rank_t> busy_;       ///< peers with something that the provider had no room for
 
   std::size_t posted_ = 0;  ///< packets that the provider sends from their slots now
   std::uint64_t last_knock_ns_ = steady_now_ns();
@@ -653,6 +702,22 @@ class ofi_fabric final : public fabric {
   rank_t lost_peer_ = no_rank;
   int lost_reason_ = 0;
 };
+
+/// The provider that rank 0 has found. Hosts need not find the same one first, and one does not understand another.
+info_ptr agree_on_provider(const library& fabrics, provider_request wanted, bootstrap& start) {
+  std::string why;
+  info_ptr found = find_provider(fabrics, wanted, why);
+  const std::string mine = found ? found->fabric_attr->prov_name : "";
+  const std::string agreed = start.all_gather(mine).front();
+  if (mine != agreed && !agreed.empty()) {
+    wanted.provider = agreed;
+    found = find_provider(fabrics, wanted, why);
+    if (!found) why += ", which rank 0 uses";
+  }
+  if (found) return found;
+  throw error("AMITY_FABRIC=ofi", start.rank(), why,
+              "unset AMITY_OFI_PROVIDER and AMITY_OFI_ADDRESS, or name others (`fi_info -t FI_EP_RDM` lists them)");
+}
 
 }  // namespace
 
@@ -676,13 +741,8 @@ std::unique_ptr<fabric> join(const settings& config, std::shared_ptr<bootstrap> 
                                           given.packet_bytes, given.credits, config.text("AMITY_OFI_PROVIDER")));
   std::string why;
   library fabrics;
-  info_ptr info;
   if (!fabrics.load(why)) throw error("AMITY_FABRIC=ofi", start->rank(), why, "install libfabric (libfabric1)");
-  info = find_provider(fabrics, provider_request::from(config, all.one_node()), why);
-  if (!info) {
-    throw error("AMITY_FABRIC=ofi", start->rank(), why,
-                "unset AMITY_OFI_PROVIDER and AMITY_OFI_ADDRESS, or name others (`fi_info -t FI_EP_RDM` lists them)");
-  }
+  info_ptr info = agree_on_provider(fabrics, provider_request::from(config, all.one_node()), *start);
   return std::make_unique<ofi_fabric>(std::move(start), std::move(all), given, fabrics, std::move(info));
 }
 

@@ -117,6 +117,16 @@ std::vector<fi_addr_t> port::insert(const std::vector<std::string>& addresses) {
   return known;
 }
 
+std::string port::text_of(fi_addr_t address) const {
+  char raw[512];
+  std::size_t bytes = sizeof raw;
+  if (fi_av_lookup(addresses_.get(), address, raw, &bytes) != 0) return "an unknown address";
+  std::string text(512, '\0');
+  std::size_t characters = text.size();
+  const char* const found = fi_av_straddr(addresses_.get(), raw, text.data(), &characters);
+  return found != nullptr ? found : "an unknown address";
+}
+
 bool port::sleep(std::uint64_t timeout_ns) noexcept {
   if (wait_fd_ < 0) return false;
   fid* objects[] = {&queue_->fid};

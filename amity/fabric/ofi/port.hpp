@@ -69,6 +69,9 @@ class port {
   /// All ranks' addresses, by rank, as the endpoint wants them. Throws `error`.
   std::vector<fi_addr_t> insert(const std::vector<std::string>& addresses);
 
+  /// An inserted address for people.
+  std::string text_of(fi_addr_t address) const;
+
   /// Ends all operations: the buffers belong to the caller again.
   void close() noexcept { endpoint_.reset(); }
 
