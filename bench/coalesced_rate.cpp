@@ -52,7 +52,23 @@ int measure(job_context& job) {
   return run_ranks(job, [&](world& w) { return measure_traffic(w, traffic_plan::from(job.args), {}); });
 }
 
+/// Providers of libfabric that carry datagrams over TCP.
+void drive_ofi(driver& d) {
+  const auto messages = d.tiny() ? std::uint64_t{20'000} : std::uint64_t{20'000'000};
+  for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
+    for (const std::uint64_t ways : {1, 2}) {
+      const traffic_plan plan{ways, traffic_plan::small_table, messages, 1, false};
+      const contest jobs{d.ranks(2, plan.to_arguments(), {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider})};
+      d.compare(jobs, {{fmt::format("{}, {}", provider, ways == 1 ? "one way" : "both ways"), "rate a rank", "M/s",
+                        "m_per_s", "", "", ways == 1 ? std::vector<asked>{at_least(60)} : std::vector<asked>{}}});
+    }
+  }
+}
+
 }  // namespace
+
+const benchmark ofi_coalesced_rate{"ofi_coalesced_rate", "coalesced 8-byte messages through libfabric over TCP",
+                                   drive_ofi, measure};
 
 const benchmark coalesced_rate{"coalesced_rate", "coalesced 8-byte messages to random slots of a table", drive,
                                measure};

@@ -50,9 +50,11 @@ const benchmark* const benchmarks[] = {
     &mpi_short_latency,
     &mpi_coalesced_rate,
 #endif
+    &ofi_short_latency,
+    &ofi_coalesced_rate,
 };
 
-const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers};
+const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers, &tcp_ping_pong};
 
 const benchmark& find(const std::string& name) {
   const auto* const found = std::ranges::find(benchmarks, name, &benchmark::name);

@@ -113,7 +113,28 @@ int measure(job_context& job) {
   return run_ranks(job, [&](world& w) { return measure_ranks(w, job); });
 }
 
+/// Providers of libfabric that carry datagrams over TCP.
+void drive_ofi(driver& d) {
+  for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
+    const contest jobs{d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider}),
+                       d.raw("tcp_ping_pong", "bare TCP")};
+    d.compare(jobs, {
+                        {provider + ": core request, 8 B",
+                         "one-way time",
+                         "ns",
+                         "request_8_ns",
+                         "one_way_ns",
+                         "",
+                         {at_most(4000), limit_at_most(1.4)}},
+                        {provider + ": typed message, 8 B", "one-way time", "ns", "typed_8_ns", "one_way_ns"},
+                    });
+  }
+}
+
 }  // namespace
+
+const benchmark ofi_short_latency{"ofi_short_latency", "one-way time of a short message through libfabric over TCP",
+                                  drive_ofi, measure};
 
 const benchmark short_latency{"short_latency", "one-way time of a short message, handler call included", drive,
                               measure};

@@ -41,6 +41,17 @@ function(amity_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${label})
 endfunction()
 
+# amity_test_over_ofi(NAME FILTER)
+# Runs tests of a program that is there anew, with ranks that reach each other through libfabric. Each process takes a
+# while to find its provider, so the filter leaves out what one number of ranks has shown for all.
+function(amity_test_over_ofi name filter)
+  if(AMITY_HAS_OFI AND NOT AMITY_SANITIZE)
+    get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    add_test(NAME ${name}_over_ofi COMMAND ${name} --gtest_filter=${filter})
+    set_tests_properties(${name}_over_ofi PROPERTIES TIMEOUT 240 LABELS ${label} ENVIRONMENT FABRIC=ofi)
+  endif()
+endfunction()
+
 # amity_compile_failure_test(NAME SOURCE "sentence")
 # Passes if SOURCE does not compile and the compiler's output contains the sentence: what a user who makes this mistake
 # gets to read. A source that compiles, or fails for another reason, fails the test.

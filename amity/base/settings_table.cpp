@@ -28,10 +28,9 @@ constexpr auto table = std::to_array<setting_info>({
      "A rank that has waited this long without any progress prints a stall report; 0 turns it off."},
     {"AMITY_EPOCH_DETECTOR", text, "name", "coloured", 0, 0, "coloured|four_counter",
      "Algorithm that detects that an epoch has ended."},
-    {"AMITY_FABRIC", text, "name", "shm", 0, 0, "shm|threads|sim|mpi",
-     "How ranks reach each other: processes or threads over shared memory, simulated under a virtual clock, or "
-     "processes "
-     "that MPI has started."},
+    {"AMITY_FABRIC", text, "name", "shm", 0, 0, "shm|threads|sim|mpi|ofi",
+     "How ranks reach each other: processes or threads over shared memory, simulated under a virtual clock, processes "
+     "that MPI has started, or processes through libfabric."},
     {"AMITY_FABRIC_CHECKED", integer, "0 or 1", "0", 0, 1, "", "Checks every call on the fabric against its contract."},
     {"AMITY_FABRIC_TRACED", integer, "0 or 1", "0", 0, 1, "",
      "Counts packets and bytes a peer, printed when the job ends."},
@@ -44,6 +43,20 @@ constexpr auto table = std::to_array<setting_info>({
      "Largest packet, sent as one message of MPI. A multiple of 64. All ranks alike.", form::multiple_of_64},
     {"AMITY_MPI_RECEIVES", integer, "receives", "32", 1, 4096, "",
      "Receives that a rank keeps posted, for whichever peer sends."},
+    {"AMITY_OFI_ADDRESS", text, "address", "", 0, 0, "",
+     "Address of this machine under which ofi is reached; unset: loopback on one node, else what libfabric offers "
+     "first."},
+    {"AMITY_OFI_CONNECT_SECONDS", integer, "s", "60", 1, 86400, "",
+     "How long ranks try to reach each other when the job starts."},
+    {"AMITY_OFI_CREDITS", integer, "packets a peer", "16", 2, 4096, "",
+     "Receive buffers that a rank keeps ready for each of its peers: the packets in flight."},
+    {"AMITY_OFI_PACKET_BYTES", integer, "bytes", "8k", 1 * kib, 1 * mib, "", "Largest packet of ofi. A multiple of 64.",
+     form::multiple_of_64},
+    {"AMITY_OFI_PEER_SECONDS", integer, "s", "10", 4, 86400, "",
+     "A rank that waits notices within this time that a peer's process is gone or its host cut off; one that leaves "
+     "waits as long for a goodbye."},
+    {"AMITY_OFI_PROVIDER", text, "name", "", 0, 0, "",
+     "Provider of libfabric, as `fi_info -t FI_EP_RDM` names it; unset: the first that can do what is needed."},
     {"AMITY_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",
      "One more thread a rank, which handles messages while the rank computes. All ranks alike."},
     {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},

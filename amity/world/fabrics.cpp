@@ -1,6 +1,7 @@
 #include "amity/world/fabrics.hpp"
 
 #include "amity/fabric/mpi/mpi.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
 
@@ -8,9 +9,9 @@ namespace amity {
 
 std::vector<fabric::capabilities> describe_fabrics(const settings& values) {
   const auto ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
-  std::vector<fabric::capabilities> all{fabric::shm::describe_processes(values, ranks),
-                                        fabric::shm::describe_threads(values, ranks),
-                                        fabric::sim::describe(fabric::sim::sim_options::from(values))};
+  std::vector<fabric::capabilities> all{
+      fabric::shm::describe_processes(values, ranks), fabric::shm::describe_threads(values, ranks),
+      fabric::sim::describe(fabric::sim::sim_options::from(values)), fabric::ofi::describe(values, ranks)};
   if (fabric::mpi::available()) all.push_back(fabric::mpi::describe(values));
   return all;
 }

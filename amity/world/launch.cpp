@@ -63,6 +63,7 @@ int launch(const launch_options& options) {
 int self_launch(const settings& values, int argc, const char* const* argv) {
   launch_options options;
   options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
+  options.fabric = values.text("AMITY_FABRIC");
   options.threads = core::threads_per_rank(values);
   options.environment.push_back("AMITY_THREADS=" + std::to_string(values.integer("AMITY_THREADS")));
   options.command.assign(argv, argv + argc);

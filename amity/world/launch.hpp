@@ -19,6 +19,7 @@ namespace amity {
 struct launch_options {
   rank_t ranks = 1;
   rank_t threads = 1;          ///< of amity in each rank; their number follows from the settings
+  std::string fabric = "shm";  ///< AMITY_FABRIC of the ranks; one whose ranks are processes
   bool prefix_output = false;  ///< begin each line of a rank with "[rank] "; lines of ranks never mix
   /// Rank i runs on the i-th CPU that the launcher may use, or on as many as it has threads, modulo their number.
   bool pin = false;
@@ -34,7 +35,7 @@ struct launch_options {
 /// - 128 + signal if SIGINT, SIGTERM, SIGHUP or SIGQUIT ended the launcher's job;
 /// - 127 if there is no such program, 126 if it cannot be executed.
 ///
-/// Ranks find AMITY_RANK, AMITY_RANKS, AMITY_JOB_FD and AMITY_FABRIC=shm in their environment. Rank 0 reads the
+/// Ranks find AMITY_RANK, AMITY_RANKS, AMITY_JOB_FD and AMITY_FABRIC in their environment. Rank 0 reads the
 /// launcher's standard input, the others read nothing. Each rank has its own process group: in a job that fails, the
 /// processes that it has started end as well; after success they may go on.
 ///

@@ -18,9 +18,11 @@
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
 #include "amity/fabric/traced.hpp"
+#include "amity/world/bootstrap/starter.hpp"
 #include "amity/world/counters_report.hpp"
 #include "amity/world/launch.hpp"
 #include "amity/world/run_on.hpp"
+#include "amity/world/transport.hpp"
 
 namespace amity::detail {
 namespace {
@@ -149,6 +151,17 @@ settings with_launchers_word(settings config) {
   return config;
 }
 
+/// A process manager that amity can join has started this process, and would have started all others of the job: shared
+/// memory, which only amity's own launcher hands out, would make single ranks of them.
+void use_fabric_of_starter(settings& config) {
+  const starter by = find_starter(config);
+  if (config.text("AMITY_FABRIC") != "shm" || (by != starter::pmix && by != starter::pmi1)) return;
+  if (config.where_from("AMITY_FABRIC") == settings::origin::standard) return config.set("AMITY_FABRIC", "ofi");
+  throw error("AMITY_FABRIC=shm", no_rank,
+              "mpirun, mpiexec or srun has started this process, and shm is not theirs to give",
+              "unset AMITY_FABRIC, or start the program by `amity run -n N`");
+}
+
 /// All ranks of a job in this process.
 int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(world&)>& program) {
   const rank_t each = core::threads_per_rank(config);
@@ -168,8 +181,18 @@ int run_one_rank(const settings& config, const std::function<int(world&)>& progr
   const rank_t each = core::threads_per_rank(config);
   core::team threads(each);
   const auto lane_main = [&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); };
-  if (each == 1) return lane_main(*fabric::shm::join(config));
-  return fabric::shm::join_with_threads(config, each, lane_main);
+  const bool launcher_watches = config.text("AMITY_FABRIC") == "shm";
+  if (each == 1) {
+    const auto transport = join_job(config);
+    const int status = lane_main(*transport);
+    // A rank that fails takes no leave of the others.
+    if (status != 0 && !launcher_watches) transport->abort();
+    return status;
+  }
+  if (launcher_watches) return fabric::shm::join_with_threads(config, each, lane_main);
+  throw error("AMITY_THREADS", no_rank,
+              fmt::format("a rank has one thread with AMITY_FABRIC={}", config.text("AMITY_FABRIC")),
+              "start more ranks in place of threads, or use AMITY_FABRIC=shm");
 }
 
 void print_warnings(const settings& config) {
@@ -232,16 +255,17 @@ int run_on_communicator(int communicator, mpi_family family, const settings& con
 }
 
 int run_job(const settings& given, int argc, const char* const* argv, const std::function<int(world&)>& program) try {
-  const bool asks_launcher = given.text("AMITY_FABRIC") == "shm" && given.integer("AMITY_RANK") < 0;
-  const settings config = asks_launcher && std::getenv("AMITY_RANK") != nullptr ? with_launchers_word(given) : given;
+  const bool asks_launcher = ranks_are_processes(given.text("AMITY_FABRIC")) && given.integer("AMITY_RANK") < 0;
+  settings config = asks_launcher && std::getenv("AMITY_RANK") != nullptr ? with_launchers_word(given) : given;
+  use_fabric_of_starter(config);
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
-  const bool launched = config.integer("AMITY_RANK") >= 0;
   const std::string& kind = config.text("AMITY_FABRIC");
   if (kind == "mpi") return run_rank_of_mpi(config, program);
+  const bool processes = ranks_are_processes(kind);
   // Before the warnings: rank 0 of the launched job prints them.
-  if (kind == "shm" && !launched && ranks > 1) return self_launch(config, argc, argv);
-  if (!launched || config.integer("AMITY_RANK") == 0) print_warnings(config);
-  return kind == "shm" ? run_one_rank(config, program) : run_all_ranks(config, ranks, program);
+  if (processes && ranks > 1 && find_starter(config) == starter::nobody) return self_launch(config, argc, argv);
+  if (!processes || is_first_process(config)) print_warnings(config);
+  return processes ? run_one_rank(config, program) : run_all_ranks(config, ranks, program);
 } catch (...) {
   return report_failure();
 }

@@ -9,5 +9,6 @@ namespace amity::bench {
 extern const raw_limit line_handover;
 extern const raw_limit copy_in_out;
 extern const raw_limit shared_buffers;
+extern const raw_limit tcp_ping_pong;
 
 }  // namespace amity::bench

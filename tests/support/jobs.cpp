@@ -1,10 +1,12 @@
 #include "tests/support/jobs.hpp"
 
+#include <cstdlib>
 #include <exception>
 
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/shm.hpp"
+#include "amity/world/transport.hpp"
 #include "tests/fabric/harness.hpp"
 #include "tests/fabric/mpi_harness.hpp"
 
@@ -12,6 +14,12 @@ namespace amity::testing {
 namespace {
 
 using fabric::sim::sim_options;
+
+/// `FABRIC=ofi message_test --gtest_filter='*processes*'` runs these jobs on another fabric.
+const char* fabric_of_processes() {
+  const char* const wanted = std::getenv("FABRIC");
+  return wanted != nullptr ? wanted : "shm";
+}
 
 }  // namespace
 
@@ -43,10 +51,11 @@ job_kind processes(std::string name) {
   return {.name = std::move(name), .run = [](rank_t ranks, const settings& config, const auto& body) {
             const auto job = fabric::shm::job_memory::create(ranks);
             fabric::testing::run_forked(ranks, [&](rank_t rank) {
-              const auto transport = fabric::shm::join(configured({{"AMITY_RANK", std::to_string(rank)},
-                                                                   {"AMITY_RANKS", std::to_string(ranks)},
-                                                                   {"AMITY_JOB_FD", std::to_string(job.fd())}},
-                                                                  config));
+              const auto transport = amity::detail::join_job(configured({{"AMITY_FABRIC", fabric_of_processes()},
+                                                                         {"AMITY_RANK", std::to_string(rank)},
+                                                                         {"AMITY_RANKS", std::to_string(ranks)},
+                                                                         {"AMITY_JOB_FD", std::to_string(job.fd())}},
+                                                                        config));
               body(*transport);
             });
           }};

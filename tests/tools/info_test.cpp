@@ -43,6 +43,8 @@ TEST(info, lists_the_fabrics) {
   EXPECT_PRED2(contains, ended.output, "\n  shm ");
   EXPECT_PRED2(contains, ended.output, "\n  threads ");
   EXPECT_PRED2(contains, ended.output, "\n  sim ");
+  EXPECT_PRED2(contains, ended.output, "\n  ofi ");
+  EXPECT_PRED2(contains, row(ended.output, "ofi"), "libfabric");
   EXPECT_PRED2(contains, ended.output, "packets up to ");
 }
 
@@ -67,7 +69,7 @@ TEST(info, speaks_json) {
     EXPECT_EQ(setting.at("number"), 2048);
     EXPECT_EQ(setting.at("from"), "environment");
   }
-  EXPECT_GE(page.at("fabrics").size(), 3u);  // and mpi, where amity is built with it
+  EXPECT_GE(page.at("fabrics").size(), 4u);  // and mpi, where amity is built with it
   EXPECT_GT(page.at("fabrics").at(0).at("packet_bytes_max"), 0);
   EXPECT_EQ(page.at("warnings").at(0), "AMITY_SHM_BUFERS is not a setting; did you mean AMITY_SHM_BUFFERS?");
 }

@@ -50,7 +50,7 @@ std::size_t own_arguments(const std::vector<std::string>& arguments) {
 /// The other fabrics hold all ranks in one process, which is not what a launcher starts.
 void check_fabric(const settings& values) {
   const auto& fabric = values.text("AMITY_FABRIC");
-  if (fabric == "shm" || fabric == "mpi") return;
+  if (fabric != "threads" && fabric != "sim") return;
   throw error("run", no_rank, fmt::format("AMITY_FABRIC={} keeps all ranks in one process", fabric),
               "start the program itself, with AMITY_RANKS=N, or unset AMITY_FABRIC");
 }
@@ -89,7 +89,7 @@ int run(int argc, char** argv) {
 
   launch_options options;
   std::string program;
-  CLI::App app("Starts a program as the ranks of one job, over shared memory.", "amity run");
+  CLI::App app("Starts a program as the ranks of one job, over shared memory, or as AMITY_FABRIC says.", "amity run");
   app.footer(examples);
   auto* const ranks = app.add_option("-n,--ranks", options.ranks, "Number of ranks; without it, AMITY_RANKS counts")
                           ->check(CLI::Range(rank_t{1}, rank_t{65536}))
@@ -118,6 +118,7 @@ int run(int argc, char** argv) {
     values.set("AMITY_THREADS", std::to_string(threads_wanted));
     options.environment.push_back(fmt::format("AMITY_THREADS={}", threads_wanted));
   }
+  options.fabric = values.text("AMITY_FABRIC");
   options.threads = core::threads_per_rank(values);
   options.command.push_back(program);
   options.command.insert(options.command.end(), rest, arguments.end());

@@ -94,7 +94,7 @@ void job::start_ranks(const launch_options& options) {
   auto additions = options.environment;
   additions.push_back(fmt::format("AMITY_RANKS={}", options.ranks));
   additions.push_back(fmt::format("AMITY_JOB_FD={}", memory_.fd()));
-  additions.push_back("AMITY_FABRIC=shm");
+  additions.push_back("AMITY_FABRIC=" + options.fabric);
   additions.push_back("AMITY_RANK=");  // last, and different for each rank
   auto environment = merged_environment(additions);
   auto command = options.command;

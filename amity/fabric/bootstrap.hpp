@@ -1,0 +1,44 @@
+#pragma once
+
+/// What the processes of a job know of each other before they can exchange a packet: who is how many, and a few bytes
+/// from each.
+///
+/// Whoever started the job provides it: amity's own launcher, a process manager that speaks PMIx or PMI-1. Fabrics that
+/// reach across nodes take it as they find it.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/base/types.hpp"
+
+namespace amity::fabric {
+
+/// Used by one thread at a time. Where a call cannot be answered, it throws `error`, or `job_aborted` if the job has
+/// ended meanwhile.
+class bootstrap {
+ public:
+  /// Each process may contribute this much to an all-gather.
+  static constexpr std::size_t blob_bytes_max = 512;
+
+  virtual ~bootstrap() = default;
+
+  /// One line for people: who started this job.
+  virtual std::string_view name() const noexcept = 0;
+
+  /// This process among those of the job.
+  virtual rank_t rank() const noexcept = 0;
+  virtual rank_t size() const noexcept = 0;
+
+  /// Collective: what each process has given, by rank. At most `rounds_max` times.
+  virtual std::vector<std::string> all_gather(std::string_view mine) = 0;
+  static constexpr int rounds_max = 4;
+
+  /// Whether whoever started the job, or another rank by their help, has ended it. Cheap.
+  virtual bool aborted() const noexcept { return false; }
+
+  /// Tells whoever started the job that it cannot go on.
+  virtual void abort() noexcept {}
+};
+
+}  // namespace amity::fabric

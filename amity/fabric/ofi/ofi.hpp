@@ -1,0 +1,29 @@
+#pragma once
+
+/// Ranks that reach each other through libfabric: over TCP, or over the network hardware that libfabric drives.
+///
+/// Packets are messages of reliable datagram endpoints. Each pair of ranks has credits in both directions, one for each
+/// receive buffer that a rank keeps ready for its peer, so no provider ever has to hold back or drop a packet. Each
+/// packet carries 32 bytes of its own, sealed with the job's secret (gate.hpp).
+///
+/// Budget of a send: no allocation and no lock here; what the provider does is its own, for TCP one system call.
+
+#include <memory>
+
+#include "amity/base/settings.hpp"
+#include "amity/fabric/bootstrap.hpp"
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::fabric::ofi {
+
+/// Whether this build of amity has libfabric.
+bool available() noexcept;
+
+/// What this fabric can do with the given settings; its description names the provider, or says why there is none.
+capabilities describe(const settings& config, rank_t ranks);
+
+/// Joins the job that `start` belongs to. Collective. Throws `error` where libfabric has no provider that will do, and
+/// where the ranks' settings differ.
+std::unique_ptr<fabric> join(const settings& config, std::shared_ptr<bootstrap> start);
+
+}  // namespace amity::fabric::ofi

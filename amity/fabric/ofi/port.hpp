@@ -1,0 +1,98 @@
+#pragma once
+
+/// A rank's endpoint, and what libfabric wants around it.
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/base/types.hpp"
+#include "amity/fabric/ofi/provider.hpp"
+
+namespace amity::fabric::ofi {
+
+/// Owns an object of libfabric.
+template <class Object>
+struct close_object {
+  void operator()(Object* object) const noexcept { static_cast<void>(fi_close(&object->fid)); }
+};
+template <class Object>
+using owned = std::unique_ptr<Object, close_object<Object>>;
+
+/// Memory that packets are sent from or received into: equal buffers, each with room for a packet's header so that the
+/// payload behind it begins a cache line. Registered where the provider wants that.
+class buffer_arena {
+ public:
+  buffer_arena(std::size_t count, std::size_t payload_bytes);
+  ~buffer_arena();
+  buffer_arena(const buffer_arena&) = delete;
+  buffer_arena& operator=(const buffer_arena&) = delete;
+
+  /// Returns libfabric's error number, or 0.
+  int register_with(fid_domain& domain, std::uint64_t access);
+  /// After the endpoint is closed, before the domain is.
+  void unregister() noexcept { memory_.reset(); }
+
+  std::byte* payload(std::size_t index) const noexcept { return base_ + index * stride_ + cache_line_bytes; }
+  std::byte* wire(std::size_t index) const noexcept;
+  void* descriptor() const noexcept { return memory_ ? fi_mr_desc(memory_.get()) : nullptr; }
+
+ private:
+  std::size_t stride_;
+  std::size_t bytes_;
+  std::byte* base_ = nullptr;
+  owned<fid_mr> memory_;
+};
+
+/// Open for business once it is made: it may be sent to under `address`.
+class port {
+ public:
+  /// `completions_max` operations may be under way at once. Throws `error`.
+  port(const library& fabrics, info_ptr info, std::size_t completions_max, rank_t rank);
+
+  const fi_info& info() const noexcept { return *info_; }
+  fid_ep* endpoint() noexcept { return endpoint_.get(); }
+  fid_cq* queue() noexcept { return queue_.get(); }
+
+  /// Where the provider wants memory to be registered. Throws `error`.
+  void register_if_needed(buffer_arena& arena, std::uint64_t access);
+
+  /// This endpoint's address, for others.
+  std::string address() const;
+  /// All ranks' addresses, by rank, as the endpoint wants them. Throws `error`.
+  std::vector<fi_addr_t> insert(const std::vector<std::string>& addresses);
+
+  /// An inserted address for people.
+  std::string text_of(fi_addr_t address) const;
+
+  /// Ends all operations: the buffers belong to the caller again.
+  void close() noexcept { endpoint_.reset(); }
+
+  /// Sleeps until something may have completed, or until `timeout_ns` have passed. False if the provider cannot sleep.
+  bool sleep(std::uint64_t timeout_ns) noexcept;
+
+ private:
+  void check(int status, std::string_view act) const;
+  template <class Object, class Open>
+  owned<Object> open(Open&& how, std::string_view act) const;
+  void open_queue(std::size_t completions_max);
+
+  library library_;
+  info_ptr info_;
+  rank_t rank_;
+  owned<fid_fabric> fabric_;
+  owned<fid_domain> domain_;
+  owned<fid_av> addresses_;
+  owned<fid_cq> queue_;
+  int wait_fd_ = -1;  ///< the queue's
+  owned<fid_ep> endpoint_;
+};
+
+}  // namespace amity::fabric::ofi

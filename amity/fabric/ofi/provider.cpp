@@ -1,0 +1,97 @@
+#include "amity/fabric/ofi/provider.hpp"
+
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "amity/fabric/ofi/gate.hpp"
+
+namespace amity::fabric::ofi {
+namespace {
+
+/// Providers that are only taken when they are asked for by name: two that emulate datagrams slowly, and one whose work
+/// the fabric `shm` does better.
+constexpr std::array<std::string_view, 3> not_by_default{"sockets", "udp;ofi_rxd", "shm"};
+
+info_ptr hints_for(const library& fabrics, const provider_request& wanted) {
+  info_ptr hints(fabrics.dupinfo(nullptr), {fabrics.freeinfo});
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->caps = FI_MSG;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  if (!wanted.provider.empty()) hints->fabric_attr->prov_name = ::strdup(wanted.provider.c_str());
+  return hints;
+}
+
+info_ptr list(const library& fabrics, const fi_info& hints, const char* address, int& status) {
+  fi_info* found = nullptr;
+  status = fabrics.getinfo(FI_VERSION(1, 14), address, nullptr, address != nullptr ? FI_SOURCE : 0, &hints, &found);
+  return info_ptr(found, {fabrics.freeinfo});
+}
+
+bool will_do(const fi_info& each, const provider_request& wanted) {
+  const std::string_view name = each.fabric_attr->prov_name;
+  if (each.tx_attr->inject_size < sizeof(wire_header)) return false;
+  if (!wanted.provider.empty()) return name == wanted.provider;
+  return std::ranges::find(not_by_default, name) == not_by_default.end();
+}
+
+/// Of two ways to carry datagrams over TCP, that without a layer between takes half the time for a short packet.
+constexpr std::array<std::string_view, 2> native_tcp{"net", "tcp"};
+
+const fi_info* native_in_place_of(const fi_info* first, const fi_info* all, const provider_request& wanted) {
+  if (!wanted.provider.empty() || std::string_view(first->fabric_attr->prov_name) != "tcp;ofi_rxm") return first;
+  for (const fi_info* each = all; each != nullptr; each = each->next) {
+    const bool same_place = std::string_view(each->fabric_attr->name) == first->fabric_attr->name;
+    if (same_place && std::ranges::find(native_tcp, each->fabric_attr->prov_name) != native_tcp.end()) return each;
+  }
+  return first;
+}
+
+bool is_loopback(const fi_info& each) { return std::string_view(each.domain_attr->name) == "lo"; }
+
+}  // namespace
+
+provider_request provider_request::from(const settings& config, bool one_node) {
+  return {
+      .provider = config.text("AMITY_OFI_PROVIDER"), .address = config.text("AMITY_OFI_ADDRESS"), .one_node = one_node};
+}
+
+info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why) {
+  const info_ptr hints = hints_for(fabrics, wanted);
+  int status = 0;
+  info_ptr all;
+  if (!wanted.address.empty()) {
+    all = list(fabrics, *hints, wanted.address.c_str(), status);
+  } else {
+    // What stays on the machine need not be reachable from outside. `shm` would take the address for a name, the same
+    // for all ranks; other providers without IP addresses refuse it.
+    if (wanted.one_node && wanted.provider != "shm") all = list(fabrics, *hints, "127.0.0.1", status);
+    if (!all) all = list(fabrics, *hints, nullptr, status);
+  }
+  for (const fi_info* each = all.get(); each != nullptr; each = each->next) {
+    if (!will_do(*each, wanted) || (!wanted.one_node && is_loopback(*each) && wanted.address.empty())) continue;
+    return info_ptr(fabrics.dupinfo(native_in_place_of(each, all.get(), wanted)), {fabrics.freeinfo});
+  }
+  const std::string which = wanted.provider.empty() ? "no provider" : fmt::format("no provider '{}'", wanted.provider);
+  const std::string where = wanted.address.empty() ? "" : fmt::format(" on {}", wanted.address);
+  why = fmt::format("libfabric has {} of reliable, ordered datagrams{}{}", which, where,
+                    status != 0 ? fmt::format(" ({})", fabrics.strerror(-status)) : "");
+  return nullptr;
+}
+
+std::string name_of(const fi_info& info) {
+  return fmt::format("{} on {}", info.fabric_attr->prov_name, info.fabric_attr->name);
+}
+
+}  // namespace amity::fabric::ofi

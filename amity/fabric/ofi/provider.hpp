@@ -1,0 +1,28 @@
+#pragma once
+
+/// Which provider of libfabric carries the packets, and where on this machine.
+
+#include <string>
+
+#include "amity/base/settings.hpp"
+#include "amity/fabric/ofi/library.hpp"
+
+namespace amity::fabric::ofi {
+
+/// What is asked of libfabric.
+struct provider_request {
+  std::string provider;  ///< its name for libfabric; empty: the best one that will do
+  std::string address;   ///< of this machine, to be reached under; empty: chosen
+  bool one_node = true;  ///< no packet leaves the machine
+
+  static provider_request from(const settings& config, bool one_node);
+};
+
+/// The first provider that can do what the fabric needs: reliable datagrams that stay in order, and injection of at
+/// least a packet's header. Nothing if there is none; `why` says then what is missing.
+info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why);
+
+/// "tcp;ofi_rxm on 127.0.0.1/32"
+std::string name_of(const fi_info& info);
+
+}  // namespace amity::fabric::ofi

@@ -1,0 +1,49 @@
+#include "amity/world/bootstrap/starter.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "amity/world/bootstrap/alone.hpp"
+#include "amity/world/bootstrap/launched.hpp"
+#include "amity/world/bootstrap/pmi1.hpp"
+#include "amity/world/bootstrap/pmix.hpp"
+
+namespace amity::detail {
+
+starter find_starter(const settings& config) {
+  if (config.integer("AMITY_RANK") >= 0) return starter::own_launcher;
+  if (pmix_is_there()) return starter::pmix;
+  if (pmi1_is_there()) return starter::pmi1;
+  return starter::nobody;
+}
+
+bool is_first_process(const settings& config) {
+  const auto is_zero = [](const char* rank) { return rank == nullptr || std::string_view(rank) == "0"; };
+  switch (find_starter(config)) {
+    case starter::own_launcher:
+      return config.integer("AMITY_RANK") == 0;
+    case starter::pmix:
+      return is_zero(std::getenv("PMIX_RANK"));
+    case starter::pmi1:
+      return is_zero(std::getenv("PMI_RANK"));
+    case starter::nobody:
+      break;
+  }
+  return true;
+}
+
+std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config) {
+  switch (find_starter(config)) {
+    case starter::own_launcher:
+      return launched_bootstrap(config);
+    case starter::pmix:
+      return pmix_bootstrap();
+    case starter::pmi1:
+      return pmi1_bootstrap();
+    case starter::nobody:
+      break;
+  }
+  return std::make_shared<alone>();
+}
+
+}  // namespace amity::detail

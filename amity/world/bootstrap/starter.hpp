@@ -1,0 +1,29 @@
+#pragma once
+
+/// Who has started this process, and the start-up that goes with it.
+
+#include <memory>
+
+#include "amity/base/settings.hpp"
+#include "amity/fabric/bootstrap.hpp"
+
+namespace amity::detail {
+
+/// In the order in which they are looked for.
+enum class starter {
+  own_launcher,  ///< `amity run`, or a program that has started itself
+  pmix,          ///< Open MPI's mpirun, Slurm with PMIx
+  pmi1,          ///< the launcher of MPICH and its kin
+  nobody,
+};
+
+/// Looks at the environment alone.
+starter find_starter(const settings& config);
+
+/// Whether no other process of the job has a lower rank, as far as the environment says: one to speak for all.
+bool is_first_process(const settings& config);
+
+/// Joins the job that was started. A starter that is there but cannot be joined is an `error`.
+std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config);
+
+}  // namespace amity::detail

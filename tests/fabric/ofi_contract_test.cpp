@@ -1,0 +1,61 @@
+/// The contract on libfabric: ranks as processes, over each provider that works on one machine.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/fabric/checked.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
+#include "amity/fabric/shm/job_memory.hpp"
+#include "amity/world/transport.hpp"
+#include "contract.hpp"
+
+namespace amity::fabric::testing {
+namespace {
+
+using changes = std::vector<std::pair<std::string, std::string>>;
+
+harness processes(std::string name, const changes& values) {
+  return {.name = std::move(name), .run = [values](rank_t ranks, const rank_body& body) {
+            const auto job = shm::job_memory::create(ranks);
+            // libfabric looks at the whole machine when it is first used: once here, not once a rank.
+            static_cast<void>(ofi::describe(settings(), ranks));
+            run_forked(ranks, [&](rank_t rank) {
+              settings config;
+              config.set("AMITY_FABRIC", "ofi");
+              config.set("AMITY_RANKS", std::to_string(ranks));
+              config.set("AMITY_RANK", std::to_string(rank));
+              config.set("AMITY_JOB_FD", std::to_string(job.fd()));
+              for (const auto& [setting, value] : values) config.set(setting, value);
+              const auto own = amity::detail::join_job(config);
+              body(*own);
+            });
+          }};
+}
+
+const changes scarce{{"AMITY_OFI_CREDITS", "2"}, {"AMITY_OFI_PACKET_BYTES", "1k"}};
+
+changes scarce_over(const std::string& provider) {
+  changes values = scarce;
+  values.emplace_back("AMITY_OFI_PROVIDER", provider);
+  return values;
+}
+
+auto jobs_of(std::vector<harness> harnesses, std::vector<rank_t> ranks) {
+  return ::testing::Combine(::testing::ValuesIn(std::move(harnesses)), ::testing::ValuesIn(std::move(ranks)));
+}
+
+harness scarce_tcp() { return processes("scarce", scarce_over("tcp;ofi_rxm")); }
+
+// Each process takes a while to find its provider, so what the others have shown already is left out.
+INSTANTIATE_TEST_SUITE_P(tcp, contract, jobs_of({scarce_tcp()}, {1, 2, 4}), job_name);
+INSTANTIATE_TEST_SUITE_P(tcp_standard, contract,
+                         jobs_of({processes("standard", {{"AMITY_OFI_PROVIDER", "tcp;ofi_rxm"}})}, {2}), job_name);
+INSTANTIATE_TEST_SUITE_P(tcp_checked, contract, jobs_of({decorated<checked>("checked", scarce_tcp())}, {3}), job_name);
+INSTANTIATE_TEST_SUITE_P(net, contract, jobs_of({processes("scarce", scarce_over("net"))}, {4}), job_name);
+INSTANTIATE_TEST_SUITE_P(shm, contract, jobs_of({processes("scarce", scarce_over("shm"))}, {3}), job_name);
+
+}  // namespace
+}  // namespace amity::fabric::testing

@@ -1,0 +1,110 @@
+// Programs of amity::run on the fabric ofi, started by whoever starts jobs here.
+
+#include <signal.h>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "child.hpp"
+
+namespace amity::tests {
+namespace {
+
+/// A way to start ranks: its command line in front of the program's.
+struct launcher {
+  std::string name;
+  std::vector<std::string> command;  ///< the number of ranks follows
+  std::vector<std::string> environment;
+};
+
+std::vector<launcher> launchers() {
+  const std::vector<std::string> ofi{"AMITY_FABRIC=ofi"};
+  std::vector<launcher> all{{"amity", {AMITY_COMMAND, "run", "-n"}, ofi}};
+  // As root in a container, and with more ranks than cores, which Open MPI refuses unless it is told.
+  const std::string open_mpi = AMITY_OPEN_MPI_LAUNCHER;
+  if (!open_mpi.empty()) all.push_back({"open_mpi", {open_mpi, "--allow-run-as-root", "--oversubscribe", "-n"}, {}});
+  const std::string hydra = AMITY_HYDRA_LAUNCHER;
+  if (!hydra.empty()) all.push_back({"hydra", {hydra, "-n"}, {}});
+  return all;
+}
+
+class started : public ::testing::TestWithParam<launcher> {
+ protected:
+  static std::vector<std::string> command(int ranks, std::vector<std::string> program) {
+    auto words = GetParam().command;
+    words.push_back(std::to_string(ranks));
+    words.insert(words.end(), program.begin(), program.end());
+    return words;
+  }
+  static child_options options() { return {.environment = GetParam().environment}; }
+};
+
+TEST_P(started, ranks_are_one_job) {
+  for (const int ranks : {1, 3}) {
+    const auto ended = child(command(ranks, {WORLD_PROGRAM, "sum"}), options()).finish();
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int sum = ranks * (ranks - 1) / 2;
+      EXPECT_PRED2(contains, ended.output,
+                   "rank " + std::to_string(rank) + " of " + std::to_string(ranks) + ": sum " + std::to_string(sum));
+    }
+  }
+}
+
+TEST_P(started, a_rank_that_fails_says_why_and_ends_the_job) {
+  const auto ended = child(command(3, {WORLD_PROGRAM, "throw"}), options()).finish();
+  EXPECT_NE(ended.status, 0);
+  EXPECT_PRED2(contains, ended.errors, "amity: test (rank 2): it went wrong; do not");
+}
+
+TEST_P(started, a_rank_that_is_killed_ends_the_job) {
+  child job(command(3, {WORLD_PROGRAM, "wait"}), options());
+  const auto ranks = processes_in(job.wait_for_lines(3));
+  std::vector<process_watch> watches(ranks.begin(), ranks.end());
+  ASSERT_EQ(::kill(ranks[1], SIGKILL), 0);
+  EXPECT_NE(job.finish().status, 0);
+  for (const auto& each : watches) EXPECT_TRUE(each.ends());
+}
+
+INSTANTIATE_TEST_SUITE_P(everywhere, started, ::testing::ValuesIn(launchers()),
+                         [](const auto& each) { return each.param.name; });
+
+outcome alone(std::vector<std::string> environment) {
+  return child({WORLD_PROGRAM, "sum"}, {.environment = std::move(environment)}).finish();
+}
+
+TEST(start, a_process_manager_that_cannot_be_joined_is_an_error) {
+  const auto gone = alone({"PMI_FD=999", "PMI_RANK=0", "PMI_SIZE=2"});
+  EXPECT_EQ(gone.status, 1);
+  EXPECT_EQ(gone.output, "");
+  EXPECT_PRED2(contains, gone.errors, "a process manager with PMI-1 has started this process, but it cannot be asked");
+  EXPECT_PRED2(contains, gone.errors, "start it by mpiexec of MPICH");
+  const auto senseless = alone({"PMI_FD=1", "PMI_RANK=2", "PMI_SIZE=2"});
+  EXPECT_PRED2(contains, senseless.errors, "PMI_RANK=2 is not below PMI_SIZE=2");
+}
+
+TEST(start, shared_memory_is_not_taken_from_others) {
+  const auto ended = alone({"AMITY_FABRIC=shm", "PMI_FD=999", "PMI_RANK=0", "PMI_SIZE=2"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "unset AMITY_FABRIC, or start the program by `amity run -n N`");
+}
+
+TEST(start, a_provider_that_there_is_not_is_an_error) {
+  const auto ended = alone({"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=carrier-pigeon"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "libfabric has no provider 'carrier-pigeon' of reliable, ordered datagrams");
+  EXPECT_PRED2(contains, ended.errors, "fi_info -t FI_EP_RDM");
+}
+
+TEST(start, settings_must_agree) {
+  const auto ended = child({AMITY_COMMAND, "run", "-n", "2", "sh", "-c",
+                            "AMITY_OFI_CREDITS=$((8 + AMITY_RANK)) exec " WORLD_PROGRAM " sum"},
+                           {.environment = {"AMITY_FABRIC=ofi"}})
+                         .finish();
+  EXPECT_NE(ended.status, 0);
+  EXPECT_PRED2(contains, ended.errors, "has other settings");
+}
+
+}  // namespace
+}  // namespace amity::tests
