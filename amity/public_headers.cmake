@@ -38,6 +38,7 @@ set(AMITY_PUBLIC_HEADERS
   epoch/thread_epochs.hpp
   epoch/wave.hpp
   fabric/fabric.hpp
+  fabric/remote_memory.hpp
   interop/mpi/run.hpp
   message/address.hpp
   message/cache.hpp

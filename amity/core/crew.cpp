@@ -9,6 +9,8 @@ namespace {
 class discarding final : public fabric::sink {
  public:
   fabric::disposition on_packet(const fabric::packet&) noexcept override { return fabric::disposition::release; }
+  void on_done(std::uint64_t) noexcept override {}
+  void on_notify(std::uint32_t) noexcept override {}
 };
 
 /// Of a thread that does not serve any more: what it has is thread 0's from then on.

@@ -9,6 +9,7 @@ namespace amity::core {
 sub_fabric::sub_fabric(endpoint& root, world_number number, rank_list members)
     : root_(&root),
       below_(root.transport()),
+      caps_(below_.caps()),
       number_(number),
       members_(std::move(members)),
       threads_(root.threads()),
@@ -16,6 +17,7 @@ sub_fabric::sub_fabric(endpoint& root, world_number number, rank_list members)
   const rank_t rank = members_.find(root.rank());
   AMITY_ASSERT(rank != no_rank, root.rank(), static_cast<int>(number));
   lane_ += rank * threads_;
+  caps_.remote = {};
 }
 
 rank_t sub_fabric::node_of(rank_t peer) const noexcept {

@@ -5,7 +5,7 @@
 /// It stands on one lane of the rank. It translates lanes and puts the world's number into the header of each packet;
 /// the root endpoint hands what arrives with that number to the world's endpoint. Credits are those of the rank: worlds
 /// share them. A poll takes packets for all worlds of the rank, whoever polls, and hands them to their endpoints, not
-/// to the sink that it is given: to wait in one world is to make progress in all.
+/// to the sink that it is given: to wait in one world is to make progress in all. It has no remote memory of its own.
 
 #include "amity/core/endpoint.hpp"
 #include "amity/core/rank_list.hpp"
@@ -34,7 +34,7 @@ class sub_fabric final : public fabric::fabric {
 
   rank_t rank() const noexcept override { return lane_; }
   rank_t size() const noexcept override { return members_.size() * threads_; }
-  const amity::fabric::capabilities& caps() const noexcept override { return below_.caps(); }
+  const amity::fabric::capabilities& caps() const noexcept override { return caps_; }
   rank_t node_of(rank_t peer) const noexcept override;
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
     return below_.try_send(root_lane(dest), with_world(header, number_), payload);
@@ -57,6 +57,7 @@ class sub_fabric final : public fabric::fabric {
  private:
   endpoint* root_;
   amity::fabric::fabric& below_;  ///< the rank's own
+  amity::fabric::capabilities caps_;
   world_number number_;
   rank_list members_;
   rank_t threads_;

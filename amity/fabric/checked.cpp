@@ -34,6 +34,7 @@ capabilities with_trailer(capabilities caps) {
   caps.packet_bytes_max -= trailer_bytes;
   caps.inline_bytes_max -= std::min(caps.inline_bytes_max, trailer_bytes);
   caps.description += ", each call checked";
+  caps.remote.mapped = false;  // what bypasses the fabric cannot be checked
   return caps;
 }
 
@@ -60,6 +61,19 @@ class checked::inspector final : public sink {
     return answer;
   }
 
+  void on_done(std::uint64_t context) noexcept override {
+    ++count_;
+    if (!own_.memory_) own_.fabric_broke("poll", "an event of remote memory, which it has not");
+    receiver_.on_done(own_.memory_->inspect_done(context));
+  }
+
+  void on_notify(std::uint32_t bits) noexcept override {
+    ++count_;
+    if (!own_.memory_) own_.fabric_broke("poll", "a notification of remote memory, which it has not");
+    own_.memory_->inspect_notification();
+    receiver_.on_notify(bits);
+  }
+
   std::size_t count() const { return count_; }
 
  private:
@@ -80,6 +94,11 @@ void checked::prepare() {
   }
   caps_ = with_trailer(inner().caps());
   outgoing_.resize(bytes_max);
+  remote_memory* const below = inner().remote();
+  if ((below != nullptr) != caps_.remote.available) {
+    fabric_broke("remote", "remote memory and the capabilities contradict each other");
+  }
+  if (below != nullptr) memory_.emplace(*this, *below);
 }
 
 checked::~checked() {
@@ -92,6 +111,7 @@ checked::~checked() {
     caller_broke("destructor", fmt::format("{} packets were kept and never released, one of them from rank {}",
                                            kept_.size(), kept_.begin()->second.source));
   }
+  if (memory_) memory_->check_end();
 }
 
 rank_t checked::node_of(rank_t rank) const noexcept {
@@ -182,7 +202,7 @@ std::size_t checked::poll(sink& receiver, std::size_t packets_max) {
   const std::size_t handed = inner().poll(between, packets_max);
   polling_ = false;
   if (handed > packets_max || handed != between.count()) {
-    fabric_broke("poll", fmt::format("says {} packets, has handed over {}, was asked for at most {}", handed,
+    fabric_broke("poll", fmt::format("says {} events, has handed over {}, was asked for at most {}", handed,
                                      between.count(), packets_max));
   }
   return handed;

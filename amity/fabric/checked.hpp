@@ -6,17 +6,21 @@
 /// damage, each packet carries 16 bytes more behind its payload: its number within its pair of ranks, and a checksum.
 /// So all ranks of a job must be checked, or none; and the largest payload is 16 bytes smaller, as `caps` says.
 ///
+/// Remote memory is checked in the same way; `checked_memory.hpp` tells what that can see.
+///
 /// A checked fabric takes more time and memory than the hot path allows. What it cannot see: a packet that is lost
 /// for ever on a fabric without order, or as the last one of its pair.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "amity/fabric/checked_memory.hpp"
 #include "amity/fabric/decorator.hpp"
 
 namespace amity::fabric {
@@ -27,8 +31,8 @@ class checked final : public decorator {
   explicit checked(std::unique_ptr<fabric> inner);
   explicit checked(fabric& inner);
 
-  /// Ends the process if a slot was acquired and not committed, or a packet kept and not released, unless the job was
-  /// aborted or an exception is on its way.
+  /// Ends the process if a slot was acquired and not committed, a packet kept and not released, or something of remote
+  /// memory left behind, unless the job was aborted or an exception is on its way.
   ~checked() override;
 
   const capabilities& caps() const noexcept override { return caps_; }
@@ -38,10 +42,13 @@ class checked final : public decorator {
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
+  remote_memory* remote() noexcept override { return memory_ ? &*memory_ : nullptr; }
   void wait(std::uint64_t timeout_ns) override;
   void abort() noexcept override;
 
  private:
+  friend checked_memory;
+
   /// What travels behind each payload.
   struct trailer {
     std::uint64_t number;
@@ -80,6 +87,7 @@ class checked final : public decorator {
   bool polling_ = false;
   bool ended_ = false;  // the job was aborted: what is held may be left behind
   std::vector<std::byte> outgoing_;
+  std::optional<checked_memory> memory_;
   std::unordered_map<rank_t, peer> peers_;
   std::unordered_map<const std::byte*, acquired_slot> slots_;
   std::unordered_map<std::uint64_t, packet> kept_;  // as the fabric handed them over, by token

@@ -24,6 +24,7 @@ class decorator : public fabric {
   }
   void release(std::uint64_t token) noexcept override { inner_.release(token); }
   std::size_t poll(sink& receiver, std::size_t packets_max) override { return inner_.poll(receiver, packets_max); }
+  remote_memory* remote() noexcept override { return inner_.remote(); }
   void wait(std::uint64_t timeout_ns) override { inner_.wait(timeout_ns); }
   std::uint64_t now_ns() const noexcept override { return inner_.now_ns(); }
   void abort() noexcept override { inner_.abort(); }

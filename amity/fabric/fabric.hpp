@@ -16,6 +16,7 @@
 /// may
 ///   wait for ever.
 /// - A rank may send to itself; such packets obey the same rules.
+/// - Where a fabric has remote memory, its operations obey `remote_memory.hpp`.
 ///
 /// The smallest complete fabric is `sim`; `docs/contracts/fabric.md` tells the whole story, `CONTRIBUTING.md` how to
 /// add one.
@@ -26,6 +27,7 @@
 
 #include "amity/base/status.hpp"
 #include "amity/base/types.hpp"
+#include "amity/fabric/remote_memory.hpp"
 
 namespace amity::fabric {
 
@@ -43,6 +45,7 @@ struct capabilities {
   std::size_t bytes_per_peer = 0;    ///< memory that each peer costs a rank
   bool ordered = false;              ///< packets of one source arrive in order
   bool virtual_time = false;         ///< `now_ns` is simulated
+  remote_capabilities remote = {};
 };
 
 /// An outgoing packet whose payload the caller fills in place, in the fabric's own memory.
@@ -66,11 +69,19 @@ enum class disposition {
   keep,     ///< the payload stays valid, and the credit away, until `release(token)`
 };
 
-/// Who receives packets. Called inside `poll` only, by the polling thread. It may call `try_send`, `acquire`, `commit`
-/// and `release`, but not `poll` and not `wait`; it must not throw.
+/// Who receives events. Called inside `poll` only, by the polling thread. It may call `try_send`, `acquire`, `commit`,
+/// `release`, and operations on remote memory, but not `poll` and not `wait`; it must not throw.
 class sink {
  public:
   virtual disposition on_packet(const packet& arrived) noexcept = 0;
+
+  /// An operation of this rank has reached the stage for which it was given `context`. Comes only to those who gave
+  /// one.
+  virtual void on_done(std::uint64_t context) noexcept { AMITY_ASSERT(false, context); }
+
+  /// The data of a `put_notify` of some rank, this one or another, is in this rank's memory. Who it was, and where, the
+  /// bits must tell. Comes only to ranks that have made a segment.
+  virtual void on_notify(std::uint32_t bits) noexcept { AMITY_ASSERT(false, bits); }
 
  protected:
   ~sink() = default;
@@ -104,13 +115,16 @@ class fabric {
   /// Gives back a packet that the sink kept.
   virtual void release(std::uint64_t token) noexcept = 0;
 
-  /// Hands at most `packets_max` arrived packets to `receiver`, and returns how many. Returns 0 at once if there are
-  /// none. Not reentrant.
-  virtual std::size_t poll(sink& receiver, std::size_t packets_max) = 0;
+  /// Hands at most `events_max` events to `receiver`: packets that have arrived, operations that have come further,
+  /// notifications. Returns how many, 0 at once if there are none. Not reentrant.
+  virtual std::size_t poll(sink& receiver, std::size_t events_max) = 0;
 
-  /// Waits until there may be something to poll or a credit may have come back, but at most `timeout_ns`; may return
-  /// early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended; without a timeout
-  /// (0) that is all that it looks for.
+  /// Memory that peers reach without packets; null: this fabric has none. Lives as long as the fabric.
+  virtual remote_memory* remote() noexcept { return nullptr; }
+
+  /// Waits until there may be something to poll or what was refused may be tried anew, but at most `timeout_ns`; may
+  /// return early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended; without a
+  /// timeout (0) that is all that it looks for.
   virtual void wait(std::uint64_t timeout_ns) = 0;
 
   /// This rank's time in nanoseconds: wall clock, or the simulator's virtual clock.

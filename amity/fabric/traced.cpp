@@ -22,6 +22,18 @@ class traced::counter final : public sink {
     return answer;
   }
 
+  void on_done(std::uint64_t context) noexcept override {
+    ++own_.own_.operations_done;
+    own_.remember(event::kind::done, no_rank, 0, 0);
+    receiver_.on_done(context);
+  }
+
+  void on_notify(std::uint32_t bits) noexcept override {
+    ++own_.own_.notifications;
+    own_.remember(event::kind::notified, no_rank, bits, 0);
+    receiver_.on_notify(bits);
+  }
+
  private:
   traced& own_;
   sink& receiver_;
@@ -29,11 +41,16 @@ class traced::counter final : public sink {
 
 traced::traced(std::unique_ptr<fabric> inner, std::size_t events_max)
     : decorator(std::move(inner)), events_max_(events_max) {
-  events_.reserve(events_max);
+  prepare();
 }
 
-traced::traced(fabric& inner, std::size_t events_max) : decorator(inner), events_max_(events_max) {
-  events_.reserve(events_max);
+traced::traced(fabric& inner, std::size_t events_max) : decorator(inner), events_max_(events_max) { prepare(); }
+
+void traced::prepare() {
+  events_.reserve(events_max_);
+  caps_ = inner().caps();
+  caps_.remote.mapped = false;  // what bypasses the fabric cannot be counted
+  if (inner().remote() != nullptr) memory_.emplace(*this, *inner().remote());
 }
 
 status traced::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
@@ -86,6 +103,25 @@ void traced::count_refused(rank_t dest) noexcept {
   remember(event::kind::refused, dest, 0, 0);
 }
 
+stage traced::count(event::kind what, rank_t peer, std::size_t bytes, stage reached) noexcept {
+  if (reached == stage::refused) {
+    count_refused(peer);
+    return reached;
+  }
+  peer_counts& with = peers_[peer];
+  if (what == event::kind::put) {
+    ++with.puts;
+    with.bytes_put += bytes;
+  } else if (what == event::kind::get) {
+    ++with.gets;
+    with.bytes_got += bytes;
+  } else {
+    ++with.atomics;
+  }
+  remember(what, peer, 0, bytes);
+  return reached;
+}
+
 void traced::remember(event::kind what, rank_t peer, std::uint64_t header, std::uint64_t amount) noexcept {
   if (events_max_ == 0) return;
   const event now{what, peer, now_ns(), header, amount};
@@ -117,6 +153,10 @@ std::string traced::report() const {
     fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14} {:>10}\n", name, c.packets_sent, c.bytes_sent,
                    c.refused, c.packets_received, c.bytes_received, c.packets_kept);
   };
+  const auto remote_line = [&](const std::string& name, const peer_counts& c) {
+    fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14}\n", name, c.puts, c.bytes_put, c.atomics, c.gets,
+                   c.bytes_got);
+  };
   fmt::format_to(out, "rank {} of {} on {}: {} polls ({} empty), {} waits ({} ns)\n", rank(), size(), caps().name,
                  own_.polls, own_.polls_empty, own_.waits, own_.waited_ns);
   fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14} {:>10}\n", "peer", "sent", "bytes", "refused",
@@ -130,8 +170,21 @@ std::string traced::report() const {
     total.packets_received += c.packets_received;
     total.bytes_received += c.bytes_received;
     total.packets_kept += c.packets_kept;
+    total.puts += c.puts;
+    total.bytes_put += c.bytes_put;
+    total.gets += c.gets;
+    total.bytes_got += c.bytes_got;
+    total.atomics += c.atomics;
   }
   line("all", total);
+  if (total.puts + total.gets + total.atomics + own_.notifications > 0) {
+    fmt::format_to(out, "remote memory: {} events of operations, {} notifications\n", own_.operations_done,
+                   own_.notifications);
+    fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14}\n", "peer", "puts", "bytes", "atomics", "gets",
+                   "bytes");
+    for (const auto& [peer, c] : peers_) remote_line(std::to_string(peer), c);
+    remote_line("all", total);
+  }
   for (const event& e : last_events()) {
     switch (e.what) {
       case event::kind::sent:
@@ -146,6 +199,21 @@ std::string traced::report() const {
         break;
       case event::kind::waited:
         fmt::format_to(out, "{:>14} ns  waited {} ns\n", e.time_ns, e.amount);
+        break;
+      case event::kind::put:
+        fmt::format_to(out, "{:>14} ns  put {} bytes to {}\n", e.time_ns, e.amount, e.peer);
+        break;
+      case event::kind::get:
+        fmt::format_to(out, "{:>14} ns  got {} bytes from {}\n", e.time_ns, e.amount, e.peer);
+        break;
+      case event::kind::atomic:
+        fmt::format_to(out, "{:>14} ns  atomic on {} bytes of {}\n", e.time_ns, e.amount, e.peer);
+        break;
+      case event::kind::done:
+        fmt::format_to(out, "{:>14} ns  an operation has come further\n", e.time_ns);
+        break;
+      case event::kind::notified:
+        fmt::format_to(out, "{:>14} ns  notified, bits {:#x}\n", e.time_ns, e.header);
         break;
     }
   }

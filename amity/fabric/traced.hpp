@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "amity/fabric/decorator.hpp"
+#include "amity/fabric/traced_memory.hpp"
 
 namespace amity::fabric {
 
@@ -20,10 +22,15 @@ class traced final : public decorator {
   struct peer_counts {
     std::uint64_t packets_sent = 0;
     std::uint64_t bytes_sent = 0;
-    std::uint64_t refused = 0;  ///< answers `again`
+    std::uint64_t refused = 0;  ///< answers `again`, and operations on remote memory
     std::uint64_t packets_received = 0;
     std::uint64_t bytes_received = 0;
     std::uint64_t packets_kept = 0;
+    std::uint64_t puts = 0;  ///< with and without a notification
+    std::uint64_t bytes_put = 0;
+    std::uint64_t gets = 0;
+    std::uint64_t bytes_got = 0;
+    std::uint64_t atomics = 0;
   };
 
   struct own_counts {
@@ -31,15 +38,17 @@ class traced final : public decorator {
     std::uint64_t polls_empty = 0;
     std::uint64_t waits = 0;
     std::uint64_t waited_ns = 0;
+    std::uint64_t operations_done = 0;  ///< events of operations
+    std::uint64_t notifications = 0;
   };
 
   struct event {
-    enum class kind : std::uint8_t { sent, refused, received, waited };
+    enum class kind : std::uint8_t { sent, refused, received, waited, put, get, atomic, done, notified };
     kind what;
-    rank_t peer;            ///< `no_rank` for a wait
+    rank_t peer;            ///< `no_rank` for a wait and for what comes without a peer's name
     std::uint64_t time_ns;  ///< at its end
-    std::uint64_t header;
-    std::uint64_t amount;  ///< payload bytes, or ns of the wait
+    std::uint64_t header;   ///< of a packet; bits of a notification
+    std::uint64_t amount;   ///< bytes, or ns of the wait
   };
 
   /// Remembers the last `events_max` events; 0: none.
@@ -50,6 +59,7 @@ class traced final : public decorator {
   std::string report() const;
 
   peer_counts with(rank_t peer) const;
+  const capabilities& caps() const noexcept override { return caps_; }
   const own_counts& own() const noexcept { return own_; }
 
   /// Oldest first.
@@ -59,15 +69,21 @@ class traced final : public decorator {
   status acquire(rank_t dest, slot& out) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
+  remote_memory* remote() noexcept override { return memory_ ? &*memory_ : nullptr; }
   void wait(std::uint64_t timeout_ns) override;
 
  private:
+  friend traced_memory;
   class counter;  // the sink between the fabric and the caller's sink
 
   void count_sent(rank_t dest, std::uint64_t header, std::size_t bytes) noexcept;
   void count_refused(rank_t dest) noexcept;
+  stage count(event::kind what, rank_t peer, std::size_t bytes, stage reached) noexcept;
+  void prepare();
   void remember(event::kind what, rank_t peer, std::uint64_t header, std::uint64_t amount) noexcept;
 
+  capabilities caps_;
+  std::optional<traced_memory> memory_;
   std::map<rank_t, peer_counts> peers_;
   own_counts own_;
   std::size_t events_max_;

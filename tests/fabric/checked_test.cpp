@@ -319,9 +319,9 @@ TEST(checked_fabric, gives_each_kept_packet_a_token_of_its_own) {
 }
 
 TEST(checked_fabric, polls_as_much_as_it_says_and_was_asked_for) {
-  EXPECT_DEATH(receive_three_packets(fault::wrong_count), "in poll: says 3 packets, has handed over 2, was asked for");
+  EXPECT_DEATH(receive_three_packets(fault::wrong_count), "in poll: says 3 events, has handed over 2, was asked for");
   EXPECT_DEATH(receive_three_packets(fault::too_many),
-               "in poll: says 3 packets, has handed over 3, was asked for at most 2");
+               "in poll: says 3 events, has handed over 3, was asked for at most 2");
 }
 
 /// A fabric whose slots and refusals are wrong.

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "amity/fabric/fabric.hpp"
 
@@ -13,8 +15,8 @@ namespace amity::fabric::testing {
 /// No timeout.
 inline constexpr std::uint64_t forever = ~std::uint64_t{0};
 
-/// Hands the test's packets to `on_data`, and keeps the packets of its own barrier to itself. Headers of the test must
-/// not have the barrier's mark in their high half.
+/// Hands the test's packets to `on_data`, and keeps those of its own barriers and exchanges to itself. Headers of the
+/// test must not have their marks in their high half. Other events go to `on_done` and `on_notify`.
 class mailbox final : public sink {
  public:
   using handler = std::function<disposition(const packet&)>;
@@ -22,10 +24,19 @@ class mailbox final : public sink {
   explicit mailbox(fabric& own, handler on_data = nullptr) : own_(own), on_data_(std::move(on_data)) {}
 
   void on_data(handler h) { on_data_ = std::move(h); }
+  void on_done(std::function<void(std::uint64_t)> h) { on_done_ = std::move(h); }
+  void on_notify(std::function<void(std::uint32_t)> h) { on_notify_ = std::move(h); }
+
+  void on_done(std::uint64_t context) noexcept override { on_done_(context); }
+  void on_notify(std::uint32_t bits) noexcept override { on_notify_(bits); }
 
   disposition on_packet(const packet& arrived) noexcept override {
     if (arrived.header >> 32 == mark) {
       ++(arrived.source == 0 ? released_ : entered_);
+      return disposition::release;
+    }
+    if (arrived.header >> 32 == exchange_mark) {
+      exchanged_[arrived.header & 0xffff'ffff][arrived.source].assign(arrived.payload.begin(), arrived.payload.end());
       return disposition::release;
     }
     return on_data_(arrived);
@@ -64,14 +75,27 @@ class mailbox final : public sink {
     }
   }
 
+  /// Collective: what each rank has given, by rank. One packet each.
+  std::map<rank_t, std::vector<std::byte>> exchange(bytes_view mine) {
+    const std::uint64_t number = exchanges_++;
+    for (rank_t peer = 0; peer < own_.size(); ++peer) send(peer, exchange_mark << 32 | number, mine);
+    until([&] { return exchanged_[number].size() == static_cast<std::size_t>(own_.size()); });
+    return std::move(exchanged_[number]);
+  }
+
  private:
   static constexpr std::uint64_t mark = 0xba44'1e45;
+  static constexpr std::uint64_t exchange_mark = 0xe8c4'a46e;
 
   fabric& own_;
   handler on_data_;
+  std::function<void(std::uint64_t)> on_done_;
+  std::function<void(std::uint32_t)> on_notify_;
   std::uint64_t barriers_ = 0;
   std::uint64_t entered_ = 0;
   std::uint64_t released_ = 0;
+  std::uint64_t exchanges_ = 0;
+  std::map<std::uint64_t, std::map<rank_t, std::vector<std::byte>>> exchanged_;  // by number
 };
 
 }  // namespace amity::fabric::testing

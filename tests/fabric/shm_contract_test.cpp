@@ -1,8 +1,14 @@
 /// The contract on shared memory: ranks as processes and as threads, with plenty and with little of everything.
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +17,7 @@
 
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
+#include "amity/fabric/shm/segments.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "contract.hpp"
 
@@ -61,6 +68,51 @@ INSTANTIATE_TEST_SUITE_P(processes, contract,
                          every_job_of({processes("shm", {}), processes("scarce", scarce),
                                        decorated<checked>("checked", processes("scarce", scarce))}),
                          job_name);
+
+/// What a process holds that it could leave behind: open files, and lines of its table of mappings.
+std::pair<std::size_t, std::size_t> holdings() {
+  const auto entries = std::filesystem::directory_iterator("/proc/self/fd");
+  std::ifstream maps("/proc/self/maps");
+  return {static_cast<std::size_t>(std::distance(begin(entries), end(entries))),
+          static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'))};
+}
+
+std::size_t file_bytes(int fd) {
+  struct stat info {};
+  EXPECT_EQ(::fstat(fd, &info), 0);
+  return static_cast<std::size_t>(info.st_blocks) * 512;
+}
+
+TEST(remote_memory, that_is_given_back_is_gone) {
+  run_forked(1, [](rank_t) {
+    shm::job_memory job = shm::job_memory::create(2);
+    job.region(4096);
+    shm::segments segments(job);
+    const auto held = holdings();
+    const std::size_t used = file_bytes(job.fd());
+    constexpr std::size_t bytes = std::size_t{16} << 20;
+    const segment made = segments.create(1, bytes);
+    std::memset(made.data, 1, made.bytes);
+    const remote_segment opened = segments.open(0, 1, made.key);
+    EXPECT_EQ(opened.direct, made.data) << "ranks of a process share a mapping";
+    EXPECT_GE(file_bytes(job.fd()), used + bytes);
+    segments.destroy(made);
+    EXPECT_EQ(file_bytes(job.fd()), used) << "though a handle is open";
+    EXPECT_NE(holdings(), held);
+    segments.close(opened);
+    EXPECT_EQ(holdings(), held);
+  });
+}
+
+TEST(remote_memory, of_another_job_has_another_key) {
+  shm::job_memory one = shm::job_memory::create(1), other = shm::job_memory::create(1);
+  one.region(4096);
+  other.region(4096);
+  shm::segments here(one), there(other);
+  const segment made = here.create(0, 64);
+  EXPECT_THROW(there.open(0, 0, made.key), error);
+  here.destroy(made);
+}
 
 // Not as the superuser, whom no limit of processes binds; as nobody else either, of whom there may be processes.
 void become_a_user_with_few_processes() {

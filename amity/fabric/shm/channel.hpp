@@ -89,6 +89,13 @@ class outbound {
     publish(next, 0, payload.size());
   }
 
+  /// The caller has checked `has_credit()`.
+  void write_notification(std::uint32_t bits) noexcept {
+    const place next = next_place();
+    next.slot.header = bits;
+    publish(next, stamp_info::notification, 0);
+  }
+
   /// The caller has checked `has_credit()` and `has_buffer()`.
   std::uint32_t take_buffer() noexcept {
     const auto index = static_cast<std::uint32_t>(std::countr_zero(free_buffers_));
@@ -183,11 +190,11 @@ class outbound {
   std::uint64_t free_buffers_;   ///< bit b: buffer b is known to be free
 };
 
-/// A packet taken from its ring slot or the lane.
+/// A packet or a notification, taken from its ring slot or the lane.
 struct taken_packet {
   std::uint64_t header;
   std::uint32_t bytes;
-  std::uint32_t buffer_plus_one;  ///< 0: an inline payload
+  std::uint32_t buffer_plus_one;  ///< 0: an inline payload; `stamp_info::notification`: no packet
 };
 
 class inbound {

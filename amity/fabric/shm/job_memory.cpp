@@ -17,41 +17,17 @@
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
+#include "amity/fabric/shm/file_mapping.hpp"
 
 namespace amity::fabric::shm {
 namespace {
 
 constexpr std::uint64_t job_magic = 0x626f6a7974696d61;  // "amityjob" as it lies in memory
-constexpr std::uint32_t job_version = 2;
-
-// Huge pages need the offset in the file and the address to agree modulo their size.
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
-
-constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
+constexpr std::uint32_t job_version = 3;
 
 [[noreturn]] void no_memory(std::string_view act, std::size_t bytes) {
   throw error("shared memory", no_rank, fmt::format("cannot {} {} bytes: {}", act, bytes, std::strerror(errno)),
-              "free memory, use fewer ranks, or lower AMITY_SHM_BUFFERS and AMITY_SHM_PACKET_BYTES");
-}
-
-/// Makes the file at least `bytes` long. The file is sealed against shrinking, so that a rank which asks for less than
-/// another one, for a moment or by mistake, cannot cut off pages that are in use.
-void grow(int fd, std::size_t bytes) {
-  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) return;
-  const int reason = errno;
-  struct stat info {};
-  if (reason == EPERM && ::fstat(fd, &info) == 0 && static_cast<std::size_t>(info.st_size) >= bytes) return;
-  errno = reason;
-  no_memory("grow the job's memory file to", bytes);
-}
-
-void* map(void* address, std::size_t bytes, int flags, int fd, std::size_t offset) {
-  const int protection = fd < 0 ? PROT_NONE : PROT_READ | PROT_WRITE;
-  void* const mapped = ::mmap(address, bytes, protection, flags, fd, static_cast<off_t>(offset));
-  if (mapped == MAP_FAILED) no_memory("map", bytes);
-  return mapped;
+              "free memory, or use fewer ranks");
 }
 
 int allowed_cpus() noexcept {
@@ -70,27 +46,21 @@ int allowed_cpus() noexcept {
 /// The descriptor and the mappings of this process: on the heap, so that moving a job_memory moves no mutex.
 struct job_memory::mappings {
   int fd = -1;
-  void* header = nullptr;
-  std::size_t header_bytes = 0;
+  file_mapping header;
 
-  std::mutex mutex;             ///< guards what follows
-  void* reservation = nullptr;  ///< address space around the region
-  std::size_t reserved_bytes = 0;
-  std::byte* region = nullptr;
-  std::size_t region_bytes = 0;
+  std::mutex mutex;  ///< guards what follows
+  file_mapping region;
 
   mappings() = default;
   mappings(const mappings&) = delete;
   mappings& operator=(const mappings&) = delete;
   ~mappings() {
-    if (reservation != nullptr) ::munmap(reservation, reserved_bytes);
-    if (header != nullptr) ::munmap(header, header_bytes);
     if (fd >= 0) ::close(fd);
   }
 };
 
 job_memory::job_memory(std::unique_ptr<mappings> own) noexcept
-    : own_(std::move(own)), header_(static_cast<shared_header*>(own_->header)) {}
+    : own_(std::move(own)), header_(reinterpret_cast<shared_header*>(own_->header.data())) {}
 
 job_memory::job_memory(job_memory&&) noexcept = default;
 job_memory& job_memory::operator=(job_memory&&) noexcept = default;
@@ -107,16 +77,17 @@ job_memory job_memory::create(rank_t ranks) {
   }
   auto own = std::make_unique<mappings>();
   own->fd = ::memfd_create("amity job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  own->header_bytes = header_bytes(ranks);
-  if (own->fd < 0) no_memory("create a memory file for", own->header_bytes);
-  if (::fcntl(own->fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_memory("seal a memory file of", own->header_bytes);
-  grow(own->fd, own->header_bytes);
-  own->header = map(nullptr, own->header_bytes, MAP_SHARED, own->fd, 0);
-  ::new (own->header) shared_header{.job = {job_magic, job_version, ranks},
-                                    .layout = 0,
-                                    .aborted = 0,
-                                    .cpus = static_cast<std::uint32_t>(allowed_cpus()),
-                                    .reserved = {}};
+  const std::size_t bytes = header_bytes(ranks);
+  if (own->fd < 0) no_memory("create a memory file for", bytes);
+  if (::fcntl(own->fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_memory("seal a memory file of", bytes);
+  grow_file(own->fd, bytes);
+  own->header = file_mapping(own->fd, 0, bytes);
+  ::new (own->header.data()) shared_header{.job = {job_magic, job_version, ranks},
+                                           .layout = 0,
+                                           .aborted = 0,
+                                           .cpus = static_cast<std::uint32_t>(allowed_cpus()),
+                                           .segment_bytes = 0,
+                                           .reserved = {}};
   return job_memory(std::move(own));
 }
 
@@ -134,10 +105,9 @@ job_memory job_memory::attach(int fd, rank_t ranks) {
     not_joinable(fd, fmt::format("is a job of {} ranks, but AMITY_RANKS={}", found.ranks, ranks));
   }
   auto own = std::make_unique<mappings>();
-  own->header_bytes = header_bytes(ranks);
   own->fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (own->fd < 0) no_memory("duplicate the descriptor of", own->header_bytes);
-  own->header = map(nullptr, own->header_bytes, MAP_SHARED, own->fd, 0);
+  if (own->fd < 0) no_memory("duplicate the descriptor of", header_bytes(ranks));
+  own->header = file_mapping(own->fd, 0, header_bytes(ranks));
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return job_memory(std::move(own));
 }
@@ -147,24 +117,38 @@ int job_memory::fd() const noexcept { return own_->fd; }
 std::byte* job_memory::region(std::size_t bytes) {
   AMITY_ASSERT(bytes > 0);
   const std::lock_guard lock(own_->mutex);
-  if (own_->region != nullptr) {
-    if (own_->region_bytes == bytes) return own_->region;
+  file_mapping& region = own_->region;
+  if (region.data() == nullptr) {
+    const std::size_t offset = round_up(header_bytes(ranks()), huge_page_bytes);
+    grow_file(own_->fd, offset + bytes);
+    region = file_mapping(own_->fd, offset, bytes);
+  } else if (region.bytes() != bytes) {
     throw error("shared memory", no_rank,
-                fmt::format("a region of {} bytes was asked for, after one of {}", bytes, own_->region_bytes),
+                fmt::format("a region of {} bytes was asked for, after one of {}", bytes, region.bytes()),
                 "give all ranks the same AMITY_SHM_* settings");
   }
-  const std::size_t offset = round_up(header_bytes(ranks()), huge_page_bytes);
-  grow(own_->fd, offset + bytes);
-  own_->reserved_bytes = round_up(bytes, huge_page_bytes) + huge_page_bytes;
-  own_->reservation = map(nullptr, own_->reserved_bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  auto* const start = static_cast<std::byte*>(own_->reservation);
-  const std::size_t skipped = huge_page_bytes - reinterpret_cast<std::uintptr_t>(start) % huge_page_bytes;
-  void* const mapped = map(start + skipped, bytes, MAP_SHARED | MAP_FIXED, own_->fd, offset);
-  // Only a wish: without huge pages everything works, with more misses in the address translation.
-  static_cast<void>(::madvise(mapped, bytes, MADV_HUGEPAGE));
-  own_->region_bytes = bytes;
-  own_->region = static_cast<std::byte*>(mapped);
-  return own_->region;
+  return region.data();
+}
+
+std::size_t job_memory::take_space(std::size_t bytes) {
+  constexpr std::size_t bytes_max = std::size_t{1} << 46;  // more than a process can map; the file is far larger
+  if (bytes == 0 || bytes > bytes_max) {
+    throw error("shared memory", no_rank, fmt::format("a segment of {} bytes is not possible", bytes),
+                fmt::format("use 1 to {} bytes", bytes_max));
+  }
+  const std::size_t needed = round_up(bytes, huge_page_bytes);
+  // Relaxed: nothing else is published with the value.
+  const std::size_t behind = header_->segment_bytes.fetch_add(needed, std::memory_order_relaxed);
+  const std::size_t first =
+      round_up(header_bytes(ranks()), huge_page_bytes) + round_up(region_bytes(), huge_page_bytes);
+  grow_file(own_->fd, first + behind + bytes);
+  return first + behind;
+}
+
+std::size_t job_memory::region_bytes() {
+  const std::lock_guard lock(own_->mutex);
+  AMITY_ASSERT(own_->region.bytes() > 0);
+  return own_->region.bytes();
 }
 
 void job_memory::agree(std::uint64_t layout, rank_t rank) {

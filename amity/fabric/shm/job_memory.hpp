@@ -7,7 +7,8 @@
 /// that are threads of one process share one object.
 ///
 /// A few header pages (who has joined, whether the job was aborted) come first, then one region whose layout belongs to
-/// the fabric. All memory starts as zeros and costs nothing until it is touched.
+/// the fabric, then space that ranks take for segments of remote memory. All memory starts as zeros and costs nothing
+/// until it is touched.
 
 #include <atomic>
 #include <cstddef>
@@ -55,6 +56,11 @@ class job_memory {
   /// memory cannot be had, or if this object has a region of another size.
   std::byte* region(std::size_t bytes);
 
+  /// Takes `bytes` of the file that nobody else has, behind the region, which must be mapped, and returns their offset,
+  /// a multiple of 2 MiB. Throws `error` if there can be no such space. What is taken is never taken again: the file
+  /// has far more offsets than a job can use up, and memory is taken only where it is touched.
+  std::size_t take_space(std::size_t bytes);
+
   /// Makes sure that all ranks lay out the region alike: `layout` hashes everything that decides the layout. The first
   /// rank's value counts; throws `error` on a rank whose value differs. Call it before `region`.
   void agree(std::uint64_t layout, rank_t rank);
@@ -90,7 +96,8 @@ class job_memory {
     std::atomic<std::uint64_t> layout;   ///< 0: no rank has given one
     std::atomic<std::uint32_t> aborted;  ///< 0: no; 1: by the launcher; rank + 2: by that rank
     std::uint32_t cpus;
-    std::uint32_t reserved[8];
+    std::atomic<std::uint64_t> segment_bytes;  ///< of the file behind the region that are taken
+    std::uint32_t reserved[6];
   };
   static_assert(sizeof(shared_header) == 64 && sizeof(std::atomic<std::uint32_t>) == 4);
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
@@ -100,6 +107,7 @@ class job_memory {
   static std::size_t header_bytes(rank_t ranks) noexcept;
   explicit job_memory(std::unique_ptr<mappings> own) noexcept;
   std::atomic<std::uint32_t>& state_of(rank_t rank) const noexcept;
+  std::size_t region_bytes();
 
   std::unique_ptr<mappings> own_;
   shared_header* header_ = nullptr;  ///< inside `own_`

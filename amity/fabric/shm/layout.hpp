@@ -28,13 +28,15 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t inline_bytes_max = sizeof(ring_slot::inline_payload);
 
-/// `info` of a stamp: payload bytes, the buffer's index plus one when the payload lies in a buffer, and a bit that is
-/// always set, so that no stamp equals fresh memory. In an express lane also which of the two ranks has written.
+/// `info` of a stamp: payload bytes, the buffer's index plus one when the payload lies in a buffer (or `notification`:
+/// no packet, the header is what `on_notify` is told), and a bit that is always set, so that no stamp equals fresh
+/// memory. In an express lane also which of the two ranks has written.
 struct stamp_info {
   static constexpr std::uint32_t bytes_bits = 24;
   static constexpr std::uint32_t bytes_mask = (1u << (bytes_bits - 1)) - 1;
   static constexpr std::uint32_t by_higher_rank = 1u << (bytes_bits - 1);
   static constexpr std::uint32_t written = 1u << 31;
+  static constexpr std::uint32_t notification = (1u << (31 - bytes_bits)) - 1;  ///< more than there are buffers
 
   static constexpr std::uint64_t pack(std::uint32_t sequence, std::uint32_t buffer_plus_one, std::size_t bytes) {
     return (std::uint64_t{sequence} << 32) | written | (buffer_plus_one << bytes_bits) |

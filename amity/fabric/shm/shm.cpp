@@ -18,6 +18,7 @@
 #include "amity/fabric/shm/channel.hpp"
 #include "amity/fabric/shm/doorbell.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
+#include "amity/fabric/shm/segments.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -32,8 +33,23 @@ capabilities describe(const settings& config, rank_t ranks, std::string name, st
           .slots_per_peer = sizes.buffers,
           .bytes_per_peer = sizes.bytes_per_peer(),
           .ordered = true,
-          .virtual_time = false};
+          .virtual_time = false,
+          .remote = {.available = true,
+                     .mapped = true,
+                     .unattended = true,
+                     .puts_before_packets = true,
+                     .atomics = true,
+                     .notify_bits = 32,
+                     .operations_max = 0}};
 }
+
+/// What the ranks of one process share.
+struct joined_job {
+  explicit joined_job(job_memory&& joined) : memory(std::move(joined)), segments(memory) {}
+
+  job_memory memory;
+  shm::segments segments;
+};
 
 /// How long a rank that has nothing to do spins and yields before it sleeps. With more ranks than cores a spinning
 /// rank keeps from the core the very rank it waits for.
@@ -70,10 +86,11 @@ struct shortage {
   bool of_buffers;
 };
 
-class shm_fabric final : public fabric {
+class shm_fabric final : public fabric, private remote_memory {
  public:
-  shm_fabric(std::shared_ptr<job_memory> job, const geometry& sizes, rank_t rank, capabilities caps)
-      : job_(std::move(job)),
+  shm_fabric(std::shared_ptr<joined_job> job, const geometry& sizes, rank_t rank, capabilities caps)
+      : joined_(std::move(job)),
+        job_(&joined_->memory),
         map_(agreed_region(*job_, sizes, rank), sizes),
         rank_(rank),
         size_(sizes.ranks),
@@ -155,6 +172,8 @@ class shm_fabric final : public fabric {
     bell_.sleep(own, timeout_ns);
   }
 
+  remote_memory* remote() noexcept override { return this; }
+
   std::uint64_t now_ns() const noexcept override { return steady_now_ns(); }
 
   void abort() noexcept override {
@@ -163,6 +182,29 @@ class shm_fabric final : public fabric {
   }
 
  private:
+  // Remote memory: what a handle reaches directly needs no more of the fabric than its address.
+
+  segment create(std::size_t bytes) override { return joined_->segments.create(rank_, bytes); }
+  void destroy(const segment& own) noexcept override { joined_->segments.destroy(own); }
+  remote_segment open(rank_t owner, const segment_key& key) override {
+    return joined_->segments.open(rank_, owner, key);
+  }
+  void close(const remote_segment& opened) noexcept override { joined_->segments.close(opened); }
+
+  stage put_notify(const remote_segment& to_segment, std::size_t offset, bytes_view from, std::uint32_t bits,
+                   const events&) noexcept override {
+    const rank_t dest = segments::owner_of(to_segment);
+    outbound& channel = to(dest);
+    if (!channel.has_credit()) {
+      static_cast<void>(refused(dest, false));
+      return stage::refused;
+    }
+    if (!from.empty()) std::memcpy(to_segment.direct + offset, from.data(), from.size());
+    channel.write_notification(bits);
+    bell_.ring(map_.door_of(dest));
+    return stage::complete;
+  }
+
   static std::byte* agreed_region(job_memory& job, const geometry& sizes, rank_t rank) {
     job.join(rank);
     job.agree(sizes.fingerprint(), rank);
@@ -214,6 +256,11 @@ class shm_fabric final : public fabric {
       }
       return;
     }
+    if (next.buffer_plus_one == stamp_info::notification) {
+      receiver.on_notify(static_cast<std::uint32_t>(next.header));
+      if (channel.return_credit()) ring(peer);
+      return;
+    }
     const std::uint32_t buffer = next.buffer_plus_one - 1;
     const packet_token token{.source = peer, .index = buffer, .in_buffer = true};
     if (offer(receiver, next.header, {channel.buffer(buffer), next.bytes}, token) == disposition::release) {
@@ -255,7 +302,8 @@ class shm_fabric final : public fabric {
     }
   }
 
-  std::shared_ptr<job_memory> job_;
+  std::shared_ptr<joined_job> joined_;
+  job_memory* job_;  ///< of `joined_`
   region_map map_;
   rank_t rank_;
   rank_t size_;
@@ -298,14 +346,14 @@ class verdict {
 };
 
 /// The memory of the job that this process was launched for, or of a job of its own.
-std::shared_ptr<job_memory> join_job(const settings& config, rank_t ranks) {
-  if (config.integer("AMITY_RANK") < 0) return std::make_shared<job_memory>(job_memory::create(ranks));
-  return std::make_shared<job_memory>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks));
+std::shared_ptr<joined_job> join_job(const settings& config, rank_t ranks) {
+  if (config.integer("AMITY_RANK") < 0) return std::make_shared<joined_job>(job_memory::create(ranks));
+  return std::make_shared<joined_job>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks));
 }
 
 /// Ranks of a job that are threads of this process.
 struct hosted_ranks {
-  std::shared_ptr<job_memory> job;
+  std::shared_ptr<joined_job> job;
   geometry sizes;
   capabilities caps;
   rank_t first;
@@ -325,7 +373,7 @@ int run_on_threads(const hosted_ranks& hosted, const std::function<int(fabric&)>
     } catch (...) {
       result.threw(std::current_exception());
     }
-    hosted.job->abort(rank);
+    hosted.job->memory.abort(rank);
   };
   {
     std::vector<std::jthread> threads;
@@ -333,7 +381,7 @@ int run_on_threads(const hosted_ranks& hosted, const std::function<int(fabric&)>
       for (rank_t i = 1; i < hosted.count; ++i) threads.emplace_back(body, hosted.first + i);
     } catch (const std::system_error& refused) {
       // Those that have begun wait for the others, and the end of this block for them.
-      hosted.job->abort(no_rank);
+      hosted.job->memory.abort(no_rank);
       throw error(
           "threads", no_rank,
           fmt::format("cannot start thread {} of {}: {}", threads.size() + 2, hosted.count, refused.code().message()),
@@ -362,7 +410,7 @@ std::unique_ptr<fabric> join(const settings& config) {
 }
 
 int run_threads(const settings& config, rank_t ranks, const std::function<int(fabric&)>& rank_main) {
-  return run_on_threads({.job = std::make_shared<job_memory>(job_memory::create(ranks)),
+  return run_on_threads({.job = std::make_shared<joined_job>(job_memory::create(ranks)),
                          .sizes = geometry::from(config, ranks),
                          .caps = describe_threads(config, ranks),
                          .first = 0,

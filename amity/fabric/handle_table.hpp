@@ -1,0 +1,40 @@
+#pragma once
+
+/// Handles that a decorator gives in place of the fabric's own: without a direct address, since what bypasses the
+/// fabric can be neither checked nor counted.
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "amity/fabric/remote_memory.hpp"
+
+namespace amity::fabric {
+
+class handle_table {
+ public:
+  struct entry {
+    remote_segment inner;
+    rank_t owner;
+  };
+
+  remote_segment open(const remote_segment& inner, rank_t owner) {
+    opened_.emplace(++last_, entry{inner, owner});
+    return {.direct = nullptr, .bytes = inner.bytes, .id = last_};
+  }
+  /// Null if there is no such handle.
+  const entry* find(const remote_segment& outer) const noexcept {
+    const auto found = opened_.find(outer.id);
+    return found == opened_.end() || found->second.inner.bytes != outer.bytes ? nullptr : &found->second;
+  }
+  void close(const remote_segment& outer) noexcept { opened_.erase(outer.id); }
+
+  std::size_t size() const noexcept { return opened_.size(); }
+  /// One of them; there is one.
+  const entry& any() const noexcept { return opened_.begin()->second; }
+
+ private:
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::uint64_t, entry> opened_;
+};
+
+}  // namespace amity::fabric

@@ -1,0 +1,368 @@
+/// Remote memory: puts and gets of every size, their events, notifications, keys. Fabrics without it pass.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "../support/sanitizer.hpp"
+#include "amity/base/error.hpp"
+#include "contract.hpp"
+#include "mailbox.hpp"
+#include "payloads.hpp"
+#include "remote_user.hpp"
+
+namespace amity::fabric::testing {
+namespace {
+
+using amity::testing::sanitized;
+
+std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
+  return (static_cast<std::uint64_t>(source) * 1000 + static_cast<std::uint64_t>(dest)) * 100000 + index;
+}
+
+bool is_all(bytes_view bytes, std::byte value) {
+  return std::ranges::all_of(bytes, [&](std::byte each) { return each == value; });
+}
+
+TEST_P(contract, remote_memory_is_there_where_the_capabilities_say_so) {
+  run([](fabric& own) {
+    EXPECT_EQ(own.remote() != nullptr, own.caps().remote.available);
+    if (own.remote() == nullptr) return;
+    const segment made = own.remote()->create(100);
+    const remote_segment opened = own.remote()->open(own.rank(), made.key);
+    EXPECT_EQ(made.bytes, 100u);
+    EXPECT_EQ(opened.bytes, 100u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(made.data) % cache_line_bytes, 0u);
+    EXPECT_EQ(opened.direct != nullptr, own.caps().remote.mapped);
+    EXPECT_TRUE(own.caps().remote.atomics);
+    EXPECT_EQ(own.caps().remote.notify_bits, 32u);
+    own.remote()->close(opened);
+    own.remote()->destroy(made);
+  });
+}
+
+TEST_P(contract, puts_and_gets_reach_what_they_name_and_nothing_else) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    const std::vector<std::size_t> sizes{0, 1, 7, 8, 64, 65, 4097, sanitized ? 10'000u : 100'001u};
+    constexpr std::size_t gap = 13;
+    std::size_t slice = gap;
+    for (const std::size_t bytes : sizes) slice += bytes + gap;
+    const auto slice_of = [&](rank_t source) { return static_cast<std::size_t>(source) * slice; };
+
+    mailbox mail(own);
+    remote_user user(own, mail);
+    everybodys_segments all(own, mail, slice * static_cast<std::size_t>(own.size()));
+    std::deque<std::vector<std::byte>> sources;
+    for (rank_t dest = 0; dest < own.size(); ++dest) {
+      std::size_t offset = slice_of(own.rank()) + gap;
+      for (std::size_t i = 0; i < sizes.size(); offset += sizes[i++] + gap) {
+        sources.push_back(make_payload(sizes[i], key_of(own.rank(), dest, i)));
+        user.start_put(all.of(dest), offset, sources.back());
+      }
+    }
+    user.finish();
+    mail.barrier();
+    for (rank_t source = 0; source < own.size(); ++source) {
+      bytes_view rest = all.memory().subspan(slice_of(source), slice);
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        EXPECT_TRUE(is_all(rest.first(gap), std::byte{0})) << "in front of " << sizes[i] << " bytes of " << source;
+        EXPECT_TRUE(is_payload(rest.subspan(gap, sizes[i]), key_of(source, own.rank(), i))) << sizes[i] << " bytes";
+        rest = rest.subspan(gap + sizes[i]);
+      }
+      EXPECT_TRUE(is_all(rest, std::byte{0}));
+    }
+    for (rank_t dest = 0; dest < own.size(); ++dest) {
+      std::size_t offset = slice_of(own.rank()) + gap;
+      for (std::size_t i = 0; i < sizes.size(); offset += sizes[i++] + gap) {
+        std::vector<std::byte> back(sizes[i] + 2, std::byte{0x5a});
+        user.start_get(all.of(dest), offset, std::span(back).subspan(1, sizes[i]));
+        user.finish();
+        EXPECT_TRUE(is_payload(bytes_view(back).subspan(1, sizes[i]), key_of(own.rank(), dest, i)));
+        EXPECT_EQ(back.front(), std::byte{0x5a});
+        EXPECT_EQ(back.back(), std::byte{0x5a});
+      }
+    }
+    mail.barrier();
+  });
+}
+
+TEST_P(contract, puts_and_gets_of_several_megabytes_arrive_whole) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr || own.size() > 2) return;
+    constexpr std::size_t bytes = (std::size_t{5} << 20) + 1;
+    mailbox mail(own);
+    remote_user user(own, mail);
+    everybodys_segments all(own, mail, bytes);
+    const rank_t next = (own.rank() + 1) % own.size();
+    const auto source = make_payload(bytes, key_of(own.rank(), next, 0));
+    user.start_put(all.of(next), 0, source);
+    user.finish();
+    std::vector<std::byte> back(bytes);
+    user.start_get(all.of(next), 0, back);
+    user.finish();
+    EXPECT_EQ(back, source);
+    mail.barrier();
+    EXPECT_TRUE(is_payload(all.memory(), key_of(next, own.rank(), 0)));  // of two ranks each is next to the other
+    mail.barrier();
+  });
+}
+
+TEST_P(contract, a_source_may_change_once_it_is_free) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    constexpr std::size_t puts = 20, bytes_max = 3000;
+    const auto per_source = puts * bytes_max;
+    mailbox mail(own);
+    remote_user user(own, mail);
+    everybodys_segments all(own, mail, per_source * static_cast<std::size_t>(own.size()));
+    const rank_t next = (own.rank() + 1) % own.size();
+    const rank_t last = (own.rank() + own.size() - 1) % own.size();
+    std::vector<std::byte> source;
+    for (std::size_t i = 0; i < puts; ++i) {
+      const std::size_t bytes = i * 7919 % bytes_max;
+      source = make_payload(bytes, key_of(own.rank(), next, i));
+      const events tell{.source_free = user.new_context(), .complete = user.new_context()};
+      static_cast<void>(user.start(tell, [&](const events& wanted) {
+        return user.memory().put(all.of(next), static_cast<std::size_t>(own.rank()) * per_source + i * bytes_max,
+                                 source, wanted);
+      }));
+      mail.until([&] { return !user.awaits(tell.source_free); });
+      std::ranges::fill(source, std::byte{0xee});
+    }
+    user.finish();
+    mail.barrier();
+    for (std::size_t i = 0; i < puts; ++i) {
+      const bytes_view landed =
+          all.memory().subspan(static_cast<std::size_t>(last) * per_source + i * bytes_max, i * 7919 % bytes_max);
+      EXPECT_TRUE(is_payload(landed, key_of(last, own.rank(), i))) << "put " << i;
+    }
+    mail.barrier();
+  });
+}
+
+TEST_P(contract, a_notification_comes_once_and_after_its_data) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    constexpr std::uint32_t puts = sanitized ? 30 : 100;  // from each rank to each rank
+    constexpr std::size_t bytes_max = 2000;
+    const auto ranks = static_cast<std::uint32_t>(own.size());
+    const auto size_of = [](std::uint32_t bits) { return splitmix64::mix(bits) % (bytes_max + 1); };
+    mailbox mail(own);
+    std::set<std::uint32_t> seen;
+    {
+      everybodys_segments all(own, mail, ranks * puts * bytes_max);
+      remote_user user(own, mail);
+      mail.on_notify([&](std::uint32_t bits) {
+        const auto source = static_cast<rank_t>(bits / puts);
+        EXPECT_TRUE(seen.insert(bits).second) << bits << " came twice";
+        EXPECT_LT(bits, ranks * puts);
+        EXPECT_TRUE(is_payload(all.memory().subspan(bits * bytes_max, size_of(bits)), key_of(source, own.rank(), bits)))
+            << bits << " came before its " << size_of(bits) << " bytes";
+      });
+      mail.barrier();
+      std::deque<std::vector<std::byte>> sources;
+      for (std::uint32_t i = 0; i < puts; ++i) {
+        for (rank_t dest = 0; dest < own.size(); ++dest) {
+          const std::uint32_t bits = static_cast<std::uint32_t>(own.rank()) * puts + i;
+          sources.push_back(make_payload(size_of(bits), key_of(own.rank(), dest, bits)));
+          user.start_notify(all.of(dest), bits * bytes_max, sources.back(), bits);
+        }
+      }
+      user.finish();
+      mail.until([&] { return seen.size() == ranks * puts; });
+      mail.barrier();
+    }
+    EXPECT_EQ(seen.size(), ranks * puts);
+  });
+}
+
+TEST_P(contract, all_bits_of_a_notification_arrive) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    std::multiset<std::uint32_t> sent{0, 0xffff'ffff};
+    for (int bit = 0; bit < 32; ++bit) sent.insert(std::uint32_t{1} << bit);
+    std::multiset<std::uint32_t> received;
+    mailbox mail(own);
+    everybodys_segments all(own, mail, 1);
+    remote_user user(own, mail);
+    mail.on_notify([&](std::uint32_t bits) { received.insert(bits); });
+    mail.barrier();
+    for (const std::uint32_t bits : sent) user.start_notify(all.of((own.rank() + 1) % own.size()), 1, {}, bits);
+    user.finish();
+    mail.until([&] { return received.size() >= sent.size(); });
+    mail.barrier();
+    EXPECT_EQ(received, sent);
+  });
+}
+
+TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr || !own.caps().remote.puts_before_packets) return;
+    constexpr std::uint64_t rounds = 50;
+    constexpr std::size_t bytes = 1000;
+    const rank_t next = (own.rank() + 1) % own.size();
+    const rank_t last = (own.rank() + own.size() - 1) % own.size();
+    mailbox mail(own);
+    everybodys_segments all(own, mail, bytes * rounds);
+    remote_user user(own, mail);
+    std::uint64_t arrived = 0;
+    mail.on_data([&](const packet& p) {
+      EXPECT_TRUE(is_payload(all.memory().subspan(p.header * bytes, bytes), key_of(last, own.rank(), p.header)));
+      ++arrived;
+      return disposition::release;
+    });
+    mail.barrier();
+    std::deque<std::vector<std::byte>> sources;
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+      sources.push_back(make_payload(bytes, key_of(own.rank(), next, i)));
+      user.start_put(all.of(next), i * bytes, sources.back());
+      mail.send(next, i);
+    }
+    user.finish();
+    mail.until([&] { return arrived == rounds; });
+    mail.barrier();
+  });
+}
+
+TEST_P(contract, a_sink_may_start_operations) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    // Each rank serves a notification to its neighbour, which goes from sink to sink around all ranks, many times.
+    constexpr std::uint32_t hops = 300;
+    const rank_t next = (own.rank() + 1) % own.size();
+    mailbox mail(own);
+    everybodys_segments all(own, mail, sizeof hops);
+    mail.on_done([](std::uint64_t) {});
+    std::uint32_t passed = 0, ended = 0;
+    std::deque<std::uint32_t> refused;
+    const auto pass_on = [&](std::uint32_t hop) {
+      return own.remote()->put_notify(all.of(next), 0, {}, hop, {}) != stage::refused;
+    };
+    mail.on_notify([&](std::uint32_t hop) {
+      ++passed;
+      if (hop == hops) {
+        ++ended;
+      } else if (!pass_on(hop + 1)) {
+        refused.push_back(hop + 1);
+      }
+    });
+    mail.barrier();
+    mail.until([&] { return pass_on(1); });
+    mail.until([&] {
+      while (!refused.empty() && pass_on(refused.front())) refused.pop_front();
+      return ended == 1 && refused.empty();
+    });
+    mail.barrier();
+    EXPECT_EQ(passed, hops);  // each rank started one, and each of all has as many hops
+  });
+}
+
+TEST_P(contract, refused_operations_have_changed_nothing) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    const rank_t next = (own.rank() + 1) % own.size();
+    std::uint32_t notified = 0;
+    mailbox mail(own);
+    everybodys_segments all(own, mail, 64);
+    remote_user user(own, mail);
+    mail.on_notify([&](std::uint32_t) { ++notified; });
+    mail.barrier();
+    std::uint32_t started = 0;
+    const std::vector<std::byte> ones(8, std::byte{1});
+    const std::size_t bound = own.caps().remote.operations_max;
+    // Nothing is polled meanwhile, so whatever there is room for is used up.
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t context = user.new_context();
+      bool was_refused = true;
+      static_cast<void>(user.start({.complete = context}, [&](const events& tell) {
+        const stage reached = user.memory().put_notify(all.of(next), 0, ones, 7, tell);
+        was_refused = reached == stage::refused;
+        return was_refused ? stage::complete : reached;  // no second try
+      }));
+      if (was_refused) break;
+      ++started;
+    }
+    EXPECT_GT(started, 0u);
+    if (bound != 0) {
+      EXPECT_LE(started, bound);
+    }
+    user.finish();
+    const auto of_all = mail.exchange(std::as_bytes(std::span(&started, 1)));
+    std::uint32_t expected = 0;
+    std::memcpy(&expected, of_all.at((own.rank() + own.size() - 1) % own.size()).data(), sizeof expected);
+    mail.until([&] { return notified >= expected; });
+    mail.barrier();
+    EXPECT_EQ(notified, expected);
+  });
+}
+
+TEST_P(contract, there_may_be_many_segments_and_each_begins_as_zeros) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    constexpr std::size_t count = 20;
+    mailbox mail(own);
+    remote_user user(own, mail);
+    const rank_t next = (own.rank() + 1) % own.size();
+    for (std::uint64_t round = 0; round < 3; ++round) {
+      std::deque<everybodys_segments> all;
+      std::deque<std::vector<std::byte>> sources;
+      for (std::size_t i = 0; i < count; ++i) all.emplace_back(own, mail, 100 * (i + 1));
+      for (std::size_t i = 0; i < count; ++i) {
+        sources.push_back(make_payload(100 * (i + 1), round * count + i));
+        user.start_put(all[i].of(next), 0, sources.back());
+      }
+      user.finish();
+      mail.barrier();
+      for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(is_payload(all[i].memory(), round * count + i));
+      mail.barrier();
+    }
+  });
+}
+
+TEST_P(contract, a_key_opens_one_segment_of_its_owner_alone) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    remote_memory& memory = *own.remote();
+    const segment made = memory.create(64);
+    segment_key damaged = made.key;
+    damaged.bytes[9] ^= std::byte{1};
+    EXPECT_THROW(memory.open(own.rank(), damaged), error);
+    EXPECT_THROW(memory.open(own.rank(), segment_key{}), error);
+    if (own.size() > 1) {
+      EXPECT_THROW(memory.open((own.rank() + 1) % own.size(), made.key), error);
+    }
+    EXPECT_THROW(memory.create(0), error);
+    EXPECT_THROW(memory.create(std::size_t{1} << 60), error);
+    memory.destroy(made);
+  });
+}
+
+TEST_P(contract, an_abort_ends_operations_in_flight) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    const auto doomed = [&] {
+      mailbox mail(own);
+      everybodys_segments all(own, mail, 10'000);
+      remote_user user(own, mail);
+      mail.on_notify([](std::uint32_t) {});
+      mail.barrier();
+      const std::vector<std::byte> source(10'000);
+      for (rank_t dest = 0; dest < own.size(); ++dest) {
+        user.start_put(all.of(dest), 0, source);
+        user.start_notify(all.of(dest), 0, source, 1);
+      }
+      if (own.rank() == own.size() - 1) own.abort();
+      mail.until([] { return false; });
+    };
+    EXPECT_THROW(doomed(), job_aborted);
+  });
+}
+
+}  // namespace
+}  // namespace amity::fabric::testing
