@@ -72,9 +72,10 @@ constexpr auto table = std::to_array<setting_info>({
      "Virtual time that passes while a rank computes, of the processor time that it takes here. 0: computing is free, "
      "and "
      "equal seeds give equal runs."},
-    {"AMITY_SIM_CREDITS", integer, "packets a peer", "64", 1, 65536, "", "Packets in flight from one rank to another."},
+    {"AMITY_SIM_CREDITS", integer, "packets a peer", "64", 1, 65536, "",
+     "Packets in flight from one rank to another; operations on remote memory in flight from one rank."},
     {"AMITY_SIM_DELAY_NS_MAX", integer, "ns", "0", 0, 1000000000, "",
-     "Each packet is delayed by a random time below this, on top of the latency."},
+     "Each packet and operation is delayed by a random time below this, on top of the latency."},
     {"AMITY_SIM_GAP_NS", integer, "ns", "50", 0, 1000000, "", "LogGP g: least time between two packets of a rank."},
     {"AMITY_SIM_LATENCY_NS", integer, "ns", "1500", 1, 1000000000, "", "LogGP L: time on the wire."},
     {"AMITY_SIM_NODE_LATENCY_NS", integer, "ns", "300", 1, 1000000000, "",
@@ -83,6 +84,8 @@ constexpr auto table = std::to_array<setting_info>({
      "Simulated ranks that share a node, one after the other; the last node may have fewer."},
     {"AMITY_SIM_OVERHEAD_NS", integer, "ns", "300", 0, 1000000, "", "LogGP o: processor time of a send or a receive."},
     {"AMITY_SIM_PACKET_BYTES", integer, "bytes", "4160", 576, 1 * mib, "", "Largest packet of the simulated network."},
+    {"AMITY_SIM_REMOTE_DELAY_NS_MAX", integer, "ns", "0", 0, 1000000000, "",
+     "Each operation on remote memory is delayed by a random time below this, so that packets overtake it."},
     {"AMITY_SIM_REORDER_PERCENT", integer, "%", "0", 0, 100, "",
      "Share of packets that may overtake earlier ones of the same pair of ranks."},
     {"AMITY_SIM_SEED", integer, "seed", "1", 0, no_max, "", "Seed of every choice that the simulator makes."},

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/sim/sim.hpp"
 #include "mailbox.hpp"
 #include "payloads.hpp"
+#include "remote_user.hpp"
 
 namespace amity::fabric {
 namespace {
@@ -134,6 +136,42 @@ TEST(traced, reports_in_words) {
                 std::string::npos)
           << text;
       EXPECT_NE(text.find("received 7 bytes from 1, header 0xd\n"), std::string::npos) << text;
+    }
+    return 0;
+  });
+}
+
+TEST(traced, counts_operations_on_remote_memory) {
+  sim::run(1, two_credits, [](fabric& plain) {
+    traced own(plain, 10);
+    testing::mailbox mail(own);
+    mail.on_notify([](std::uint32_t) {});
+    testing::remote_user user(own, mail);
+    const testing::everybodys_segments all(own, mail, 64);
+    EXPECT_FALSE(own.caps().remote.mapped);
+    EXPECT_EQ(all.of(0).direct, nullptr);
+    const auto refused_before = own.with(0).refused;
+    auto source = make_payload(10, 1);
+    user.start_put(all.of(0), 0, source);
+    user.start_notify(all.of(0), 0, source, 0xab);
+    EXPECT_EQ(own.remote()->put(all.of(0), 0, source), stage::refused);
+    user.finish();
+    user.start_get(all.of(0), 0, source);
+    user.atomic(all.of(0), 0, {});
+    EXPECT_EQ(own.with(0).puts, 2u);
+    EXPECT_EQ(own.with(0).bytes_put, 20u);
+    EXPECT_EQ(own.with(0).refused, refused_before + 1);
+    EXPECT_EQ(own.with(0).gets, 1u);
+    EXPECT_EQ(own.with(0).bytes_got, 10u);
+    EXPECT_EQ(own.with(0).atomics, 1u);
+    EXPECT_EQ(own.own().operations_done, 4u);
+    EXPECT_EQ(own.own().notifications, 1u);
+    const std::string text = own.report();
+    for (const std::string_view wanted :
+         {"remote memory: 4 events of operations, 1 notifications\n",
+          "\n       0            2             20          1            1             10\n", "got 10 bytes from 0\n",
+          "atomic on 8 bytes of 0\n", "an operation has come further\n"}) {
+      EXPECT_NE(text.find(wanted), std::string::npos) << text;
     }
     return 0;
   });

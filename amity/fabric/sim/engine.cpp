@@ -46,6 +46,7 @@ sim_result engine::run() {
   while (running_ > 0) {
     if (schedule_.empty()) {
       deadlock_ = std::make_exception_ptr(deadlock());
+      aborted_ = true;
       for (const auto& p : ports_) p->abort_at(p->now_ns());
     }
     scheduler_.switch_to(next());
@@ -90,6 +91,7 @@ fiber& engine::run_rank(port& self) noexcept {
 }
 
 void engine::abort(const port& from) noexcept {
+  aborted_ = true;
   if (from.aborted()) return;  // then everybody has been told
   for (const auto& p : ports_) p->abort_at(from.now_ns() + (p.get() == &from ? 0 : options_.latency_ns));
 }
@@ -125,6 +127,14 @@ capabilities describe(const sim_options& options) {
       .bytes_per_peer = 2 * sizeof(peer),
       .ordered = options.reorder_percent == 0,
       .virtual_time = true,
+      .remote = {.available = true,
+                 .mapped = false,
+                 .unattended = false,
+                 .puts_before_packets =
+                     options.delay_ns_max == 0 && options.reorder_percent == 0 && options.remote_delay_ns_max == 0,
+                 .atomics = true,
+                 .notify_bits = 32,
+                 .operations_max = options.credits},
   };
 }
 

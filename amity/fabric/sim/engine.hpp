@@ -12,6 +12,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
 #include "amity/fabric/sim/fiber.hpp"
+#include "amity/fabric/sim/operations.hpp"
 #include "amity/fabric/sim/parcels.hpp"
 #include "amity/fabric/sim/peers.hpp"
 #include "amity/fabric/sim/port.hpp"
@@ -37,6 +38,8 @@ class engine {
   void will_touch(rank_t rank) noexcept { __builtin_prefetch(ports_[static_cast<std::size_t>(rank)].get(), 1); }
   parcel_pool& parcels() noexcept { return parcels_; }
   peer_pool& peers() noexcept { return peers_; }
+  operation_pool& operations() noexcept { return operations_; }
+  segment_table& segments() noexcept { return segments_; }
   splitmix64& random() noexcept { return random_; }
 
   /// No packet and no credit that is not on its way yet arrives at the running rank before this time.
@@ -50,6 +53,9 @@ class engine {
 
   /// Ends the job for all ranks, `from` at once and the others as soon as the news can have reached them.
   void abort(const port& from) noexcept;
+
+  /// Some rank has ended the job, though others may not know yet.
+  bool aborted() const noexcept { return aborted_; }
 
   void count_event() noexcept { ++events_; }
 
@@ -79,11 +85,14 @@ class engine {
   schedule schedule_;
   parcel_pool parcels_;
   peer_pool peers_;
+  operation_pool operations_;
+  segment_table segments_;
   stack_pool stacks_;
   fiber scheduler_;
   std::vector<std::unique_ptr<port>> ports_;
   std::size_t running_ = 0;  // ranks that have not ended
   std::uint64_t clock_cost_ns_;
+  bool aborted_ = false;
 
   std::uint64_t events_ = 0;
   std::uint64_t switches_ = 0;

@@ -25,7 +25,7 @@ std::uint32_t slow_factor(const sim_options& options, rank_t rank) {
 }  // namespace
 
 port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
-    : rank_(rank), job_(job), flow_(stacks, std::move(run)) {
+    : rank_(rank), job_(job), flow_(stacks, std::move(run)), remote_(job, *this) {
   const sim_options& options = job.options();
   const std::uint32_t factor = slow_factor(options, rank);
   overhead_ns_ = options.overhead_ns * factor;
@@ -132,18 +132,23 @@ void port::send(parcel_id id) noexcept {
   job_.at(to.rank).arrive(id);
 }
 
-std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
-  const sim_options& options = job_.options();
+// Puts bytes on the wire as soon as it is free, and returns when the last of them has left.
+std::uint64_t port::leave(std::size_t payload_bytes) noexcept {
   const std::uint64_t transfer_ns = payload_bytes * byte_ps_ / 1000;
   const std::uint64_t leaves_ns = std::max(clock_ns_, wire_free_ns_);
   wire_free_ns_ = leaves_ns + std::max(gap_ns_, transfer_ns);
+  return leaves_ns + transfer_ns;
+}
+
+std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
+  const sim_options& options = job_.options();
   const std::uint64_t wire_ns = latency_ns(to.rank);
-  std::uint64_t at_ns = leaves_ns + transfer_ns + wire_ns;
+  std::uint64_t at_ns = leave(payload_bytes) + wire_ns;
   if (options.delay_ns_max > 0) at_ns += job_.random().below(options.delay_ns_max);
   if (options.reorder_percent > 0 && job_.random().below(100) < options.reorder_percent) {
     // Held back for as long as a window of later packets takes to leave: these overtake it.
     constexpr std::uint64_t window_packets = 16;
-    const std::uint64_t packet_ns = overhead_ns_ + std::max(gap_ns_, transfer_ns);
+    const std::uint64_t packet_ns = overhead_ns_ + std::max(gap_ns_, payload_bytes * byte_ps_ / 1000);
     return at_ns + job_.random().below(wire_ns + options.delay_ns_max + window_packets * packet_ns);
   }
   to.last_arrival_ns = std::max(to.last_arrival_ns, at_ns);
@@ -224,9 +229,10 @@ rank_t port::refused_by() const noexcept { return refused_.empty() ? no_rank : j
 
 // Receiving
 
-void port::arrive(parcel_id id) noexcept {
-  const std::uint64_t time_ns = job_.parcels()[id].time_ns;
-  inbox_.push_back({time_ns, arrivals_++, id});
+void port::arrive(parcel_id id) noexcept { comes_about(job_.parcels()[id].time_ns, id); }
+
+void port::comes_about(std::uint64_t time_ns, std::uint32_t number) noexcept {
+  inbox_.push_back({time_ns, arrivals_++, number});
   wake_by(time_ns);
 }
 
@@ -244,8 +250,7 @@ std::size_t port::poll(sink& receiver, std::size_t packets_max) {
   while (handed < packets_max) {
     const std::uint64_t due_ns = next_arrival_ns();
     if (due_ns <= clock_ns_ && due_ns < job_.horizon_ns()) {
-      hand_over(receiver);
-      ++handed;
+      handed += hand_over(receiver);
     } else if (handed > 0) {
       break;
     } else if (clock_ns_ < job_.horizon_ns()) {
@@ -264,21 +269,22 @@ void port::let_others_catch_up() noexcept {
   job_.suspend(*this);
 }
 
-void port::hand_over(sink& receiver) {
-  const parcel_id id = inbox_.front().id;
+// Whether the sink was told of something: of an operation's steps some are the fabric's own.
+bool port::hand_over(sink& receiver) {
+  const parcel_id id = inbox_.front().number;
+  const bool is_packet = !operation_step::is_one(id);
   // One of these is handed over next, and each lies somewhere else in memory.
   for (std::size_t i = 1; i < std::min<std::size_t>(inbox_.size(), 3); ++i) {
-    __builtin_prefetch(&job_.parcels()[inbox_[i].id], 1);
+    if (!operation_step::is_one(inbox_[i].number)) __builtin_prefetch(&job_.parcels()[inbox_[i].number], 1);
   }
-  parcel& p = job_.parcels()[id];
-  __builtin_prefetch(&job_.peers()[p.pair], 1);
+  if (is_packet) __builtin_prefetch(&job_.peers()[job_.parcels()[id].pair], 1);
   std::pop_heap(inbox_.begin(), inbox_.end(), later{});
   inbox_.pop_back();
   --heaped_;
+  if (!is_packet) return remote_.take(operation_step::of(id), receiver);
+  parcel& p = job_.parcels()[id];
   spend(overhead_ns_);
-  trace_hash_ = splitmix64::mix(trace_hash_ ^ (clock_ns_ * 0x9e3779b97f4a7c15u) ^ std::rotl(p.header, 23) ^
-                                (std::uint64_t{p.bytes} << 32 | static_cast<std::uint32_t>(p.source)));
-  job_.count_event();
+  trace(p.header, p.bytes, p.source);
   p.state = parcel_state::handed;
   const packet arrived{p.header, {p.payload, p.bytes}, p.source, token_of(id, p)};
   begin_to_compute();
@@ -289,6 +295,13 @@ void port::hand_over(sink& receiver) {
   } else {
     give_back(id);
   }
+  return true;
+}
+
+void port::trace(std::uint64_t header, std::size_t bytes, rank_t source) noexcept {
+  trace_hash_ = splitmix64::mix(trace_hash_ ^ (clock_ns_ * 0x9e3779b97f4a7c15u) ^ std::rotl(header, 23) ^
+                                (std::uint64_t{bytes} << 32 | static_cast<std::uint32_t>(source)));
+  job_.count_event();
 }
 
 void port::release(std::uint64_t token) noexcept {
@@ -329,7 +342,7 @@ void port::wait(std::uint64_t timeout_ns) {
   if (aborted()) give_up();
   const std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;
   const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, abort_ns_});
-  if (wake_ns <= clock_ns_) {
+  if (wake_ns <= clock_ns_ || remote_.has_room_again()) {
     // Time passes even for a caller that does not look at what it is woken for.
     spend(poll_ns_);
     if (clock_ns_ >= job_.horizon_ns()) let_others_catch_up();
@@ -340,6 +353,7 @@ void port::wait(std::uint64_t timeout_ns) {
   }
   if (aborted()) give_up();
   forget_arrived_credits();
+  remote_.forget_room();
 }
 
 void port::sleep_until(std::uint64_t wake_ns) noexcept {

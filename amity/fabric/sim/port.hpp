@@ -16,6 +16,7 @@
 #include "amity/fabric/sim/fiber.hpp"
 #include "amity/fabric/sim/parcels.hpp"
 #include "amity/fabric/sim/peers.hpp"
+#include "amity/fabric/sim/remote_port.hpp"
 #include "amity/fabric/sim/schedule.hpp"
 #include "amity/fabric/sim/sim.hpp"
 
@@ -37,6 +38,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
   void wait(std::uint64_t timeout_ns) override;
+  remote_memory* remote() noexcept override { return &remote_; }
   std::uint64_t now_ns() const noexcept override { return clock_ns_; }
   void abort() noexcept override;
 
@@ -59,14 +61,19 @@ class alignas(cache_line_bytes) port final : public fabric {
   /// A packet of another rank, or of this one, arrives at its `time_ns`.
   void arrive(parcel_id id) noexcept;
 
+  /// What `number` names, a parcel or the step of an operation, comes about here at `time_ns`.
+  void comes_about(std::uint64_t time_ns, std::uint32_t number) noexcept;
+
   /// A credit comes back at `time_ns` from a peer that had refused.
   void credit_returns(std::uint64_t time_ns) noexcept;
 
  private:
+  friend remote_port;  // one rank, one clock, one wire
+
   struct arrival {
     std::uint64_t time_ns;
-    std::uint32_t order;  // of arrival in the inbox, for packets of one time; differences fit in half its range
-    parcel_id id;
+    std::uint32_t order;   // of arrival in the inbox, for packets of one time; differences fit in half its range
+    std::uint32_t number;  // of a parcel, or an `operation_step`
   };
 
   struct later {  // the heap algorithms keep the greatest in front; here the earliest belongs there
@@ -101,8 +108,10 @@ class alignas(cache_line_bytes) port final : public fabric {
 
   parcel_id open(peer_id pair, std::size_t bytes) noexcept;
   void send(parcel_id id) noexcept;
+  std::uint64_t leave(std::size_t payload_bytes) noexcept;
   std::uint64_t arrival_ns(peer& to, std::size_t payload_bytes) noexcept;
-  void hand_over(sink& receiver);
+  bool hand_over(sink& receiver);
+  void trace(std::uint64_t header, std::size_t bytes, rank_t source) noexcept;
   void give_back(parcel_id id) noexcept;
   std::uint64_t next_arrival_ns() noexcept;
   void let_others_catch_up() noexcept;
@@ -138,6 +147,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   rank_map<peer_id> peers_;          // those that had packets in flight of late
   std::vector<peer_id> refused_;     // peers whose `refused` is set
   std::vector<stopped_rank> stops_;  // the next one last
+  remote_port remote_;
 };
 
 }  // namespace amity::fabric::sim

@@ -61,6 +61,7 @@ sim_options sim_options::from(const settings& config) {
   value(options.gap_ns, "AMITY_SIM_GAP_NS");
   value(options.byte_ps, "AMITY_SIM_BYTE_PS");
   value(options.delay_ns_max, "AMITY_SIM_DELAY_NS_MAX");
+  value(options.remote_delay_ns_max, "AMITY_SIM_REMOTE_DELAY_NS_MAX");
   value(options.reorder_percent, "AMITY_SIM_REORDER_PERCENT");
   value(options.compute_percent, "AMITY_SIM_COMPUTE_PERCENT");
   value(options.credits, "AMITY_SIM_CREDITS");

@@ -13,8 +13,10 @@
 /// same trace, bit for bit. A program must not draw on other sources of chance (addresses, wall clock, threads) if its
 /// schedules are to be replayed. Ranks share one thread: nothing that they do may block it outside of `fabric::wait`.
 ///
-/// Faults have names. Delay: `delay_ns_max`. Reorder: `reorder_percent`. Back-pressure: few `credits`. Slow rank and
-/// stopped rank: see below.
+/// Operations on remote memory cost what packets cost, but for what `remote_port.hpp` tells.
+///
+/// Faults have names. Delay: `delay_ns_max`. Reorder: `reorder_percent` among packets, `remote_delay_ns_max` between
+/// puts and packets. Back-pressure: few `credits`. Slow rank and stopped rank: see below.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,10 +53,12 @@ struct sim_options {
   std::uint32_t compute_percent =
       0;                           ///< virtual time that passes while a rank computes, of the processor time it takes
   std::uint64_t poll_ns = 20;      ///< a poll that finds nothing; at least 1
-  std::uint64_t delay_ns_max = 0;  ///< each packet takes longer by a uniform random time below this
+  std::uint64_t delay_ns_max = 0;  ///< each packet and operation takes longer by a uniform random time below this
   std::uint32_t reorder_percent = 0;  ///< share of packets that are held back at random and lose their place in line
-  std::uint32_t credits = 64;         ///< packets in flight from one rank to another; at least 1
-  std::size_t packet_bytes = 4160;    ///< largest payload; at least `packet_bytes_guaranteed`
+  std::uint64_t remote_delay_ns_max = 0;  ///< the same as `delay_ns_max`, for operations on remote memory alone
+  std::uint32_t credits = 64;  ///< packets in flight from one rank to another, and operations in flight from one rank;
+                               ///< at least 1
+  std::size_t packet_bytes = 4160;                   ///< largest payload; at least `packet_bytes_guaranteed`
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of a rank; memory that is not touched costs nothing
   std::vector<slow_rank> slow_ranks = {};
   std::vector<stopped_rank> stopped_ranks = {};
@@ -70,11 +74,12 @@ capabilities describe(const sim_options& options);
 using rank_main = std::function<int(fabric&)>;
 
 struct sim_result {
-  int status = 0;                ///< of the rank that was the first, in virtual time, to end with another status than 0
-  std::uint64_t end_ns = 0;      ///< virtual time when the last rank ended
-  std::uint64_t events = 0;      ///< packets handed to a sink
-  std::uint64_t switches = 0;    ///< times that a fiber was resumed
-  std::uint64_t trace_hash = 0;  ///< over every packet handed over: its time, source, target, header and size
+  int status = 0;              ///< of the rank that was the first, in virtual time, to end with another status than 0
+  std::uint64_t end_ns = 0;    ///< virtual time when the last rank ended
+  std::uint64_t events = 0;    ///< packets handed to a sink
+  std::uint64_t switches = 0;  ///< times that a fiber was resumed
+  std::uint64_t trace_hash =
+      0;  ///< over every event handed over; of a packet, its time, source, target, header and size
 };
 
 /// Runs `main` once per rank and returns when all have ended.

@@ -1,0 +1,43 @@
+#include "amity/fabric/sim/operations.hpp"
+
+#include <utility>
+
+#include "amity/base/assert.hpp"
+
+namespace amity::fabric::sim {
+
+operation_id operation_pool::open(operation&& started) {
+  if (free_.empty()) {
+    AMITY_ASSERT(all_.size() < std::size_t{1} << operation_step::id_bits);
+    free_.push_back(static_cast<operation_id>(all_.size()));
+    all_.emplace_back();
+  }
+  const operation_id id = free_.back();
+  free_.pop_back();
+  all_[id] = std::move(started);
+  return id;
+}
+
+void operation_pool::close(operation_id id) noexcept {
+  all_[id].copy = {};
+  free_.push_back(id);
+}
+
+// Small blocks are not aligned, so each has room for it.
+std::byte* segment_table::entry::data() const noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  return reinterpret_cast<std::byte*>((address + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes);
+}
+
+std::uint64_t segment_table::open(rank_t owner, std::size_t bytes) {
+  all_.push_back({.owner = owner, .alive = true, .bytes = bytes, .memory = zeroed_memory(bytes + cache_line_bytes)});
+  return all_.size() - 1;
+}
+
+void segment_table::close(std::uint64_t number) noexcept {
+  entry& old = all_[number];
+  const zeroed_memory gone(std::move(old.memory));
+  old.alive = false;
+}
+
+}  // namespace amity::fabric::sim

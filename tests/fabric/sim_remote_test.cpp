@@ -1,0 +1,195 @@
+/// What remote memory costs in the simulator, and which deliveries it explores.
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "amity/fabric/sim/sim.hpp"
+#include "mailbox.hpp"
+#include "payloads.hpp"
+#include "remote_user.hpp"
+
+namespace amity::fabric::sim {
+namespace {
+
+using testing::everybodys_segments;
+using testing::mailbox;
+using testing::remote_user;
+
+// 1 ns a byte.
+constexpr std::uint64_t L = 10'000, o = 100, g = 50, P = 1000;
+const sim_options plain{.latency_ns = L, .overhead_ns = o, .gap_ns = g, .byte_ps = P};
+
+/// Runs `rank_0` on rank 0 of two, each with a segment of 10,000 bytes, while rank 1 waits for it.
+void with_peer(const sim_options& options,
+               const std::function<void(fabric&, mailbox&, remote_user&, const everybodys_segments&)>& rank_0) {
+  run(2, options, [&](fabric& own) {
+    mailbox mail(own);
+    remote_user user(own, mail);
+    everybodys_segments all(own, mail, 10'000);
+    mail.on_notify([](std::uint32_t) {});
+    mail.barrier();
+    if (own.rank() == 0) rank_0(own, mail, user, all);
+    mail.barrier();
+    return 0;
+  });
+}
+
+TEST(sim_remote, costs_follow_loggp) {
+  with_peer(plain, [](fabric& own, mailbox& mail, remote_user& user, const everybodys_segments& all) {
+    const auto source = testing::make_payload(5000, 1);
+    const std::uint64_t start_ns = own.now_ns();
+    std::uint64_t free_ns = 0;
+    const events tell{.source_free = user.new_context(), .complete = user.new_context()};
+    static_cast<void>(user.start(tell, [&](const events& e) { return user.memory().put(all.of(1), 0, source, e); }));
+    EXPECT_EQ(own.now_ns(), start_ns + o);
+    mail.until([&] { return !user.awaits(tell.source_free); });
+    free_ns = own.now_ns();
+    EXPECT_EQ(free_ns, start_ns + o + 5000);
+    user.finish();
+    EXPECT_EQ(own.now_ns(), start_ns + o + 5000 + 2 * L);
+
+    const std::uint64_t get_ns = own.now_ns();
+    std::vector<std::byte> back(5000);
+    user.start_get(all.of(1), 0, back);
+    user.finish();
+    EXPECT_EQ(own.now_ns(), get_ns + o + L + 5000 + L);
+    EXPECT_EQ(back, source);
+
+    const std::uint64_t atomic_ns = own.now_ns();
+    user.atomic(all.of(1), 0, {.op = atomic_op::add, .operand = 1});
+    EXPECT_EQ(own.now_ns(), atomic_ns + o + 8 + L + 8 + L);
+  });
+}
+
+TEST(sim_remote, ranks_of_a_node_are_nearer) {
+  sim_options near = plain;
+  near.node_ranks = 2;
+  near.node_latency_ns = 700;
+  with_peer(near, [](fabric& own, mailbox&, remote_user& user, const everybodys_segments& all) {
+    const std::uint64_t start_ns = own.now_ns();
+    user.start_put(all.of(1), 0, {});
+    user.finish();
+    EXPECT_EQ(own.now_ns(), start_ns + o + 2 * 700);
+  });
+}
+
+TEST(sim_remote, small_sources_are_free_at_once) {
+  with_peer(plain, [](fabric&, mailbox&, remote_user& user, const everybodys_segments& all) {
+    const auto put = [&](std::size_t bytes) {
+      const auto source = testing::make_payload(bytes, 1);
+      const stage reached = user.start({.complete = user.new_context()}, [&](const events& tell) {
+        return user.memory().put(all.of(1), 0, source, tell);
+      });
+      user.finish();
+      return reached;
+    };
+    EXPECT_EQ(put(64), stage::source_free);
+    EXPECT_EQ(put(65), stage::accepted);
+  });
+}
+
+TEST(sim_remote, a_source_that_changes_too_early_is_seen) {
+  with_peer(plain, [](fabric& own, mailbox&, remote_user& user, const everybodys_segments& all) {
+    std::vector<std::byte> source(100, std::byte{1});
+    user.start_put(all.of(1), 0, source);
+    source.assign(100, std::byte{2});
+    user.finish();
+    std::vector<std::byte> back(100);
+    user.start_get(all.of(1), 0, back);
+    user.finish();
+    EXPECT_EQ(back, source);
+    EXPECT_GT(own.now_ns(), 0u);
+  });
+}
+
+/// How a put, the packet that was sent after it, and the put after that arrive, over many seeds.
+std::set<std::string> orders(sim_options options) {
+  std::set<std::string> seen;
+  for (options.seed = 1; options.seed <= 40; ++options.seed) {
+    run(2, options, [&](fabric& own) {
+      std::string order;
+      mailbox mail(own, [&](const packet&) {
+        order += 'p';
+        return disposition::release;
+      });
+      mail.on_notify([&](std::uint32_t bits) { order += static_cast<char>(bits); });
+      everybodys_segments all(own, mail, 1000);
+      remote_user user(own, mail);
+      if (own.rank() == 0) {
+        const auto source = testing::make_payload(100, 1);
+        user.start_notify(all.of(1), 0, source, '1');
+        mail.send(1, 0, testing::make_payload(500, 2));
+        user.start_notify(all.of(1), 0, source, '2');
+        user.finish();
+      } else {
+        mail.until([&] { return order.size() == 3; });
+        seen.insert(order);
+      }
+      mail.barrier();
+      return 0;
+    });
+  }
+  return seen;
+}
+
+TEST(sim_remote, puts_and_packets_overtake_one_another_where_asked) {
+  EXPECT_EQ(orders(plain), std::set<std::string>({"1p2"}));
+  sim_options late_puts = plain;
+  late_puts.remote_delay_ns_max = 1000;
+  EXPECT_EQ(orders(late_puts), std::set<std::string>({"1p2", "p12", "p21"}));
+  sim_options all_late = plain;
+  all_late.delay_ns_max = 20'000;
+  EXPECT_EQ(orders(all_late), std::set<std::string>({"1p2", "12p", "p12", "p21", "21p", "2p1"}));
+}
+
+TEST(sim_remote, order_is_promised_only_where_it_holds) {
+  const auto promised = [](const sim_options& options) { return describe(options).remote.puts_before_packets; };
+  EXPECT_TRUE(promised(plain));
+  EXPECT_FALSE(promised({.delay_ns_max = 1}));
+  EXPECT_FALSE(promised({.remote_delay_ns_max = 1}));
+  EXPECT_FALSE(promised({.reorder_percent = 1}));
+}
+
+TEST(sim_remote, one_seed_is_one_schedule) {
+  const auto trace = [](std::uint64_t seed) {
+    sim_options options = plain;
+    options.seed = seed;
+    options.remote_delay_ns_max = 5000;
+    return run(4, options,
+               [](fabric& own) {
+                 mailbox mail(own);
+                 remote_user user(own, mail);
+                 everybodys_segments all(own, mail, 1000);
+                 mail.on_notify([](std::uint32_t) {});
+                 mail.barrier();
+                 const auto source = testing::make_payload(500, 1);
+                 for (rank_t dest = 0; dest < own.size(); ++dest) user.start_notify(all.of(dest), 0, source, 1);
+                 user.finish();
+                 mail.barrier();
+                 return 0;
+               })
+        .trace_hash;
+  };
+  EXPECT_EQ(trace(1), trace(1));
+  EXPECT_NE(trace(1), trace(2));
+}
+
+TEST(sim_remote, an_operation_on_a_segment_that_is_gone_is_a_bug_with_a_name) {
+  EXPECT_DEATH(run(1, plain,
+                   [](fabric& own) {
+                     mailbox mail(own);
+                     const segment made = own.remote()->create(8);
+                     const remote_segment opened = own.remote()->open(0, made.key);
+                     static_cast<void>(own.remote()->put(opened, 0, {}));
+                     own.remote()->destroy(made);
+                     mail.until([] { return false; });
+                     return 0;
+                   }),
+               "target.alive");
+}
+
+}  // namespace
+}  // namespace amity::fabric::sim
