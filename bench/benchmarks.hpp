@@ -9,6 +9,7 @@ namespace amity::bench {
 extern const benchmark short_latency;
 extern const benchmark medium_latency;
 extern const benchmark short_flood;
+extern const benchmark put_shm;
 extern const benchmark coalesced_rate;
 extern const benchmark histogram;
 extern const benchmark coalesce_auto;

@@ -22,6 +22,7 @@ const benchmark* const benchmarks[] = {
     &short_latency,
     &medium_latency,
     &short_flood,
+    &put_shm,
     &coalesced_rate,
     &histogram,
     &coalesce_auto,
