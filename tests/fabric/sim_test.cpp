@@ -654,6 +654,7 @@ TEST(sim_options, come_from_the_settings) {
   EXPECT_EQ(standard.gap_ns, plain.gap_ns);
   EXPECT_EQ(standard.byte_ps, plain.byte_ps);
   EXPECT_EQ(standard.delay_ns_max, plain.delay_ns_max);
+  EXPECT_EQ(standard.remote_delay_ns_max, plain.remote_delay_ns_max);
   EXPECT_EQ(standard.reorder_percent, plain.reorder_percent);
   EXPECT_EQ(standard.credits, plain.credits);
   EXPECT_EQ(standard.packet_bytes, plain.packet_bytes);
@@ -671,6 +672,7 @@ TEST(sim_options, come_from_the_settings) {
   config.set("AMITY_SIM_STACK_BYTES", "20k");
   config.set("AMITY_SIM_NODE_LATENCY_NS", "21");
   config.set("AMITY_SIM_NODE_RANKS", "22");
+  config.set("AMITY_SIM_REMOTE_DELAY_NS_MAX", "23");
   const sim_options given = sim_options::from(config);
   EXPECT_EQ(given.seed, 11u);
   EXPECT_EQ(given.latency_ns, 12u);
@@ -684,6 +686,7 @@ TEST(sim_options, come_from_the_settings) {
   EXPECT_EQ(given.stack_bytes, 20u * 1024);
   EXPECT_EQ(given.node_latency_ns, 21u);
   EXPECT_EQ(given.node_ranks, 22u);
+  EXPECT_EQ(given.remote_delay_ns_max, 23u);
 }
 
 TEST(sim_options, that_cannot_work_are_errors_that_name_the_field) {

@@ -46,6 +46,7 @@ TEST(info, lists_the_fabrics) {
   EXPECT_PRED2(contains, ended.output, "\n  ofi ");
   EXPECT_PRED2(contains, row(ended.output, "ofi"), "libfabric");
   EXPECT_PRED2(contains, ended.output, "packets up to ");
+  EXPECT_PRED2(contains, ended.output, "remote memory");
 }
 
 TEST(info, keeps_its_table_aligned_and_narrow) {
@@ -71,6 +72,7 @@ TEST(info, speaks_json) {
   }
   EXPECT_GE(page.at("fabrics").size(), 4u);  // and mpi, where amity is built with it
   EXPECT_GT(page.at("fabrics").at(0).at("packet_bytes_max"), 0);
+  EXPECT_EQ(page.at("fabrics").at(0).at("remote").at("mapped"), true);
   EXPECT_EQ(page.at("warnings").at(0), "AMITY_SHM_BUFERS is not a setting; did you mean AMITY_SHM_BUFFERS?");
 }
 

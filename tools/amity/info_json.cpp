@@ -9,6 +9,16 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+json to_json(const fabric::remote_capabilities& remote) {
+  return {{"available", remote.available},
+          {"mapped", remote.mapped},
+          {"unattended", remote.unattended},
+          {"puts_before_packets", remote.puts_before_packets},
+          {"atomics", remote.atomics},
+          {"notify_bits", remote.notify_bits},
+          {"operations_max", remote.operations_max}};
+}
+
 json to_json(const fabric::capabilities& caps) {
   return {{"name", caps.name},
           {"description", caps.description},
@@ -18,7 +28,8 @@ json to_json(const fabric::capabilities& caps) {
           {"slots_per_peer", caps.slots_per_peer},
           {"bytes_per_peer", caps.bytes_per_peer},
           {"ordered", caps.ordered},
-          {"virtual_time", caps.virtual_time}};
+          {"virtual_time", caps.virtual_time},
+          {"remote", to_json(caps.remote)}};
 }
 
 json to_json(const setting_info& info, const settings& values) {

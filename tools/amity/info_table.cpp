@@ -36,15 +36,22 @@ void append_wrapped(std::string& page, std::size_t indent, std::string_view text
   page += '\n';
 }
 
+std::string remote_facts(const fabric::remote_capabilities& remote) {
+  if (!remote.available) return "no remote memory";
+  return fmt::format("remote memory{}, notifications of {} bits, {}atomics, {}",
+                     remote.mapped ? ", mapped on the own node" : "", remote.notify_bits, remote.atomics ? "" : "no ",
+                     remote.puts_before_packets ? "packets come after earlier puts" : "packets may overtake puts");
+}
+
 void append_fabric(std::string& page, const fabric::capabilities& caps) {
   auto out = std::back_inserter(page);
   fmt::format_to(out, "  {:<9}{}\n", caps.name, caps.description);
   const std::string facts = fmt::format(
       "packets up to {} B (the short road: {} B); in flight to a peer: {} packets, {} slots; memory a peer: {} B; "
-      "{}; {}",
+      "{}; {}; {}",
       caps.packet_bytes_max, caps.inline_bytes_max, caps.credits_per_peer, caps.slots_per_peer, caps.bytes_per_peer,
       caps.ordered ? "packets of a pair stay in order" : "packets may overtake each other",
-      caps.virtual_time ? "virtual time" : "wall-clock time");
+      caps.virtual_time ? "virtual time" : "wall-clock time", remote_facts(caps.remote));
   append_wrapped(page, 11, facts);
 }
 
