@@ -348,14 +348,16 @@ TEST_P(contract, an_abort_ends_operations_in_flight) {
     if (own.remote() == nullptr) return;
     const auto doomed = [&] {
       mailbox mail(own);
-      everybodys_segments all(own, mail, 10'000);
+      constexpr std::size_t bytes = 10'000;
+      everybodys_segments all(own, mail, bytes * static_cast<std::size_t>(own.size()));
       remote_user user(own, mail);
       mail.on_notify([](std::uint32_t) {});
       mail.barrier();
-      const std::vector<std::byte> source(10'000);
+      const std::vector<std::byte> source(bytes);
+      const std::size_t place = bytes * static_cast<std::size_t>(own.rank());
       for (rank_t dest = 0; dest < own.size(); ++dest) {
-        user.start_put(all.of(dest), 0, source);
-        user.start_notify(all.of(dest), 0, source, 1);
+        user.start_put(all.of(dest), place, source);
+        user.start_notify(all.of(dest), place, source, 1);
       }
       if (own.rank() == own.size() - 1) own.abort();
       mail.until([] { return false; });
