@@ -110,16 +110,16 @@ class remote_memory {
 
   /// Copies `from` to `offset` of the segment.
   stage put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell = {}) noexcept {
-    AMITY_DEBUG_ASSERT(offset <= to.bytes && from.size() <= to.bytes - offset, offset, from.size(), to.bytes);
     if (to.direct == nullptr) return start_put(to, offset, from, tell);
+    AMITY_DEBUG_ASSERT(offset <= to.bytes && from.size() <= to.bytes - offset, offset, from.size(), to.bytes);
     if (!from.empty()) std::memcpy(to.direct + offset, from.data(), from.size());
     return stage::complete;
   }
 
   /// Copies from `offset` of the segment to `to`.
   stage get(const remote_segment& from, std::size_t offset, mutable_bytes to, std::uint64_t when_complete) noexcept {
-    AMITY_DEBUG_ASSERT(offset <= from.bytes && to.size() <= from.bytes - offset, offset, to.size(), from.bytes);
     if (from.direct == nullptr) return start_get(from, offset, to, when_complete);
+    AMITY_DEBUG_ASSERT(offset <= from.bytes && to.size() <= from.bytes - offset, offset, to.size(), from.bytes);
     if (!to.empty()) std::memcpy(to.data(), from.direct + offset, to.size());
     return stage::complete;
   }
@@ -128,8 +128,8 @@ class remote_memory {
   /// is null. Atomic among all operations of this kind on the word, by whichever rank.
   stage atomic(const remote_segment& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
                std::uint64_t when_complete) noexcept {
-    AMITY_DEBUG_ASSERT(offset % what.bytes == 0 && offset <= at.bytes && what.bytes <= at.bytes - offset, offset);
     if (at.direct == nullptr) return start_atomic(at, offset, what, previous, when_complete);
+    AMITY_DEBUG_ASSERT(offset % what.bytes == 0 && offset <= at.bytes && what.bytes <= at.bytes - offset, offset);
     const std::uint64_t before = apply_atomic(what, at.direct + offset);
     if (previous != nullptr) *previous = before;
     return stage::complete;
