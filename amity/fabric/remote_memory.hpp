@@ -8,7 +8,7 @@
 /// - Offset and size lie inside the segment, and the segment exists until every operation on it is complete.
 /// - An operation passes through stages; its call answers with the one that it has reached. `refused` has changed
 ///   nothing: the caller polls and tries anew. Of the stages that the caller asks for, and that the call's answer has
-///   not reached, the sink is told once each (`sink::on_done`), inside `poll`.
+///   not reached, the sink is told once each and in their order (`sink::on_done`), inside `poll`.
 /// - The source of a put does not change before `source_free`, nor is what a get or an atomic writes to looked at
 ///   before `complete`, unless the job was aborted.
 /// - Operations are not ordered, neither among one another nor against packets, unless a capability says so. A

@@ -23,7 +23,7 @@ Word word_at(const everybodys_segments& all, std::size_t offset) {
 
 TEST_P(contract, each_atomic_does_what_its_name_says) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (!own.caps().remote.atomics) return;
     mailbox mail(own);
     everybodys_segments all(own, mail, 64);
     remote_user user(own, mail);
@@ -57,7 +57,7 @@ TEST_P(contract, each_atomic_does_what_its_name_says) {
 
 TEST_P(contract, atomics_of_all_ranks_add_up) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (!own.caps().remote.atomics) return;
     constexpr std::uint64_t turns = amity::testing::sanitized ? 100 : 300;
     const auto ranks = static_cast<std::uint64_t>(own.size());
     mailbox mail(own);

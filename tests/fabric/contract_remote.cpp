@@ -39,8 +39,7 @@ TEST_P(contract, remote_memory_is_there_where_the_capabilities_say_so) {
     EXPECT_EQ(opened.bytes, 100u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(made.data) % cache_line_bytes, 0u);
     EXPECT_EQ(opened.direct != nullptr, own.caps().remote.mapped);
-    EXPECT_TRUE(own.caps().remote.atomics);
-    EXPECT_EQ(own.caps().remote.notify_bits, 32u);
+    EXPECT_LE(own.caps().remote.notify_bits, 32u);
     own.remote()->close(opened);
     own.remote()->destroy(made);
   });
@@ -148,7 +147,7 @@ TEST_P(contract, a_source_may_change_once_it_is_free) {
 
 TEST_P(contract, a_notification_comes_once_and_after_its_data) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (own.caps().remote.notify_bits < 32) return;
     constexpr std::uint32_t puts = sanitized ? 30 : 100;  // from each rank to each rank
     constexpr std::size_t bytes_max = 2000;
     const auto ranks = static_cast<std::uint32_t>(own.size());
@@ -184,7 +183,7 @@ TEST_P(contract, a_notification_comes_once_and_after_its_data) {
 
 TEST_P(contract, all_bits_of_a_notification_arrive) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (own.caps().remote.notify_bits < 32) return;
     std::multiset<std::uint32_t> sent{0, 0xffff'ffff};
     for (int bit = 0; bit < 32; ++bit) sent.insert(std::uint32_t{1} << bit);
     std::multiset<std::uint32_t> received;
@@ -232,7 +231,7 @@ TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
 
 TEST_P(contract, a_sink_may_start_operations) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (own.caps().remote.notify_bits < 32) return;
     // Each rank serves a notification to its neighbour, which goes from sink to sink around all ranks, many times.
     constexpr std::uint32_t hops = 300;
     const rank_t next = (own.rank() + 1) % own.size();
@@ -265,7 +264,7 @@ TEST_P(contract, a_sink_may_start_operations) {
 
 TEST_P(contract, refused_operations_have_changed_nothing) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (own.caps().remote.notify_bits < 32) return;
     const rank_t next = (own.rank() + 1) % own.size();
     std::uint32_t notified = 0;
     mailbox mail(own);
@@ -345,7 +344,7 @@ TEST_P(contract, a_key_opens_one_segment_of_its_owner_alone) {
 
 TEST_P(contract, an_abort_ends_operations_in_flight) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (own.caps().remote.notify_bits < 32) return;
     const auto doomed = [&] {
       mailbox mail(own);
       constexpr std::size_t bytes = 10'000;
