@@ -36,8 +36,7 @@ const benchmark* const benchmarks[] = {
 #ifdef AMITY_BENCH_MPI_LAUNCHER
     &mpi_short_latency, &mpi_coalesced_rate,
 #endif
-    &ofi_short_latency,
-    &ofi_coalesced_rate,
+    &ofi_short_latency, &ofi_coalesced_rate,
 };
 
 const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers, &tcp_ping_pong};
