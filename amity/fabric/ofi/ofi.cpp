@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,12 @@
 #include "amity/base/clock.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/fabric/ofi/bounded_queue.hpp"
 #include "amity/fabric/ofi/gate.hpp"
 #include "amity/fabric/ofi/greeting.hpp"
 #include "amity/fabric/ofi/port.hpp"
 #include "amity/fabric/ofi/provider.hpp"
+#include "amity/fabric/ofi/remote.hpp"
 #include "amity/fabric/ofi/tcp_watch.hpp"
 
 namespace amity::fabric::ofi {
@@ -82,7 +85,8 @@ capabilities capabilities_of(const library& fabrics, const fi_info& info, const 
           .slots_per_peer = given.credits,
           .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
           .ordered = true,
-          .virtual_time = false};
+          .virtual_time = false,
+          .remote = remote_capabilities_of(info)};
 }
 
 std::size_t to_index(rank_t rank) { return static_cast<std::size_t>(rank); }
@@ -101,28 +105,6 @@ struct arrival {
   bytes_view payload;
   rank_t source;
   std::uint32_t token;
-};
-
-/// A queue whose room was reserved beforehand.
-template <class T>
-class bounded_queue {
- public:
-  explicit bounded_queue(std::size_t capacity) : places_(capacity + 1) {}
-  bool empty() const noexcept { return first_ == end_; }
-  T& front() noexcept { return places_[first_]; }
-  void push(const T& value) noexcept {
-    places_[end_] = value;
-    end_ = after(end_);
-    AMITY_DEBUG_ASSERT(first_ != end_);
-  }
-  void pop() noexcept { first_ = after(first_); }
-
- private:
-  std::size_t after(std::size_t place) const noexcept { return place + 1 == places_.size() ? 0 : place + 1; }
-
-  std::vector<T> places_;
-  std::size_t first_ = 0;
-  std::size_t end_ = 0;
 };
 
 class ofi_fabric final : public fabric {
@@ -165,6 +147,10 @@ class ofi_fabric final : public fabric {
     post_receives();
     const std::vector<std::string> addresses = start_->all_gather(port_.address());
     addresses_ = port_.insert(addresses);
+    if (caps_.remote.available) {
+      remote_.emplace(port_, company_.key, rank_, addresses_, lost_);
+      caps_.remote.atomics = caps_.remote.atomics && remote_->has_atomics();
+    }
     connect();
     watch_ = tcp_watch(port_.info().addr_format, addresses, rank_);
   }
@@ -172,12 +158,14 @@ class ofi_fabric final : public fabric {
   ~ofi_fabric() override {
     if (std::uncaught_exceptions() > 0) abort();
     if (!ended()) say_goodbye();
+    const std::uint64_t strange = gate_.refused() + (remote_ ? remote_->notifications_refused() : 0);
+    if (strange > 0) {
+      log_warning(rank_, fmt::format("{} packets of strangers, or altered on the way, were refused", strange));
+    }
     port_.close();
+    remote_.reset();
     received_.unregister();
     sending_.unregister();
-    if (gate_.refused() > 0) {
-      log_warning(rank_, fmt::format("{} packets of strangers, or altered on the way, were refused", gate_.refused()));
-    }
   }
 
   rank_t rank() const noexcept override { return rank_; }
@@ -218,10 +206,17 @@ class ofi_fabric final : public fabric {
 
   void release(std::uint64_t token) noexcept override { release_buffer(static_cast<std::uint32_t>(token)); }
 
-  std::size_t poll(sink& receiver, std::size_t packets_max) override {
+  std::size_t poll(sink& receiver, std::size_t events_max) override {
     std::size_t handed_over = 0;
-    if (arrived_.empty() && packets_max > 0) progress();
-    while (handed_over < packets_max && !arrived_.empty()) {
+    if (arrived_.empty() && events_max > 0) progress();
+    if (has_remote_events()) {
+      // Neither packets nor what remote memory has to tell wait for ever because of the other.
+      remote_comes_first_ = !remote_comes_first_;
+      const std::size_t share =
+          arrived_.empty() ? events_max : events_max / 2 + (remote_comes_first_ ? events_max % 2 : 0);
+      handed_over = remote_->hand_over(receiver, share);
+    }
+    while (handed_over < events_max && !arrived_.empty()) {
       const arrival next = arrived_.front();
       arrived_.pop();
       ++handed_over;
@@ -233,10 +228,18 @@ class ofi_fabric final : public fabric {
     return handed_over;
   }
 
+  remote_memory* remote() noexcept override { return remote_ ? &*remote_ : nullptr; }
+
   void wait(std::uint64_t timeout_ns) override {
     look_for_the_end();
     if (timeout_ns == 0) return;
     if (woken()) return;
+    if (remote_ && remote_->was_refused()) {
+      // The provider does not say when it has room again.
+      progress();
+      ::sched_yield();
+      return;
+    }
     const std::uint64_t begin_ns = steady_now_ns();
     std::uint64_t now = begin_ns;
     do {
@@ -288,7 +291,7 @@ class ofi_fabric final : public fabric {
     AMITY_DEBUG_ASSERT(rank >= 0 && rank < size_, rank, size_);
     return peers_[to_index(rank)];
   }
-  bool lost() const noexcept { return lost_peer_ != no_rank; }
+  bool lost() const noexcept { return lost_.peer != no_rank; }
   bool ended() const noexcept { return aborted_ || lost() || start_->aborted(); }
 
   // ---- connecting
@@ -300,7 +303,7 @@ class ofi_fabric final : public fabric {
     for (rank_t silent = 0; (silent = greet_peers()) != no_rank; sleep(1'000'000)) {
       progress();
       if (aborted_ || start_->aborted()) return;  // the first wait will say so
-      if (lost()) cannot_reach(lost_peer_, library_.strerror(lost_reason_));
+      if (lost()) cannot_reach(lost_.peer, library_.strerror(lost_.reason));
       if (steady_now_ns() - begin_ns > given_.connect_timeout_ns) {
         cannot_reach(silent, "no answer within AMITY_OFI_CONNECT_SECONDS");
       }
@@ -500,8 +503,9 @@ class ofi_fabric final : public fabric {
 
   void progress() noexcept {
     polls_since_progress_ = 0;
-    std::array<fi_cq_msg_entry, 16> done;
+    std::array<fi_cq_data_entry, 16> done;
     for (int batches = 0; batches < 4; ++batches) {
+      if (remote_ && !remote_->has_room_for(done.size())) break;
       const ssize_t count = fi_cq_read(port_.queue(), done.data(), done.size());
       if (count == -FI_EAVAIL) {
         take_failure();
@@ -515,12 +519,19 @@ class ofi_fabric final : public fabric {
     if (!unposted_.empty()) post_receives();
   }
 
+  /// Beyond all contexts for what is none of them.
   std::size_t index_of(const void* context) const noexcept {
+    if (context < contexts_.data() || context >= contexts_.data() + contexts_.size()) return contexts_.size();
     return static_cast<std::size_t>(static_cast<const fi_context2*>(context) - contexts_.data());
   }
 
-  void take_completion(const fi_cq_msg_entry& done) noexcept {
+  void take_completion(const fi_cq_data_entry& done) noexcept {
+    if (remote_ && remote_->owns(done.op_context)) return remote_->take_completion(done.op_context);
     const std::size_t index = index_of(done.op_context);
+    if (index >= contexts_.size()) {
+      if (remote_ && (done.flags & FI_REMOTE_CQ_DATA) != 0) remote_->take_notification(done.data);
+      return;
+    }
     if (index >= receive_count_) {
       --posted_;
       return free_slot(static_cast<std::uint32_t>(index - receive_count_));
@@ -550,8 +561,9 @@ class ofi_fabric final : public fabric {
   void take_failure() noexcept {
     fi_cq_err_entry failed{};
     if (fi_cq_readerr(port_.queue(), &failed, 0) < 0) return;
+    if (remote_ && remote_->owns(failed.op_context)) return remote_->take_failure(failed.op_context, failed.err);
     const std::size_t index = index_of(failed.op_context);
-    if (failed.op_context == nullptr || index >= contexts_.size()) return;
+    if (index >= contexts_.size()) return;
     if (index < receive_count_) {
       // Too long for a packet of ours, or cut off: a stranger's.
       unposted_.push(static_cast<std::uint32_t>(index));
@@ -567,8 +579,7 @@ class ofi_fabric final : public fabric {
 
   void lose(rank_t peer, int reason) noexcept {
     if (lost() || leaving_) return;
-    lost_peer_ = peer;
-    lost_reason_ = reason;
+    lost_ = {.peer = peer, .reason = reason};
   }
 
   // ---- waiting and ending
@@ -606,7 +617,10 @@ class ofi_fabric final : public fabric {
     credit_is_back_ = false;
     return found;
   }
-  bool something_new() const noexcept { return credit_is_back_ || !arrived_.empty() || ended() || packets_lost_; }
+  bool something_new() const noexcept {
+    return credit_is_back_ || !arrived_.empty() || has_remote_events() || ended() || packets_lost_;
+  }
+  bool has_remote_events() const noexcept { return remote_ && remote_->has_events(); }
 
   void sleep(std::uint64_t timeout_ns) noexcept {
     // Sends that the provider has refused announce themselves by no event.
@@ -626,18 +640,19 @@ class ofi_fabric final : public fabric {
   }
 
   void look_for_the_end() {
+    // First: ranks that end an aborted job take their connections with them.
+    if (aborted_ || start_->aborted()) throw job_aborted("amity: another rank has ended the job");
     if (lost()) {
-      const rank_t who = lost_peer_;
+      const rank_t who = lost_.peer;
       abort();
       throw error("AMITY_FABRIC=ofi", rank_,
-                  fmt::format("rank {} has vanished: {}", who, library_.strerror(lost_reason_)),
+                  fmt::format("rank {} has vanished: {}", who, library_.strerror(lost_.reason)),
                   "see what it has printed, or what has become of its host");
     }
     if (packets_lost_) {
       abort();
       throw error("AMITY_FABRIC=ofi", rank_, "the provider has lost packets", "use another AMITY_OFI_PROVIDER");
     }
-    if (aborted_ || start_->aborted()) throw job_aborted("amity: another rank has ended the job");
   }
 
   /// Leaves in good order: what was sent arrives before the connection closes, and nothing of the peers lies unread
@@ -699,8 +714,9 @@ class ofi_fabric final : public fabric {
   bool aborted_ = false;
   bool leaving_ = false;
   bool packets_lost_ = false;
-  rank_t lost_peer_ = no_rank;
-  int lost_reason_ = 0;
+  bool remote_comes_first_ = false;
+  loss lost_;
+  std::optional<ofi::remote> remote_;
 };
 
 /// The provider that rank 0 has found. Hosts need not find the same one first, and one does not understand another.

@@ -78,7 +78,7 @@ port::port(const library& fabrics, info_ptr info, std::size_t completions_max, r
 void port::open_queue(std::size_t completions_max) {
   fi_cq_attr wanted{};
   wanted.size = completions_max;
-  wanted.format = FI_CQ_FORMAT_MSG;
+  wanted.format = FI_CQ_FORMAT_DATA;
   wanted.wait_obj = FI_WAIT_FD;
   fid_cq* made = nullptr;
   int status = fi_cq_open(domain_.get(), &wanted, &made, nullptr);

@@ -60,6 +60,8 @@ class port {
   const fi_info& info() const noexcept { return *info_; }
   fid_ep* endpoint() noexcept { return endpoint_.get(); }
   fid_cq* queue() noexcept { return queue_.get(); }
+  fid_domain* domain() noexcept { return domain_.get(); }
+  const char* reason(int status) const noexcept { return library_.strerror(status); }
 
   /// Where the provider wants memory to be registered. Throws `error`.
   void register_if_needed(buffer_arena& arena, std::uint64_t access);

@@ -19,10 +19,10 @@ namespace {
 /// the fabric `shm` does better.
 constexpr std::array<std::string_view, 3> not_by_default{"sockets", "udp;ofi_rxd", "shm"};
 
-info_ptr hints_for(const library& fabrics, const provider_request& wanted) {
+info_ptr hints_for(const library& fabrics, const provider_request& wanted, std::uint64_t caps) {
   info_ptr hints(fabrics.dupinfo(nullptr), {fabrics.freeinfo});
   hints->ep_attr->type = FI_EP_RDM;
-  hints->caps = FI_MSG;
+  hints->caps = FI_MSG | caps;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->tx_attr->msg_order = FI_ORDER_SAS;
   hints->rx_attr->msg_order = FI_ORDER_SAS;
@@ -60,16 +60,9 @@ const fi_info* native_in_place_of(const fi_info* first, const fi_info* all, cons
 
 bool is_loopback(const fi_info& each) { return std::string_view(each.domain_attr->name) == "lo"; }
 
-}  // namespace
-
-provider_request provider_request::from(const settings& config, bool one_node) {
-  return {
-      .provider = config.text("AMITY_OFI_PROVIDER"), .address = config.text("AMITY_OFI_ADDRESS"), .one_node = one_node};
-}
-
-info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why) {
-  const info_ptr hints = hints_for(fabrics, wanted);
-  int status = 0;
+/// The first that will do and has these capabilities beside messages.
+info_ptr find_with(const library& fabrics, const provider_request& wanted, std::uint64_t caps, int& status) {
+  const info_ptr hints = hints_for(fabrics, wanted, caps);
   info_ptr all;
   if (!wanted.address.empty()) {
     all = list(fabrics, *hints, wanted.address.c_str(), status);
@@ -82,6 +75,30 @@ info_ptr find_provider(const library& fabrics, const provider_request& wanted, s
   for (const fi_info* each = all.get(); each != nullptr; each = each->next) {
     if (!will_do(*each, wanted) || (!wanted.one_node && is_loopback(*each) && wanted.address.empty())) continue;
     return info_ptr(fabrics.dupinfo(native_in_place_of(each, all.get(), wanted)), {fabrics.freeinfo});
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+provider_request provider_request::from(const settings& config, bool one_node) {
+  return {
+      .provider = config.text("AMITY_OFI_PROVIDER"), .address = config.text("AMITY_OFI_ADDRESS"), .one_node = one_node};
+}
+
+info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why) {
+  int status = 0;
+  info_ptr found = find_with(fabrics, wanted, 0, status);
+  if (found) {
+    // The same with as much of remote memory as it has; what was not asked for it may leave out.
+    provider_request same = wanted;
+    same.provider = found->fabric_attr->prov_name;
+    for (const std::uint64_t caps : {FI_RMA | FI_ATOMIC, FI_RMA}) {
+      int ignored = 0;
+      info_ptr better = find_with(fabrics, same, caps, ignored);
+      if (better && name_of(*better) == name_of(*found)) return better;
+    }
+    return found;
   }
   const std::string which = wanted.provider.empty() ? "no provider" : fmt::format("no provider '{}'", wanted.provider);
   const std::string where = wanted.address.empty() ? "" : fmt::format(" on {}", wanted.address);

@@ -1,0 +1,344 @@
+#include "amity/fabric/ofi/remote.hpp"
+
+#include <rdma/fi_errno.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+
+namespace amity::fabric::ofi {
+namespace {
+
+/// Operations of a rank that are under way.
+constexpr std::size_t operations_max = 256;
+/// Notifications that wait to be polled; the provider keeps the others.
+constexpr std::size_t notifications_max = 1024;
+
+fi_op to_provider(atomic_op op) noexcept {
+  switch (op) {
+    case atomic_op::fetch:
+      return FI_ATOMIC_READ;
+    case atomic_op::swap:
+      return FI_ATOMIC_WRITE;
+    case atomic_op::compare_swap:
+      return FI_CSWAP;
+    case atomic_op::add:
+      return FI_SUM;
+    case atomic_op::bit_and:
+      return FI_BAND;
+    case atomic_op::bit_or:
+      return FI_BOR;
+    case atomic_op::bit_xor:
+      return FI_BXOR;
+  }
+  AMITY_ASSERT(false, static_cast<int>(op));
+  return FI_ATOMIC_READ;
+}
+
+fi_datatype type_of(const atomic_request& what) noexcept { return what.bytes == 8 ? FI_UINT64 : FI_UINT32; }
+
+std::byte* line_in(const zeroed_memory& memory) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  return reinterpret_cast<std::byte*>((address + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes);
+}
+
+}  // namespace
+
+remote_capabilities remote_capabilities_of(const fi_info& info) {
+  // Where local memory must be registered, too, every operation would have to. Over `shm` (libfabric 1.17) a write with
+  // data for the target's queue does not complete where its delivery is asked for; the fabric `shm` serves better.
+  const bool usable = (info.caps & FI_RMA) != 0 && (info.domain_attr->mr_mode & FI_MR_LOCAL) == 0 &&
+                      std::string_view(info.fabric_attr->prov_name) != "shm";
+  if (!usable) return {};
+  return {.available = true,
+          .mapped = false,
+          .unattended = false,
+          .puts_before_packets = (info.tx_attr->msg_order & FI_ORDER_SAW) != 0,
+          .atomics = (info.caps & FI_ATOMIC) != 0,
+          .notify_bits = info.domain_attr->cq_data_size >= 4 ? 32u : 0u,
+          .operations_max = operations_max};
+}
+
+/// How the bytes of a key begin.
+struct remote::key_fields {
+  std::uint64_t seal;
+  std::uint64_t base;
+  std::uint64_t key;
+  std::uint64_t bytes;
+  std::uint64_t address;  ///< of the memory, in its owner
+
+  static key_fields of(const segment_key& packed) noexcept {
+    key_fields fields;
+    std::memcpy(&fields, packed.bytes.data(), sizeof fields);
+    return fields;
+  }
+  segment_key pack() const noexcept {
+    segment_key packed;
+    static_assert(sizeof *this <= sizeof packed.bytes);
+    std::memcpy(packed.bytes.data(), this, sizeof *this);
+    return packed;
+  }
+};
+
+remote::remote(port& open, const secret& key, rank_t rank, const std::vector<fi_addr_t>& addresses, loss& lost)
+    : port_(open),
+      secret_(key),
+      rank_(rank),
+      addresses_(addresses),
+      lost_(lost),
+      operations_(operations_max),
+      free_(operations_max),
+      told_(2 * operations_max + notifications_max) {
+  for (std::uint32_t i = 0; i < operations_max; ++i) free_.push(i);
+}
+
+std::uint64_t remote::seal_of(const key_fields& fields, rank_t owner) const noexcept {
+  sip_state state(secret_);
+  state.add(static_cast<std::uint64_t>(owner));
+  for (const std::uint64_t word : {fields.base, fields.key, fields.bytes, fields.address}) state.add(word);
+  return state.finish();
+}
+
+/// The upper half proves that a rank of this job has sent it to this one.
+std::uint64_t remote::notification(rank_t to, std::uint32_t bits) const noexcept {
+  if (port_.info().domain_attr->cq_data_size < 8) return bits;
+  sip_state state(secret_);
+  state.add(static_cast<std::uint64_t>(to));
+  state.add(bits);
+  return (state.finish() & 0xffff'ffff'0000'0000) | bits;
+}
+
+// ---- segments
+
+segment remote::create(std::size_t bytes) {
+  const auto refuse = [&](std::string_view why, const char* remedy) {
+    throw error("making a segment", rank_, fmt::format("{} bytes: {}", bytes, why), remedy);
+  };
+  if (bytes == 0) refuse("a segment has at least one byte", "ask for what is needed");
+  std::uint64_t wanted = 0;
+  if (::getrandom(&wanted, sizeof wanted, 0) != sizeof wanted) refuse("no random key", "use another fabric");
+  try {
+    own_segment made{.memory = zeroed_memory(bytes + cache_line_bytes), .registered = nullptr};
+    std::byte* const data = line_in(made.memory);
+    fid_mr* registered = nullptr;
+    const int status =
+        fi_mr_reg(port_.domain(), data, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, wanted, 0, &registered, nullptr);
+    if (status != 0) refuse(port_.reason(-status), "ask for less (ulimit -l bounds locked memory)");
+    made.registered.reset(registered);
+    const auto address = reinterpret_cast<std::uint64_t>(data);
+    key_fields fields{.seal = 0,
+                      .base = (port_.info().domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? address : 0,
+                      .key = fi_mr_key(registered),
+                      .bytes = bytes,
+                      .address = address};
+    fields.seal = seal_of(fields, rank_);
+    made_.emplace(data, std::move(made));
+    return {.data = data, .bytes = bytes, .key = fields.pack()};
+  } catch (const std::bad_alloc&) {
+    refuse("there is no such memory", "ask for less");
+    throw;
+  }
+}
+
+void remote::destroy(const segment& own) noexcept { made_.erase(own.data); }
+
+remote_segment remote::open(rank_t owner, const segment_key& key) {
+  const key_fields fields = key_fields::of(key);
+  if (fields.seal != seal_of(fields, owner)) {
+    throw error("opening a segment", rank_, fmt::format("the key is none of rank {} in this job", owner),
+                "hand the key of a segment, as it is, from its owner to those who open it");
+  }
+  const opened_segment found{.owner = owner,
+                             .base = fields.base,
+                             .key = fields.key,
+                             .own = owner == rank_ ? reinterpret_cast<std::byte*>(fields.address) : nullptr};
+  if (closed_.empty()) {
+    closed_.push_back(opened_.size());
+    opened_.emplace_back();
+  }
+  const std::uint64_t id = closed_.back();
+  closed_.pop_back();
+  opened_[id] = found;
+  return {.direct = nullptr, .bytes = fields.bytes, .id = id};
+}
+
+void remote::close(const remote_segment& opened) noexcept { closed_.push_back(opened.id); }
+
+// ---- operations
+
+remote::operation* remote::begin(rank_t peer, const events& tell) noexcept {
+  if (free_.empty()) return nullptr;
+  operation& made = operations_[free_.front()];
+  free_.pop();
+  made.tell = tell;
+  made.peer = peer;
+  made.previous = nullptr;
+  return &made;
+}
+
+stage remote::begun(operation* made, ssize_t status) noexcept {
+  if (status == 0) return stage::accepted;
+  free_.push(static_cast<std::uint32_t>(made - operations_.data()));
+  refused_ = true;
+  if (status != -FI_EAGAIN && lost_.peer == no_rank) lost_ = {.peer = made->peer, .reason = static_cast<int>(-status)};
+  return stage::refused;
+}
+
+stage remote::write(const opened_segment& to, std::size_t offset, bytes_view from, const events& tell,
+                    std::uint64_t flags, std::uint64_t data) noexcept {
+  operation* const made = begin(to.owner, tell);
+  if (made == nullptr) {
+    refused_ = true;
+    return stage::refused;
+  }
+  const iovec local{.iov_base = const_cast<std::byte*>(from.data()), .iov_len = from.size()};
+  const fi_rma_iov there{.addr = to.base + offset, .len = from.size(), .key = to.key};
+  fi_msg_rma message{};
+  message.msg_iov = &local;
+  message.iov_count = 1;
+  message.addr = addresses_[static_cast<std::size_t>(to.owner)];
+  message.rma_iov = &there;
+  message.rma_iov_count = 1;
+  message.context = &made->context;
+  message.data = data;
+  flags |= FI_COMPLETION | (tell.complete != 0 ? FI_DELIVERY_COMPLETE : FI_TRANSMIT_COMPLETE);
+  return begun(made, fi_writemsg(port_.endpoint(), &message, flags));
+}
+
+stage remote::start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept {
+  const opened_segment& there = at(to);
+  if (from.empty()) return stage::complete;
+  if (there.own == nullptr) return write(there, offset, from, tell, 0, 0);
+  std::memcpy(there.own + offset, from.data(), from.size());
+  return stage::complete;
+}
+
+stage remote::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+                         const events& tell) noexcept {
+  const opened_segment& there = at(to);
+  if (there.own == nullptr) {
+    return write(there, offset, from, tell, FI_REMOTE_CQ_DATA, notification(there.owner, bits));
+  }
+  if (!has_room_for(operations_max)) {
+    refused_ = true;
+    return stage::refused;
+  }
+  if (!from.empty()) std::memcpy(there.own + offset, from.data(), from.size());
+  told_.push({.value = bits, .is_notification = true});
+  return stage::complete;
+}
+
+stage remote::start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+                        std::uint64_t when_complete) noexcept {
+  const opened_segment& there = at(from);
+  if (to.empty()) return stage::complete;
+  if (there.own != nullptr) {
+    std::memcpy(to.data(), there.own + offset, to.size());
+    return stage::complete;
+  }
+  operation* const made = begin(there.owner, {.source_free = 0, .complete = when_complete});
+  if (made == nullptr) {
+    refused_ = true;
+    return stage::refused;
+  }
+  return begun(
+      made, fi_read(port_.endpoint(), to.data(), to.size(), nullptr, addresses_[static_cast<std::size_t>(there.owner)],
+                    there.base + offset, there.key, &made->context));
+}
+
+stage remote::start_atomic(const remote_segment& at_segment, std::size_t offset, const atomic_request& what,
+                           std::uint64_t* previous, std::uint64_t when_complete) noexcept {
+  const opened_segment& there = at(at_segment);
+  if (there.own != nullptr) {
+    const std::uint64_t before = apply_atomic(what, there.own + offset);
+    if (previous != nullptr) *previous = before;
+    return stage::complete;
+  }
+  operation* const made = begin(there.owner, {.source_free = 0, .complete = when_complete});
+  if (made == nullptr) {
+    refused_ = true;
+    return stage::refused;
+  }
+  made->previous = previous;
+  made->bytes = what.bytes;
+  // The lower half comes first, so a word of four bytes finds its own.
+  made->operand = what.operand;
+  made->expected = what.expected;
+  made->result = 0;
+  const fi_addr_t peer = addresses_[static_cast<std::size_t>(there.owner)];
+  const std::uint64_t place = there.base + offset;
+  fid_ep* const endpoint = port_.endpoint();
+  if (what.op == atomic_op::compare_swap) {
+    return begun(made, fi_compare_atomic(endpoint, &made->operand, 1, nullptr, &made->expected, nullptr, &made->result,
+                                         nullptr, peer, place, there.key, type_of(what), FI_CSWAP, &made->context));
+  }
+  return begun(made, fi_fetch_atomic(endpoint, &made->operand, 1, nullptr, &made->result, nullptr, peer, place,
+                                     there.key, type_of(what), to_provider(what.op), &made->context));
+}
+
+bool remote::has_atomics() noexcept {
+  for (const fi_datatype type : {FI_UINT32, FI_UINT64}) {
+    fi_atomic_attr found{};
+    for (const fi_op op : {FI_ATOMIC_READ, FI_ATOMIC_WRITE, FI_SUM, FI_BAND, FI_BOR, FI_BXOR}) {
+      if (fi_query_atomic(port_.domain(), type, op, &found, FI_FETCH_ATOMIC) != 0) return false;
+    }
+    if (fi_query_atomic(port_.domain(), type, FI_CSWAP, &found, FI_COMPARE_ATOMIC) != 0) return false;
+  }
+  return true;
+}
+
+// ---- completions
+
+bool remote::owns(const void* context) const noexcept {
+  return context >= operations_.data() && context < operations_.data() + operations_.size();
+}
+
+void remote::tell(std::uint64_t context) noexcept {
+  if (context != 0) told_.push({.value = context, .is_notification = false});
+}
+
+void remote::take_completion(void* context) noexcept {
+  auto* const done = static_cast<operation*>(context);
+  if (done->previous != nullptr) *done->previous = done->result;
+  tell(done->tell.source_free);
+  tell(done->tell.complete);
+  free_.push(static_cast<std::uint32_t>(done - operations_.data()));
+}
+
+void remote::take_failure(void* context, int reason) noexcept {
+  auto* const failed = static_cast<operation*>(context);
+  free_.push(static_cast<std::uint32_t>(failed - operations_.data()));
+  if (lost_.peer == no_rank) lost_ = {.peer = failed->peer, .reason = reason};
+}
+
+void remote::take_notification(std::uint64_t data) noexcept {
+  const auto bits = static_cast<std::uint32_t>(data);
+  if (data != notification(rank_, bits)) {
+    ++notifications_refused_;
+    return;
+  }
+  told_.push({.value = bits, .is_notification = true});
+}
+
+std::size_t remote::hand_over(sink& receiver, std::size_t events_max) {
+  std::size_t handed_over = 0;
+  for (; handed_over < events_max && !told_.empty(); ++handed_over) {
+    const event next = told_.front();
+    told_.pop();
+    if (next.is_notification) {
+      receiver.on_notify(static_cast<std::uint32_t>(next.value));
+    } else {
+      receiver.on_done(next.value);
+    }
+  }
+  return handed_over;
+}
+
+}  // namespace amity::fabric::ofi

@@ -1,0 +1,127 @@
+#pragma once
+
+/// Remote memory through libfabric: segments that the provider has registered, and operations on them.
+///
+/// A segment's key of the provider's is random, 64 bits long and told only by its owner, so that nobody else who
+/// reaches the port can name the memory; a notification carries a seal beside its bits where there is room for it.
+
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_rma.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "amity/base/zeros.hpp"
+#include "amity/fabric/fabric.hpp"
+#include "amity/fabric/ofi/bounded_queue.hpp"
+#include "amity/fabric/ofi/port.hpp"
+#include "amity/fabric/ofi/seal.hpp"
+
+namespace amity::fabric::ofi {
+
+/// A peer that cannot be reached any more, and libfabric's number for why.
+struct loss {
+  rank_t peer = no_rank;
+  int reason = 0;
+};
+
+/// What the provider can do, as far as its description tells.
+remote_capabilities remote_capabilities_of(const fi_info& info);
+
+class remote final : public remote_memory {
+ public:
+  /// All outlive it. `addresses`: by rank.
+  remote(port& open, const secret& key, rank_t rank, const std::vector<fi_addr_t>& addresses, loss& lost);
+
+  segment create(std::size_t bytes) override;
+  void destroy(const segment& own) noexcept override;
+  remote_segment open(rank_t owner, const segment_key& key) override;
+  void close(const remote_segment& opened) noexcept override;
+  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+                   const events& tell) noexcept override;
+
+  // For the fabric, whose completion queue it is.
+
+  /// Whether the provider does all atomics; its description promises more than it keeps.
+  bool has_atomics() noexcept;
+
+  bool owns(const void* context) const noexcept;
+  void take_completion(void* context) noexcept;
+  void take_failure(void* context, int reason) noexcept;
+  void take_notification(std::uint64_t data) noexcept;
+  std::uint64_t notifications_refused() const noexcept { return notifications_refused_; }
+
+  /// Whether there is room for the events of `completions` more.
+  bool has_room_for(std::size_t completions) const noexcept { return told_.room() >= 2 * completions; }
+  bool has_events() const noexcept { return !told_.empty(); }
+  std::size_t hand_over(sink& receiver, std::size_t events_max);
+
+  /// Whether an operation was refused since the last call of this.
+  bool was_refused() noexcept { return std::exchange(refused_, false); }
+
+  /// Gives the memory back to the system, after the endpoint has closed.
+  void unregister() noexcept { made_.clear(); }
+
+ protected:
+  stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override;
+  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+                  std::uint64_t when_complete) noexcept override;
+  stage start_atomic(const remote_segment& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
+                     std::uint64_t when_complete) noexcept override;
+
+ private:
+  struct key_fields;
+  struct own_segment {
+    zeroed_memory memory;
+    owned<fid_mr> registered;
+  };
+  struct opened_segment {
+    rank_t owner = no_rank;
+    std::uint64_t base = 0;  ///< what the provider counts offsets from
+    std::uint64_t key = 0;
+    std::byte* own = nullptr;  ///< memory of this rank
+  };
+  /// One that is under way. The provider knows it by the address of its first member.
+  struct operation {
+    fi_context2 context{};
+    events tell;
+    rank_t peer = no_rank;
+    std::uint64_t* previous = nullptr;
+    std::uint8_t bytes = 0;  ///< of an atomic's word
+    std::uint64_t operand = 0, expected = 0, result = 0;
+  };
+  struct event {
+    std::uint64_t value;
+    bool is_notification;
+  };
+
+  std::uint64_t seal_of(const key_fields& fields, rank_t owner) const noexcept;
+  std::uint64_t notification(rank_t to, std::uint32_t bits) const noexcept;
+  const opened_segment& at(const remote_segment& opened) const noexcept { return opened_[opened.id]; }
+  operation* begin(rank_t peer, const events& tell) noexcept;
+  stage begun(operation* made, ssize_t status) noexcept;
+  stage write(const opened_segment& to, std::size_t offset, bytes_view from, const events& tell, std::uint64_t flags,
+              std::uint64_t data) noexcept;
+  void tell(std::uint64_t context) noexcept;
+
+  port& port_;
+  secret secret_;
+  rank_t rank_;
+  const std::vector<fi_addr_t>& addresses_;
+  loss& lost_;
+  std::vector<operation> operations_;
+  bounded_queue<std::uint32_t> free_;
+  bounded_queue<event> told_;
+  std::map<const std::byte*, own_segment> made_;  ///< by address
+  std::vector<opened_segment> opened_;            ///< by id
+  std::vector<std::uint64_t> closed_;             ///< ids that may be used again
+  std::uint64_t notifications_refused_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace amity::fabric::ofi
