@@ -38,6 +38,7 @@ extern const benchmark strong_scaling;
 extern const benchmark mpi_short_latency;
 extern const benchmark mpi_coalesced_rate;
 #endif
+extern const benchmark ofi_bandwidth;
 extern const benchmark ofi_short_latency;
 extern const benchmark ofi_coalesced_rate;
 

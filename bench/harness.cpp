@@ -144,8 +144,11 @@ job driver::raw(std::string_view which, std::string name, arguments args) const 
   return self(std::move(name), which, std::move(args), tiny_);
 }
 
-std::optional<job> driver::open_mpi(std::string name, std::vector<std::string> words) const {
-  return peer(open_mpi_program, std::move(name), std::move(words), 2);
+std::optional<job> driver::open_mpi(std::string name, std::vector<std::string> words,
+                                    std::vector<std::string> settings) const {
+  auto result = peer(open_mpi_program, std::move(name), std::move(words), 2);
+  if (result) result->run.environment = std::move(settings);
+  return result;
 }
 
 std::optional<job> driver::comparison(std::string_view program, std::string name, std::vector<std::string> words,

@@ -103,7 +103,8 @@ class driver {
   job mpi_peer(std::string name, std::vector<std::string> words) const;
   job raw(std::string_view which, std::string name, arguments args = {}) const;
   /// Nothing where Open MPI was not found when the benchmarks were built.
-  std::optional<job> open_mpi(std::string name, std::vector<std::string> words) const;
+  std::optional<job> open_mpi(std::string name, std::vector<std::string> words,
+                              std::vector<std::string> settings = {}) const;
 
   /// A program of bench/compare, on so many ranks of Open MPI, or on none: by itself. Nothing where what it needs was
   /// not found when the benchmarks were built.

@@ -1,9 +1,11 @@
 /// The peer: MPI_Send and MPI_Recv between two processes, as the benchmarks of active messages do it with amity.
 ///
 /// Usage: mpirun -n 2 amity_bench_open_mpi BATCHES ROUND_TRIPS FLOOD BYTES...
+///        mpirun -n 2 amity_bench_open_mpi stream BATCHES WINDOWS
 /// Prints one JSON object: `ping_pong_N_ns`, the one-way time for each size N, the median of the batches; and if FLOOD
 /// is not 0 `flood_N_m_per_s`, millions of messages per second that go one way when FLOOD of them are sent, for N =
-/// 8, 48.
+/// 8, 48. With `stream` it is `stream_gbps`, GB/s of nonblocking sends of 1 MiB, of which a window of 64 is under way
+/// at once and is answered when it has arrived.
 
 #include <mpi.h>
 
@@ -56,6 +58,32 @@ double flood_m_per_s(int me, int messages, const std::vector<char>& out, std::ve
   return messages / (MPI_Wtime() - begin) * 1e-6;
 }
 
+double stream_gbps(int me, int windows, std::vector<char>& memory) {
+  constexpr int window = 64;
+  const int bytes = static_cast<int>(memory.size()) / window;
+  std::vector<char> answer(1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < windows; ++i) {
+    MPI_Request requests[window];
+    for (int slot = 0; slot < window; ++slot) {
+      char* const place = memory.data() + slot * bytes;
+      if (me == 0) {
+        MPI_Isend(place, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &requests[slot]);
+      } else {
+        MPI_Irecv(place, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &requests[slot]);
+      }
+    }
+    MPI_Waitall(window, requests, MPI_STATUSES_IGNORE);
+    if (me == 0) {
+      receive(1, answer);
+    } else {
+      send(0, answer);
+    }
+  }
+  return static_cast<double>(memory.size()) * windows / (MPI_Wtime() - begin) * 1e-9;
+}
+
 template <class Batch>
 double median_of(int batches, Batch&& batch) {
   std::vector<double> values(static_cast<std::size_t>(batches));
@@ -94,6 +122,13 @@ std::string measure(int me, int batches, int round_trips, int flood, const std::
   return json + '}';
 }
 
+std::string measure_stream(int me, int batches, int windows) {
+  std::vector<char> memory(std::size_t{64} << 20, me == 0 ? 'x' : ' ');
+  const double gbps = median_of(batches, [&] { return stream_gbps(me, windows, memory); });
+  check(memory, std::vector<char>(memory.size(), 'x'));
+  return "{\"stream_gbps\": " + std::to_string(gbps) + '}';
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -102,13 +137,15 @@ int main(int argc, char** argv) {
   int ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks != 2 || argc < 5) {
+  const bool stream = argc == 4 && std::string(argv[1]) == "stream";
+  if (ranks != 2 || (argc < 5 && !stream)) {
     std::fprintf(stderr, "usage: mpirun -n 2 %s BATCHES ROUND_TRIPS FLOOD BYTES...\n", argv[0]);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   std::vector<int> sizes;
   for (int i = 4; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
-  const auto json = measure(me, std::atoi(argv[1]), std::atoi(argv[2]), std::atoi(argv[3]), sizes);
+  const auto json = stream ? measure_stream(me, std::atoi(argv[2]), std::atoi(argv[3]))
+                           : measure(me, std::atoi(argv[1]), std::atoi(argv[2]), std::atoi(argv[3]), sizes);
   if (me == 0) std::printf("%s\n", json.c_str());
   MPI_Finalize();
   return 0;

@@ -10,6 +10,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,6 +37,9 @@ constexpr std::size_t spare_buffers = 4;
 
 /// Injected packets are put together on the stack.
 constexpr std::size_t injected_bytes_max = 256;
+
+/// The shortest sleep without a descriptor that ends it.
+constexpr long nap_ns_min = 20'000;
 
 /// How often a rank that sleeps looks whether the job still runs.
 constexpr std::uint64_t look_round_ns = 100'000'000;
@@ -625,17 +629,19 @@ class ofi_fabric final : public fabric {
   void sleep(std::uint64_t timeout_ns) noexcept {
     // Sends that the provider has refused announce themselves by no event.
     const std::uint64_t limit_ns = busy_.empty() ? timeout_ns : std::min<std::uint64_t>(timeout_ns, 1'000'000);
-    const std::uint64_t begin_ns = steady_now_ns();
-    // A descriptor that is ready all the time, as that of a broken connection may be, is no reason to stay awake.
-    if (port_.sleep(limit_ns)) {
-      progress();
-      if (something_new() || steady_now_ns() - begin_ns >= limit_ns) return;
-    }
-    for (long nap_ns = 20'000; steady_now_ns() - begin_ns < limit_ns; nap_ns = std::min(2 * nap_ns, 1'000'000L)) {
-      const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns};
-      ::nanosleep(&nap, nullptr);
+    const std::uint64_t end_ns = steady_now_ns() + limit_ns;
+    long nap_ns = nap_ns_min;
+    for (std::uint64_t now = steady_now_ns(); now < end_ns;) {
+      const bool slept = port_.sleep(end_ns - now);
       progress();
       if (something_new()) return;
+      const std::uint64_t before = std::exchange(now, steady_now_ns());
+      // A descriptor that is ready all the time, as that of a broken connection is, is no reason to stay awake; nor is
+      // it one to sleep for long, since data for this rank's memory may be coming in.
+      if (slept && now - before > static_cast<std::uint64_t>(nap_ns_min)) continue;
+      const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns};
+      ::nanosleep(&nap, nullptr);
+      nap_ns = std::min(2 * nap_ns, slept ? 100'000L : 1'000'000L);
     }
   }
 
