@@ -68,7 +68,7 @@ library_use::library_use(rank_t threads) {
   MPI_Initialized(&initialised);
   if (!initialised) {
     int given = MPI_THREAD_SINGLE;
-    MPI_Init_thread(nullptr, nullptr, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &given);
+    MPI_Init_thread(nullptr, nullptr, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &given);
     own_ = true;
   }
   try {
