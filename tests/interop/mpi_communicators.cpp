@@ -1,10 +1,15 @@
 /// An MPI program that lets amity run in its communicators: it ends with 0 if all is as it should be.
+///
+/// Or, as mpi_communicators LEVEL [THREAD]: with MPI at this thread level, amity is run as the environment asks, on the
+/// main thread unless another word follows; ends with amity's status.
 
 #include <amity/interop/mpi/run.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
+#include <thread>
 
 #include "amity/amity.hpp"
 
@@ -76,9 +81,24 @@ void failure_ends_the_world() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+int run_at_level(const std::string& name, bool on_main_thread) {
+  int level = name == "single" ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
+  MPI_Init_thread(nullptr, nullptr, level, &level);
+  int status = 0;
+  const auto run = [&] { status = amity::mpi::run(MPI_COMM_WORLD, [](amity::world& w) { w.barrier(); }); };
+  if (on_main_thread) {
+    run();
+  } else {
+    std::thread(run).join();
+  }
+  MPI_Finalize();
+  return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1) return run_at_level(argv[1], argc == 2);
   int level = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   const int rank = rank_in(MPI_COMM_WORLD);

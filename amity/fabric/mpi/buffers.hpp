@@ -1,6 +1,6 @@
 #pragma once
 
-/// Buffers of one size, each for one message: an envelope, and behind it the payload on a cache line of its own.
+/// Buffers of one size, each for one message: the payload of a packet on a cache line, and behind it the header.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,28 +13,10 @@
 
 namespace amity::fabric::mpi {
 
-/// What travels in front of each payload.
-struct envelope {
-  std::uint64_t header;   ///< of the packet
-  std::uint32_t bytes;    ///< of the payload; `credits_only`: there is no packet
-  std::uint16_t credits;  ///< that the sender gives back
-  std::uint16_t thread;   ///< of the sender, within its process
-};
-static_assert(sizeof(envelope) == 16);
+inline constexpr std::size_t header_bytes = sizeof(std::uint64_t);
 
-inline constexpr std::uint32_t credits_only = ~std::uint32_t{0};
-
-/// A message in a buffer. It begins right in front of the payload, which begins on a cache line.
-struct message {
-  std::byte* payload;
-
-  mpi::envelope& envelope() const noexcept {
-    return *std::launder(reinterpret_cast<mpi::envelope*>(payload - sizeof(mpi::envelope)));
-  }
-  std::byte* data() const noexcept { return payload - sizeof(mpi::envelope); }
-};
-
-inline std::size_t buffer_bytes(std::size_t packet_bytes) noexcept { return cache_line_bytes + packet_bytes; }
+/// Packets have whole cache lines.
+inline std::size_t buffer_bytes(std::size_t packet_bytes) noexcept { return packet_bytes + cache_line_bytes; }
 
 /// Where messages are built. All buffers that can be needed at once are there from the start, but take memory only once
 /// they are used; the one that came back last goes out first.
@@ -58,7 +40,7 @@ class send_buffers {
   }
   void give_back(std::uint32_t index) noexcept { free_.push_back(index); }  // room for all is reserved
 
-  message operator[](std::uint32_t index) const noexcept { return {first_ + index * stride_ + cache_line_bytes}; }
+  std::byte* operator[](std::uint32_t index) const noexcept { return first_ + index * stride_; }
 
  private:
   std::size_t stride_;
@@ -83,9 +65,8 @@ class receive_buffers {
   }
   void give_back(std::uint32_t index) noexcept { free_.push_back(index); }
 
-  message operator[](std::uint32_t index) const noexcept { return {all_[index].get() + cache_line_bytes}; }
-  /// Of a message, with its envelope.
-  std::size_t message_bytes_max() const noexcept { return bytes_ - cache_line_bytes + sizeof(envelope); }
+  std::byte* operator[](std::uint32_t index) const noexcept { return all_[index].get(); }
+  std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   struct deleter {

@@ -29,6 +29,16 @@ class group {
   rank_t threads() const noexcept { return threads_; }
   rank_t lanes() const noexcept { return size_ * threads_; }
   const capabilities& caps() const noexcept { return caps_; }
+
+  /// Where a lane is. Messages are too short for a division where there is nothing to divide.
+  struct place {
+    rank_t process;
+    rank_t thread;
+  };
+  place place_of(rank_t lane) const noexcept {
+    if (threads_ == 1) return {lane, 0};
+    return {lane / threads_, lane % threads_};
+  }
   /// Named by its lowest lane, as those are ranks of the fabric.
   rank_t node_of(rank_t lane) const noexcept { return nodes_[static_cast<std::size_t>(lane / threads_)] * threads_; }
   /// Whether the lanes on this node are more than its CPUs.

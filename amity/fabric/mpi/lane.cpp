@@ -16,8 +16,6 @@
 namespace amity::fabric::mpi {
 namespace {
 
-constexpr int data_tag = 0;
-
 /// Sends that are looked at in one go.
 constexpr std::size_t looks_at_sends = 16;
 
@@ -27,13 +25,16 @@ constexpr std::uint32_t found_in_a_row_max = 32;
 /// Waits in a row that find something at once, and so do not ask MPI whether the job was aborted.
 constexpr std::uint32_t waits_unasked = 64;
 
+/// Between two looks of a wait: one that looks without a rest takes the message's memory away from whoever writes it.
+constexpr int pauses_between_looks = 3;
+
 /// How long a wait looks before it sleeps. Nobody can wake a sleeper through MPI, so it gets up from time to time, ever
 /// more rarely: a wait that has been long may be a little longer.
 struct patience {
   int looks;
   int yields;
 };
-constexpr patience alone_on_cpu{.looks = 500, .yields = 50};
+constexpr patience alone_on_cpu{.looks = 300, .yields = 50};
 constexpr patience crowded_cpus{.looks = 4, .yields = 300};
 constexpr std::uint64_t sleep_ns_min = 50'000;
 constexpr std::uint64_t sleep_ns_max = 1'000'000;
@@ -47,6 +48,13 @@ struct token {
     return {.buffer = static_cast<std::uint32_t>(packed >> 32), .source = static_cast<rank_t>(packed)};
   }
 };
+
+int tag_max() {
+  void* value = nullptr;
+  int known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &known);
+  return known ? *static_cast<int*>(value) : 32767;
+}
 
 void sleep_for(std::uint64_t ns) noexcept {
   const timespec time{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
@@ -62,6 +70,7 @@ lane::lane(group& processes, rank_t thread, const settings& config)
       thread_(thread),
       rank_(processes.rank() * threads_ + thread),
       size_(processes.lanes()),
+      tags_(threads_, tag_max()),
       credits_(static_cast<std::uint32_t>(processes.caps().credits_per_peer)),
       give_back_from_(std::max(credits_ / 2, 1U)),
       peers_(static_cast<std::size_t>(size_)),
@@ -120,7 +129,7 @@ status lane::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noe
   AMITY_DEBUG_ASSERT(payload.size() <= caps().packet_bytes_max, rank_, dest, payload.size());
   std::uint32_t buffer = 0;
   if (!take_credit(dest, buffer)) return refuse(dest);
-  if (!payload.empty()) std::memcpy((*out_)[buffer].payload, payload.data(), payload.size());
+  if (!payload.empty()) std::memcpy((*out_)[buffer], payload.data(), payload.size());
   send_packet(dest, header, buffer, payload.size());
   return status::ok;
 }
@@ -128,8 +137,7 @@ status lane::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noe
 status lane::acquire(rank_t dest, slot& out) noexcept {
   std::uint32_t buffer = 0;
   if (!take_credit(dest, buffer)) return refuse(dest);
-  out = {
-      .data = (*out_)[buffer].payload, .capacity = static_cast<std::uint32_t>(caps().packet_bytes_max), .id = buffer};
+  out = {.data = (*out_)[buffer], .capacity = static_cast<std::uint32_t>(caps().packet_bytes_max), .id = buffer};
   return status::ok;
 }
 
@@ -139,30 +147,34 @@ void lane::commit(rank_t dest, std::uint64_t header, const slot& filled, std::si
 }
 
 void lane::send_packet(rank_t dest, std::uint64_t header, std::uint32_t buffer, std::size_t bytes) noexcept {
-  send(dest, buffer, {.header = header, .bytes = static_cast<std::uint32_t>(bytes), .credits = 0, .thread = 0},
-       no_rank);
+  account& to = at(dest);
+  if (header == to.header_sent) {
+    send(dest, buffer, bytes, content::packet, no_rank);
+    return;
+  }
+  to.header_sent = header;
+  std::memcpy((*out_)[buffer] + bytes, &header, header_bytes);
+  send(dest, buffer, bytes + header_bytes, content::packet_with_header, no_rank);
 }
 
-void lane::send(rank_t dest, std::uint32_t buffer, const envelope& front, rank_t gives_back_to) noexcept {
+void lane::send(rank_t dest, std::uint32_t buffer, std::size_t bytes, content what, rank_t gives_back_to) noexcept {
   account& to = at(dest);
-  const message whole = (*out_)[buffer];
-  envelope& sent = whole.envelope();
-  sent = front;
-  sent.thread = static_cast<std::uint16_t>(thread_);
-  sent.credits = static_cast<std::uint16_t>(std::exchange(to.owed, 0));
-  const std::uint32_t payload_bytes = front.bytes == credits_only ? 0 : front.bytes;
+  const std::uint32_t credits = std::min(to.owed, tags_.credits_max());
+  to.owed -= credits;
   ++to.sent;
+  const auto [process, thread] = group_.place_of(dest);
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Isend(whole.data(), static_cast<int>(sizeof(envelope) + payload_bytes), MPI_BYTE, dest / threads_, data_tag,
-            group_.communicator(dest % threads_), &request);
+  MPI_Isend((*out_)[buffer], static_cast<int>(bytes), MPI_BYTE, process,
+            tags_.pack({.content = what, .thread = thread_, .credits = credits}), group_.communicator(thread),
+            &request);
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  const unfinished what{.buffer = buffer, .gives_back_to = gives_back_to};
+  const unfinished sent{.buffer = buffer, .gives_back_to = gives_back_to};
   if (done) {
-    finished(what);
+    finished(sent);
   } else {
     sends_.push_back(request);
-    unfinished_.push_back(what);
+    unfinished_.push_back(sent);
   }
 }
 
@@ -200,33 +212,57 @@ void lane::finished(const unfinished& what) noexcept {
 // Receiving
 
 void lane::post(std::size_t place) noexcept {
-  MPI_Irecv(in_[posted_buffers_[place]].data(), static_cast<int>(in_.message_bytes_max()), MPI_BYTE, MPI_ANY_SOURCE,
-            data_tag, group_.communicator(thread_), &posted_[place]);
+  MPI_Irecv(in_[posted_buffers_[place]], static_cast<int>(in_.bytes()), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+            group_.communicator(thread_), &posted_[place]);
+}
+
+void lane::post_again() noexcept {
+  for (; vacant_ > 0; --vacant_) post(head_ >= vacant_ ? head_ - vacant_ : head_ + posted_.size() - vacant_);
+}
+
+// A receive is posted again when there is nothing else to do, so that nobody waits for that; but half of them are
+// always posted.
+void lane::take_head() noexcept {
+  head_ = head_ + 1 == posted_.size() ? 0 : head_ + 1;
+  if (2 * ++vacant_ >= posted_.size()) post_again();
 }
 
 bool lane::arrived() noexcept {
-  while (!head_from_) {
+  while (!head_has_) {
     int done = 0;
     MPI_Status status;
     MPI_Test(&posted_[head_], &done, &status);
     if (!done) {
       found_in_a_row_ = 0;
+      post_again();
       return false;
     }
     ++received_;
     let_mpi_look_around();
-    const envelope& front = in_[posted_buffers_[head_]].envelope();
-    const rank_t source = status.MPI_SOURCE * threads_ + front.thread;
-    AMITY_DEBUG_ASSERT(front.credits <= at(source).in_use, rank_, source, front.credits, at(source).in_use);
-    at(source).in_use -= front.credits;
-    if (front.bytes != credits_only) {
-      head_from_ = source;
-    } else {
-      post(head_);
-      advance();
-    }
+    read(status);
   }
   return true;
+}
+
+void lane::read(const MPI_Status& status) noexcept {
+  const auto [what, thread, credits] = tags_.unpack(status.MPI_TAG);
+  const rank_t source = status.MPI_SOURCE * threads_ + thread;
+  account& from = at(source);
+  AMITY_DEBUG_ASSERT(credits <= from.in_use, rank_, source, credits, from.in_use);
+  from.in_use -= credits;
+  if (what == content::nothing) {
+    take_head();
+    return;
+  }
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  auto payload_bytes = static_cast<std::size_t>(bytes);
+  if (what == content::packet_with_header) {
+    payload_bytes -= header_bytes;
+    std::memcpy(&from.header_received, in_[posted_buffers_[head_]] + payload_bytes, header_bytes);
+  }
+  head_has_ = {
+      .header = from.header_received, .source = source, .payload_bytes = static_cast<std::uint32_t>(payload_bytes)};
 }
 
 // MPI looks at what others have sent when a test finds nothing; one that finds a message which is there already, as
@@ -240,34 +276,36 @@ void lane::let_mpi_look_around() noexcept {
 std::size_t lane::poll(sink& receiver, std::size_t packets_max) {
   finish_some();
   std::size_t handed_over = 0;
-  for (; handed_over < packets_max && arrived(); ++handed_over) hand_over(receiver);
+  while (handed_over < packets_max && arrived()) {
+    hand_over(receiver);
+    ++handed_over;
+    // What comes to a rank that has just found nothing comes alone, most likely: to look for more would cost time.
+    if (found_in_a_row_ == 1) break;
+  }
   return handed_over;
 }
 
 void lane::hand_over(sink& receiver) {
   const std::size_t place = head_;
   const std::uint32_t buffer = posted_buffers_[place];
-  const rank_t source = *std::exchange(head_from_, std::nullopt);
-  advance();
-  const message whole = in_[buffer];
-  const envelope& front = whole.envelope();
-  const token name{.buffer = buffer, .source = source};
-  if (receiver.on_packet(
-          {.header = front.header, .payload = {whole.payload, front.bytes}, .source = source, .token = name.pack()}) ==
-      disposition::keep) {
+  const arrival what = *std::exchange(head_has_, std::nullopt);
+  const token name{.buffer = buffer, .source = what.source};
+  if (receiver.on_packet({.header = what.header,
+                          .payload = {in_[buffer], what.payload_bytes},
+                          .source = what.source,
+                          .token = name.pack()}) == disposition::keep) {
     posted_buffers_[place] = in_.take();
   } else {
-    owe(source);
+    owe(what.source);
   }
-  post(place);
+  take_head();
 }
 
 bool lane::drain() noexcept {
   bool any = finish_some();
   for (; arrived(); any = true) {
-    head_from_.reset();
-    post(head_);
-    advance();
+    head_has_.reset();
+    take_head();
   }
   return any;
 }
@@ -289,7 +327,7 @@ void lane::give_back(rank_t source) noexcept {
   // One such message to a peer at a time: more could be needed than there are buffers.
   if (to.is_giving_back || out_->empty()) return;
   to.is_giving_back = true;
-  send(source, out_->take(), {.header = 0, .bytes = credits_only, .credits = 0, .thread = 0}, source);
+  send(source, out_->take(), 0, content::nothing, source);
 }
 
 void lane::give_all_back() noexcept {
@@ -319,7 +357,7 @@ void lane::wait(std::uint64_t timeout_ns) {
   const patience& own = group_.crowded() ? crowded_cpus : alone_on_cpu;
   for (int i = 0; i < own.looks; ++i) {
     if (anything_new()) return;
-    cpu_pause();
+    for (int pause = 0; pause < pauses_between_looks; ++pause) cpu_pause();
   }
   give_all_back();
   throw_if_aborted();

@@ -9,6 +9,7 @@
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/mpi/buffers.hpp"
 #include "amity/fabric/mpi/group.hpp"
+#include "amity/fabric/mpi/tag.hpp"
 
 namespace amity::fabric::mpi {
 
@@ -43,10 +44,12 @@ class lane final : public fabric {
  private:
   /// What a rank keeps of each peer.
   struct account {
-    std::uint64_t sent;    ///< messages
-    std::uint32_t in_use;  ///< credits
-    std::uint32_t owed;    ///< credits of the peer's to be given back
-    bool is_giving_back;   ///< the last message with nothing but credits is not done yet
+    std::uint64_t sent;             ///< messages
+    std::uint64_t header_sent;      ///< in the last packet
+    std::uint64_t header_received;  ///< in the last packet
+    std::uint32_t in_use;           ///< credits
+    std::uint32_t owed;             ///< credits of the peer's to be given back
+    bool is_giving_back;            ///< the last message with nothing but credits is not done yet
   };
   /// A message whose buffer MPI still needs.
   struct unfinished {
@@ -54,18 +57,27 @@ class lane final : public fabric {
     rank_t gives_back_to;  ///< `no_rank`: it is a packet
   };
 
+  /// The packet that the oldest receive has got.
+  struct arrival {
+    std::uint64_t header;
+    rank_t source;
+    std::uint32_t payload_bytes;
+  };
+
   account& at(rank_t rank) noexcept;
   bool take_credit(rank_t dest, std::uint32_t& buffer) noexcept;
   status refuse(rank_t dest) noexcept;
   void send_packet(rank_t dest, std::uint64_t header, std::uint32_t buffer, std::size_t bytes) noexcept;
-  void send(rank_t dest, std::uint32_t buffer, const envelope& front, rank_t gives_back_to) noexcept;
+  void send(rank_t dest, std::uint32_t buffer, std::size_t bytes, content what, rank_t gives_back_to) noexcept;
   bool finish_some() noexcept;
   void finished(const unfinished& what) noexcept;
 
   void post(std::size_t place) noexcept;
   bool arrived() noexcept;
+  void read(const MPI_Status& status) noexcept;
   void let_mpi_look_around() noexcept;
-  void advance() noexcept { head_ = head_ + 1 == posted_.size() ? 0 : head_ + 1; }
+  void post_again() noexcept;
+  void take_head() noexcept;
   void hand_over(sink& receiver);
   void owe(rank_t source) noexcept;
   void give_back(rank_t source) noexcept;
@@ -80,6 +92,7 @@ class lane final : public fabric {
   rank_t thread_;
   rank_t rank_;
   rank_t size_;
+  tag_code tags_;
   std::uint32_t credits_;
   std::uint32_t give_back_from_;  ///< so many owed credits are worth a message
   zeros<account> peers_;
@@ -95,7 +108,8 @@ class lane final : public fabric {
   std::vector<MPI_Request> posted_;
   std::vector<std::uint32_t> posted_buffers_;
   std::size_t head_ = 0;             ///< the oldest
-  std::optional<rank_t> head_from_;  ///< it is done: from whom
+  std::optional<arrival> head_has_;  ///< it is done, and has a packet
+  std::size_t vacant_ = 0;           ///< places in front of it whose receives are to be posted again
   std::uint64_t received_ = 0;
   std::uint32_t found_in_a_row_ = 0;
   std::uint32_t waits_ = 0;

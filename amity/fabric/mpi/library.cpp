@@ -27,25 +27,25 @@ std::string_view name_of_level(int level) {
   }
 }
 
-[[noreturn]] void refuse_level(int given, int needed, rank_t threads, bool own) {
-  throw error(
-      "AMITY_FABRIC=mpi", no_rank,
-      fmt::format("MPI runs with {}, but {} a rank need {}", name_of_level(given),
-                  threads == 1 ? "one thread that is not MPI's main thread" : fmt::format("{} threads", threads),
-                  name_of_level(needed)),
-      own ? "use an MPI that is built for threads, or set AMITY_THREADS=1 and AMITY_PROGRESS_THREAD=0"
-          : fmt::format("initialise MPI with MPI_Init_thread and {}, or set AMITY_THREADS=1 and "
-                        "AMITY_PROGRESS_THREAD=0",
-                        name_of_level(needed)));
-}
-
 void check_level(rank_t threads, bool own) {
   int given = MPI_THREAD_SINGLE;
   MPI_Query_thread(&given);
-  if (threads > 1 && given < MPI_THREAD_MULTIPLE) refuse_level(given, MPI_THREAD_MULTIPLE, threads, own);
+  if (threads > 1 && given < MPI_THREAD_MULTIPLE) {
+    throw error(
+        "AMITY_FABRIC=mpi", no_rank,
+        fmt::format("MPI runs with {}, but {} threads a rank need MPI_THREAD_MULTIPLE", name_of_level(given), threads),
+        fmt::format("{}, or set AMITY_THREADS=1 and AMITY_PROGRESS_THREAD=0",
+                    own ? "use an MPI that is built for threads"
+                        : "initialise MPI with MPI_Init_thread and MPI_THREAD_MULTIPLE"));
+  }
   int is_main = 0;
   MPI_Is_thread_main(&is_main);
-  if (!is_main && given < MPI_THREAD_SERIALIZED) refuse_level(given, MPI_THREAD_SERIALIZED, threads, own);
+  if (!is_main && given < MPI_THREAD_SERIALIZED) {
+    throw error("AMITY_FABRIC=mpi", no_rank,
+                fmt::format("MPI runs with {}, but a thread other than MPI's main thread needs MPI_THREAD_SERIALIZED",
+                            name_of_level(given)),
+                "initialise MPI with MPI_Init_thread and MPI_THREAD_SERIALIZED, or call amity on the main thread");
+  }
 }
 
 /// A variable by which a launcher tells its processes how many they are.
@@ -68,7 +68,7 @@ library_use::library_use(rank_t threads) {
   MPI_Initialized(&initialised);
   if (!initialised) {
     int given = MPI_THREAD_SINGLE;
-    MPI_Init_thread(nullptr, nullptr, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED, &given);
+    MPI_Init_thread(nullptr, nullptr, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &given);
     own_ = true;
   }
   try {

@@ -2,10 +2,10 @@
 
 /// Ranks that an MPI has started: any MPI-3, over its point-to-point messages.
 ///
-/// A packet is one MPI message: 16 bytes of envelope, then the payload. Each lane (a rank of the fabric; a process has
-/// one for each of its threads of amity) has a communicator of its own, on which it keeps a ring of receives posted for
-/// whoever sends. Credits bound the packets in flight to each peer; they come back inside other packets, or in a
-/// message that is an envelope alone.
+/// A packet is one MPI message: its payload, and its header where that is another than in the packet before. Each lane
+/// (a rank of the fabric; a process has one for each of its threads of amity) has a communicator of its own, on which
+/// it keeps a ring of receives posted for whoever sends. Credits bound the packets in flight to each peer; they come
+/// back in the tags of other packets, or of empty messages.
 ///
 /// Budget of a send: one MPI_Isend and one look whether it is done. No allocation and no lock of amity's own.
 
