@@ -39,5 +39,6 @@ extern const benchmark mpi_coalesced_rate;
 #endif
 extern const benchmark ofi_short_latency;
 extern const benchmark ofi_coalesced_rate;
+extern const benchmark composite_overhead;
 
 }  // namespace amity::bench

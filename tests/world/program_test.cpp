@@ -125,7 +125,8 @@ TEST(program, refuses_unusable_settings) {
   EXPECT_EQ(ended.status, 1);
   EXPECT_EQ(ended.output, "");
   EXPECT_EQ(ended.errors,
-            "amity: settings: AMITY_FABRIC=shn is not one of shm, threads, sim, mpi, ofi, composite; did you mean AMITY_FABRIC=shm?\n");
+            "amity: settings: AMITY_FABRIC=shn is not one of shm, threads, sim, mpi, ofi, composite; did you mean "
+            "AMITY_FABRIC=shm?\n");
 }
 
 }  // namespace
