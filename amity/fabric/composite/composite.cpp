@@ -200,7 +200,7 @@ class composite final : public fabric {
   bool stirs() {
     if (local_->ready()) return true;
     if (!network_->ready() || (!network_rings_ && waits_in_vain_ > waits_believed)) return false;
-    turns_.expect();
+    turns_.look_next();
     return true;
   }
 
