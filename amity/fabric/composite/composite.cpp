@@ -48,7 +48,7 @@ constexpr std::uint32_t waits_believed = 100;
 
 constexpr std::uint64_t first_nap_ns = 20'000;
 
-/// Times in a row that a descriptor may call for nothing.
+/// Times that a descriptor may call for nothing before something comes.
 constexpr std::uint32_t false_alarms_believed = 16;
 
 /// Hands packets on under the names that they have in the whole job.
@@ -148,15 +148,17 @@ class composite final : public fabric {
     look_for_the_end(*local_);
     if (timeout_ns == 0 || ++waits_ % waits_unasked == 0) look_for_the_end(*network_);
     if (timeout_ns == 0) return;
+    // One that has got up from a nap in vain goes on napping.
+    const bool napping = !network_rings_ && waits_in_vain_ > waits_believed;
     // A peer of the node answers so soon that even one look at the network would take longer.
-    for (int i = 0; i < patience_.local_looks; ++i) {
+    for (int i = 0; i < (napping ? 1 : patience_.local_looks); ++i) {
       if (local_->ready()) return;
       for (int rest = 0; rest < 2; ++rest) cpu_pause();
     }
     look_for_the_end(*network_);
     ++waits_in_vain_;
     const std::uint64_t begin_ns = steady_now_ns();
-    if ((network_rings_ || waits_in_vain_ <= waits_believed) && spin(begin_ns, timeout_ns)) return;
+    if (!napping && spin(begin_ns, timeout_ns)) return;
     sleep(begin_ns + std::min(timeout_ns, ~begin_ns));
   }
 
@@ -192,6 +194,7 @@ class composite final : public fabric {
     network_turns::look now(turns_);
     const std::size_t found = network_->poll(marked, packets_max);
     now.found(found > 0);
+    if (found > 0) false_alarms_ = 0;
     return found;
   }
 
@@ -231,14 +234,13 @@ class composite final : public fabric {
   void sleep(std::uint64_t end_ns) {
     const alarm near = passing_on_the_end([this] { return local_->set_alarm(); });
     alarm far = passing_on_the_end([this] { return network_->set_alarm(); });
-    network_rings_ = far.descriptor >= 0;
     // A descriptor that is ready all the time, as that of a broken connection may be, is no reason to stay awake.
-    if (false_alarms_ >= false_alarms_believed) far.descriptor = -1;
-    if (far.descriptor < 0) far.look_again_ns = std::min(far.look_again_ns, nap_ns());
+    network_rings_ = far.descriptor >= 0 && false_alarms_ < false_alarms_believed;
+    if (!network_rings_) far = {.descriptor = -1, .look_again_ns = std::min(far.look_again_ns, nap_ns())};
     const std::uint64_t now = steady_now_ns();
     if (!stirs() && now < end_ns) {
       const bool by_network = nap(near, far, end_ns - now);
-      false_alarms_ = by_network && !stirs() ? false_alarms_ + 1 : 0;
+      if (by_network && !stirs()) ++false_alarms_;
     }
     network_->end_alarm();
     local_->end_alarm();
@@ -271,7 +273,7 @@ class composite final : public fabric {
   network_turns turns_;
   std::uint32_t waits_ = 0;
   std::uint32_t waits_in_vain_ = 0;  ///< long ones, since a poll has found something
-  std::uint32_t false_alarms_ = 0;   ///< of the network's descriptor, in a row
+  std::uint32_t false_alarms_ = 0;   ///< of the network's descriptor, since something came from there
   bool network_first_ = false;
   bool network_rings_ = false;  ///< it has a descriptor, and so knows when it is ready
 };
