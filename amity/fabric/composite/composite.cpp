@@ -51,22 +51,6 @@ constexpr std::uint64_t first_nap_ns = 20'000;
 /// Times that a descriptor may call for nothing before something comes.
 constexpr std::uint32_t false_alarms_believed = 16;
 
-/// Hands packets on under the names that they have in the whole job.
-class renaming final : public sink {
- public:
-  renaming(sink& receiver, const std::vector<rank_t>& names) : receiver_(receiver), names_(names) {}
-  disposition on_packet(const packet& arrived) noexcept override {
-    return receiver_.on_packet({.header = arrived.header,
-                                .payload = arrived.payload,
-                                .source = names_[static_cast<std::size_t>(arrived.source)],
-                                .token = arrived.token});
-  }
-
- private:
-  sink& receiver_;
-  const std::vector<rank_t>& names_;
-};
-
 /// Hands packets on with the mark of the network.
 class marking final : public sink {
  public:
@@ -92,9 +76,9 @@ class composite final : public fabric {
         local_rank_of_(static_cast<std::size_t>(network_->size()), no_rank) {
     std::vector<rank_t> node_of;
     for (rank_t rank = 0; rank < network_->size(); ++rank) node_of.push_back(network_->node_of(rank));
-    names_ = ranks_beside(network_->rank(), node_of);
-    AMITY_ASSERT(local_->size() == std::ssize(names_), local_->size(), names_.size());
-    for (rank_t index = 0; const rank_t rank : names_) local_rank_of_[static_cast<std::size_t>(rank)] = index++;
+    const std::vector<rank_t> beside = ranks_beside(network_->rank(), node_of);
+    AMITY_ASSERT(local_->size() == std::ssize(beside), local_->size(), beside.size());
+    for (rank_t index = 0; const rank_t rank : beside) local_rank_of_[static_cast<std::size_t>(rank)] = index++;
     AMITY_ASSERT(local_rank(rank()) == local_->rank(), rank(), local_->rank());
   }
   ~composite() override {
@@ -139,7 +123,7 @@ class composite final : public fabric {
 
   std::size_t poll(sink& receiver, std::size_t packets_max) override {
     if (packets_max == 0) return 0;
-    const std::size_t found = turns_.is_due() ? poll_both(receiver, packets_max) : poll_local(receiver, packets_max);
+    const std::size_t found = turns_.is_due() ? poll_both(receiver, packets_max) : local_->poll(receiver, packets_max);
     if (found > 0) waits_in_vain_ = 0;
     return found;
   }
@@ -178,15 +162,11 @@ class composite final : public fabric {
   /// They take turns to be first, so that neither of them shuts out the other.
   std::size_t poll_both(sink& receiver, std::size_t packets_max) {
     network_first_ = !network_first_;
-    const std::size_t first = network_first_ ? poll_network(receiver, packets_max) : poll_local(receiver, packets_max);
+    const std::size_t first =
+        network_first_ ? poll_network(receiver, packets_max) : local_->poll(receiver, packets_max);
     if (first == packets_max) return first;
     return first +
-           (network_first_ ? poll_local(receiver, packets_max - first) : poll_network(receiver, packets_max - first));
-  }
-
-  std::size_t poll_local(sink& receiver, std::size_t packets_max) {
-    renaming named(receiver, names_);
-    return local_->poll(named, packets_max);
+           (network_first_ ? local_->poll(receiver, packets_max - first) : poll_network(receiver, packets_max - first));
   }
 
   std::size_t poll_network(sink& receiver, std::size_t packets_max) {
@@ -269,7 +249,6 @@ class composite final : public fabric {
   capabilities caps_;
   patience patience_;
   std::vector<rank_t> local_rank_of_;  ///< by rank; `no_rank`: on another node
-  std::vector<rank_t> names_;          ///< by local rank
   network_turns turns_;
   std::uint32_t waits_ = 0;
   std::uint32_t waits_in_vain_ = 0;  ///< long ones, since a poll has found something

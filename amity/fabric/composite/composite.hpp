@@ -17,7 +17,8 @@ namespace amity::fabric {
 /// What a composite of fabrics like these can do.
 capabilities describe_composite(const capabilities& local, const capabilities& network);
 
-/// `network` has all ranks of the job, and knows their nodes; `local` those of this rank's node, in ascending order.
+/// `network` has all ranks of the job, and knows their nodes; `local` those of this rank's node, in ascending
+/// order, and hands packets over under the ranks that their sources have in the whole job.
 std::unique_ptr<fabric> make_composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network);
 
 }  // namespace amity::fabric

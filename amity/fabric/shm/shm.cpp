@@ -87,11 +87,16 @@ class shm_fabric final : public fabric {
         caps_(std::move(caps)),
         patience_(patience::of(*job_)) {
     starved_.reserve(static_cast<std::size_t>(size_));
+    for (rank_t peer = 0; peer < size_; ++peer) names_.push_back(peer);
     for (rank_t peer = 0; peer < size_; ++peer) links_.push_back(std::make_unique<link>(map_, sizes, rank_, peer));
   }
 
-  /// Lets the rank sleep by `set_alarm`; all ranks of the job do so, or none.
-  void open_socket() { bell_.open_socket(map_.door_of(rank_)); }
+  /// Becomes part of another fabric: packets are handed over under these names of their sources, and the rank can sleep
+  /// by `set_alarm`. All ranks of the job do so, or none.
+  void become_part(const std::vector<rank_t>& names) {
+    names_ = names;
+    bell_.open_socket(map_.door_of(rank_));
+  }
 
   ~shm_fabric() override {
     // Where no launcher of amity's sees how this process ends, the others would wait for it.
@@ -277,9 +282,9 @@ class shm_fabric final : public fabric {
     ring(peer);
   }
 
-  static disposition offer(sink& receiver, std::uint64_t header, bytes_view payload, const packet_token& token) {
+  disposition offer(sink& receiver, std::uint64_t header, bytes_view payload, const packet_token& token) {
     return receiver.on_packet(
-        {.header = header, .payload = payload, .source = static_cast<rank_t>(token.source), .token = token.pack()});
+        {.header = header, .payload = payload, .source = names_[token.source], .token = token.pack()});
   }
 
   void ring(std::uint32_t peer) noexcept { bell_.ring(map_.door_of(static_cast<rank_t>(peer))); }
@@ -313,6 +318,7 @@ class shm_fabric final : public fabric {
   patience patience_;
   doorbell bell_;
   std::vector<std::unique_ptr<link>> links_;  ///< by peer
+  std::vector<rank_t> names_;                 ///< of peers, for whoever receives
   rank_t next_source_ = 0;
   std::vector<shortage> starved_;  ///< refusals whose credit has not been seen since; room for all peers is reserved
 };
@@ -437,13 +443,13 @@ int join_with_threads(const settings& config, rank_t count, const std::function<
 }
 
 std::unique_ptr<fabric> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
-                                  bool with_alarm) {
+                                  bool as_part) {
   node_memory shared = share_memory(start, beside, 1);
   const auto ranks = static_cast<rank_t>(beside.size());
   auto joined =
       std::make_unique<shm_fabric>(std::move(shared.job), geometry::from(config, ranks), index_of(start.rank(), beside),
                                    describe_processes(config, ranks), std::move(shared.watch));
-  if (with_alarm) joined->open_socket();
+  if (as_part) joined->become_part(beside);
   return joined;
 }
 

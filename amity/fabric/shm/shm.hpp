@@ -38,9 +38,10 @@ int join_with_threads(const settings& config, rank_t count, const std::function<
 
 /// Joins the ranks `beside` this one on its node, in ascending order, this one included, whoever has started them;
 /// rank i of this fabric is the i-th of them. Collective over all ranks of the job, each with those beside it. With
-/// `with_alarm`, the same on all of them, the fabric can be waited for together with others. Throws `error`.
+/// `as_part`, the same on all of them, the fabric becomes part of another one: it can be waited for together with
+/// others, and names the sources of packets by their ranks in the whole job. Throws `error`.
 std::unique_ptr<fabric> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
-                                  bool with_alarm);
+                                  bool as_part);
 
 /// As `join_node` and `join_with_threads`.
 int join_node_with_threads(const settings& config, bootstrap& start, const std::vector<rank_t>& beside, rank_t count,
