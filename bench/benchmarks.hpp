@@ -41,5 +41,6 @@ extern const benchmark mpi_coalesced_rate;
 extern const benchmark ofi_bandwidth;
 extern const benchmark ofi_short_latency;
 extern const benchmark ofi_coalesced_rate;
+extern const benchmark composite_overhead;
 
 }  // namespace amity::bench

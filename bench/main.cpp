@@ -54,6 +54,7 @@ const benchmark* const benchmarks[] = {
     &ofi_bandwidth,
     &ofi_short_latency,
     &ofi_coalesced_rate,
+    &composite_overhead,
 };
 
 const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers, &tcp_ping_pong};

@@ -41,14 +41,14 @@ function(amity_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${label})
 endfunction()
 
-# amity_test_over_ofi(NAME FILTER)
-# Runs tests of a program that is there anew, with ranks that reach each other through libfabric. Each process takes a
-# while to find its provider, so the filter leaves out what one number of ranks has shown for all.
-function(amity_test_over_ofi name filter)
+# amity_test_over(NAME FABRIC FILTER)
+# Runs tests of a program that is there anew, with ranks that reach each other by another fabric, which needs libfabric.
+# Each process takes a while to find its provider, so the filter leaves out what one number of ranks has shown for all.
+function(amity_test_over name fabric filter)
   if(AMITY_HAS_OFI AND NOT AMITY_SANITIZE)
     get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-    add_test(NAME ${name}_over_ofi COMMAND ${name} --gtest_filter=${filter})
-    set_tests_properties(${name}_over_ofi PROPERTIES TIMEOUT 240 LABELS ${label} ENVIRONMENT FABRIC=ofi)
+    add_test(NAME ${name}_over_${fabric} COMMAND ${name} --gtest_filter=${filter})
+    set_tests_properties(${name}_over_${fabric} PROPERTIES TIMEOUT 240 LABELS ${label} ENVIRONMENT FABRIC=${fabric})
   endif()
 endfunction()
 

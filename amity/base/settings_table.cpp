@@ -28,10 +28,14 @@ constexpr auto table = std::to_array<setting_info>({
      "A rank that has waited this long without any progress prints a stall report; 0 turns it off."},
     {"AMITY_EPOCH_DETECTOR", text, "name", "coloured", 0, 0, "coloured|four_counter",
      "Algorithm that detects that an epoch has ended."},
-    {"AMITY_FABRIC", text, "name", "shm", 0, 0, "shm|threads|sim|mpi|ofi",
+    {"AMITY_FABRIC", text, "name", "shm", 0, 0, "shm|threads|sim|mpi|ofi|composite",
      "How ranks reach each other: processes or threads over shared memory, simulated under a virtual clock, processes "
-     "that MPI has started, or processes through libfabric."},
+     "that MPI has started, processes through libfabric, or through shared memory on a node and libfabric across. "
+     "Unset: "
+     "the best that the job's launcher and nodes allow."},
     {"AMITY_FABRIC_CHECKED", integer, "0 or 1", "0", 0, 1, "", "Checks every call on the fabric against its contract."},
+    {"AMITY_FABRIC_SHOWN", integer, "0 or 1", "0", 0, 1, "",
+     "Prints which fabric is used, and why no other, when the job begins."},
     {"AMITY_FABRIC_TRACED", integer, "0 or 1", "0", 0, 1, "",
      "Counts packets and bytes a peer, printed when the job ends."},
     {"AMITY_JOB_FD", integer, "file descriptor", "-1", -1, 1 << 20, "", "Shared memory of the job.", form::any, true},
@@ -43,6 +47,8 @@ constexpr auto table = std::to_array<setting_info>({
      "Largest packet, sent as one message of MPI. A multiple of 64. All ranks alike.", form::multiple_of_64},
     {"AMITY_MPI_RECEIVES", integer, "receives", "32", 1, 4096, "",
      "Receives that a rank keeps posted, for whichever peer sends."},
+    {"AMITY_NODE", text, "name", "", 0, 0, "",
+     "Names the node of this process: ranks with the same name share memory. Unset: the system says which do."},
     {"AMITY_OFI_ADDRESS", text, "address", "", 0, 0, "",
      "Address of this machine under which ofi is reached; unset: loopback on one node, else what libfabric offers "
      "first."},

@@ -35,6 +35,9 @@ class sub_fabric final : public fabric::fabric {
   rank_t rank() const noexcept override { return lane_; }
   rank_t size() const noexcept override { return members_.size() * threads_; }
   const amity::fabric::capabilities& caps() const noexcept override { return caps_; }
+  amity::fabric::allowance allowance_to(rank_t peer) const noexcept override {
+    return below_.allowance_to(root_lane(peer));
+  }
   rank_t node_of(rank_t peer) const noexcept override;
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
     return below_.try_send(root_lane(dest), with_world(header, number_), payload);

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "amity/base/types.hpp"
@@ -30,6 +31,10 @@ class bootstrap {
   virtual rank_t rank() const noexcept = 0;
   virtual rank_t size() const noexcept = 0;
 
+  /// What names this process's node (node.hpp).
+  const std::string& node() const noexcept { return node_; }
+  void set_node(std::string name) { node_ = std::move(name); }
+
   /// Collective: what each process has given, by rank. At most `rounds_max` times.
   virtual std::vector<std::string> all_gather(std::string_view mine) = 0;
   static constexpr int rounds_max = 4;
@@ -39,6 +44,9 @@ class bootstrap {
 
   /// Tells whoever started the job that it cannot go on.
   virtual void abort() noexcept {}
+
+ private:
+  std::string node_;
 };
 
 }  // namespace amity::fabric

@@ -157,7 +157,8 @@ status checked::acquire(rank_t dest, slot& out) noexcept {
     fabric_broke("acquire", "a slot that has not been committed was handed out once more");
   }
   const std::size_t open = ++known(dest).slots;
-  if (open > std::min(caps_.slots_per_peer, caps_.credits_per_peer)) {
+  const allowance most = allowance_to(dest);
+  if (open > std::min(most.slots, most.packets)) {
     fabric_broke("acquire", fmt::format("{} slots are open to rank {}, more than there are", open, dest));
   }
   out.capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max);
@@ -228,7 +229,8 @@ packet checked::inspect(const packet& arrived) {
   peer& from = known(arrived.source);
   check_order(from, arrived.source, end.number);
   // A fabric may count packets in slots apart from the others.
-  if (++from.held > caps_.credits_per_peer + caps_.slots_per_peer) {
+  const allowance most = allowance_to(arrived.source);
+  if (++from.held > most.packets + most.slots) {
     fabric_broke("poll", fmt::format("{} packets of rank {} are held, more than there are credits and slots", from.held,
                                      arrived.source));
   }

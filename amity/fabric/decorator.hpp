@@ -14,6 +14,7 @@ class decorator : public fabric {
   rank_t rank() const noexcept override { return inner_.rank(); }
   rank_t size() const noexcept override { return inner_.size(); }
   const capabilities& caps() const noexcept override { return inner_.caps(); }
+  allowance allowance_to(rank_t peer) const noexcept override { return inner_.allowance_to(peer); }
   rank_t node_of(rank_t peer) const noexcept override { return inner_.node_of(peer); }
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
     return inner_.try_send(dest, header, payload);

@@ -40,12 +40,24 @@ struct capabilities {
   std::string description;           ///< one line for `amity info`
   std::size_t packet_bytes_max = 0;  ///< largest payload, what an acquired slot holds; >= packet_bytes_guaranteed
   std::size_t inline_bytes_max = 0;  ///< payloads up to this take the short road (0: there is none)
-  std::size_t credits_per_peer = 0;  ///< packets in flight to one peer before `again`
-  std::size_t slots_per_peer = 0;    ///< slots that may be acquired or in flight to one peer before `again`
+  std::size_t credits_per_peer = 0;  ///< packets in flight to one peer before `again`; `allowance_to` may be more
+  std::size_t slots_per_peer = 0;    ///< slots that may be acquired or in flight to one peer before `again`; likewise
   std::size_t bytes_per_peer = 0;    ///< memory that each peer costs a rank
   bool ordered = false;              ///< packets of one source arrive in order
   bool virtual_time = false;         ///< `now_ns` is simulated
   remote_capabilities remote = {};
+};
+
+/// What may be in flight to one peer before `again`.
+struct allowance {
+  std::size_t packets;
+  std::size_t slots;
+};
+
+/// How to sleep until a fabric stirs without its `wait`.
+struct alarm {
+  int descriptor = -1;                      ///< becomes readable when `ready` may hold; -1: there is none
+  std::uint64_t look_again_ns = 1'000'000;  ///< `ready` is to be asked after this time in any case
 };
 
 /// An outgoing packet whose payload the caller fills in place, in the fabric's own memory.
@@ -60,7 +72,7 @@ struct packet {
   std::uint64_t header;  ///< the sender's word, unchanged
   bytes_view payload;    ///< aligned to 16 bytes, to `cache_line_bytes` if sent from a slot; valid until released
   rank_t source;
-  std::uint64_t token;  ///< names the packet in `release`
+  std::uint64_t token;  ///< names the packet in `release`; the highest bit is 0
 };
 
 /// What becomes of a packet when the sink returns.
@@ -95,6 +107,9 @@ class fabric {
   virtual rank_t size() const noexcept = 0;
   virtual const capabilities& caps() const noexcept = 0;
 
+  /// Where some peers are nearer than others, more than `caps()` says for all of them.
+  virtual allowance allowance_to(rank_t) const noexcept { return {caps().credits_per_peer, caps().slots_per_peer}; }
+
   /// The node of a rank, named by the lowest rank on it; all ranks of the job give the same answer. Ranks of one node
   /// share its memory bus.
   virtual rank_t node_of(rank_t peer) const noexcept = 0;
@@ -126,6 +141,18 @@ class fabric {
   /// return early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended; without a
   /// timeout (0) that is all that it looks for.
   virtual void wait(std::uint64_t timeout_ns) = 0;
+
+  // A fabric that is made of others waits for all of them at once. It asks each whether it is `ready`; if none is, it
+  // sets their alarms, asks once more, sleeps, and ends the alarms. Without these three a fabric is looked at in turns.
+
+  /// Whether there may be something to poll, or a credit of a peer that answered `again` may have come back.
+  virtual bool ready() { return true; }
+  /// Does what `wait` does before it sleeps; throws as `wait` does.
+  virtual alarm set_alarm() {
+    wait(1);
+    return {};
+  }
+  virtual void end_alarm() noexcept {}
 
   /// This rank's time in nanoseconds: wall clock, or the simulator's virtual clock.
   virtual std::uint64_t now_ns() const noexcept = 0;

@@ -1,9 +1,11 @@
 #include "amity/world/fabrics.hpp"
 
+#include "amity/fabric/composite/composite.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/world/fabric_choice.hpp"
 
 namespace amity {
 
@@ -12,8 +14,13 @@ std::vector<fabric::capabilities> describe_fabrics(const settings& values) {
   std::vector<fabric::capabilities> all{
       fabric::shm::describe_processes(values, ranks), fabric::shm::describe_threads(values, ranks),
       fabric::sim::describe(fabric::sim::sim_options::from(values)), fabric::ofi::describe(values, ranks)};
+  if (all.back().packet_bytes_max > 0) all.push_back(fabric::describe_composite(all.front(), all.back()));
   if (fabric::mpi::available()) all.push_back(fabric::mpi::describe(values));
   return all;
+}
+
+std::vector<std::string> explain_fabric(const settings& values) {
+  return detail::choose_fabric(detail::circumstances::of(values, true)).lines();
 }
 
 }  // namespace amity

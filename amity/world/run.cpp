@@ -151,17 +151,6 @@ settings with_launchers_word(settings config) {
   return config;
 }
 
-/// A process manager that amity can join has started this process, and would have started all others of the job: shared
-/// memory, which only amity's own launcher hands out, would make single ranks of them.
-void use_fabric_of_starter(settings& config) {
-  const starter by = find_starter(config);
-  if (config.text("AMITY_FABRIC") != "shm" || (by != starter::pmix && by != starter::pmi1)) return;
-  if (config.where_from("AMITY_FABRIC") == settings::origin::standard) return config.set("AMITY_FABRIC", "ofi");
-  throw error("AMITY_FABRIC=shm", no_rank,
-              "mpirun, mpiexec or srun has started this process, and shm is not theirs to give",
-              "unset AMITY_FABRIC, or start the program by `amity run -n N`");
-}
-
 /// All ranks of a job in this process.
 int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(world&)>& program) {
   const rank_t each = core::threads_per_rank(config);
@@ -177,22 +166,18 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
 }
 
 /// The rank that this process is.
-int run_one_rank(const settings& config, const std::function<int(world&)>& program) {
+int run_one_rank(settings config, const std::function<int(world&)>& program) {
   const rank_t each = core::threads_per_rank(config);
+  const connection by = connect(config);
+  config.set("AMITY_FABRIC", by.fabric);
   core::team threads(each);
   const auto lane_main = [&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); };
-  const bool launcher_watches = config.text("AMITY_FABRIC") == "shm";
-  if (each == 1) {
-    const auto transport = join_job(config);
-    const int status = lane_main(*transport);
-    // A rank that fails takes no leave of the others.
-    if (status != 0 && !launcher_watches) transport->abort();
-    return status;
-  }
-  if (launcher_watches) return fabric::shm::join_with_threads(config, each, lane_main);
-  throw error("AMITY_THREADS", no_rank,
-              fmt::format("a rank has one thread with AMITY_FABRIC={}", config.text("AMITY_FABRIC")),
-              "start more ranks in place of threads, or use AMITY_FABRIC=shm");
+  if (each > 1) return join_with_threads(config, by, each, lane_main);
+  const auto transport = join_job(config, by);
+  const int status = lane_main(*transport);
+  // A rank that fails takes no leave of the others.
+  if (status != 0 && !by.is_watched()) transport->abort();
+  return status;
 }
 
 void print_warnings(const settings& config) {
@@ -257,9 +242,12 @@ int run_on_communicator(int communicator, mpi_family family, const settings& con
 int run_job(const settings& given, int argc, const char* const* argv, const std::function<int(world&)>& program) try {
   const bool asks_launcher = ranks_are_processes(given.text("AMITY_FABRIC")) && given.integer("AMITY_RANK") < 0;
   settings config = asks_launcher && std::getenv("AMITY_RANK") != nullptr ? with_launchers_word(given) : given;
-  use_fabric_of_starter(config);
+  // All others are decided about when the ranks know where they are.
+  const choice made = choose_fabric(circumstances::of(config, is_shown(config)));
+  if (made.fabric == "mpi") config.set("AMITY_FABRIC", made.fabric);
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const std::string& kind = config.text("AMITY_FABRIC");
+  if (!ranks_are_processes(kind) && is_first_process(config)) show(config, made);
   if (kind == "mpi") return run_rank_of_mpi(config, program);
   const bool processes = ranks_are_processes(kind);
   // Before the warnings: rank 0 of the launched job prints them.

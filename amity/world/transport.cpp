@@ -1,16 +1,84 @@
 #include "amity/world/transport.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
+#include "amity/fabric/composite/composite.hpp"
+#include "amity/fabric/node.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/world/bootstrap/starter.hpp"
+#include "amity/world/fabric_choice.hpp"
 
 namespace amity::detail {
+namespace {
 
-bool ranks_are_processes(std::string_view fabric) { return fabric == "shm" || fabric == "ofi"; }
+spread spread_of(const std::vector<rank_t>& node_of) {
+  if (std::ranges::count(node_of, 0) == std::ssize(node_of)) return spread::one_node;
+  for (rank_t rank = 0; const rank_t node : node_of) {
+    if (node != rank++) return spread::mixed;
+  }
+  return spread::one_rank_a_node;
+}
 
-std::unique_ptr<fabric::fabric> join_job(const settings& config) {
-  if (config.text("AMITY_FABRIC") == "shm") return fabric::shm::join(config);
-  return fabric::ofi::join(config, make_bootstrap(config));
+std::vector<rank_t> beside(const connection& by) { return fabric::ranks_beside(by.start->rank(), by.node_of); }
+
+}  // namespace
+
+bool ranks_are_processes(std::string_view fabric) {
+  return fabric == "shm" || fabric == "ofi" || fabric == "composite";
+}
+
+connection connect(const settings& config) {
+  circumstances here = circumstances::of(config, is_shown(config));
+  choice made = choose_fabric(here);
+  connection by;
+  if (made.fabric != "shm" || (here.by != starter::own_launcher && here.by != starter::nobody)) {
+    by.start = make_bootstrap(config);
+    if (made.fabric != "ofi") {
+      by.node_of = fabric::lowest_ranks(by.start->all_gather(by.start->node()));
+      here.ranks = spread_of(by.node_of);
+      made = choose_fabric(here);
+    }
+    if (made.fabric == "shm" && here.ranks != spread::one_node) {
+      throw error("AMITY_FABRIC=shm", by.start->rank(), "the ranks of this job are on several nodes",
+                  "unset AMITY_FABRIC");
+    }
+  }
+  by.fabric = made.fabric;
+  if (is_first_process(config)) show(config, made);
+  return by;
+}
+
+bool is_shown(const settings& config) { return config.integer("AMITY_FABRIC_SHOWN") != 0; }
+
+void show(const settings& config, const choice& made) {
+  if (!is_shown(config)) return;
+  for (const std::string& line : made.lines()) log_warning(no_rank, "fabric: " + line);
+}
+
+std::unique_ptr<fabric::fabric> join_job(const settings& config, const connection& by) {
+  if (by.fabric == "ofi") return fabric::ofi::join(config, by.start);
+  if (by.fabric == "composite") {
+    auto local = fabric::shm::join_node(config, *by.start, beside(by), true);
+    return fabric::make_composite(std::move(local), fabric::ofi::join(config, by.start));
+  }
+  return by.start ? fabric::shm::join_node(config, *by.start, beside(by), false) : fabric::shm::join(config);
+}
+
+std::unique_ptr<fabric::fabric> join_job(const settings& config) { return join_job(config, connect(config)); }
+
+int join_with_threads(const settings& config, const connection& by, rank_t count,
+                      const std::function<int(fabric::fabric&)>& rank_main) {
+  if (by.fabric != "shm") {
+    throw error("AMITY_THREADS", no_rank, fmt::format("a rank has one thread with AMITY_FABRIC={}", by.fabric),
+                "start more ranks in place of threads, or use AMITY_FABRIC=shm");
+  }
+  if (!by.start) return fabric::shm::join_with_threads(config, count, rank_main);
+  return fabric::shm::join_node_with_threads(config, *by.start, beside(by), count, rank_main);
 }
 
 }  // namespace amity::detail

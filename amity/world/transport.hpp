@@ -2,18 +2,47 @@
 
 /// The fabric of a process that is one rank of its job.
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "amity/base/settings.hpp"
+#include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/world/fabric_choice.hpp"
 
 namespace amity::detail {
 
 /// Whether this value of AMITY_FABRIC has its ranks in processes of their own.
 bool ranks_are_processes(std::string_view fabric);
 
-/// Joins the job by the fabric that AMITY_FABRIC names. Throws `error`.
+/// The way in which this process reaches the other ranks.
+struct connection {
+  std::string fabric;                        ///< its name
+  std::shared_ptr<fabric::bootstrap> start;  ///< null: memory of amity's launcher, or nobody else
+  std::vector<rank_t> node_of;               ///< by rank, where it has been asked for: the lowest rank of the node
+
+  /// Whether somebody ends the job when a rank of it has failed, whatever that rank says.
+  bool is_watched() const noexcept { return start == nullptr; }
+};
+
+/// Tells the user which fabric is used, and why no other, if AMITY_FABRIC_SHOWN asks for that. For one process of a
+/// job.
+bool is_shown(const settings& config);
+void show(const settings& config, const choice& made);
+
+/// Joins whoever has started this process, and decides. Collective. Throws `error`.
+connection connect(const settings& config);
+
+/// Joins the job by that fabric. Collective. Throws `error`.
+std::unique_ptr<fabric::fabric> join_job(const settings& config, const connection& by);
 std::unique_ptr<fabric::fabric> join_job(const settings& config);
+
+/// As above, for a process with `count` ranks of its fabric, each on a thread of its own; only shared memory knows
+/// those. Ends as `shm::run_threads` does.
+int join_with_threads(const settings& config, const connection& by, rank_t count,
+                      const std::function<int(fabric::fabric&)>& rank_main);
 
 }  // namespace amity::detail

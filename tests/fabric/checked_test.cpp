@@ -365,6 +365,7 @@ class generous final : public decorator {
     caps_.slots_per_peer = 2;
   }
   const capabilities& caps() const noexcept override { return caps_; }
+  allowance allowance_to(rank_t) const noexcept override { return {.packets = 2, .slots = 2}; }
 
  private:
   capabilities caps_;

@@ -54,16 +54,20 @@ std::vector<std::byte> small_payload(const fabric& own, std::uint64_t key) {
 // A job where rank 0 sends to rank 1, or to itself if it is alone; other ranks only take part in the barrier.
 struct roles {
   explicit roles(const fabric& own)
-      : target(own.size() > 1 ? 1 : 0), sends(own.rank() == 0), receives(own.rank() == target) {}
+      : target(own.size() > 1 ? 1 : 0),
+        sends(own.rank() == 0),
+        receives(own.rank() == target),
+        allowed(own.allowance_to(sends ? target : 0)) {}
   rank_t target;
   bool sends;
   bool receives;
+  allowance allowed;  ///< between the two, the same both ways
 };
 
 TEST_P(contract, a_source_gets_all_its_credits_and_no_more) {
   run([](fabric& own) {
     const roles role(own);
-    const std::size_t credits = own.caps().credits_per_peer;
+    const std::size_t credits = role.allowed.packets;
     keeper held(own);
     bool all_held = false;
     bool told_to_go_on = false;
@@ -128,7 +132,7 @@ TEST_P(contract, a_source_gets_all_its_credits_and_no_more) {
 TEST_P(contract, a_source_gets_all_its_slots_and_no_more) {
   run([](fabric& own) {
     const roles role(own);
-    const std::size_t slots_max = own.caps().slots_per_peer;
+    const std::size_t slots_max = role.allowed.slots;
     std::size_t arrived = 0;
     mailbox mail(own, [&](const packet&) {
       ++arrived;
@@ -158,7 +162,7 @@ TEST_P(contract, a_source_gets_all_its_slots_and_no_more) {
 TEST_P(contract, a_returned_credit_ends_a_wait) {
   run([](fabric& own) {
     const roles role(own);
-    const std::uint64_t packets = 20 * own.caps().credits_per_peer;
+    const std::uint64_t packets = 20 * role.allowed.packets;
     std::uint64_t arrived = 0;
     mailbox mail(own, [&](const packet&) {
       ++arrived;
@@ -178,7 +182,7 @@ TEST_P(contract, a_credit_of_a_kept_packet_ends_a_wait) {
   run([](fabric& own) {
     const roles role(own);
     if (role.sends && role.receives) return;  // alone, it would wait for itself
-    const std::size_t credits = own.caps().credits_per_peer;
+    const std::size_t credits = role.allowed.packets;
     keeper held(own);
     mailbox mail(own, [&](const packet& p) { return held.keep(p); });
     if (role.sends) {
@@ -198,14 +202,15 @@ TEST_P(contract, a_credit_of_a_kept_packet_ends_a_wait) {
 TEST_P(contract, a_credit_without_a_slot_ends_a_wait) {
   run([](fabric& own) {
     const roles role(own);
-    const std::size_t slots = own.caps().slots_per_peer;
-    const std::size_t small = 2 * own.caps().credits_per_peer;
-    if ((role.sends && role.receives) || slots == own.caps().credits_per_peer) return;
+    const std::size_t slots = role.allowed.slots;
+    const std::size_t small = 2 * role.allowed.packets;
+    if (role.sends && role.receives) return;
+    const bool applies = slots != role.allowed.packets;
     constexpr std::uint64_t large_mark = 1u << 16;
     keeper held_large(own), held_small(own);
     std::size_t released = 0;
     mailbox mail(own, [&](const packet& p) { return p.header < large_mark ? held_small.keep(p) : held_large.keep(p); });
-    if (role.sends) {
+    if (role.sends && applies) {
       for (std::uint64_t i = 0; i < slots; ++i) {
         const slot s = mail.take_slot(role.target);
         fill({s.data, s.capacity}, large_mark + i);
@@ -213,9 +218,9 @@ TEST_P(contract, a_credit_without_a_slot_ends_a_wait) {
       }
       for (std::uint64_t i = 0; i < small; ++i) mail.send(role.target, i, small_payload(own, i));
     }
-    if (role.receives) {
+    if (role.receives && applies) {
       // A large packet that is kept may hold on to its slot alone, or to a credit as well.
-      const std::size_t at_once = own.caps().credits_per_peer - slots;
+      const std::size_t at_once = role.allowed.packets - slots;
       while (released < small) {
         const std::size_t batch = std::min(at_once, small - released);
         mail.until([&] { return held_large.count() == slots && held_small.count() >= batch; });
@@ -233,7 +238,7 @@ TEST_P(contract, a_credit_without_a_slot_ends_a_wait) {
 TEST_P(contract, a_credit_of_one_peer_is_not_taken_for_that_of_another) {
   run([](fabric& own) {
     if (own.size() < 3) return;
-    const std::size_t credits = own.caps().credits_per_peer;
+    const std::array<std::size_t, 3> credits{0, own.allowance_to(1).packets, own.allowance_to(2).packets};
     keeper held(own);
     bool told_to_go_on = false;
     mailbox mail(own, [&](const packet& p) {
@@ -244,7 +249,9 @@ TEST_P(contract, a_credit_of_one_peer_is_not_taken_for_that_of_another) {
     if (own.rank() == 0) {
       const std::array<slot, 2> reserves{mail.take_slot(1), mail.take_slot(2)};
       for (const rank_t peer : {1, 2}) {
-        for (std::uint64_t i = 0; i + 1 < credits; ++i) mail.send(peer, i, small_payload(own, i));
+        for (std::uint64_t i = 0; i + 1 < credits[static_cast<std::size_t>(peer)]; ++i) {
+          mail.send(peer, i, small_payload(own, i));
+        }
         EXPECT_EQ(own.try_send(peer, 0, {}), status::again);
       }
       own.commit(1, go_on, reserves[0], 0);
@@ -253,7 +260,8 @@ TEST_P(contract, a_credit_of_one_peer_is_not_taken_for_that_of_another) {
       own.wait(forever);
       for (const rank_t peer : {2, 2, 1}) mail.send(peer, 0, small_payload(own, 0));
     } else if (own.rank() <= 2) {
-      mail.until([&] { return told_to_go_on && held.count() == credits - 1; });
+      const std::size_t of_rank_0 = own.allowance_to(0).packets;  // the same both ways
+      mail.until([&] { return told_to_go_on && held.count() == of_rank_0 - 1; });
       held.release_all_shuffled(1);
       // The second of the last packets comes when all is over: no barrier has woken rank 0.
       for (int last = 0; last < 2; ++last) {

@@ -34,6 +34,8 @@ TEST_P(contract, describes_itself) {
       ASSERT_LE(node, peer) << "a node has the name of its lowest rank";
       EXPECT_EQ(own.node_of(node), node);
       EXPECT_EQ(own.same_node(peer), node == own.node_of(own.rank()));
+      EXPECT_GE(own.allowance_to(peer).packets, own.caps().credits_per_peer);
+      EXPECT_GE(own.allowance_to(peer).slots, own.caps().slots_per_peer);
     }
 
     const capabilities& caps = own.caps();

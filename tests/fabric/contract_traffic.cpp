@@ -26,8 +26,9 @@ TEST_P(contract, a_poll_hands_over_no_more_than_asked) {
     const rank_t next = (own.rank() + 1) % own.size();
     std::size_t sent = 0;
     while (sent < 10 && own.try_send(next, sent, {}) == status::ok) ++sent;
-    const std::size_t expected = std::min<std::size_t>(10, own.caps().credits_per_peer);
-    EXPECT_EQ(sent, expected);
+    EXPECT_EQ(sent, std::min<std::size_t>(10, own.allowance_to(next).packets));
+    const rank_t previous = (own.rank() + own.size() - 1) % own.size();
+    const std::size_t expected = std::min<std::size_t>(10, own.allowance_to(previous).packets);
     while (sink.count < expected) {
       const std::size_t before = sink.count;
       EXPECT_EQ(own.poll(sink, 0), 0u);

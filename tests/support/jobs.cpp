@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <utility>
 
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
@@ -47,15 +48,22 @@ job_kind threads(std::string name, const setting_changes& changes) {
           }};
 }
 
+/// What a rank needs besides, where one machine plays two nodes.
+static settings on_its_node(rank_t rank, settings config) {
+  if (config.text("AMITY_FABRIC") != "composite") return config;
+  return configured({{"AMITY_NODE", std::to_string(rank % 2)}, {"AMITY_OFI_ADDRESS", "127.0.0.1"}}, std::move(config));
+}
+
 job_kind processes(std::string name) {
   return {.name = std::move(name), .run = [](rank_t ranks, const settings& config, const auto& body) {
             const auto job = fabric::shm::job_memory::create(ranks);
             fabric::testing::run_forked(ranks, [&](rank_t rank) {
-              const auto transport = amity::detail::join_job(configured({{"AMITY_FABRIC", fabric_of_processes()},
-                                                                         {"AMITY_RANK", std::to_string(rank)},
-                                                                         {"AMITY_RANKS", std::to_string(ranks)},
-                                                                         {"AMITY_JOB_FD", std::to_string(job.fd())}},
-                                                                        config));
+              const auto own = configured({{"AMITY_FABRIC", fabric_of_processes()},
+                                           {"AMITY_RANK", std::to_string(rank)},
+                                           {"AMITY_RANKS", std::to_string(ranks)},
+                                           {"AMITY_JOB_FD", std::to_string(job.fd())}},
+                                          config);
+              const auto transport = amity::detail::join_job(on_its_node(rank, own));
               body(*transport);
             });
           }};

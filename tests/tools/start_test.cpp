@@ -1,4 +1,4 @@
-// Programs of amity::run on the fabric ofi, started by whoever starts jobs here.
+// Programs of amity::run on shared memory and on the fabric ofi, started by whoever starts jobs here.
 
 #include <signal.h>
 
@@ -23,9 +23,14 @@ std::vector<launcher> launchers() {
   std::vector<launcher> all{{"amity", {AMITY_COMMAND, "run", "-n"}, ofi}};
   // As root in a container, and with more ranks than cores, which Open MPI refuses unless it is told.
   const std::string open_mpi = AMITY_OPEN_MPI_LAUNCHER;
-  if (!open_mpi.empty()) all.push_back({"open_mpi", {open_mpi, "--allow-run-as-root", "--oversubscribe", "-n"}, {}});
+  const std::vector<std::string> mpirun{open_mpi, "--allow-run-as-root", "--oversubscribe", "-n"};
   const std::string hydra = AMITY_HYDRA_LAUNCHER;
-  if (!hydra.empty()) all.push_back({"hydra", {hydra, "-n"}, {}});
+  for (const bool over_ofi : {false, true}) {
+    const auto environment = over_ofi ? ofi : std::vector<std::string>{"AMITY_FABRIC_SHOWN=1"};
+    const std::string suffix = over_ofi ? "_ofi" : "";
+    if (!open_mpi.empty()) all.push_back({"open_mpi" + suffix, mpirun, environment});
+    if (!hydra.empty()) all.push_back({"hydra" + suffix, {hydra, "-n"}, environment});
+  }
   return all;
 }
 
@@ -44,6 +49,10 @@ TEST_P(started, ranks_are_one_job) {
   for (const int ranks : {1, 3}) {
     const auto ended = child(command(ranks, {WORLD_PROGRAM, "sum"}), options()).finish();
     EXPECT_EQ(ended.status, 0) << ended.errors;
+    if (GetParam().environment.front() == "AMITY_FABRIC_SHOWN=1") {
+      EXPECT_PRED2(contains, ended.errors, "fabric: shm: all ranks are on one node");
+      EXPECT_PRED2(contains, ended.errors, "fabric: not ofi: all ranks are on one node");
+    }
     for (int rank = 0; rank < ranks; ++rank) {
       const int sum = ranks * (ranks - 1) / 2;
       EXPECT_PRED2(contains, ended.output,
@@ -84,10 +93,23 @@ TEST(start, a_process_manager_that_cannot_be_joined_is_an_error) {
   EXPECT_PRED2(contains, senseless.errors, "PMI_RANK=2 is not below PMI_SIZE=2");
 }
 
-TEST(start, shared_memory_is_not_taken_from_others) {
-  const auto ended = alone({"AMITY_FABRIC=shm", "PMI_FD=999", "PMI_RANK=0", "PMI_SIZE=2"});
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_PRED2(contains, ended.errors, "unset AMITY_FABRIC, or start the program by `amity run -n N`");
+/// The command line of three ranks on two nodes.
+std::vector<std::string> on_two_nodes(const std::vector<std::string>& program) {
+  std::vector<std::string> words{
+      AMITY_COMMAND, "run", "-n", "3", "sh", "-c", "AMITY_NODE=$((AMITY_RANK / 2)) exec \"$@\"", "sh"};
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
+TEST(start, a_program_can_be_told_that_its_ranks_are_on_several_nodes) {
+  const auto ended =
+      child(on_two_nodes({WORLD_PROGRAM, "sum"}),
+            {.environment = {"AMITY_FABRIC=composite", "AMITY_FABRIC_SHOWN=1", "AMITY_OFI_ADDRESS=127.0.0.1"}})
+          .finish();
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_PRED2(contains, ended.output, "rank 2 of 3: sum 3");
+  EXPECT_PRED2(contains, ended.errors, "fabric: composite: AMITY_FABRIC asks for it");
+  EXPECT_PRED2(contains, ended.errors, "fabric: not shm: AMITY_FABRIC=composite");
 }
 
 TEST(start, a_provider_that_there_is_not_is_an_error) {

@@ -35,8 +35,9 @@ int info(int argc, char** argv) {
   } catch (const CLI::ParseError& stop) {
     return app.exit(stop) == 0 ? 0 : usage_error;
   }
-  inventory all{AMITY_VERSION, settings::from_environment(), {}};
+  inventory all{AMITY_VERSION, settings::from_environment(), {}, {}};
   all.fabrics = describe_fabrics(all.values);
+  all.choice = explain_fabric(all.values);
   for (const auto& warning : all.values.warnings()) log_warning(no_rank, warning);
   std::fputs((json ? as_json(all) : as_table(all)).c_str(), stdout);
   return 0;

@@ -53,7 +53,7 @@ json to_json(const setting_info& info, const settings& values) {
 }  // namespace
 
 std::string as_json(const inventory& all) {
-  json page{{"version", all.version}, {"fabrics", json::array()}, {"settings", json::array()}};
+  json page{{"version", all.version}, {"fabrics", json::array()}, {"choice", all.choice}, {"settings", json::array()}};
   for (const auto& caps : all.fabrics) page["fabrics"].push_back(to_json(caps));
   for (const auto& info : setting_table()) page["settings"].push_back(to_json(info, all.values));
   page["warnings"] = all.values.warnings();

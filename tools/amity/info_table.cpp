@@ -45,14 +45,14 @@ std::string remote_facts(const fabric::remote_capabilities& remote) {
 
 void append_fabric(std::string& page, const fabric::capabilities& caps) {
   auto out = std::back_inserter(page);
-  fmt::format_to(out, "  {:<9}{}\n", caps.name, caps.description);
+  fmt::format_to(out, "  {:<11}{}\n", caps.name, caps.description);
   const std::string facts = fmt::format(
       "packets up to {} B (the short road: {} B); in flight to a peer: {} packets, {} slots; memory a peer: {} B; "
       "{}; {}; {}",
       caps.packet_bytes_max, caps.inline_bytes_max, caps.credits_per_peer, caps.slots_per_peer, caps.bytes_per_peer,
       caps.ordered ? "packets of a pair stay in order" : "packets may overtake each other",
       caps.virtual_time ? "virtual time" : "wall-clock time", remote_facts(caps.remote));
-  append_wrapped(page, 11, facts);
+  append_wrapped(page, 13, facts);
 }
 
 /// Aligned columns, then the help line below each row.
@@ -86,6 +86,8 @@ void append_settings(std::string& page, const settings& values, bool internal) {
 std::string as_table(const inventory& all) {
   std::string page = fmt::format("amity {}\n\nFabrics (AMITY_FABRIC)\n", all.version);
   for (const auto& caps : all.fabrics) append_fabric(page, caps);
+  page += "\nA program that is started as this one was takes\n";
+  for (const auto& line : all.choice) append_wrapped(page, 2, line);
   page += "\nSettings (environment variables)\n";
   append_settings(page, all.values, false);
   page += "\nSet by the launcher for its ranks\n";

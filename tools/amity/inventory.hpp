@@ -15,6 +15,7 @@ struct inventory {
   std::string_view version;
   settings values;
   std::vector<fabric::capabilities> fabrics;
+  std::vector<std::string> choice;  ///< of the fabric: which, and why no other
 };
 
 /// "default", "environment" or "program".

@@ -263,6 +263,21 @@ class ofi_fabric final : public fabric {
     look_for_the_end();
   }
 
+  bool ready() override {
+    progress();
+    return woken();
+  }
+
+  alarm set_alarm() override {
+    look_for_the_end();
+    announce_credits();
+    knock(steady_now_ns());
+    // Sends that the provider has refused announce themselves by no event.
+    const std::uint64_t look_again_ns = busy_.empty() ? look_round_ns : 1'000'000;
+    if (port_.wait_descriptor() < 0) return {};
+    return {.descriptor = port_.wait_descriptor(), .look_again_ns = port_.may_sleep() ? look_again_ns : 0};
+  }
+
   std::uint64_t now_ns() const noexcept override { return steady_now_ns(); }
 
   void abort() noexcept override {
@@ -641,7 +656,7 @@ class ofi_fabric final : public fabric {
       if (slept && now - before > static_cast<std::uint64_t>(nap_ns_min)) continue;
       const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns};
       ::nanosleep(&nap, nullptr);
-      nap_ns = std::min(2 * nap_ns, slept ? 100'000L : 1'000'000L);
+      nap_ns = std::min(2 * nap_ns, remote_ && remote_->has_segments() ? 100'000L : 1'000'000L);
     }
   }
 

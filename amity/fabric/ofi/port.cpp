@@ -127,10 +127,14 @@ std::string port::text_of(fi_addr_t address) const {
   return found != nullptr ? found : "an unknown address";
 }
 
+bool port::may_sleep() noexcept {
+  fid* objects[] = {&queue_->fid};
+  return fi_trywait(fabric_.get(), objects, 1) == 0;
+}
+
 bool port::sleep(std::uint64_t timeout_ns) noexcept {
   if (wait_fd_ < 0) return false;
-  fid* objects[] = {&queue_->fid};
-  if (fi_trywait(fabric_.get(), objects, 1) != 0) return true;
+  if (!may_sleep()) return true;
   pollfd waiting{.fd = wait_fd_, .events = POLLIN, .revents = 0};
   const timespec limit{.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000),
                        .tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000)};

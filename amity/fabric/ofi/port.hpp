@@ -77,6 +77,10 @@ class port {
   /// Ends all operations: the buffers belong to the caller again.
   void close() noexcept { endpoint_.reset(); }
 
+  /// What becomes readable when something may have completed, once `may_sleep` has said so; -1: there is none.
+  int wait_descriptor() const noexcept { return wait_fd_; }
+  bool may_sleep() noexcept;
+
   /// Sleeps until something may have completed, or until `timeout_ns` have passed. False if the provider cannot sleep.
   bool sleep(std::uint64_t timeout_ns) noexcept;
 

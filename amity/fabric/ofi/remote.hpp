@@ -56,6 +56,9 @@ class remote final : public remote_memory {
   void take_notification(std::uint64_t data) noexcept;
   std::uint64_t notifications_refused() const noexcept { return notifications_refused_; }
 
+  /// Whether peers may be writing to memory of this rank.
+  bool has_segments() const noexcept { return !made_.empty(); }
+
   /// Whether there is room for the events of `completions` more.
   bool has_room_for(std::size_t completions) const noexcept { return told_.room() >= 2 * completions; }
   bool has_events() const noexcept { return !told_.empty(); }

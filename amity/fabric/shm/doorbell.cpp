@@ -2,11 +2,19 @@
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <ctime>
+#include <string>
+
+#include "amity/base/error.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -19,12 +27,30 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
 }
 
+constexpr std::size_t name_bytes = sizeof(door::socket_name);
+constexpr auto address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_bytes);
+
 }  // namespace
 
 doorbell::doorbell() : wakers_fence_(membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) != 0) {}
 
-void doorbell::announce(door& own) const {
-  own.sleeping.store(1, std::memory_order_relaxed);
+void doorbell::open_socket(door& own) {
+  socket_ = file_descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socklen_t bytes = sizeof address;
+  // Without an address the system chooses one.
+  if (!socket_ || ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
+      ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0 || bytes != address_bytes) {
+    throw error("shared memory", no_rank, std::string("cannot open a socket to be woken by: ") + std::strerror(errno),
+                "raise the limit of open files (ulimit -n)");
+  }
+  std::memcpy(own.socket_name, address.sun_path + 1, name_bytes);
+}
+
+void doorbell::announce(door& own, sleep_mode mode) const {
+  // Release; pairs with the acquire in wake(): the socket's name lies beside it.
+  own.sleeping.store(static_cast<std::uint32_t>(mode), std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in ring()
   if (!wakers_fence_) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
@@ -35,12 +61,27 @@ void doorbell::sleep(door& own, std::uint64_t timeout_ns) const {
   const timespec timeout{.tv_sec = static_cast<std::time_t>(bounded / second),
                          .tv_nsec = static_cast<long>(bounded % second)};
   // A spurious return is as good as a ring: the caller looks for events in any case.
-  futex(own.sleeping, FUTEX_WAIT, 1, &timeout);
+  futex(own.sleeping, FUTEX_WAIT, static_cast<std::uint32_t>(sleep_mode::on_futex), &timeout);
   cancel(own);
 }
 
-void doorbell::wake(door& target) {
-  if (target.sleeping.exchange(0, std::memory_order_relaxed) != 0) futex(target.sleeping, FUTEX_WAKE, 1, nullptr);
+void doorbell::empty_socket() const noexcept {
+  // At most one datagram a sleep comes from a waker; strangers' are left for the next time.
+  char nothing = 0;
+  for (int i = 0; i < 4 && ::recv(socket_.get(), &nothing, sizeof nothing, 0) >= 0; ++i) {
+  }
+}
+
+void doorbell::wake(door& target) const {
+  const auto mode = static_cast<sleep_mode>(target.sleeping.exchange(0, std::memory_order_acquire));
+  if (mode == sleep_mode::on_futex) futex(target.sleeping, FUTEX_WAKE, 1, nullptr);
+  if (mode != sleep_mode::on_socket) return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, target.socket_name, name_bytes);
+  // Refused where the sleeper is gone, or is woken by so many already that it need not hear it once more.
+  static_cast<void>(::sendto(socket_.get(), nullptr, 0, MSG_DONTWAIT | MSG_NOSIGNAL,
+                             reinterpret_cast<const sockaddr*>(&address), address_bytes));
 }
 
 }  // namespace amity::fabric::shm

@@ -61,10 +61,15 @@ struct alignas(cache_line_bytes) credit_line {
 };
 static_assert(sizeof(credit_line) == cache_line_bytes);
 
-/// Where a rank that has nothing to do sleeps.
+/// How a rank that has nothing to do sleeps, or is about to.
+enum class sleep_mode : std::uint32_t { awake, on_futex, on_socket };
+
+/// Where it sleeps.
 struct alignas(2 * cache_line_bytes) door {
-  /// 1 while the rank sleeps or is about to; the futex word.
+  /// A `sleep_mode`; the futex word.
   std::atomic<std::uint32_t> sleeping;
+  /// Abstract address of the socket on which the rank may sleep: the five digits that the system gives, or zeros.
+  char socket_name[5];
 };
 
 /// Sizes of one job's channels, the same on all its ranks.

@@ -18,6 +18,8 @@
 #include "amity/fabric/shm/channel.hpp"
 #include "amity/fabric/shm/doorbell.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
+#include "amity/fabric/shm/node_memory.hpp"
+#include "amity/fabric/shm/peer_watch.hpp"
 #include "amity/fabric/shm/segments.hpp"
 
 namespace amity::fabric::shm {
@@ -67,6 +69,9 @@ struct patience {
 /// without one that would take them away from the source while it writes.
 constexpr std::size_t backlog_packets = 8;
 
+/// How often a rank that waits looks whether its peers are still there.
+constexpr std::uint64_t look_at_peers_ns = 500'000'000;
+
 /// A packet as one word: what `release` needs to find it again.
 struct packet_token {
   std::uint32_t source;
@@ -88,19 +93,33 @@ struct shortage {
 
 class shm_fabric final : public fabric, private remote_memory {
  public:
-  shm_fabric(std::shared_ptr<joined_job> job, const geometry& sizes, rank_t rank, capabilities caps)
+  shm_fabric(std::shared_ptr<joined_job> job, const geometry& sizes, rank_t rank, capabilities caps,
+             std::shared_ptr<peer_watch> watch = nullptr)
       : joined_(std::move(job)),
         job_(&joined_->memory),
+        watch_(std::move(watch)),
         map_(agreed_region(*job_, sizes, rank), sizes),
         rank_(rank),
         size_(sizes.ranks),
         caps_(std::move(caps)),
         patience_(patience::of(*job_)) {
     starved_.reserve(static_cast<std::size_t>(size_));
+    for (rank_t peer = 0; peer < size_; ++peer) names_.push_back(peer);
     for (rank_t peer = 0; peer < size_; ++peer) links_.push_back(std::make_unique<link>(map_, sizes, rank_, peer));
   }
 
-  ~shm_fabric() override { job_->leave(rank_); }
+  /// Becomes part of another fabric: packets are handed over under these names of their sources, and the rank can sleep
+  /// by `set_alarm`. All ranks of the job do so, or none.
+  void become_part(const std::vector<rank_t>& names) {
+    names_ = names;
+    bell_.open_socket(map_.door_of(rank_));
+  }
+
+  ~shm_fabric() override {
+    // Where no launcher of amity's sees how this process ends, the others would wait for it.
+    if (watch_ && std::uncaught_exceptions() > 0) abort();
+    job_->leave(rank_);
+  }
 
   rank_t rank() const noexcept override { return rank_; }
   rank_t size() const noexcept override { return size_; }
@@ -151,7 +170,7 @@ class shm_fabric final : public fabric, private remote_memory {
   }
 
   void wait(std::uint64_t timeout_ns) override {
-    if (job_->aborted()) throw job_aborted("amity: another rank has ended the job");
+    throw_if_aborted();
     if (timeout_ns == 0) return;
     for (int i = 0; i < patience_.looks; ++i) {
       if (anything_new()) return;
@@ -169,7 +188,23 @@ class shm_fabric final : public fabric, private remote_memory {
       bell_.cancel(own);
       return;
     }
-    bell_.sleep(own, timeout_ns);
+    bell_.sleep(own, watch_ ? std::min(timeout_ns, look_at_peers_ns) : timeout_ns);
+    miss_peers();
+  }
+
+  bool ready() override { return anything_new(); }
+
+  alarm set_alarm() override {
+    throw_if_aborted();
+    miss_peers();
+    publish_all_credits();
+    bell_.announce(map_.door_of(rank_), sleep_mode::on_socket);
+    // Whoever has ended the job before the announcement has rung no bell.
+    return {.descriptor = bell_.socket(), .look_again_ns = job_->aborted() ? 0 : look_at_peers_ns};
+  }
+  void end_alarm() noexcept override {
+    bell_.cancel(map_.door_of(rank_));
+    bell_.empty_socket();
   }
 
   remote_memory* remote() noexcept override { return this; }
@@ -209,6 +244,25 @@ class shm_fabric final : public fabric, private remote_memory {
     job.join(rank);
     job.agree(sizes.fingerprint(), rank);
     return job.region(sizes.total_bytes());
+  }
+
+  void throw_if_aborted() const {
+    if (job_->aborted()) throw job_aborted("amity: another rank has ended the job");
+  }
+
+  /// Where no launcher watches the ranks, those that wait for long do. Throws `error` when a process is gone.
+  void miss_peers() {
+    if (!watch_ || job_->aborted() || !watch_->is_due(steady_now_ns())) return;
+    const std::size_t lanes = static_cast<std::size_t>(size_) / watch_->processes();
+    const auto has_left = [&](std::size_t process) {
+      return job_->state(static_cast<rank_t>(process * lanes)) == rank_state::left;
+    };
+    try {
+      watch_->look(has_left);
+    } catch (...) {
+      abort();
+      throw;
+    }
   }
 
   outbound& to(rank_t dest) noexcept {
@@ -275,9 +329,9 @@ class shm_fabric final : public fabric, private remote_memory {
     ring(peer);
   }
 
-  static disposition offer(sink& receiver, std::uint64_t header, bytes_view payload, const packet_token& token) {
+  disposition offer(sink& receiver, std::uint64_t header, bytes_view payload, const packet_token& token) {
     return receiver.on_packet(
-        {.header = header, .payload = payload, .source = static_cast<rank_t>(token.source), .token = token.pack()});
+        {.header = header, .payload = payload, .source = names_[token.source], .token = token.pack()});
   }
 
   void ring(std::uint32_t peer) noexcept { bell_.ring(map_.door_of(static_cast<rank_t>(peer))); }
@@ -303,7 +357,8 @@ class shm_fabric final : public fabric, private remote_memory {
   }
 
   std::shared_ptr<joined_job> joined_;
-  job_memory* job_;  ///< of `joined_`
+  job_memory* job_;                    ///< of `joined_`
+  std::shared_ptr<peer_watch> watch_;  ///< null: the launcher does that
   region_map map_;
   rank_t rank_;
   rank_t size_;
@@ -311,6 +366,7 @@ class shm_fabric final : public fabric, private remote_memory {
   patience patience_;
   doorbell bell_;
   std::vector<std::unique_ptr<link>> links_;  ///< by peer
+  std::vector<rank_t> names_;                 ///< of peers, for whoever receives
   rank_t next_source_ = 0;
   std::vector<shortage> starved_;  ///< refusals whose credit has not been seen since; room for all peers is reserved
 };
@@ -358,13 +414,14 @@ struct hosted_ranks {
   capabilities caps;
   rank_t first;
   rank_t count;
+  std::shared_ptr<peer_watch> watch = nullptr;  ///< for the first of them
 };
 
 int run_on_threads(const hosted_ranks& hosted, const std::function<int(fabric&)>& rank_main) {
   verdict result;
   const auto body = [&](rank_t rank) {
     try {
-      shm_fabric own(hosted.job, hosted.sizes, rank, hosted.caps);
+      shm_fabric own(hosted.job, hosted.sizes, rank, hosted.caps, rank == hosted.first ? hosted.watch : nullptr);
       const int status = rank_main(own);
       if (status == 0) return;
       result.exited(status);
@@ -390,6 +447,10 @@ int run_on_threads(const hosted_ranks& hosted, const std::function<int(fabric&)>
     body(hosted.first);
   }
   return result.status();
+}
+
+rank_t index_of(rank_t rank, const std::vector<rank_t>& beside) {
+  return static_cast<rank_t>(std::ranges::find(beside, rank) - beside.begin());
 }
 
 }  // namespace
@@ -426,6 +487,30 @@ int join_with_threads(const settings& config, rank_t count, const std::function<
                          .caps = describe_processes(config, ranks),
                          .first = std::max(process, 0) * count,
                          .count = count},
+                        rank_main);
+}
+
+std::unique_ptr<fabric> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
+                                  bool as_part) {
+  node_memory shared = share_memory(start, beside, 1);
+  const auto ranks = static_cast<rank_t>(beside.size());
+  auto joined = std::make_unique<shm_fabric>(std::make_shared<joined_job>(std::move(shared.job)),
+                                             geometry::from(config, ranks), index_of(start.rank(), beside),
+                                             describe_processes(config, ranks), std::move(shared.watch));
+  if (as_part) joined->become_part(beside);
+  return joined;
+}
+
+int join_node_with_threads(const settings& config, bootstrap& start, const std::vector<rank_t>& beside, rank_t count,
+                           const std::function<int(fabric&)>& rank_main) {
+  node_memory shared = share_memory(start, beside, count);
+  const rank_t ranks = count * static_cast<rank_t>(beside.size());
+  return run_on_threads({.job = std::make_shared<joined_job>(std::move(shared.job)),
+                         .sizes = geometry::from(config, ranks),
+                         .caps = describe_processes(config, ranks),
+                         .first = index_of(start.rank(), beside) * count,
+                         .count = count,
+                         .watch = std::move(shared.watch)},
                         rank_main);
 }
 

@@ -10,8 +10,10 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "amity/base/settings.hpp"
+#include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::fabric::shm {
@@ -33,5 +35,16 @@ int run_threads(const settings& config, rank_t ranks, const std::function<int(fa
 /// As `join`, for a process that is `count` ranks of its fabric, each on a thread of its own, in a job of AMITY_RANKS
 /// such processes. Ends as `run_threads` does.
 int join_with_threads(const settings& config, rank_t count, const std::function<int(fabric&)>& rank_main);
+
+/// Joins the ranks `beside` this one on its node, in ascending order, this one included, whoever has started them;
+/// rank i of this fabric is the i-th of them. Collective over all ranks of the job, each with those beside it. With
+/// `as_part`, the same on all of them, the fabric becomes part of another one: it can be waited for together with
+/// others, and names the sources of packets by their ranks in the whole job. Throws `error`.
+std::unique_ptr<fabric> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
+                                  bool as_part);
+
+/// As `join_node` and `join_with_threads`.
+int join_node_with_threads(const settings& config, bootstrap& start, const std::vector<rank_t>& beside, rank_t count,
+                           const std::function<int(fabric&)>& rank_main);
 
 }  // namespace amity::fabric::shm

@@ -119,7 +119,7 @@ error engine::deadlock() {
 capabilities describe(const sim_options& options) {
   return {
       .name = "sim",
-      .description = "simulated network of one process: ranks are fibers on a virtual clock, costs follow LogGP",
+      .description = "simulated network of one process: fibers on a virtual clock, costs follow LogGP",
       .packet_bytes_max = options.packet_bytes,
       .inline_bytes_max = parcel::inline_bytes_max,
       .credits_per_peer = options.credits,

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "amity/fabric/node.hpp"
 #include "amity/world/bootstrap/alone.hpp"
 #include "amity/world/bootstrap/launched.hpp"
 #include "amity/world/bootstrap/pmi1.hpp"
@@ -32,7 +33,9 @@ bool is_first_process(const settings& config) {
   return true;
 }
 
-std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config) {
+namespace {
+
+std::shared_ptr<fabric::bootstrap> join_starter(const settings& config) {
   switch (find_starter(config)) {
     case starter::own_launcher:
       return launched_bootstrap(config);
@@ -44,6 +47,14 @@ std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config) {
       break;
   }
   return std::make_shared<alone>();
+}
+
+}  // namespace
+
+std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config) {
+  auto joined = join_starter(config);
+  joined->set_node(fabric::node_identity(config.text("AMITY_NODE")));
+  return joined;
 }
 
 }  // namespace amity::detail

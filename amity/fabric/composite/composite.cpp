@@ -1,0 +1,279 @@
+#include "amity/fabric/composite/composite.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/clock.hpp"
+#include "amity/base/cpu.hpp"
+#include "amity/base/error.hpp"
+#include "amity/fabric/composite/network_turns.hpp"
+#include "amity/fabric/node.hpp"
+
+namespace amity::fabric {
+namespace {
+
+/// In the token of a packet that has come over the network.
+constexpr std::uint64_t network_mark = std::uint64_t{1} << 63;
+
+/// How long a rank that has nothing to do looks at its peers before it looks at the network, too, and before it sleeps.
+struct patience {
+  int local_looks;
+  std::uint64_t spin_ns;
+  int yields;
+
+  static patience of(rank_t ranks_here) {
+    cpu_set_t set;
+    const int cpus = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const bool crowded = ranks_here > cpus && ranks_here > 1;
+    return crowded ? patience{.local_looks = 20, .spin_ns = 0, .yields = 20}
+                   : patience{.local_looks = 100, .spin_ns = 100'000, .yields = 5};
+  }
+};
+
+/// Waits that do not ask the network whether the job has ended, where the node's ranks have something at once.
+constexpr std::uint32_t waits_unasked = 64;
+
+/// Long waits in a row after which a network that is always ready is not believed any more.
+constexpr std::uint32_t waits_believed = 100;
+
+constexpr std::uint64_t first_nap_ns = 20'000;
+
+/// Times that a descriptor may call for nothing before something comes.
+constexpr std::uint32_t false_alarms_believed = 16;
+
+/// Hands packets on with the mark of the network.
+class marking final : public sink {
+ public:
+  explicit marking(sink& receiver) : receiver_(receiver) {}
+  disposition on_packet(const packet& arrived) noexcept override {
+    AMITY_DEBUG_ASSERT((arrived.token & network_mark) == 0, arrived.token);
+    packet marked = arrived;
+    marked.token |= network_mark;
+    return receiver_.on_packet(marked);
+  }
+
+ private:
+  sink& receiver_;
+};
+
+class composite final : public fabric {
+ public:
+  composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network)
+      : local_(std::move(local)),
+        network_(std::move(network)),
+        caps_(describe_composite(local_->caps(), network_->caps())),
+        patience_(patience::of(local_->size())),
+        local_rank_of_(static_cast<std::size_t>(network_->size()), no_rank) {
+    std::vector<rank_t> node_of;
+    for (rank_t rank = 0; rank < network_->size(); ++rank) node_of.push_back(network_->node_of(rank));
+    const std::vector<rank_t> beside = ranks_beside(network_->rank(), node_of);
+    AMITY_ASSERT(local_->size() == std::ssize(beside), local_->size(), beside.size());
+    for (rank_t index = 0; const rank_t rank : beside) local_rank_of_[static_cast<std::size_t>(rank)] = index++;
+    AMITY_ASSERT(local_rank(rank()) == local_->rank(), rank(), local_->rank());
+  }
+  ~composite() override {
+    if (std::uncaught_exceptions() > 0) abort();
+  }
+
+  rank_t rank() const noexcept override { return network_->rank(); }
+  rank_t size() const noexcept override { return network_->size(); }
+  const capabilities& caps() const noexcept override { return caps_; }
+  rank_t node_of(rank_t peer) const noexcept override { return network_->node_of(peer); }
+  allowance allowance_to(rank_t peer) const noexcept override {
+    const rank_t near = local_rank(peer);
+    return near != no_rank ? local_->allowance_to(near) : network_->allowance_to(peer);
+  }
+
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
+    const rank_t near = local_rank(dest);
+    if (near != no_rank) return local_->try_send(near, header, payload);
+    turns_.expect();
+    return network_->try_send(dest, header, payload);
+  }
+
+  status acquire(rank_t dest, slot& out) noexcept override {
+    const rank_t near = local_rank(dest);
+    if (near == no_rank) turns_.expect();
+    const status taken = near != no_rank ? local_->acquire(near, out) : network_->acquire(dest, out);
+    if (taken == status::ok) out.capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max);
+    return taken;
+  }
+
+  void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override {
+    const rank_t near = local_rank(dest);
+    if (near != no_rank) return local_->commit(near, header, filled, payload_bytes);
+    turns_.expect();
+    network_->commit(dest, header, filled, payload_bytes);
+  }
+
+  void release(std::uint64_t token) noexcept override {
+    if ((token & network_mark) == 0) return local_->release(token);
+    network_->release(token & ~network_mark);
+  }
+
+  std::size_t poll(sink& receiver, std::size_t packets_max) override {
+    if (packets_max == 0) return 0;
+    const std::size_t found = turns_.is_due() ? poll_both(receiver, packets_max) : local_->poll(receiver, packets_max);
+    if (found > 0) waits_in_vain_ = 0;
+    return found;
+  }
+
+  void wait(std::uint64_t timeout_ns) override {
+    look_for_the_end(*local_);
+    if (timeout_ns == 0 || ++waits_ % waits_unasked == 0) look_for_the_end(*network_);
+    if (timeout_ns == 0) return;
+    // One that has got up from a nap in vain goes on napping.
+    const bool napping = !network_rings_ && waits_in_vain_ > waits_believed;
+    // A peer of the node answers so soon that even one look at the network would take longer.
+    for (int i = 0; i < (napping ? 1 : patience_.local_looks); ++i) {
+      if (local_->ready()) return;
+      for (int rest = 0; rest < 2; ++rest) cpu_pause();
+    }
+    look_for_the_end(*network_);
+    ++waits_in_vain_;
+    const std::uint64_t begin_ns = steady_now_ns();
+    if (!napping && spin(begin_ns, timeout_ns)) return;
+    sleep(begin_ns + std::min(timeout_ns, ~begin_ns));
+  }
+
+  std::uint64_t now_ns() const noexcept override { return local_->now_ns(); }
+
+  void abort() noexcept override {
+    local_->abort();
+    network_->abort();
+  }
+
+ private:
+  rank_t local_rank(rank_t rank) const noexcept {
+    AMITY_DEBUG_ASSERT(rank >= 0 && rank < size(), rank, size());
+    return local_rank_of_[static_cast<std::size_t>(rank)];
+  }
+
+  /// They take turns to be first, so that neither of them shuts out the other.
+  std::size_t poll_both(sink& receiver, std::size_t packets_max) {
+    network_first_ = !network_first_;
+    const std::size_t first =
+        network_first_ ? poll_network(receiver, packets_max) : local_->poll(receiver, packets_max);
+    if (first == packets_max) return first;
+    return first +
+           (network_first_ ? local_->poll(receiver, packets_max - first) : poll_network(receiver, packets_max - first));
+  }
+
+  std::size_t poll_network(sink& receiver, std::size_t packets_max) {
+    marking marked(receiver);
+    network_turns::look now(turns_);
+    const std::size_t found = network_->poll(marked, packets_max);
+    now.found(found > 0);
+    if (found > 0) false_alarms_ = 0;
+    return found;
+  }
+
+  /// Whether the caller should poll. A network that can only be polled to find out is always ready; after some waits
+  /// that led to nothing it is not believed any more.
+  bool stirs() {
+    if (local_->ready()) return true;
+    if (!network_->ready() || (!network_rings_ && waits_in_vain_ > waits_believed)) return false;
+    turns_.look_next();
+    return true;
+  }
+
+  bool spin(std::uint64_t begin_ns, std::uint64_t timeout_ns) {
+    const std::uint64_t end_ns = begin_ns + std::min(patience_.spin_ns, timeout_ns);
+    do {
+      if (stirs()) return true;
+    } while (steady_now_ns() < end_ns);
+    for (int i = 0; i < patience_.yields; ++i) {
+      ::sched_yield();
+      if (stirs()) return true;
+    }
+    return false;
+  }
+
+  /// Whoever learns by one fabric that the job has ended tells the peers that are reached by the other.
+  template <class Act>
+  auto passing_on_the_end(Act&& act) try {
+    return act();
+  } catch (...) {
+    abort();
+    throw;
+  }
+  void look_for_the_end(fabric& in) {
+    passing_on_the_end([&] { in.wait(0); });
+  }
+
+  void sleep(std::uint64_t end_ns) {
+    const alarm near = passing_on_the_end([this] { return local_->set_alarm(); });
+    alarm far = passing_on_the_end([this] { return network_->set_alarm(); });
+    // A descriptor that is ready all the time, as that of a broken connection may be, is no reason to stay awake.
+    network_rings_ = far.descriptor >= 0 && false_alarms_ < false_alarms_believed;
+    if (!network_rings_) far = {.descriptor = -1, .look_again_ns = std::min(far.look_again_ns, nap_ns())};
+    const std::uint64_t now = steady_now_ns();
+    if (!stirs() && now < end_ns) {
+      const bool by_network = nap(near, far, end_ns - now);
+      if (by_network && !stirs()) ++false_alarms_;
+    }
+    network_->end_alarm();
+    local_->end_alarm();
+    turns_.look_next();
+  }
+
+  /// Nobody wakes a sleeper through a network without a descriptor: it gets up by itself, ever more rarely.
+  std::uint64_t nap_ns() const noexcept {
+    const std::uint32_t beyond = waits_in_vain_ > waits_believed ? waits_in_vain_ - waits_believed : 0;
+    return first_nap_ns << std::min(beyond, 6U);
+  }
+
+  /// Whether the network has ended it.
+  static bool nap(const alarm& near, const alarm& far, std::uint64_t limit_ns) noexcept {
+    // A negative descriptor is passed over.
+    std::array<pollfd, 2> watched{pollfd{.fd = near.descriptor, .events = POLLIN, .revents = 0},
+                                  pollfd{.fd = far.descriptor, .events = POLLIN, .revents = 0}};
+    limit_ns = std::min({limit_ns, near.look_again_ns, far.look_again_ns});
+    const timespec limit{.tv_sec = static_cast<time_t>(limit_ns / 1'000'000'000),
+                         .tv_nsec = static_cast<long>(limit_ns % 1'000'000'000)};
+    return ::ppoll(watched.data(), watched.size(), &limit, nullptr) > 0 && watched[1].revents != 0;
+  }
+
+  std::unique_ptr<fabric> local_;
+  std::unique_ptr<fabric> network_;
+  capabilities caps_;
+  patience patience_;
+  std::vector<rank_t> local_rank_of_;  ///< by rank; `no_rank`: on another node
+  network_turns turns_;
+  std::uint32_t waits_ = 0;
+  std::uint32_t waits_in_vain_ = 0;  ///< long ones, since a poll has found something
+  std::uint32_t false_alarms_ = 0;   ///< of the network's descriptor, since something came from there
+  bool network_first_ = false;
+  bool network_rings_ = false;  ///< it has a descriptor, and so knows when it is ready
+};
+
+}  // namespace
+
+capabilities describe_composite(const capabilities& local, const capabilities& network) {
+  return {.name = "composite",
+          .description = fmt::format("{} on the node, {} across: {}", local.name, network.name, network.description),
+          .packet_bytes_max = std::min(local.packet_bytes_max, network.packet_bytes_max),
+          .inline_bytes_max = std::min(local.inline_bytes_max, network.inline_bytes_max),
+          .credits_per_peer = std::min(local.credits_per_peer, network.credits_per_peer),
+          .slots_per_peer = std::min(local.slots_per_peer, network.slots_per_peer),
+          // The network is ready for peers of the node as well.
+          .bytes_per_peer = local.bytes_per_peer + network.bytes_per_peer,
+          .ordered = local.ordered && network.ordered,
+          .virtual_time = false};
+}
+
+std::unique_ptr<fabric> make_composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network) {
+  return std::make_unique<composite>(std::move(local), std::move(network));
+}
+
+}  // namespace amity::fabric

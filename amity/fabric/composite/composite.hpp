@@ -1,0 +1,24 @@
+#pragma once
+
+/// Two fabrics as one: packets to ranks of the same node take the local one, all others the network.
+///
+/// Each pair of ranks uses one of the two, so order, credits and back-pressure of a pair are those of its fabric. What
+/// is the same for all packets, such as the largest, is the smaller of both.
+///
+/// Budget of a local send or packet: a look-up, a branch and a second indirect call. The network is looked at in every
+/// poll while something comes from there, and otherwise so rarely that it takes a few percent of the time.
+
+#include <memory>
+
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::fabric {
+
+/// What a composite of fabrics like these can do.
+capabilities describe_composite(const capabilities& local, const capabilities& network);
+
+/// `network` has all ranks of the job, and knows their nodes; `local` those of this rank's node, in ascending
+/// order, and hands packets over under the ranks that their sources have in the whole job.
+std::unique_ptr<fabric> make_composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network);
+
+}  // namespace amity::fabric

@@ -1,0 +1,57 @@
+#pragma once
+
+/// When a rank looks at the network: in every poll while something comes from there or goes there, else so rarely that
+/// local packets hardly notice.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "amity/base/clock.hpp"
+
+namespace amity::fabric {
+
+class network_turns {
+ public:
+  /// Whether this poll looks. A quiet network costs a look at the clock in some of them.
+  bool is_due() noexcept {
+    if (quiet_looks_ < quiet_from) return true;
+    if (++polls_ % polls_a_clock != 0) return false;
+    return steady_now_ns() >= next_look_ns_;
+  }
+
+  /// Something was sent there, so that something may come back.
+  void expect() noexcept { quiet_looks_ = 0; }
+
+  /// The next poll looks, and those after it only if it finds something.
+  void look_next() noexcept { quiet_looks_ = std::min(quiet_looks_, quiet_from - 1); }
+
+  /// A look begins; it tells afterwards whether it has found something.
+  class look {
+   public:
+    explicit look(network_turns& own) noexcept : own_(own), begin_ns_(own.is_quiet() ? steady_now_ns() : 0) {}
+    void found(bool anything) noexcept {
+      if (anything) return own_.expect();
+      ++own_.quiet_looks_;
+      if (begin_ns_ == 0) return;
+      const std::uint64_t end_ns = steady_now_ns();
+      own_.next_look_ns_ = end_ns + share * (end_ns - begin_ns_);
+    }
+
+   private:
+    network_turns& own_;
+    std::uint64_t begin_ns_;
+  };
+
+ private:
+  static constexpr std::uint32_t quiet_from = 64;  ///< looks in vain
+  static constexpr std::uint32_t polls_a_clock = 64;
+  static constexpr std::uint64_t share = 64;  ///< looks in vain take this part of the time
+
+  bool is_quiet() const noexcept { return quiet_looks_ >= quiet_from; }
+
+  std::uint32_t quiet_looks_ = 0;
+  std::uint32_t polls_ = 0;
+  std::uint64_t next_look_ns_ = 0;
+};
+
+}  // namespace amity::fabric

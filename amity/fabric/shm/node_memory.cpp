@@ -1,0 +1,65 @@
+#include "amity/fabric/shm/node_memory.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/base/file_descriptor.hpp"
+
+namespace amity::fabric::shm {
+namespace {
+
+/// What each rank tells of itself.
+struct offer {
+  pid_t pid = 0;
+  int fd = -1;  ///< of the memory, if it has created that
+};
+
+offer offer_of(const std::string& told) {
+  offer found;
+  AMITY_ASSERT(told.size() == sizeof found, told.size());
+  std::memcpy(&found, told.data(), sizeof found);
+  return found;
+}
+
+job_memory open_memory(const offer& theirs, rank_t creator, rank_t own, rank_t ranks) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", theirs.pid, theirs.fd);
+  const file_descriptor opened(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (opened) return job_memory::attach(opened.get(), ranks);
+  throw error("shared memory", own, fmt::format("cannot open {} of rank {}: {}", path, creator, std::strerror(errno)),
+              "let the processes of a node belong to one user and see each other in /proc, or give each another "
+              "AMITY_NODE");
+}
+
+}  // namespace
+
+node_memory share_memory(bootstrap& start, const std::vector<rank_t>& beside, rank_t lanes) {
+  const rank_t creator = beside.front();
+  const rank_t ranks = static_cast<rank_t>(beside.size()) * lanes;
+  std::optional<job_memory> memory;
+  offer mine{.pid = ::getpid(), .fd = -1};
+  if (start.rank() == creator) {
+    memory = job_memory::create(ranks);
+    mine.fd = memory->fd();
+  }
+  const std::vector<std::string> all = start.all_gather({reinterpret_cast<const char*>(&mine), sizeof mine});
+
+  std::vector<peer_process> peers;
+  for (const rank_t rank : beside) {
+    const offer theirs = offer_of(all[static_cast<std::size_t>(rank)]);
+    if (rank == creator && !memory) memory = open_memory(theirs, creator, start.rank(), ranks);
+    peers.push_back({.name = rank, .pid = theirs.pid});
+  }
+  return {.job = std::move(*memory), .watch = std::make_shared<peer_watch>(start.rank(), std::move(peers))};
+}
+
+}  // namespace amity::fabric::shm

@@ -1,0 +1,93 @@
+#include "amity/world/fabric_choice.hpp"
+
+#include <fmt/format.h>
+
+#include "amity/fabric/mpi/mpi.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
+
+namespace amity::detail {
+namespace {
+
+bool under_process_manager(starter by) { return by == starter::pmix || by == starter::pmi1; }
+
+/// Why the MPI that amity is built with has not started this process; empty: it has.
+std::string why_not_mpi(starter by) {
+  if (!fabric::mpi::available()) return "this amity is built without MPI";
+  const std::string library = fabric::mpi::library();
+  const auto of_that_mpi = library.starts_with("Open MPI") ? starter::pmix : starter::pmi1;
+  return by == of_that_mpi ? "" : fmt::format("the launcher of {} has not started this process", library);
+}
+
+std::string why_not_ofi(const settings& config) {
+  const fabric::capabilities found = fabric::ofi::describe(config, 1);
+  return found.packet_bytes_max > 0 ? "" : found.description;
+}
+
+/// What is best where AMITY_FABRIC says nothing.
+choice best_of(const circumstances& given) {
+  if (given.by == starter::nobody) return {"shm", "this process is alone, or starts its ranks itself, on one node"};
+  if (given.by == starter::own_launcher) return {"shm", "amity's launcher has started the ranks, on one node"};
+  if (!given.no_ofi.empty() && given.no_mpi.empty()) return {"mpi", given.no_ofi};
+  switch (given.ranks) {
+    case spread::unknown:
+      return {"", "shm if all ranks are on one node, ofi if each is on another one, else composite"};
+    case spread::one_node:
+      return {"shm", "all ranks are on one node"};
+    case spread::one_rank_a_node:
+      return {"ofi", "each rank is on another node"};
+    case spread::mixed:
+      break;
+  }
+  return {"composite", "the ranks are on several nodes, and some share one"};
+}
+
+std::string why_not(const std::string& fabric, const choice& made, const circumstances& given) {
+  if (!given.wanted.empty() && fabric != "composite") return fmt::format("AMITY_FABRIC={}", given.wanted);
+  if (fabric == "threads") return "only on request: all ranks are threads of one process";
+  if (fabric == "sim") return "only on request: all ranks are simulated in one process";
+  if (fabric == "mpi" && !given.no_mpi.empty()) return given.no_mpi;
+  if ((fabric == "ofi" || fabric == "composite") && !given.no_ofi.empty()) return given.no_ofi;
+  if (made.fabric.empty()) return fabric == "mpi" ? "only on request, where there is libfabric" : made.reason;
+  if (made.fabric == "shm") return fmt::format("{}; shared memory is faster", made.reason);
+  if (fabric == "mpi") return "only on request, where there is libfabric";
+  if (fabric == "ofi") return "composite takes it between nodes";
+  if (fabric == "composite") return made.reason;
+  return "the ranks are on several nodes";
+}
+
+}  // namespace
+
+circumstances circumstances::of(const settings& config, bool thoroughly) {
+  circumstances found{.by = find_starter(config)};
+  // The launcher always names the fabric.
+  const bool is_launchers = found.by == starter::own_launcher && config.text("AMITY_FABRIC") == "shm";
+  const bool is_asked = config.where_from("AMITY_FABRIC") != settings::origin::standard && !is_launchers;
+  if (is_asked) found.wanted = config.text("AMITY_FABRIC");
+  found.no_mpi = why_not_mpi(found.by);
+  // It matters where MPI could take its place.
+  if (thoroughly || (!is_asked && under_process_manager(found.by) && found.no_mpi.empty())) {
+    found.no_ofi = why_not_ofi(config);
+  }
+  return found;
+}
+
+std::vector<std::string> choice::lines() const {
+  std::vector<std::string> all{fabric.empty() ? reason : fmt::format("{}: {}", fabric, reason)};
+  for (const auto& [name, why] : others) all.push_back(fmt::format("not {}: {}", name, why));
+  return all;
+}
+
+choice choose_fabric(const circumstances& given) {
+  choice made = given.wanted.empty() ? best_of(given) : choice{given.wanted, "AMITY_FABRIC asks for it"};
+  if (made.fabric == "composite" && given.ranks == spread::one_node) {
+    made = {"shm", "AMITY_FABRIC=composite, and all ranks are on one node"};
+  } else if (made.fabric == "composite" && given.ranks == spread::one_rank_a_node) {
+    made = {"ofi", "AMITY_FABRIC=composite, and each rank is on another node"};
+  }
+  for (const char* const name : {"shm", "composite", "ofi", "mpi", "threads", "sim"}) {
+    if (name != made.fabric) made.others.emplace_back(name, why_not(name, made, given));
+  }
+  return made;
+}
+
+}  // namespace amity::detail

@@ -1,0 +1,143 @@
+/// The contract on the composite: one machine plays several nodes, with libfabric between them.
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/base/error.hpp"
+#include "amity/fabric/checked.hpp"
+#include "amity/fabric/shm/job_memory.hpp"
+#include "amity/world/transport.hpp"
+#include "contract.hpp"
+#include "mailbox.hpp"
+
+namespace amity::fabric::testing {
+namespace {
+
+using changes = std::vector<std::pair<std::string, std::string>>;
+using placement = std::function<rank_t(rank_t)>;
+
+/// Small rings, few buffers and credits, and packets of two sizes: everything fills up.
+const changes scarce{{"AMITY_SHM_RING_SLOTS", "16"},   {"AMITY_SHM_BUFFERS", "3"},
+                     {"AMITY_SHM_PACKET_BYTES", "2k"}, {"AMITY_OFI_CREDITS", "2"},
+                     {"AMITY_OFI_PACKET_BYTES", "1k"}, {"AMITY_OFI_PROVIDER", "tcp;ofi_rxm"}};
+
+/// Lets ranks leave together, as programs of amity::run do. What they say for that is no packet of the test's.
+class departure {
+ public:
+  explicit departure(rank_t ranks) : ranks_(ranks) {
+    void* const shared = ::mmap(nullptr, sizeof(*ready_), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ready_ = ::new (shared) std::atomic<rank_t>(0);
+  }
+  ~departure() { ::munmap(ready_, sizeof(*ready_)); }
+  departure(const departure&) = delete;
+  departure& operator=(const departure&) = delete;
+
+  void take(fabric& own) const {
+    mailbox mail(own, [](const packet&) { return disposition::release; });
+    for (ready_->fetch_add(1); ready_->load() < ranks_;) {
+      own.poll(mail, 16);
+      try {
+        own.wait(1'000'000);
+      } catch (const job_aborted&) {
+        ::sched_yield();  // the test has ended the job
+      }
+    }
+  }
+
+ private:
+  rank_t ranks_;
+  std::atomic<rank_t>* ready_ = nullptr;
+};
+
+harness processes(std::string name, const placement& node_of, const changes& values) {
+  return {.name = std::move(name), .run = [=](rank_t ranks, const rank_body& body) {
+            const auto job = shm::job_memory::create(ranks);
+            const departure together(ranks);
+            run_forked(ranks, [&](rank_t rank) {
+              settings config;
+              config.set("AMITY_FABRIC", "composite");
+              config.set("AMITY_RANKS", std::to_string(ranks));
+              config.set("AMITY_RANK", std::to_string(rank));
+              config.set("AMITY_JOB_FD", std::to_string(job.fd()));
+              config.set("AMITY_NODE", std::to_string(node_of(rank)));
+              config.set("AMITY_OFI_ADDRESS", "127.0.0.1");
+              for (const auto& [setting, value] : values) config.set(setting, value);
+              const auto own = amity::detail::join_job(config);
+              body(*own);
+              together.take(*own);
+            });
+          }};
+}
+
+// Neighbours by number are on one node, or on two.
+harness neighbours() {
+  return processes(
+      "neighbours", [](rank_t rank) { return rank / 2; }, scarce);
+}
+harness strangers() {
+  return processes(
+      "strangers", [](rank_t rank) { return rank % 2; }, scarce);
+}
+
+auto jobs_of(harness one, rank_t ranks) {
+  return ::testing::Combine(::testing::Values(std::move(one)), ::testing::Values(ranks));
+}
+
+// Each process takes a while to find its provider, so what the others have shown already is left out.
+INSTANTIATE_TEST_SUITE_P(neighbours, contract, jobs_of(neighbours(), 3), job_name);
+INSTANTIATE_TEST_SUITE_P(strangers, contract, jobs_of(strangers(), 3), job_name);
+INSTANTIATE_TEST_SUITE_P(checked, contract, jobs_of(decorated<checked>("checked", neighbours()), 4), job_name);
+
+/// Runs a job whose ranks have nodes of these numbers.
+void run_on(const std::vector<int>& nodes, const rank_body& body) {
+  const auto node_of = [&](rank_t rank) { return nodes[static_cast<std::size_t>(rank)]; };
+  processes("", node_of, {}).run(static_cast<rank_t>(nodes.size()), body);
+}
+
+void expect_joined(const std::vector<int>& nodes, const std::string& name) {
+  run_on(nodes, [&](fabric& own) { EXPECT_EQ(own.caps().name, name); });
+}
+
+TEST(composite, is_made_only_where_both_parts_have_peers) {
+  expect_joined({1}, "shm");
+  expect_joined({1, 1, 1}, "shm");
+  expect_joined({1, 2, 3}, "ofi");
+  expect_joined({1, 2, 1}, "composite");
+}
+
+/// The last rank ends without a word, and rank 0 is on its node.
+void expect_missed(const std::vector<int>& nodes) {
+  run_on(nodes, [](fabric& own) {
+    mailbox mail(own);
+    mail.barrier();
+    if (own.rank() == own.size() - 1) ::_exit(0);  // as if it had been killed, but a success for whoever runs this test
+    std::string problem;
+    try {
+      mail.until([] { return false; });
+    } catch (const error& caught) {
+      problem = caught.what();
+    } catch (const job_aborted&) {
+    }
+    if (own.rank() == 0) {
+      EXPECT_EQ(problem, "amity: shared memory (rank 0): rank " + std::to_string(own.size() - 1) +
+                             " has vanished: its process has ended; see what it has printed");
+    }
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);  // not together with the one that is gone
+  });
+}
+
+TEST(a_process_that_is_gone, is_missed_where_no_launcher_watches) { expect_missed({1, 1}); }
+TEST(a_process_that_is_gone, is_missed_by_those_of_other_nodes) { expect_missed({1, 2, 1}); }
+
+}  // namespace
+}  // namespace amity::fabric::testing
