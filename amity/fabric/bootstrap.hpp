@@ -37,7 +37,7 @@ class bootstrap {
 
   /// Collective: what each process has given, by rank. At most `rounds_max` times.
   virtual std::vector<std::string> all_gather(std::string_view mine) = 0;
-  static constexpr int rounds_max = 4;
+  static constexpr int rounds_max = 8;
 
   /// Whether whoever started the job, or another rank by their help, has ended it. Cheap.
   virtual bool aborted() const noexcept { return false; }

@@ -124,7 +124,7 @@ void hosts::carry(const std::stop_token& stopped) {
       const frame& next = under_way.top();
       for (std::size_t to = 0; to < ends.size(); ++to) {
         if (to == next.from || cut_[to]) continue;
-        static_cast<void>(!::write(ends[to].fd, next.bytes.data(), next.bytes.size()));
+        if (::write(ends[to].fd, next.bytes.data(), next.bytes.size()) > 0) ++carried_;
       }
     }
   }

@@ -34,6 +34,9 @@ class hosts {
   /// From now on nothing reaches the host, and nothing comes from it.
   void cut_off(int number) noexcept { cut_[static_cast<std::size_t>(number)].store(true); }
 
+  /// Frames that have reached a host so far.
+  std::uint64_t frames_carried() const noexcept { return carried_.load(); }
+
   /// A command that runs the words that follow it on the host of its rank, for a launcher to start: AMITY_RANK counts,
   /// `ranks_each` on one host, and AMITY_OFI_ADDRESS is set.
   std::vector<std::string> placing(int ranks_each) const;
@@ -50,6 +53,7 @@ class hosts {
   wire wire_;
   std::vector<host> hosts_;
   std::vector<std::atomic<bool>> cut_;
+  std::atomic<std::uint64_t> carried_ = 0;
   std::jthread carrier_;
 };
 
