@@ -63,6 +63,9 @@ class remote final : public remote_memory {
   bool has_room_for(std::size_t completions) const noexcept { return told_.room() >= 2 * completions; }
   bool has_events() const noexcept { return !told_.empty(); }
   std::size_t hand_over(sink& receiver, std::size_t events_max);
+  void forget_events() noexcept {
+    while (!told_.empty()) told_.pop();
+  }
 
   /// Whether an operation was refused since the last call of this.
   bool was_refused() noexcept { return std::exchange(refused_, false); }

@@ -1,0 +1,114 @@
+#include "amity/fabric/ofi/ofi_fabric.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/log.hpp"
+
+namespace amity::fabric::ofi {
+
+patience patience::of(rank_t ranks_here) {
+  cpu_set_t set;
+  const int cpus = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const bool crowded = ranks_here > cpus && ranks_here > 1;
+  return crowded ? patience{.spin_ns = 0, .yields = 20} : patience{.spin_ns = 200'000, .yields = 5};
+}
+
+sizes sizes::from(const settings& config) {
+  const auto ns = [&](const char* setting) {
+    return static_cast<std::uint64_t>(config.integer(setting)) * 1'000'000'000;
+  };
+  return {.packet_bytes = static_cast<std::size_t>(config.integer("AMITY_OFI_PACKET_BYTES")),
+          .credits = static_cast<std::size_t>(config.integer("AMITY_OFI_CREDITS")),
+          .peer_timeout_ns = ns("AMITY_OFI_PEER_SECONDS"),
+          .connect_timeout_ns = ns("AMITY_OFI_CONNECT_SECONDS")};
+}
+
+namespace {
+
+std::size_t inline_bytes(const fi_info& info) {
+  return std::min(info.tx_attr->inject_size, injected_bytes_max) - header_bytes;
+}
+
+}  // namespace
+
+capabilities capabilities_of(const library& fabrics, const fi_info& info, const sizes& given) {
+  const std::size_t buffer_bytes = cache_line_bytes + given.packet_bytes;
+  return {.name = "ofi",
+          .description = fmt::format("libfabric {}.{}, provider {}", FI_MAJOR(fabrics.version()),
+                                     FI_MINOR(fabrics.version()), name_of(info)),
+          .packet_bytes_max = given.packet_bytes,
+          .inline_bytes_max = inline_bytes(info),
+          .credits_per_peer = given.credits,
+          .slots_per_peer = given.credits,
+          .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
+          .ordered = true,
+          .virtual_time = false,
+          .remote = remote_capabilities_of(info)};
+}
+
+ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, company all, const sizes& given, const library& fabrics,
+                       info_ptr info)
+    : start_(std::move(start)),
+      rank_(start_->rank()),
+      size_(start_->size()),
+      given_(given),
+      company_(std::move(all)),
+      caps_(capabilities_of(fabrics, *info, given)),
+      patience_(
+          patience::of(static_cast<rank_t>(std::ranges::count(company_.node_of, company_.node_of[to_index(rank_)])))),
+      receive_count_((given.credits + spare_buffers) * to_index(size_)),
+      send_count_((given.credits + 1) * to_index(size_)),
+      received_(receive_count_, given.packet_bytes),
+      sending_(send_count_, given.packet_bytes),
+      contexts_(receive_count_ + send_count_),
+      sources_(receive_count_ + send_count_, no_rank),
+      outgoing_(send_count_),
+      unposted_(receive_count_),
+      arrived_(receive_count_ + given.credits),
+      library_(fabrics),
+      port_(fabrics, std::move(info), receive_count_ + send_count_ + caps_.remote.operations_max, rank_),
+      gate_({.key = company_.key,
+             .rank = rank_,
+             .size = size_,
+             .packet_bytes_max = given.packet_bytes,
+             .credits = static_cast<std::uint32_t>(given.credits)}) {
+  port_.register_if_needed(received_, FI_RECV);
+  port_.register_if_needed(sending_, FI_SEND);
+  for (rank_t peer = 0; peer < size_; ++peer) peers_.emplace_back(given.credits + 1);
+  for (rank_t peer = 0; peer < size_; ++peer) {
+    for (std::uint32_t i = 0; i < given.credits; ++i) peers_[to_index(peer)].free_slots.push(spare_slot(peer) - i - 1);
+  }
+  busy_.reserve(to_index(size_));
+  // Ready to receive before anybody knows the address.
+  for (std::uint32_t i = 0; i < receive_count_; ++i) unposted_.push(i);
+  post_receives();
+  const std::vector<std::string> addresses = start_->all_gather(port_.address());
+  addresses_ = port_.insert(addresses);
+  if (caps_.remote.available) {
+    remote_.emplace(port_, company_.key, rank_, addresses_, lost_);
+    caps_.remote.atomics = caps_.remote.atomics && remote_->has_atomics();
+  }
+  connect();
+  watch_ = tcp_watch(port_.info().addr_format, addresses, rank_);
+}
+
+ofi_fabric::~ofi_fabric() {
+  if (std::uncaught_exceptions() > 0) abort();
+  if (!ended()) say_goodbye();
+  const std::uint64_t strange = gate_.refused() + (remote_ ? remote_->notifications_refused() : 0);
+  if (strange > 0) {
+    log_warning(rank_, fmt::format("{} packets of strangers, or altered on the way, were refused", strange));
+  }
+  port_.close();
+  remote_.reset();
+  received_.unregister();
+  sending_.unregister();
+}
+
+}  // namespace amity::fabric::ofi

@@ -1,0 +1,207 @@
+#include "amity/fabric/ofi/ofi_fabric.hpp"
+
+#include <rdma/fi_errno.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::fabric::ofi {
+namespace {
+
+/// The shortest sleep without a descriptor that ends it.
+constexpr long nap_ns_min = 20'000;
+
+}  // namespace
+
+void ofi_fabric::connect() {
+  const std::uint64_t begin_ns = steady_now_ns();
+  for (rank_t silent = 0; (silent = greet_peers()) != no_rank; sleep(1'000'000)) {
+    progress();
+    if (aborted_ || start_->aborted()) return;  // the first wait will say so
+    if (lost()) cannot_reach(lost_.peer, library_.strerror(lost_.reason));
+    if (steady_now_ns() - begin_ns > given_.connect_timeout_ns) {
+      cannot_reach(silent, "no answer within AMITY_OFI_CONNECT_SECONDS");
+    }
+  }
+}
+
+rank_t ofi_fabric::greet_peers() noexcept {
+  rank_t silent = no_rank;
+  for (rank_t peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    const flow& traffic = gate_.with(peer);
+    if (traffic.next_in == 0) silent = peer;
+    if ((peer > rank_ || traffic.next_in > 0) && traffic.next_out == 0 && !peers_[to_index(peer)].spare_is_busy) {
+      send_spare(peer, packet_kind::credits);
+    }
+  }
+  return silent;
+}
+
+void ofi_fabric::cannot_reach(rank_t peer, std::string_view reason) {
+  abort();
+  throw error(
+      "AMITY_FABRIC=ofi", rank_,
+      fmt::format("rank {} at {} cannot be reached: {}", peer, port_.text_of(addresses_[to_index(peer)]), reason),
+      "let the hosts reach each other's ports, or name each host's address in the right network by "
+      "AMITY_OFI_ADDRESS");
+}
+
+void ofi_fabric::wait(std::uint64_t timeout_ns) {
+  look_for_the_end();
+  if (timeout_ns == 0) return;
+  if (woken()) return;
+  if (remote_ && remote_->was_refused()) {
+    // The provider does not say when it has room again.
+    progress();
+    announce_credits();
+    knock(steady_now_ns());
+    ::sched_yield();
+    return look_for_the_end();
+  }
+  const std::uint64_t begin_ns = steady_now_ns();
+  std::uint64_t now = begin_ns;
+  do {
+    progress();
+    if (woken()) return;
+    now = steady_now_ns();
+  } while (now - begin_ns < std::min(patience_.spin_ns, timeout_ns));
+  announce_credits();
+  knock(now);
+  for (int i = 0; i < patience_.yields; ++i) {
+    progress();
+    if (woken()) return;
+    ::sched_yield();
+  }
+  const std::uint64_t passed_ns = steady_now_ns() - begin_ns;
+  if (passed_ns < timeout_ns) sleep(std::min(timeout_ns - passed_ns, look_round_ns));
+  look_for_the_end();
+}
+
+bool ofi_fabric::ready() {
+  progress();
+  return woken();
+}
+
+alarm ofi_fabric::set_alarm() {
+  look_for_the_end();
+  announce_credits();
+  knock(steady_now_ns());
+  // Sends that the provider has refused announce themselves by no event.
+  const std::uint64_t look_again_ns = busy_.empty() ? look_round_ns : 1'000'000;
+  if (port_.wait_descriptor() < 0) return {};
+  return {.descriptor = port_.wait_descriptor(), .look_again_ns = port_.may_sleep() ? look_again_ns : 0};
+}
+
+void ofi_fabric::sleep(std::uint64_t timeout_ns) noexcept {
+  // Sends that the provider has refused announce themselves by no event.
+  const std::uint64_t limit_ns = busy_.empty() ? timeout_ns : std::min<std::uint64_t>(timeout_ns, 1'000'000);
+  const std::uint64_t end_ns = steady_now_ns() + limit_ns;
+  long nap_ns = nap_ns_min;
+  for (std::uint64_t now = steady_now_ns(); now < end_ns;) {
+    const bool slept = port_.sleep(end_ns - now);
+    progress();
+    if (something_new()) return;
+    const std::uint64_t before = std::exchange(now, steady_now_ns());
+    // A descriptor that is ready all the time, as that of a broken connection is, is no reason to stay awake; nor is
+    // it one to sleep for long, since data for this rank's memory may be coming in.
+    if (slept && now - before > static_cast<std::uint64_t>(nap_ns_min)) continue;
+    const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns};
+    ::nanosleep(&nap, nullptr);
+    nap_ns = std::min(2 * nap_ns, remote_ && remote_->has_segments() ? 100'000L : 1'000'000L);
+  }
+}
+
+void ofi_fabric::knock(std::uint64_t now) noexcept {
+  if (posted_ == 0) miss_the_unreachable(now);
+  if (now - last_knock_ns_ < given_.peer_timeout_ns / 4) return;
+  last_knock_ns_ = now;
+  const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
+  if (silent != no_rank) lose(silent, FI_EHOSTUNREACH);
+  for (rank_t dest = 0; dest < size_; ++dest) {
+    const peer_state& each = peer(dest);
+    if (dest != rank_ && !each.has_left && !each.spare_is_busy) {
+      send_spare(dest, packet_kind::credits);
+    }
+  }
+}
+
+void ofi_fabric::miss_the_unreachable(std::uint64_t now) noexcept {
+  for (const rank_t dest : busy_) {
+    peer_state& each = peer(dest);
+    if (each.has_left) continue;
+    if (each.unreachable_since_ns == 0) each.unreachable_since_ns = now;
+    if (now - each.unreachable_since_ns > given_.peer_timeout_ns / 2) lose(dest, FI_ECONNREFUSED);
+  }
+}
+
+bool ofi_fabric::woken() noexcept {
+  const bool found = something_new();
+  credit_is_back_ = false;
+  return found;
+}
+
+void ofi_fabric::lose(rank_t peer, int reason) noexcept {
+  if (lost() || leaving_) return;
+  lost_ = {.peer = peer, .reason = reason};
+}
+
+void ofi_fabric::look_for_the_end() {
+  // First: ranks that end an aborted job take their connections with them.
+  if (aborted_ || start_->aborted()) throw job_aborted("amity: another rank has ended the job");
+  if (lost()) {
+    const rank_t who = lost_.peer;
+    abort();
+    throw error("AMITY_FABRIC=ofi", rank_,
+                fmt::format("rank {} has vanished: {}", who, library_.strerror(lost_.reason)),
+                "see what it has printed, or what has become of its host");
+  }
+  if (packets_lost_) {
+    abort();
+    throw error("AMITY_FABRIC=ofi", rank_, "the provider has lost packets", "use another AMITY_OFI_PROVIDER");
+  }
+}
+
+void ofi_fabric::abort() noexcept {
+  if (aborted_) return;
+  aborted_ = true;
+  start_->abort();
+  // Whoever has not heard of it yet; a peer that takes nothing now learns it in another way.
+  for (rank_t peer = 0; peer < size_; ++peer) {
+    if (peer != rank_) static_cast<void>(inject(peer, packet_kind::abort, 0, {}));
+  }
+  if (!lost()) progress();
+}
+
+void ofi_fabric::say_goodbye() noexcept {
+  const std::uint64_t begin_ns = steady_now_ns();
+  leaving_ = true;
+  while (!have_parted_from_all() && !ended() && steady_now_ns() - begin_ns < given_.peer_timeout_ns) {
+    progress();
+    while (!arrived_.empty()) arrived_.pop();
+    if (remote_) remote_->forget_events();
+    if (!have_parted_from_all()) sleep(1'000'000);
+  }
+}
+
+bool ofi_fabric::have_parted_from_all() noexcept {
+  bool all = true;
+  for (rank_t dest = 0; dest < size_; ++dest) {
+    if (dest == rank_) continue;
+    peer_state& each = peer(dest);
+    if (!each.heard_goodbye && !each.spare_is_busy) {
+      each.heard_goodbye = true;
+      send_spare(dest, packet_kind::goodbye);
+    }
+    all = all && each.heard_goodbye && each.has_left && each.slots_used == 0 && !each.spare_is_busy;
+  }
+  return all;
+}
+
+}  // namespace amity::fabric::ofi
