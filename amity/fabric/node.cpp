@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "amity/base/error.hpp"
+
 namespace amity::fabric {
 namespace {
 
@@ -22,6 +24,11 @@ std::string namespace_of_this(const char* kind) {
 }  // namespace
 
 std::string node_identity(std::string_view given) {
+  constexpr std::size_t name_bytes_max = 255;
+  if (given.size() > name_bytes_max) {
+    throw error("AMITY_NODE", no_rank, fmt::format("the name has {} bytes, more than {}", given.size(), name_bytes_max),
+                "give the node a shorter name");
+  }
   if (!given.empty()) return std::string(given);
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;

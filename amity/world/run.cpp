@@ -251,7 +251,10 @@ int run_job(const settings& given, int argc, const char* const* argv, const std:
   if (kind == "mpi") return run_rank_of_mpi(config, program);
   const bool processes = ranks_are_processes(kind);
   // Before the warnings: rank 0 of the launched job prints them.
-  if (processes && ranks > 1 && find_starter(config) == starter::nobody) return self_launch(config, argc, argv);
+  if (processes && find_starter(config) == starter::nobody) {
+    refuse_to_be_one_of_many();
+    if (ranks > 1) return self_launch(config, argc, argv);
+  }
   if (!processes || is_first_process(config)) print_warnings(config);
   return processes ? run_one_rank(config, program) : run_all_ranks(config, ranks, program);
 } catch (...) {

@@ -339,6 +339,7 @@ TEST_P(contract, a_key_opens_one_segment_of_its_owner_alone) {
     }
     EXPECT_THROW(memory.create(0), error);
     EXPECT_THROW(memory.create(std::size_t{1} << 60), error);
+    EXPECT_THROW(memory.create(~std::size_t{0}), error);
     memory.destroy(made);
   });
 }

@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -52,7 +54,7 @@ void talk_nonsense(const file_descriptor& to, splitmix64& random) {
 }
 
 /// A job of two ranks that no launcher watches.
-void run_two(const std::string& provider, const rank_body& body) {
+void run_two(const std::string& provider, const rank_body& body, const std::string& credits = "16") {
   const auto job = shm::job_memory::create(2);
   static_cast<void>(ofi::describe(settings(), 2));
   run_forked(2, [&](rank_t rank) {
@@ -60,6 +62,7 @@ void run_two(const std::string& provider, const rank_body& body) {
     for (const auto& [name, value] : {std::pair<std::string, std::string>{"AMITY_FABRIC", "ofi"},
                                       {"AMITY_OFI_PROVIDER", provider},
                                       {"AMITY_OFI_PEER_SECONDS", "4"},
+                                      {"AMITY_OFI_CREDITS", credits},
                                       {"AMITY_RANKS", "2"},
                                       {"AMITY_RANK", std::to_string(rank)},
                                       {"AMITY_JOB_FD", std::to_string(job.fd())}}) {
@@ -113,6 +116,28 @@ void a_rank_is_gone(const std::string& provider) {
     EXPECT_TRUE(problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): rank 1 has vanished: ")) << problem;
   });
 }
+
+/// A process that reads nothing stops the data of its peers, and its system then has less and less to acknowledge.
+void a_rank_that_computes_is_not_gone(const std::string& provider) {
+  run_two(
+      provider,
+      [](fabric& own) {
+        mailbox mail(own, [](const packet&) { return disposition::release; });
+        mail.barrier();
+        if (own.rank() == 1) {
+          std::this_thread::sleep_for(std::chrono::seconds(9));
+        } else {
+          const std::vector<std::byte> large(own.caps().packet_bytes_max);
+          while (own.try_send(1, 0, large) == status::ok) {
+          }
+        }
+        mail.barrier();
+      },
+      "256");
+}
+
+TEST(a_rank_that_computes, is_not_gone_over_rxm) { a_rank_that_computes_is_not_gone("tcp;ofi_rxm"); }
+TEST(a_rank_that_computes, is_not_gone_over_net) { a_rank_that_computes_is_not_gone("net"); }
 
 TEST(a_rank_that_is_gone, is_missed_over_rxm) { a_rank_is_gone("tcp;ofi_rxm"); }
 TEST(a_rank_that_is_gone, is_missed_over_net) { a_rank_is_gone("net"); }

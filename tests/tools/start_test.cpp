@@ -112,11 +112,28 @@ TEST(start, a_program_can_be_told_that_its_ranks_are_on_several_nodes) {
   EXPECT_PRED2(contains, ended.errors, "fabric: not shm: AMITY_FABRIC=composite");
 }
 
+TEST(start, one_of_many_that_cannot_find_the_others_is_an_error) {
+  for (const std::string sign : {"SLURM_STEP_NUM_TASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}) {
+    const auto ended = alone({sign + "=2"});
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_EQ(ended.output, "");
+    EXPECT_PRED2(contains, ended.errors, "has started 2 processes (" + sign + "), but nothing by which");
+    EXPECT_EQ(alone({sign + "=1"}).status, 0);
+  }
+}
+
 TEST(start, a_provider_that_there_is_not_is_an_error) {
   const auto ended = alone({"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=carrier-pigeon"});
   EXPECT_EQ(ended.status, 1);
   EXPECT_PRED2(contains, ended.errors, "libfabric has no provider 'carrier-pigeon' of reliable, ordered datagrams");
   EXPECT_PRED2(contains, ended.errors, "fi_info -t FI_EP_RDM");
+}
+
+TEST(start, packets_that_would_lose_their_order_are_an_error) {
+  const auto ended = alone({"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=tcp;ofi_rxm", "AMITY_OFI_PACKET_BYTES=16k"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors,
+               "keeps messages in order up to 16384 bytes, and packets of 16384 bytes are longer");
 }
 
 TEST(start, settings_must_agree) {

@@ -51,6 +51,12 @@ std::unique_ptr<fabric> join(const settings& config, std::shared_ptr<bootstrap> 
   library fabrics;
   if (!fabrics.load(why)) throw error("AMITY_FABRIC=ofi", start->rank(), why, "install libfabric (libfabric1)");
   info_ptr info = agree_on_provider(fabrics, provider_request::from(config, all.one_node()), *start);
+  if (given.packet_bytes + header_bytes > message_bytes_max(*info)) {
+    throw error("AMITY_OFI_PACKET_BYTES", start->rank(),
+                fmt::format("{} keeps messages in order up to {} bytes, and packets of {} bytes are longer",
+                            name_of(*info), message_bytes_max(*info), given.packet_bytes),
+                "lower AMITY_OFI_PACKET_BYTES, or name another AMITY_OFI_PROVIDER");
+  }
   return std::make_unique<ofi_fabric>(std::move(start), std::move(all), given, fabrics, std::move(info));
 }
 

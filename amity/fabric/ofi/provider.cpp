@@ -93,7 +93,9 @@ info_ptr find_provider(const library& fabrics, const provider_request& wanted, s
     // The same with as much of remote memory as it has; what was not asked for it may leave out.
     provider_request same = wanted;
     same.provider = found->fabric_attr->prov_name;
+    const bool is_native = std::ranges::find(native_tcp, same.provider) != native_tcp.end();
     for (const std::uint64_t caps : {FI_RMA | FI_ATOMIC, FI_RMA}) {
+      if (is_native && (caps & FI_ATOMIC) != 0) continue;  // it says that it has atomics, and refuses each
       int ignored = 0;
       info_ptr better = find_with(fabrics, same, caps, ignored);
       if (better && name_of(*better) == name_of(*found)) return better;
@@ -105,6 +107,13 @@ info_ptr find_provider(const library& fabrics, const provider_request& wanted, s
   why = fmt::format("libfabric has {} of reliable, ordered datagrams{}{}", which, where,
                     status != 0 ? fmt::format(" ({})", fabrics.strerror(-status)) : "");
   return nullptr;
+}
+
+std::size_t message_bytes_max(const fi_info& info) {
+  // What is longer goes by another way there, and may be overtaken by what was sent later.
+  constexpr std::string_view layer = ";ofi_rxm";
+  constexpr std::size_t eager_bytes = 16 << 10;
+  return std::string_view(info.fabric_attr->prov_name).ends_with(layer) ? eager_bytes : info.ep_attr->max_msg_size;
 }
 
 std::string name_of(const fi_info& info) {

@@ -2,6 +2,7 @@
 
 /// Which provider of libfabric carries the packets, and where on this machine.
 
+#include <cstddef>
 #include <string>
 
 #include "amity/base/settings.hpp"
@@ -21,6 +22,9 @@ struct provider_request {
 /// The first provider that can do what the fabric needs: reliable datagrams that stay in order, and injection of at
 /// least a packet's header. Nothing if there is none; `why` says then what is missing.
 info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why);
+
+/// The longest message, in bytes, that is received before those that are sent after it.
+std::size_t message_bytes_max(const fi_info& info);
 
 /// "tcp;ofi_rxm on 127.0.0.1/32"
 std::string name_of(const fi_info& info);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <string_view>
 
@@ -55,6 +56,7 @@ remote_capabilities remote_capabilities_of(const fi_info& info) {
   // Where local memory must be registered, too, every operation would have to. Over `shm` (libfabric 1.17) a write with
   // data for the target's queue does not complete where its delivery is asked for; the fabric `shm` serves better.
   const bool usable = (info.caps & FI_RMA) != 0 && (info.domain_attr->mr_mode & FI_MR_LOCAL) == 0 &&
+                      info.domain_attr->mr_key_size >= sizeof(std::uint64_t) &&
                       std::string_view(info.fabric_attr->prov_name) != "shm";
   if (!usable) return {};
   return {.available = true,
@@ -122,6 +124,7 @@ segment remote::create(std::size_t bytes) {
     throw error("making a segment", rank_, fmt::format("{} bytes: {}", bytes, why), remedy);
   };
   if (bytes == 0) refuse("a segment has at least one byte", "ask for what is needed");
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) refuse("there is no such memory", "ask for less");
   std::uint64_t wanted = 0;
   if (::getrandom(&wanted, sizeof wanted, 0) != sizeof wanted) refuse("no random key", "use another fabric");
   try {
@@ -320,7 +323,7 @@ void remote::take_failure(void* context, int reason) noexcept {
 
 void remote::take_notification(std::uint64_t data) noexcept {
   const auto bits = static_cast<std::uint32_t>(data);
-  if (data != notification(rank_, bits)) {
+  if (data != notification(rank_, bits) || !has_segments()) {
     ++notifications_refused_;
     return;
   }

@@ -56,6 +56,7 @@ bool ofi_fabric::inject(rank_t dest, packet_kind kind, std::uint64_t header, byt
   if (status == -FI_EAGAIN) return false;
   if (status != 0) lose(dest, static_cast<int>(-status));
   gate_.sent(dest, made);
+  peer(dest).unreachable_since_ns = 0;
   return true;
 }
 
@@ -110,6 +111,7 @@ void ofi_fabric::send_backlogs() noexcept {
     if (!to.backlog.empty()) return false;
     if (to.owes_credits && !announce(dest)) return false;
     to.is_busy = false;
+    to.unreachable_since_ns = 0;
     return true;
   });
 }

@@ -61,11 +61,15 @@ void ask_when_idle(int socket) noexcept {
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-std::uint64_t since_last_answer_ns(int socket) noexcept {
+/// Whether the other end owes an answer, to data or to a question of the system's, and has given none for so long. A
+/// process that reads nothing stops the data, and the questions then come ever more rarely, but each is answered.
+bool is_silent(int socket, std::uint64_t limit_ns) noexcept {
   tcp_info info{};
   socklen_t bytes = sizeof info;
-  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 || info.tcpi_state != TCP_ESTABLISHED) return 0;
-  return std::uint64_t{info.tcpi_last_ack_recv} * 1'000'000;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 || info.tcpi_state != TCP_ESTABLISHED)
+    return false;
+  const bool owes_answers = info.tcpi_retransmits >= 2 || info.tcpi_probes >= 2;
+  return owes_answers && std::uint64_t{info.tcpi_last_ack_recv} * 1'000'000 > limit_ns;
 }
 
 }  // namespace
@@ -100,7 +104,7 @@ rank_t tcp_watch::silent_for(std::uint64_t limit_ns) const noexcept {
     const rank_t rank = rank_at(socket);
     if (rank == no_rank || rank == own_) continue;
     ask_when_idle(socket);
-    if (since_last_answer_ns(socket) > limit_ns) return rank;
+    if (is_silent(socket, limit_ns)) return rank;
   }
   return no_rank;
 }

@@ -25,9 +25,9 @@ class tcp_watch {
   /// watched.
   tcp_watch(std::uint32_t format, const std::vector<std::string>& addresses, rank_t own);
 
-  /// A rank whose host has acknowledged nothing for `limit_ns`; no_rank if there is none. Must be asked more often than
-  /// every `limit_ns`, because it also sees to it that idle connections have something to acknowledge. System calls:
-  /// a few for each open descriptor.
+  /// A rank whose host owes answers and has given none for `limit_ns`; no_rank if there is none. Must be asked more
+  /// often than every `limit_ns`, because it also sees to it that idle connections have something to acknowledge.
+  /// System calls: a few for each open descriptor.
   rank_t silent_for(std::uint64_t limit_ns) const noexcept;
 
  private:

@@ -56,16 +56,17 @@ void ofi_fabric::cannot_reach(rank_t peer, std::string_view reason) {
 void ofi_fabric::wait(std::uint64_t timeout_ns) {
   look_for_the_end();
   if (timeout_ns == 0) return;
+  const std::uint64_t begin_ns = steady_now_ns();
+  // Also where others always have something: they need not be the one that is waited for.
+  if (begin_ns - last_knock_ns_ >= given_.peer_timeout_ns / 4) knock(begin_ns);
   if (woken()) return;
   if (remote_ && remote_->was_refused()) {
     // The provider does not say when it has room again.
     progress();
     announce_credits();
-    knock(steady_now_ns());
     ::sched_yield();
-    return look_for_the_end();
+    return;
   }
-  const std::uint64_t begin_ns = steady_now_ns();
   std::uint64_t now = begin_ns;
   do {
     progress();
@@ -154,7 +155,8 @@ void ofi_fabric::lose(rank_t peer, int reason) noexcept {
 
 void ofi_fabric::look_for_the_end() {
   // First: ranks that end an aborted job take their connections with them.
-  if (aborted_ || start_->aborted()) throw job_aborted("amity: another rank has ended the job");
+  if (!aborted_) aborted_ = start_->aborted();
+  if (aborted_) throw job_aborted("amity: another rank has ended the job");
   if (lost()) {
     const rank_t who = lost_.peer;
     abort();

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -64,7 +65,8 @@ class pmi1 final : public fabric::bootstrap {
   }
   ~pmi1() override {
     try {
-      if (!aborted_) ask("cmd=finalize", "finalize_ack");
+      // A process that ends without this has failed, and the manager ends the others.
+      if (!aborted_ && std::uncaught_exceptions() == 0) ask("cmd=finalize", "finalize_ack");
     } catch (const error&) {
       // The manager has gone before us: it needs no farewell.
     }

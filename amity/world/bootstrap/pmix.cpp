@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 
 #include <fmt/format.h>
@@ -96,7 +97,7 @@ class pmix final : public fabric::bootstrap {
   }
   ~pmix() override {
     // A process that ends without this has failed.
-    if (!aborted_) client_.finalize(nullptr, 0);
+    if (!aborted_ && std::uncaught_exceptions() == 0) client_.finalize(nullptr, 0);
   }
   pmix(const pmix&) = delete;
   pmix& operator=(const pmix&) = delete;

@@ -23,6 +23,10 @@ starter find_starter(const settings& config);
 /// Whether no other process of the job has a lower rank, as far as the environment says: one to speak for all.
 bool is_first_process(const settings& config);
 
+/// Throws `error` if the environment shows that a launcher has started several processes, though nobody is there by
+/// whom they could find one another.
+void refuse_to_be_one_of_many();
+
 /// Joins the job that was started. A starter that is there but cannot be joined is an `error`.
 std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config);
 
