@@ -231,7 +231,6 @@ class ofi_fabric final : public fabric {
   std::vector<outgoing> outgoing_;     ///< by buffer that sends
   bounded_queue<std::uint32_t> unposted_;
   bounded_queue<arrival> arrived_;
-  library library_;
   port port_;
   gate gate_;
   std::vector<fi_addr_t> addresses_;  ///< by rank

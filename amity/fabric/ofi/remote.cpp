@@ -13,6 +13,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
+#include "amity/fabric/key_bytes.hpp"
 
 namespace amity::fabric::ofi {
 namespace {
@@ -75,18 +76,6 @@ struct remote::key_fields {
   std::uint64_t key;
   std::uint64_t bytes;
   std::uint64_t address;  ///< of the memory, in its owner
-
-  static key_fields of(const segment_key& packed) noexcept {
-    key_fields fields;
-    std::memcpy(&fields, packed.bytes.data(), sizeof fields);
-    return fields;
-  }
-  segment_key pack() const noexcept {
-    segment_key packed;
-    static_assert(sizeof *this <= sizeof packed.bytes);
-    std::memcpy(packed.bytes.data(), this, sizeof *this);
-    return packed;
-  }
 };
 
 remote::remote(port& open, const secret& key, rank_t rank, const std::vector<fi_addr_t>& addresses, loss& lost)
@@ -143,7 +132,7 @@ segment remote::create(std::size_t bytes) {
                       .address = address};
     fields.seal = seal_of(fields, rank_);
     made_.emplace(data, std::move(made));
-    return {.data = data, .bytes = bytes, .key = fields.pack()};
+    return {.data = data, .bytes = bytes, .key = key_from(fields)};
   } catch (const std::bad_alloc&) {
     refuse("there is no such memory", "ask for less");
     throw;
@@ -153,7 +142,7 @@ segment remote::create(std::size_t bytes) {
 void remote::destroy(const segment& own) noexcept { made_.erase(own.data); }
 
 remote_segment remote::open(rank_t owner, const segment_key& key) {
-  const key_fields fields = key_fields::of(key);
+  const key_fields fields = fields_of<key_fields>(key);
   if (fields.seal != seal_of(fields, owner)) {
     throw error("opening a segment", rank_, fmt::format("the key is none of rank {} in this job", owner),
                 "hand the key of a segment, as it is, from its owner to those who open it");
@@ -177,7 +166,10 @@ void remote::close(const remote_segment& opened) noexcept { closed_.push_back(op
 // ---- operations
 
 remote::operation* remote::begin(rank_t peer, const events& tell) noexcept {
-  if (free_.empty()) return nullptr;
+  if (free_.empty()) {
+    refused_ = true;
+    return nullptr;
+  }
   operation& made = operations_[free_.front()];
   free_.pop();
   made.tell = tell;
@@ -197,10 +189,7 @@ stage remote::begun(operation* made, ssize_t status) noexcept {
 stage remote::write(const opened_segment& to, std::size_t offset, bytes_view from, const events& tell,
                     std::uint64_t flags, std::uint64_t data) noexcept {
   operation* const made = begin(to.owner, tell);
-  if (made == nullptr) {
-    refused_ = true;
-    return stage::refused;
-  }
+  if (made == nullptr) return stage::refused;
   const iovec local{.iov_base = const_cast<std::byte*>(from.data()), .iov_len = from.size()};
   const fi_rma_iov there{.addr = to.base + offset, .len = from.size(), .key = to.key};
   fi_msg_rma message{};
@@ -247,10 +236,7 @@ stage remote::start_get(const remote_segment& from, std::size_t offset, mutable_
     return stage::complete;
   }
   operation* const made = begin(there.owner, {.source_free = 0, .complete = when_complete});
-  if (made == nullptr) {
-    refused_ = true;
-    return stage::refused;
-  }
+  if (made == nullptr) return stage::refused;
   return begun(
       made, fi_read(port_.endpoint(), to.data(), to.size(), nullptr, addresses_[static_cast<std::size_t>(there.owner)],
                     there.base + offset, there.key, &made->context));
@@ -265,12 +251,8 @@ stage remote::start_atomic(const remote_segment& at_segment, std::size_t offset,
     return stage::complete;
   }
   operation* const made = begin(there.owner, {.source_free = 0, .complete = when_complete});
-  if (made == nullptr) {
-    refused_ = true;
-    return stage::refused;
-  }
+  if (made == nullptr) return stage::refused;
   made->previous = previous;
-  made->bytes = what.bytes;
   // The lower half comes first, so a word of four bytes finds its own.
   made->operand = what.operand;
   made->expected = what.expected;

@@ -98,7 +98,6 @@ class remote final : public remote_memory {
     events tell;
     rank_t peer = no_rank;
     std::uint64_t* previous = nullptr;
-    std::uint8_t bytes = 0;  ///< of an atomic's word
     std::uint64_t operand = 0, expected = 0, result = 0;
   };
   struct event {

@@ -24,7 +24,7 @@ void ofi_fabric::connect() {
   for (rank_t silent = 0; (silent = greet_peers()) != no_rank; sleep(1'000'000)) {
     progress();
     if (aborted_ || start_->aborted()) return;  // the first wait will say so
-    if (lost()) cannot_reach(lost_.peer, library_.strerror(lost_.reason));
+    if (lost()) cannot_reach(lost_.peer, port_.reason(lost_.reason));
     if (steady_now_ns() - begin_ns > given_.connect_timeout_ns) {
       cannot_reach(silent, "no answer within AMITY_OFI_CONNECT_SECONDS");
     }
@@ -160,8 +160,7 @@ void ofi_fabric::look_for_the_end() {
   if (lost()) {
     const rank_t who = lost_.peer;
     abort();
-    throw error("AMITY_FABRIC=ofi", rank_,
-                fmt::format("rank {} has vanished: {}", who, library_.strerror(lost_.reason)),
+    throw error("AMITY_FABRIC=ofi", rank_, fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
                 "see what it has printed, or what has become of its host");
   }
   if (packets_lost_) {

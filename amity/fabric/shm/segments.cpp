@@ -3,13 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cstring>
-
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
+#include "amity/fabric/key_bytes.hpp"
 
 namespace amity::fabric::shm {
 
@@ -19,18 +18,6 @@ struct segments::key_fields {
   std::uint64_t offset;
   std::uint64_t bytes;
   std::uint64_t owner;
-
-  static key_fields of(const segment_key& key) noexcept {
-    key_fields fields;
-    std::memcpy(&fields, key.bytes.data(), sizeof fields);
-    return fields;
-  }
-  segment_key key() const noexcept {
-    segment_key packed;
-    static_assert(sizeof *this <= sizeof packed.bytes);
-    std::memcpy(packed.bytes.data(), this, sizeof *this);
-    return packed;
-  }
 };
 
 segments::segments(job_memory& job) : job_(job) {
@@ -49,11 +36,11 @@ segment segments::create(rank_t owner, std::size_t bytes) {
   key_fields fields{
       .seal = 0, .offset = job_.take_space(bytes), .bytes = bytes, .owner = static_cast<std::uint64_t>(owner)};
   fields.seal = seal_of(fields);
-  return {.data = use(fields.offset, bytes), .bytes = bytes, .key = fields.key()};
+  return {.data = use(fields.offset, bytes), .bytes = bytes, .key = key_from(fields)};
 }
 
 void segments::destroy(const segment& own) noexcept {
-  const key_fields fields = key_fields::of(own.key);
+  const key_fields fields = fields_of<key_fields>(own.key);
   // Gives the memory back though peers may still hold mappings. Where it cannot, it is given back with the job.
   static_cast<void>(::fallocate(job_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(fields.offset),
@@ -62,7 +49,7 @@ void segments::destroy(const segment& own) noexcept {
 }
 
 remote_segment segments::open(rank_t by, rank_t owner, const segment_key& key) {
-  const key_fields fields = key_fields::of(key);
+  const key_fields fields = fields_of<key_fields>(key);
   if (fields.seal != seal_of(fields) || fields.owner != static_cast<std::uint64_t>(owner)) {
     throw error("opening a segment", by, fmt::format("the key is none of rank {} in this job", owner),
                 "hand the key of a segment, as it is, from its owner to those who open it");

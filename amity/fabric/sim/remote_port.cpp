@@ -8,6 +8,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
+#include "amity/fabric/key_bytes.hpp"
 #include "amity/fabric/sim/engine.hpp"
 #include "amity/fabric/sim/port.hpp"
 
@@ -41,23 +42,20 @@ segment remote_port::create(std::size_t bytes) {
   } catch (const std::bad_alloc&) {
     throw refuse("make it smaller, or simulate fewer ranks");
   }
-  const key_fields fields{key_magic, number, bytes};
-  segment made{.data = job_.segments()[number].data(), .bytes = bytes, .key = {}};
-  std::memcpy(made.key.bytes.data(), &fields, sizeof fields);
-  return made;
+  return {.data = job_.segments()[number].data(),
+          .bytes = bytes,
+          .key = key_from(key_fields{.magic = key_magic, .number = number, .bytes = bytes})};
 }
 
 void remote_port::destroy(const segment& own) noexcept {
-  key_fields fields;
-  std::memcpy(&fields, own.key.bytes.data(), sizeof fields);
+  const auto fields = fields_of<key_fields>(own.key);
   AMITY_ASSERT(job_.segments().contains(fields.number) && job_.segments()[fields.number].owner == own_.rank(),
                own_.rank(), fields.number);
   job_.segments().close(fields.number);
 }
 
 remote_segment remote_port::open(rank_t owner, const segment_key& key) {
-  key_fields fields;
-  std::memcpy(&fields, key.bytes.data(), sizeof fields);
+  const auto fields = fields_of<key_fields>(key);
   const segment_table& all = job_.segments();
   if (fields.magic != key_magic || !all.contains(fields.number) || all[fields.number].owner != owner ||
       all[fields.number].bytes != fields.bytes || !all[fields.number].alive) {
