@@ -1,5 +1,7 @@
 #include "amity/fabric/node.hpp"
 
+#include <sched.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +24,12 @@ std::string namespace_of_this(const char* kind) {
 }
 
 }  // namespace
+
+int allowed_cpus() noexcept {
+  cpu_set_t set;
+  // It fails where the system has more CPUs than the set has places.
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : ::get_nprocs();
+}
 
 std::string node_identity(std::string_view given) {
   constexpr std::size_t name_bytes_max = 255;

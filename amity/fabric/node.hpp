@@ -14,6 +14,9 @@ namespace amity::fabric {
 /// What names this process's node. `given` (AMITY_NODE) replaces it unless it is empty.
 std::string node_identity(std::string_view given);
 
+/// CPUs that this process may run on.
+int allowed_cpus() noexcept;
+
 /// By rank: the lowest rank of its node. `identities` is what each rank has told of itself.
 std::vector<rank_t> lowest_ranks(const std::vector<std::string>& identities);
 

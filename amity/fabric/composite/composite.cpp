@@ -32,9 +32,7 @@ struct patience {
   int yields;
 
   static patience of(rank_t ranks_here) {
-    cpu_set_t set;
-    const int cpus = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    const bool crowded = ranks_here > cpus && ranks_here > 1;
+    const bool crowded = ranks_here > allowed_cpus();
     return crowded ? patience{.local_looks = 20, .spin_ns = 0, .yields = 20}
                    : patience{.local_looks = 100, .spin_ns = 100'000, .yields = 5};
   }

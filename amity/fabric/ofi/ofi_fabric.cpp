@@ -1,7 +1,5 @@
 #include "amity/fabric/ofi/ofi_fabric.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -9,13 +7,12 @@
 #include <fmt/format.h>
 
 #include "amity/base/log.hpp"
+#include "amity/fabric/node.hpp"
 
 namespace amity::fabric::ofi {
 
 patience patience::of(rank_t ranks_here) {
-  cpu_set_t set;
-  const int cpus = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  const bool crowded = ranks_here > cpus && ranks_here > 1;
+  const bool crowded = ranks_here > allowed_cpus();
   return crowded ? patience{.spin_ns = 0, .yields = 20} : patience{.spin_ns = 200'000, .yields = 5};
 }
 
@@ -71,7 +68,6 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, company all, const size
       outgoing_(send_count_),
       unposted_(receive_count_),
       arrived_(receive_count_ + given.credits),
-      library_(fabrics),
       port_(fabrics, std::move(info), receive_count_ + send_count_ + caps_.remote.operations_max, rank_),
       gate_({.key = company_.key,
              .rank = rank_,

@@ -1,10 +1,8 @@
 #include "amity/fabric/shm/job_memory.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
+#include "amity/fabric/node.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
 
 namespace amity::fabric::shm {
@@ -28,12 +27,6 @@ constexpr std::uint32_t job_version = 3;
 [[noreturn]] void no_memory(std::string_view act, std::size_t bytes) {
   throw error("shared memory", no_rank, fmt::format("cannot {} {} bytes: {}", act, bytes, std::strerror(errno)),
               "free memory, or use fewer ranks");
-}
-
-int allowed_cpus() noexcept {
-  cpu_set_t set;
-  // It fails where the system has more CPUs than the set has places.
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : ::get_nprocs();
 }
 
 [[noreturn]] void not_joinable(int fd, std::string_view problem) {
