@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/fabric/launcher_sign.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
 
 namespace amity::fabric::mpi {
@@ -48,13 +48,6 @@ void check_level(rank_t threads, bool own) {
   }
 }
 
-/// A variable by which a launcher tells its processes how many they are.
-struct launcher_sign {
-  const char* variable;
-  std::string_view launcher;
-  std::string_view remedy;
-};
-
 }  // namespace
 
 library_use::library_use(rank_t threads) {
@@ -89,22 +82,14 @@ void check_launcher() {
   int processes = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &processes);
   if (processes > 1) return;
-  const std::array signs{
-      launcher_sign{"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "start it with the mpirun or mpiexec of that MPI"},
-      launcher_sign{"PMI_SIZE", "a launcher that speaks PMI (MPICH's mpiexec does)",
-                    "start it with the mpirun or mpiexec of that MPI"},
-      launcher_sign{"SLURM_STEP_NUM_TASKS", "srun",
-                    "choose what that MPI speaks with srun --mpi=... (srun --mpi=list)"},
-  };
-  for (const launcher_sign& sign : signs) {
-    const char* const value = std::getenv(sign.variable);
-    const long started = value == nullptr ? 0 : std::strtol(value, nullptr, 10);
-    if (started <= 1) continue;
-    throw error("AMITY_FABRIC=mpi", no_rank,
-                fmt::format("{} has started {} processes, but {}, which amity is built with, sees this one alone",
-                            sign.launcher, started, library()),
-                fmt::format("{}, or build amity with the other MPI (-DMPI_CXX_COMPILER=...)", sign.remedy));
-  }
+  const auto sign = find_launcher_sign();
+  if (!sign) return;
+  throw error("AMITY_FABRIC=mpi", no_rank,
+              fmt::format("{} has started {} processes, but {}, which amity is built with, sees this one alone",
+                          sign->launcher, sign->processes, library()),
+              fmt::format("{}, or build amity with the other MPI (-DMPI_CXX_COMPILER=...)",
+                          sign->is_srun ? "choose what that MPI speaks with srun --mpi=... (srun --mpi=list)"
+                                        : "start it with the mpirun or mpiexec of that MPI"));
 }
 
 std::string library() {

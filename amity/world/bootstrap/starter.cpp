@@ -1,13 +1,12 @@
 #include "amity/world/bootstrap/starter.hpp"
 
-#include <array>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/fabric/launcher_sign.hpp"
 #include "amity/fabric/node.hpp"
 #include "amity/world/bootstrap/alone.hpp"
 #include "amity/world/bootstrap/launched.hpp"
@@ -57,19 +56,12 @@ std::shared_ptr<fabric::bootstrap> join_starter(const settings& config) {
 }  // namespace
 
 void refuse_to_be_one_of_many() {
-  // By these a launcher tells its processes how many they are.
-  constexpr std::array<std::pair<const char*, std::string_view>, 3> signs{{{"OMPI_COMM_WORLD_SIZE", "mpirun"},
-                                                                           {"PMI_SIZE", "a launcher that speaks PMI"},
-                                                                           {"SLURM_STEP_NUM_TASKS", "srun"}}};
-  for (const auto& [variable, launcher] : signs) {
-    const char* const value = std::getenv(variable);
-    const long started = value == nullptr ? 0 : std::strtol(value, nullptr, 10);
-    if (started <= 1) continue;
-    throw error("joining the job", no_rank,
-                fmt::format("{} has started {} processes ({}), but nothing by which they could find one another",
-                            launcher, started, variable),
-                "start them by srun --mpi=pmix (srun --mpi=list shows what there is), mpirun, mpiexec or amity run");
-  }
+  const auto sign = fabric::find_launcher_sign();
+  if (!sign) return;
+  throw error("joining the job", no_rank,
+              fmt::format("{} has started {} processes ({}), but nothing by which they could find one another",
+                          sign->launcher, sign->processes, sign->variable),
+              "start them by srun --mpi=pmix (srun --mpi=list shows what there is), mpirun, mpiexec or amity run");
 }
 
 std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config) {
