@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,7 +19,7 @@
 #include "amity/base/random.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
-#include "amity/world/transport.hpp"
+#include "amity/world/bootstrap/launched.hpp"
 #include "harness.hpp"
 #include "mailbox.hpp"
 
@@ -53,22 +55,40 @@ void talk_nonsense(const file_descriptor& to, splitmix64& random) {
   static_cast<void>(::send(to.get(), noise.data(), noise.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-/// A job of two ranks that no launcher watches.
+/// A start-up by which nobody hears that the job has ended.
+class deaf final : public bootstrap {
+ public:
+  explicit deaf(std::unique_ptr<bootstrap> inner) : inner_(std::move(inner)) { set_node(inner_->node()); }
+  std::string_view name() const noexcept override { return inner_->name(); }
+  rank_t rank() const noexcept override { return inner_->rank(); }
+  rank_t size() const noexcept override { return inner_->size(); }
+  std::vector<std::string> all_gather(std::string_view mine) override { return inner_->all_gather(mine); }
+
+ private:
+  std::unique_ptr<bootstrap> inner_;
+};
+
+settings two_ranks(rank_t rank, int job, const std::string& provider, const std::string& credits) {
+  settings config;
+  for (const auto& [name, value] : {std::pair<std::string, std::string>{"AMITY_FABRIC", "ofi"},
+                                    {"AMITY_OFI_PROVIDER", provider},
+                                    {"AMITY_OFI_PEER_SECONDS", "4"},
+                                    {"AMITY_OFI_CREDITS", credits},
+                                    {"AMITY_RANKS", "2"},
+                                    {"AMITY_RANK", std::to_string(rank)},
+                                    {"AMITY_JOB_FD", std::to_string(job)}}) {
+    config.set(name, value);
+  }
+  return config;
+}
+
+/// A job of two ranks that no launcher watches, and that learn of its end by packets alone.
 void run_two(const std::string& provider, const rank_body& body, const std::string& credits = "16") {
   const auto job = shm::job_memory::create(2);
   static_cast<void>(ofi::describe(settings(), 2));
   run_forked(2, [&](rank_t rank) {
-    settings config;
-    for (const auto& [name, value] : {std::pair<std::string, std::string>{"AMITY_FABRIC", "ofi"},
-                                      {"AMITY_OFI_PROVIDER", provider},
-                                      {"AMITY_OFI_PEER_SECONDS", "4"},
-                                      {"AMITY_OFI_CREDITS", credits},
-                                      {"AMITY_RANKS", "2"},
-                                      {"AMITY_RANK", std::to_string(rank)},
-                                      {"AMITY_JOB_FD", std::to_string(job.fd())}}) {
-      config.set(name, value);
-    }
-    body(*amity::detail::join_job(config));
+    const settings config = two_ranks(rank, job.fd(), provider, credits);
+    body(*ofi::join(config, std::make_shared<deaf>(amity::detail::launched_bootstrap(config))));
   });
 }
 
@@ -101,6 +121,27 @@ void ranks_talk_while_strangers_do(const std::string& provider) {
 
 TEST(strangers, do_not_disturb_ranks_over_rxm) { ranks_talk_while_strangers_do("tcp;ofi_rxm"); }
 TEST(strangers, do_not_disturb_ranks_over_net) { ranks_talk_while_strangers_do("net"); }
+
+TEST(an_abort, is_told_by_packets_where_no_launcher_tells_it) {
+  run_two("net", [](fabric& own) {
+    mailbox mail(own);
+    mail.barrier();
+    if (own.rank() == 1) own.abort();
+    EXPECT_THROW(mail.until([] { return false; }), job_aborted);
+  });
+}
+
+/// What the contract's tests of remote memory pass over where it is missing.
+void has_remote_memory(const std::string& provider, bool atomics) {
+  run_two(provider, [atomics](fabric& own) {
+    EXPECT_NE(own.remote(), nullptr);
+    EXPECT_EQ(own.caps().remote.notify_bits, 32u);
+    EXPECT_EQ(own.caps().remote.atomics, atomics);
+  });
+}
+
+TEST(remote_memory, is_there_over_rxm) { has_remote_memory("tcp;ofi_rxm", true); }
+TEST(remote_memory, is_there_over_net) { has_remote_memory("net", false); }
 
 void a_rank_is_gone(const std::string& provider) {
   run_two(provider, [](fabric& own) {
