@@ -1,0 +1,202 @@
+/// The fabric ofi when others than ranks reach its port.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <rdma/fi_rma.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/base/bytes.hpp"
+#include "amity/base/file_descriptor.hpp"
+#include "amity/base/random.hpp"
+#include "amity/fabric/ofi/gate.hpp"
+#include "amity/fabric/ofi/port.hpp"
+#include "mailbox.hpp"
+#include "ofi_pair.hpp"
+
+namespace amity::fabric::testing {
+namespace {
+
+/// The TCP ports on which this process listens on the loopback device.
+std::vector<sockaddr_in> listening_places() {
+  std::vector<sockaddr_in> found;
+  for (int fd = 3; fd < 256; ++fd) {
+    int listens = 0;
+    socklen_t bytes = sizeof listens;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) continue;
+    sockaddr_in place{};
+    bytes = sizeof place;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&place), &bytes) == 0 && place.sin_family == AF_INET) {
+      found.push_back(place);
+    }
+  }
+  return found;
+}
+
+file_descriptor connect_to(const sockaddr_in& place) {
+  file_descriptor made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(made.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  return made;
+}
+
+/// Noise of up to 300 bytes, some of which looks like the beginning of a connection.
+void talk_nonsense(const file_descriptor& to, splitmix64& random) {
+  std::vector<unsigned char> noise(1 + random.below(300));
+  for (unsigned char& each : noise) each = static_cast<unsigned char>(random.below(random.below(2) == 0 ? 4 : 256));
+  static_cast<void>(::send(to.get(), noise.data(), noise.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+void ranks_talk_while_strangers_do(const std::string& provider) {
+  ofi_pair{.provider = provider}.run([](fabric& own) {
+    std::uint64_t arrived = 0;
+    mailbox mail(own, [&](const packet& p) {
+      EXPECT_EQ(p.header, arrived);
+      ++arrived;
+      return disposition::release;
+    });
+    const auto places = listening_places();
+    EXPECT_FALSE(places.empty());
+    splitmix64 random(static_cast<std::uint64_t>(own.rank()) + 1);
+    std::vector<file_descriptor> strangers;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      for (const sockaddr_in& place : places) {
+        if (strangers.size() < 20) strangers.push_back(connect_to(place));
+      }
+      file_descriptor& one = strangers[random.below(strangers.size())];
+      if (one) talk_nonsense(one, random);
+      if (random.below(8) == 0) std::swap(one, strangers.back()), strangers.pop_back();
+      if (strangers.empty()) strangers.push_back(connect_to(places.front()));
+      mail.send(1 - own.rank(), i);
+    }
+    mail.until([&] { return arrived == 200; });
+    mail.barrier();
+  });
+}
+
+TEST(strangers, do_not_disturb_ranks_over_rxm) { ranks_talk_while_strangers_do("tcp;ofi_rxm"); }
+TEST(strangers, do_not_disturb_ranks_over_net) { ranks_talk_while_strangers_do("net"); }
+
+/// A process that has learned where the ranks are and how their packets look, but not their secret. It comes back under
+/// a new address now and then, since providers hang up on those whose messages or keys they do not like.
+class stranger {
+ public:
+  stranger(const std::string& provider, const std::vector<std::string>& ranks, std::uint64_t seed)
+      : ranks_(ranks), random_(seed) {
+    std::string why;
+    EXPECT_TRUE(fabrics_.load(why)) << why;
+    info_ = ofi::find_provider(fabrics_, {.provider = provider, .address = "", .one_node = true}, why);
+    EXPECT_NE(info_, nullptr) << why;
+  }
+
+  /// Does to one of the ranks what strangers do. What the provider does not take now is left out.
+  void bother(const segment& memory) {
+    if (!open_ || random_.below(20) == 0) come_back();
+    const fi_addr_t to = places_[random_.below(places_.size())];
+    for (std::byte& each : bytes_) each = static_cast<std::byte>(random_.below(256));
+    if (writes_) {
+      write(to, memory);
+    } else {
+      send(to);
+    }
+    take_completions();
+  }
+
+ private:
+  void come_back() {
+    open_ = std::make_unique<ofi::port>(fabrics_, ofi::info_ptr(fabrics_.dupinfo(info_.get()), {fabrics_.freeinfo}), 64,
+                                        no_rank);
+    places_ = open_->insert(ranks_);
+    writes_ = !writes_;
+  }
+
+  /// Noise, or a header that is right but for its seal; some have data for the completion queue with them.
+  void send(fi_addr_t to) {
+    const ofi::wire_header forged{.seal = random_(),
+                                  .header = 7,
+                                  .source = static_cast<std::uint32_t>(random_.below(2)),
+                                  .sequence = static_cast<std::uint32_t>(random_.below(64)),
+                                  .shape = static_cast<std::uint32_t>((1 + random_.below(4)) << 24),
+                                  .released = static_cast<std::uint32_t>(random_.below(4))};
+    if (random_.below(4) != 0) std::memcpy(bytes_.data(), &forged, sizeof forged);
+    const std::size_t bytes = random_.below(20) == 0 ? bytes_.size() : sizeof forged;
+    if (random_.below(2) == 0) {
+      static_cast<void>(fi_send(open_->endpoint(), bytes_.data(), bytes, nullptr, to, nullptr));
+    } else {
+      static_cast<void>(fi_senddata(open_->endpoint(), bytes_.data(), bytes, nullptr, random_(), to, nullptr));
+    }
+  }
+
+  /// With a key that it has guessed, or, without content, with one that it has seen on the wire.
+  void write(fi_addr_t to, const segment& memory) {
+    std::array<std::uint64_t, 3> seal_base_key;
+    std::memcpy(seal_base_key.data(), memory.key.bytes.data(), sizeof seal_base_key);
+    const auto [seal, base, seen_key] = seal_base_key;
+    const bool has_seen = random_.below(4) == 0;
+    const std::uint64_t key = has_seen ? seen_key : random_.below(2) == 0 ? random_.below(4) : random_();
+    const std::size_t bytes = has_seen ? 0 : got_.size();
+    static_cast<void>(
+        fi_writedata(open_->endpoint(), bytes_.data(), bytes, nullptr, random_(), to, base, key, nullptr));
+    if (!has_seen) {
+      static_cast<void>(fi_read(open_->endpoint(), got_.data(), bytes, nullptr, to, base, key, nullptr));
+    }
+  }
+
+  void take_completions() {
+    std::array<fi_cq_data_entry, 16> done;
+    fi_cq_err_entry failed{};
+    while (fi_cq_read(open_->queue(), done.data(), done.size()) > 0 || fi_cq_readerr(open_->queue(), &failed, 0) > 0) {
+    }
+  }
+
+  std::vector<std::string> ranks_;
+  splitmix64 random_;
+  ofi::library fabrics_;
+  ofi::info_ptr info_;
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(12'000);  // more than a packet
+  std::array<std::byte, 64> got_{};
+  std::unique_ptr<ofi::port> open_;
+  std::vector<fi_addr_t> places_;  ///< of the ranks
+  bool writes_ = false;
+};
+
+/// Neither a packet nor a notification nor a byte of theirs gets in, and nothing of the ranks' own is lost.
+void strangers_who_speak_libfabric_get_nowhere(const std::string& provider) {
+  ofi_pair{.provider = provider}.run([&](fabric& own, const std::vector<std::string>& addresses) {
+    const rank_t other = 1 - own.rank();
+    std::uint64_t arrived = 0, notified = 0;
+    mailbox mail(own, [&](const packet& p) {
+      EXPECT_EQ(p.header, 1000 + arrived);
+      EXPECT_EQ(p.source, other);
+      ++arrived;
+      return disposition::release;
+    });
+    mail.on_notify([&](std::uint32_t) { ++notified; });
+    mail.on_done([](std::uint64_t) {});
+    const segment memory = own.remote()->create(4096);
+    stranger one(provider, addresses, static_cast<std::uint64_t>(own.rank()) + 1);
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      one.bother(memory);
+      mail.send(other, 1000 + i);
+    }
+    mail.until([&] { return arrived == 1000; });
+    mail.barrier();
+    EXPECT_EQ(notified, 0u);
+    const std::vector<std::byte> untouched(memory.bytes);
+    EXPECT_EQ(std::memcmp(memory.data, untouched.data(), memory.bytes), 0);
+    own.remote()->destroy(memory);
+  });
+}
+
+TEST(strangers, who_speak_libfabric_get_nowhere_over_rxm) { strangers_who_speak_libfabric_get_nowhere("tcp;ofi_rxm"); }
+TEST(strangers, who_speak_libfabric_get_nowhere_over_net) { strangers_who_speak_libfabric_get_nowhere("net"); }
+
+}  // namespace
+}  // namespace amity::fabric::testing
