@@ -2,9 +2,11 @@
 
 #include <cstdlib>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "amity/fabric/checked.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/world/transport.hpp"
@@ -57,6 +59,10 @@ static settings on_its_node(rank_t rank, settings config) {
 job_kind processes(std::string name) {
   return {.name = std::move(name), .run = [](rank_t ranks, const settings& config, const auto& body) {
             const auto job = fabric::shm::job_memory::create(ranks);
+            // libfabric looks at the whole machine when it is first used: once here, not once a rank.
+            if (std::string_view(fabric_of_processes()) != "shm") {
+              static_cast<void>(fabric::ofi::describe(config, ranks));
+            }
             fabric::testing::run_forked(ranks, [&](rank_t rank) {
               const auto own = configured({{"AMITY_FABRIC", fabric_of_processes()},
                                            {"AMITY_RANK", std::to_string(rank)},
