@@ -6,6 +6,8 @@
 /// Whoever started the job provides it: amity's own launcher, a process manager that speaks PMIx or PMI-1. Fabrics that
 /// reach across nodes take it as they find it.
 
+#include <atomic>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,12 +17,12 @@
 
 namespace amity::fabric {
 
-/// Used by one thread at a time. Where a call cannot be answered, it throws `error`, or `job_aborted` if the job has
-/// ended meanwhile.
+/// Used by one thread at a time, but for `aborted` and `abort`. Where a call cannot be answered, it throws `error`, or
+/// `job_aborted` if the job has ended meanwhile.
 class bootstrap {
  public:
-  /// Each process may contribute this much to an all-gather.
-  static constexpr std::size_t blob_bytes_max = 512;
+  /// Each process may contribute this much to an all-gather: the addresses of some hundred threads.
+  static constexpr std::size_t blob_bytes_max = 8192;
 
   virtual ~bootstrap() = default;
 
@@ -39,14 +41,27 @@ class bootstrap {
   virtual std::vector<std::string> all_gather(std::string_view mine) = 0;
   static constexpr int rounds_max = 8;
 
-  /// Whether whoever started the job, or another rank by their help, has ended it. Cheap.
-  virtual bool aborted() const noexcept { return false; }
+  /// Whether a thread of this process has ended the job, or whoever started it, or another process by their help.
+  /// Cheap. From any thread.
+  bool aborted() const noexcept { return aborted_here_.load(std::memory_order_relaxed) || aborted_elsewhere(); }
 
-  /// Tells whoever started the job that it cannot go on.
-  virtual void abort() noexcept {}
+  /// Tells the threads of this process, and whoever started the job, that it cannot go on. From any thread.
+  void abort() noexcept {
+    if (!aborted_here_.exchange(true, std::memory_order_relaxed)) tell_of_abort();
+  }
+
+ protected:
+  bool aborted_here() const noexcept { return aborted_here_.load(std::memory_order_relaxed); }
 
  private:
+  /// From any thread.
+  virtual bool aborted_elsewhere() const noexcept { return false; }
+  /// Once. Managers of processes need no word: they end the job when they see how this process ends, which says why
+  /// before.
+  virtual void tell_of_abort() noexcept {}
+
   std::string node_;
+  std::atomic<bool> aborted_here_ = false;
 };
 
 }  // namespace amity::fabric

@@ -9,6 +9,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
+#include "amity/core/team.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 
 namespace amity::detail {
@@ -29,17 +30,20 @@ constexpr std::uint64_t layout = 0x6f66692d73746172;
 
 class launched final : public bootstrap {
  public:
-  launched(job_memory job, rank_t rank) : job_(std::move(job)), rank_(rank) {
-    job_.join(rank_);
-    job_.agree(layout, rank_);
+  /// The job's memory has a place for each lane.
+  launched(job_memory job, rank_t rank, rank_t lanes) : job_(std::move(job)), rank_(rank), lanes_(lanes) {
+    for (rank_t i = 0; i < lanes_; ++i) job_.join(first_lane() + i);
+    job_.agree(layout, first_lane());
     board_ = reinterpret_cast<contribution*>(
-        job_.region(static_cast<std::size_t>(job_.ranks()) * rounds_max * sizeof(contribution)));
+        job_.region(static_cast<std::size_t>(size()) * rounds_max * sizeof(contribution)));
   }
-  ~launched() override { job_.leave(rank_); }
+  ~launched() override {
+    for (rank_t i = 0; i < lanes_; ++i) job_.leave(first_lane() + i);
+  }
 
   std::string_view name() const noexcept override { return "amity's launcher"; }
   rank_t rank() const noexcept override { return rank_; }
-  rank_t size() const noexcept override { return job_.ranks(); }
+  rank_t size() const noexcept override { return job_.ranks() / lanes_; }
 
   std::vector<std::string> all_gather(std::string_view mine) override {
     AMITY_ASSERT(round_ < rounds_max && mine.size() <= blob_bytes_max, round_, mine.size());
@@ -53,10 +57,11 @@ class launched final : public bootstrap {
     return all;
   }
 
-  bool aborted() const noexcept override { return job_.aborted(); }
-  void abort() noexcept override { job_.abort(rank_); }
-
  private:
+  bool aborted_elsewhere() const noexcept override { return job_.aborted(); }
+  void tell_of_abort() noexcept override { job_.abort(first_lane()); }
+
+  rank_t first_lane() const noexcept { return rank_ * lanes_; }
   contribution& at(rank_t rank) noexcept { return board_[rank * rounds_max + round_]; }
 
   std::string read(rank_t rank) {
@@ -72,6 +77,7 @@ class launched final : public bootstrap {
 
   job_memory job_;
   rank_t rank_;
+  rank_t lanes_;                   ///< of each process
   contribution* board_ = nullptr;  ///< of each rank its rounds
   int round_ = 0;
 };
@@ -80,8 +86,9 @@ class launched final : public bootstrap {
 
 std::unique_ptr<bootstrap> launched_bootstrap(const settings& config) {
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
-  return std::make_unique<launched>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks),
-                                    static_cast<rank_t>(config.integer("AMITY_RANK")));
+  const rank_t lanes = core::threads_per_rank(config);
+  return std::make_unique<launched>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks * lanes),
+                                    static_cast<rank_t>(config.integer("AMITY_RANK")), lanes);
 }
 
 }  // namespace amity::detail

@@ -66,7 +66,7 @@ class pmi1 final : public fabric::bootstrap {
   ~pmi1() override {
     try {
       // A process that ends without this has failed, and the manager ends the others.
-      if (!aborted_ && std::uncaught_exceptions() == 0) ask("cmd=finalize", "finalize_ack");
+      if (!aborted_here() && std::uncaught_exceptions() == 0) ask("cmd=finalize", "finalize_ack");
     } catch (const error&) {
       // The manager has gone before us: it needs no farewell.
     }
@@ -93,9 +93,6 @@ class pmi1 final : public fabric::bootstrap {
     for (rank_t other = 0; other < size_; ++other) all.push_back(read(round, other));
     return all;
   }
-
-  /// The manager ends the job when it sees how this process ends, which says why before.
-  void abort() noexcept override { aborted_ = true; }
 
  private:
   static constexpr std::size_t line_bytes_max = 8192;
@@ -171,7 +168,6 @@ class pmi1 final : public fabric::bootstrap {
   std::string job_;
   std::string received_;
   int round_ = 0;
-  bool aborted_ = false;
 };
 
 }  // namespace

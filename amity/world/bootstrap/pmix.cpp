@@ -97,7 +97,7 @@ class pmix final : public fabric::bootstrap {
   }
   ~pmix() override {
     // A process that ends without this has failed.
-    if (!aborted_ && std::uncaught_exceptions() == 0) client_.finalize(nullptr, 0);
+    if (!aborted_here() && std::uncaught_exceptions() == 0) client_.finalize(nullptr, 0);
   }
   pmix(const pmix&) = delete;
   pmix& operator=(const pmix&) = delete;
@@ -124,9 +124,6 @@ class pmix final : public fabric::bootstrap {
     return all;
   }
 
-  /// The manager ends the job when it sees how this process ends, which says why before.
-  void abort() noexcept override { aborted_ = true; }
-
  private:
   std::string read(rank_t other, const std::string& key) {
     process theirs = self_;
@@ -150,7 +147,6 @@ class pmix final : public fabric::bootstrap {
   process self_{};
   rank_t size_ = 0;
   int round_ = 0;
-  bool aborted_ = false;
 };
 
 }  // namespace
