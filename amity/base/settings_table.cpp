@@ -55,7 +55,7 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_OFI_CONNECT_SECONDS", integer, "s", "60", 1, 86400, "",
      "How long ranks try to reach each other when the job starts."},
     {"AMITY_OFI_CREDITS", integer, "packets a peer", "16", 2, 4096, "",
-     "Receive buffers that a rank keeps ready for each of its peers: the packets in flight."},
+     "Receive buffers that each thread of a rank keeps ready for each of its peers: the packets in flight."},
     {"AMITY_OFI_PACKET_BYTES", integer, "bytes", "8k", 1 * kib, 1 * mib, "", "Largest packet of ofi. A multiple of 64.",
      form::multiple_of_64},
     {"AMITY_OFI_PEER_SECONDS", integer, "s", "10", 4, 86400, "",

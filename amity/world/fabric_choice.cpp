@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "amity/core/team.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 
@@ -30,10 +31,13 @@ choice best_of(const circumstances& given) {
   if (!given.no_ofi.empty() && given.no_mpi.empty()) return {"mpi", given.no_ofi};
   switch (given.ranks) {
     case spread::unknown:
+      if (given.many_threads) return {"", "shm if all ranks are on one node, else composite"};
       return {"", "shm if all ranks are on one node, ofi if each is on another one, else composite"};
     case spread::one_node:
       return {"shm", "all ranks are on one node"};
     case spread::one_rank_a_node:
+      if (given.many_threads)
+        return {"composite", "the ranks are on several nodes, and threads of a rank share memory"};
       return {"ofi", "each rank is on another node"};
     case spread::mixed:
       break;
@@ -58,7 +62,7 @@ std::string why_not(const std::string& fabric, const choice& made, const circums
 }  // namespace
 
 circumstances circumstances::of(const settings& config, bool thoroughly) {
-  circumstances found{.by = find_starter(config)};
+  circumstances found{.by = find_starter(config), .many_threads = core::threads_per_rank(config) > 1};
   // The launcher always names the fabric.
   const bool is_launchers = found.by == starter::own_launcher && config.text("AMITY_FABRIC") == "shm";
   const bool is_asked = config.where_from("AMITY_FABRIC") != settings::origin::standard && !is_launchers;
@@ -81,7 +85,7 @@ choice choose_fabric(const circumstances& given) {
   choice made = given.wanted.empty() ? best_of(given) : choice{given.wanted, "AMITY_FABRIC asks for it"};
   if (made.fabric == "composite" && given.ranks == spread::one_node) {
     made = {"shm", "AMITY_FABRIC=composite, and all ranks are on one node"};
-  } else if (made.fabric == "composite" && given.ranks == spread::one_rank_a_node) {
+  } else if (made.fabric == "composite" && given.ranks == spread::one_rank_a_node && !given.many_threads) {
     made = {"ofi", "AMITY_FABRIC=composite, and each rank is on another node"};
   }
   for (const char* const name : {"shm", "composite", "ofi", "mpi", "threads", "sim"}) {

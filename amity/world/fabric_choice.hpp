@@ -25,8 +25,9 @@ struct circumstances {
   starter by = starter::nobody;
   std::string wanted = {};  ///< AMITY_FABRIC; empty: not set
   spread ranks = spread::unknown;
-  std::string no_ofi = {};  ///< why libfabric cannot be used; empty: it can, or it was not looked for
-  std::string no_mpi = {};  ///< likewise
+  bool many_threads = false;  ///< a rank has several
+  std::string no_ofi = {};    ///< why libfabric cannot be used; empty: it can, or it was not looked for
+  std::string no_mpi = {};    ///< likewise
 
   /// Those that are known without asking other ranks. Looks for libfabric only `thoroughly`, which takes a while.
   static circumstances of(const settings& config, bool thoroughly);

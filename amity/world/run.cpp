@@ -172,8 +172,9 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
   config.set("AMITY_FABRIC", by.fabric);
   core::team threads(each);
   const auto lane_main = [&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); };
-  if (each > 1) return join_with_threads(config, by, each, lane_main);
-  const auto transport = join_job(config, by);
+  const auto joined = join_job(config, by, each);
+  if (each > 1) return fabric::run_lanes(*joined, lane_main);
+  const auto transport = joined->enter(0);
   const int status = lane_main(*transport);
   // A rank that fails takes no leave of the others.
   if (status != 0 && !by.is_watched()) transport->abort();

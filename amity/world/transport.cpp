@@ -1,8 +1,7 @@
 #include "amity/world/transport.hpp"
 
 #include <algorithm>
-
-#include <fmt/format.h>
+#include <utility>
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
@@ -60,25 +59,19 @@ void show(const settings& config, const choice& made) {
   for (const std::string& line : made.lines()) log_warning(no_rank, "fabric: " + line);
 }
 
-std::unique_ptr<fabric::fabric> join_job(const settings& config, const connection& by) {
-  if (by.fabric == "ofi") return fabric::ofi::join(config, by.start);
+std::unique_ptr<fabric::lanes> join_job(const settings& config, const connection& by, rank_t threads) {
+  if (by.fabric == "ofi") return fabric::ofi::join(config, by.start, threads);
   if (by.fabric == "composite") {
-    auto local = fabric::shm::join_node(config, *by.start, beside(by), true);
-    return fabric::make_composite(std::move(local), fabric::ofi::join(config, by.start));
+    auto local = fabric::shm::join_node(config, *by.start, beside(by), threads, true);
+    auto network = fabric::ofi::join(config, by.start, threads, fabric::ofi::reach::other_nodes);
+    return fabric::make_composite(std::move(local), std::move(network));
   }
-  return by.start ? fabric::shm::join_node(config, *by.start, beside(by), false) : fabric::shm::join(config);
+  if (!by.start) return fabric::shm::join(config, threads);
+  return fabric::shm::join_node(config, *by.start, beside(by), threads, false);
 }
 
-std::unique_ptr<fabric::fabric> join_job(const settings& config) { return join_job(config, connect(config)); }
-
-int join_with_threads(const settings& config, const connection& by, rank_t count,
-                      const std::function<int(fabric::fabric&)>& rank_main) {
-  if (by.fabric != "shm") {
-    throw error("AMITY_THREADS", no_rank, fmt::format("a rank has one thread with AMITY_FABRIC={}", by.fabric),
-                "start more ranks in place of threads, or use AMITY_FABRIC=shm");
-  }
-  if (!by.start) return fabric::shm::join_with_threads(config, count, rank_main);
-  return fabric::shm::join_node_with_threads(config, *by.start, beside(by), count, rank_main);
+std::unique_ptr<fabric::fabric> join_job(const settings& config) {
+  return join_job(config, connect(config), 1)->enter(0);
 }
 
 }  // namespace amity::detail

@@ -2,7 +2,6 @@
 
 /// The fabric of a process that is one rank of its job.
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "amity/base/settings.hpp"
 #include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/lanes.hpp"
 #include "amity/world/fabric_choice.hpp"
 
 namespace amity::detail {
@@ -36,13 +36,9 @@ void show(const settings& config, const choice& made);
 /// Joins whoever has started this process, and decides. Collective. Throws `error`.
 connection connect(const settings& config);
 
-/// Joins the job by that fabric. Collective. Throws `error`.
-std::unique_ptr<fabric::fabric> join_job(const settings& config, const connection& by);
+/// Joins the job by that fabric, with so many lanes of it for this process. Collective. Throws `error`.
+std::unique_ptr<fabric::lanes> join_job(const settings& config, const connection& by, rank_t threads);
+/// The fabric of a process with one lane.
 std::unique_ptr<fabric::fabric> join_job(const settings& config);
-
-/// As above, for a process with `count` ranks of its fabric, each on a thread of its own; only shared memory knows
-/// those. Ends as `shm::run_threads` does.
-int join_with_threads(const settings& config, const connection& by, rank_t count,
-                      const std::function<int(fabric::fabric&)>& rank_main);
 
 }  // namespace amity::detail

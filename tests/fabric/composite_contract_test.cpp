@@ -1,7 +1,9 @@
 /// The contract on the composite: one machine plays several nodes, with libfabric between them.
 
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -59,24 +61,29 @@ class departure {
   std::atomic<rank_t>* ready_ = nullptr;
 };
 
-harness processes(std::string name, const placement& node_of, const changes& values) {
+/// Each process is `threads` ranks of the fabric.
+harness processes(std::string name, const placement& node_of, const changes& values, rank_t threads = 1) {
   return {.name = std::move(name), .run = [=](rank_t ranks, const rank_body& body) {
             const auto job = shm::job_memory::create(ranks);
             const departure together(ranks);
             // libfabric looks at the whole machine when it is first used: once here, not once a rank.
             static_cast<void>(ofi::describe(settings(), ranks));
-            run_forked(ranks, [&](rank_t rank) {
+            run_forked(ranks / threads, [&](rank_t rank) {
               settings config;
               config.set("AMITY_FABRIC", "composite");
-              config.set("AMITY_RANKS", std::to_string(ranks));
+              config.set("AMITY_RANKS", std::to_string(ranks / threads));
+              config.set("AMITY_THREADS", std::to_string(threads));
               config.set("AMITY_RANK", std::to_string(rank));
               config.set("AMITY_JOB_FD", std::to_string(job.fd()));
               config.set("AMITY_NODE", std::to_string(node_of(rank)));
               config.set("AMITY_OFI_ADDRESS", "127.0.0.1");
               for (const auto& [setting, value] : values) config.set(setting, value);
-              const auto own = amity::detail::join_job(config);
-              body(*own);
-              together.take(*own);
+              const auto own = amity::detail::join_job(config, amity::detail::connect(config), threads);
+              run_lanes(*own, [&](fabric& lane) {
+                body(lane);
+                together.take(lane);
+                return 0;
+              });
             });
           }};
 }
@@ -91,6 +98,12 @@ harness strangers() {
       "strangers", [](rank_t rank) { return rank % 2; }, scarce);
 }
 
+// Each alone on its node, but for its threads.
+harness threads() {
+  return processes(
+      "threads", [](rank_t rank) { return rank; }, scarce, 2);
+}
+
 auto jobs_of(harness one, rank_t ranks) {
   return ::testing::Combine(::testing::Values(std::move(one)), ::testing::Values(ranks));
 }
@@ -98,6 +111,7 @@ auto jobs_of(harness one, rank_t ranks) {
 // A job takes a while to connect, so what the others have shown already is left out.
 INSTANTIATE_TEST_SUITE_P(neighbours, contract, jobs_of(neighbours(), 3), job_name);
 INSTANTIATE_TEST_SUITE_P(strangers, contract, jobs_of(strangers(), 3), job_name);
+INSTANTIATE_TEST_SUITE_P(threads, contract, jobs_of(threads(), 4), job_name);
 INSTANTIATE_TEST_SUITE_P(checked, contract, jobs_of(decorated<checked>("checked", neighbours()), 4), job_name);
 
 /// Runs a job whose ranks have nodes of these numbers.
@@ -106,8 +120,10 @@ void run_on(const std::vector<int>& nodes, const rank_body& body) {
   processes("", node_of, {}).run(static_cast<rank_t>(nodes.size()), body);
 }
 
-void expect_joined(const std::vector<int>& nodes, const std::string& name) {
-  run_on(nodes, [&](fabric& own) { EXPECT_EQ(own.caps().name, name); });
+void expect_joined(const std::vector<int>& nodes, const std::string& name, rank_t threads = 1) {
+  const auto node_of = [&](rank_t rank) { return nodes[static_cast<std::size_t>(rank)]; };
+  const auto ranks = static_cast<rank_t>(nodes.size()) * threads;
+  processes("", node_of, {}, threads).run(ranks, [&](fabric& own) { EXPECT_EQ(own.caps().name, name); });
 }
 
 TEST(composite, is_made_only_where_both_parts_have_peers) {
@@ -115,6 +131,25 @@ TEST(composite, is_made_only_where_both_parts_have_peers) {
   expect_joined({1, 1, 1}, "shm");
   expect_joined({1, 2, 3}, "ofi");
   expect_joined({1, 2, 1}, "composite");
+  expect_joined({1, 1}, "shm", 2);
+  expect_joined({1, 2}, "composite", 2);
+}
+
+int connections_of_this_process() {
+  int count = 0;
+  for (int fd = 3; fd < 256; ++fd) {
+    sockaddr_storage there{};
+    socklen_t bytes = sizeof there;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&there), &bytes) == 0 && there.ss_family == AF_INET) ++count;
+  }
+  return count;
+}
+
+TEST(composite, has_no_connections_on_its_node) {
+  run_on({1, 1, 1, 2}, [](fabric& own) {
+    mailbox(own).barrier();
+    EXPECT_EQ(connections_of_this_process(), own.rank() == 3 ? 3 : 1);
+  });
 }
 
 /// The last rank ends without a word, and rank 0 is on its node.

@@ -17,20 +17,25 @@ namespace {
 
 using changes = std::vector<std::pair<std::string, std::string>>;
 
-harness processes(std::string name, const changes& values) {
-  return {.name = std::move(name), .run = [values](rank_t ranks, const rank_body& body) {
+/// Each process is `threads` ranks of the fabric.
+harness processes(std::string name, const changes& values, rank_t threads = 1) {
+  return {.name = std::move(name), .run = [values, threads](rank_t ranks, const rank_body& body) {
             const auto job = shm::job_memory::create(ranks);
             // libfabric looks at the whole machine when it is first used: once here, not once a rank.
             static_cast<void>(ofi::describe(settings(), ranks));
-            run_forked(ranks, [&](rank_t rank) {
+            run_forked(ranks / threads, [&](rank_t rank) {
               settings config;
               config.set("AMITY_FABRIC", "ofi");
-              config.set("AMITY_RANKS", std::to_string(ranks));
+              config.set("AMITY_RANKS", std::to_string(ranks / threads));
+              config.set("AMITY_THREADS", std::to_string(threads));
               config.set("AMITY_RANK", std::to_string(rank));
               config.set("AMITY_JOB_FD", std::to_string(job.fd()));
               for (const auto& [setting, value] : values) config.set(setting, value);
-              const auto own = amity::detail::join_job(config);
-              body(*own);
+              const auto own = amity::detail::join_job(config, amity::detail::connect(config), threads);
+              run_lanes(*own, [&](fabric& lane) {
+                body(lane);
+                return 0;
+              });
             });
           }};
 }
@@ -55,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(net, contract, jobs_of({scarce_net()}, {1, 2, 4}), job_
 INSTANTIATE_TEST_SUITE_P(net_standard, contract, jobs_of({processes("standard", {{"AMITY_OFI_PROVIDER", "net"}})}, {2}),
                          job_name);
 INSTANTIATE_TEST_SUITE_P(net_checked, contract, jobs_of({decorated<checked>("checked", scarce_net())}, {3}), job_name);
+INSTANTIATE_TEST_SUITE_P(net_threads, contract, jobs_of({processes("scarce", scarce_over("net"), 2)}, {4}), job_name);
 INSTANTIATE_TEST_SUITE_P(shm, contract, jobs_of({processes("scarce", scarce_over("shm"))}, {3}), job_name);
 
 }  // namespace

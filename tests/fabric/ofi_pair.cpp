@@ -37,7 +37,18 @@ void ofi_pair::run(const std::function<void(fabric&)>& body) const {
 }
 
 void ofi_pair::run(const std::function<void(fabric&, const std::vector<std::string>&)>& body) const {
-  const auto job = shm::job_memory::create(2);
+  start([&](lanes& joined, std::vector<std::string> addresses) {
+    for (std::string& each : addresses) each.erase(0, 2);  // its length
+    body(*joined.enter(0), addresses);
+  });
+}
+
+void ofi_pair::run_processes(const std::function<void(lanes&)>& body) const {
+  start([&](lanes& joined, const std::vector<std::string>&) { body(joined); });
+}
+
+void ofi_pair::start(const std::function<void(lanes&, const std::vector<std::string>&)>& body) const {
+  const auto job = shm::job_memory::create(2 * threads);
   static_cast<void>(ofi::describe(settings(), 2));  // libfabric looks at the machine once, not in each process
   run_forked(2, [&](rank_t rank) {
     settings config;
@@ -46,13 +57,14 @@ void ofi_pair::run(const std::function<void(fabric&, const std::vector<std::stri
                                       {"AMITY_OFI_PEER_SECONDS", "4"},
                                       {"AMITY_OFI_CREDITS", std::to_string(credits)},
                                       {"AMITY_RANKS", "2"},
+                                      {"AMITY_THREADS", std::to_string(threads)},
                                       {"AMITY_RANK", std::to_string(rank)},
                                       {"AMITY_JOB_FD", std::to_string(job.fd())}}) {
       config.set(name, value);
     }
     const auto start = std::make_shared<deaf>(amity::detail::launched_bootstrap(config));
-    const auto own = ofi::join(config, start);
-    body(*own, start->last());
+    const auto joined = ofi::join(config, start, threads);
+    body(*joined, start->last());
   });
 }
 

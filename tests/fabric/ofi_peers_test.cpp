@@ -37,14 +37,18 @@ void has_remote_memory(const std::string& provider, bool atomics) {
 TEST(remote_memory, is_there_over_rxm) { has_remote_memory("tcp;ofi_rxm", true); }
 TEST(remote_memory, is_there_over_net) { has_remote_memory("net", false); }
 
-void a_rank_is_gone(const std::string& provider) {
-  ofi_pair{.provider = provider}.run([](fabric& own) {
+void a_rank_is_gone(const std::string& provider, rank_t threads = 1) {
+  const auto lane_main = [threads](fabric& own) -> int {
     mailbox mail(own);
     mail.barrier();
-    if (own.rank() == 1) ::_exit(0);  // as if it had been killed, but a success for whoever runs this test
+    if (own.rank() / threads == 1) ::_exit(0);  // as if it had been killed, but a success for whoever runs this test
+    mail.until([] { return false; });
+    return 0;
+  };
+  ofi_pair{.provider = provider, .threads = threads}.run_processes([&](lanes& own) {
     std::string problem;
     try {
-      mail.until([] { return false; });
+      run_lanes(own, lane_main);
     } catch (const error& caught) {
       problem = caught.what();
     }
@@ -73,6 +77,7 @@ TEST(a_rank_that_computes, is_not_gone_over_net) { a_rank_that_computes_is_not_g
 
 TEST(a_rank_that_is_gone, is_missed_over_rxm) { a_rank_is_gone("tcp;ofi_rxm"); }
 TEST(a_rank_that_is_gone, is_missed_over_net) { a_rank_is_gone("net"); }
+TEST(a_rank_that_is_gone, is_missed_with_all_its_threads) { a_rank_is_gone("net", 2); }
 
 }  // namespace
 }  // namespace amity::fabric::testing

@@ -49,7 +49,7 @@ harness threads(std::string name, const changes& values) {
               own_config.set("AMITY_RANKS", std::to_string(ranks));
               own_config.set("AMITY_RANK", std::to_string(rank));
               own_config.set("AMITY_JOB_FD", std::to_string(job.fd()));
-              const auto own = shm::join(own_config);
+              const auto own = shm::join(own_config, 1)->enter(0);
               body(*own);
             });
           }};
@@ -136,7 +136,7 @@ TEST(threads, that_the_system_refuses_end_the_job) {
     }
     EXPECT_TRUE(problem.starts_with("amity: threads: cannot start thread ")) << problem;
     EXPECT_TRUE(
-        problem.ends_with("of 8: Resource temporarily unavailable; use fewer ranks, or raise the limit of "
+        problem.ends_with("of 8: Resource temporarily unavailable; use fewer ranks or threads, or raise the limit of "
                           "processes (ulimit -u)"))
         << problem;
   });

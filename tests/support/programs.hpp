@@ -12,6 +12,7 @@
 
 #include "amity/amity.hpp"
 #include "amity/core/team.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "tests/fabric/harness.hpp"
 
@@ -27,7 +28,9 @@ inline settings shape(const std::string& fabric, rank_t ranks, rank_t threads, s
                                     // Few credits, so that sends meet refusals.
                                     {"AMITY_SHM_BUFFERS", std::string("2")},
                                     {"AMITY_SHM_PACKET_BYTES", std::string("1k")},
-                                    {"AMITY_SIM_CREDITS", std::string("2")}}) {
+                                    {"AMITY_SIM_CREDITS", std::string("2")},
+                                    {"AMITY_OFI_CREDITS", std::string("2")},
+                                    {"AMITY_OFI_ADDRESS", std::string("127.0.0.1")}}) {
     more.push_back(std::string(name) + "=" + value);
   }
   return settings::from_list(more);
@@ -38,18 +41,23 @@ inline int run_here(const settings& config, const program& body) {
   return run(config, 1, arguments, body);
 }
 
-/// Runs the job and requires that it ends well: `shm` in a process for each rank, the others in this one.
+/// Runs the job and requires that it ends well: `threads`, `sim` and single ranks in this process, the others in one
+/// for each rank, with neighbours by number on other nodes where the fabric knows nodes.
 inline void run_job(const settings& config, const program& body) {
-  if (config.text("AMITY_FABRIC") != "shm") {
+  const std::string& fabric = config.text("AMITY_FABRIC");
+  if (fabric == "threads" || fabric == "sim" || (fabric == "ofi" && config.integer("AMITY_RANKS") == 1)) {
     EXPECT_EQ(run_here(config, body), 0);
     return;
   }
+  // libfabric looks at the whole machine when it is first used: once here, not once a rank.
+  if (fabric != "shm") static_cast<void>(fabric::ofi::describe(config, 1));
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const auto job = fabric::shm::job_memory::create(ranks * core::threads_per_rank(config));
   fabric::testing::run_forked(ranks, [&](rank_t rank) {
     settings own = config;
     own.set("AMITY_RANK", std::to_string(rank));
     own.set("AMITY_JOB_FD", std::to_string(job.fd()));
+    if (fabric == "composite") own.set("AMITY_NODE", std::to_string(rank % 2));
     if (run_here(own, body) != 0) throw std::runtime_error("the rank has failed");
   });
 }

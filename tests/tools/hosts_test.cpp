@@ -36,7 +36,8 @@ struct road {
 
 const std::vector<road> roads{{"net", {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=net"}},
                               {"rxm", {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=tcp;ofi_rxm"}},
-                              {"composite", {"AMITY_FABRIC=composite"}}};
+                              {"composite", {"AMITY_FABRIC=composite"}},
+                              {"threads", {"AMITY_FABRIC=composite", "AMITY_THREADS=2"}}};
 
 class several_hosts : public ::testing::TestWithParam<road> {
  protected:

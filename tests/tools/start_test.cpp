@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,14 +22,16 @@ struct launcher {
 
 std::vector<launcher> launchers() {
   const std::vector<std::string> ofi{"AMITY_FABRIC=ofi"};
-  std::vector<launcher> all{{"amity", {AMITY_COMMAND, "run", "-n"}, ofi}};
+  const std::vector<std::string> threads{"AMITY_FABRIC=ofi", "AMITY_THREADS=2"};
+  const std::vector<std::string> amity_run{AMITY_COMMAND, "run", "-n"};
+  std::vector<launcher> all{{"amity", amity_run, ofi}, {"amity_threads", amity_run, threads}};
   // As root in a container, and with more ranks than cores, which Open MPI refuses unless it is told.
   const std::string open_mpi = AMITY_OPEN_MPI_LAUNCHER;
   const std::vector<std::string> mpirun{open_mpi, "--allow-run-as-root", "--oversubscribe", "-n"};
   const std::string hydra = AMITY_HYDRA_LAUNCHER;
-  for (const bool over_ofi : {false, true}) {
-    const auto environment = over_ofi ? ofi : std::vector<std::string>{"AMITY_FABRIC_SHOWN=1"};
-    const std::string suffix = over_ofi ? "_ofi" : "";
+  const std::vector<std::string> shown{"AMITY_FABRIC_SHOWN=1"};
+  for (const auto& [suffix, environment] :
+       {std::pair<std::string, std::vector<std::string>>{"", shown}, {"_ofi", ofi}, {"_threads", threads}}) {
     if (!open_mpi.empty()) all.push_back({"open_mpi" + suffix, mpirun, environment});
     if (!hydra.empty()) all.push_back({"hydra" + suffix, {hydra, "-n"}, environment});
   }

@@ -16,6 +16,7 @@
 #include "amity/amity.hpp"
 #include "amity/base/random.hpp"
 #include "tests/support/programs.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace amity {
 namespace {
@@ -24,6 +25,12 @@ using testing::program;
 using testing::run_here;
 using testing::run_job;
 using testing::shape;
+
+#ifdef __SANITIZE_ADDRESS__  // libfabric does not give back all that it takes
+const bool network_is_tested = false;
+#else
+const bool network_is_tested = fabric::ofi::available();
+#endif
 
 struct form {
   std::string fabric;
@@ -52,6 +59,13 @@ std::vector<form> forms() {
     for (const rank_t ranks : {1, 2, 3, 4, 8}) {
       for (const rank_t threads : {1, 2, 4}) all.push_back({fabric, ranks, threads});
     }
+  }
+  if (network_is_tested) {
+    all.push_back({"ofi", 1, 3});
+    if (testing::sanitized) return all;
+    all.push_back({"ofi", 2, 2});
+    all.push_back({"composite", 2, 2});
+    all.push_back({"composite", 3, 2});
   }
   return all;
 }
@@ -316,9 +330,14 @@ class failing_thread : public ::testing::TestWithParam<std::string> {};
 
 std::string fabric_name(const ::testing::TestParamInfo<std::string>& tested) { return tested.param; }
 INSTANTIATE_TEST_SUITE_P(all, failing_thread, ::testing::Values("threads", "sim", "shm"), fabric_name);
+INSTANTIATE_TEST_SUITE_P(network, failing_thread,
+                         ::testing::ValuesIn(std::vector<std::string>(network_is_tested ? 1 : 0, "ofi")), fabric_name);
+
+/// Ranks that are processes would need a launcher.
+rank_t up_to(rank_t ranks, const std::string& fabric) { return fabric == "shm" || fabric == "ofi" ? 1 : ranks; }
 
 TEST_P(failing_thread, in_its_body_ends_the_job) {
-  const auto [status, errors] = outcome_of(shape(GetParam(), GetParam() == "shm" ? 1 : 3, 3), [](world& w) {
+  const auto [status, errors] = outcome_of(shape(GetParam(), up_to(3, GetParam()), 3), [](world& w) {
     auto any = w.message<int>([](int) {}, parallel{}, coalesce{});
     w.epoch([&](thread& t) {
       for (int i = 0; i < 100; ++i) any.on(t).send(i % w.size(), i);
@@ -330,7 +349,7 @@ TEST_P(failing_thread, in_its_body_ends_the_job) {
 }
 
 TEST_P(failing_thread, in_a_handler_ends_the_job) {
-  const auto [status, errors] = outcome_of(shape(GetParam(), GetParam() == "shm" ? 1 : 2, 4), [](world& w) {
+  const auto [status, errors] = outcome_of(shape(GetParam(), up_to(2, GetParam()), 4), [](world& w) {
     auto any = w.message<int>(
         [](int value) {
           if (value == 7) throw std::runtime_error("seven");

@@ -257,6 +257,28 @@ class composite final : public fabric {
   bool network_rings_ = false;  ///< it has a descriptor, and so knows when it is ready
 };
 
+class composite_lanes final : public lanes {
+ public:
+  composite_lanes(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network)
+      : local_(std::move(local)), network_(std::move(network)) {
+    AMITY_ASSERT(local_->count() == network_->count(), local_->count(), network_->count());
+  }
+
+  rank_t count() const noexcept override { return network_->count(); }
+  std::unique_ptr<fabric> enter(rank_t thread) override {
+    auto local = local_->enter(thread);
+    return std::make_unique<composite>(std::move(local), network_->enter(thread));
+  }
+  void abort() noexcept override {
+    local_->abort();
+    network_->abort();
+  }
+
+ private:
+  std::unique_ptr<lanes> local_;
+  std::unique_ptr<lanes> network_;
+};
+
 }  // namespace
 
 capabilities describe_composite(const capabilities& local, const capabilities& network) {
@@ -266,14 +288,13 @@ capabilities describe_composite(const capabilities& local, const capabilities& n
           .inline_bytes_max = std::min(local.inline_bytes_max, network.inline_bytes_max),
           .credits_per_peer = std::min(local.credits_per_peer, network.credits_per_peer),
           .slots_per_peer = std::min(local.slots_per_peer, network.slots_per_peer),
-          // The network is ready for peers of the node as well.
-          .bytes_per_peer = local.bytes_per_peer + network.bytes_per_peer,
+          .bytes_per_peer = std::max(local.bytes_per_peer, network.bytes_per_peer),
           .ordered = local.ordered && network.ordered,
           .virtual_time = false};
 }
 
-std::unique_ptr<fabric> make_composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network) {
-  return std::make_unique<composite>(std::move(local), std::move(network));
+std::unique_ptr<lanes> make_composite(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network) {
+  return std::make_unique<composite_lanes>(std::move(local), std::move(network));
 }
 
 }  // namespace amity::fabric

@@ -11,14 +11,16 @@
 #include <memory>
 
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/lanes.hpp"
 
 namespace amity::fabric {
 
 /// What a composite of fabrics like these can do.
 capabilities describe_composite(const capabilities& local, const capabilities& network);
 
-/// `network` has all ranks of the job, and knows their nodes; `local` those of this rank's node, in ascending
-/// order, and hands packets over under the ranks that their sources have in the whole job.
-std::unique_ptr<fabric> make_composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network);
+/// `network` has all lanes of the job, knows their nodes, and need not reach those of the own node; `local` those of
+/// this process's node, in ascending order, and hands packets over under the ranks that their sources have in the whole
+/// job.
+std::unique_ptr<lanes> make_composite(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network);
 
 }  // namespace amity::fabric

@@ -1,17 +1,14 @@
 #include <sched.h>
 
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/fabric/lanes.hpp"
 #include "amity/fabric/mpi/group.hpp"
 #include "amity/fabric/mpi/lane.hpp"
 #include "amity/fabric/mpi/library.hpp"
@@ -19,32 +16,6 @@
 
 namespace amity::fabric::mpi {
 namespace {
-
-/// How the threads of a process have ended: the first failure counts.
-class verdict {
- public:
-  void exited(int status) {
-    const std::lock_guard lock(mutex_);
-    if (status_ == 0) status_ = status;
-  }
-  void threw(std::exception_ptr cause, bool aborted) {
-    const std::lock_guard lock(mutex_);
-    // That the job was aborted is the least of reasons: it follows from another one.
-    auto& kept = aborted ? aborted_ : cause_;
-    if (!kept) kept = std::move(cause);
-  }
-  /// Called when no thread runs any more.
-  int status() const {
-    if (cause_) std::rethrow_exception(cause_);
-    if (status_ == 0 && aborted_) std::rethrow_exception(aborted_);
-    return status_;
-  }
-
- private:
-  std::mutex mutex_;
-  int status_ = 0;
-  std::exception_ptr cause_, aborted_;
-};
 
 class joined final : public job {
  public:
@@ -61,9 +32,9 @@ class joined final : public job {
     for (rank_t thread = 0; thread < group_.threads(); ++thread) {
       lanes.push_back(std::make_unique<lane>(group_, thread, config_));
     }
-    verdict result;
-    run_all(lanes, lane_main, result);
-    const int status = result.status();
+    const int status = run_on_threads(
+        group_.threads(), [&](rank_t thread) { return lane_main(*lanes[static_cast<std::size_t>(thread)]); },
+        [this] { group_.abort_here(); });
     if (status == 0) end(lanes);
     return status;
   }
@@ -87,33 +58,6 @@ class joined final : public job {
                 fmt::format("AMITY_RANKS is {}, but MPI has started {} process{}", asked, processes,
                             processes == 1 ? "" : "es"),
                 fmt::format("start the program with mpirun -n {}, and leave AMITY_RANKS away", asked));
-  }
-
-  void run_all(const lane_list& lanes, const std::function<int(fabric&)>& lane_main, verdict& result) {
-    const auto body = [&](std::size_t thread) {
-      try {
-        const int status = lane_main(*lanes[thread]);
-        if (status == 0) return;
-        result.exited(status);
-      } catch (const job_aborted&) {
-        result.threw(std::current_exception(), true);
-      } catch (...) {
-        result.threw(std::current_exception(), false);
-      }
-      group_.abort_here();
-    };
-    std::vector<std::jthread> threads;
-    try {
-      for (std::size_t thread = 1; thread < lanes.size(); ++thread) threads.emplace_back(body, thread);
-    } catch (const std::system_error& refused) {
-      // Those that have begun wait for the others, and the end of this function for them.
-      group_.abort_here();
-      throw error(
-          "threads", group_.rank(),
-          fmt::format("cannot start thread {} of {}: {}", threads.size() + 2, lanes.size(), refused.code().message()),
-          "use fewer threads, or raise the limit of processes (ulimit -u)");
-    }
-    body(0);
   }
 
   /// Waits until all messages have arrived, so that nothing is left in MPI, and gives it back what is ours. Collective.

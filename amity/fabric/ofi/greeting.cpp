@@ -2,7 +2,9 @@
 
 #include <sys/random.h>
 
+#include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -18,9 +20,28 @@ secret random_secret(rank_t rank) {
   throw error("AMITY_FABRIC=ofi", rank, "the system gives no random numbers", "use another fabric");
 }
 
+std::size_t to_count(rank_t threads) { return static_cast<std::size_t>(threads); }
+
+/// In front of each address: its bytes.
+using address_length = std::uint16_t;
+
+/// Takes the first address away.
+std::string take_address(std::string_view& told, rank_t rank) {
+  address_length bytes = 0;
+  if (told.size() >= sizeof bytes) std::memcpy(&bytes, told.data(), sizeof bytes);
+  if (bytes == 0 || told.size() < sizeof bytes + bytes) {
+    throw error("AMITY_FABRIC=ofi", no_rank, fmt::format("rank {} has told no address for each of its threads", rank),
+                "start all ranks with the same build of the program");
+  }
+  std::string found(told.substr(sizeof bytes, bytes));
+  told.remove_prefix(sizeof bytes + bytes);
+  return found;
+}
+
 }  // namespace
 
-company greet(bootstrap& start, const std::string& agreed) {
+company greet(bootstrap& start, rank_t threads, const std::string& given) {
+  const std::string agreed = fmt::format("{} threads={}", given, threads);
   const secret mine = random_secret(start.rank());
   std::string blob(sizeof mine, '\0');
   std::memcpy(blob.data(), &mine, sizeof mine);
@@ -41,13 +62,37 @@ company greet(bootstrap& start, const std::string& agreed) {
     if (theirs != agreed) {
       throw error("AMITY_FABRIC=ofi", start.rank(),
                   fmt::format("rank {} has other settings: {} there, {} here", rank, theirs, agreed),
-                  "give all ranks the same AMITY_OFI_* settings, and the same build of the program");
+                  "give all ranks the same AMITY_OFI_* settings, as many threads, and the same build of the program");
     }
     nodes.push_back(each.substr(line_end + 1));
   }
-  found.node_of = lowest_ranks(nodes);
+  found.threads = threads;
+  for (const rank_t node : lowest_ranks(nodes))
+    found.node_of.insert(found.node_of.end(), to_count(threads), node * threads);
   std::memcpy(&found.key, all.front().data(), sizeof found.key);
   return found;
+}
+
+std::vector<std::string> gather_addresses(bootstrap& start, const std::vector<std::string>& own) {
+  std::string blob;
+  for (const std::string& each : own) {
+    const auto bytes = static_cast<address_length>(each.size());
+    blob.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+    blob += each;
+  }
+  if (blob.size() > bootstrap::blob_bytes_max) {
+    throw error("AMITY_FABRIC=ofi", start.rank(),
+                fmt::format("the addresses of {} threads have {} bytes, more than {}", own.size(), blob.size(),
+                            bootstrap::blob_bytes_max),
+                "use fewer threads and more ranks");
+  }
+  std::vector<std::string> all;
+  for (rank_t rank = 0; const std::string& told : start.all_gather(blob)) {
+    std::string_view left = told;
+    for (std::size_t i = 0; i < own.size(); ++i) all.push_back(take_address(left, rank));
+    ++rank;
+  }
+  return all;
 }
 
 }  // namespace amity::fabric::ofi

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,34 @@ info_ptr agree_on_provider(const library& fabrics, provider_request wanted, boot
               "unset AMITY_OFI_PROVIDER and AMITY_OFI_ADDRESS, or name others (`fi_info -t FI_EP_RDM` lists them)");
 }
 
+/// The endpoints of a process. They are opened together, so that their addresses travel together, and each is then used
+/// by its thread alone: it has a domain of its own, which is what providers protect, if anything, from other threads.
+class endpoints final : public lanes {
+ public:
+  endpoints(std::shared_ptr<bootstrap> start, std::vector<std::unique_ptr<ofi_fabric>> opened)
+      : start_(std::move(start)), opened_(std::move(opened)), count_(static_cast<rank_t>(opened_.size())) {
+    std::vector<std::string> own;
+    for (const auto& each : opened_) own.push_back(each->address());
+    addresses_ = gather_addresses(*start_, own);
+  }
+
+  rank_t count() const noexcept override { return count_; }
+
+  std::unique_ptr<fabric> enter(rank_t thread) override {
+    std::unique_ptr<ofi_fabric> entered = std::move(opened_[to_index(thread)]);
+    entered->connect(addresses_);
+    return entered;
+  }
+
+  void abort() noexcept override { start_->abort(); }
+
+ private:
+  std::shared_ptr<bootstrap> start_;
+  std::vector<std::unique_ptr<ofi_fabric>> opened_;  ///< by thread; null: entered
+  rank_t count_;
+  std::vector<std::string> addresses_;  ///< by lane of the job
+};
+
 }  // namespace
 
 bool available() noexcept { return true; }
@@ -43,10 +72,11 @@ capabilities describe(const settings& config, rank_t) {
   return none;
 }
 
-std::unique_ptr<fabric> join(const settings& config, std::shared_ptr<bootstrap> start) {
+std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> start, rank_t threads, reach whom) {
   const sizes given = sizes::from(config);
-  company all = greet(*start, fmt::format("AMITY_OFI_PACKET_BYTES={} AMITY_OFI_CREDITS={} AMITY_OFI_PROVIDER={}",
-                                          given.packet_bytes, given.credits, config.text("AMITY_OFI_PROVIDER")));
+  const company all = greet(*start, threads,
+                            fmt::format("AMITY_OFI_PACKET_BYTES={} AMITY_OFI_CREDITS={} AMITY_OFI_PROVIDER={}",
+                                        given.packet_bytes, given.credits, config.text("AMITY_OFI_PROVIDER")));
   std::string why;
   library fabrics;
   if (!fabrics.load(why)) throw error("AMITY_FABRIC=ofi", start->rank(), why, "install libfabric (libfabric1)");
@@ -57,7 +87,12 @@ std::unique_ptr<fabric> join(const settings& config, std::shared_ptr<bootstrap> 
                             name_of(*info), message_bytes_max(*info), given.packet_bytes),
                 "lower AMITY_OFI_PACKET_BYTES, or name another AMITY_OFI_PROVIDER");
   }
-  return std::make_unique<ofi_fabric>(std::move(start), std::move(all), given, fabrics, std::move(info));
+  std::vector<std::unique_ptr<ofi_fabric>> opened;
+  for (rank_t thread = 0; thread < threads; ++thread) {
+    info_ptr own(fabrics.dupinfo(info.get()), {fabrics.freeinfo});
+    opened.push_back(std::make_unique<ofi_fabric>(start, all, thread, whom, given, fabrics, std::move(own)));
+  }
+  return std::make_unique<endpoints>(std::move(start), std::move(opened));
 }
 
 }  // namespace amity::fabric::ofi

@@ -13,6 +13,7 @@
 #include "amity/base/settings.hpp"
 #include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/lanes.hpp"
 
 namespace amity::fabric::ofi {
 
@@ -22,8 +23,15 @@ bool available() noexcept;
 /// What this fabric can do with the given settings; its description names the provider, or says why there is none.
 capabilities describe(const settings& config, rank_t ranks);
 
-/// Joins the job that `start` belongs to. Collective. Throws `error` where libfabric has no provider that will do, and
-/// where the ranks' settings differ.
-std::unique_ptr<fabric> join(const settings& config, std::shared_ptr<bootstrap> start);
+/// Whom the endpoints reach.
+enum class reach {
+  all,
+  other_nodes,  ///< for a part of another fabric, which has its own way to peers of the node
+};
+
+/// Joins the job that `start` belongs to, with an endpoint for each of `threads` lanes. Collective. Throws `error`
+/// where libfabric has no provider that will do, and where the processes' settings or their numbers of threads differ.
+std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> start, rank_t threads,
+                            reach whom = reach::all);
 
 }  // namespace amity::fabric::ofi

@@ -32,6 +32,16 @@ std::size_t inline_bytes(const fi_info& info) {
   return std::min(info.tx_attr->inject_size, injected_bytes_max) - header_bytes;
 }
 
+std::vector<rank_t> peers_of(rank_t rank, const company& all, reach whom) {
+  std::vector<rank_t> found;
+  for (rank_t peer = 0; const rank_t node : all.node_of) {
+    const bool is_reached = whom == reach::all || node != all.node_of[to_index(rank)];
+    if (peer != rank && is_reached) found.push_back(peer);
+    ++peer;
+  }
+  return found;
+}
+
 }  // namespace
 
 capabilities capabilities_of(const library& fabrics, const fi_info& info, const sizes& given) {
@@ -49,17 +59,18 @@ capabilities capabilities_of(const library& fabrics, const fi_info& info, const 
           .remote = remote_capabilities_of(info)};
 }
 
-ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, company all, const sizes& given, const library& fabrics,
-                       info_ptr info)
+ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, rank_t thread, reach whom,
+                       const sizes& given, const library& fabrics, info_ptr info)
     : start_(std::move(start)),
-      rank_(start_->rank()),
-      size_(start_->size()),
+      rank_(start_->rank() * all.threads + thread),
+      size_(start_->size() * all.threads),
       given_(given),
-      company_(std::move(all)),
+      company_(all),
+      reached_(peers_of(rank_, company_, whom)),
       caps_(capabilities_of(fabrics, *info, given)),
       patience_(
           patience::of(static_cast<rank_t>(std::ranges::count(company_.node_of, company_.node_of[to_index(rank_)])))),
-      receive_count_((given.credits + spare_buffers) * to_index(size_)),
+      receive_count_((given.credits + spare_buffers) * reached_.size()),
       send_count_((given.credits + 1) * to_index(size_)),
       received_(receive_count_, given.packet_bytes),
       sending_(send_count_, given.packet_bytes),
@@ -68,7 +79,7 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, company all, const size
       outgoing_(send_count_),
       unposted_(receive_count_),
       arrived_(receive_count_ + given.credits),
-      port_(fabrics, std::move(info), receive_count_ + send_count_ + caps_.remote.operations_max, rank_),
+      port_(fabrics, std::move(info), receive_count_ + send_count_ + caps_.remote.operations_max, own_rank()),
       gate_({.key = company_.key,
              .rank = rank_,
              .size = size_,
@@ -81,16 +92,17 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, company all, const size
     for (std::uint32_t i = 0; i < given.credits; ++i) peers_[to_index(peer)].free_slots.push(spare_slot(peer) - i - 1);
   }
   busy_.reserve(to_index(size_));
-  // Ready to receive before anybody knows the address.
   for (std::uint32_t i = 0; i < receive_count_; ++i) unposted_.push(i);
   post_receives();
-  const std::vector<std::string> addresses = start_->all_gather(port_.address());
+}
+
+void ofi_fabric::connect(const std::vector<std::string>& addresses) {
   addresses_ = port_.insert(addresses);
   if (caps_.remote.available) {
     remote_.emplace(port_, company_.key, rank_, addresses_, lost_);
     caps_.remote.atomics = caps_.remote.atomics && remote_->has_atomics();
   }
-  connect();
+  meet_all();
   watch_ = tcp_watch(port_.info().addr_format, addresses, rank_);
 }
 
@@ -99,7 +111,7 @@ ofi_fabric::~ofi_fabric() {
   if (!ended()) say_goodbye();
   const std::uint64_t strange = gate_.refused() + (remote_ ? remote_->notifications_refused() : 0);
   if (strange > 0) {
-    log_warning(rank_, fmt::format("{} packets of strangers, or altered on the way, were refused", strange));
+    log_warning(own_rank(), fmt::format("{} packets of strangers, or altered on the way, were refused", strange));
   }
   port_.close();
   remote_.reset();

@@ -1,7 +1,9 @@
 #pragma once
 
-/// One rank's end of the fabric: it sends (sending.cpp), receives (receiving.cpp), and waits for its peers, from the
+/// One lane's end of the fabric: it sends (sending.cpp), receives (receiving.cpp), and waits for its peers, from the
 /// first greeting to the goodbye (waiting.cpp).
+///
+/// Here, as in the contract, a rank is one of the fabric: a lane. Only what people read names their process's rank.
 
 #include <rdma/fabric.h>
 #include <rdma/fi_eq.h>
@@ -21,6 +23,7 @@
 #include "amity/fabric/ofi/bounded_queue.hpp"
 #include "amity/fabric/ofi/gate.hpp"
 #include "amity/fabric/ofi/greeting.hpp"
+#include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/ofi/port.hpp"
 #include "amity/fabric/ofi/provider.hpp"
 #include "amity/fabric/ofi/remote.hpp"
@@ -79,8 +82,17 @@ struct arrival {
 
 class ofi_fabric final : public fabric {
  public:
-  ofi_fabric(std::shared_ptr<bootstrap> start, company all, const sizes& given, const library& fabrics, info_ptr info);
+  /// Open: ready to receive before anybody knows the address.
+  ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, rank_t thread, reach whom, const sizes& given,
+             const library& fabrics, info_ptr info);
   ~ofi_fabric() override;
+
+  std::string address() const { return port_.address(); }
+
+  /// Once, by the thread that uses this from then on. Each pair of ranks that reach each other is connected before
+  /// anybody sends data, by its lower rank: where both connect at the same time, providers may close the connection
+  /// that has carried packets already. Collective. Throws `error`.
+  void connect(const std::vector<std::string>& addresses);
 
   rank_t rank() const noexcept override { return rank_; }
   rank_t size() const noexcept override { return size_; }
@@ -123,13 +135,12 @@ class ofi_fabric final : public fabric {
     return peers_[to_index(rank)];
   }
   bool lost() const noexcept { return lost_.peer != no_rank; }
+  rank_t own_rank() const noexcept { return company_.rank_of(rank_); }
   bool ended() const noexcept { return aborted_ || lost() || start_->aborted(); }
 
   // ---- connecting
 
-  /// Each pair of ranks is connected before anybody sends data, by its lower rank: where both connect at the same time,
-  /// providers may close the connection that has carried packets already.
-  void connect();
+  void meet_all();
 
   /// Greets the ranks above, and those below that have greeted. Returns one that has not been heard of.
   rank_t greet_peers() noexcept;
@@ -219,6 +230,7 @@ class ofi_fabric final : public fabric {
   rank_t size_;
   sizes given_;
   company company_;
+  std::vector<rank_t> reached_;  ///< in ascending order; this one is not among them
   capabilities caps_;
   patience patience_;
 
@@ -233,7 +245,7 @@ class ofi_fabric final : public fabric {
   bounded_queue<arrival> arrived_;
   port port_;
   gate gate_;
-  std::vector<fi_addr_t> addresses_;  ///< by rank
+  std::vector<fi_addr_t> addresses_;  ///< by rank; empty before `connect`
   tcp_watch watch_;
   std::vector<peer_state> peers_;  ///< by rank
   std::vector<rank_t> busy_;       ///< peers with something that the provider had no room for

@@ -59,9 +59,9 @@ bool ofi_fabric::announce(rank_t source) noexcept {
 }
 
 void ofi_fabric::announce_credits() noexcept {
-  for (rank_t source = 0; source < size_; ++source) {
+  for (const rank_t source : reached_) {
     const flow& from = gate_.with(source);
-    if (source != rank_ && from.announced != from.released_in) owe_credits(source);
+    if (from.announced != from.released_in) owe_credits(source);
   }
 }
 

@@ -19,7 +19,7 @@ constexpr long nap_ns_min = 20'000;
 
 }  // namespace
 
-void ofi_fabric::connect() {
+void ofi_fabric::meet_all() {
   const std::uint64_t begin_ns = steady_now_ns();
   for (rank_t silent = 0; (silent = greet_peers()) != no_rank; sleep(1'000'000)) {
     progress();
@@ -33,8 +33,7 @@ void ofi_fabric::connect() {
 
 rank_t ofi_fabric::greet_peers() noexcept {
   rank_t silent = no_rank;
-  for (rank_t peer = 0; peer < size_; ++peer) {
-    if (peer == rank_) continue;
+  for (const rank_t peer : reached_) {
     const flow& traffic = gate_.with(peer);
     if (traffic.next_in == 0) silent = peer;
     if ((peer > rank_ || traffic.next_in > 0) && traffic.next_out == 0 && !peers_[to_index(peer)].spare_is_busy) {
@@ -46,11 +45,12 @@ rank_t ofi_fabric::greet_peers() noexcept {
 
 void ofi_fabric::cannot_reach(rank_t peer, std::string_view reason) {
   abort();
-  throw error(
-      "AMITY_FABRIC=ofi", rank_,
-      fmt::format("rank {} at {} cannot be reached: {}", peer, port_.text_of(addresses_[to_index(peer)]), reason),
-      "let the hosts reach each other's ports, or name each host's address in the right network by "
-      "AMITY_OFI_ADDRESS");
+  throw error("AMITY_FABRIC=ofi", own_rank(),
+              fmt::format("rank {} at {} cannot be reached: {}", company_.rank_of(peer),
+                          port_.text_of(addresses_[to_index(peer)]), reason),
+              lost_.reason == FI_EMFILE ? "raise the limit of open files (ulimit -n), or use fewer threads or ranks"
+                                        : "let the hosts reach each other's ports, or name each host's address in the "
+                                          "right network by AMITY_OFI_ADDRESS");
 }
 
 void ofi_fabric::wait(std::uint64_t timeout_ns) {
@@ -125,11 +125,9 @@ void ofi_fabric::knock(std::uint64_t now) noexcept {
   last_knock_ns_ = now;
   const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
   if (silent != no_rank) lose(silent, FI_EHOSTUNREACH);
-  for (rank_t dest = 0; dest < size_; ++dest) {
+  for (const rank_t dest : reached_) {
     const peer_state& each = peer(dest);
-    if (dest != rank_ && !each.has_left && !each.spare_is_busy) {
-      send_spare(dest, packet_kind::credits);
-    }
+    if (!each.has_left && !each.spare_is_busy) send_spare(dest, packet_kind::credits);
   }
 }
 
@@ -158,14 +156,15 @@ void ofi_fabric::look_for_the_end() {
   if (!aborted_) aborted_ = start_->aborted();
   if (aborted_) throw job_aborted("amity: another rank has ended the job");
   if (lost()) {
-    const rank_t who = lost_.peer;
+    const rank_t who = company_.rank_of(lost_.peer);
     abort();
-    throw error("AMITY_FABRIC=ofi", rank_, fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
+    throw error("AMITY_FABRIC=ofi", own_rank(),
+                fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
                 "see what it has printed, or what has become of its host");
   }
   if (packets_lost_) {
     abort();
-    throw error("AMITY_FABRIC=ofi", rank_, "the provider has lost packets", "use another AMITY_OFI_PROVIDER");
+    throw error("AMITY_FABRIC=ofi", own_rank(), "the provider has lost packets", "use another AMITY_OFI_PROVIDER");
   }
 }
 
@@ -173,10 +172,9 @@ void ofi_fabric::abort() noexcept {
   if (aborted_) return;
   aborted_ = true;
   start_->abort();
+  if (addresses_.empty()) return;
   // Whoever has not heard of it yet; a peer that takes nothing now learns it in another way.
-  for (rank_t peer = 0; peer < size_; ++peer) {
-    if (peer != rank_) static_cast<void>(inject(peer, packet_kind::abort, 0, {}));
-  }
+  for (const rank_t peer : reached_) static_cast<void>(inject(peer, packet_kind::abort, 0, {}));
   if (!lost()) progress();
 }
 
@@ -193,8 +191,7 @@ void ofi_fabric::say_goodbye() noexcept {
 
 bool ofi_fabric::have_parted_from_all() noexcept {
   bool all = true;
-  for (rank_t dest = 0; dest < size_; ++dest) {
-    if (dest == rank_) continue;
+  for (const rank_t dest : reached_) {
     peer_state& each = peer(dest);
     if (!each.heard_goodbye && !each.spare_is_busy) {
       each.heard_goodbye = true;

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -371,36 +368,6 @@ class shm_fabric final : public fabric, private remote_memory {
   std::vector<shortage> starved_;  ///< refusals whose credit has not been seen since; room for all peers is reserved
 };
 
-/// How the threads of a job have ended: the first failure counts.
-class verdict {
- public:
-  void exited(int status) {
-    const std::lock_guard lock(mutex_);
-    if (status_ == 0) status_ = status;
-  }
-  void threw(std::exception_ptr cause) {
-    const std::lock_guard lock(mutex_);
-    if (!cause_) cause_ = std::move(cause);
-  }
-  void was_aborted() {
-    const std::lock_guard lock(mutex_);
-    aborted_ = true;
-  }
-
-  /// Called when no thread runs any more.
-  int status() const {
-    if (cause_) std::rethrow_exception(cause_);
-    if (status_ == 0 && aborted_) throw job_aborted("amity: the job was aborted");
-    return status_;
-  }
-
- private:
-  std::mutex mutex_;
-  int status_ = 0;
-  std::exception_ptr cause_;
-  bool aborted_ = false;  ///< a rank gave up because another one had failed
-};
-
 /// The memory of the job that this process was launched for, or of a job of its own.
 std::shared_ptr<joined_job> join_job(const settings& config, rank_t ranks) {
   if (config.integer("AMITY_RANK") < 0) return std::make_shared<joined_job>(job_memory::create(ranks));
@@ -408,46 +375,33 @@ std::shared_ptr<joined_job> join_job(const settings& config, rank_t ranks) {
 }
 
 /// Ranks of a job that are threads of this process.
-struct hosted_ranks {
-  std::shared_ptr<joined_job> job;
-  geometry sizes;
-  capabilities caps;
-  rank_t first;
-  rank_t count;
-  std::shared_ptr<peer_watch> watch = nullptr;  ///< for the first of them
-};
-
-int run_on_threads(const hosted_ranks& hosted, const std::function<int(fabric&)>& rank_main) {
-  verdict result;
-  const auto body = [&](rank_t rank) {
-    try {
-      shm_fabric own(hosted.job, hosted.sizes, rank, hosted.caps, rank == hosted.first ? hosted.watch : nullptr);
-      const int status = rank_main(own);
-      if (status == 0) return;
-      result.exited(status);
-    } catch (const job_aborted&) {
-      result.was_aborted();
-    } catch (...) {
-      result.threw(std::current_exception());
-    }
-    hosted.job->memory.abort(rank);
+class hosted_ranks final : public lanes {
+ public:
+  struct parts {
+    std::shared_ptr<joined_job> job;
+    geometry sizes;
+    capabilities caps;
+    rank_t first;
+    rank_t count;
+    std::shared_ptr<peer_watch> watch = nullptr;  ///< for the first of them
+    std::vector<rank_t> names = {};               ///< of all ranks, in the fabric that this one is part of
   };
-  {
-    std::vector<std::jthread> threads;
-    try {
-      for (rank_t i = 1; i < hosted.count; ++i) threads.emplace_back(body, hosted.first + i);
-    } catch (const std::system_error& refused) {
-      // Those that have begun wait for the others, and the end of this block for them.
-      hosted.job->memory.abort(no_rank);
-      throw error(
-          "threads", no_rank,
-          fmt::format("cannot start thread {} of {}: {}", threads.size() + 2, hosted.count, refused.code().message()),
-          "use fewer ranks, or raise the limit of processes (ulimit -u)");
-    }
-    body(hosted.first);
+  explicit hosted_ranks(parts given) : own_(std::move(given)) {}
+
+  rank_t count() const noexcept override { return own_.count; }
+
+  std::unique_ptr<fabric> enter(rank_t thread) override {
+    auto made = std::make_unique<shm_fabric>(own_.job, own_.sizes, own_.first + thread, own_.caps,
+                                             thread == 0 ? own_.watch : nullptr);
+    if (!own_.names.empty()) made->become_part(own_.names);
+    return made;
   }
-  return result.status();
-}
+
+  void abort() noexcept override { own_.job->memory.abort(own_.first); }
+
+ private:
+  parts own_;
+};
 
 rank_t index_of(rank_t rank, const std::vector<rank_t>& beside) {
   return static_cast<rank_t>(std::ranges::find(beside, rank) - beside.begin());
@@ -463,55 +417,40 @@ capabilities describe_threads(const settings& config, rank_t ranks) {
   return describe(config, ranks, "threads", "ranks are threads of one process, for debuggers and sanitizers");
 }
 
-std::unique_ptr<fabric> join(const settings& config) {
-  const auto rank = static_cast<rank_t>(config.integer("AMITY_RANK"));
-  const rank_t ranks = rank >= 0 ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1;
-  return std::make_unique<shm_fabric>(join_job(config, ranks), geometry::from(config, ranks), std::max(rank, 0),
-                                      describe_processes(config, ranks));
-}
-
 int run_threads(const settings& config, rank_t ranks, const std::function<int(fabric&)>& rank_main) {
-  return run_on_threads({.job = std::make_shared<joined_job>(job_memory::create(ranks)),
-                         .sizes = geometry::from(config, ranks),
-                         .caps = describe_threads(config, ranks),
-                         .first = 0,
-                         .count = ranks},
-                        rank_main);
+  hosted_ranks all({.job = std::make_shared<joined_job>(job_memory::create(ranks)),
+                    .sizes = geometry::from(config, ranks),
+                    .caps = describe_threads(config, ranks),
+                    .first = 0,
+                    .count = ranks});
+  return run_lanes(all, rank_main);
 }
 
-int join_with_threads(const settings& config, rank_t count, const std::function<int(fabric&)>& rank_main) {
+std::unique_ptr<lanes> join(const settings& config, rank_t threads) {
   const auto process = static_cast<rank_t>(config.integer("AMITY_RANK"));
-  const rank_t ranks = count * (process >= 0 ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1);
-  return run_on_threads({.job = join_job(config, ranks),
-                         .sizes = geometry::from(config, ranks),
-                         .caps = describe_processes(config, ranks),
-                         .first = std::max(process, 0) * count,
-                         .count = count},
-                        rank_main);
+  const rank_t ranks = threads * (process >= 0 ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1);
+  return std::make_unique<hosted_ranks>(hosted_ranks::parts{.job = join_job(config, ranks),
+                                                            .sizes = geometry::from(config, ranks),
+                                                            .caps = describe_processes(config, ranks),
+                                                            .first = std::max(process, 0) * threads,
+                                                            .count = threads});
 }
 
-std::unique_ptr<fabric> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
-                                  bool as_part) {
-  node_memory shared = share_memory(start, beside, 1);
-  const auto ranks = static_cast<rank_t>(beside.size());
-  auto joined = std::make_unique<shm_fabric>(std::make_shared<joined_job>(std::move(shared.job)),
-                                             geometry::from(config, ranks), index_of(start.rank(), beside),
-                                             describe_processes(config, ranks), std::move(shared.watch));
-  if (as_part) joined->become_part(beside);
-  return joined;
-}
-
-int join_node_with_threads(const settings& config, bootstrap& start, const std::vector<rank_t>& beside, rank_t count,
-                           const std::function<int(fabric&)>& rank_main) {
-  node_memory shared = share_memory(start, beside, count);
-  const rank_t ranks = count * static_cast<rank_t>(beside.size());
-  return run_on_threads({.job = std::make_shared<joined_job>(std::move(shared.job)),
-                         .sizes = geometry::from(config, ranks),
-                         .caps = describe_processes(config, ranks),
-                         .first = index_of(start.rank(), beside) * count,
-                         .count = count,
-                         .watch = std::move(shared.watch)},
-                        rank_main);
+std::unique_ptr<lanes> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
+                                 rank_t threads, bool as_part) {
+  node_memory shared = share_memory(start, beside, threads);
+  const rank_t ranks = threads * static_cast<rank_t>(beside.size());
+  std::vector<rank_t> names;
+  for (rank_t lane = 0; as_part && lane < ranks; ++lane) {
+    names.push_back(beside[static_cast<std::size_t>(lane / threads)] * threads + lane % threads);
+  }
+  return std::make_unique<hosted_ranks>(hosted_ranks::parts{.job = std::make_shared<joined_job>(std::move(shared.job)),
+                                                            .sizes = geometry::from(config, ranks),
+                                                            .caps = describe_processes(config, ranks),
+                                                            .first = index_of(start.rank(), beside) * threads,
+                                                            .count = threads,
+                                                            .watch = std::move(shared.watch),
+                                                            .names = std::move(names)});
 }
 
 }  // namespace amity::fabric::shm
