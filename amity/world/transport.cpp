@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/core/team.hpp"
 #include "amity/fabric/composite/composite.hpp"
 #include "amity/fabric/node.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
@@ -23,6 +26,24 @@ spread spread_of(const std::vector<rank_t>& node_of) {
   return spread::one_rank_a_node;
 }
 
+/// What names each rank's node. Whoever has another number of threads would choose another fabric, or other lanes of
+/// it.
+std::vector<std::string> gather_nodes(const settings& config, fabric::bootstrap& start) {
+  const std::string threads = std::to_string(core::threads_per_rank(config));
+  std::vector<std::string> nodes = start.all_gather(threads + ' ' + start.node());
+  for (rank_t rank = 0; std::string & each : nodes) {
+    const std::string theirs = each.substr(0, each.find(' '));
+    if (theirs != threads) {
+      throw error("AMITY_THREADS", start.rank(),
+                  fmt::format("rank {} has {} threads, this one {}", rank, theirs, threads),
+                  "give all ranks the same AMITY_THREADS and AMITY_PROGRESS_THREAD");
+    }
+    each.erase(0, theirs.size() + 1);
+    ++rank;
+  }
+  return nodes;
+}
+
 std::vector<rank_t> beside(const connection& by) { return fabric::ranks_beside(by.start->rank(), by.node_of); }
 
 }  // namespace
@@ -38,7 +59,7 @@ connection connect(const settings& config) {
   if (made.fabric != "shm" || (here.by != starter::own_launcher && here.by != starter::nobody)) {
     by.start = make_bootstrap(config);
     if (made.fabric != "ofi") {
-      by.node_of = fabric::lowest_ranks(by.start->all_gather(by.start->node()));
+      by.node_of = fabric::lowest_ranks(gather_nodes(config, *by.start));
       here.ranks = spread_of(by.node_of);
       made = choose_fabric(here);
     }

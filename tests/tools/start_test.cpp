@@ -149,5 +149,14 @@ TEST(start, settings_must_agree) {
   EXPECT_PRED2(contains, ended.errors, "has other settings");
 }
 
+TEST(start, ranks_have_as_many_threads_as_one_another) {
+  const std::string hydra = AMITY_HYDRA_LAUNCHER;
+  if (hydra.empty()) GTEST_SKIP() << "there is no mpiexec.hydra";
+  const auto ended =
+      child({hydra, "-n", "2", "sh", "-c", "AMITY_THREADS=$((2 + PMI_RANK)) exec " WORLD_PROGRAM " sum"}).finish();
+  EXPECT_NE(ended.status, 0);
+  EXPECT_PRED2(contains, ended.errors, " threads, this one ");  // whichever says so before the manager ends it
+}
+
 }  // namespace
 }  // namespace amity::tests
