@@ -1,26 +1,34 @@
 #pragma once
 
-/// Which ranks of a job share a node: processes of one kernel that see each other and share one network, so that they
-/// can share memory, and reach each other without leaving the machine.
+/// The node of a process: one kernel whose processes see each other and share one network, so that they can share
+/// memory, and reach each other without leaving the machine.
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "amity/fabric/bootstrap.hpp"
-
 namespace amity::fabric {
 
-/// What names this process's node. `given` (AMITY_NODE) replaces it unless it is empty.
+/// What names this process's node. `given` (AMITY_NODE) replaces it unless it is empty. Throws `error` for a name that
+/// is too long, or not one line.
 std::string node_identity(std::string_view given);
 
+/// CPUs of a node, by number.
+class cpu_set {
+ public:
+  int count() const noexcept;
+  void add(const cpu_set& others);
+  void add(std::size_t cpu);
+
+  /// As hexadecimal digits, and back; other characters count for nothing.
+  std::string text() const;
+  static cpu_set parse(std::string_view text);
+
+ private:
+  std::vector<bool> members_;
+};
+
 /// CPUs that this process may run on.
-int allowed_cpus() noexcept;
-
-/// By rank: the lowest rank of its node. `identities` is what each rank has told of itself.
-std::vector<rank_t> lowest_ranks(const std::vector<std::string>& identities);
-
-/// The ranks on the node of `rank`, in ascending order.
-std::vector<rank_t> ranks_beside(rank_t rank, const std::vector<rank_t>& node_of);
+cpu_set allowed_cpus();
 
 }  // namespace amity::fabric

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
-#include "amity/core/team.hpp"
 #include "amity/fabric/composite/composite.hpp"
-#include "amity/fabric/node.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/world/bootstrap/starter.hpp"
@@ -26,26 +22,6 @@ spread spread_of(const std::vector<rank_t>& node_of) {
   return spread::one_rank_a_node;
 }
 
-/// What names each rank's node. Whoever has another number of threads would choose another fabric, or other lanes of
-/// it.
-std::vector<std::string> gather_nodes(const settings& config, fabric::bootstrap& start) {
-  const std::string threads = std::to_string(core::threads_per_rank(config));
-  std::vector<std::string> nodes = start.all_gather(threads + ' ' + start.node());
-  for (rank_t rank = 0; std::string & each : nodes) {
-    const std::string theirs = each.substr(0, each.find(' '));
-    if (theirs != threads) {
-      throw error("AMITY_THREADS", start.rank(),
-                  fmt::format("rank {} has {} threads, this one {}", rank, theirs, threads),
-                  "give all ranks the same AMITY_THREADS and AMITY_PROGRESS_THREAD");
-    }
-    each.erase(0, theirs.size() + 1);
-    ++rank;
-  }
-  return nodes;
-}
-
-std::vector<rank_t> beside(const connection& by) { return fabric::ranks_beside(by.start->rank(), by.node_of); }
-
 }  // namespace
 
 bool ranks_are_processes(std::string_view fabric) {
@@ -58,11 +34,9 @@ connection connect(const settings& config) {
   connection by;
   if (made.fabric != "shm" || (here.by != starter::own_launcher && here.by != starter::nobody)) {
     by.start = make_bootstrap(config);
-    if (made.fabric != "ofi") {
-      by.node_of = fabric::lowest_ranks(gather_nodes(config, *by.start));
-      here.ranks = spread_of(by.node_of);
-      made = choose_fabric(here);
-    }
+    by.known = fabric::meet(*by.start, config);
+    here.ranks = spread_of(by.known.node_of);
+    made = choose_fabric(here);
     if (made.fabric == "shm" && here.ranks != spread::one_node) {
       throw error("AMITY_FABRIC=shm", by.start->rank(), "the ranks of this job are on several nodes",
                   "unset AMITY_FABRIC");
@@ -81,14 +55,14 @@ void show(const settings& config, const choice& made) {
 }
 
 std::unique_ptr<fabric::lanes> join_job(const settings& config, const connection& by, rank_t threads) {
-  if (by.fabric == "ofi") return fabric::ofi::join(config, by.start, threads);
+  if (by.fabric == "ofi") return fabric::ofi::join(config, by.start, by.known, threads);
   if (by.fabric == "composite") {
-    auto local = fabric::shm::join_node(config, *by.start, beside(by), threads, true);
-    auto network = fabric::ofi::join(config, by.start, threads, fabric::ofi::reach::other_nodes);
-    return fabric::make_composite(std::move(local), std::move(network));
+    auto local = fabric::shm::join_node(config, *by.start, by.known, threads, true);
+    auto network = fabric::ofi::join(config, by.start, by.known, threads, fabric::ofi::reach::other_nodes);
+    return fabric::make_composite(std::move(local), std::move(network), by.known.cpus);
   }
   if (!by.start) return fabric::shm::join(config, threads);
-  return fabric::shm::join_node(config, *by.start, beside(by), threads, false);
+  return fabric::shm::join_node(config, *by.start, by.known, threads, false);
 }
 
 std::unique_ptr<fabric::fabric> join_job(const settings& config) {

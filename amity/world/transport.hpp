@@ -5,12 +5,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "amity/base/settings.hpp"
 #include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
+#include "amity/fabric/neighbourhood.hpp"
 #include "amity/world/fabric_choice.hpp"
 
 namespace amity::detail {
@@ -22,7 +22,7 @@ bool ranks_are_processes(std::string_view fabric);
 struct connection {
   std::string fabric;                        ///< its name
   std::shared_ptr<fabric::bootstrap> start;  ///< null: memory of amity's launcher, or nobody else
-  std::vector<rank_t> node_of;               ///< by rank, where it has been asked for: the lowest rank of the node
+  fabric::neighbourhood known;               ///< where there is a start
 
   /// Whether somebody ends the job when a rank of it has failed, whatever that rank says.
   bool is_watched() const noexcept { return start == nullptr; }

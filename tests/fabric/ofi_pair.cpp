@@ -63,7 +63,7 @@ void ofi_pair::start(const std::function<void(lanes&, const std::vector<std::str
       config.set(name, value);
     }
     const auto start = std::make_shared<deaf>(amity::detail::launched_bootstrap(config));
-    const auto joined = ofi::join(config, start, threads);
+    const auto joined = ofi::join(config, start, meet(*start, config), threads);
     body(*joined, start->last());
   });
 }

@@ -141,12 +141,26 @@ TEST(start, packets_that_would_lose_their_order_are_an_error) {
 }
 
 TEST(start, settings_must_agree) {
+  for (const std::string fabric : {"ofi", "composite"}) {
+    for (const std::string setting : {"AMITY_OFI_CREDITS", "AMITY_SHM_BUFFERS"}) {
+      const auto ended = child({AMITY_COMMAND, "run", "-n", "2", "sh", "-c",
+                                setting + "=$((8 + AMITY_RANK)) exec " WORLD_PROGRAM " sum"},
+                               {.environment = {"AMITY_FABRIC=" + fabric}})
+                             .finish();
+      EXPECT_NE(ended.status, 0);
+      EXPECT_PRED2(contains, ended.errors, setting + " is '8' here, and '9' on rank 1");
+      EXPECT_PRED2(contains, ended.errors, "give all ranks the same " + setting);
+    }
+  }
+}
+
+TEST(start, ranks_must_agree_in_their_fabric) {
   const auto ended = child({AMITY_COMMAND, "run", "-n", "2", "sh", "-c",
-                            "AMITY_OFI_CREDITS=$((8 + AMITY_RANK)) exec " WORLD_PROGRAM " sum"},
+                            "[ $AMITY_RANK = 0 ] || AMITY_FABRIC=composite; exec " WORLD_PROGRAM " sum"},
                            {.environment = {"AMITY_FABRIC=ofi"}})
                          .finish();
   EXPECT_NE(ended.status, 0);
-  EXPECT_PRED2(contains, ended.errors, "has other settings");
+  EXPECT_PRED2(contains, ended.errors, "AMITY_FABRIC is 'ofi' here, and 'composite' on rank 1");
 }
 
 TEST(start, ranks_have_as_many_threads_as_one_another) {
@@ -155,7 +169,7 @@ TEST(start, ranks_have_as_many_threads_as_one_another) {
   const auto ended =
       child({hydra, "-n", "2", "sh", "-c", "AMITY_THREADS=$((2 + PMI_RANK)) exec " WORLD_PROGRAM " sum"}).finish();
   EXPECT_NE(ended.status, 0);
-  EXPECT_PRED2(contains, ended.errors, " threads, this one ");  // whichever says so before the manager ends it
+  EXPECT_PRED2(contains, ended.errors, "AMITY_THREADS is '");  // whichever says so before the manager ends it
 }
 
 }  // namespace

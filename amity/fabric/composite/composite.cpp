@@ -17,7 +17,7 @@
 #include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
 #include "amity/fabric/composite/network_turns.hpp"
-#include "amity/fabric/node.hpp"
+#include "amity/fabric/neighbourhood.hpp"
 
 namespace amity::fabric {
 namespace {
@@ -31,8 +31,8 @@ struct patience {
   std::uint64_t spin_ns;
   int yields;
 
-  static patience of(rank_t ranks_here) {
-    const bool crowded = ranks_here > allowed_cpus();
+  static patience of(rank_t ranks_here, int cpus) {
+    const bool crowded = ranks_here > cpus;
     return crowded ? patience{.local_looks = 20, .spin_ns = 0, .yields = 20}
                    : patience{.local_looks = 100, .spin_ns = 100'000, .yields = 5};
   }
@@ -66,11 +66,11 @@ class marking final : public sink {
 
 class composite final : public fabric {
  public:
-  composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network)
+  composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network, int cpus)
       : local_(std::move(local)),
         network_(std::move(network)),
         caps_(describe_composite(local_->caps(), network_->caps())),
-        patience_(patience::of(local_->size())),
+        patience_(patience::of(local_->size(), cpus)),
         local_rank_of_(static_cast<std::size_t>(network_->size()), no_rank) {
     std::vector<rank_t> node_of;
     for (rank_t rank = 0; rank < network_->size(); ++rank) node_of.push_back(network_->node_of(rank));
@@ -259,15 +259,15 @@ class composite final : public fabric {
 
 class composite_lanes final : public lanes {
  public:
-  composite_lanes(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network)
-      : local_(std::move(local)), network_(std::move(network)) {
+  composite_lanes(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network, int cpus)
+      : local_(std::move(local)), network_(std::move(network)), cpus_(cpus) {
     AMITY_ASSERT(local_->count() == network_->count(), local_->count(), network_->count());
   }
 
   rank_t count() const noexcept override { return network_->count(); }
   std::unique_ptr<fabric> enter(rank_t thread) override {
     auto local = local_->enter(thread);
-    return std::make_unique<composite>(std::move(local), network_->enter(thread));
+    return std::make_unique<composite>(std::move(local), network_->enter(thread), cpus_);
   }
   void abort() noexcept override {
     local_->abort();
@@ -277,6 +277,7 @@ class composite_lanes final : public lanes {
  private:
   std::unique_ptr<lanes> local_;
   std::unique_ptr<lanes> network_;
+  int cpus_;
 };
 
 }  // namespace
@@ -293,8 +294,8 @@ capabilities describe_composite(const capabilities& local, const capabilities& n
           .virtual_time = false};
 }
 
-std::unique_ptr<lanes> make_composite(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network) {
-  return std::make_unique<composite_lanes>(std::move(local), std::move(network));
+std::unique_ptr<lanes> make_composite(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network, int cpus) {
+  return std::make_unique<composite_lanes>(std::move(local), std::move(network), cpus);
 }
 
 }  // namespace amity::fabric

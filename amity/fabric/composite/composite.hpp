@@ -20,7 +20,7 @@ capabilities describe_composite(const capabilities& local, const capabilities& n
 
 /// `network` has all lanes of the job, knows their nodes, and need not reach those of the own node; `local` those of
 /// this process's node, in ascending order, and hands packets over under the ranks that their sources have in the whole
-/// job.
-std::unique_ptr<lanes> make_composite(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network);
+/// job. They share `cpus` CPUs.
+std::unique_ptr<lanes> make_composite(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network, int cpus);
 
 }  // namespace amity::fabric

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
-#include "amity/fabric/node.hpp"
 
 namespace amity::fabric::ofi {
 namespace {
@@ -40,37 +40,18 @@ std::string take_address(std::string_view& told, rank_t rank) {
 
 }  // namespace
 
-company greet(bootstrap& start, rank_t threads, const std::string& given) {
-  const std::string agreed = fmt::format("{} threads={}", given, threads);
+company greet(bootstrap& start, const neighbourhood& known, rank_t threads, std::string& found) {
   const secret mine = random_secret(start.rank());
   std::string blob(sizeof mine, '\0');
   std::memcpy(blob.data(), &mine, sizeof mine);
-  blob += agreed + '\n' + start.node();
-  blob.resize(std::min(blob.size(), bootstrap::blob_bytes_max));
-  const std::vector<std::string> all = start.all_gather(blob);
+  const std::string first = start.all_gather(blob + found).front();
+  AMITY_ASSERT(first.size() >= sizeof mine, first.size());
+  found = first.substr(sizeof mine);
 
-  company found;
-  std::vector<std::string> nodes;
-  for (rank_t rank = 0; rank < start.size(); ++rank) {
-    const std::string& each = all[static_cast<std::size_t>(rank)];
-    const auto line_end = each.find('\n', sizeof mine);
-    if (line_end == std::string::npos) {
-      throw error("AMITY_FABRIC=ofi", start.rank(), fmt::format("rank {} speaks another language", rank),
-                  "start all ranks with the same build of the program");
-    }
-    const std::string theirs = each.substr(sizeof mine, line_end - sizeof mine);
-    if (theirs != agreed) {
-      throw error("AMITY_FABRIC=ofi", start.rank(),
-                  fmt::format("rank {} has other settings: {} there, {} here", rank, theirs, agreed),
-                  "give all ranks the same AMITY_OFI_* settings, as many threads, and the same build of the program");
-    }
-    nodes.push_back(each.substr(line_end + 1));
-  }
-  found.threads = threads;
-  for (const rank_t node : lowest_ranks(nodes))
-    found.node_of.insert(found.node_of.end(), to_count(threads), node * threads);
-  std::memcpy(&found.key, all.front().data(), sizeof found.key);
-  return found;
+  company made{.key = {}, .threads = threads, .node_of = {}, .cpus = known.cpus};
+  std::memcpy(&made.key, first.data(), sizeof made.key);
+  for (const rank_t node : known.node_of) made.node_of.insert(made.node_of.end(), to_count(threads), node * threads);
+  return made;
 }
 
 std::vector<std::string> gather_addresses(bootstrap& start, const std::vector<std::string>& own) {

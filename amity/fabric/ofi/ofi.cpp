@@ -1,5 +1,6 @@
 #include "amity/fabric/ofi/ofi.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,22 +12,6 @@
 
 namespace amity::fabric::ofi {
 namespace {
-
-/// The provider that rank 0 has found. Hosts need not find the same one first, and one does not understand another.
-info_ptr agree_on_provider(const library& fabrics, provider_request wanted, bootstrap& start) {
-  std::string why;
-  info_ptr found = find_provider(fabrics, wanted, why);
-  const std::string mine = found ? found->fabric_attr->prov_name : "";
-  const std::string agreed = start.all_gather(mine).front();
-  if (mine != agreed && !agreed.empty()) {
-    wanted.provider = agreed;
-    found = find_provider(fabrics, wanted, why);
-    if (!found) why += ", which rank 0 uses";
-  }
-  if (found) return found;
-  throw error("AMITY_FABRIC=ofi", start.rank(), why,
-              "unset AMITY_OFI_PROVIDER and AMITY_OFI_ADDRESS, or name others (`fi_info -t FI_EP_RDM` lists them)");
-}
 
 /// The endpoints of a process. They are opened together, so that their addresses travel together, and each is then used
 /// by its thread alone: it has a domain of its own, which is what providers protect, if anything, from other threads.
@@ -72,15 +57,26 @@ capabilities describe(const settings& config, rank_t) {
   return none;
 }
 
-std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> start, rank_t threads, reach whom) {
+std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> start, const neighbourhood& known,
+                            rank_t threads, reach whom) {
   const sizes given = sizes::from(config);
-  const company all = greet(*start, threads,
-                            fmt::format("AMITY_OFI_PACKET_BYTES={} AMITY_OFI_CREDITS={} AMITY_OFI_PROVIDER={}",
-                                        given.packet_bytes, given.credits, config.text("AMITY_OFI_PROVIDER")));
   std::string why;
   library fabrics;
   if (!fabrics.load(why)) throw error("AMITY_FABRIC=ofi", start->rank(), why, "install libfabric (libfabric1)");
-  info_ptr info = agree_on_provider(fabrics, provider_request::from(config, all.one_node()), *start);
+  provider_request wanted = provider_request::from(config, std::ranges::count(known.node_of, 0) == start->size());
+  info_ptr info = find_provider(fabrics, wanted, why);
+  const std::string mine = info ? info->fabric_attr->prov_name : "";
+  std::string agreed = mine;
+  const company all = greet(*start, known, threads, agreed);
+  if (agreed != mine && !agreed.empty()) {
+    wanted.provider = agreed;
+    info = find_provider(fabrics, wanted, why);
+    if (!info) why += ", which rank 0 uses";
+  }
+  if (!info) {
+    throw error("AMITY_FABRIC=ofi", start->rank(), why,
+                "unset AMITY_OFI_PROVIDER and AMITY_OFI_ADDRESS, or name others (`fi_info -t FI_EP_RDM` lists them)");
+  }
   if (given.packet_bytes + header_bytes > message_bytes_max(*info)) {
     throw error("AMITY_OFI_PACKET_BYTES", start->rank(),
                 fmt::format("{} keeps messages in order up to {} bytes, and packets of {} bytes are longer",

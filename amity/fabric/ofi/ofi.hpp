@@ -14,6 +14,7 @@
 #include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
+#include "amity/fabric/neighbourhood.hpp"
 
 namespace amity::fabric::ofi {
 
@@ -29,9 +30,9 @@ enum class reach {
   other_nodes,  ///< for a part of another fabric, which has its own way to peers of the node
 };
 
-/// Joins the job that `start` belongs to, with an endpoint for each of `threads` lanes. Collective. Throws `error`
-/// where libfabric has no provider that will do, and where the processes' settings or their numbers of threads differ.
-std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> start, rank_t threads,
-                            reach whom = reach::all);
+/// Joins the job that `start` belongs to, whose processes have met, with an endpoint for each of `threads` lanes.
+/// Collective. Throws `error` where libfabric has no provider that will do.
+std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> start, const neighbourhood& known,
+                            rank_t threads, reach whom = reach::all);
 
 }  // namespace amity::fabric::ofi

@@ -7,12 +7,11 @@
 #include <fmt/format.h>
 
 #include "amity/base/log.hpp"
-#include "amity/fabric/node.hpp"
 
 namespace amity::fabric::ofi {
 
-patience patience::of(rank_t ranks_here) {
-  const bool crowded = ranks_here > allowed_cpus();
+patience patience::of(rank_t ranks_here, int cpus) {
+  const bool crowded = ranks_here > cpus;
   return crowded ? patience{.spin_ns = 0, .yields = 20} : patience{.spin_ns = 200'000, .yields = 5};
 }
 
@@ -68,8 +67,8 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, ran
       company_(all),
       reached_(peers_of(rank_, company_, whom)),
       caps_(capabilities_of(fabrics, *info, given)),
-      patience_(
-          patience::of(static_cast<rank_t>(std::ranges::count(company_.node_of, company_.node_of[to_index(rank_)])))),
+      patience_(patience::of(
+          static_cast<rank_t>(std::ranges::count(company_.node_of, company_.node_of[to_index(rank_)])), company_.cpus)),
       receive_count_((given.credits + spare_buffers) * reached_.size()),
       send_count_((given.credits + 1) * to_index(size_)),
       received_(receive_count_, given.packet_bytes),

@@ -47,7 +47,7 @@ struct patience {
   std::uint64_t spin_ns;
   int yields;
 
-  static patience of(rank_t ranks_here);
+  static patience of(rank_t ranks_here, int cpus);
 };
 
 /// What the settings say.

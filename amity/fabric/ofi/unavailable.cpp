@@ -16,7 +16,7 @@ capabilities describe(const settings&, rank_t) {
   return none;
 }
 
-std::unique_ptr<lanes> join(const settings&, std::shared_ptr<bootstrap> start, rank_t, reach) {
+std::unique_ptr<lanes> join(const settings&, std::shared_ptr<bootstrap> start, const neighbourhood&, rank_t, reach) {
   throw error("AMITY_FABRIC=ofi", start->rank(), "this build of amity has no libfabric",
               "install it (libfabric-dev) and build amity again, or unset AMITY_FABRIC");
 }

@@ -63,7 +63,9 @@ std::size_t job_memory::header_bytes(rank_t ranks) noexcept {
   return sizeof(shared_header) + static_cast<std::size_t>(ranks) * sizeof(std::atomic<std::uint32_t>);
 }
 
-job_memory job_memory::create(rank_t ranks) {
+job_memory job_memory::create(rank_t ranks) { return create(ranks, allowed_cpus().count()); }
+
+job_memory job_memory::create(rank_t ranks, int cpus) {
   if (ranks < 1 || ranks > ranks_max) {
     throw error("shared memory", no_rank, fmt::format("a job of {} ranks is not possible", ranks),
                 fmt::format("use 1 to {} ranks", ranks_max));
@@ -78,7 +80,7 @@ job_memory job_memory::create(rank_t ranks) {
   ::new (own->header.data()) shared_header{.job = {job_magic, job_version, ranks},
                                            .layout = 0,
                                            .aborted = 0,
-                                           .cpus = static_cast<std::uint32_t>(allowed_cpus()),
+                                           .cpus = static_cast<std::uint32_t>(cpus),
                                            .segment_bytes = 0,
                                            .reserved = {}};
   return job_memory(std::move(own));

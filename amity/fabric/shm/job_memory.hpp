@@ -36,6 +36,8 @@ class job_memory {
   /// A new job of `ranks` ranks, 1 to `ranks_max`, all absent. The descriptor is closed on exec: a launcher clears that
   /// flag in its children. Throws `error` where the system has no memory files or no memory.
   static job_memory create(rank_t ranks);
+  /// For ranks that share this many CPUs.
+  static job_memory create(rank_t ranks, int cpus);
 
   /// The job behind an inherited descriptor, which stays the caller's but is not inherited any further. Throws `error`
   /// if `fd` is no job, a job of another version of amity, or one with another number of ranks.
@@ -48,7 +50,8 @@ class job_memory {
   int fd() const noexcept;
   rank_t ranks() const noexcept { return header_->job.ranks; }
 
-  /// CPUs that the job's creator was allowed to use: what its ranks share, though each may be bound to one of them.
+  /// CPUs that the ranks share, though each may be bound to one of them; unless told, those that the job's creator was
+  /// allowed to use.
   int cpus() const noexcept { return static_cast<int>(header_->cpus); }
 
   /// The region behind the header, `bytes` large (> 0) and aligned to 2 MiB; all ranks ask for the same size. The first

@@ -42,13 +42,14 @@ job_memory open_memory(const offer& theirs, rank_t creator, rank_t own, rank_t r
 
 }  // namespace
 
-node_memory share_memory(bootstrap& start, const std::vector<rank_t>& beside, rank_t lanes) {
+node_memory share_memory(bootstrap& start, const neighbourhood& known, rank_t lanes) {
+  const std::vector<rank_t> beside = ranks_beside(start.rank(), known.node_of);
   const rank_t creator = beside.front();
   const rank_t ranks = static_cast<rank_t>(beside.size()) * lanes;
   std::optional<job_memory> memory;
   offer mine{.pid = ::getpid(), .fd = -1};
   if (start.rank() == creator) {
-    memory = job_memory::create(ranks);
+    memory = job_memory::create(ranks, known.cpus);
     mine.fd = memory->fd();
   }
   const std::vector<std::string> all = start.all_gather({reinterpret_cast<const char*>(&mine), sizeof mine});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "amity/fabric/bootstrap.hpp"
+#include "amity/fabric/neighbourhood.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/peer_watch.hpp"
 
@@ -17,8 +18,8 @@ struct node_memory {
   std::shared_ptr<peer_watch> watch;
 };
 
-/// Collective over the whole job. `beside` are the ranks of this node, in ascending order; each has `lanes` ranks of
-/// the memory's job. Throws `error` where processes do not see one another.
-node_memory share_memory(bootstrap& start, const std::vector<rank_t>& beside, rank_t lanes);
+/// Collective over the whole job. Each process of a node has `lanes` ranks of the memory's job, in ascending order.
+/// Throws `error` where processes do not see one another.
+node_memory share_memory(bootstrap& start, const neighbourhood& known, rank_t lanes);
 
 }  // namespace amity::fabric::shm

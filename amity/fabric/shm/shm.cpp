@@ -436,9 +436,10 @@ std::unique_ptr<lanes> join(const settings& config, rank_t threads) {
                                                             .count = threads});
 }
 
-std::unique_ptr<lanes> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
-                                 rank_t threads, bool as_part) {
-  node_memory shared = share_memory(start, beside, threads);
+std::unique_ptr<lanes> join_node(const settings& config, bootstrap& start, const neighbourhood& known, rank_t threads,
+                                 bool as_part) {
+  const std::vector<rank_t> beside = ranks_beside(start.rank(), known.node_of);
+  node_memory shared = share_memory(start, known, threads);
   const rank_t ranks = threads * static_cast<rank_t>(beside.size());
   std::vector<rank_t> names;
   for (rank_t lane = 0; as_part && lane < ranks; ++lane) {

@@ -10,12 +10,12 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "amity/base/settings.hpp"
 #include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
+#include "amity/fabric/neighbourhood.hpp"
 
 namespace amity::fabric::shm {
 
@@ -32,11 +32,11 @@ int run_threads(const settings& config, rank_t ranks, const std::function<int(fa
 /// `threads` lanes each. A process without a launcher is a job of its own. Throws `error`.
 std::unique_ptr<lanes> join(const settings& config, rank_t threads);
 
-/// Joins the processes `beside` this one on its node, in ascending order, this one included, whoever has started them:
-/// process i of this fabric is the i-th of them. Collective over all processes of the job, each with those beside it.
-/// With `as_part`, the same on all of them, the fabrics become parts of others: they can be waited for together with
-/// others, and name the sources of packets by their ranks in the whole job. Throws `error`.
-std::unique_ptr<lanes> join_node(const settings& config, bootstrap& start, const std::vector<rank_t>& beside,
-                                 rank_t threads, bool as_part);
+/// Joins the processes of this one's node, in ascending order, whoever has started them: process i of this fabric is
+/// the i-th of them. Collective over all processes of the job. With `as_part`, the same on all of them, the fabrics
+/// become parts of others: they can be waited for together with others, and name the sources of packets by their ranks
+/// in the whole job. Throws `error`.
+std::unique_ptr<lanes> join_node(const settings& config, bootstrap& start, const neighbourhood& known, rank_t threads,
+                                 bool as_part);
 
 }  // namespace amity::fabric::shm
