@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <limits>
@@ -26,6 +27,10 @@ const setting_info* look_up(std::string_view name) noexcept {
   return row != table.end() && row->name == name ? &*row : nullptr;
 }
 
+std::size_t row_of(const setting_info& info) noexcept {
+  return static_cast<std::size_t>(&info - setting_table().data());
+}
+
 std::vector<std::string_view> split_choices(std::string_view choices) {
   std::vector<std::string_view> parts;
   while (!choices.empty()) {
@@ -46,35 +51,35 @@ std::string remedy_for_unknown(std::string_view name) {
   return close ? fmt::format("did you mean {}?", *close) : std::string("`amity info` lists all settings");
 }
 
-/// A whole number with an optional suffix k, m or g; nothing if `text` is anything else or does not fit.
-std::optional<std::int64_t> parse_integer(std::string_view text) noexcept {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc{}) return std::nullopt;
-  if (rest == end) return number;
-  if (rest + 1 != end) return std::nullopt;
-  int shift = 0;
-  switch (*rest) {
-    case 'k':
-    case 'K':
-      shift = 10;
-      break;
-    case 'm':
-    case 'M':
-      shift = 20;
-      break;
-    case 'g':
-    case 'G':
-      shift = 30;
-      break;
-    default:
-      return std::nullopt;
-  }
-  const std::int64_t unit = std::int64_t{1} << shift;
-  if (number > std::numeric_limits<std::int64_t>::max() / unit) return std::nullopt;
-  if (number < std::numeric_limits<std::int64_t>::min() / unit) return std::nullopt;
-  return number * unit;
+/// What a suffix multiplies by, or 0 if it is none for this unit.
+std::int64_t factor_of(std::string_view suffix, std::string_view unit) noexcept {
+  struct known {
+    std::string_view unit;  // empty: any
+    std::string_view suffix;
+    std::int64_t factor;
+  };
+  static constexpr auto all = std::to_array<known>({
+      {"", "", 1},
+      {"", "k", 1 << 10},
+      {"", "K", 1 << 10},
+      {"", "m", 1 << 20},
+      {"", "M", 1 << 20},
+      {"", "g", 1 << 30},
+      {"", "G", 1 << 30},
+      {"%", "%", 1},
+      {"ns", "ns", 1},
+      {"ns", "us", 1'000},
+      {"ns", "ms", 1'000'000},
+      {"ns", "s", 1'000'000'000},
+  });
+  const auto found = std::ranges::find_if(
+      all, [&](const known& each) { return each.suffix == suffix && (each.unit.empty() || each.unit == unit); });
+  return found == all.end() ? 0 : found->factor;
+}
+
+std::string_view suffixes_of(std::string_view unit) noexcept {
+  if (unit == "%") return "%, k, m or g";
+  return unit == "ns" ? "ns, us, ms, s, k, m or g" : "k, m or g";
 }
 
 bool has_form(std::int64_t value, setting_info::form form) noexcept {
@@ -101,10 +106,10 @@ std::string wanted(const setting_info& info) {
 }
 
 std::int64_t checked_integer(const setting_info& info, std::string_view value) {
-  const auto number = parse_integer(value);
-  std::string_view problem;
+  const auto number = parse_quantity(value, info.unit);
+  std::string problem;
   if (!number) {
-    problem = "is not a whole number, with or without a suffix k, m or g";
+    problem = fmt::format("is not a whole number, with or without a suffix {}", suffixes_of(info.unit));
   } else if (*number < info.min) {
     problem = "is too small";
   } else if (*number > info.max) {
@@ -128,7 +133,19 @@ void check_choice(const setting_info& info, std::string_view value) {
 
 }  // namespace
 
-settings::settings() {
+std::optional<std::int64_t> parse_quantity(std::string_view text, std::string_view unit) noexcept {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc{}) return std::nullopt;
+  const std::int64_t factor = factor_of({rest, end}, unit);
+  if (factor == 0) return std::nullopt;
+  if (number > std::numeric_limits<std::int64_t>::max() / factor) return std::nullopt;
+  if (number < std::numeric_limits<std::int64_t>::min() / factor) return std::nullopt;
+  return number * factor;
+}
+
+settings::settings() : entries_(setting_table().size()) {
   for (const auto& info : setting_table()) assign(info, info.default_value, origin::standard);
 }
 
@@ -160,9 +177,9 @@ settings settings::from_list(std::span<const std::string> environment) {
 }
 
 const settings::entry& settings::find(std::string_view name) const {
-  const auto found = entries_.find(name);
-  AMITY_ASSERT(found != entries_.end(), name);
-  return found->second;
+  const auto* const info = look_up(name);
+  AMITY_ASSERT(info != nullptr, name);
+  return entries_[row_of(*info)];
 }
 
 void settings::assign(const setting_info& info, std::string_view value, origin from) {
@@ -172,7 +189,7 @@ void settings::assign(const setting_info& info, std::string_view value, origin f
   } else {
     check_choice(info, value);
   }
-  entries_.insert_or_assign(std::string(info.name), std::move(made));
+  entries_[row_of(info)] = std::move(made);
 }
 
 std::int64_t settings::integer(std::string_view name) const {

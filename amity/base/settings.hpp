@@ -7,8 +7,6 @@
 /// is reported with the nearest name, never ignored.
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +35,10 @@ struct setting_info {
 /// The whole table, sorted by name.
 std::span<const setting_info> setting_table() noexcept;
 
+/// A whole number with an optional suffix: k, m, g (powers of 1024); of the unit "ns" also ns, us, ms, s; of "%" also
+/// %. Nothing if `text` is anything else or does not fit.
+std::optional<std::int64_t> parse_quantity(std::string_view text, std::string_view unit) noexcept;
+
 /// The values in force for one process. Immutable once read, apart from `set`, which programs and tests use before
 /// they create a world. Safe to read from many threads.
 class settings {
@@ -46,7 +48,7 @@ class settings {
   /// All settings at their defaults.
   settings();
 
-  /// Reads `AMITY_*` from the process's environment. Integers accept the suffixes k, m, g (powers of 1024).
+  /// Reads `AMITY_*` from the process's environment. Integers accept the suffixes of `parse_quantity`.
   /// Throws `error` for a value that is out of bounds, not a number, or not one of the choices.
   static settings from_environment();
 
@@ -80,7 +82,7 @@ class settings {
   const entry& find(std::string_view name) const;
   void assign(const setting_info& info, std::string_view value, origin from);
 
-  std::map<std::string, entry, std::less<>> entries_;
+  std::vector<entry> entries_;  // one for each row of the table
   std::vector<std::string> warnings_;
 };
 

@@ -93,6 +93,20 @@ TEST(settings, bounds_are_inclusive) {
                "AMITY_SIM_SEED=-1 is too small; give a whole number of at least 0");
 }
 
+TEST(settings, take_the_suffixes_of_their_units) {
+  const auto ns = [](const std::string& value) {
+    return from({"AMITY_SIM_LATENCY_NS=" + value}).integer("AMITY_SIM_LATENCY_NS");
+  };
+  EXPECT_EQ(ns("7ns"), 7);
+  EXPECT_EQ(ns("7us"), 7000);
+  EXPECT_EQ(ns("7ms"), 7'000'000);
+  EXPECT_EQ(ns("1s"), 1'000'000'000);
+  EXPECT_EQ(ns("2k"), 2048);
+  EXPECT_EQ(from({"AMITY_SIM_REORDER_PERCENT=5%"}).integer("AMITY_SIM_REORDER_PERCENT"), 5);
+  EXPECT_PRED2(contains, error_of({"AMITY_SIM_LATENCY_NS=5%"}), "with or without a suffix ns, us, ms, s, k, m or g");
+  EXPECT_PRED2(contains, error_of({"AMITY_SHM_BUFFERS=5us"}), "with or without a suffix k, m or g");
+}
+
 TEST(settings, refuse_what_is_not_a_number) {
   for (const std::string value :
        {"", "many", "4x", "4 ", " 4", "4kk", "0x10", "1.5", "9223372036854775808", "9999999999g"}) {
