@@ -804,6 +804,7 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
                       describe_spill(), early_.size(), reassembly_.incomplete());
+  if (const std::string trouble = fabric_.trouble(); !trouble.empty()) text += fmt::format("; network: {}", trouble);
   constexpr rank_t peers_shown = 16;
   for (std::size_t id = 0; id < registry_.capacity(); ++id) {
     const auto handler = static_cast<handler_id>(id);

@@ -55,6 +55,7 @@ class sub_fabric final : public fabric::fabric {
   std::size_t poll(amity::fabric::sink&, std::size_t packets_max) override { return root_->poll_for_all(packets_max); }
   void wait(std::uint64_t timeout_ns) override { below_.wait(timeout_ns); }
   std::uint64_t now_ns() const noexcept override { return below_.now_ns(); }
+  std::string trouble() const override { return below_.trouble(); }  // it names ranks of the job
   void abort() noexcept override { below_.abort(); }
 
  private:

@@ -3,6 +3,7 @@
 /// A fabric around a fabric: forwards every call, so that a decorator overrides only what it adds to.
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "amity/fabric/fabric.hpp"
@@ -28,6 +29,7 @@ class decorator : public fabric {
   remote_memory* remote() noexcept override { return inner_.remote(); }
   void wait(std::uint64_t timeout_ns) override { inner_.wait(timeout_ns); }
   std::uint64_t now_ns() const noexcept override { return inner_.now_ns(); }
+  std::string trouble() const override { return inner_.trouble(); }
   void abort() noexcept override { inner_.abort(); }
 
  protected:

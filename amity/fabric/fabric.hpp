@@ -157,6 +157,9 @@ class fabric {
   /// This rank's time in nanoseconds: wall clock, or the simulator's virtual clock.
   virtual std::uint64_t now_ns() const noexcept = 0;
 
+  /// For a report of a stall: what this fabric knows of peers that do not answer. Empty: nothing.
+  virtual std::string trouble() const { return {}; }
+
   /// Tells every rank that the job cannot go on: their next `wait` throws `job_aborted`. Legal at any time.
   virtual void abort() noexcept = 0;
 };

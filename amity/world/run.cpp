@@ -160,8 +160,7 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
     return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, program);
   };
   if (config.text("AMITY_FABRIC") == "threads") return fabric::shm::run_threads(config, ranks * each, lane_main);
-  fabric::sim::sim_options network = fabric::sim::sim_options::from(config);
-  network.node_ranks *= static_cast<std::uint32_t>(each);  // a rank's lanes are on one node
+  const auto network = fabric::sim::sim_options::from(config).for_lanes(each);
   return fabric::sim::run(ranks * each, network, lane_main).status;
 }
 

@@ -32,22 +32,27 @@ engine::engine(rank_t ranks, const sim_options& options, const rank_main& main)
       schedule_(ranks),
       parcels_(options.packet_bytes),
       stacks_(static_cast<std::size_t>(ranks), options.stack_bytes),
+      ports_(ranks),
       running_(static_cast<std::size_t>(ranks)),
       clock_cost_ns_(options.compute_percent == 0 ? 0 : measure_clock_cost_ns()) {
-  ports_.reserve(running_);
+  if (!options.trace.empty()) trace_ = std::make_unique<trace_file>(options.trace, ranks, options.node_ranks);
+  for (const stopped_rank& stop : options.stopped_ranks) last_stop_ns_ = std::max(last_stop_ns_, stop.until_ns);
   for (rank_t rank = 0; rank < ranks; ++rank) {
-    ports_.push_back(
-        std::make_unique<port>(*this, rank, stacks_, [this, rank]() -> fiber& { return run_rank(at(rank)); }));
+    ports_.add(*this, rank, stacks_, [this, rank]() -> fiber& { return run_rank(at(rank)); });
     schedule_.wake(rank, at(rank).now_ns());
   }
 }
 
 sim_result engine::run() {
   while (running_ > 0) {
-    if (schedule_.empty()) {
+    if (schedule_.empty() && running_ == killed_) {
+      for (port& p : ports_) {
+        if (p.killed()) p.unwind();
+      }
+    } else if (schedule_.empty()) {
       deadlock_ = std::make_exception_ptr(deadlock());
       aborted_ = true;
-      for (const auto& p : ports_) p->abort_at(p->now_ns());
+      for (port& p : ports_) p.abort_at(p.now_ns());
     }
     scheduler_.switch_to(next());
   }
@@ -56,8 +61,20 @@ sim_result engine::run() {
   if (was_aborted_.what && failed_.what == 0) std::rethrow_exception(was_aborted_.what);
 
   std::uint64_t hash = options_.seed;
-  for (const auto& p : ports_) hash = splitmix64::mix(hash ^ p->trace_hash()) + p->now_ns();
-  return {.status = failed_.what, .end_ns = end_ns_, .events = events_, .switches = switches_, .trace_hash = hash};
+  for (const port& p : ports_) hash = splitmix64::mix(hash ^ p.trace_hash()) + p.now_ns();
+  return {.status = failed_.what,
+          .end_ns = end_ns_,
+          .events = events_,
+          .switches = switches_,
+          .trace_hash = hash,
+          .ranks = figures()};
+}
+
+std::vector<rank_figures> engine::figures() const {
+  std::vector<rank_figures> all;
+  all.reserve(static_cast<std::size_t>(ports_.size()));
+  for (const port& p : ports_) all.push_back(p.figures());
+  return all;
 }
 
 fiber& engine::next() noexcept {
@@ -71,39 +88,58 @@ void engine::suspend(port& running) noexcept {
 }
 
 fiber& engine::run_rank(port& self) noexcept {
+  run_program(self);
+  if (self.killed()) {
+    --killed_;
+  } else {
+    end_ns_ = std::max(end_ns_, self.now_ns());
+  }
+  --running_;
+  return next();
+}
+
+// Whatever a rank does that was killed, nobody hears of it.
+void engine::run_program(port& self) noexcept {
+  const auto lives = [&] { return !self.killed(); };
   try {
     self.begin_to_compute();
     const int status = main_(self);
-    if (status != 0) {
+    if (status != 0 && lives()) {
       failed_.offer(self.now_ns(), status);
       abort(self);
     }
   } catch (const job_aborted&) {
+    if (!lives()) return;
     was_aborted_.offer(self.now_ns(), std::current_exception());
     abort(self);
   } catch (...) {
+    if (!lives()) return;
     threw_.offer(self.now_ns(), std::current_exception());
     abort(self);
   }
-  end_ns_ = std::max(end_ns_, self.now_ns());
-  --running_;
-  return next();
+}
+
+void engine::lose(const port& gone, std::uint64_t notice_ns) noexcept {
+  ++killed_;
+  for (port& p : ports_) {
+    if (&p != &gone) p.will_miss(gone.rank(), notice_ns);
+  }
 }
 
 void engine::abort(const port& from) noexcept {
   aborted_ = true;
   if (from.aborted()) return;  // then everybody has been told
-  for (const auto& p : ports_) p->abort_at(from.now_ns() + (p.get() == &from ? 0 : options_.latency_ns));
+  for (port& p : ports_) p.abort_at(from.now_ns() + (&p == &from ? 0 : options_.latency_ns));
 }
 
 error engine::deadlock() {
   constexpr std::size_t listed_max = 16;
   std::size_t waiting = 0;
   std::string who;
-  for (const auto& p : ports_) {
-    if (!p->waiting() || ++waiting > listed_max) continue;
-    fmt::format_to(std::back_inserter(who), "{}rank {} since {} ns", who.empty() ? "" : ", ", p->rank(), p->now_ns());
-    if (const rank_t peer = p->refused_by(); peer != no_rank) {
+  for (const port& p : ports_) {
+    if (!p.waiting() || ++waiting > listed_max) continue;
+    fmt::format_to(std::back_inserter(who), "{}rank {} since {} ns", who.empty() ? "" : ", ", p.rank(), p.now_ns());
+    if (const rank_t peer = p.refused_by(); peer != no_rank) {
       fmt::format_to(std::back_inserter(who), " (for a credit of rank {})", peer);
     }
   }
@@ -125,7 +161,7 @@ capabilities describe(const sim_options& options) {
       .credits_per_peer = options.credits,
       .slots_per_peer = options.credits,
       .bytes_per_peer = 2 * sizeof(peer),
-      .ordered = options.reorder_percent == 0,
+      .ordered = options.reorder_percent == 0 && (options.ordered || options.delay_ns_max == 0),
       .virtual_time = true,
       .remote = {.available = true,
                  .mapped = false,

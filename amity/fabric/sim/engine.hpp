@@ -16,8 +16,10 @@
 #include "amity/fabric/sim/parcels.hpp"
 #include "amity/fabric/sim/peers.hpp"
 #include "amity/fabric/sim/port.hpp"
+#include "amity/fabric/sim/port_array.hpp"
 #include "amity/fabric/sim/schedule.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/fabric/sim/trace_file.hpp"
 
 namespace amity::fabric::sim {
 
@@ -33,9 +35,9 @@ class engine {
 
   const sim_options& options() const noexcept { return options_; }
   const capabilities& caps() const noexcept { return caps_; }
-  rank_t ranks() const noexcept { return static_cast<rank_t>(ports_.size()); }
-  port& at(rank_t rank) noexcept { return *ports_[static_cast<std::size_t>(rank)]; }
-  void will_touch(rank_t rank) noexcept { __builtin_prefetch(ports_[static_cast<std::size_t>(rank)].get(), 1); }
+  rank_t ranks() const noexcept { return ports_.size(); }
+  port& at(rank_t rank) noexcept { return ports_[rank]; }
+  void will_touch(rank_t rank) noexcept { __builtin_prefetch(&ports_[rank], 1); }
   parcel_pool& parcels() noexcept { return parcels_; }
   peer_pool& peers() noexcept { return peers_; }
   operation_pool& operations() noexcept { return operations_; }
@@ -53,6 +55,18 @@ class engine {
 
   /// Ends the job for all ranks, `from` at once and the others as soon as the news can have reached them.
   void abort(const port& from) noexcept;
+
+  /// `gone` was killed: the others notice at `notice_ns`, and the job goes on without it until then.
+  void lose(const port& gone, std::uint64_t notice_ns) noexcept;
+
+  /// When the last of the stops that are asked for ends.
+  std::uint64_t last_stop_ns() const noexcept { return last_stop_ns_; }
+
+  /// Null: nobody wants one.
+  trace_file* trace() noexcept { return trace_.get(); }
+
+  /// What became of each rank, so far.
+  std::vector<rank_figures> figures() const;
 
   /// Some rank has ended the job, though others may not know yet.
   bool aborted() const noexcept { return aborted_; }
@@ -75,6 +89,7 @@ class engine {
 
   fiber& next() noexcept;
   fiber& run_rank(port& self) noexcept;
+  void run_program(port& self) noexcept;
   error deadlock();
 
   const sim_options& options_;
@@ -89,8 +104,11 @@ class engine {
   segment_table segments_;
   stack_pool stacks_;
   fiber scheduler_;
-  std::vector<std::unique_ptr<port>> ports_;
+  port_array ports_;
   std::size_t running_ = 0;  // ranks that have not ended
+  std::size_t killed_ = 0;   // of these, those that never will of their own accord
+  std::uint64_t last_stop_ns_ = 0;
+  std::unique_ptr<trace_file> trace_;
   std::uint64_t clock_cost_ns_;
   bool aborted_ = false;
 

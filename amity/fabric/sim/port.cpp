@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "amity/base/assert.hpp"
 #include "amity/base/clock.hpp"
 #include "amity/base/error.hpp"
@@ -32,12 +34,19 @@ port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
   gap_ns_ = options.gap_ns * factor;
   byte_ps_ = options.byte_ps * factor;
   poll_ns_ = options.poll_ns * factor;
+  handler_ns_ = options.handler_ns * factor;
+  handler_byte_ps_ = options.handler_byte_ps * factor;
   compute_percent_ = std::uint64_t{options.compute_percent} * factor;
 
   std::ranges::copy_if(options.stopped_ranks, std::back_inserter(stops_),
                        [&](const stopped_rank& stop) { return stop.rank == rank; });
   std::ranges::sort(stops_, std::ranges::greater{}, &stopped_rank::from_ns);
   if (!stops_.empty()) stop_ns_ = stops_.back().from_ns;
+  for (const killed_rank& killed : options.killed_ranks) {
+    if (killed.rank != rank || killed.at_ns >= kill_ns_) continue;
+    kill_ns_ = killed.at_ns;
+    kill_notice_ns_ = std::max(killed.notice_ns, options.latency_ns);
+  }
   advance_to(0);
 }
 
@@ -55,13 +64,22 @@ std::uint64_t port::latency_ns(rank_t peer) const noexcept {
   return options.node_ranks > 1 && node_of(peer) == node_of(rank_) ? options.node_latency_ns : options.latency_ns;
 }
 
-void port::advance_to(std::uint64_t time_ns) noexcept {
-  clock_ns_ = time_ns;
+void port::pass_stops() noexcept {
   while (clock_ns_ >= stop_ns_) {
+    const std::uint64_t begin_ns = clock_ns_;
     clock_ns_ = std::max(clock_ns_, stops_.back().until_ns);
+    booked_.stopped_ns += clock_ns_ - begin_ns;
+    if (job_.trace() != nullptr) job_.trace()->took({rank_, begin_ns, clock_ns_}, "stopped");
     stops_.pop_back();
     stop_ns_ = stops_.empty() ? never : stops_.back().from_ns;
   }
+}
+
+rank_figures port::figures() const noexcept {
+  rank_figures all = booked_;
+  all.rank = rank_;
+  all.end_ns = clock_ns_;
+  return all;
 }
 
 // Computing
@@ -70,7 +88,7 @@ void port::pass_computed_time() noexcept {
   if (compute_percent_ == 0) return;
   const std::uint64_t computed_ns = processor_now_ns() - compute_since_ns_;
   const std::uint64_t to_look_ns = job_.clock_cost_ns();
-  if (computed_ns > to_look_ns) spend((computed_ns - to_look_ns) * compute_percent_ / 100);
+  if (computed_ns > to_look_ns) compute((computed_ns - to_look_ns) * compute_percent_ / 100);
 }
 
 void port::begin_to_compute() noexcept {
@@ -126,9 +144,17 @@ parcel_id port::open(peer_id pair, std::size_t bytes) noexcept {
 void port::send(parcel_id id) noexcept {
   parcel& p = job_.parcels()[id];
   peer& to = job_.peers()[p.pair];
-  spend(overhead_ns_);
+  const std::uint64_t begin_ns = clock_ns_;
+  spend_on_network(overhead_ns_);
   p.time_ns = arrival_ns(to, p.bytes);
   p.state = parcel_state::in_flight;
+  booked_.sent += 1;
+  booked_.bytes_sent += p.bytes;
+  booked_.flight_ns += p.time_ns - clock_ns_;
+  if (job_.trace() != nullptr) [[unlikely]]
+    job_.trace()->sent({rank_, begin_ns, clock_ns_}, to.rank, p.bytes, token_of(id, p));
+  if (begin_ns >= kill_ns_) [[unlikely]]
+    return;  // the dead send nothing; the memory of the packet goes with the job's
   job_.at(to.rank).arrive(id);
 }
 
@@ -151,6 +177,7 @@ std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
     const std::uint64_t packet_ns = overhead_ns_ + std::max(gap_ns_, payload_bytes * byte_ps_ / 1000);
     return at_ns + job_.random().below(wire_ns + options.delay_ns_max + window_packets * packet_ns);
   }
+  if (!options.ordered) return at_ns;
   to.last_arrival_ns = std::max(to.last_arrival_ns, at_ns);
   return to.last_arrival_ns;
 }
@@ -248,6 +275,7 @@ std::size_t port::poll(sink& receiver, std::size_t packets_max) {
   const inside here(*this);
   std::size_t handed = 0;
   while (handed < packets_max) {
+    die_if_killed();
     const std::uint64_t due_ns = next_arrival_ns();
     if (due_ns <= clock_ns_ && due_ns < job_.horizon_ns()) {
       handed += hand_over(receiver);
@@ -283,19 +311,30 @@ bool port::hand_over(sink& receiver) {
   --heaped_;
   if (!is_packet) return remote_.take(operation_step::of(id), receiver);
   parcel& p = job_.parcels()[id];
-  spend(overhead_ns_);
+  const std::uint64_t begin_ns = clock_ns_;
+  receive(p.time_ns, p.bytes);
   trace(p.header, p.bytes, p.source);
   p.state = parcel_state::handed;
   const packet arrived{p.header, {p.payload, p.bytes}, p.source, token_of(id, p)};
   begin_to_compute();
   const disposition wanted = receiver.on_packet(arrived);
   pass_computed_time();
+  if (job_.trace() != nullptr) [[unlikely]]
+    job_.trace()->handled({rank_, begin_ns, clock_ns_}, p.source, p.bytes, token_of(id, p));
   if (wanted == disposition::keep) {
     p.state = parcel_state::kept;
   } else {
     give_back(id);
   }
   return true;
+}
+
+// What comes in costs its overhead, and what handling it takes.
+void port::receive(std::uint64_t due_ns, std::size_t bytes) noexcept {
+  booked_.received += 1;
+  booked_.late_ns += clock_ns_ - due_ns;
+  spend_on_network(overhead_ns_);
+  compute(handler_ns_ + bytes * handler_byte_ps_ / 1000);
 }
 
 void port::trace(std::uint64_t header, std::size_t bytes, rank_t source) noexcept {
@@ -317,11 +356,18 @@ void port::give_back(parcel_id id) noexcept {
   job_.parcels().drop_payload(p);
   p.state = parcel_state::returning;
   p.time_ns = clock_ns_ + latency_ns(p.source);
+  const sim_options& options = job_.options();
+  if (options.back_pressure_percent > 0 && job_.random().below(100) < options.back_pressure_percent) {
+    // For as long as it takes to send all that the others of the pair allow.
+    p.time_ns += job_.random().below(options.latency_ns + options.credits * (options.overhead_ns + options.gap_ns) + 1);
+  }
   peer& to = job_.peers()[p.pair];
   if (to.returning_first == no_parcel) {
     to.returning_first = id;
   } else {
-    job_.parcels()[to.returning_last].next = id;
+    parcel& last = job_.parcels()[to.returning_last];
+    p.time_ns = std::max(p.time_ns, last.time_ns);  // credits keep their order
+    last.next = id;
   }
   to.returning_last = id;
   if (to.refused) job_.at(p.source).credit_returns(p.time_ns);
@@ -338,10 +384,12 @@ parcel& port::parcel_of(parcel_id id, parcel_state expected) noexcept {
 
 void port::wait(std::uint64_t timeout_ns) {
   const inside here(*this);
-  constexpr auto give_up = [] { throw job_aborted("amity: another rank has ended the job"); };
-  if (aborted()) give_up();
-  const std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;
-  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, abort_ns_});
+  look_for_the_end();
+  std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;
+  // A rank that is stopped may hold up all others: they look up now and then, so that reports of a stall appear.
+  constexpr std::uint64_t look_up_ns = 1'000'000'000;
+  if (clock_ns_ < job_.last_stop_ns()) deadline_ns = std::min(deadline_ns, clock_ns_ + look_up_ns);
+  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, abort_ns_, miss_ns_, kill_ns_});
   if (wake_ns <= clock_ns_ || remote_.has_room_again()) {
     // Time passes even for a caller that does not look at what it is woken for.
     spend(poll_ns_);
@@ -351,9 +399,51 @@ void port::wait(std::uint64_t timeout_ns) {
   } else {
     sleep_until(wake_ns);
   }
-  if (aborted()) give_up();
+  look_for_the_end();
   forget_arrived_credits();
   remote_.forget_room();
+}
+
+void port::look_for_the_end() {
+  die_if_killed();
+  if (aborted()) throw job_aborted("amity: another rank has ended the job");
+  if (miss_ns_ > clock_ns_) [[likely]]
+    return;
+  miss_ns_ = never;
+  throw error(
+      "AMITY_FABRIC=sim", rank_,
+      fmt::format("rank {} has vanished: AMITY_SIM_FAULTS has killed it, with seed {}", missed_, job_.options().seed),
+      "a job does not survive the loss of a rank; see what it was about to do");
+}
+
+// The dead say nothing. Their stacks are unwound when nobody else is left, or the job has ended.
+void port::die() {
+  if (!dead_) {
+    dead_ = true;
+    if (job_.trace() != nullptr) job_.trace()->happened(rank_, clock_ns_, "killed");
+    job_.lose(*this, clock_ns_ + kill_notice_ns_);
+    if (!aborted()) sleep_until(never);
+  }
+  throw job_aborted("amity: this rank was killed");
+}
+
+void port::will_miss(rank_t killed, std::uint64_t time_ns) noexcept {
+  if (time_ns >= miss_ns_) return;
+  miss_ns_ = time_ns;
+  missed_ = killed;
+  wake_by(time_ns);
+}
+
+std::string port::trouble() const {
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  for (const stopped_rank& stop : job_.options().stopped_ranks) {
+    if (stop.from_ns <= clock_ns_ && clock_ns_ < stop.until_ns) {
+      add(fmt::format("rank {} is stopped from {} ns until {} ns", stop.rank, stop.from_ns, stop.until_ns));
+    }
+  }
+  if (const rank_t peer = refused_by(); peer != no_rank) add(fmt::format("rank {} returns no credit", peer));
+  return text;
 }
 
 void port::sleep_until(std::uint64_t wake_ns) noexcept {

@@ -9,6 +9,7 @@
 /// the order and at the times of the one virtual clock, at much fewer switches than one an event.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "amity/base/rank_map.hpp"
@@ -47,6 +48,8 @@ class alignas(cache_line_bytes) port final : public fabric {
   fiber& flow() noexcept { return flow_; }
   bool waiting() const noexcept { return waiting_; }
   bool aborted() const noexcept { return abort_ns_ <= clock_ns_; }
+  bool killed() const noexcept { return dead_; }
+  rank_figures figures() const noexcept;
   std::uint64_t trace_hash() const noexcept { return trace_hash_; }
 
   /// The peer whose credit a waiting rank needs, or -1.
@@ -57,6 +60,15 @@ class alignas(cache_line_bytes) port final : public fabric {
 
   /// The job ends at `time_ns` for this rank: its first `wait` from then on throws.
   void abort_at(std::uint64_t time_ns) noexcept;
+
+  /// Another rank was killed: the first wait of this one from `time_ns` on throws an error that names it.
+  void will_miss(rank_t killed, std::uint64_t time_ns) noexcept;
+
+  /// A rank that was killed goes on, to unwind its stack.
+  void unwind() noexcept { wake_by(clock_ns_); }
+
+  /// Why peers do not answer, as far as faults are the reason.
+  std::string trouble() const override;
 
   /// A packet of another rank, or of this one, arrives at its `time_ns`.
   void arrive(parcel_id id) noexcept;
@@ -96,8 +108,28 @@ class alignas(cache_line_bytes) port final : public fabric {
   };
   void pass_computed_time() noexcept;
 
+  /// Time that passes without being booked is waiting.
   void spend(std::uint64_t ns) noexcept { advance_to(clock_ns_ + ns); }
-  void advance_to(std::uint64_t time_ns) noexcept;  // not a time before the clock
+  void spend_on_network(std::uint64_t ns) noexcept {
+    booked_.network_ns += ns;
+    spend(ns);
+  }
+  void compute(std::uint64_t ns) noexcept {
+    booked_.busy_ns += ns;
+    spend(ns);
+  }
+  void advance_to(std::uint64_t time_ns) noexcept {  // not a time before the clock
+    clock_ns_ = time_ns;
+    if (clock_ns_ >= stop_ns_) [[unlikely]]
+      pass_stops();
+  }
+  void pass_stops() noexcept;
+  void die_if_killed() {
+    if (clock_ns_ >= kill_ns_) [[unlikely]]
+      die();
+  }
+  [[noreturn]] void die();
+  void receive(std::uint64_t due_ns, std::size_t bytes) noexcept;
 
   std::uint64_t latency_ns(rank_t peer) const noexcept;
   peer_id contact(rank_t dest) noexcept;
@@ -115,6 +147,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   void give_back(parcel_id id) noexcept;
   std::uint64_t next_arrival_ns() noexcept;
   void let_others_catch_up() noexcept;
+  void look_for_the_end();
   void sleep_until(std::uint64_t wake_ns) noexcept;
   void wake_by(std::uint64_t time_ns) noexcept;
 
@@ -134,6 +167,11 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t stop_ns_ = never;    // the next stop: the clock never stands inside one
   std::uint64_t credit_ns_ = never;  // no credit of a peer in `refused_` arrives before
   std::uint64_t abort_ns_ = never;
+  std::uint64_t kill_ns_ = never;
+  std::uint64_t kill_notice_ns_ = 0;
+  std::uint64_t miss_ns_ = never;  // when this rank notices that `missed_` is gone
+  rank_t missed_ = no_rank;
+  bool dead_ = false;
   std::uint64_t trace_hash_ = 0;
 
   // This rank's costs.
@@ -141,8 +179,12 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t gap_ns_;
   std::uint64_t byte_ps_;
   std::uint64_t poll_ns_;
+  std::uint64_t handler_ns_;
+  std::uint64_t handler_byte_ps_;
   std::uint64_t compute_percent_;
   std::uint64_t compute_since_ns_ = 0;  // processor time at which it left the fabric
+
+  rank_figures booked_;
 
   rank_map<peer_id> peers_;          // those that had packets in flight of late
   std::vector<peer_id> refused_;     // peers whose `refused` is set

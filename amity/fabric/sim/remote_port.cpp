@@ -125,7 +125,9 @@ stage remote_port::start(operation&& wanted) noexcept {
   const rank_t owner = target.owner;
   const std::size_t bytes = wanted.what == operation::kind::get ? request_bytes : wanted.bytes;
   const operation_id id = job_.operations().open(std::move(wanted));
-  own_.spend(own_.overhead_ns_);
+  own_.spend_on_network(own_.overhead_ns_);
+  own_.booked_.sent += 1;
+  own_.booked_.bytes_sent += bytes;
   const std::uint64_t left_ns = own_.leave(bytes);
   if (tells_when_free) own_.comes_about(left_ns, operation_step{operation_step::kind::source_free, id}.number());
   job_.at(owner).comes_about(left_ns + travel_ns(owner), operation_step{operation_step::kind::at_target, id}.number());
@@ -173,7 +175,7 @@ bool remote_port::take_at_target(operation_id id, sink& receiver) noexcept {
       .comes_about(leaves_ns + travel_ns(arrived.source), operation_step{operation_step::kind::complete, id}.number());
   if (!arrived.notifies) return false;
   const std::uint32_t bits = arrived.bits;
-  own_.spend(own_.overhead_ns_);
+  own_.receive(own_.now_ns(), 0);
   own_.trace(bits, arrived.bytes, arrived.source);
   own_.begin_to_compute();
   receiver.on_notify(bits);

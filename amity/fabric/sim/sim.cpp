@@ -1,11 +1,15 @@
 #include "amity/fabric/sim/sim.hpp"
 
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/fabric/sim/engine.hpp"
+#include "amity/fabric/sim/faults.hpp"
+#include "amity/fabric/sim/report.hpp"
 
 namespace amity::fabric::sim {
 namespace {
@@ -37,6 +41,7 @@ void check(rank_t ranks, const sim_options& options) {
   at_least("packet_bytes", options.packet_bytes, packet_bytes_guaranteed);
   at_most("packet_bytes", options.packet_bytes, std::size_t{1} << 20);
   at_most("reorder_percent", options.reorder_percent, 100);
+  at_most("back_pressure_percent", options.back_pressure_percent, 100);
   at_least("stack_bytes", options.stack_bytes, std::size_t{16} << 10);
   for (const slow_rank& slow : options.slow_ranks) {
     is_rank("slow_rank::rank", slow.rank);
@@ -46,6 +51,8 @@ void check(rank_t ranks, const sim_options& options) {
     is_rank("stopped_rank::rank", stop.rank);
     at_least("stopped_rank::until_ns", stop.until_ns, stop.from_ns);
   }
+  for (const killed_rank& killed : options.killed_ranks) is_rank("killed_rank::rank", killed.rank);
+  check_report(options.report);
 }
 
 }  // namespace
@@ -64,15 +71,56 @@ sim_options sim_options::from(const settings& config) {
   value(options.remote_delay_ns_max, "AMITY_SIM_REMOTE_DELAY_NS_MAX");
   value(options.reorder_percent, "AMITY_SIM_REORDER_PERCENT");
   value(options.compute_percent, "AMITY_SIM_COMPUTE_PERCENT");
+  value(options.ordered, "AMITY_SIM_ORDERED");
+  value(options.back_pressure_percent, "AMITY_SIM_BACK_PRESSURE_PERCENT");
+  value(options.handler_ns, "AMITY_SIM_HANDLER_NS");
+  value(options.handler_byte_ps, "AMITY_SIM_HANDLER_BYTE_PS");
   value(options.credits, "AMITY_SIM_CREDITS");
   value(options.packet_bytes, "AMITY_SIM_PACKET_BYTES");
   value(options.stack_bytes, "AMITY_SIM_STACK_BYTES");
+  options.report = config.text("AMITY_SIM_REPORT");
+  options.trace = config.text("AMITY_SIM_TRACE");
+  add_faults(options, config.text("AMITY_SIM_FAULTS"), static_cast<rank_t>(config.integer("AMITY_RANKS")));
   return options;
+}
+
+sim_options sim_options::for_lanes(rank_t lanes) const {
+  sim_options spread = *this;
+  spread.node_ranks *= static_cast<std::uint32_t>(lanes);
+  const auto copy_to_lanes = [&]<class Fault>(std::vector<Fault>& faults) {
+    const std::vector<Fault> of_ranks = std::exchange(faults, {});
+    for (Fault fault : of_ranks) {
+      fault.rank *= lanes;
+      for (rank_t lane = 0; lane < lanes; ++lane, ++fault.rank) faults.push_back(fault);
+    }
+  };
+  copy_to_lanes(spread.slow_ranks);
+  copy_to_lanes(spread.stopped_ranks);
+  copy_to_lanes(spread.killed_ranks);
+  return spread;
 }
 
 sim_result run(rank_t ranks, const sim_options& options, const rank_main& main) {
   check(ranks, options);
-  return engine(ranks, options, main).run();
+  engine job(ranks, options, main);
+  // A file that cannot be written is no reason to hide why the job has failed.
+  const auto write_down = [&] {
+    if (job.trace() != nullptr) job.trace()->finish();
+    write_report(options.report, job.figures());
+  };
+  sim_result result;
+  try {
+    result = job.run();
+  } catch (...) {
+    try {
+      write_down();
+    } catch (const error& unwritten) {
+      log_warning(no_rank, unwritten.what());
+    }
+    throw;
+  }
+  write_down();
+  return result;
 }
 
 }  // namespace amity::fabric::sim

@@ -5,27 +5,32 @@
 /// Costs follow LogGP (Alexandrov, Ionescu, Schauser, Scheiman: "LogGP", SPAA 1995). A send costs the source
 /// `overhead`; the packet then leaves as soon as the previous one has been out for `gap` or for its transfer time,
 /// travels for `latency` plus `payload bytes x byte_ps`, and costs the target `overhead` again when it is handed over.
-/// The header word is LogGP's first byte: it is free. Code of the program itself takes no virtual time. With
-/// `node_ranks` above 1, each so many ranks share a node, and a packet between two of them travels for
-/// `node_latency`; all else costs the same.
+/// The header word is LogGP's first byte: it is free. Code of the program itself takes no virtual time, unless it is
+/// measured (`compute_percent`) or, for handlers, modelled (`handler_ns`, `handler_byte_ps`). With `node_ranks` above
+/// 1, each so many ranks share a node, and a packet between two of them travels for `node_latency`; all else costs the
+/// same.
 ///
 /// Everything is deterministic: one seed makes every choice, so that the same program with the same options gives the
-/// same trace, bit for bit. A program must not draw on other sources of chance (addresses, wall clock, threads) if its
-/// schedules are to be replayed. Ranks share one thread: nothing that they do may block it outside of `fabric::wait`.
+/// same trace, bit for bit, unless computing is measured. A program must not draw on other sources of chance
+/// (addresses, wall clock, threads) if its schedules are to be replayed. Ranks share one thread: nothing that they do
+/// may block it outside of `fabric::wait`.
 ///
 /// Operations on remote memory cost what packets cost, but for what `remote_port.hpp` tells.
 ///
-/// Faults have names. Delay: `delay_ns_max`. Reorder: `reorder_percent` among packets, `remote_delay_ns_max` between
-/// puts and packets. Back-pressure: few `credits`. Slow rank and stopped rank: see below.
+/// Faults have names. Delay: `delay_ns_max`. Reorder: `reorder_percent` among packets, or all that are delayed without
+/// `ordered`; `remote_delay_ns_max` between puts and packets. Back-pressure: few `credits`, or such that come back late
+/// (`back_pressure_percent`). Slow, stopped and killed ranks: see below.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/sim/figures.hpp"
 
 namespace amity::fabric::sim {
 
@@ -40,6 +45,15 @@ struct stopped_rank {
   rank_t rank;
   std::uint64_t from_ns;
   std::uint64_t until_ns;
+};
+
+/// A rank that ends at `at_ns` without a word: it handles nothing any more, and what it sends is lost. Its stack is
+/// unwound when the job has ended. The others learn of it `notice_ns` later: then the first that waits throws an
+/// `error` that names it, and the job ends.
+struct killed_rank {
+  rank_t rank = 0;
+  std::uint64_t at_ns = 0;
+  std::uint64_t notice_ns = 10'000'000;
 };
 
 struct sim_options {
@@ -62,9 +76,19 @@ struct sim_options {
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of a rank; memory that is not touched costs nothing
   std::vector<slow_rank> slow_ranks = {};
   std::vector<stopped_rank> stopped_ranks = {};
+  std::vector<killed_rank> killed_ranks = {};
+  bool ordered = true;                      ///< packets of a pair keep their order, whatever their delays
+  std::uint32_t back_pressure_percent = 0;  ///< share of packets whose credit comes back late, at random
+  std::uint64_t handler_ns = 0;             ///< what handling a packet takes
+  std::uint64_t handler_byte_ps = 0;        ///< what it takes for each byte of payload
+  std::string report = {};                  ///< see `write_report`
+  std::string trace = {};                   ///< see `trace_file`
 
-  /// The settings AMITY_SIM_*; no slow and no stopped ranks.
+  /// The settings AMITY_SIM_*, for a job of AMITY_RANKS.
   static sim_options from(const settings& config);
+
+  /// The same where each rank has so many lanes, which are the ranks of the fabric: they share nodes and faults.
+  sim_options for_lanes(rank_t lanes) const;
 };
 
 /// What this fabric can do with the given options.
@@ -80,6 +104,7 @@ struct sim_result {
   std::uint64_t switches = 0;  ///< times that a fiber was resumed
   std::uint64_t trace_hash =
       0;  ///< over every event handed over; of a packet, its time, source, target, header and size
+  std::vector<rank_figures> ranks = {};
 };
 
 /// Runs `main` once per rank and returns when all have ended.
@@ -88,7 +113,7 @@ struct sim_result {
 /// `job_aborted` and their stacks unwind; then the first exception, in virtual time, is thrown here, a `job_aborted`
 /// only where there is no other. A status other than 0 aborts the job too. When every rank that has not ended waits
 /// without a deadline and nothing is in flight, that is a deadlock: the ranks are aborted in the same way, and an
-/// `amity::error` tells who waits and since when.
+/// `amity::error` tells who waits and since when. Report and trace are written however the job ends.
 ///
 /// Throws `amity::error` for unusable options, naming the field. One job at a time a thread; jobs of several threads do
 /// not meet.

@@ -1,0 +1,121 @@
+#include "amity/fabric/sim/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::fabric::sim {
+namespace {
+
+struct column {
+  std::string_view name;
+  std::uint64_t (*of)(const rank_figures&);
+};
+
+constexpr auto columns = std::to_array<column>({
+    {"rank", [](const rank_figures& r) { return static_cast<std::uint64_t>(r.rank); }},
+    {"end_ns", [](const rank_figures& r) { return r.end_ns; }},
+    {"busy_ns", [](const rank_figures& r) { return r.busy_ns; }},
+    {"network_ns", [](const rank_figures& r) { return r.network_ns; }},
+    {"waiting_ns", [](const rank_figures& r) { return r.waiting_ns(); }},
+    {"stopped_ns", [](const rank_figures& r) { return r.stopped_ns; }},
+    {"sent", [](const rank_figures& r) { return r.sent; }},
+    {"bytes_sent", [](const rank_figures& r) { return r.bytes_sent; }},
+    {"received", [](const rank_figures& r) { return r.received; }},
+    {"flight_ns", [](const rank_figures& r) { return r.flight_ns; }},
+    {"late_ns", [](const rank_figures& r) { return r.late_ns; }},
+});
+
+std::uint64_t mean(std::uint64_t sum, std::uint64_t count) { return count == 0 ? 0 : sum / count; }
+
+/// What the table shows of a rank.
+struct row {
+  std::string_view name;
+  std::string_view unit;
+  std::uint64_t (*of)(const rank_figures&);
+};
+
+constexpr auto rows = std::to_array<row>({
+    {"end", "ns", [](const rank_figures& r) { return r.end_ns; }},
+    {"busy", "ns", [](const rank_figures& r) { return r.busy_ns; }},
+    {"in the network", "ns", [](const rank_figures& r) { return r.network_ns; }},
+    {"waiting", "ns", [](const rank_figures& r) { return r.waiting_ns(); }},
+    {"stopped", "ns", [](const rank_figures& r) { return r.stopped_ns; }},
+    {"sent", "", [](const rank_figures& r) { return r.sent; }},
+    {"bytes sent", "", [](const rank_figures& r) { return r.bytes_sent; }},
+    {"received", "", [](const rank_figures& r) { return r.received; }},
+    {"flight, each", "ns", [](const rank_figures& r) { return mean(r.flight_ns, r.sent); }},
+    {"late, each", "ns", [](const rank_figures& r) { return mean(r.late_ns, r.received); }},
+});
+
+bool is_table(std::string_view where) { return where == "table"; }
+
+}  // namespace
+
+std::string extremes_table(std::span<const rank_figures> ranks) {
+  std::string text = fmt::format("simulated: {:<12} {:>14} {:>14} {:>9} {:>14} {:>9}\n",
+                                 fmt::format("{} ranks", ranks.size()), "mean", "least", "of rank", "most", "of rank");
+  for (const row& each : rows) {
+    std::uint64_t sum = 0;
+    for (const rank_figures& rank : ranks) sum += each.of(rank);
+    const auto [least, most] = std::ranges::minmax_element(ranks, {}, each.of);
+    fmt::format_to(std::back_inserter(text), "{:<20} {:>2} {:>14} {:>14} {:>9} {:>14} {:>9}\n", each.name, each.unit,
+                   mean(sum, ranks.size()), each.of(*least), least->rank, each.of(*most), most->rank);
+  }
+  return text;
+}
+
+std::string as_csv(std::span<const rank_figures> ranks) {
+  std::string text;
+  for (const column& each : columns) text += fmt::format("{}{}", text.empty() ? "" : ",", each.name);
+  for (const rank_figures& rank : ranks) {
+    for (const column& each : columns) {
+      fmt::format_to(std::back_inserter(text), "{}{}", &each == columns.data() ? "\n" : ",", each.of(rank));
+    }
+  }
+  return text + "\n";
+}
+
+std::string as_json(std::span<const rank_figures> ranks) {
+  std::string text;
+  for (const rank_figures& rank : ranks) {
+    text += text.empty() ? "[\n{" : ",\n{";
+    for (const column& each : columns) {
+      fmt::format_to(std::back_inserter(text), "{}\"{}\":{}", &each == columns.data() ? "" : ",", each.name,
+                     each.of(rank));
+    }
+    text += "}";
+  }
+  return text + "\n]\n";
+}
+
+void check_report(const std::string& where) {
+  if (where.empty() || is_table(where) || where.ends_with(".csv") || where.ends_with(".json")) return;
+  throw error("sim::run", no_rank,
+              fmt::format("AMITY_SIM_REPORT={} is neither a table nor a file of a known kind", where),
+              "give table, or the name of a file that ends in .csv or .json");
+}
+
+void write_report(const std::string& where, std::span<const rank_figures> ranks) {
+  if (where.empty()) return;
+  if (is_table(where)) {
+    std::fputs(extremes_table(ranks).c_str(), stderr);
+    return;
+  }
+  const std::string text = where.ends_with(".csv") ? as_csv(ranks) : as_json(ranks);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(where.c_str(), "w"), &std::fclose);
+  if (file && std::fputs(text.c_str(), file.get()) >= 0 && std::fflush(file.get()) == 0) return;
+  throw error("sim::run", no_rank, fmt::format("cannot write AMITY_SIM_REPORT={}: {}", where, std::strerror(errno)),
+              "name a file that can be written");
+}
+
+}  // namespace amity::fabric::sim

@@ -1,0 +1,62 @@
+#pragma once
+
+/// A trace of a simulation in Chrome's JSON form, which Perfetto (ui.perfetto.dev) shows: a line for each rank with
+/// what it sends and handles, and arrows along the packets.
+///
+/// Equal runs give equal files: nothing in them depends on addresses or on the wall clock.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "amity/base/types.hpp"
+
+namespace amity::fabric::sim {
+
+class trace_file {
+ public:
+  /// A time during which a rank did something.
+  struct slice {
+    rank_t rank;
+    std::uint64_t begin_ns;
+    std::uint64_t end_ns;
+  };
+
+  /// Throws `error` if the file cannot be created. Ranks of one node stand together, `node_ranks` each.
+  trace_file(std::string path, rank_t ranks, std::uint32_t node_ranks);
+  trace_file(const trace_file&) = delete;
+  trace_file& operator=(const trace_file&) = delete;
+
+  /// `packet` is a number of which no two packets of the run have the same.
+  void sent(const slice& when, rank_t dest, std::size_t bytes, std::uint64_t packet);
+  void handled(const slice& when, rank_t source, std::size_t bytes, std::uint64_t packet);
+
+  /// Anything else that took a rank's time.
+  void took(const slice& when, std::string_view what);
+
+  /// Something that happened at one moment.
+  void happened(rank_t rank, std::uint64_t time_ns, std::string_view what);
+
+  /// Throws `error` if not all could be written. Nothing may be added afterwards.
+  void finish();
+
+ private:
+  std::uint32_t process_of(rank_t rank) const noexcept { return static_cast<std::uint32_t>(rank) / node_ranks_; }
+  void begin(rank_t rank, std::string_view phase, std::uint64_t time_ns);
+  void end();
+  void write_out();
+
+  std::string path_;
+  std::uint32_t node_ranks_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  fmt::memory_buffer waiting_;
+  bool first_ = true;
+  bool failed_ = false;
+};
+
+}  // namespace amity::fabric::sim
