@@ -9,6 +9,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/amity)
 install(TARGETS amity EXPORT amity_targets FILE_SET HEADERS)
 if(TARGET amity_command)
   install(TARGETS amity_command)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/networks DESTINATION ${CMAKE_INSTALL_DATADIR}/amity)
 endif()
 
 install(EXPORT amity_targets NAMESPACE amity:: DESTINATION ${package_dir})

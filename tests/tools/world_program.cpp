@@ -41,6 +41,8 @@ int act(amity::world& w, const std::string& what, int argc, char** argv) {
     w.barrier();
   }
   if (what == "status") return last ? 9 : 0;
+  if (what == "deadlock" && !last) w.barrier();
+  if (what == "deadlock" && last) w.endpoint().wait_until("what nobody sends", [] { return false; });
   if (what == "exit") {
     if (last) std::exit(0);
     w.barrier();

@@ -8,6 +8,7 @@ namespace amity::tools {
 inline constexpr int usage_error = 2;
 
 int run(int argc, char** argv);
+int sim(int argc, char** argv);
 int info(int argc, char** argv);
 
 }  // namespace amity::tools

@@ -26,6 +26,7 @@ struct command {
 
 constexpr auto commands = std::to_array<command>({
     {"run", "Start a program as the ranks of one job", amity::tools::run},
+    {"sim", "Start a program on simulated ranks, with faults, and explore its schedules", amity::tools::sim},
     {"info", "List fabrics and settings", amity::tools::info},
 #ifdef AMITY_WITH_GRAPH
     {"graph", "Search a graph: from a file, or the dependencies of the system's packages", amity::apps::graph::command},
@@ -34,6 +35,7 @@ constexpr auto commands = std::to_array<command>({
 
 constexpr auto examples = R"(Examples:
   amity run -n 4 ./program --its-own-option
+  amity sim -n 4096 --network aries --explore 100 ./program
   amity info
   amity graph --help
 

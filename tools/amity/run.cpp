@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include "amity/core/team.hpp"
 #include "amity/world/launch.hpp"
 #include "commands.hpp"
+#include "own_arguments.hpp"
 
 namespace amity::tools {
 namespace {
@@ -32,20 +34,7 @@ Examples:
 Returns the exit status of the first rank that fails, or 128 + N if signal N killed it. A rank that fails, or Ctrl-C,
 ends all ranks. Rank 0 reads standard input.)";
 
-/// How many of the arguments are ours: all up to and including the first that is no option.
-std::size_t own_arguments(const std::vector<std::string>& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto& argument = arguments[i];
-    if (argument == "--") return std::min(i + 2, arguments.size());
-    if (argument == "-n" || argument == "--ranks" || argument == "-t" || argument == "--threads" ||
-        argument == "--fabric") {
-      ++i;
-    } else if (!argument.starts_with('-')) {
-      return i + 1;
-    }
-  }
-  return arguments.size();
-}
+constexpr auto with_value = std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--fabric"});
 
 /// The other fabrics hold all ranks in one process, which is not what a launcher starts.
 void check_fabric(const settings& values) {
@@ -85,7 +74,7 @@ int start_with_mpi(const launch_options& options) {
 
 int run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments));
+  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, with_value));
 
   launch_options options;
   std::string program;

@@ -1,0 +1,126 @@
+// amity sim: what programs start with, networks and faults by name, and the first seed that fails.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "child.hpp"
+
+namespace amity::tests {
+namespace {
+
+outcome sim(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
+  arguments.insert(arguments.begin(), "sim");
+  return child(amity_command(std::move(arguments)), {.environment = std::move(environment)}).finish();
+}
+
+/// What a program sees of a setting.
+std::string seen(const std::string& setting, std::vector<std::string> options,
+                 std::vector<std::string> environment = {}) {
+  for (const std::string& word : {std::string("sh"), std::string("-c"), "echo $" + setting}) options.push_back(word);
+  const auto ended = sim(std::move(options), std::move(environment));
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  return ended.output.substr(0, ended.output.find('\n'));
+}
+
+TEST(sim_command, runs_all_ranks_in_one_process) {
+  const auto ended = sim({"-n", "300", WORLD_PROGRAM, "sum"});
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_PRED2(contains, ended.output, "rank 299 of 300: sum 44850\n");
+}
+
+TEST(sim_command, returns_the_status_of_the_program) {
+  EXPECT_EQ(sim({"-n", "4", WORLD_PROGRAM, "status"}).status, 9);
+  EXPECT_EQ(sim({"./there/is/none"}).status, 127);
+}
+
+TEST(sim_command, gives_the_program_what_it_was_asked_for) {
+  EXPECT_EQ(seen("AMITY_FABRIC", {}, {"AMITY_FABRIC=shm"}), "sim");
+  EXPECT_EQ(seen("AMITY_RANKS", {"-n", "12"}), "12");
+  EXPECT_EQ(seen("AMITY_THREADS", {"-t", "2"}), "2");
+  EXPECT_EQ(seen("AMITY_SIM_SEED", {"--seed", "77"}), "77");
+  EXPECT_EQ(seen("AMITY_SIM_HANDLER_NS", {"--handler", "2us"}), "2us");
+  EXPECT_EQ(seen("AMITY_SIM_COMPUTE_PERCENT", {"--measured"}), "100");
+  EXPECT_EQ(seen("AMITY_SIM_REPORT", {"--report", "table"}), "table");
+}
+
+TEST(sim_command, knows_networks_by_name) {
+  for (const std::string network : {"hpc", "aries", "ethernet25", "wan"}) {
+    const auto ended = sim({"-n", "3", "--network", network, WORLD_PROGRAM, "sum"});
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(ended.errors, "");
+  }
+  EXPECT_EQ(seen("AMITY_SIM_BYTE_PS", {"--network", "aries"}), "104");
+  EXPECT_EQ(seen("AMITY_SIM_BYTE_PS", {"--network", "aries"}, {"AMITY_SIM_BYTE_PS=7"}), "7");
+  const auto unknown = sim({"--network", "arise", "true"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_PRED2(contains, unknown.errors, "there is no network arise; give one of aries, ethernet25, hpc, wan");
+}
+
+TEST(sim_command, says_in_which_line_of_a_network_file_the_mistake_is) {
+  const std::string path = ::testing::TempDir() + "amity_sim_command.network";
+  const auto problem = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return sim({"--network", path, "true"}).errors;
+  };
+  EXPECT_PRED2(contains, problem("# costs\nlatency_ns = 5us\nlatency = 3\n"), path + ":3: a network has no latency");
+  EXPECT_PRED2(contains, problem("latency_ns\n"), path + ":1: 'latency_ns' is no line");
+  EXPECT_PRED2(contains, problem("credits = 0\n"), path + ":1: credits = 0; ");
+  EXPECT_PRED2(contains, problem("credits = 0\n"), "give a whole number from 1 to 65536");
+  std::filesystem::remove(path);
+  EXPECT_PRED2(contains, sim({"--network", path, "true"}).errors, "cannot read " + path);
+}
+
+TEST(sim_command, names_faults) {
+  EXPECT_EQ(seen("AMITY_SIM_DELAY_NS_MAX", {"--fault", "delay=2us"}), "2us");
+  EXPECT_EQ(seen("AMITY_SIM_REORDER_PERCENT", {"--fault", "reorder=5%"}), "5%");
+  EXPECT_EQ(seen("AMITY_SIM_BACK_PRESSURE_PERCENT", {"--fault", "back-pressure=5%"}), "5%");
+  EXPECT_EQ(seen("AMITY_SIM_FAULTS", {"--fault", "slow:rank=1,factor=2", "--fault", "kill:rank=0,at=1ms"}),
+            "slow:rank=1,factor=2;kill:rank=0,at=1ms");
+  EXPECT_PRED2(contains, sim({"--fault", "delya=2us", "true"}).errors, "--fault delya=2us is no fault");
+  EXPECT_PRED2(contains, sim({"--fault", "reorder", "true"}).errors, "--fault reorder does not say how much");
+
+  const auto lost = sim({"-n", "4", "--fault", "kill:rank=2,at=1us", WORLD_PROGRAM, "sum"});
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_PRED2(contains, lost.errors, "rank 2 has vanished");
+}
+
+constexpr auto fails_from_5_on = "[ $AMITY_SIM_SEED -lt 5 ] || { echo broken $AMITY_SIM_SEED; exit 3; }";
+
+TEST(sim_explore, finds_the_first_seed_that_fails) {
+  for (const std::string jobs : {"1", "3"}) {
+    const auto ended =
+        sim({"-n", "4", "--network", "aries", "--explore", "20", "--jobs", jobs, "sh", "-c", fails_from_5_on},
+            {"AMITY_SIM_CREDITS=9"});
+    EXPECT_EQ(ended.status, 3);
+    EXPECT_PRED2(contains, ended.output, "seed 5 fails with status 3; 4 before it succeed");
+    EXPECT_PRED2(contains, ended.output, "\nbroken 5\n");
+    EXPECT_PRED2(contains, ended.output,
+                 "\nreplay: AMITY_SIM_CREDITS=9 amity sim -n 4 --seed 5 --network aries sh -c '[ $AMITY_SIM_SEED");
+  }
+}
+
+TEST(sim_explore, succeeds_where_all_seeds_do) {
+  const auto ended = sim({"--explore", "4", "sh", "-c", fails_from_5_on});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_PRED2(contains, ended.output, "nothing is left to chance; adding --fault delay=6000ns");
+  EXPECT_PRED2(contains, ended.output, "all 4 seeds succeed, 1 to 4");
+}
+
+TEST(sim_explore, names_the_signal_and_the_seed_to_begin_with) {
+  const auto ended = sim({"--seed", "8", "--explore", "4", "--network", "wan", "sh", "-c", "kill -9 $$"});
+  EXPECT_EQ(ended.status, 137);
+  EXPECT_PRED2(contains, ended.output, "seed 8 fails with status 137; 0 before it succeed");
+}
+
+TEST(sim_explore, takes_a_deadlock_for_a_failure) {
+  const auto ended = sim({"-n", "3", "--explore", "2", WORLD_PROGRAM, "deadlock"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.output, "deadlock with seed 1");
+}
+
+}  // namespace
+}  // namespace amity::tests

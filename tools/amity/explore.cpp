@@ -1,0 +1,150 @@
+#include "explore.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::tools {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t tail_bytes = 4096;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw error("sim", no_rank, fmt::format("{}: {}", what, std::strerror(errno)), "see what the system lacks");
+}
+
+/// One run of the program. It is killed when it is given up.
+class seeded_run {
+ public:
+  seeded_run(const exploration& wanted, std::uint64_t seed)
+      : seed_(seed),
+        output_(std::tmpfile(), &std::fclose),
+        deadline_(clock::now() + std::chrono::seconds(wanted.seconds_max)) {
+    if (!output_) refuse("no file for the output of a run");
+    std::vector<std::string> words = wanted.command;
+    std::vector<char*> line;
+    for (std::string& word : words) line.push_back(word.data());
+    line.push_back(nullptr);
+    const std::string value = std::to_string(seed);
+    process_ = ::fork();
+    if (process_ < 0) refuse("no process for a run");
+    if (process_ == 0) begin(line.data(), value.c_str());
+    ended_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
+    if (ended_ < 0) refuse("no descriptor for a process");
+  }
+  seeded_run(const seeded_run&) = delete;
+  seeded_run& operator=(const seeded_run&) = delete;
+  ~seeded_run() {
+    if (!status_) {
+      ::kill(process_, SIGKILL);
+      ::waitpid(process_, nullptr, 0);
+    }
+    ::close(ended_);
+  }
+
+  std::uint64_t seed() const { return seed_; }
+  pollfd ends() const { return {.fd = ended_, .events = POLLIN, .revents = 0}; }
+  clock::time_point deadline() const { return deadline_; }
+
+  /// How it has ended, once it has, or now that it may run no longer.
+  std::optional<run_outcome> outcome() {
+    const bool too_long = clock::now() >= deadline_;
+    if (too_long) ::kill(process_, SIGKILL);
+    int how = 0;
+    if (::waitpid(process_, &how, too_long ? 0 : WNOHANG) != process_) return std::nullopt;
+    status_ = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    return run_outcome{
+        .seed = seed_, .status = *status_, .too_long = too_long && *status_ == 128 + SIGKILL, .tail = tail()};
+  }
+
+ private:
+  [[noreturn]] void begin(char** line, const char* seed) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setenv("AMITY_SIM_SEED", seed, 1);
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(::fileno(output_.get()), STDOUT_FILENO);
+    ::dup2(::fileno(output_.get()), STDERR_FILENO);
+    ::execvp(line[0], line);
+    std::fprintf(stderr, "amity: sim: cannot start %s: %s\n", line[0], std::strerror(errno));
+    std::_Exit(errno == ENOENT ? 127 : 126);
+  }
+
+  std::string tail() {
+    std::FILE* const file = output_.get();
+    std::fseek(file, 0, SEEK_END);
+    const auto bytes = std::min<long>(std::ftell(file), tail_bytes);
+    std::fseek(file, -bytes, SEEK_END);
+    std::string text(static_cast<std::size_t>(bytes), '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    // Not half a line in front.
+    const auto line = text.find('\n');
+    return static_cast<std::size_t>(bytes) == tail_bytes && line != text.npos ? text.substr(line + 1) : text;
+  }
+
+  std::uint64_t seed_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> output_;
+  clock::time_point deadline_;
+  pid_t process_ = -1;
+  int ended_ = -1;
+  std::optional<int> status_;
+};
+
+using runs = std::vector<std::unique_ptr<seeded_run>>;
+
+void wait_for_one(const runs& running) {
+  std::vector<pollfd> entries;
+  auto deadline = running.front()->deadline();
+  for (const auto& each : running) {
+    entries.push_back(each->ends());
+    deadline = std::min(deadline, each->deadline());
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
+  ::poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+}
+
+}  // namespace
+
+run_outcome explore(const exploration& wanted) {
+  run_outcome first;  // of those that have failed
+  std::uint64_t next = wanted.first_seed;
+  std::uint64_t end = wanted.first_seed + wanted.seeds;  // no seed from here on matters
+  runs running;
+  for (;;) {
+    while (running.size() < wanted.jobs && next < end) {
+      running.push_back(std::make_unique<seeded_run>(wanted, next++));
+    }
+    if (running.empty()) return first;
+    wait_for_one(running);
+    std::erase_if(running, [&](const auto& each) {
+      auto ended = each->outcome();
+      if (ended && ended->status != 0 && ended->seed < end) {
+        end = ended->seed;
+        first = std::move(*ended);
+      }
+      return ended.has_value();
+    });
+    std::erase_if(running, [&](const auto& each) { return each->seed() >= end; });
+  }
+}
+
+}  // namespace amity::tools

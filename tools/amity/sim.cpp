@@ -1,0 +1,271 @@
+// amity sim: starts a program on simulated ranks, and explores its schedules.
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
+#include "amity/base/settings.hpp"
+#include "commands.hpp"
+#include "explore.hpp"
+#include "network_file.hpp"
+#include "own_arguments.hpp"
+
+namespace amity::tools {
+namespace {
+
+constexpr auto examples = R"(Everything after PROGRAM belongs to it.
+
+Faults:
+  delay=2us             each packet is late by a random time below this
+  put-delay=2us         each operation on remote memory is: packets overtake it
+  reorder=5%            so many packets lose their place in line
+  back-pressure=5%      so many credits come back late
+  credits=2             so many packets in flight from one rank to another
+  slow:rank=3,factor=10            a rank that takes ten times as long
+  stop:rank=2,at=1ms,for=5ms       a rank that does not run for a while
+  kill:rank=any,at=2ms             a rank that is lost; any: the seed chooses which
+
+Examples:
+  amity sim -n 4096 ./program
+  amity sim -n 64 --network aries --explore 1000 ./program
+  amity sim -n 64 --network aries --seed 17 --trace out.json ./program
+  amity sim -n 16 --fault reorder=5% --fault slow:rank=any,factor=20 ./program
+
+Returns the exit status of the program; with --explore, that of the first seed that fails.)";
+
+constexpr auto with_value =
+    std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--seed", "--network", "--fault", "--explore",
+                                     "--jobs", "--timeout", "--report", "--trace", "--handler"});
+
+struct network_fault {
+  std::string_view name;
+  std::string_view setting;
+};
+
+/// Faults of all packets are settings of their own; those of single ranks share one.
+constexpr auto network_faults = std::to_array<network_fault>({
+    {"delay", "AMITY_SIM_DELAY_NS_MAX"},
+    {"put-delay", "AMITY_SIM_REMOTE_DELAY_NS_MAX"},
+    {"reorder", "AMITY_SIM_REORDER_PERCENT"},
+    {"back-pressure", "AMITY_SIM_BACK_PRESSURE_PERCENT"},
+    {"credits", "AMITY_SIM_CREDITS"},
+});
+
+struct sim_command {
+  rank_t ranks = 0;
+  rank_t threads = 0;
+  std::uint64_t seed = 0;
+  std::string network;
+  std::vector<std::string> faults;
+  std::string handler;
+  bool measured = false;
+  std::uint64_t explore = 0;
+  unsigned jobs = 0;
+  unsigned seconds_max = 300;
+  std::string report;
+  std::string trace;
+  std::vector<std::string> program;  ///< with its arguments
+};
+
+void add_fault(const std::string& fault, settings& values) {
+  const auto equals = fault.find('=');
+  const auto* const known = std::ranges::find(network_faults, fault.substr(0, equals), &network_fault::name);
+  if (known != network_faults.end()) {
+    if (equals == fault.npos) {
+      throw error("sim", no_rank, fmt::format("--fault {} does not say how much", fault),
+                  "`amity sim --help` has an example of each fault");
+    }
+    values.set(known->setting, fault.substr(equals + 1));
+    return;
+  }
+  if (fault.find(':') == fault.npos) {
+    throw error("sim", no_rank, fmt::format("--fault {} is no fault", fault), "`amity sim --help` lists them");
+  }
+  const std::string& others = values.text("AMITY_SIM_FAULTS");
+  values.set("AMITY_SIM_FAULTS", others.empty() ? fault : others + ";" + fault);
+}
+
+settings settings_of(const sim_command& wanted) {
+  auto values = settings::from_environment();
+  for (const auto& warning : values.warnings()) log_warning(no_rank, warning);
+  if (!wanted.network.empty()) read_network(find_network(wanted.network), values);
+  for (const std::string& fault : wanted.faults) add_fault(fault, values);
+  const auto give = [&](std::string_view name, const std::string& value, bool given) {
+    if (given) values.set(name, value);
+  };
+  give("AMITY_FABRIC", "sim", true);
+  give("AMITY_RANKS", std::to_string(wanted.ranks), wanted.ranks > 0);
+  give("AMITY_THREADS", std::to_string(wanted.threads), wanted.threads > 0);
+  give("AMITY_SIM_SEED", std::to_string(wanted.seed), wanted.seed > 0);
+  give("AMITY_SIM_HANDLER_NS", wanted.handler, !wanted.handler.empty());
+  give("AMITY_SIM_COMPUTE_PERCENT", "100", wanted.measured);
+  give("AMITY_SIM_REPORT", wanted.report, !wanted.report.empty());
+  give("AMITY_SIM_TRACE", wanted.trace, !wanted.trace.empty());
+  return values;
+}
+
+bool leaves_something_to_chance(const settings& values) {
+  return values.integer("AMITY_SIM_DELAY_NS_MAX") > 0 || values.integer("AMITY_SIM_REMOTE_DELAY_NS_MAX") > 0 ||
+         values.integer("AMITY_SIM_REORDER_PERCENT") > 0 || values.integer("AMITY_SIM_BACK_PRESSURE_PERCENT") > 0 ||
+         values.text("AMITY_SIM_FAULTS").find("=any") != std::string::npos;
+}
+
+/// The program reads its settings from its environment. Its heap lies in large pages where the system has them: with
+/// thousands of ranks most accesses would wait for an address translation too.
+void hand_down(const settings& values) {
+  ::setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 0);
+  for (const setting_info& each : setting_table()) {
+    if (values.where_from(each.name) != settings::origin::program) continue;
+    ::setenv(std::string(each.name).c_str(), values.text(each.name).c_str(), 1);
+  }
+}
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@^";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return text + "'";
+}
+
+/// The command that runs one seed again, with what the environment says beside it.
+std::string replay(const sim_command& wanted, std::uint64_t seed, const settings& values) {
+  std::string text;
+  for (const setting_info& each : setting_table()) {
+    const char* const given = std::getenv(std::string(each.name).c_str());
+    if (values.where_from(each.name) != settings::origin::environment || given == nullptr) continue;
+    text += fmt::format("{}={} ", each.name, quoted(given));
+  }
+  text += "amity sim";
+  if (wanted.ranks > 0) text += fmt::format(" -n {}", wanted.ranks);
+  if (wanted.threads > 0) text += fmt::format(" -t {}", wanted.threads);
+  text += fmt::format(" --seed {}", seed);
+  if (!wanted.network.empty()) text += fmt::format(" --network {}", quoted(wanted.network));
+  for (const std::string& fault : wanted.faults) text += fmt::format(" --fault {}", quoted(fault));
+  if (!wanted.handler.empty()) text += fmt::format(" --handler {}", wanted.handler);
+  if (wanted.measured) text += " --measured";
+  for (const std::string& word : wanted.program) text += " " + quoted(word);
+  return text;
+}
+
+unsigned own_cpus() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  return ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? static_cast<unsigned>(CPU_COUNT(&mine)) : 1;
+}
+
+int explore_seeds(sim_command wanted) {
+  if (!wanted.report.empty() || !wanted.trace.empty()) {
+    throw error("sim", no_rank, "--explore makes many runs, and a report or a trace is of one",
+                "replay the seed that fails with --report or --trace");
+  }
+  settings values = settings_of(wanted);
+  if (!leaves_something_to_chance(values)) {
+    wanted.faults.push_back(fmt::format("delay={}ns", 4 * values.integer("AMITY_SIM_LATENCY_NS")));
+    fmt::print("amity sim: nothing is left to chance; adding --fault {}\n", wanted.faults.back());
+    values = settings_of(wanted);
+  }
+  const auto first = static_cast<std::uint64_t>(values.integer("AMITY_SIM_SEED"));
+  const settings asked = values;
+  hand_down(values);
+  std::fflush(stdout);
+  const run_outcome failed = explore({.command = wanted.program,
+                                      .first_seed = first,
+                                      .seeds = wanted.explore,
+                                      .jobs = wanted.jobs > 0 ? wanted.jobs : own_cpus(),
+                                      .seconds_max = wanted.seconds_max});
+  if (failed.status == 0) {
+    fmt::print("amity sim: all {} seeds succeed, {} to {}\n", wanted.explore, first, first + wanted.explore - 1);
+    return 0;
+  }
+  fmt::print("amity sim: seed {} fails {}; {} before it succeed. The end of its output:\n{}", failed.seed,
+             failed.too_long ? fmt::format("to end within {} s", wanted.seconds_max)
+                             : fmt::format("with status {}", failed.status),
+             failed.seed - first, failed.tail);
+  fmt::print("{}replay: {}\n", failed.tail.empty() || failed.tail.ends_with('\n') ? "" : "\n",
+             replay(wanted, failed.seed, asked));
+  return failed.status;
+}
+
+int run_once(const sim_command& wanted) {
+  hand_down(settings_of(wanted));
+  std::vector<std::string> words = wanted.program;
+  std::vector<char*> line;
+  for (std::string& word : words) line.push_back(word.data());
+  line.push_back(nullptr);
+  ::execvp(line.front(), line.data());
+  fmt::print(stderr, "amity: sim: cannot start {}: {}\n", words.front(), std::strerror(errno));
+  return errno == ENOENT ? 127 : 126;
+}
+
+}  // namespace
+
+int sim(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, with_value));
+
+  sim_command wanted;
+  std::string program;
+  CLI::App app("Starts a program on simulated ranks: all of them in one process, under a virtual clock and a seed.",
+               "amity sim");
+  app.footer(examples);
+  app.add_option("-n,--ranks", wanted.ranks, "Number of ranks; without it, AMITY_RANKS counts")
+      ->check(CLI::Range(rank_t{1}, rank_t{65536}))
+      ->type_name("N");
+  app.add_option("-t,--threads", wanted.threads, "Threads of each rank; without it, AMITY_THREADS counts")
+      ->check(CLI::Range(rank_t{1}, rank_t{256}))
+      ->type_name("T");
+  app.add_option("--seed", wanted.seed, "Seed of every choice that the simulator makes; the first, with --explore")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S");
+  app.add_option("--network", wanted.network,
+                 fmt::format("Costs of the network: {}, or a file; what AMITY_SIM_* say goes before",
+                             fmt::join(network_names(), ", ")))
+      ->type_name("NAME");
+  app.add_option("--fault", wanted.faults, "A fault; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("F");
+  app.add_option("--handler", wanted.handler, "Virtual time that handling a packet takes, as 200ns")->type_name("TIME");
+  app.add_flag("--measured", wanted.measured,
+               "What ranks compute takes the time that it takes here; equal seeds then do not give equal runs");
+  app.add_option("--explore", wanted.explore, "Run with N seeds, and print the first that fails")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  app.add_option("--jobs", wanted.jobs, "Runs at a time, with --explore; without it, one a CPU")
+      ->check(CLI::Range(1u, 1024u))
+      ->type_name("J");
+  app.add_option("--timeout", wanted.seconds_max, "A run that takes longer has failed, with --explore")
+      ->check(CLI::Range(1u, 86400u))
+      ->capture_default_str()
+      ->type_name("SECONDS");
+  app.add_option("--report", wanted.report,
+                 "What became of each rank's time. table: the extremes; or a file for all ranks, .csv or .json")
+      ->type_name("WHAT");
+  app.add_option("--trace", wanted.trace, "File for a trace of all packets, for ui.perfetto.dev")->type_name("FILE");
+  app.add_option("PROGRAM", program, "What to start; looked for in PATH unless it has a '/'")->required();
+  try {
+    app.parse(std::vector<std::string>(std::reverse_iterator(rest), arguments.rend()));
+  } catch (const CLI::ParseError& stop) {
+    return app.exit(stop) == 0 ? 0 : usage_error;
+  }
+  wanted.program.push_back(program);
+  wanted.program.insert(wanted.program.end(), rest, arguments.end());
+  return wanted.explore > 0 ? explore_seeds(wanted) : run_once(wanted);
+}
+
+}  // namespace amity::tools
