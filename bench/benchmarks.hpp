@@ -21,6 +21,7 @@ extern const benchmark oversubscribed_rate;
 extern const benchmark idle_cpu;
 extern const benchmark termination_virtual;
 extern const benchmark sim_events;
+extern const benchmark sim_scale;
 extern const benchmark small_scale_memory;
 extern const benchmark threads;
 extern const benchmark thread_safety_cost;

@@ -98,7 +98,8 @@ sample measure_ranks(world& w, const job_context& job) {
 
 void drive(driver& d) {
   const int ranks = d.tiny() ? 64 : 4096;
-  contest jobs{d.ranks(ranks, {}, {"AMITY_FABRIC=sim"})};
+  // As `amity sim` starts programs.
+  contest jobs{d.ranks(ranks, {}, {"AMITY_FABRIC=sim", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})};
   jobs.rounds = 5;
   const auto config = std::to_string(ranks) + " sim ranks, ";
   d.compare(jobs, {

@@ -1,6 +1,5 @@
 // amity sim: starts a program on simulated ranks, and explores its schedules.
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -163,12 +163,6 @@ std::string replay(const sim_command& wanted, std::uint64_t seed, const settings
   return text;
 }
 
-unsigned own_cpus() {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  return ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? static_cast<unsigned>(CPU_COUNT(&mine)) : 1;
-}
-
 int explore_seeds(sim_command wanted) {
   if (!wanted.report.empty() || !wanted.trace.empty()) {
     throw error("sim", no_rank, "--explore makes many runs, and a report or a trace is of one",
@@ -184,11 +178,12 @@ int explore_seeds(sim_command wanted) {
   const settings asked = values;
   hand_down(values);
   std::fflush(stdout);
-  const run_outcome failed = explore({.command = wanted.program,
-                                      .first_seed = first,
-                                      .seeds = wanted.explore,
-                                      .jobs = wanted.jobs > 0 ? wanted.jobs : own_cpus(),
-                                      .seconds_max = wanted.seconds_max});
+  const run_outcome failed =
+      explore({.command = wanted.program,
+               .first_seed = first,
+               .seeds = wanted.explore,
+               .jobs = wanted.jobs > 0 ? wanted.jobs : std::max(1u, std::thread::hardware_concurrency()),
+               .seconds_max = wanted.seconds_max});
   if (failed.status == 0) {
     fmt::print("amity sim: all {} seeds succeed, {} to {}\n", wanted.explore, first, first + wanted.explore - 1);
     return 0;

@@ -46,6 +46,7 @@ port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
     if (killed.rank != rank || killed.at_ns >= kill_ns_) continue;
     kill_ns_ = killed.at_ns;
     kill_notice_ns_ = std::max(killed.notice_ns, options.latency_ns);
+    last_ns_ = kill_ns_;
   }
   advance_to(0);
 }
@@ -76,10 +77,16 @@ void port::pass_stops() noexcept {
 }
 
 rank_figures port::figures() const noexcept {
-  rank_figures all = booked_;
-  all.rank = rank_;
-  all.end_ns = clock_ns_;
-  return all;
+  return {.rank = rank_,
+          .end_ns = clock_ns_,
+          .busy_ns = booked_.busy_ns,
+          .network_ns = booked_.network_ns,
+          .stopped_ns = booked_.stopped_ns,
+          .sent = booked_.sent,
+          .bytes_sent = booked_.bytes_sent,
+          .received = booked_.received,
+          .flight_ns = booked_.flight_ns,
+          .late_ns = booked_.late_ns};
 }
 
 // Computing
@@ -153,7 +160,7 @@ void port::send(parcel_id id) noexcept {
   booked_.flight_ns += p.time_ns - clock_ns_;
   if (job_.trace() != nullptr) [[unlikely]]
     job_.trace()->sent({rank_, begin_ns, clock_ns_}, to.rank, p.bytes, token_of(id, p));
-  if (begin_ns >= kill_ns_) [[unlikely]]
+  if (begin_ns >= last_ns_ && begin_ns >= kill_ns_) [[unlikely]]
     return;  // the dead send nothing; the memory of the packet goes with the job's
   job_.at(to.rank).arrive(id);
 }
@@ -333,8 +340,10 @@ bool port::hand_over(sink& receiver) {
 void port::receive(std::uint64_t due_ns, std::size_t bytes) noexcept {
   booked_.received += 1;
   booked_.late_ns += clock_ns_ - due_ns;
-  spend_on_network(overhead_ns_);
-  compute(handler_ns_ + bytes * handler_byte_ps_ / 1000);
+  const std::uint64_t handling_ns = handler_ns_ + bytes * handler_byte_ps_ / 1000;
+  booked_.busy_ns += handling_ns;
+  booked_.network_ns += overhead_ns_;
+  spend(overhead_ns_ + handling_ns);
 }
 
 void port::trace(std::uint64_t header, std::size_t bytes, rank_t source) noexcept {
@@ -389,7 +398,7 @@ void port::wait(std::uint64_t timeout_ns) {
   // A rank that is stopped may hold up all others: they look up now and then, so that reports of a stall appear.
   constexpr std::uint64_t look_up_ns = 1'000'000'000;
   if (clock_ns_ < job_.last_stop_ns()) deadline_ns = std::min(deadline_ns, clock_ns_ + look_up_ns);
-  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, abort_ns_, miss_ns_, kill_ns_});
+  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, last_ns_});
   if (wake_ns <= clock_ns_ || remote_.has_room_again()) {
     // Time passes even for a caller that does not look at what it is woken for.
     spend(poll_ns_);
@@ -404,11 +413,10 @@ void port::wait(std::uint64_t timeout_ns) {
   remote_.forget_room();
 }
 
-void port::look_for_the_end() {
+void port::end() {
   die_if_killed();
   if (aborted()) throw job_aborted("amity: another rank has ended the job");
-  if (miss_ns_ > clock_ns_) [[likely]]
-    return;
+  last_ns_ = std::min(abort_ns_, kill_ns_);
   miss_ns_ = never;
   throw error(
       "AMITY_FABRIC=sim", rank_,
@@ -431,6 +439,7 @@ void port::will_miss(rank_t killed, std::uint64_t time_ns) noexcept {
   if (time_ns >= miss_ns_) return;
   miss_ns_ = time_ns;
   missed_ = killed;
+  last_ns_ = std::min(last_ns_, miss_ns_);
   wake_by(time_ns);
 }
 
@@ -466,6 +475,7 @@ void port::abort() noexcept { job_.abort(*this); }
 
 void port::abort_at(std::uint64_t time_ns) noexcept {
   abort_ns_ = std::min(abort_ns_, time_ns);
+  last_ns_ = std::min(last_ns_, abort_ns_);
   wake_by(abort_ns_);
 }
 

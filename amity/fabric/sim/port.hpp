@@ -47,7 +47,7 @@ class alignas(cache_line_bytes) port final : public fabric {
 
   fiber& flow() noexcept { return flow_; }
   bool waiting() const noexcept { return waiting_; }
-  bool aborted() const noexcept { return abort_ns_ <= clock_ns_; }
+  bool aborted() const noexcept { return last_ns_ <= clock_ns_ && abort_ns_ <= clock_ns_; }
   bool killed() const noexcept { return dead_; }
   rank_figures figures() const noexcept;
   std::uint64_t trace_hash() const noexcept { return trace_hash_; }
@@ -125,7 +125,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   }
   void pass_stops() noexcept;
   void die_if_killed() {
-    if (clock_ns_ >= kill_ns_) [[unlikely]]
+    if (clock_ns_ >= last_ns_ && clock_ns_ >= kill_ns_) [[unlikely]]
       die();
   }
   [[noreturn]] void die();
@@ -147,7 +147,11 @@ class alignas(cache_line_bytes) port final : public fabric {
   void give_back(parcel_id id) noexcept;
   std::uint64_t next_arrival_ns() noexcept;
   void let_others_catch_up() noexcept;
-  void look_for_the_end();
+  void look_for_the_end() {
+    if (clock_ns_ >= last_ns_) [[unlikely]]
+      end();
+  }
+  void end();
   void sleep_until(std::uint64_t wake_ns) noexcept;
   void wake_by(std::uint64_t time_ns) noexcept;
 
@@ -166,12 +170,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t wire_free_ns_ = 0;   // when the next packet can leave
   std::uint64_t stop_ns_ = never;    // the next stop: the clock never stands inside one
   std::uint64_t credit_ns_ = never;  // no credit of a peer in `refused_` arrives before
-  std::uint64_t abort_ns_ = never;
-  std::uint64_t kill_ns_ = never;
-  std::uint64_t kill_notice_ns_ = 0;
-  std::uint64_t miss_ns_ = never;  // when this rank notices that `missed_` is gone
-  rank_t missed_ = no_rank;
-  bool dead_ = false;
+  std::uint64_t last_ns_ = never;    // from then on a wait throws: the first of the three at the end
   std::uint64_t trace_hash_ = 0;
 
   // This rank's costs.
@@ -184,12 +183,30 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t compute_percent_;
   std::uint64_t compute_since_ns_ = 0;  // processor time at which it left the fabric
 
-  rank_figures booked_;
+  /// What `rank_figures` tells, of which the rest follows.
+  struct {
+    std::uint64_t busy_ns = 0;
+    std::uint64_t network_ns = 0;
+    std::uint64_t stopped_ns = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t flight_ns = 0;
+    std::uint64_t late_ns = 0;
+  } booked_;
 
-  rank_map<peer_id> peers_;          // those that had packets in flight of late
-  std::vector<peer_id> refused_;     // peers whose `refused` is set
-  std::vector<stopped_rank> stops_;  // the next one last
+  rank_map<peer_id> peers_;       // those that had packets in flight of late
+  std::vector<peer_id> refused_;  // peers whose `refused` is set
   remote_port remote_;
+
+  // Hardly ever looked at.
+  std::vector<stopped_rank> stops_;  // the next one last
+  std::uint64_t abort_ns_ = never;
+  std::uint64_t kill_ns_ = never;
+  std::uint64_t kill_notice_ns_ = 0;
+  std::uint64_t miss_ns_ = never;  // when this rank notices that `missed_` is gone
+  rank_t missed_ = no_rank;
+  bool dead_ = false;
 };
 
 }  // namespace amity::fabric::sim

@@ -1,0 +1,100 @@
+/// How many events a second the simulator gets through while 4,096 ranks search a graph: an application, with all
+/// floors on top of each rank. The difference between runs with one search and with several is what the searches alone
+/// take.
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "bench/benchmarks.hpp"
+#include "bench/graph_searches.hpp"
+
+namespace amity::bench {
+namespace {
+
+using namespace apps::graph;
+
+struct run_cost {
+  double events = 0;
+  double wall_ns = 0;
+};
+
+/// What the ranks have received, by the simulator's report.
+double events_in(const std::filesystem::path& report) {
+  std::ifstream lines(report);
+  std::string line;
+  const auto column_of_received = [&] {
+    std::getline(lines, line);
+    return std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(line.find("received")), ',');
+  }();
+  double events = 0;
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    for (std::ptrdiff_t i = 0; i <= column_of_received; ++i) std::getline(cells, cell, ',');
+    events += std::stod(cell);
+  }
+  return events;
+}
+
+void search(world& w, int scale, std::size_t searches) {
+  const kronecker edges({.scale = scale});
+  const auto about = edges.about();
+  const auto graph = build_graph<vertex>(w, about.vertices, source_of(w, edges), {.undirected = about.undirected});
+  breadth_first_search all(w, graph, {.from_below = false});
+  for (const vertex root : search_roots(w, graph, 2, searches)) {
+    const auto& found = all.run(root, [](std::uint32_t, std::uint64_t) {});
+    if (traversed_edges(w, graph, found) == 0) throw std::runtime_error("a search has found nothing");
+  }
+}
+
+run_cost run_with(job_context& job, std::size_t searches) {
+  const int scale = std::stoi(job.args.at("scale"));
+  const auto report = std::filesystem::temp_directory_path() / ("amity_sim_scale_" + std::to_string(getpid()) + ".csv");
+  settings config = settings::from_environment();
+  config.set("AMITY_SIM_REPORT", report.string());
+  run_cost cost;
+  cost.wall_ns = wall_ns([&] {
+    const int status = amity::run(config, job.argc, job.argv, [&](world& w) { search(w, scale, searches); });
+    if (status != 0) throw std::runtime_error("the run has failed");
+  });
+  cost.events = events_in(report);
+  std::filesystem::remove(report);
+  return cost;
+}
+
+int measure(job_context& job) {
+  const run_cost one = run_with(job, 1);
+  const run_cost several = run_with(job, job.scaled<std::size_t>(4, 2));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  print_sample({{"m_per_s", (several.events - one.events) / (several.wall_ns - one.wall_ns) * 1e3},
+                {"events", several.events - one.events},
+                {"memory_mb", static_cast<double>(usage.ru_maxrss) * 1024 * 1e-6}});
+  return 0;
+}
+
+void drive(driver& d) {
+  const int ranks = d.tiny() ? 64 : 4096;
+  const std::string scale = d.tiny() ? "10" : "16";
+  // As `amity sim` starts programs.
+  contest jobs{d.ranks(ranks, {{"scale", scale}}, {"AMITY_FABRIC=sim", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})};
+  jobs.rounds = 3;
+  const auto config = std::to_string(ranks) + " sim ranks, breadth-first searches, scale " + scale;
+  d.compare(jobs, {{config, "events", "M/s", "m_per_s", "", "", {at_least(2)}},
+                   {config, "events of the searches", "", "events"},
+                   {config, "peak memory", "MB", "memory_mb", "", "", {at_most(1024)}}});
+}
+
+}  // namespace
+
+const benchmark sim_scale{"sim_scale", "events a second of breadth-first searches on 4,096 simulated ranks", drive,
+                          measure};
+
+}  // namespace amity::bench
