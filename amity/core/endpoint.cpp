@@ -335,6 +335,8 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
   rethrow_failure();
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   flush_all();
+  // Whoever leaves after the collective must not take a Long with it that waits to be sent.
+  if (!remote_quiet()) wait_until("Longs and puts before a collective", [this] { return remote_quiet(); });
   collectives_.start(operation, value);
   wait_until("a barrier or reduction", [this] { return collectives_.done() && control_sent(); });
   return collectives_.result();
@@ -369,6 +371,7 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
                       describe_spill(), early_.size(), reassembly_.incomplete());
+  if (remote_ != nullptr) text += remote_->describe();
   constexpr rank_t peers_shown = 16;
   for (std::size_t id = 0; id < registry_.capacity(); ++id) {
     const auto handler = static_cast<handler_id>(id);

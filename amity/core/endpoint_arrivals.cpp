@@ -63,7 +63,8 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
   if (worlds_->failure) return;  // the job is lost; packets are only cleared away
   try {
     const packet_header header = packet_header::unpack(arrived.header);
-    const inbound packet{.source = arrived.source, .args = header.args, .payload = arrived.payload};
+    const inbound packet{
+        .source = arrived.source, .args = header.args, .payload = arrived.payload, .reply = header.reply};
     switch (header.kind) {
       case packet_kind::message:
         deliver_message(header, packet);
@@ -79,11 +80,37 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         return;
       case packet_kind::wake:
         return;
+      case packet_kind::envelope:
+        check_remote(packet.source);
+        return remote_->on_envelope(header, packet.source, packet.payload);
+      case packet_kind::slots:
+        check_remote(packet.source);
+        return remote_->on_slots(packet.source, packet.payload);
+      case packet_kind::remote:
+        check_remote(packet.source);
+        return remote_->on_remote(packet.source, packet.payload);
     }
     AMITY_ASSERT(false, static_cast<int>(header.kind), arrived.source);
   } catch (...) {
     worlds_->failure = std::current_exception();
   }
+}
+
+void endpoint::check_remote(rank_t source) const {
+  if (remote_ != nullptr) [[likely]]
+    return;
+  throw error("message arrival", rank_,
+              fmt::format("rank {} uses memory of this rank, which has no remote_endpoint", rank_of(source)),
+              "make a remote_endpoint on all ranks, and keep it until a barrier after its last use");
+}
+
+// After a failure nobody waits for events any more.
+void endpoint::on_done(std::uint64_t context) noexcept {
+  if (remote_ != nullptr && !worlds_->failure) awaited::of(context).reached();
+}
+
+void endpoint::on_notify(std::uint32_t bits) noexcept {
+  if (remote_ != nullptr && !worlds_->failure) remote_->on_notify(bits);
 }
 
 void endpoint::note_colour(const packet_header& header) {
@@ -102,7 +129,7 @@ void endpoint::deliver_message(const packet_header& header, const inbound& packe
 void endpoint::deliver_fragment(const packet_header& header, const inbound& packet) {
   note_colour(header);
   if (const auto whole = reassembly_.add(packet.source, packet.payload)) {
-    run_handler(header, {.source = packet.source, .args = packet.args, .payload = whole->bytes});
+    run_handler(header, {.source = packet.source, .args = packet.args, .payload = whole->bytes, .reply = packet.reply});
   }
 }
 

@@ -29,15 +29,37 @@ void request::reply_medium(handler_id handler, bytes_view payload, std::span<con
   reply("request::reply_medium", handler, args, payload);
 }
 
+void request::reply_long(const place& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
+                         event& source_free) {
+  constexpr std::string_view call = "request::reply_long";
+  check_reply(call);
+  owner_.check_request(call, source(), handler, args.size());
+  if (owner_.remote_ == nullptr) {
+    throw error(call, owner_.rank(), "this rank has no remote_endpoint", "make a remote_endpoint on all ranks");
+  }
+  owner_.remote_->reply_long(call, packet_.source, handler, args, payload, to, &source_free);
+  replied_ = true;
+}
+
 void request::reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args,
                     bytes_view payload) {
+  check_reply(call);
+  owner_.check_request(call, source(), handler, args.size());
+  packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
+  header.reply = true;
+  owner_.send_parts(packet_.source, header, args, payload);
+  replied_ = true;
+}
+
+void request::check_reply(std::string_view call) const {
+  if (packet_.reply) {
+    throw error(call, owner_.rank(), fmt::format("a reply of rank {} was replied to", source()),
+                "answer requests alone; to go on talking, send a request from the handler of the reply");
+  }
   if (replied_) {
     throw error(call, owner_.rank(), fmt::format("second reply to one request of rank {}", source()),
                 "reply at most once; to send more, use endpoint::request_short or request_medium");
   }
-  owner_.check_request(call, source(), handler, args.size());
-  owner_.send_parts(packet_.source, handler, args, payload);
-  replied_ = true;
 }
 
 void endpoint::request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args) {
@@ -52,7 +74,7 @@ void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payloa
 void endpoint::send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                             bytes_view payload) {
   check_request(call, dest, handler, args.size());
-  send_parts(lane_of(dest, 0), handler, args, payload);
+  send_parts(lane_of(dest, 0), header_for(handler, sending_epoch_), args, payload);
 }
 
 void endpoint::check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
@@ -121,29 +143,27 @@ packet_header endpoint::header_for(handler_id handler, epoch_tag epoch) const no
 }
 
 // One part alone is sent from where it lies; both together are put next to each other first.
-bool endpoint::try_send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args,
+bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                               bytes_view payload) {
   const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
   if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
-  packet_header header = header_for(handler, sending_epoch_);
   header.args = static_cast<std::uint8_t>(args.size());
   if (fabric_.try_send(lane, header.pack(), whole) != status::ok) return false;
-  ledger_.sent(handler, lane, 1, in_epoch());
-  ledger_.packet(handler, whole.size());
+  ledger_.sent(header.handler, lane, 1, in_epoch());
+  ledger_.packet(header.handler, whole.size());
   return true;
 }
 
 bool endpoint::try_send(rank_t lane, handler_id handler, bytes_view payload) {
-  if (!try_send_parts(lane, handler, {}, payload)) return false;
+  if (!try_send_parts(lane, header_for(handler, sending_epoch_), {}, payload)) return false;
   pace();
   return true;
 }
 
-void endpoint::send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload) {
-  if (!try_send_parts(lane, handler, args, payload)) {
-    packet_header header = header_for(handler, sending_epoch_);
+void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload) {
+  if (!try_send_parts(lane, header, args, payload)) {
     header.args = static_cast<std::uint8_t>(args.size());
-    ledger_.sent(handler, lane, 1, in_epoch());
+    ledger_.sent(header.handler, lane, 1, in_epoch());
     if (args.size_bytes() + payload.size() > packet_bytes_max_) {
       send_fragments(lane, header, args, payload);
     } else {
