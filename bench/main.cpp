@@ -23,6 +23,9 @@ const benchmark* const benchmarks[] = {
     &medium_latency,
     &short_flood,
     &put_shm,
+    &long_shm,
+    &injection_shm,
+    &long_injection,
     &coalesced_rate,
     &histogram,
     &coalesce_auto,
@@ -52,6 +55,7 @@ const benchmark* const benchmarks[] = {
     &mpi_coalesced_rate,
 #endif
     &ofi_bandwidth,
+    &long_latency,
     &ofi_short_latency,
     &ofi_coalesced_rate,
     &composite_overhead,

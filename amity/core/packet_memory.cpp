@@ -74,10 +74,18 @@ fabric::segment packet_memory::create(std::size_t bytes) {
           .key = fabric::key_from(key_fields{key_magic, owner_.lane(), segments_.size() - 1, bytes})};
 }
 
+void packet_memory::adopt(mutable_bytes memory) {
+  segments_.push_back({.memory = std::nullopt, .data = memory.data(), .bytes = memory.size()});
+}
+
+fabric::remote_segment packet_memory::segment_of(rank_t lane, std::uint64_t number, std::size_t bytes) noexcept {
+  return {.direct = nullptr, .bytes = bytes, .id = handle_of(lane, number)};
+}
+
 void packet_memory::destroy(const fabric::segment& own) noexcept {
   offered& gone = segments_[fabric::fields_of<key_fields>(own.key).number];
   gone.alive = false;
-  const zeroed_memory freed(std::move(gone.memory));
+  gone.memory.reset();
 }
 
 fabric::remote_segment packet_memory::open(rank_t owner, const fabric::segment_key& key) {
@@ -86,7 +94,7 @@ fabric::remote_segment packet_memory::open(rank_t owner, const fabric::segment_k
     throw error("remote_memory::open", owner_.rank(), fmt::format("the key is none of rank {}", owner),
                 "hand the key of a segment, as it is, from its owner to those who open it");
   }
-  return {.direct = nullptr, .bytes = fields.bytes, .id = handle_of(owner, fields.number)};
+  return segment_of(owner, fields.number, fields.bytes);
 }
 
 void packet_memory::close(const fabric::remote_segment&) noexcept {}

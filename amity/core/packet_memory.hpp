@@ -1,6 +1,6 @@
 #pragma once
 
-/// Remote memory over packets, for fabrics that have none.
+/// Remote memory over packets, for fabrics that have none; and atomics for those whose memory has none.
 ///
 /// A put travels as packets that its target copies into the segment; a get as a request that its target answers with
 /// such packets; an atomic as a request and an answer. Each operation takes one of a fixed number of records at its
@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,11 @@ class packet_memory final : public fabric::remote_memory {
   packet_memory(endpoint& owner, std::function<void(std::uint32_t)> on_notify);
 
   static fabric::remote_capabilities caps();
+
+  /// Memory that is there already becomes a segment, which lives as long; it gets the next number.
+  void adopt(mutable_bytes memory);
+  /// The segment of a lane with this number.
+  static fabric::remote_segment segment_of(rank_t lane, std::uint64_t number, std::size_t bytes) noexcept;
 
   fabric::segment create(std::size_t bytes) override;
   void destroy(const fabric::segment& own) noexcept override;
@@ -82,7 +88,7 @@ class packet_memory final : public fabric::remote_memory {
   };
 
   struct offered {
-    zeroed_memory memory;
+    std::optional<zeroed_memory> memory;  ///< none: the memory of somebody else
     std::byte* data;
     std::size_t bytes;
     bool alive = true;

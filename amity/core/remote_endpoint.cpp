@@ -15,6 +15,8 @@ struct named {
   segment_name name;
 };
 
+bool has_all(fabric::fabric& transport) { return transport.remote() != nullptr && transport.caps().remote.atomics; }
+
 // What handlers may leave waiting is bounded by the same figure as what they spill.
 std::size_t operations_in_handlers(const settings& config) {
   return static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX")) / sizeof(remote_operation);
@@ -24,16 +26,16 @@ std::size_t operations_in_handlers(const settings& config) {
 
 remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
     : owner_(owner),
-      packets_(owner.transport().remote() != nullptr
+      packets_(has_all(owner.transport())
                    ? std::nullopt
                    : std::optional<packet_memory>(std::in_place, owner,
                                                   [this](std::uint32_t bits) { arrivals_.on_notify(bits); })),
-      memory_(packets_ ? *packets_ : *owner.transport().remote()),
-      caps_(packets_ ? packet_memory::caps() : owner.transport().caps().remote),
+      memory_(owner.transport().remote() != nullptr ? *owner.transport().remote() : *packets_),
+      caps_(owner.transport().remote() != nullptr ? owner.transport().caps().remote : packet_memory::caps()),
       choice_(config.text("AMITY_LONG_PROTOCOL"), owner.rank(), caps_, owner.transport().caps()),
       synchronous_(config.text("AMITY_LONG_PROTOCOL") == "put_sync_send"),
-      operations_(owner, memory_, static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING")),
-                  operations_in_handlers(config)),
+      operations_(owner, memory_, caps_.atomics ? memory_ : *packets_,
+                  static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING")), operations_in_handlers(config)),
       arrivals_(owner, memory_, static_cast<std::uint32_t>(config.integer("AMITY_LONG_SLOTS"))) {
   if (owner.remote_ != nullptr) {
     throw error("remote_endpoint", owner.rank(), "this endpoint has one already", "share it");
@@ -57,7 +59,9 @@ remote_endpoint::~remote_endpoint() {
 
 own_segment remote_endpoint::allocate(std::size_t bytes) {
   owner_.check_outside_handler("remote_endpoint::allocate");
-  return arrivals_.allocate(bytes);
+  const own_segment made = arrivals_.allocate(bytes);
+  if (!caps_.atomics) packets_->adopt({made.data, made.bytes});
+  return made;
 }
 
 void remote_endpoint::release(const own_segment& own) {
@@ -153,12 +157,11 @@ void remote_endpoint::atomic(const place& at, const fabric::atomic_request& what
     throw error(call, owner_.rank(), fmt::format("a word of {} bytes at offset {}", what.bytes, at.offset),
                 "use words of 4 or 8 bytes, aligned to their size");
   }
-  if (!caps_.atomics) {
-    throw error(call, owner_.rank(), "this fabric has no atomics", "ask caps().atomics, and send requests instead");
-  }
   remote_operation wanted;
   wanted.plan = only_atomic;
   wanted.to = at;
+  if (!caps_.atomics)
+    wanted.to.segment.handle = packet_memory::segment_of(at.segment.lane, at.segment.number, at.segment.bytes());
   wanted.what = what;
   wanted.previous = previous;
   wanted.complete = &complete;

@@ -130,7 +130,7 @@ class remote_endpoint final : private remote_part, private flushable {
   void check_may_wait(std::string_view call) const;
 
   endpoint& owner_;
-  std::optional<packet_memory> packets_;  ///< where the fabric has no remote memory
+  std::optional<packet_memory> packets_;  ///< where the fabric has no remote memory, or no atomics
   fabric::remote_memory& memory_;
   fabric::remote_capabilities caps_;
   long_choice choice_;

@@ -36,11 +36,12 @@ remote_operation& remote_operations::list::pop() noexcept {
   return one;
 }
 
-remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory, std::size_t kept_max,
-                                     std::size_t in_handlers_max)
+remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory, fabric::remote_memory& atomics,
+                                     std::size_t kept_max, std::size_t in_handlers_max)
     : owner_(owner),
       fabric_(owner.transport()),
       memory_(memory),
+      atomics_(atomics),
       places_(kept_max),
       places_max_(kept_max + in_handlers_max) {
   for (remote_operation& place : places_) free_.push(place);
@@ -143,7 +144,7 @@ remote_operations::outcome remote_operations::take(remote_operation& of, step no
     case step::get:
       return come_to(of, memory_.get(there, of.to.offset, {of.into, of.bytes}, context_of(of.complete)));
     case step::atomic:
-      return come_to(of, memory_.atomic(there, of.to.offset, of.what, of.previous, context_of(of.complete)));
+      return come_to(of, atomics_.atomic(there, of.to.offset, of.what, of.previous, context_of(of.complete)));
     case step::send_envelope:
       return send(of, {});
     case step::send_packed: {

@@ -19,8 +19,10 @@ class endpoint;
 
 class remote_operations {
  public:
-  /// Keeps up to `kept_max` operations, and up to `in_handlers_max` that handlers have begun.
-  remote_operations(endpoint& owner, fabric::remote_memory& memory, std::size_t kept_max, std::size_t in_handlers_max);
+  /// Keeps up to `kept_max` operations, and up to `in_handlers_max` that handlers have begun. `atomics` is what atomics
+  /// are asked of, which may be another memory.
+  remote_operations(endpoint& owner, fabric::remote_memory& memory, fabric::remote_memory& atomics,
+                    std::size_t kept_max, std::size_t in_handlers_max);
 
   /// Begins an operation; its events are told from now on. Outside handlers it may make progress.
   void begin(remote_operation&& wanted);
@@ -59,6 +61,7 @@ class remote_operations {
   endpoint& owner_;
   fabric::fabric& fabric_;
   fabric::remote_memory& memory_;
+  fabric::remote_memory& atomics_;
   borrowed_slots slots_;
   std::deque<remote_operation> places_;
   std::size_t places_max_;
