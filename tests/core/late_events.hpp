@@ -36,9 +36,7 @@ class late_events final : public decorator, private sink {
     std::uint64_t word;
   };
 
-  disposition on_packet(const packet& arrived) noexcept override {
-    return receiver_->on_packet(arrived);
-  }
+  disposition on_packet(const packet& arrived) noexcept override { return receiver_->on_packet(arrived); }
   void on_done(std::uint64_t context) noexcept override { held_.push_back({true, context}); }
   void on_notify(std::uint32_t bits) noexcept override { held_.push_back({false, bits}); }
 
