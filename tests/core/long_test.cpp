@@ -7,6 +7,7 @@
 #include "tests/core/long_storm.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
 
 namespace amity::core {
 namespace {
@@ -146,6 +147,37 @@ TEST(long_reassembly, matches_whatever_comes_first) {
     EXPECT_GT(seen.payload_last, 500u / testing::sanitizer_divisor);
     EXPECT_GT(seen.head_last, 500u / testing::sanitizer_divisor);
     return 0;
+  });
+}
+
+// Also in a world that has no remote memory of its own: packets stand in for it.
+TEST(long_epochs, end_after_the_longs_that_were_sent_in_them) {
+  testing::run_worlds(testing::simulated("sim", unordered(5)), 3, [](world& w) {
+    const auto other = w.duplicate();
+    for (world* const each : {&w, other.get()}) {
+      endpoint& own = each->endpoint();
+      remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "reassembly"}}));
+      const own_segment mine = memory.allocate(6000);
+      int handled = 0;
+      const handler_id take = own.add_handler("take", [&](request& r) {
+        EXPECT_TRUE(fabric::testing::is_payload(r.payload(), 9));
+        ++handled;
+      });
+      const auto all = memory.exchange(mine);
+      const auto payload = fabric::testing::make_payload(6000, 9);
+      for (int round = 1; round <= 3; ++round) {
+        each->epoch([&] {
+          for (int i = 0; i < 20; ++i) {
+            for (const peer_segment& to : all) memory.request_long({to, 0}, take, payload, {}, memory.implicit());
+          }
+        });
+        EXPECT_EQ(handled, round * 20 * each->size());
+      }
+      memory.wait(memory.implicit());
+      own.barrier();
+      for (const peer_segment& to : all) memory.close(to);
+      own.remove_handler(take);
+    }
   });
 }
 
