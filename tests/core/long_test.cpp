@@ -103,9 +103,12 @@ TEST_P(longs, are_sent_by_handlers) {
   run([](endpoint& own) {
     remote_endpoint memory(own, configured({{"AMITY_LONG_PENDING", "1"}, {"AMITY_LONG_SLOTS", "2"}}));
     constexpr std::size_t bytes = 3000;
+    constexpr std::size_t places = 130;  // of each source: each Long has a place to itself
     const auto size = static_cast<std::size_t>(own.size());
-    const own_segment mine = memory.allocate(2 * bytes * size);
+    const own_segment mine = memory.allocate(size * places * bytes);
+    const auto payload = fabric::testing::make_payload(bytes, 1);
     std::uint64_t handled = 0;
+    std::size_t next = static_cast<std::size_t>(own.rank()) * places;
     std::vector<peer_segment> all;
     handler_id pass = 0;
     pass = own.add_handler("pass", [&](request& r) {
@@ -113,16 +116,14 @@ TEST_P(longs, are_sent_by_handlers) {
       const std::uint64_t left = r.args()[0];
       EXPECT_TRUE(fabric::testing::is_payload(r.payload(), 1));
       if (left == 0) return;
+      const std::size_t offset = bytes * next++;
       for (const peer_segment& each : all) {
-        memory.request_long({each, bytes * static_cast<std::size_t>(own.rank())}, pass,
-                            {mine.data + bytes * size, bytes}, {left - 1}, memory.implicit());
+        memory.request_long({each, offset}, pass, payload, {left - 1}, memory.implicit());
       }
     });
     all = memory.exchange(mine);
-    fabric::testing::fill({mine.data + bytes * size, bytes}, 1);
     own.barrier();
-    memory.request_long({all[0], bytes * static_cast<std::size_t>(own.rank())}, pass, {mine.data + bytes * size, bytes},
-                        {4});
+    memory.request_long({all[0], bytes * next++}, pass, payload, {4});
     const std::uint64_t expected = 1 + size + size * size + size * size * size + size * size * size * size;
     while (own.reduce(reduction::sum_u64, handled) < size * expected) {
       own.transport().wait(10'000);
