@@ -11,7 +11,7 @@
 namespace amity::core {
 namespace {
 
-// Up to this a copy at the target costs less than a second transfer.
+// Up to this a copy at the target is taken to cost less than a second transfer.
 constexpr std::size_t packed_usual_max = 2048;
 
 constexpr std::array<std::pair<std::string_view, long_protocol>, 6> names{{
