@@ -22,13 +22,24 @@ set(AMITY_PUBLIC_HEADERS
   core/crew.hpp
   core/endpoint.hpp
   core/kept_arrivals.hpp
+  core/event.hpp
   core/ledger.hpp
   core/lent.hpp
+  core/long_arrivals.hpp
+  core/long_envelope.hpp
+  core/long_protocol.hpp
+  core/long_slots.hpp
   core/message_counters.hpp
   core/packet_header.hpp
+  core/packet_memory.hpp
   core/rank_worlds.hpp
   core/reassembly.hpp
   core/registry.hpp
+  core/remote_endpoint.hpp
+  core/remote_operation.hpp
+  core/remote_operations.hpp
+  core/remote_part.hpp
+  core/segment.hpp
   core/spill.hpp
   core/team.hpp
   epoch/depth_request.hpp

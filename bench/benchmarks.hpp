@@ -10,6 +10,9 @@ extern const benchmark short_latency;
 extern const benchmark medium_latency;
 extern const benchmark short_flood;
 extern const benchmark put_shm;
+extern const benchmark long_shm;
+extern const benchmark injection_shm;
+extern const benchmark long_injection;
 extern const benchmark coalesced_rate;
 extern const benchmark histogram;
 extern const benchmark coalesce_auto;
@@ -40,6 +43,7 @@ extern const benchmark mpi_short_latency;
 extern const benchmark mpi_coalesced_rate;
 #endif
 extern const benchmark ofi_bandwidth;
+extern const benchmark long_latency;
 extern const benchmark ofi_short_latency;
 extern const benchmark ofi_coalesced_rate;
 extern const benchmark composite_overhead;

@@ -38,11 +38,13 @@
 #include "amity/core/kept_arrivals.hpp"
 #include "amity/core/ledger.hpp"
 #include "amity/core/lent.hpp"
+#include "amity/core/long_envelope.hpp"
 #include "amity/core/message_counters.hpp"
 #include "amity/core/packet_header.hpp"
 #include "amity/core/rank_worlds.hpp"
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
+#include "amity/core/remote_part.hpp"
 #include "amity/core/spill.hpp"
 #include "amity/fabric/fabric.hpp"
 
@@ -52,9 +54,6 @@ class endpoint;
 
 /// Largest packet of the runtime's own.
 inline constexpr std::size_t control_bytes_max = 48;
-
-/// Most words of arguments that a request or reply carries in front of its payload.
-inline constexpr std::size_t args_max = 6;
 
 /// What a core handler sees of the message that it runs for. Valid during the call.
 class request {
@@ -68,10 +67,15 @@ class request {
     // The payload of a packet is aligned to 16 bytes, and arguments come first.
     return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
   }
-  bytes_view payload() const noexcept { return packet_.payload.subspan(packet_.args * sizeof(std::uint64_t)); }
+  /// Of a Long: in this rank's segment, where it stays.
+  bytes_view payload() const noexcept {
+    return packet_.landed != nullptr ? *packet_.landed : packet_.payload.subspan(packet_.args * sizeof(std::uint64_t));
+  }
+  /// Whether this is the reply to a request of this rank's.
+  bool is_reply() const noexcept { return packet_.reply; }
 
   /// Replies to the source, at most once. The handler there gets the reply as its request. Throws `error` for a
-  /// second reply, and as requests do; a reply that threw has not been sent.
+  /// second reply, for a reply to a reply, and as requests do; a reply that threw has not been sent.
   void reply_short(handler_id handler, std::span<const std::uint64_t> args = {});
   void reply_short(handler_id handler, std::initializer_list<std::uint64_t> args) {
     reply_short(handler, std::span(args.begin(), args.size()));
@@ -80,9 +84,17 @@ class request {
   void reply_medium(handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
     reply_medium(handler, payload, std::span(args.begin(), args.size()));
   }
+  /// Puts the payload to a place on the source, as `remote_endpoint::request_long` does.
+  void reply_long(const place& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
+                  event& source_free);
+  void reply_long(const place& to, handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args,
+                  event& source_free) {
+    reply_long(to, handler, payload, std::span(args.begin(), args.size()), source_free);
+  }
 
  private:
   void reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
+  void check_reply(std::string_view call) const;
 
   endpoint& owner_;
   const inbound& packet_;
@@ -215,7 +227,9 @@ class endpoint final : private fabric::sink {
   /// message takes fragments.
   [[nodiscard]] bool try_send(rank_t lane, handler_id handler, bytes_view payload);
   /// Sends one message as a packet of its own, or in fragments. Handlers may run before `payload` has been read.
-  void send(rank_t lane, handler_id handler, bytes_view payload) { send_parts(lane, handler, {}, payload); }
+  void send(rank_t lane, handler_id handler, bytes_view payload) {
+    send_parts(lane, header_for(handler, sending_epoch_), {}, payload);
+  }
   /// Sends messages from where they lie, in packets of as many as fit, without waiting: what finds no credit waits as a
   /// reference, in handlers too. An epoch does not end before. `buffer` has its items and its token.
   void send_lent(rank_t lane, handler_id handler, lent_buffer buffer);
@@ -307,12 +321,20 @@ class endpoint final : private fabric::sink {
   /// refused.
   void send_control(rank_t lane, packet_kind kind, bytes_view payload);
 
+  /// Runs the handler of a message that has come in parts, all of which are there. For the endpoint's own parts.
+  void handle_whole(const packet_header& header, const inbound& message) {
+    note_colour(header);
+    run_handler(header, message);
+  }
+
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
   /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch or its
   /// priority, and no memory is lent.
-  bool quiet() const noexcept { return spill_.empty() && lent_.empty() && early_ready_.empty() && !keeps_any(); }
+  bool quiet() const noexcept {
+    return spill_.empty() && lent_.empty() && early_ready_.empty() && !keeps_any() && remote_quiet();
+  }
   /// Sends off all that the flushables of all worlds of this rank hold; true if there was anything.
   bool flush_all();
   /// Epochs that this rank has begun so far.
@@ -341,9 +363,15 @@ class endpoint final : private fabric::sink {
   };
 
   friend class request;
+  friend class remote_endpoint;
+  friend class remote_operations;
   class no_waiting;
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
+  void on_done(std::uint64_t context) noexcept override;
+  void on_notify(std::uint32_t bits) noexcept override;
+  void check_remote(rank_t source) const;
+  bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
   bool keep_for_later(const fabric::packet& arrived, const packet_header& header);
   std::size_t poll_by_priority(std::size_t packets_max);
   int priority_of(const packet_header& header) const noexcept;
@@ -363,8 +391,8 @@ class endpoint final : private fabric::sink {
 
   void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                     bytes_view payload);
-  bool try_send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
-  void send_parts(rank_t lane, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
+  bool try_send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
+  void send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   [[gnu::noinline]] void send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
                                       bytes_view payload);
   bool send_packet_of(rank_t lane, lent_buffer& buffer);
@@ -426,6 +454,7 @@ class endpoint final : private fabric::sink {
   sub_fabric* road_ = nullptr;  ///< of a world other than the job's own
   control* control_ = nullptr;
   counter_book* counter_book_ = nullptr;
+  remote_part* remote_ = nullptr;  ///< who uses remote memory; null: nobody
   std::size_t packet_bytes_max_;
   std::size_t spill_bytes_max_;
   std::size_t spill_bytes_high_water_;

@@ -18,6 +18,9 @@ enum class packet_kind : std::uint8_t {
   collective,  ///< barrier and reductions; belongs to no epoch
   detector,    ///< termination detection of one epoch
   wake,        ///< nothing but a reason to look around: from a thread of the same rank
+  envelope,    ///< of a Long message: all but its payload, unless that is small
+  slots,       ///< of Long messages, that the target lends
+  remote,      ///< remote memory over packets, where the fabric has none
 };
 
 /// Number of an epoch, as it travels: 1 to 255, in a circle; 0 stands for "outside any epoch". A rank is never more
@@ -36,20 +39,23 @@ struct packet_header {
   epoch_tag epoch = no_epoch;
   wave_colour colour = 0;
   std::uint8_t args = 0;  ///< 64-bit words of arguments in front of the payload, at most 15
+  bool reply = false;     ///< to a request; it may not be replied to
 
   // With shifts, so that the word is put together in a register: put together in memory, its load would wait for all
   // stores before it, those to other ranks' cache lines too.
   constexpr std::uint64_t pack() const {
     return std::uint64_t{handler} | std::uint64_t{check} << 16 | std::uint64_t{static_cast<std::uint8_t>(kind)} << 32 |
-           std::uint64_t{args} << 36 | std::uint64_t{epoch} << 40 | std::uint64_t{colour} << 48;
+           std::uint64_t{reply} << 35 | std::uint64_t{args} << 36 | std::uint64_t{epoch} << 40 |
+           std::uint64_t{colour} << 48;
   }
   static constexpr packet_header unpack(std::uint64_t word) {
     return {.handler = static_cast<handler_id>(word),
             .check = static_cast<std::uint16_t>(word >> 16),
-            .kind = static_cast<packet_kind>(word >> 32 & 15),
+            .kind = static_cast<packet_kind>(word >> 32 & 7),
             .epoch = static_cast<epoch_tag>(word >> 40),
             .colour = static_cast<wave_colour>(word >> 48),
-            .args = static_cast<std::uint8_t>(word >> 36 & 15)};
+            .args = static_cast<std::uint8_t>(word >> 36 & 15),
+            .reply = (word >> 35 & 1) != 0};
   }
 };
 

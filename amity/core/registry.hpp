@@ -21,6 +21,9 @@ struct inbound {
   rank_t source;
   std::uint8_t args;   ///< words of arguments at the beginning of `payload`
   bytes_view payload;  ///< valid during the call
+  bool reply = false;  ///< the message is one
+  const bytes_view* landed =
+      nullptr;  ///< of a Long: what was put into this rank's segment; `payload` has the arguments
 };
 
 /// Runs the handlers of all messages in one packet; returns how many there were.

@@ -64,6 +64,27 @@ TEST(misuse, a_second_reply) {
   });
 }
 
+TEST(misuse, a_reply_to_a_reply) {
+  simulate(2, {}, [](endpoint& own) {
+    bool ended = false;
+    handler_id back = 0;
+    back = own.add_handler("back", [&](request& r) {
+      expect_error([&] { r.reply_short(back, {}); }, {"request::reply_short", "(rank 0)", "a reply of rank 1"});
+      expect_error([&] { r.reply_medium(back, {}); }, {"request::reply_medium", "was replied to", "send a request"});
+      ended = true;
+    });
+    // In fragments, too, a reply is one.
+    const std::vector<std::byte> large(3 * own.packet_bytes_max());
+    const handler_id ask = own.add_handler("ask", [&](request& r) { r.reply_medium(back, large); });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.request_short(1, ask);
+      own.wait_until("the reply", [&] { return ended; });
+    }
+    own.barrier();
+  });
+}
+
 TEST(misuse, a_reply_that_failed_can_be_repeated) {
   simulate(2, {}, [](endpoint& own) {
     bool replied = false;

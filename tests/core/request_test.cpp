@@ -133,14 +133,17 @@ TEST_P(requests, replies_go_back_to_the_source) {
   });
 }
 
-TEST_P(requests, a_reply_may_be_replied_to) {
+TEST_P(requests, a_reply_may_be_answered_by_a_request) {
   run([](endpoint& own) {
     constexpr std::uint64_t rallies = 40;
     bool over = false;
     handler_id hit = 0;
     hit = add_everywhere(own, "hit", [&](request& r) {
+      EXPECT_EQ(r.is_reply(), r.args()[0] % 2 == 0);
       if (r.args()[0] == rallies) {
         over = true;
+      } else if (r.is_reply()) {
+        own.request_short(r.source(), hit, {r.args()[0] + 1});
       } else {
         r.reply_short(hit, {r.args()[0] + 1});
       }

@@ -1,0 +1,184 @@
+/// What arrives at an endpoint: which packet waits, and which handler runs for it.
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/core/endpoint.hpp"
+#include "amity/core/sub_fabric.hpp"
+
+namespace amity::core {
+
+fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
+  if (world_of(arrived.header) != 0) [[unlikely]]
+    return hand_over(arrived);
+  const packet_header header = packet_header::unpack(arrived.header);
+  if (header.epoch != no_epoch && header.epoch != open_epoch_) {
+    early_.push_back(arrived);
+    return fabric::disposition::keep;
+  }
+  if (kept_ && keep_for_later(arrived, header)) return fabric::disposition::keep;
+  deliver(arrived);
+  return fabric::disposition::release;
+}
+
+int endpoint::priority_of(const packet_header& header) const noexcept {
+  return registry_.contains(header.handler) ? registry_.at(header.handler).priority : 0;
+}
+
+bool endpoint::keep_for_later(const fabric::packet& arrived, const packet_header& header) {
+  if (header.kind != packet_kind::message && header.kind != packet_kind::fragment) return false;
+  const int priority = priority_of(header);
+  if (priority == priority_max_ || !kept_->may_keep(arrived.source)) return false;
+  kept_->keep(arrived, priority);
+  return true;
+}
+
+std::size_t endpoint::poll_by_priority(std::size_t packets_max) {
+  for (std::size_t handled = 0;; ++handled) {
+    const std::size_t found = fabric_.poll(*this, packets_max);
+    handled += found;
+    // A poll that finds less than it may has found everything: nothing more urgent has arrived.
+    if (found == packets_max || handled >= packets_max || !keeps_any()) return handled;
+    const fabric::packet best = kept_->take();
+    deliver(best);
+    fabric_.release(best.token);
+  }
+}
+
+fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept {
+  const world_number number = world_of(arrived.header);
+  if (const rank_worlds::member* const other = worlds_->find(number)) {
+    return other->owner->on_packet(other->road->translate(arrived));
+  }
+  fail(std::make_exception_ptr(
+      error("message arrival", rank_,
+            fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
+                        rank_of(arrived.source), number),
+            "destroy a world on all its ranks, after the last message that was sent in it has been handled")));
+  return fabric::disposition::release;
+}
+
+void endpoint::deliver(const fabric::packet& arrived) noexcept {
+  if (worlds_->failure) return;  // the job is lost; packets are only cleared away
+  try {
+    const packet_header header = packet_header::unpack(arrived.header);
+    const inbound packet{
+        .source = arrived.source, .args = header.args, .payload = arrived.payload, .reply = header.reply};
+    switch (header.kind) {
+      case packet_kind::message:
+        deliver_message(header, packet);
+        return;
+      case packet_kind::fragment:
+        deliver_fragment(header, packet);
+        return;
+      case packet_kind::collective:
+        collectives_.on_packet(rank_of(packet.source), packet.payload);
+        return;
+      case packet_kind::detector:
+        control_->on_control(packet.source, packet.payload);
+        return;
+      case packet_kind::wake:
+        return;
+      case packet_kind::envelope:
+        check_remote(packet.source);
+        return remote_->on_envelope(header, packet.source, packet.payload);
+      case packet_kind::slots:
+        check_remote(packet.source);
+        return remote_->on_slots(packet.source, packet.payload);
+      case packet_kind::remote:
+        check_remote(packet.source);
+        return remote_->on_remote(packet.source, packet.payload);
+    }
+    AMITY_ASSERT(false, static_cast<int>(header.kind), arrived.source);
+  } catch (...) {
+    worlds_->failure = std::current_exception();
+  }
+}
+
+void endpoint::check_remote(rank_t source) const {
+  if (remote_ != nullptr) [[likely]]
+    return;
+  throw error("message arrival", rank_,
+              fmt::format("rank {} uses memory of this rank, which has no remote_endpoint", rank_of(source)),
+              "make a remote_endpoint on all ranks, and keep it until a barrier after its last use");
+}
+
+// After a failure nobody waits for events any more.
+void endpoint::on_done(std::uint64_t context) noexcept {
+  if (remote_ != nullptr && !worlds_->failure) awaited::of(context).reached();
+}
+
+void endpoint::on_notify(std::uint32_t bits) noexcept {
+  if (remote_ != nullptr && !worlds_->failure) remote_->on_notify(bits);
+}
+
+void endpoint::note_colour(const packet_header& header) {
+  // Its sender has recorded at most twice more often than this rank, or less often by any number: colours are modulo
+  // 256, and a message may be under way for many waves.
+  const auto ahead = static_cast<wave_colour>(header.colour - colour_);
+  if (header.epoch == no_epoch || depth_ != any_depth || ahead == 0 || ahead > 2) return;
+  control_->on_newer_colour(header.colour);
+}
+
+void endpoint::deliver_message(const packet_header& header, const inbound& packet) {
+  note_colour(header);
+  run_handler(header, packet);
+}
+
+void endpoint::deliver_fragment(const packet_header& header, const inbound& packet) {
+  note_colour(header);
+  if (const auto whole = reassembly_.add(packet.source, packet.payload)) {
+    run_handler(header, {.source = packet.source, .args = packet.args, .payload = whole->bytes, .reply = packet.reply});
+  }
+}
+
+void endpoint::run_handler(const packet_header& header, const inbound& packet) {
+  const registry::entry* const target = registry_.find(header.handler, header.check);
+  if (target == nullptr) [[unlikely]]
+    throw_unknown_handler(header, packet.source);
+  std::uint64_t handled = 0;
+  try {
+    enter_handler(header.epoch, header.colour);
+    handled = target->deliver(target->context, packet);
+  } catch (...) {
+    leave_handler();
+    throw;
+  }
+  leave_handler();
+  ledger_.handled(header.handler, packet.source, handled, header.epoch != no_epoch);
+}
+
+void endpoint::enter_handler(epoch_tag epoch, wave_colour colour) {
+  worlds_->running = this;
+  sending_epoch_ = epoch;
+  if (depth_ != any_depth && epoch != no_epoch) enter_generation(colour);
+}
+
+void endpoint::enter_generation(wave_colour generation) {
+  control_->on_generation(generation);
+  if (generation < depth_) return;
+  at_depth_ = true;
+  sending_epoch_ = no_epoch;
+}
+
+void endpoint::leave_handler() noexcept {
+  worlds_->running = nullptr;
+  at_depth_ = false;
+  sending_epoch_ = body_epoch_;
+}
+
+void endpoint::throw_unknown_handler(const packet_header& header, rank_t source) const {
+  if (registry_.contains(header.handler)) {
+    throw error("message arrival", rank_,
+                fmt::format("rank {} sent a message for handler #{}, which is of another type there than '{}' here",
+                            rank_of(source), header.handler, registry_.at(header.handler).name),
+                "make the same message types in the same order on all ranks");
+  }
+  throw error("message arrival", rank_,
+              fmt::format("rank {} sent a message for handler #{}, which does not exist here (there are: {})",
+                          rank_of(source), header.handler, registry_.describe()),
+              "make the same message types in the same order on all ranks");
+}
+
+}  // namespace amity::core

@@ -1,0 +1,331 @@
+/// What an endpoint sends: requests, replies, fragments, lent buffers and packets filled in place.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/core/endpoint.hpp"
+
+namespace amity::core {
+namespace {
+
+// Sends between two turns of what has arrived.
+constexpr std::uint32_t sends_per_pace = 16;
+
+}  // namespace
+
+// Requests
+
+void request::reply_short(handler_id handler, std::span<const std::uint64_t> args) {
+  reply("request::reply_short", handler, args, {});
+}
+
+void request::reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args) {
+  reply("request::reply_medium", handler, args, payload);
+}
+
+void request::reply_long(const place& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
+                         event& source_free) {
+  constexpr std::string_view call = "request::reply_long";
+  check_reply(call);
+  owner_.check_request(call, source(), handler, args.size());
+  if (owner_.remote_ == nullptr) {
+    throw error(call, owner_.rank(), "this rank has no remote_endpoint", "make a remote_endpoint on all ranks");
+  }
+  owner_.remote_->reply_long(call, packet_.source, handler, args, payload, to, &source_free);
+  replied_ = true;
+}
+
+void request::reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args,
+                    bytes_view payload) {
+  check_reply(call);
+  owner_.check_request(call, source(), handler, args.size());
+  packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
+  header.reply = true;
+  owner_.send_parts(packet_.source, header, args, payload);
+  replied_ = true;
+}
+
+void request::check_reply(std::string_view call) const {
+  if (packet_.reply) {
+    throw error(call, owner_.rank(), fmt::format("a reply of rank {} was replied to", source()),
+                "answer requests alone; to go on talking, send a request from the handler of the reply");
+  }
+  if (replied_) {
+    throw error(call, owner_.rank(), fmt::format("second reply to one request of rank {}", source()),
+                "reply at most once; to send more, use endpoint::request_short or request_medium");
+  }
+}
+
+void endpoint::request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args) {
+  send_request("endpoint::request_short", dest, handler, args, {});
+}
+
+void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payload,
+                              std::span<const std::uint64_t> args) {
+  send_request("endpoint::request_medium", dest, handler, args, payload);
+}
+
+void endpoint::send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
+                            bytes_view payload) {
+  check_request(call, dest, handler, args.size());
+  send_parts(lane_of(dest, 0), header_for(handler, sending_epoch_), args, payload);
+}
+
+void endpoint::check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
+  if (dest < 0 || dest >= size_) throw_wrong_rank(call, dest);
+  if (!registry_.contains(handler)) {
+    throw error(call, rank_,
+                fmt::format("{} is not the number of a handler (there are: {})", handler, registry_.describe()),
+                "use what endpoint::add_handler returned");
+  }
+  if (at_depth_) throw_outside_epoch(call);
+  if (args > args_max) {
+    throw error(
+        call, rank_, fmt::format("{} arguments are too many", args),
+        fmt::format("use at most {} words of arguments, and the payload of a medium request for more", args_max));
+  }
+}
+
+void endpoint::check_outside_handler(std::string_view call) const {
+  if (!in_handler()) [[likely]]
+    return;
+  throw error(call, rank_, "called in a handler", "let the handler return first; it may only send and reply");
+}
+
+void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
+  throw error(call, rank_,
+              fmt::format("destination {} is not a rank of this {}", dest, road_ == nullptr ? "job" : "world"),
+              fmt::format("use 0 to {}", size_ - 1));
+}
+
+void endpoint::throw_outside_epoch(std::string_view call) const {
+  if (at_depth_) {
+    throw error(call, rank_,
+                fmt::format("a handler sent a message, which makes messages deeper than the depth {} that was declared",
+                            depth_),
+                "request a greater depth with world::request_depth, or amity::any_depth");
+  }
+  if (epoch_open() && !in_handler()) {
+    throw error(call, rank_, "a message was sent after the end of its epoch had been asked for",
+                "send before the first try_end, or from a handler");
+  }
+  if (in_handler() && worlds_->running != this) {
+    throw error(call, rank_,
+                epoch_open() ? "a handler of another world sent a message in an epoch whose body has ended here"
+                             : "a handler of another world sent a message outside an epoch of this one",
+                "send it while this rank is in the body of an epoch of the message's own world");
+  }
+  throw error(call, rank_, "a message was sent outside an epoch", "send inside world::epoch, or from a handler");
+}
+
+void endpoint::check_thread(std::string_view call) const {
+  if (std::this_thread::get_id() == own_thread_) [[likely]]
+    return;
+  throw error(call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),
+              "send through message::on(thread), or on(self) in a handler, and use no threads of your own");
+}
+
+// Sending
+
+packet_header endpoint::header_for(handler_id handler, epoch_tag epoch) const noexcept {
+  return {.handler = handler,
+          .check = registry_.at(handler).check,
+          .kind = packet_kind::message,
+          .epoch = epoch,
+          .colour = colour_,
+          .args = 0};
+}
+
+// One part alone is sent from where it lies; both together are put next to each other first.
+bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
+                              bytes_view payload) {
+  const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
+  if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
+  header.args = static_cast<std::uint8_t>(args.size());
+  if (fabric_.try_send(lane, header.pack(), whole) != status::ok) return false;
+  ledger_.sent(header.handler, lane, 1, in_epoch());
+  ledger_.packet(header.handler, whole.size());
+  return true;
+}
+
+bool endpoint::try_send(rank_t lane, handler_id handler, bytes_view payload) {
+  if (!try_send_parts(lane, header_for(handler, sending_epoch_), {}, payload)) return false;
+  pace();
+  return true;
+}
+
+void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload) {
+  if (!try_send_parts(lane, header, args, payload)) {
+    header.args = static_cast<std::uint8_t>(args.size());
+    ledger_.sent(header.handler, lane, 1, in_epoch());
+    if (args.size_bytes() + payload.size() > packet_bytes_max_) {
+      send_fragments(lane, header, args, payload);
+    } else {
+      send_in_slot(lane, header, args, payload);
+    }
+  }
+  pace();
+}
+
+void endpoint::send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
+                            bytes_view payload) {
+  const std::size_t bytes = args.size_bytes() + payload.size();
+  outgoing out;
+  open_or_wait(lane, bytes, out);
+  if (!args.empty()) std::memcpy(out.data, args.data(), args.size_bytes());
+  if (!payload.empty()) std::memcpy(out.data + args.size_bytes(), payload.data(), payload.size());
+  commit(lane, header, out, bytes);
+}
+
+void endpoint::send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
+                              bytes_view payload) {
+  header.kind = packet_kind::fragment;
+  const std::uint64_t message = fragmented_++;
+  const std::uint64_t total = args.size_bytes() + payload.size();
+  const std::size_t content_max = packet_bytes_max_ - sizeof(fragment_header);
+  for (std::uint64_t offset = 0; offset < total;) {
+    outgoing out;
+    open_or_wait(lane, packet_bytes_max_, out);
+    const fragment_header head{.message = message, .total = total, .offset = offset};
+    std::memcpy(out.data, &head, sizeof head);
+    std::byte* to = out.data + sizeof head;
+    static_assert(args_max * sizeof(std::uint64_t) + sizeof(fragment_header) < fabric::packet_bytes_guaranteed / 2,
+                  "all arguments are in the first fragment");
+    const std::size_t args_bytes = offset == 0 ? args.size_bytes() : 0;
+    if (args_bytes > 0) std::memcpy(to, args.data(), args_bytes);
+    const std::size_t content = std::min<std::size_t>(content_max, total - offset);
+    const std::size_t from = offset == 0 ? 0 : offset - args.size_bytes();
+    std::memcpy(to + args_bytes, payload.data() + from, content - args_bytes);
+    commit(lane, header, out, sizeof head + content);
+    offset += content;
+  }
+}
+
+void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
+  buffer.handler = handler;
+  buffer.epoch = sending_epoch_;
+  if (!lent_.waits_for(lane)) send_some(lane, buffer);
+  if (!buffer.rest.empty()) lent_.push(lane, std::move(buffer));
+  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
+  take_as_sent();
+}
+
+void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
+  const bool whole = buffer.item_bytes <= packet_bytes_max_;
+  while (!buffer.rest.empty() && (whole ? send_packet_of(lane, buffer) : send_fragment_of(lane, buffer))) {
+  }
+}
+
+bool endpoint::send_packet_of(rank_t lane, lent_buffer& buffer) {
+  const std::size_t bytes_max = packet_bytes_max_ - packet_bytes_max_ % buffer.item_bytes;
+  const bytes_view packet = buffer.rest.first(std::min(bytes_max, buffer.rest.size()));
+  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).pack(), packet) != status::ok) return false;
+  ledger_.sent(buffer.handler, lane, packet.size() / buffer.item_bytes, buffer.epoch != no_epoch);
+  ledger_.packet(buffer.handler, packet.size());
+  buffer.rest = buffer.rest.subspan(packet.size());
+  return true;
+}
+
+// A part of one item that no packet can hold.
+bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
+  fabric::slot slot;
+  if (fabric_.acquire(lane, slot) != status::ok) return false;
+  const std::size_t left = buffer.rest.size() % buffer.item_bytes;
+  if (left == 0) {
+    buffer.fragmented = fragmented_++;
+    ledger_.sent(buffer.handler, lane, 1, buffer.epoch != no_epoch);
+  }
+  const std::size_t offset = left == 0 ? 0 : buffer.item_bytes - left;
+  const fragment_header head{.message = buffer.fragmented, .total = buffer.item_bytes, .offset = offset};
+  const std::size_t content = std::min(packet_bytes_max_ - sizeof head, buffer.item_bytes - offset);
+  std::memcpy(slot.data, &head, sizeof head);
+  std::memcpy(slot.data + sizeof head, buffer.rest.data(), content);
+  packet_header header = header_for(buffer.handler, buffer.epoch);
+  header.kind = packet_kind::fragment;
+  fabric_.commit(lane, header.pack(), slot, sizeof head + content);
+  ledger_.packet(buffer.handler, sizeof head + content);
+  buffer.rest = buffer.rest.subspan(content);
+  return true;
+}
+
+bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
+  AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
+  if (fabric_.acquire(lane, out.slot) == status::ok) {
+    idle_rounds_ = 0;  // a rank that waits for one credit after the other gets on, though nothing arrives
+    out.data = out.slot.data;
+    out.capacity = out.slot.capacity;
+    return true;
+  }
+  if (!in_handler()) return false;
+  out.spilled = std::make_unique<spilled_packet>(capacity);
+  out.data = out.spilled->data();
+  out.capacity = static_cast<std::uint32_t>(capacity);
+  return true;
+}
+
+void endpoint::open_or_wait(rank_t lane, std::size_t capacity, outgoing& out) {
+  while (!try_open(lane, capacity, out)) make_room(lane);
+}
+
+void endpoint::make_room(rank_t lane) {
+  check_outside_handler("endpoint::make_room");
+  // Buffers that this rank itself holds open for `lane` are credits too.
+  for (flushable* const holder : flushables_) holder->close_packet(lane);
+  progress_or_sleep();
+}
+
+void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
+  // Messages that are collected belong to the epoch that the rank is in, whichever handler happens to close the packet.
+  ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
+  commit(lane, header_for(handler, open_epoch_), out, bytes);
+}
+
+void endpoint::commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
+  AMITY_DEBUG_ASSERT(bytes <= out.capacity, bytes, out.capacity);
+  out.data = nullptr;
+  if (out.spilled) {
+    push_spill(lane, header, std::move(out.spilled), bytes);
+    return;
+  }
+  fabric_.commit(lane, header.pack(), out.slot, bytes);
+  ledger_.packet(header.handler, bytes);
+}
+
+void endpoint::push_spill(rank_t lane, const packet_header& header, std::unique_ptr<spilled_packet> packet,
+                          std::size_t bytes) {
+  packet->header = header;
+  packet->bytes = bytes;
+  spill_.push(lane, std::move(packet));
+  if (spill_.bytes() <= spill_bytes_max_) return;
+  throw error(
+      "sending from a handler", rank_,
+      fmt::format("{} bytes of messages wait for credits, more than AMITY_CORE_SPILL_BYTES_MAX={}; the last one "
+                  "is of type '{}' to rank {}; waiting: {}",
+                  spill_.bytes(), spill_bytes_max_, registry_.at(header.handler).name, rank_of(lane), describe_spill()),
+      "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+}
+
+std::string endpoint::describe_spill() const {
+  constexpr int peers_shown = 8;
+  std::string text;
+  int shown = 0;
+  spill_.for_each_peer([&](rank_t lane, std::size_t packets) {
+    if (shown++ < peers_shown)
+      text += fmt::format("{}{} packets to rank {}", text.empty() ? "" : ", ", packets, rank_of(lane));
+  });
+  if (shown > peers_shown) text += fmt::format(", and to {} more ranks", shown - peers_shown);
+  return text.empty() ? "none" : text;
+}
+
+void endpoint::pace() {
+  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
+  give_way();
+}
+
+}  // namespace amity::core

@@ -1,0 +1,132 @@
+#include "amity/core/long_arrivals.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/core/endpoint.hpp"
+
+namespace amity::core {
+
+long_arrivals::~long_arrivals() {
+  for (const auto& [name, handle] : opened_) memory_.close(handle);
+  for (const own_segment& own : segments_) release(own);
+}
+
+own_segment long_arrivals::allocate(std::size_t bytes) {
+  const fabric::segment made = memory_.create(bytes);
+  segments_.push_back({.data = made.data, .bytes = made.bytes, .name = {.key = made.key, .number = segments_.size()}});
+  return segments_.back();
+}
+
+void long_arrivals::release(const own_segment& own) noexcept {
+  own_segment& known = segments_[own.name.number];
+  if (known.bytes == 0) return;
+  memory_.destroy({.data = known.data, .bytes = known.bytes, .key = known.name.key});
+  known.bytes = 0;
+}
+
+const own_segment* long_arrivals::holder_of(bytes_view bytes) const noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  for (const own_segment& own : segments_) {
+    const std::uintptr_t offset = begin - reinterpret_cast<std::uintptr_t>(own.data);
+    if (offset <= own.bytes && bytes.size() <= own.bytes - offset) return &own;
+  }
+  return nullptr;
+}
+
+void long_arrivals::on_envelope(const packet_header& header, rank_t lane, bytes_view packet) {
+  envelope about;
+  const std::size_t args_bytes = header.args * sizeof(std::uint64_t);
+  AMITY_ASSERT(packet.size() >= sizeof about + args_bytes && header.args <= args_max, lane, packet.size());
+  std::memcpy(&about, packet.data(), sizeof about);
+  const bytes_view args = packet.subspan(sizeof about, args_bytes);
+  const bytes_view rest = packet.subspan(sizeof about + args_bytes);
+  const bytes_view landed = place_of(about, lane);
+  if (about.slot == no_slot) {
+    AMITY_ASSERT(rest.empty() || rest.size() == about.bytes, lane, rest.size(), about.bytes);
+    if (!rest.empty()) std::memcpy(const_cast<std::byte*>(landed.data()), rest.data(), rest.size());
+    return run(header, lane, args, landed);
+  }
+  lent_slot& at = slots_.at(about.slot);
+  AMITY_ASSERT(at.lane == lane && (rest.empty() || rest.size() == sizeof at.from), lane, at.lane, rest.size());
+  at.header = header;
+  at.about = about;
+  if (!args.empty()) std::memcpy(at.args.data(), args.data(), args.size());
+  if (!rest.empty()) {
+    std::memcpy(&at.from, rest.data(), sizeof at.from);
+    at.offered = true;
+    to_get_.push_back(&at);
+  }
+  arrive(at, lent_slot::head);
+}
+
+void long_arrivals::arrive(lent_slot& at, lent_slot::part part) noexcept {
+  AMITY_ASSERT((at.parts & part) == 0, at.number, static_cast<int>(at.parts), static_cast<int>(part));
+  at.parts = static_cast<std::uint8_t>(at.parts | part);
+  if (at.parts != lent_slot::both) return;
+  ++(part == lent_slot::payload ? payload_last_ : head_last_);
+  try {
+    // Another message may take the slot before the handler has returned.
+    const lent_slot whole = at;
+    slots_.give_back(at, at.offered, [&](rank_t lane, const slot_news& news) {
+      owner_.send_control(lane, packet_kind::slots, std::as_bytes(std::span(&news, 1)));
+    });
+    run(whole.header, whole.lane, std::as_bytes(std::span(whole.args).first(whole.header.args)),
+        place_of(whole.about, whole.lane));
+  } catch (...) {
+    owner_.fail(std::current_exception());
+  }
+}
+
+void long_arrivals::run(const packet_header& header, rank_t lane, bytes_view args, bytes_view landed) {
+  owner_.handle_whole(header,
+                      {.source = lane, .args = header.args, .payload = args, .reply = header.reply, .landed = &landed});
+}
+
+bytes_view long_arrivals::place_of(const envelope& about, rank_t lane) const {
+  if (about.segment < segments_.size()) {
+    const own_segment& own = segments_[about.segment];
+    if (about.offset <= own.bytes && about.bytes <= own.bytes - about.offset)
+      return {own.data + about.offset, about.bytes};
+  }
+  throw error("message arrival", owner_.rank(),
+              fmt::format("rank {} sent {} bytes to offset {} of segment {} of this rank, which is not there any more",
+                          owner_.rank_of(lane), about.bytes, about.offset, about.segment),
+              "release a segment after the last message to it has been handled");
+}
+
+void long_arrivals::lend(rank_t lane) {
+  const slot_news news = slots_.lend(lane, *this);
+  owner_.send_control(lane, packet_kind::slots, std::as_bytes(std::span(&news, 1)));
+}
+
+bool long_arrivals::advance() {
+  bool any = false;
+  for (std::size_t i = 0; i < to_get_.size();) {
+    if (!start_get(*to_get_[i])) {
+      ++i;
+      continue;
+    }
+    any = true;
+    to_get_[i] = to_get_.back();
+    to_get_.pop_back();
+  }
+  return any;
+}
+
+bool long_arrivals::start_get(lent_slot& at) {
+  const std::uint64_t name = static_cast<std::uint64_t>(at.lane) << 32 | at.from.segment.number;
+  auto found = opened_.find(name);
+  if (found == opened_.end()) {
+    found = opened_.emplace(name, memory_.open(at.lane, at.from.segment.key)).first;
+  }
+  const bytes_view to = place_of(at.about, at.lane);
+  const auto reached =
+      memory_.get(found->second, at.from.offset, {const_cast<std::byte*>(to.data()), to.size()}, at.context());
+  if (reached == fabric::stage::complete) arrive(at, lent_slot::payload);
+  return reached != fabric::stage::refused;
+}
+
+}  // namespace amity::core

@@ -1,0 +1,47 @@
+#include "amity/core/long_slots.hpp"
+
+#include <utility>
+
+#include "amity/core/long_arrivals.hpp"
+
+namespace amity::core {
+
+void borrowed_slots::take_back(rank_t lane, const slot_news& news) {
+  lender& from = lenders_[lane];
+  if (!from.told) {
+    from.first = news.first;
+    from.free = news.which;
+    from.told = std::make_unique<awaited*[]>(slots_per_peer_max);
+    return;
+  }
+  AMITY_ASSERT(news.first == from.first && (news.which & from.free) == 0, lane, news.first, news.which, from.free);
+  from.free |= news.which;
+  taken_ -= static_cast<std::size_t>(std::popcount(news.which));
+  for (std::uint64_t left = news.which; left != 0; left &= left - 1) {
+    awaited*& told = from.told[static_cast<std::size_t>(std::countr_zero(left))];
+    if (awaited* const waits = std::exchange(told, nullptr)) waits->reached();
+  }
+}
+
+void lent_slot::reached() noexcept { owner->arrive(*this, payload); }
+
+slot_news lent_slots::lend(rank_t lane, long_arrivals& owner) {
+  const auto first = static_cast<std::uint32_t>(loans_.size()) * slots_per_peer_max;
+  loan& made = loans_.emplace_back(loan{.slots = std::make_unique<lent_slot[]>(each_)});
+  for (std::uint32_t i = 0; i < each_; ++i) {
+    made.slots[i].lane = lane;
+    made.slots[i].number = first + i;
+    made.slots[i].owner = &owner;
+  }
+  return {.which = ~std::uint64_t{0} >> (slots_per_peer_max - each_), .first = first};
+}
+
+std::size_t lent_slots::incomplete() const noexcept {
+  std::size_t count = 0;
+  for (const loan& each : loans_) {
+    for (std::uint32_t i = 0; i < each_; ++i) count += each.slots[i].parts != lent_slot::nothing ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace amity::core

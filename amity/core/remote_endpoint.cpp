@@ -1,0 +1,313 @@
+#include "amity/core/remote_endpoint.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::core {
+namespace {
+
+struct named {
+  std::uint64_t round;
+  segment_name name;
+};
+
+bool has_all(fabric::fabric& transport) { return transport.remote() != nullptr && transport.caps().remote.atomics; }
+
+// What handlers may leave waiting is bounded by the same figure as what they spill.
+std::size_t operations_in_handlers(const settings& config) {
+  return static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX")) / sizeof(remote_operation);
+}
+
+}  // namespace
+
+remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
+    : owner_(owner),
+      packets_(has_all(owner.transport())
+                   ? std::nullopt
+                   : std::optional<packet_memory>(std::in_place, owner,
+                                                  [this](std::uint32_t bits) { arrivals_.on_notify(bits); })),
+      memory_(owner.transport().remote() != nullptr ? *owner.transport().remote() : *packets_),
+      caps_(owner.transport().remote() != nullptr ? owner.transport().caps().remote : packet_memory::caps()),
+      choice_(config.text("AMITY_LONG_PROTOCOL"), owner.rank(), caps_, owner.transport().caps()),
+      synchronous_(config.text("AMITY_LONG_PROTOCOL") == "put_sync_send"),
+      operations_(owner, memory_, caps_.atomics ? memory_ : *packets_,
+                  static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING")), operations_in_handlers(config)),
+      arrivals_(owner, memory_, static_cast<std::uint32_t>(config.integer("AMITY_LONG_SLOTS"))) {
+  if (owner.remote_ != nullptr) {
+    throw error("remote_endpoint", owner.rank(), "this endpoint has one already", "share it");
+  }
+  take_name_ = owner_.add_handler("amity segment", [this](request& r) {
+    named given;
+    std::memcpy(&given, r.payload().data(), sizeof given);
+    names_[given.round].emplace_back(r.source(), given.name);
+  });
+  owner_.add_flushable(*this, true);
+  owner_.remote_ = this;
+}
+
+remote_endpoint::~remote_endpoint() {
+  owner_.remote_ = nullptr;
+  owner_.remove_flushable(*this);
+  if (!owner_.in_handler()) owner_.remove_handler(take_name_);
+}
+
+// Segments
+
+own_segment remote_endpoint::allocate(std::size_t bytes) {
+  owner_.check_outside_handler("remote_endpoint::allocate");
+  const own_segment made = arrivals_.allocate(bytes);
+  if (!caps_.atomics) packets_->adopt({made.data, made.bytes});
+  return made;
+}
+
+void remote_endpoint::release(const own_segment& own) {
+  owner_.check_outside_handler("remote_endpoint::release");
+  arrivals_.release(own);
+}
+
+peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
+  owner_.check_outside_handler("remote_endpoint::open");
+  if (rank < 0 || rank >= owner_.size()) owner_.throw_wrong_rank("remote_endpoint::open", rank);
+  const rank_t lane = owner_.same_threads().lane(rank);
+  return {.lane = lane, .number = static_cast<std::uint32_t>(name.number), .handle = memory_.open(lane, name.key)};
+}
+
+void remote_endpoint::close(const peer_segment& opened) noexcept { memory_.close(opened.handle); }
+
+std::vector<peer_segment> remote_endpoint::exchange(const own_segment& own) {
+  owner_.check_outside_handler("remote_endpoint::exchange");
+  const named mine{.round = rounds_++, .name = own.name};
+  owner_.barrier();  // everybody has a remote_endpoint now
+  for (rank_t rank = 0; rank < owner_.size(); ++rank) {
+    owner_.send(owner_.same_threads().lane(rank), take_name_, std::as_bytes(std::span(&mine, 1)));
+  }
+  auto& names = names_[mine.round];
+  owner_.wait_until("an exchange of segments", [&] { return names.size() == static_cast<std::size_t>(owner_.size()); });
+  std::vector<peer_segment> all(names.size());
+  for (const auto& [rank, name] : names) all[static_cast<std::size_t>(rank)] = open(rank, name);
+  names_.erase(mine.round);
+  return all;
+}
+
+// Operations
+
+void remote_endpoint::check_place(std::string_view call, const place& at, std::size_t bytes) const {
+  if (at.segment.lane == no_rank) {
+    throw error(call, owner_.rank(), "the place is in no segment", "open one, or use what exchange returned");
+  }
+  if (at.offset <= at.segment.bytes() && bytes <= at.segment.bytes() - at.offset) [[likely]]
+    return;
+  throw error(call, owner_.rank(),
+              fmt::format("{} bytes at offset {} do not fit the segment of rank {}, which has {} bytes", bytes,
+                          at.offset, owner_.rank_of(at.segment.lane), at.segment.bytes()),
+              "name a place that lies in the segment, or allocate a larger one");
+}
+
+void remote_endpoint::check_may_wait(std::string_view call) const {
+  if (!owner_.in_handler()) [[likely]]
+    return;
+  throw error(call, owner_.rank(), "a handler would wait", "give the call an event, and wait for it outside handlers");
+}
+
+void remote_endpoint::put(const place& to, bytes_view from, const put_events& told) {
+  check_place("remote_endpoint::put", to, from.size());
+  remote_operation wanted;
+  wanted.plan = only_put;
+  wanted.to = to;
+  wanted.from = from;
+  wanted.source_free = told.source_free;
+  wanted.complete = told.complete;
+  operations_.begin(std::move(wanted));
+}
+
+void remote_endpoint::put(const place& to, bytes_view from) {
+  check_may_wait("remote_endpoint::put");
+  event complete;
+  put(to, from, {.complete = &complete});
+  wait(complete);
+}
+
+void remote_endpoint::get(const place& from, mutable_bytes to, event& complete) {
+  check_place("remote_endpoint::get", from, to.size());
+  remote_operation wanted;
+  wanted.plan = only_get;
+  wanted.to = from;
+  wanted.into = to.data();
+  wanted.bytes = to.size();
+  wanted.complete = &complete;
+  operations_.begin(std::move(wanted));
+}
+
+void remote_endpoint::get(const place& from, mutable_bytes to) {
+  check_may_wait("remote_endpoint::get");
+  event complete;
+  get(from, to, complete);
+  wait(complete);
+}
+
+void remote_endpoint::atomic(const place& at, const fabric::atomic_request& what, std::uint64_t* previous,
+                             event& complete) {
+  constexpr std::string_view call = "remote_endpoint::atomic";
+  check_place(call, at, what.bytes);
+  if ((what.bytes != 4 && what.bytes != 8) || at.offset % what.bytes != 0) {
+    throw error(call, owner_.rank(), fmt::format("a word of {} bytes at offset {}", what.bytes, at.offset),
+                "use words of 4 or 8 bytes, aligned to their size");
+  }
+  remote_operation wanted;
+  wanted.plan = only_atomic;
+  wanted.to = at;
+  if (!caps_.atomics)
+    wanted.to.segment.handle = packet_memory::segment_of(at.segment.lane, at.segment.number, at.segment.bytes());
+  wanted.what = what;
+  wanted.previous = previous;
+  wanted.complete = &complete;
+  operations_.begin(std::move(wanted));
+}
+
+std::uint64_t remote_endpoint::atomic(const place& at, const fabric::atomic_request& what) {
+  check_may_wait("remote_endpoint::atomic");
+  std::uint64_t previous = 0;
+  event complete;
+  atomic(at, what, &previous, complete);
+  wait(complete);
+  return previous;
+}
+
+void remote_endpoint::wait(const event& told) {
+  if (told.done()) return;
+  owner_.wait_until("an operation on memory of a peer", [&] { return told.done(); });
+}
+
+// Long messages
+
+void remote_endpoint::request_long(const place& to, handler_id handler, bytes_view payload,
+                                   std::span<const std::uint64_t> args, event& source_free) {
+  constexpr std::string_view call = "remote_endpoint::request_long";
+  check_place(call, to, payload.size());
+  owner_.check_request(call, owner_.rank_of(to.segment.lane), handler, args.size());
+  send_long(to, owner_.header_for(handler, owner_.sending_epoch_), args, payload, &source_free);
+  owner_.pace();
+}
+
+void remote_endpoint::request_long(const place& to, handler_id handler, bytes_view payload,
+                                   std::span<const std::uint64_t> args) {
+  check_may_wait("remote_endpoint::request_long");
+  event source_free;
+  request_long(to, handler, payload, args, source_free);
+  wait(source_free);
+}
+
+void remote_endpoint::reply_long(std::string_view call, rank_t lane, handler_id handler,
+                                 std::span<const std::uint64_t> args, bytes_view payload, const place& to,
+                                 event* source_free) {
+  check_place(call, to, payload.size());
+  if (to.segment.lane != lane) {
+    throw error(call, owner_.rank(),
+                fmt::format("the place is on rank {}, but rank {} has sent the request",
+                            owner_.rank_of(to.segment.lane), owner_.rank_of(lane)),
+                "reply to a segment of the rank that has asked");
+  }
+  packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
+  header.reply = true;
+  send_long(to, header, args, payload, source_free);
+}
+
+void remote_endpoint::send_long(const place& to, packet_header header, std::span<const std::uint64_t> args,
+                                bytes_view payload, event* source_free) {
+  header.kind = packet_kind::envelope;
+  header.args = static_cast<std::uint8_t>(args.size());
+  const long_protocol protocol = protocol_for(to.segment, payload);
+  owner_.ledger_.sent(header.handler, to.segment.lane, 1, owner_.in_epoch());
+  if (send_at_once(protocol, to, header, args, payload)) return;
+  remote_operation wanted;
+  wanted.plan = steps_of(protocol);
+  wanted.to = to;
+  wanted.from = payload;
+  wanted.bytes = payload.size();
+  wanted.header = header;
+  if (!args.empty()) std::memcpy(wanted.args.data(), args.data(), args.size_bytes());
+  wanted.source_free = source_free;
+  if (protocol == long_protocol::rendezvous) wanted.holder = arrivals_.holder_of(payload);
+  if (!synchronous_ || owner_.in_handler()) return operations_.begin(std::move(wanted));
+  event ended;
+  ended.expect();
+  wanted.ended = &ended;
+  operations_.begin(std::move(wanted));
+  wait(ended);
+}
+
+long_protocol remote_endpoint::protocol_for(const peer_segment& to, bytes_view payload) const noexcept {
+  return choice_.of(payload.size(), to.handle.direct != nullptr,
+                    [&] { return arrivals_.holder_of(payload) != nullptr; });
+}
+
+// The short road of shared memory: a store and a line of the ring, or the line alone.
+bool remote_endpoint::send_at_once(long_protocol protocol, const place& to, const packet_header& header,
+                                   std::span<const std::uint64_t> args, bytes_view payload) {
+  std::byte* const there = to.segment.handle.direct;
+  if (there == nullptr || protocol > long_protocol::ordered) return false;
+  const bool packed = protocol == long_protocol::packed;
+  constexpr std::size_t room = 128;
+  const std::size_t bytes = sizeof(envelope) + args.size_bytes() + (packed ? payload.size() : 0);
+  if (bytes > room) return false;
+  const envelope about{.offset = to.offset, .bytes = payload.size(), .segment = to.segment.number, .slot = no_slot};
+  std::array<std::byte, room> packet;
+  std::byte* end = packet.data();
+  std::memcpy(end, &about, sizeof about);
+  end += sizeof about;
+  if (!args.empty()) std::memcpy(end, args.data(), args.size_bytes());
+  end += args.size_bytes();
+  if (!payload.empty()) std::memcpy(packed ? end : there + to.offset, payload.data(), payload.size());
+  if (owner_.fabric_.try_send(to.segment.lane, header.pack(), {packet.data(), bytes}) != status::ok) return false;
+  owner_.ledger_.packet(header.handler, bytes);
+  return true;
+}
+
+// What the endpoint tells
+
+void remote_endpoint::on_slots(rank_t lane, bytes_view packet) {
+  slot_news news;
+  AMITY_ASSERT(packet.size() == sizeof news, lane, packet.size());
+  std::memcpy(&news, packet.data(), sizeof news);
+  if (news.which == 0) return arrivals_.lend(lane);
+  operations_.take_back(lane, news);
+}
+
+void remote_endpoint::on_remote(rank_t lane, bytes_view packet) {
+  AMITY_ASSERT(packets_.has_value(), lane);
+  packets_->on_packet(lane, packet);
+}
+
+bool remote_endpoint::on_progress() {
+  // Events of whoever was left by an exception are not there any more.
+  if (owner_.worlds_->failure) return false;
+  bool any = operations_.advance();
+  any |= arrivals_.advance();
+  if (packets_) any |= packets_->advance();
+  return any;
+}
+
+bool remote_endpoint::quiet() const noexcept {
+  return operations_.kept() == 0 && arrivals_.quiet() && (!packets_ || packets_->quiet());
+}
+
+remote_endpoint::counts remote_endpoint::count() const noexcept {
+  return {.payload_last = arrivals_.payload_last(),
+          .head_last = arrivals_.head_last(),
+          .waiting = operations_.kept(),
+          .incomplete = arrivals_.slots().incomplete(),
+          .slots_borrowed = operations_.slots().taken(),
+          .slots_kept = arrivals_.slots().kept()};
+}
+
+std::string remote_endpoint::describe() const {
+  const counts now = count();
+  return fmt::format("; Longs, puts, gets and atomics that wait: {}; Longs of which one part has arrived: {}",
+                     now.waiting, now.incomplete);
+}
+
+}  // namespace amity::core

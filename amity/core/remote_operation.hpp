@@ -1,0 +1,46 @@
+#pragma once
+
+/// One put, get, atomic or Long message on its way: what it has to do, and how far it has come.
+
+#include <array>
+#include <cstdint>
+
+#include "amity/core/event.hpp"
+#include "amity/core/long_envelope.hpp"
+#include "amity/core/long_protocol.hpp"
+#include "amity/core/packet_header.hpp"
+#include "amity/core/segment.hpp"
+
+namespace amity::core {
+
+class remote_operations;
+
+/// As `awaited`, it waits for its put to be complete.
+struct remote_operation final : awaited {
+  steps plan = only_put;
+  std::uint8_t next = 0;  ///< step of the plan
+  std::uint32_t slot = no_slot;
+  place to;
+  bytes_view from;
+  std::byte* into = nullptr;  ///< of a get
+  std::size_t bytes = 0;
+  event* source_free = nullptr;
+  event* complete = nullptr;
+  event* ended = nullptr;  ///< all steps are taken
+
+  // Of a Long.
+  packet_header header;
+  std::array<std::uint64_t, args_max> args{};
+  const own_segment* holder = nullptr;  ///< of the payload, where the target gets it
+
+  // Of an atomic.
+  fabric::atomic_request what;
+  std::uint64_t* previous = nullptr;
+
+  remote_operations* owner = nullptr;
+  remote_operation* behind = nullptr;  ///< in the list that this one is in
+
+  void reached() noexcept override;
+};
+
+}  // namespace amity::core

@@ -1,0 +1,204 @@
+#include "amity/core/remote_operations.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/core/endpoint.hpp"
+
+namespace amity::core {
+namespace {
+
+using fabric::stage;
+
+// Envelopes up to this are put together here and copied into a packet; larger ones are put together there.
+constexpr std::size_t small_bytes_max = 256;
+
+std::uint64_t context_of(event* told) noexcept { return told == nullptr ? 0 : told->context(); }
+
+}  // namespace
+
+void remote_operation::reached() noexcept { owner->resume(*this); }
+
+void remote_operations::list::push(remote_operation& one) noexcept {
+  one.behind = nullptr;
+  (first == nullptr ? first : last->behind) = &one;
+  last = &one;
+  ++count;
+}
+
+remote_operation& remote_operations::list::pop() noexcept {
+  remote_operation& one = *first;
+  first = one.behind;
+  --count;
+  return one;
+}
+
+remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory, fabric::remote_memory& atomics,
+                                     std::size_t kept_max, std::size_t in_handlers_max)
+    : owner_(owner),
+      fabric_(owner.transport()),
+      memory_(memory),
+      atomics_(atomics),
+      places_(kept_max),
+      places_max_(kept_max + in_handlers_max) {
+  for (remote_operation& place : places_) free_.push(place);
+}
+
+void remote_operations::begin(remote_operation&& wanted) {
+  wanted.owner = this;
+  for (event* const told : {wanted.source_free, wanted.complete}) {
+    if (told != nullptr) told->expect();
+  }
+  if (wanted.plan[0] == step::put_and_await) {  // the fabric keeps the operation's address
+    while (free_.count == 0) make_place();
+    remote_operation& kept = keep(wanted);
+    put_aside(kept, take_steps(kept));
+    return;
+  }
+  // It may have a slot or a credit that those which have all places wait for: it must go on trying itself.
+  for (;;) {
+    const outcome how = take_steps(wanted);
+    if (how == outcome::ended) return;
+    if (free_.count > 0) return put_aside(keep(wanted), how);
+    make_place();
+  }
+}
+
+// Outside handlers a round of progress; it may have made none.
+void remote_operations::make_place() {
+  if (!owner_.in_handler()) return owner_.progress_or_sleep();
+  if (places_.size() >= places_max_) {
+    throw error("a Long, put, get or atomic in a handler", owner_.rank(),
+                fmt::format("{} operations of this rank wait", places_.size()),
+                "begin fewer in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+  }
+  free_.push(places_.emplace_back());
+}
+
+remote_operation& remote_operations::keep(const remote_operation& wanted) noexcept {
+  remote_operation& place = free_.pop();
+  place = wanted;
+  return place;
+}
+
+void remote_operations::put_aside(remote_operation& of, outcome why) noexcept {
+  if (why == outcome::ended) free_.push(of);
+  if (why == outcome::refused) ready_.push(of);
+  if (why == outcome::lacks_slot) slotless_[of.to.segment.lane].push(of);
+}
+
+void remote_operations::take_back(rank_t lane, const slot_news& news) {
+  slots_.take_back(lane, news);
+  list& waiting = slotless_[lane];
+  for (int left = std::popcount(news.which); left > 0 && waiting.count > 0; --left) ready_.push(waiting.pop());
+}
+
+bool remote_operations::advance() noexcept {
+  bool any = false;
+  for (std::size_t left = ready_.count; left > 0; --left) {
+    remote_operation& next = ready_.pop();
+    const std::uint8_t before = next.next;
+    const outcome how = take_steps(next);
+    any |= next.next != before || how == outcome::ended;
+    put_aside(next, how);
+  }
+  return any;
+}
+
+remote_operations::outcome remote_operations::take_steps(remote_operation& of) noexcept {
+  for (;;) {
+    const outcome how = take(of, of.plan[of.next]);
+    if (how == outcome::refused || how == outcome::lacks_slot) return how;
+    if (how == outcome::ended) {
+      if (of.ended != nullptr) of.ended->reached();
+      return how;
+    }
+    ++of.next;
+    if (how == outcome::awaits) return how;
+  }
+}
+
+remote_operations::outcome remote_operations::take(remote_operation& of, step now) noexcept {
+  const fabric::remote_segment& there = of.to.segment.handle;
+  const rank_t lane = of.to.segment.lane;
+  switch (now) {
+    case step::take_slot:
+      of.slot = slots_.take(lane, [&] {
+        const slot_news none;
+        owner_.send_control(lane, packet_kind::slots, std::as_bytes(std::span(&none, 1)));
+      });
+      return of.slot == no_slot ? outcome::lacks_slot : outcome::taken;
+    case step::put:
+      return come_to(of, memory_.put(there, of.to.offset, of.from, events_of(of)));
+    case step::put_and_await: {
+      const stage reached = memory_.put(there, of.to.offset, of.from,
+                                        {.source_free = context_of(of.source_free), .complete = of.context()});
+      const outcome how = come_to(of, reached);
+      return how == outcome::taken && reached != stage::complete ? outcome::awaits : how;
+    }
+    case step::put_notify:
+      return come_to(of, memory_.put_notify(there, of.to.offset, of.from, of.slot, events_of(of)));
+    case step::get:
+      return come_to(of, memory_.get(there, of.to.offset, {of.into, of.bytes}, context_of(of.complete)));
+    case step::atomic:
+      return come_to(of, atomics_.atomic(there, of.to.offset, of.what, of.previous, context_of(of.complete)));
+    case step::send_envelope:
+      return send(of, {});
+    case step::send_packed: {
+      const outcome how = send(of, of.from);
+      return how == outcome::refused ? how : come_to(of, stage::source_free);
+    }
+    case step::offer: {
+      const offer where{.segment = of.holder->name,
+                        .offset = static_cast<std::uint64_t>(of.from.data() - of.holder->data)};
+      const outcome how = send(of, std::as_bytes(std::span(&where, 1)));
+      // The slot comes back when the target has the payload.
+      if (how == outcome::taken) slots_.await(lane, of.slot, of.source_free);
+      return how;
+    }
+    case step::end:
+      break;
+  }
+  return outcome::ended;
+}
+
+fabric::events remote_operations::events_of(const remote_operation& of) noexcept {
+  return {.source_free = context_of(of.source_free), .complete = context_of(of.complete)};
+}
+
+// The events of stages that are reached at once are told here; the fabric tells the others.
+remote_operations::outcome remote_operations::come_to(remote_operation& of, stage reached) noexcept {
+  if (reached == stage::refused) return outcome::refused;
+  if (reached >= stage::source_free && of.source_free != nullptr) of.source_free->reached();
+  if (reached == stage::complete && of.complete != nullptr) of.complete->reached();
+  return outcome::taken;
+}
+
+remote_operations::outcome remote_operations::send(remote_operation& of, bytes_view rest) noexcept {
+  const envelope about{.offset = of.to.offset, .bytes = of.bytes, .segment = of.to.segment.number, .slot = of.slot};
+  const std::size_t args_bytes = of.header.args * sizeof(std::uint64_t);
+  const std::size_t bytes = sizeof about + args_bytes + rest.size();
+  const auto write = [&](std::byte* to) {
+    std::memcpy(to, &about, sizeof about);
+    std::memcpy(to + sizeof about, of.args.data(), args_bytes);
+    if (!rest.empty()) std::memcpy(to + sizeof about + args_bytes, rest.data(), rest.size());
+  };
+  const rank_t lane = of.to.segment.lane;
+  if (bytes <= small_bytes_max) {
+    std::array<std::byte, small_bytes_max> packet;
+    write(packet.data());
+    if (fabric_.try_send(lane, of.header.pack(), {packet.data(), bytes}) != status::ok) return outcome::refused;
+  } else {
+    fabric::slot slot;
+    if (fabric_.acquire(lane, slot) != status::ok) return outcome::refused;
+    write(slot.data);
+    fabric_.commit(lane, of.header.pack(), slot, bytes);
+  }
+  owner_.ledger_.packet(of.header.handler, bytes);
+  return outcome::taken;
+}
+
+}  // namespace amity::core

@@ -1,0 +1,73 @@
+#pragma once
+
+/// The engine that takes the steps of operations.
+///
+/// An operation takes all the steps that it can when it is begun; most end there. One that is refused, for lack of a
+/// credit, a slot, or room in the fabric, is kept in one of a fixed number of places and goes on in later rounds of
+/// progress; so is one that awaits a completion. Where no place is free, a caller outside handlers makes progress until
+/// there is, or until it needs none; handlers, which must not wait, make more places, up to a bound that is an error.
+
+#include <cstddef>
+#include <deque>
+
+#include "amity/core/long_slots.hpp"
+#include "amity/core/remote_operation.hpp"
+
+namespace amity::core {
+
+class endpoint;
+
+class remote_operations {
+ public:
+  /// Keeps up to `kept_max` operations, and up to `in_handlers_max` that handlers have begun. `atomics` is what atomics
+  /// are asked of, which may be another memory.
+  remote_operations(endpoint& owner, fabric::remote_memory& memory, fabric::remote_memory& atomics,
+                    std::size_t kept_max, std::size_t in_handlers_max);
+
+  /// Begins an operation; its events are told from now on. Outside handlers it may make progress.
+  void begin(remote_operation&& wanted);
+
+  /// Goes on with operations that were refused, or whose completion has come; true if any came further.
+  bool advance() noexcept;
+  /// Slots of a target may be used.
+  void take_back(rank_t lane, const slot_news& news);
+  /// What it waited for has come.
+  void resume(remote_operation& of) noexcept { ready_.push(of); }
+
+  std::size_t kept() const noexcept { return places_.size() - free_.count; }
+  const borrowed_slots& slots() const noexcept { return slots_; }
+
+ private:
+  enum class outcome { taken, refused, lacks_slot, awaits, ended };
+
+  struct list {
+    remote_operation* first = nullptr;
+    remote_operation* last = nullptr;
+    std::size_t count = 0;
+
+    void push(remote_operation& one) noexcept;
+    remote_operation& pop() noexcept;
+  };
+
+  void make_place();
+  remote_operation& keep(const remote_operation& wanted) noexcept;
+  void put_aside(remote_operation& of, outcome why) noexcept;
+  outcome take_steps(remote_operation& of) noexcept;
+  outcome take(remote_operation& of, step now) noexcept;
+  outcome come_to(remote_operation& of, fabric::stage reached) noexcept;
+  outcome send(remote_operation& of, bytes_view rest) noexcept;
+  fabric::events events_of(const remote_operation& of) noexcept;
+
+  endpoint& owner_;
+  fabric::fabric& fabric_;
+  fabric::remote_memory& memory_;
+  fabric::remote_memory& atomics_;
+  borrowed_slots slots_;
+  std::deque<remote_operation> places_;
+  std::size_t places_max_;
+  list free_;
+  list ready_;               ///< tried in each round of progress
+  rank_map<list> slotless_;  ///< by lane: without a slot of it
+};
+
+}  // namespace amity::core

@@ -1,0 +1,41 @@
+#pragma once
+
+/// Memory that a rank offers to its peers, and as they reach it.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "amity/base/types.hpp"
+#include "amity/fabric/remote_memory.hpp"
+
+namespace amity::core {
+
+/// Names a segment to any rank; may be copied as bytes.
+struct segment_name {
+  fabric::segment_key key;
+  std::uint64_t number = 0;  ///< among the segments of its owner
+};
+
+/// Memory of this rank that peers may read and write. It begins as zeros, on a cache line.
+struct own_segment {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  segment_name name;
+};
+
+/// A segment of some rank as this rank reaches it.
+struct peer_segment {
+  rank_t lane = no_rank;  ///< whose it is; where ranks have one thread, the rank
+  std::uint32_t number = 0;
+  fabric::remote_segment handle;
+
+  std::size_t bytes() const noexcept { return handle.bytes; }
+};
+
+/// A place in a segment.
+struct place {
+  peer_segment segment;
+  std::size_t offset = 0;
+};
+
+}  // namespace amity::core

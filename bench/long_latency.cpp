@@ -1,0 +1,79 @@
+/// Long messages: one-way time by reassembly against put-sync-send over libfabric, and over shared memory.
+
+#include <algorithm>
+
+#include "bench/benchmarks.hpp"
+#include "bench/long_players.hpp"
+#include "bench/ranks.hpp"
+#include "bench/statistics.hpp"
+
+namespace amity::bench {
+namespace {
+
+constexpr std::size_t compared_bytes = 4096;
+
+// The protocols in turns, so that both meet the same machine.
+sample measure_protocols(world& w, const job_context& job) {
+  const auto batches = job.scaled(15, 3);
+  const auto round_trips = job.scaled<std::uint64_t>(300, 10);
+  std::vector<double> reassembly_ns, put_sync_send_ns, ratios;
+  for (int i = 0; i < batches; ++i) {
+    for (auto* const into : {&reassembly_ns, &put_sync_send_ns}) {
+      long_players players(w, compared_bytes, into == &reassembly_ns ? "reassembly" : "put_sync_send");
+      players.one_way_ns(compared_bytes, round_trips / 10);
+      into->push_back(players.one_way_ns(compared_bytes, round_trips));
+      players.check();
+    }
+    ratios.push_back(reassembly_ns.back() / put_sync_send_ns.back());
+  }
+  return {{"reassembly_us", 2e-3 * summarise(reassembly_ns).median},
+          {"put_sync_send_us", 2e-3 * summarise(put_sync_send_ns).median},
+          {"ratio", summarise(ratios).median}};
+}
+
+void drive_protocols(driver& d) {
+  // What a program of libfabric alone has reached, without a runtime around it.
+  const std::pair<std::string, double> providers[] = {{"tcp;ofi_rxm", 0.64}, {"net", 0.58}};
+  for (const auto& [provider, reach] : providers) {
+    const contest jobs{d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider})};
+    d.compare(jobs, {{provider + ": reassembly", "round trip of 4 KiB", "us", "reassembly_us"},
+                     {provider + ": put-sync-send", "round trip of 4 KiB", "us", "put_sync_send_us"},
+                     {provider + ": reassembly / put-sync-send", "time", "x", "ratio", "", "", {at_most(reach)}}});
+  }
+}
+
+sample measure_sizes(world& w, const job_context& job) {
+  const auto batches = job.scaled(21, 3);
+  sample result;
+  long_players players(w, std::size_t{1} << 20, "auto");
+  for (const std::size_t bytes : {1024, 4096, 65536, 1 << 20}) {
+    const auto round_trips = std::max<std::uint64_t>(job.scaled<std::uint64_t>(20'000'000, 50'000) / (bytes + 9000), 3);
+    result["one_way_" + std::to_string(bytes) + "_us"] =
+        1e-3 * median_of(batches, [&] { return players.one_way_ns(bytes, round_trips); });
+  }
+  players.check();
+  return result;
+}
+
+void drive_sizes(driver& d) {
+  const contest jobs{d.ranks(2)};
+  d.compare(jobs, {{"1 KiB", "one-way time", "us", "one_way_1024_us", "", "", {at_most(0.58)}},
+                   {"4 KiB", "one-way time", "us", "one_way_4096_us", "", "", {at_most(0.95)}},
+                   {"64 KiB", "one-way time", "us", "one_way_65536_us", "", "", {at_most(4.0)}},
+                   {"1 MiB", "one-way time", "us", "one_way_1048576_us", "", "", {at_most(60)}}});
+}
+
+int measure_by_protocol(job_context& job) {
+  return run_ranks(job, [&](world& w) { return measure_protocols(w, job); });
+}
+int measure_by_size(job_context& job) {
+  return run_ranks(job, [&](world& w) { return measure_sizes(w, job); });
+}
+
+}  // namespace
+
+const benchmark long_latency{"long_latency", "Longs of 4 KiB through libfabric, by reassembly and by put-sync-send",
+                             drive_protocols, measure_by_protocol};
+const benchmark long_shm{"long_shm", "one-way time of Longs over shared memory", drive_sizes, measure_by_size};
+
+}  // namespace amity::bench

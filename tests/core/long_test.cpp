@@ -1,0 +1,284 @@
+/// Long messages: every protocol, on every fabric, whatever comes first.
+
+#include <string>
+#include <vector>
+
+#include "tests/core/late_events.hpp"
+#include "tests/core/long_storm.hpp"
+#include "tests/support/sanitizer.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::configured;
+using testing::expect_error;
+using testing::failure_of;
+using testing::job_kind;
+using testing::long_storm;
+using testing::simulate;
+
+/// Events come late, by a seed.
+job_kind late(job_kind kind) {
+  return {.name = "late_" + kind.name, .run = [kind](rank_t ranks, const settings& config, const auto& body) {
+            kind.run(ranks, config, [&](fabric::fabric& own) {
+              fabric::testing::late_events delayed(own, static_cast<std::uint64_t>(own.rank()) + 5);
+              body(delayed);
+            });
+          }};
+}
+
+fabric::sim::sim_options unordered(std::uint64_t seed) {
+  return {.seed = seed, .delay_ns_max = 4000, .reorder_percent = 40, .remote_delay_ns_max = 20000, .credits = 6};
+}
+
+std::vector<job_kind> kinds() {
+  std::vector<job_kind> all = testing::every_job_kind();
+  all.push_back(testing::simulated("unordered_sim", unordered(3)));
+  all.push_back(late(all.back()));
+  return all;
+}
+
+class longs : public testing::every_fabric {};
+INSTANTIATE_TEST_SUITE_P(core, longs, ::testing::Combine(::testing::ValuesIn(kinds()), ::testing::Values(1, 2, 3)),
+                         testing::job_name);
+
+TEST_P(longs, arrive_whole_by_every_protocol) {
+  run([](endpoint& own) {
+    const bool has_order = own.transport().caps().remote.puts_before_packets;
+    for (const std::string protocol :
+         {"auto", "packed", "ordered", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+      if (protocol == "ordered" && !has_order) continue;
+      long_storm storm(own, configured({{"AMITY_LONG_PROTOCOL", protocol}, {"AMITY_LONG_SLOTS", "4"}}));
+      storm.run(200 / testing::sanitizer_divisor + 20);
+    }
+  });
+}
+
+// The same with hardly any room: one slot, one operation that waits, one credit for packets and puts.
+TEST_P(longs, need_one_slot_and_one_place) {
+  run([](endpoint& own) {
+    long_storm storm(
+        own,
+        configured({{"AMITY_LONG_PROTOCOL", "reassembly"}, {"AMITY_LONG_SLOTS", "1"}, {"AMITY_LONG_PENDING", "1"}}));
+    storm.run(30);
+  });
+}
+
+TEST_P(longs, puts_gets_and_atomics) {
+  run([](endpoint& own) {
+    remote_endpoint memory(own, {});
+    const std::size_t area = 3 * own.packet_bytes_max() + 8;
+    const own_segment mine = memory.allocate(static_cast<std::size_t>(own.size()) * area + 8);
+    const auto all = memory.exchange(mine);
+    const auto me = static_cast<std::size_t>(own.rank());
+    const place counter{all[0], static_cast<std::size_t>(own.size()) * area};
+    for (std::size_t bytes : {std::size_t{0}, std::size_t{8}, own.packet_bytes_max(), area}) {
+      const auto sent = fabric::testing::make_payload(bytes, me + bytes);
+      event complete, source_free;
+      for (const peer_segment& each : all)
+        memory.put({each, me * area}, sent, {.source_free = &source_free, .complete = &complete});
+      memory.wait(source_free);
+      memory.wait(complete);
+      std::vector<std::byte> back(bytes);
+      for (const peer_segment& each : all) {
+        memory.get({each, me * area}, back);
+        EXPECT_EQ(back, sent);
+      }
+      static_cast<void>(memory.atomic(counter, {.op = fabric::atomic_op::add, .operand = bytes + 1}));
+    }
+    own.barrier();
+    const auto total = static_cast<std::uint64_t>(own.size()) * (4 + 8 + own.packet_bytes_max() + area);
+    EXPECT_EQ(memory.atomic(counter, {.op = fabric::atomic_op::fetch}), total);
+    own.barrier();
+    for (const peer_segment& each : all) memory.close(each);
+    memory.release(mine);
+    own.barrier();
+  });
+}
+
+// Each handler sends the next Long, without waiting, until a number of them have run.
+TEST_P(longs, are_sent_by_handlers) {
+  run([](endpoint& own) {
+    remote_endpoint memory(own, configured({{"AMITY_LONG_PENDING", "1"}, {"AMITY_LONG_SLOTS", "2"}}));
+    constexpr std::size_t bytes = 3000;
+    constexpr std::size_t places = 130;  // of each source: each Long has a place to itself
+    const auto size = static_cast<std::size_t>(own.size());
+    const own_segment mine = memory.allocate(size * places * bytes);
+    const auto payload = fabric::testing::make_payload(bytes, 1);
+    std::uint64_t handled = 0;
+    std::size_t next = static_cast<std::size_t>(own.rank()) * places;
+    std::vector<peer_segment> all;
+    handler_id pass = 0;
+    pass = own.add_handler("pass", [&](request& r) {
+      ++handled;
+      const std::uint64_t left = r.args()[0];
+      EXPECT_TRUE(fabric::testing::is_payload(r.payload(), 1));
+      if (left == 0) return;
+      const std::size_t offset = bytes * next++;
+      for (const peer_segment& each : all) {
+        memory.request_long({each, offset}, pass, payload, {left - 1}, memory.implicit());
+      }
+    });
+    all = memory.exchange(mine);
+    own.barrier();
+    memory.request_long({all[0], bytes * next++}, pass, payload, {4});
+    const std::uint64_t expected = 1 + size + size * size + size * size * size + size * size * size * size;
+    while (own.reduce(reduction::sum_u64, handled) < size * expected) {
+      own.transport().wait(10'000);
+      own.progress();
+    }
+    memory.wait(memory.implicit());
+    EXPECT_EQ(own.reduce(reduction::sum_u64, handled), size * expected);
+    for (const peer_segment& each : all) memory.close(each);
+    memory.release(mine);
+    own.barrier();
+  });
+}
+
+// Hundreds of thousands of Longs, with both orders of their parts, many times each.
+TEST(long_reassembly, matches_whatever_comes_first) {
+  fabric::sim::run(4, unordered(17), [](fabric::fabric& whole) {
+    fabric::testing::late_events delayed(whole, static_cast<std::uint64_t>(whole.rank()) + 5);
+    endpoint own(delayed, {});
+    long_storm storm(own, configured({{"AMITY_LONG_PROTOCOL", "reassembly"}}));
+    storm.run(50'000 / testing::sanitizer_divisor);  // of each of the four ranks
+    const auto seen = storm.memory().count();
+    EXPECT_GT(seen.payload_last, 500u / testing::sanitizer_divisor);
+    EXPECT_GT(seen.head_last, 500u / testing::sanitizer_divisor);
+    return 0;
+  });
+}
+
+// Also in a world that has no remote memory of its own: packets stand in for it.
+TEST(long_epochs, end_after_the_longs_that_were_sent_in_them) {
+  testing::run_worlds(testing::simulated("sim", unordered(5)), 3, [](world& w) {
+    const auto other = w.duplicate();
+    for (world* const each : {&w, other.get()}) {
+      endpoint& own = each->endpoint();
+      remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "reassembly"}}));
+      const own_segment mine = memory.allocate(6000);
+      int handled = 0;
+      const handler_id take = own.add_handler("take", [&](request& r) {
+        EXPECT_TRUE(fabric::testing::is_payload(r.payload(), 9));
+        ++handled;
+      });
+      const auto all = memory.exchange(mine);
+      const auto payload = fabric::testing::make_payload(6000, 9);
+      for (int round = 1; round <= 3; ++round) {
+        each->epoch([&] {
+          for (int i = 0; i < 20; ++i) {
+            for (const peer_segment& to : all) memory.request_long({to, 0}, take, payload, {}, memory.implicit());
+          }
+        });
+        EXPECT_EQ(handled, round * 20 * each->size());
+      }
+      memory.wait(memory.implicit());
+      own.barrier();
+      for (const peer_segment& to : all) memory.close(to);
+      own.remove_handler(take);
+    }
+  });
+}
+
+TEST(long_protocols, are_chosen_by_what_the_fabric_can_do) {
+  const auto chosen = [](const fabric::sim::sim_options& options, std::size_t bytes) {
+    long_protocol protocol{};
+    simulate(2, options, [&](endpoint& own) {
+      remote_endpoint memory(own, {});
+      const own_segment mine = memory.allocate(64);
+      protocol = memory.protocol_for(memory.exchange(mine)[0], std::vector<std::byte>(bytes));
+      own.barrier();
+    });
+    return protocol;
+  };
+  EXPECT_EQ(chosen({}, 2048), long_protocol::packed);
+  EXPECT_EQ(chosen({}, 2049), long_protocol::ordered);
+  EXPECT_EQ(chosen(unordered(1), 2049), long_protocol::reassembly);
+  EXPECT_EQ(chosen({.packet_bytes = 576}, 576), long_protocol::ordered);
+}
+
+TEST(long_misuse, names_itself) {
+  simulate(2, unordered(1), [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    expect_error([&] { remote_endpoint second(own, {}); }, {"remote_endpoint", "one already"});
+    const own_segment mine = memory.allocate(100);
+    const auto all = memory.exchange(mine);
+    const std::vector<std::byte> payload(60);
+    bool ended = false;
+    handler_id back = own.add_handler("back", [&](request& r) {
+      expect_error(
+          [&] {
+            r.reply_long({all[1], 0}, 0, payload, {}, memory.implicit());
+          },
+          {"request::reply_long", "a reply of rank 1", "send a request"});
+      ended = true;
+    });
+    const handler_id ask = own.add_handler("ask", [&](request& r) {
+      expect_error(
+          [&] {
+            r.reply_long({all[1], 0}, back, payload, {}, memory.implicit());
+          },
+          {"request::reply_long", "the place is on rank 1, but rank 0 has sent"});
+      expect_error(
+          [&] {
+            r.reply_long({all[0], 50}, back, payload, {}, memory.implicit());
+          },
+          {"60 bytes at offset 50", "rank 0, which has 100 bytes"});
+      expect_error([&] { memory.request_long({all[0], 0}, back, payload); }, {"a handler would wait", "an event"});
+      expect_error([&] { memory.put({all[0], 0}, payload); }, {"remote_endpoint::put", "a handler would wait"});
+      r.reply_long({all[0], 0}, back, payload, {}, memory.implicit());
+      expect_error([&] { r.reply_long({all[0], 0}, back, payload, {}, memory.implicit()); }, {"second reply"});
+    });
+    own.barrier();
+    expect_error(
+        [&] {
+          memory.request_long({all[1], 41}, ask, payload);
+        },
+        {"remote_endpoint::request_long", "60 bytes at offset 41", "rank 1", "100 bytes"});
+    expect_error([&] { memory.request_long({}, ask, payload); }, {"the place is in no segment", "exchange"});
+    expect_error([&] { memory.request_long({all[1], 0}, 99, payload); }, {"99 is not the number of a handler"});
+    expect_error([&] { memory.request_long({all[1], 0}, ask, payload, {1, 2, 3, 4, 5, 6, 7}); }, {"7 arguments"});
+    expect_error([&] { memory.get({all[1], 101}, {}); }, {"remote_endpoint::get", "0 bytes at offset 101"});
+    expect_error([&] { memory.atomic({all[1], 4}, {}); }, {"remote_endpoint::atomic", "8 bytes at offset 4"});
+    expect_error([&] { memory.open(2, mine.name); }, {"destination 2"});
+    EXPECT_EQ(own.counts().of(ask).sent, 0u);
+    if (own.rank() == 0) {
+      memory.request_long({all[1], 40}, ask, payload);
+      own.wait_until("the reply", [&] { return ended; });
+    }
+    own.barrier();
+    memory.wait(memory.implicit());
+    own.barrier();
+  });
+}
+
+TEST(long_misuse, a_protocol_that_the_fabric_cannot_have) {
+  EXPECT_NE(failure_of([] {
+              simulate(1, unordered(1), [](endpoint& own) {
+                remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "ordered"}}));
+              });
+            }).find("AMITY_LONG_PROTOCOL=ordered, but this fabric does not deliver packets after puts"),
+            std::string::npos);
+}
+
+TEST(long_misuse, a_segment_that_is_released_too_early) {
+  const std::string text = failure_of([] {
+    simulate(2, {}, [](endpoint& own) {
+      remote_endpoint memory(own, {});
+      const own_segment mine = memory.allocate(100);
+      const auto all = memory.exchange(mine);
+      const handler_id take = own.add_handler("take", [](request&) {});
+      own.barrier();
+      if (own.rank() == 1) memory.release(mine);
+      own.barrier();
+      if (own.rank() == 0) memory.request_long({all[1], 0}, take, std::vector<std::byte>(8));
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  testing::expect_parts(text, {"rank 0 sent 8 bytes to offset 0 of segment 0", "release a segment after"});
+}
+
+}  // namespace
+}  // namespace amity::core
