@@ -1,16 +1,18 @@
 #pragma once
 
-/// Active messages over a substrate: a ring for each pair of PEs, in the memory of the one that receives.
+/// Active messages over a substrate: rings for each pair of PEs, in the memory of the one that receives.
 ///
 /// - Messages of one PE to another are handled in the order in which they were sent. One that is larger than a record
 ///   travels in fragments.
 /// - Handlers run in `poll`, one at a time, on the caller's thread, unless a mutex is held.
-/// - A reply never waits: where the ring is full it is kept here, and its request does not count as complete until it
+/// - A reply never waits: where a ring is full it is kept here, and its request does not count as complete until it
 ///   has gone. As a PE has a bounded number of requests under way to another, so are the replies that are kept.
-/// - Two counters travel back in one word: the lines that are free again, and the requests that are complete.
+/// - Two counters travel back in one word: the records that were taken, and the requests that are complete.
 ///
 /// `Substrate` offers what `node_substrate` does.
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -26,17 +28,18 @@ namespace amity::shmem {
 template <class Substrate>
 class am_engine {
  public:
-  static constexpr std::uint32_t ring_lines = 1024;
-  static constexpr std::size_t fragment_bytes_max = 16 * 1024 - record::payload_offset;
-  static constexpr std::size_t ring_bytes = ring_lines * line_bytes;
-  static constexpr std::size_t bytes_per_peer = ring_bytes + line_bytes;
-  static constexpr std::uint32_t requests_max = 16 * ring_lines;  ///< under way to one PE
+  static constexpr std::uint32_t records_max = 1024;        ///< under way from one PE to another
+  static constexpr std::uint32_t payload_lines_max = 1024;  ///< likewise, of large payloads
+  static constexpr std::size_t fragment_bytes_max = 16 * 1024;
+  static constexpr std::uint32_t requests_max = 16384;  ///< of one PE to another that are not complete
+  static constexpr std::size_t bytes_per_peer = (records_max + payload_lines_max + 1) * line_bytes;
 
   /// Collective.
   am_engine()
       : me_(Substrate::me()),
         peers_(static_cast<std::size_t>(Substrate::pes())),
-        rings_(static_cast<std::byte*>(Substrate::allocate(peers_.size() * ring_bytes))),
+        records_(static_cast<record_line*>(Substrate::allocate(peers_.size() * records_max * line_bytes))),
+        payloads_(static_cast<std::byte*>(Substrate::allocate(peers_.size() * payload_lines_max * line_bytes))),
         answers_(static_cast<answer*>(Substrate::allocate(peers_.size() * sizeof(answer)))) {}
 
   handler_table& handlers() noexcept { return handlers_; }
@@ -123,7 +126,7 @@ class am_engine {
   }
 
  private:
-  /// What a PE tells each source of messages: free lines below, completed requests above.
+  /// What a PE tells each source of messages: records taken below, completed requests above.
   struct alignas(line_bytes) answer {
     std::uint64_t word;
   };
@@ -147,23 +150,31 @@ class am_engine {
   };
   struct peer {
     // As a destination.
-    std::uint32_t sent_lines = 0;
-    std::uint32_t free_below = ring_lines;  ///< lines that may be sent, by what is known here
+    record_position<records_max> next_sent;
+    payload_position<payload_lines_max> payloads_sent;
+    std::array<std::uint32_t, records_max> payloads_before{};  ///< what was `payloads_sent` when the record was sent
+    std::uint32_t taken_there = 0;                             ///< records, as far as is known here
     std::uint32_t requests = 0;
     std::deque<kept_reply> kept;
     // As a source.
-    std::uint32_t taken_lines = 0;
+    record_position<records_max> next_taken;
+    payload_position<payload_lines_max> payloads_taken;
     std::uint32_t completed = 0;
     std::uint64_t answered = 0;
     std::vector<std::byte> parts[2];  ///< of messages that have arrived in part: a request, a reply
   };
 
-  peer& peer_at(int pe) noexcept { return peers_[static_cast<std::size_t>(pe)]; }
+  peer& peer_at(int pe) noexcept { return peers_[index_of(pe)]; }
 
   static std::uint64_t load(const std::uint64_t& word) noexcept {
     // Acquire; pairs with the release of put_flag().
     return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
   }
+  record_line* records_of(int source) const noexcept { return records_ + std::size_t{records_max} * index_of(source); }
+  std::byte* payloads_of(int source) const noexcept {
+    return payloads_ + std::size_t{payload_lines_max} * line_bytes * index_of(source);
+  }
+  static std::size_t index_of(int pe) noexcept { return static_cast<std::size_t>(pe); }
   std::uint64_t answer_of(int dest) const noexcept { return load(answers_[dest].word); }
   std::uint32_t completed(int dest) const noexcept { return static_cast<std::uint32_t>(answer_of(dest) >> 32); }
 
@@ -181,54 +192,45 @@ class am_engine {
 
   // Sending.
 
-  bool has_room(int dest, std::uint32_t lines) {
-    peer& to = peer_at(dest);
-    if (to.free_below - to.sent_lines >= lines) return true;
-    to.free_below = static_cast<std::uint32_t>(answer_of(dest)) + ring_lines;
-    return to.free_below - to.sent_lines >= lines;
-  }
-
-  /// The place of line `number` of this PE's ring at any PE.
-  std::byte* line_at(int source, std::uint32_t number) const noexcept {
-    return rings_ + static_cast<std::size_t>(source) * ring_bytes + std::size_t{number % ring_lines} * line_bytes;
-  }
-
-  void put_word(int dest, std::byte* line, const record& what) {
-    Substrate::put_flag(reinterpret_cast<std::uint64_t*>(line), what.pack(), dest);
+  /// Whether there is a free record, and lines for a payload that ends before `payload_end`.
+  bool has_room(peer& to, std::uint32_t payload_end) const noexcept {
+    const std::uint32_t under_way = to.next_sent.number - to.taken_there;
+    if (under_way == 0) return true;
+    if (under_way == records_max) return false;
+    // Payloads are free up to that of the first record that was not taken.
+    return payload_end - to.payloads_before[to.taken_there % records_max] <= payload_lines_max;
   }
 
   /// Sends the next fragment of a message of which `sent` bytes have gone, if there is room. False: there is none.
   bool send_fragment(int dest, record_kind kind, int id, const void* source, std::size_t total, std::size_t& sent) {
     peer& to = peer_at(dest);
-    const std::size_t bytes = total - sent < fragment_bytes_max ? total - sent : fragment_bytes_max;
-    const std::uint32_t lines = record::lines_for(bytes);
-    const std::uint32_t to_end = ring_lines - to.sent_lines % ring_lines;
-    const std::uint32_t skipped = lines > to_end ? to_end : 0;
-    if (!has_room(dest, skipped + lines)) return false;
-    if (skipped > 0) {
-      put_word(dest, line_at(me_, to.sent_lines), {.bytes = skipped});
-      to.sent_lines += skipped;
+    const std::size_t bytes = std::min(total - sent, fragment_bytes_max);
+    const bool large = bytes > record::inline_bytes_max;
+    auto payloads = to.payloads_sent;
+    const std::uint32_t first_line = large ? payloads.take(bytes) : 0;
+    if (!has_room(to, payloads.number)) {
+      to.taken_there = static_cast<std::uint32_t>(answer_of(dest));
+      if (!has_room(to, payloads.number)) return false;
     }
-    std::byte* const line = line_at(me_, to.sent_lines);
-    const std::uint64_t size = total;
+    record_line& line = records_of(me_)[to.next_sent.index()];
     const auto* const from = static_cast<const std::byte*>(source) + sent;
-    constexpr std::size_t in_first = line_bytes - record::payload_offset;
-    if (bytes <= in_first) {
-      std::byte together[sizeof size + in_first];
-      std::memcpy(together, &size, sizeof size);
-      if (bytes > 0) std::memcpy(together + sizeof size, from, bytes);
-      Substrate::put(line + record::size_offset, together, sizeof size + bytes, dest);
-    } else {
-      Substrate::put(line + record::size_offset, &size, sizeof size, dest);
-      Substrate::put(line + record::payload_offset, from, bytes, dest);
+    record_line filled;
+    filled.message_bytes = total;
+    if (large) {
+      Substrate::put(payloads_of(me_) + first_line * line_bytes, from, bytes, dest);
+    } else if (bytes > 0) {
+      std::memcpy(filled.payload, from, bytes);
     }
-    put_word(dest, line,
-             {.kind = kind,
-              .first = sent == 0,
-              .last = sent + bytes == total,
-              .bytes = static_cast<std::uint32_t>(bytes),
-              .handler = id});
-    to.sent_lines += lines;
+    Substrate::put(&line.message_bytes, &filled.message_bytes, sizeof filled.message_bytes + (large ? 0 : bytes), dest);
+    const record what{.kind = kind,
+                      .first = sent == 0,
+                      .last = sent + bytes == total,
+                      .bytes = static_cast<std::uint32_t>(bytes),
+                      .handler = id};
+    Substrate::put_flag(&line.word, what.pack(to.next_sent.mark()), dest);
+    to.payloads_before[to.next_sent.index()] = to.payloads_sent.number;
+    to.payloads_sent = payloads;
+    ++to.next_sent.number;
     sent += bytes;
     return true;
   }
@@ -252,70 +254,55 @@ class am_engine {
 
   // Receiving.
 
-  /// The record that comes next from a source, if it is there.
-  bool next_record(int source, record& what, std::byte*& line) {
-    line = line_at(source, peer_at(source).taken_lines);
-    const std::uint64_t word = load(*reinterpret_cast<const std::uint64_t*>(line));
-    if (word == 0) return false;
-    what = record::unpack(word);
-    return true;
-  }
+  /// A record that has come, and its payload.
+  struct arrival {
+    record what;
+    std::uint64_t message_bytes;
+    std::byte* payload;
+  };
 
-  /// Frees the lines of a record: all begin with zero again.
-  void free_lines(int source, const record& what, std::byte* line) {
-    const std::uint32_t lines = what.lines();
-    const std::uint32_t written = what.kind == record_kind::skip ? 1 : lines;
-    for (std::uint32_t i = 0; i < written; ++i) {
-      *reinterpret_cast<std::uint64_t*>(line + std::size_t{i} * line_bytes) = 0;
+  /// The next record of a source, if it is there; its memory is the source's again once that is told.
+  bool next_arrival(int source, arrival& found) {
+    peer& from = peer_at(source);
+    record_line& line = records_of(source)[from.next_taken.index()];
+    const std::uint64_t word = load(line.word);
+    if (word >> 63 != from.next_taken.mark()) return false;
+    found = {.what = record::unpack(word), .message_bytes = line.message_bytes, .payload = line.payload};
+    if (found.what.bytes > record::inline_bytes_max) {
+      found.payload = payloads_of(source) + from.payloads_taken.take(found.what.bytes) * line_bytes;
     }
-    peer_at(source).taken_lines += lines;
+    ++from.next_taken.number;
+    return true;
   }
 
   void answer_source(int source) {
     peer& from = peer_at(source);
-    const std::uint64_t word = std::uint64_t{from.completed} << 32 | from.taken_lines;
+    const std::uint64_t word = std::uint64_t{from.completed} << 32 | from.next_taken.number;
     if (word == from.answered) return;
     from.answered = word;
     Substrate::put_flag(&answers_[me_].word, word, source);
   }
 
   void drain(int source) {
-    record what;
-    std::byte* line = nullptr;
     peer& from = peer_at(source);
     if (!from.kept.empty()) [[unlikely]]
       send_kept(source);
-    // What arrives meanwhile is for the next time, or a busy source would keep the PE here.
-    const std::uint32_t start = from.taken_lines;
-    std::uint32_t last_answer = start;
-    // A handler may have left with a mutex in its hands.
-    while (held_ == 0 && from.taken_lines - start < ring_lines && next_record(source, what, line)) {
-      if (what.kind != record_kind::skip) take(source, what, total_of(line), line + record::payload_offset);
-      free_lines(source, what, line);
-      if (from.taken_lines - last_answer >= ring_lines / 4) {
-        answer_source(source);
-        last_answer = from.taken_lines;
-      }
+    arrival next;
+    // What comes meanwhile is for the next time, or a busy source would keep the PE here. A handler may have left with
+    // a mutex in its hands.
+    for (std::uint32_t taken = 1; taken <= records_max && held_ == 0 && next_arrival(source, next); ++taken) {
+      take(source, next.what, next.message_bytes, next.payload);
+      if (taken % (records_max / 4) == 0) answer_source(source);
     }
     answer_source(source);
   }
 
-  static std::uint64_t total_of(const std::byte* line) noexcept {
-    std::uint64_t total;
-    std::memcpy(&total, line + record::size_offset, sizeof total);
-    return total;
-  }
-
   /// Makes room for the source while no handler may run.
   void set_aside(int source) {
-    record what;
-    std::byte* line = nullptr;
-    while (next_record(source, what, line)) {
-      if (what.kind != record_kind::skip) {
-        const std::byte* const payload = line + record::payload_offset;
-        stashed_.push_back({source, what, total_of(line), std::vector<std::byte>(payload, payload + what.bytes)});
-      }
-      free_lines(source, what, line);
+    arrival next;
+    while (next_arrival(source, next)) {
+      stashed_.push_back({source, next.what, next.message_bytes,
+                          std::vector<std::byte>(next.payload, next.payload + next.what.bytes)});
     }
     answer_source(source);
   }
@@ -357,8 +344,9 @@ class am_engine {
 
   int me_;
   std::vector<peer> peers_;
-  std::byte* rings_;  ///< by source
-  answer* answers_;   ///< by destination
+  record_line* records_;  ///< rings, by source
+  std::byte* payloads_;   ///< likewise
+  answer* answers_;       ///< by destination
   handler_table handlers_;
   activation* running_ = nullptr;
   int held_ = 0;  ///< mutexes
