@@ -86,7 +86,7 @@ std::size_t own_bytes(int pes) {
 }
 
 unsigned patience_among(int pes) {
-  int cpus = fabric::allowed_cpus();
+  int cpus = fabric::allowed_cpus().count();
   // A PE that is bound to a CPU of its own shares it with nobody.
   if (cpus == 1) cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   return pes > cpus ? 20 : 4000;
