@@ -51,6 +51,17 @@ set(AMITY_PUBLIC_HEADERS
   fabric/fabric.hpp
   fabric/remote_memory.hpp
   interop/mpi/run.hpp
+  interop/shmem/declare/atomics.h
+  interop/shmem/declare/collectives.h
+  interop/shmem/declare/generics.h
+  interop/shmem/declare/setup.h
+  interop/shmem/declare/transfers.h
+  interop/shmem/declare/type_lists.h
+  interop/shmem/declare/types.h
+  interop/shmem/declare/waiting.h
+  interop/shmem/include/mpp/shmem.h
+  interop/shmem/include/shmem.h
+  interop/shmem/include/shmemx.h
   message/address.hpp
   message/cache.hpp
   message/cereal.hpp

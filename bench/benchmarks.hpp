@@ -47,5 +47,9 @@ extern const benchmark long_latency;
 extern const benchmark ofi_short_latency;
 extern const benchmark ofi_coalesced_rate;
 extern const benchmark composite_overhead;
+#ifdef AMITY_BENCH_SHMEM_PROGRAM
+extern const benchmark shmem_transfers;
+extern const benchmark shmem_messages;
+#endif
 
 }  // namespace amity::bench

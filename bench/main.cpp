@@ -60,6 +60,10 @@ const benchmark* const benchmarks[] = {
     &ofi_short_latency,
     &ofi_coalesced_rate,
     &composite_overhead,
+#ifdef AMITY_BENCH_SHMEM_PROGRAM
+    &shmem_transfers,
+    &shmem_messages,
+#endif
 };
 
 const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers, &tcp_ping_pong};

@@ -1,0 +1,143 @@
+/// Collective operations that move data: each PE takes what it needs from the others, once all have come.
+///
+/// The destination is written by its own PE alone, so that nobody need know whether it is ready; who leaves knows that
+/// all have done with its source.
+
+#include <algorithm>
+#include <cstring>
+
+#include "amity/interop/shmem/group.hpp"
+#include "amity/interop/shmem/include/shmem.h"
+#include "amity/interop/shmem/job.hpp"
+
+using namespace amity::shmem;
+
+namespace {
+
+const std::byte* source_at(const char* call, const group& all, int member, const void* source) {
+  return static_cast<const std::byte*>(reach(call, source, all.world_pe(member)));
+}
+
+void copy(void* dest, const void* source, std::size_t bytes) {
+  if (bytes > 0 && dest != source) std::memcpy(dest, source, bytes);
+}
+
+void broadcast(const char* call, const group& all, void* dest, const void* source, std::size_t bytes, int root,
+               bool also_at_root) {
+  if (root < 0 || root >= all.size) fail(call, "the root is not in the group", "name it by its number in the group");
+  sync(all);
+  if (all.me != root || also_at_root) copy(dest, source_at(call, all, root, source), bytes);
+  sync(all);
+}
+
+void collect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
+  std::uint64_t& offer = self.joined->offer();
+  offer = bytes;
+  sync(all);
+  auto* to = static_cast<std::byte*>(dest);
+  for (int member = 0; member < all.size; ++member) {
+    const std::uint64_t its = *reach(call, &offer, all.world_pe(member));
+    copy(to, source_at(call, all, member, source), its);
+    to += its;
+  }
+  sync(all);
+}
+
+void fcollect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
+  sync(all);
+  auto* const to = static_cast<std::byte*>(dest);
+  for (int i = 0; i < all.size; ++i) {
+    const int member = (all.me + i) % all.size;  // not all at once from the same one
+    copy(to + static_cast<std::size_t>(member) * bytes, source_at(call, all, member, source), bytes);
+  }
+  sync(all);
+}
+
+/// Blocks of `count` elements of `unit` bytes, with strides in elements.
+void alltoall(const char* call, const group& all, void* dest, const void* source, std::ptrdiff_t dest_stride,
+              std::ptrdiff_t source_stride, std::size_t count, std::size_t unit) {
+  sync(all);
+  const auto size = static_cast<std::ptrdiff_t>(unit);
+  const auto block = static_cast<std::ptrdiff_t>(count) * size;
+  for (int i = 0; i < all.size; ++i) {
+    const int member = (all.me + i) % all.size;
+    std::byte* to = static_cast<std::byte*>(dest) + member * block * dest_stride;
+    const std::byte* from = source_at(call, all, member, source) + all.me * block * source_stride;
+    if (dest_stride == 1 && source_stride == 1) {
+      copy(to, from, count * unit);
+      continue;
+    }
+    for (std::size_t k = 0; k < count; ++k, to += dest_stride * size, from += source_stride * size)
+      copy(to, from, unit);
+  }
+  sync(all);
+}
+
+}  // namespace
+
+#define SET active_set(call, start, log_stride, size)
+#define DEFINE_FOR_SETS(bits)                                                                                       \
+  AMITY_SHMEM_DEFINE(                                                                                               \
+      void, broadcast##bits,                                                                                        \
+      (void* dest, const void* source, size_t count, int root, int start, int log_stride, int size, long*)) {       \
+    const char* const call = "shmem_broadcast" #bits;                                                               \
+    broadcast(call, SET, dest, source, count*(bits / 8), root, false);                                              \
+  }                                                                                                                 \
+  AMITY_SHMEM_DEFINE(void, collect##bits,                                                                           \
+                     (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
+    const char* const call = "shmem_collect" #bits;                                                                 \
+    collect(call, SET, dest, source, count*(bits / 8));                                                             \
+  }                                                                                                                 \
+  AMITY_SHMEM_DEFINE(void, fcollect##bits,                                                                          \
+                     (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
+    const char* const call = "shmem_fcollect" #bits;                                                                \
+    fcollect(call, SET, dest, source, count*(bits / 8));                                                            \
+  }                                                                                                                 \
+  AMITY_SHMEM_DEFINE(void, alltoall##bits,                                                                          \
+                     (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
+    const char* const call = "shmem_alltoall" #bits;                                                                \
+    alltoall(call, SET, dest, source, 1, 1, count, bits / 8);                                                       \
+  }                                                                                                                 \
+  AMITY_SHMEM_DEFINE(void, alltoalls##bits,                                                                         \
+                     (void* dest, const void* source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count, \
+                      int start, int log_stride, int size, long*)) {                                                \
+    const char* const call = "shmem_alltoalls" #bits;                                                               \
+    alltoall(call, SET, dest, source, dest_stride, source_stride, count, bits / 8);                                 \
+  }
+DEFINE_FOR_SETS(32)
+DEFINE_FOR_SETS(64)
+
+#define DEFINE_FOR_TEAMS(type, broadcast_name, collect_name, fcollect_name, alltoall_name, alltoalls_name, unit) \
+  AMITY_SHMEM_DEFINE(int, broadcast_name,                                                                        \
+                     (shmem_team_t team, type * dest, const type* source, size_t count, int root)) {             \
+    const char* const call = "shmem_" #broadcast_name;                                                           \
+    broadcast(call, team_of(call, team), dest, source, count* unit, root, true);                                 \
+    return 0;                                                                                                    \
+  }                                                                                                              \
+  AMITY_SHMEM_DEFINE(int, collect_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {    \
+    const char* const call = "shmem_" #collect_name;                                                             \
+    collect(call, team_of(call, team), dest, source, count* unit);                                               \
+    return 0;                                                                                                    \
+  }                                                                                                              \
+  AMITY_SHMEM_DEFINE(int, fcollect_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {   \
+    const char* const call = "shmem_" #fcollect_name;                                                            \
+    fcollect(call, team_of(call, team), dest, source, count* unit);                                              \
+    return 0;                                                                                                    \
+  }                                                                                                              \
+  AMITY_SHMEM_DEFINE(int, alltoall_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {   \
+    const char* const call = "shmem_" #alltoall_name;                                                            \
+    alltoall(call, team_of(call, team), dest, source, 1, 1, count, unit);                                        \
+    return 0;                                                                                                    \
+  }                                                                                                              \
+  AMITY_SHMEM_DEFINE(int, alltoalls_name,                                                                        \
+                     (shmem_team_t team, type * dest, const type* source, ptrdiff_t dest_stride,                 \
+                      ptrdiff_t source_stride, size_t count)) {                                                  \
+    const char* const call = "shmem_" #alltoalls_name;                                                           \
+    alltoall(call, team_of(call, team), dest, source, dest_stride, source_stride, count, unit);                  \
+    return 0;                                                                                                    \
+  }
+#define DEFINE_FOR_TYPE(type, name)                                                                            \
+  DEFINE_FOR_TEAMS(type, name##_broadcast, name##_collect, name##_fcollect, name##_alltoall, name##_alltoalls, \
+                   sizeof(type))
+AMITY_SHMEM_RMA_TYPES(DEFINE_FOR_TYPE)
+DEFINE_FOR_TEAMS(void, broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, 1)

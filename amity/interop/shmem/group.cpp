@@ -1,0 +1,68 @@
+#include "amity/interop/shmem/group.hpp"
+
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include "amity/interop/shmem/job.hpp"
+
+using namespace amity::shmem;
+
+namespace amity::shmem {
+
+group active_set(const char* call, int start, int log_stride, int size) {
+  running(call);
+  const int stride = log_stride >= 0 && log_stride < 31 ? 1 << log_stride : 0;
+  const long last = start + static_cast<long>(size - 1) * stride;
+  if (size < 1 || stride == 0 || start < 0 || last >= self.pes) {
+    fail(call,
+         fmt::format("there is no active set of {} PEs from {} on with stride 2^{}", size, start, log_stride).c_str(),
+         fmt::format("name PEs of 0 to {}", self.pes - 1).c_str());
+  }
+  const int me = (self.me - start) / stride;
+  const group found{.start = start, .stride = stride, .size = size, .me = me};
+  if (self.me < start || me >= size || found.world_pe(me) != self.me) {
+    fail(call,
+         fmt::format("this PE is not in the active set of {} PEs from {} on with stride {}", size, start, stride)
+             .c_str(),
+         "call it on the PEs of the set alone");
+  }
+  return found;
+}
+
+// In round d each PE hears of all that are up to 2d - 1 before it.
+void sync(const group& all) {
+  job& joined = *self.joined;
+  joined.make_progress();
+  for (int distance = 1; distance < all.size; distance *= 2) {
+    joined.notify(all.world_pe((all.me + distance) % all.size));
+    joined.await(all.world_pe((all.me - distance + all.size) % all.size));
+  }
+}
+
+void barrier(const group& all) {
+  self.joined->messages().quiet();
+  // Puts are stores: those before a release are seen by whoever acquires.
+  sync(all);
+}
+
+}  // namespace amity::shmem
+
+AMITY_SHMEM_DEFINE(void, barrier_all, ()) {
+  running("shmem_barrier_all");
+  barrier(world());
+}
+AMITY_SHMEM_DEFINE(void, sync_all, ()) {
+  running("shmem_sync_all");
+  sync(world());
+}
+AMITY_SHMEM_DEFINE(void, barrier, (int start, int log_stride, int size, long*)) {
+  barrier(active_set("shmem_barrier", start, log_stride, size));
+}
+AMITY_SHMEM_DEFINE(void, sync, (int start, int log_stride, int size, long*)) {
+  sync(active_set("shmem_sync", start, log_stride, size));
+}
+AMITY_SHMEM_DEFINE(int, team_sync, (shmem_team_t team)) {
+  sync(team_of("shmem_team_sync", team));
+  return 0;
+}

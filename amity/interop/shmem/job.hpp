@@ -1,0 +1,100 @@
+#pragma once
+
+/// The job that a PE belongs to: its peers' memory, and what all collective calls are made of.
+///
+/// Each PE offers one segment of remote memory: its static variables, then its symmetric heap. Peers map it, so that a
+/// put is a store. What the library itself shares is taken from the heap.
+///
+/// Synchronisation is by pairs: a PE has a counter for each peer, which that peer alone advances. Two PEs take part in
+/// the collective calls that they share in one order, so a counter tells all of them apart, whatever sets or teams they
+/// are of, and the programs' own pSync arrays are not needed.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "amity/base/types.hpp"
+#include "amity/fabric/fabric.hpp"
+#include "amity/interop/shmem/am/engine.hpp"
+#include "amity/interop/shmem/node_substrate.hpp"
+#include "amity/interop/shmem/process.hpp"
+#include "amity/interop/shmem/symmetric_heap.hpp"
+
+namespace amity::shmem {
+
+class job {
+ public:
+  /// Joins the job that this process was started in. Collective; fills in `self`. Throws `error`.
+  job();
+  /// Takes leave: nobody waits for this PE any more.
+  ~job();
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+
+  symmetric_heap& heap() noexcept { return heap_; }
+  am_engine<node_substrate>& messages() noexcept { return *messages_; }
+
+  /// Zeroed memory of the library's own, at the same place of all PEs. Collective.
+  void* share(std::size_t bytes);
+
+  /// Tells `pe` that this PE has come to the next point at which the two meet.
+  void notify(int pe) {
+    const auto index = static_cast<std::size_t>(pe);
+    // Release; pairs with the acquire in await().
+    std::atomic_ref(peers_arrivals_[index]->count).store(++sent_[index], std::memory_order_release);
+  }
+  /// Waits until `pe` has called `notify` as often as this PE has called `await` for it.
+  void await(int pe) {
+    const auto index = static_cast<std::size_t>(pe);
+    const std::uint64_t wanted = ++awaited_[index];
+    const std::atomic_ref<std::uint64_t> count(arrivals_[index].count);
+    wait([&] { return count.load(std::memory_order_acquire) >= wanted; });
+  }
+
+  /// Waits for something that a peer does, or a handler.
+  template <class Ready>
+  void wait(Ready ready) {
+    for (unsigned round = 0; !ready(); ++round) rest(round);
+  }
+  /// One round of such a loop: runs handlers, and pauses or yields.
+  void rest(unsigned round) {
+    make_progress();
+    pause(round);
+  }
+  void make_progress() { messages_->poll(); }
+  /// The same without handlers. Leaves the program if a PE has ended the job.
+  void pause(unsigned round);
+
+  /// A word by which this PE shows the others a number.
+  std::uint64_t& offer() noexcept { return *offer_; }
+
+  /// Ends the job with success, though its PEs have not come to their ends.
+  [[noreturn]] void end_successfully();
+  /// Lets peers know that this PE gives up.
+  void abort() noexcept { transport_->abort(); }
+
+ private:
+  struct alignas(64) arrival {
+    std::uint64_t count;
+  };
+
+  void meet_peers(std::size_t statics_bytes);
+  [[noreturn]] void leave_ended_job();
+
+  std::unique_ptr<fabric::fabric> transport_;
+  symmetric_heap heap_;
+  fabric::segment own_;
+  std::vector<fabric::remote_segment> opened_;
+  std::vector<peer_distance> distances_;
+  std::vector<arrival*> peers_arrivals_;  ///< this PE's counter in the memory of each peer
+  std::vector<std::uint64_t> sent_;
+  std::vector<std::uint64_t> awaited_;
+  arrival* arrivals_ = nullptr;
+  std::uint64_t* ended_ = nullptr;
+  std::uint64_t* offer_ = nullptr;
+  unsigned patience_ = 0;
+  std::unique_ptr<am_engine<node_substrate>> messages_;
+};
+
+}  // namespace amity::shmem

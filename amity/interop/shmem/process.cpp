@@ -1,0 +1,46 @@
+#include "amity/interop/shmem/process.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/interop/shmem/job.hpp"
+
+namespace amity::shmem {
+
+constinit process self;
+
+void fail(const char* call, const char* problem, const char* remedy) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", error(call, self.me, problem, remedy).what());
+  std::fflush(nullptr);
+  if (self.joined != nullptr) self.joined->abort();
+  // Not exit: what the program has registered there may wait for peers.
+  ::_exit(1);
+}
+
+void fail_outside(const char* call) {
+  if (self.now == phase::before) fail(call, "it is called before shmem_init", "call shmem_init first");
+  fail(call, "it is called after shmem_finalize", "call shmem_finalize last");
+}
+
+void fail_pe(const char* call, int pe) {
+  if (self.pes == 0) fail_outside(call);
+  fail(call, fmt::format("there is no PE {}", pe).c_str(), fmt::format("use 0 to {}", self.pes - 1).c_str());
+}
+
+void fail_address(const char* call, const void* address) {
+  fail(call, fmt::format("{} is no address of symmetric memory", address).c_str(),
+       "use what shmem_malloc returns, or a global or static variable of the program itself; those of shared libraries "
+       "and variables of functions are not symmetric");
+}
+
+void progress() { self.joined->rest(0); }
+
+void* node_substrate::allocate(std::size_t bytes) { return self.joined->share(bytes); }
+void node_substrate::rest(unsigned round) { self.joined->pause(round); }
+
+}  // namespace amity::shmem

@@ -1,0 +1,68 @@
+#include "amity/interop/shmem/statics.hpp"
+
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/base/types.hpp"
+
+namespace amity::shmem {
+namespace {
+
+struct search {
+  std::uintptr_t page;
+  extent found;
+};
+
+/// The first object that is listed is the executable.
+int look_at_executable(dl_phdr_info* object, std::size_t, void* given) {
+  auto& sought = *static_cast<search*>(given);
+  std::uintptr_t first = 0;
+  std::uintptr_t end = 0;
+  std::uintptr_t read_only_end = 0;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& part = object->dlpi_phdr[i];
+    const std::uintptr_t part_end = object->dlpi_addr + part.p_vaddr + part.p_memsz;
+    if (part.p_type == PT_GNU_RELRO) read_only_end = part_end;
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
+    // Linkers that keep what becomes read-only in a segment of its own put it in front.
+    first = object->dlpi_addr + part.p_vaddr;
+    end = part_end;
+  }
+  // What is read-only once relocated ends with a page, or with the last whole one.
+  first = std::max(first, read_only_end);
+  first -= first % sought.page;
+  end += sought.page - 1;
+  end -= end % sought.page;
+  sought.found = {.first = first, .bytes = end > first ? end - first : 0};
+  return 1;
+}
+
+}  // namespace
+
+extent find_statics() {
+  search sought{.page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)), .found = {}};
+  ::dl_iterate_phdr(look_at_executable, &sought);
+  return sought.found;
+}
+
+void replace_statics(const extent& statics, std::byte* shared) {
+  if (statics.bytes == 0) return;
+  auto* const own = reinterpret_cast<void*>(statics.first);
+  std::memcpy(shared, own, statics.bytes);
+  // With a size of 0 the old mapping stays: the pages get a second address.
+  if (::mremap(shared, 0, statics.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, own) == own) return;
+  throw error("shmem_init", no_rank,
+              fmt::format("the program's {} bytes of static variables cannot be shared: {}", statics.bytes,
+                          std::strerror(errno)),
+              "start the PEs on one node, over AMITY_FABRIC=shm");
+}
+
+}  // namespace amity::shmem

@@ -1,0 +1,34 @@
+#pragma once
+
+/// Which parts of the symmetric heap are taken.
+///
+/// Each PE keeps its own books, outside of the heap, where no peer's stray put reaches them. The same calls give the
+/// same offsets: that makes the heap symmetric.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+
+namespace amity::shmem {
+
+class symmetric_heap {
+ public:
+  static constexpr std::size_t alignment_min = 64;  ///< no two objects share a cache line
+
+  explicit symmetric_heap(std::size_t bytes);
+
+  /// The offset of `bytes` > 0 at a multiple of `alignment`, a power of two; nothing: there is no such space.
+  std::optional<std::size_t> take(std::size_t bytes, std::size_t alignment = alignment_min);
+
+  /// Bytes of what was taken at `offset`; 0: nothing was.
+  std::size_t size_at(std::size_t offset) const;
+
+  /// Gives back what was taken at `offset`.
+  void give_back(std::size_t offset);
+
+ private:
+  std::map<std::size_t, std::size_t> free_;   ///< bytes by offset; no two touch
+  std::map<std::size_t, std::size_t> taken_;  ///< likewise, but they may touch
+};
+
+}  // namespace amity::shmem

@@ -1,0 +1,122 @@
+#include "amity/interop/shmem/team.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "amity/interop/shmem/job.hpp"
+
+using namespace amity::shmem;
+
+namespace amity::shmem {
+
+group team_of(const char* call, shmem_team_t team) {
+  running(call);
+  if (team == SHMEM_TEAM_INVALID) fail(call, "the team is SHMEM_TEAM_INVALID", "use a team that this PE is in");
+  // All PEs share their node's memory.
+  if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED) return world();
+  return *team;
+}
+
+void fail_context(const char* call) {
+  fail(call, "the context is SHMEM_CTX_INVALID", "use SHMEM_CTX_DEFAULT, or one that was created");
+}
+
+}  // namespace amity::shmem
+
+namespace {
+
+/// A new team of some of the parent's PEs; none where this PE is not among them, or there are not so many.
+shmem_team_t split(const group& parent, int start, int stride, int size) {
+  const int last = start + (size - 1) * stride;
+  const bool fits =
+      size > 0 && (stride != 0 || size == 1) && start >= 0 && start < parent.size && last >= 0 && last < parent.size;
+  if (!fits) return SHMEM_TEAM_INVALID;
+  const int distance = parent.me - start;
+  const int me = stride == 0 ? distance : distance / stride;
+  const bool member = me >= 0 && me < size && start + me * stride == parent.me;
+  if (!member) return SHMEM_TEAM_INVALID;
+  return new amity_shmem_team{
+      .start = parent.world_pe(start), .stride = parent.stride * stride, .size = size, .me = me};
+}
+
+}  // namespace
+
+AMITY_SHMEM_DEFINE(int, team_my_pe, (shmem_team_t team)) {
+  return team == SHMEM_TEAM_INVALID ? -1 : team_of("shmem_team_my_pe", team).me;
+}
+
+AMITY_SHMEM_DEFINE(int, team_n_pes, (shmem_team_t team)) {
+  return team == SHMEM_TEAM_INVALID ? -1 : team_of("shmem_team_n_pes", team).size;
+}
+
+AMITY_SHMEM_DEFINE(int, team_get_config, (shmem_team_t team, long mask, shmem_team_config_t* config)) {
+  if (team == SHMEM_TEAM_INVALID) return -1;
+  if ((mask & SHMEM_TEAM_NUM_CONTEXTS) != 0) config->num_contexts = 1;
+  return 0;
+}
+
+AMITY_SHMEM_DEFINE(int, team_translate_pe, (shmem_team_t source, int pe, shmem_team_t dest)) {
+  if (source == SHMEM_TEAM_INVALID || dest == SHMEM_TEAM_INVALID) return -1;
+  const group from = team_of("shmem_team_translate_pe", source);
+  const group to = team_of("shmem_team_translate_pe", dest);
+  if (pe < 0 || pe >= from.size) return -1;
+  const int distance = from.world_pe(pe) - to.start;
+  const int there = to.stride == 0 ? distance : distance / to.stride;
+  return there >= 0 && there < to.size && to.world_pe(there) == from.world_pe(pe) ? there : -1;
+}
+
+AMITY_SHMEM_DEFINE(int, team_split_strided,
+                   (shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t*, long,
+                    shmem_team_t* team)) {
+  *team = SHMEM_TEAM_INVALID;
+  if (parent == SHMEM_TEAM_INVALID) return 1;
+  *team = split(team_of("shmem_team_split_strided", parent), start, stride, size);
+  return *team == SHMEM_TEAM_INVALID ? 1 : 0;
+}
+
+AMITY_SHMEM_DEFINE(int, team_split_2d,
+                   (shmem_team_t parent, int columns, const shmem_team_config_t*, long, shmem_team_t* x_team,
+                    const shmem_team_config_t*, long, shmem_team_t* y_team)) {
+  *x_team = *y_team = SHMEM_TEAM_INVALID;
+  if (parent == SHMEM_TEAM_INVALID || columns < 1) return 1;
+  const group all = team_of("shmem_team_split_2d", parent);
+  columns = std::min(columns, all.size);
+  const int row_start = all.me / columns * columns;
+  const int column = all.me % columns;
+  *x_team = split(all, row_start, 1, std::min(columns, all.size - row_start));
+  *y_team = split(all, column, columns, (all.size - column + columns - 1) / columns);
+  return 0;
+}
+
+AMITY_SHMEM_DEFINE(void, team_destroy, (shmem_team_t team)) {
+  if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED) return;
+  delete team;
+}
+
+AMITY_SHMEM_DEFINE(int, team_create_ctx, (shmem_team_t team, long, shmem_ctx_t* context)) {
+  *context = SHMEM_CTX_INVALID;
+  if (team == SHMEM_TEAM_INVALID) return 1;
+  *context = new amity_shmem_context{.team = team_of("shmem_team_create_ctx", team)};
+  return 0;
+}
+
+AMITY_SHMEM_DEFINE(int, ctx_create, (long options, shmem_ctx_t* context)) {
+  return pshmem_team_create_ctx(SHMEM_TEAM_WORLD, options, context);
+}
+
+AMITY_SHMEM_DEFINE(void, ctx_destroy, (shmem_ctx_t context)) {
+  if (context == SHMEM_CTX_INVALID) return;
+  if (context == SHMEM_CTX_DEFAULT) {
+    fail("shmem_ctx_destroy", "it is called for SHMEM_CTX_DEFAULT", "destroy what shmem_ctx_create has made");
+  }
+  shmem_ctx_quiet(context);
+  delete context;
+}
+
+AMITY_SHMEM_DEFINE(int, ctx_get_team, (shmem_ctx_t context, shmem_team_t* team)) {
+  *team = context == SHMEM_CTX_INVALID   ? SHMEM_TEAM_INVALID
+          : context == SHMEM_CTX_DEFAULT ? SHMEM_TEAM_WORLD
+                                         : &context->team;
+  return context == SHMEM_CTX_INVALID ? 1 : 0;
+}

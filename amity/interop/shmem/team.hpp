@@ -1,0 +1,42 @@
+#pragma once
+
+/// Teams and contexts: PEs under other numbers.
+
+#include "amity/interop/shmem/include/shmem.h"
+#include "amity/interop/shmem/process.hpp"
+
+/// Every `stride`-th PE of the world from `start` on; what the API's handles point to.
+struct amity_shmem_team {
+  int start;
+  int stride;
+  int size;
+  int me;  ///< this PE's number in the team
+
+  int world_pe(int pe) const noexcept { return start + pe * stride; }
+};
+
+struct amity_shmem_context {
+  amity_shmem_team team;
+};
+
+namespace amity::shmem {
+
+using group = amity_shmem_team;
+
+inline group world() noexcept { return {.start = 0, .stride = 1, .size = self.pes, .me = self.me}; }
+
+/// What a handle stands for; ends the job where it is none.
+group team_of(const char* call, shmem_team_t team);
+
+[[noreturn, gnu::cold]] void fail_context(const char* call);
+
+/// The PE of the world that a context calls `pe`.
+inline int world_pe(const char* call, shmem_ctx_t context, int pe) {
+  if (context == SHMEM_CTX_DEFAULT) [[likely]]
+    return pe;
+  if (context == SHMEM_CTX_INVALID) fail_context(call);
+  if (static_cast<unsigned>(pe) >= static_cast<unsigned>(context->team.size)) fail_pe(call, pe);
+  return context->team.world_pe(pe);
+}
+
+}  // namespace amity::shmem

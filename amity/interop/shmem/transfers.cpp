@@ -1,0 +1,159 @@
+/// Puts and gets: copies, since peers' memory is mapped. Those that need not be complete when they return are.
+
+#include <atomic>
+#include <cstring>
+
+#include "amity/interop/shmem/include/shmem.h"
+#include "amity/interop/shmem/team.hpp"
+
+using namespace amity::shmem;
+
+namespace {
+
+void put_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
+  void* const there = reach(call, dest, pe);
+  if (bytes > 0) std::memcpy(there, source, bytes);
+  seldom_progress();
+}
+
+void get_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
+  const void* const there = reach(call, source, pe);
+  if (bytes > 0) std::memcpy(dest, there, bytes);
+  seldom_progress();
+}
+
+/// Copies `count` elements of `bytes` with strides, which count elements.
+void copy_strided(void* dest, const void* source, std::ptrdiff_t dest_stride, std::ptrdiff_t source_stride,
+                  std::size_t count, std::size_t bytes) {
+  auto* to = static_cast<std::byte*>(dest);
+  const auto* from = static_cast<const std::byte*>(source);
+  const auto size = static_cast<std::ptrdiff_t>(bytes);
+  for (; count > 0; --count, to += dest_stride * size, from += source_stride * size) std::memcpy(to, from, bytes);
+}
+
+void put_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
+                 std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
+  copy_strided(reach(call, dest, pe), source, dest_stride, source_stride, count, bytes);
+  seldom_progress();
+}
+
+void get_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
+                 std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
+  copy_strided(dest, reach(call, source, pe), dest_stride, source_stride, count, bytes);
+  seldom_progress();
+}
+
+void put_signal(const char* call, void* dest, const void* source, std::size_t bytes, std::uint64_t* signal,
+                std::uint64_t value, int operation, int pe) {
+  if (operation != SHMEM_SIGNAL_SET && operation != SHMEM_SIGNAL_ADD) {
+    fail(call, "the operation is none of signals", "use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD");
+  }
+  put_bytes(call, dest, source, bytes, pe);
+  const std::atomic_ref there(*reach(call, signal, pe));
+  // Release; pairs with the acquire of whoever waits for the signal, and then reads the data.
+  if (operation == SHMEM_SIGNAL_SET) {
+    there.store(value, std::memory_order_release);
+  } else {
+    there.fetch_add(value, std::memory_order_release);
+  }
+}
+
+template <class T>
+void put_value(const char* call, T* dest, T value, int pe) {
+  // A store of its own, which whoever waits for the value sees whole.
+  *static_cast<volatile T*>(reach(call, dest, pe)) = value;
+  seldom_progress();
+}
+
+template <class T>
+T get_value(const char* call, const T* source, int pe) {
+  const T value = *static_cast<const volatile T*>(reach(call, source, pe));
+  seldom_progress();
+  return value;
+}
+
+}  // namespace
+
+// Stores are seen in their order.
+AMITY_SHMEM_DEFINE(void, fence, ()) {
+  running("shmem_fence");
+  std::atomic_thread_fence(std::memory_order_release);
+  seldom_progress();
+}
+AMITY_SHMEM_DEFINE(void, quiet, ()) {
+  running("shmem_quiet");
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  seldom_progress();
+}
+AMITY_SHMEM_DEFINE(void, ctx_fence, (shmem_ctx_t context)) {
+  if (context == SHMEM_CTX_INVALID) fail_context("shmem_ctx_fence");
+  pshmem_fence();
+}
+AMITY_SHMEM_DEFINE(void, ctx_quiet, (shmem_ctx_t context)) {
+  if (context == SHMEM_CTX_INVALID) fail_context("shmem_ctx_quiet");
+  pshmem_quiet();
+}
+
+#define DEFINE_PUT(name, type, act, unit)                                                                              \
+  AMITY_SHMEM_DEFINE(void, name, (type * dest, const type* source, size_t count, int pe)) {                            \
+    act("shmem_" #name, dest, source, count* unit, pe);                                                                \
+  }                                                                                                                    \
+  AMITY_SHMEM_DEFINE(void, ctx_##name, (shmem_ctx_t context, type * dest, const type* source, size_t count, int pe)) { \
+    act("shmem_ctx_" #name, dest, source, count* unit, world_pe("shmem_ctx_" #name, context, pe));                     \
+  }
+#define DEFINE_PUT_SIGNAL(name, type, unit)                                                                       \
+  AMITY_SHMEM_DEFINE(                                                                                             \
+      void, name,                                                                                                 \
+      (type * dest, const type* source, size_t count, uint64_t* signal, uint64_t value, int operation, int pe)) { \
+    put_signal("shmem_" #name, dest, source, count* unit, signal, value, operation, pe);                          \
+  }                                                                                                               \
+  AMITY_SHMEM_DEFINE(void, ctx_##name,                                                                            \
+                     (shmem_ctx_t context, type * dest, const type* source, size_t count, uint64_t* signal,       \
+                      uint64_t value, int operation, int pe)) {                                                   \
+    put_signal("shmem_ctx_" #name, dest, source, count* unit, signal, value, operation,                           \
+               world_pe("shmem_ctx_" #name, context, pe));                                                        \
+  }
+#define DEFINE_STRIDED(name, type, act, unit)                                                                    \
+  AMITY_SHMEM_DEFINE(                                                                                            \
+      void, name,                                                                                                \
+      (type * dest, const type* source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count, int pe)) { \
+    act("shmem_" #name, dest, source, dest_stride, source_stride, count, unit, pe);                              \
+  }                                                                                                              \
+  AMITY_SHMEM_DEFINE(void, ctx_##name,                                                                           \
+                     (shmem_ctx_t context, type * dest, const type* source, ptrdiff_t dest_stride,               \
+                      ptrdiff_t source_stride, size_t count, int pe)) {                                          \
+    act("shmem_ctx_" #name, dest, source, dest_stride, source_stride, count, unit,                               \
+        world_pe("shmem_ctx_" #name, context, pe));                                                              \
+  }
+#define DEFINE_BLOCKS(put, get, type, unit)    \
+  DEFINE_PUT(put, type, put_bytes, unit)       \
+  DEFINE_PUT(put##_nbi, type, put_bytes, unit) \
+  DEFINE_PUT(get, type, get_bytes, unit)       \
+  DEFINE_PUT(get##_nbi, type, get_bytes, unit) \
+  DEFINE_PUT_SIGNAL(put##_signal, type, unit)  \
+  DEFINE_PUT_SIGNAL(put##_signal_nbi, type, unit)
+
+#define DEFINE_TYPE(type, name)                                                                        \
+  DEFINE_BLOCKS(name##_put, name##_get, type, sizeof(type))                                            \
+  DEFINE_STRIDED(name##_iput, type, put_strided, sizeof(type))                                         \
+  DEFINE_STRIDED(name##_iget, type, get_strided, sizeof(type))                                         \
+  AMITY_SHMEM_DEFINE(void, name##_p, (type * dest, type value, int pe)) {                              \
+    put_value("shmem_" #name "_p", dest, value, pe);                                                   \
+  }                                                                                                    \
+  AMITY_SHMEM_DEFINE(void, ctx_##name##_p, (shmem_ctx_t context, type * dest, type value, int pe)) {   \
+    put_value("shmem_ctx_" #name "_p", dest, value, world_pe("shmem_ctx_" #name "_p", context, pe));   \
+  }                                                                                                    \
+  AMITY_SHMEM_DEFINE(type, name##_g, (const type* source, int pe)) {                                   \
+    return get_value("shmem_" #name "_g", source, pe);                                                 \
+  }                                                                                                    \
+  AMITY_SHMEM_DEFINE(type, ctx_##name##_g, (shmem_ctx_t context, const type* source, int pe)) {        \
+    return get_value("shmem_ctx_" #name "_g", source, world_pe("shmem_ctx_" #name "_g", context, pe)); \
+  }
+AMITY_SHMEM_RMA_TYPES(DEFINE_TYPE)
+
+#define DEFINE_SIZE(bits, bytes)                       \
+  DEFINE_BLOCKS(put##bits, get##bits, void, bytes)     \
+  DEFINE_STRIDED(iput##bits, void, put_strided, bytes) \
+  DEFINE_STRIDED(iget##bits, void, get_strided, bytes)
+DEFINE_BLOCKS(putmem, getmem, void, 1)
+AMITY_SHMEM_SIZES(DEFINE_SIZE)

@@ -1,0 +1,55 @@
+/// OpenSHMEM: puts, atomics and barriers against another OpenSHMEM, and active messages. One program of C measures all
+/// of them (bench/shmem/operations.c).
+
+#include "bench/benchmarks.hpp"
+
+namespace amity::bench {
+namespace {
+
+std::vector<std::string> words_for(const driver& d, const std::string& what) { return {what, d.tiny() ? "1" : "400"}; }
+
+job ours(const driver& d, const std::string& what) {
+  job result{"2 PEs", {{AMITY_BENCH_SHMEM_PROGRAM}, {"AMITY_RANKS=2"}}};
+  const auto words = words_for(d, what);
+  result.run.words.insert(result.run.words.end(), words.begin(), words.end());
+  return result;
+}
+
+void drive_transfers(driver& d) {
+  contest jobs{
+      ours(d, "transfers"), {}, d.comparison("open_shmem", "Open MPI's OpenSHMEM", words_for(d, "transfers"), 2)};
+  // With that component it does not survive its own end on one node.
+  if (jobs.peer) jobs.peer->run.environment = {"OMPI_MCA_osc=^rdma"};
+  d.compare(jobs, {
+                      {"put, 4 B", "rate", "M/s", "put_m_per_s", "", "put_m_per_s", {at_least(90)}},
+                      {"put and quiet, 8 B", "time", "ns", "put_8_ns", "", "put_8_ns", {at_most(30)}},
+                      {"put and quiet, 2 KiB", "time", "ns", "put_2k_ns", "", "put_2k_ns", {at_most(45)}},
+                      {"put and quiet, 1 MiB", "bandwidth", "GB/s", "put_1m_gbps", "", "put_1m_gbps", {}},
+                      {"fetch-add, 8 B", "time", "ns", "fetch_add_ns", "", "fetch_add_ns", {at_most(20)}},
+                      {"barrier_all", "time", "ns", "barrier_ns", "", "barrier_ns", {at_most(300)}},
+                      {"token ring of puts, with a barrier", "round", "ns", "ring_ns", "", "ring_ns", {}},
+                  });
+}
+
+void drive_messages(driver& d) {
+  const contest jobs{ours(d, "messages")};
+  d.compare(jobs, {
+                      {"request and quiet, 0 B", "time", "ns", "request_0_ns", "", "", {at_most(350)}},
+                      {"request and quiet, 64 B", "time", "ns", "request_64_ns", "", "", {at_most(350)}},
+                      {"request and quiet, 2 KiB", "bandwidth", "GB/s", "request_2k_gbps", "", "", {at_least(5)}},
+                      {"4096 requests of 4 B, one way", "rate", "M/s", "one_way_m_per_s", "", "", {at_least(8)}},
+                      {"4096 requests of 4 B, both ways", "rate", "M/s", "both_ways_m_per_s", "", "", {at_least(6)}},
+                      {"token ring of requests, with a barrier", "round", "ns", "ring_ns", "", "", {at_most(760)}},
+                  });
+}
+
+int measure_elsewhere(job_context&) { return 2; }
+
+}  // namespace
+
+const benchmark shmem_transfers{"shmem_transfers", "OpenSHMEM's puts, atomics and barriers, against Open MPI's",
+                                drive_transfers, measure_elsewhere};
+const benchmark shmem_messages{"shmem_messages", "active messages of OpenSHMEM programs", drive_messages,
+                               measure_elsewhere};
+
+}  // namespace amity::bench

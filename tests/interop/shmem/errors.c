@@ -1,0 +1,64 @@
+/* Mistakes, one for each name: the library says what is wrong and ends the job. */
+
+#include <shmem.h>
+#include <shmemx.h>
+#include <string.h>
+
+#include "check.h"
+
+static int word;
+
+static void nothing(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {}
+static void asks(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmemx_am_request(0, 1, NULL, 0); }
+static void replies_twice(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  shmemx_am_reply(1, NULL, 0, token);
+  shmemx_am_reply(1, NULL, 0, token);
+}
+static void replies(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  shmemx_am_reply(3, NULL, 0, token);
+}
+
+int main(int argc, char** argv) {
+  const char* const mistake = argv[1];
+  int on_stack = 0;
+#define IF(name) if (strcmp(mistake, #name) == 0)
+  IF(before) shmem_int_p(&word, 1, 0);
+  shmem_init();
+  const int me = shmem_my_pe();
+  shmemx_am_attach(1, nothing);
+  shmemx_am_attach(2, asks);
+  shmemx_am_attach(3, replies);
+  shmemx_am_attach(4, replies_twice);
+  IF(after) {
+    shmem_finalize();
+    shmem_barrier_all();
+  }
+  /* PE 1 errs, PE 0 waits for it. */
+  if (me == 1) {
+    IF(pe) shmem_int_p(&word, 1, 2);
+    IF(address) shmem_int_p(&on_stack, 1, 0);
+    IF(unknown) shmemx_am_request(0, 77, NULL, 0);
+    IF(request) shmemx_am_request(0, 2, NULL, 0);
+    IF(twice) shmemx_am_request(0, 4, NULL, 0);
+    IF(reply) shmemx_am_request(0, 3, NULL, 0);
+    IF(token) shmemx_am_reply(1, NULL, 0, &word);
+    IF(registered) shmemx_am_attach(1, asks);
+    IF(detach) shmemx_am_detach(5);
+    IF(destination) shmemx_am_request(-1, 1, NULL, 0);
+    IF(mutex) {
+      static shmemx_am_mutex mutex;
+      shmemx_am_mutex_lock(&mutex);
+      shmemx_am_mutex_lock(&mutex);
+    }
+    IF(set) shmem_barrier(0, 0, 3, NULL);
+    IF(free) shmem_free(&word);
+    IF(lock) {
+      static long lock;
+      shmem_clear_lock(&lock);
+    }
+    IF(exit) shmem_global_exit(3);
+    IF(success) shmem_global_exit(0);
+  }
+  shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99); /* for ever */
+  return 0;
+}

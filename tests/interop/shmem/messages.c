@@ -1,0 +1,187 @@
+/* Active messages: the rules of docs/openshmem.md, one function each. */
+
+#include <shmem.h>
+#include <shmemx.h>
+#include <string.h>
+
+#include "check.h"
+
+enum { id_count = 3, id_echo = -7, id_echoed = 1000000, id_order = 8, id_nothing = 9, id_busy = 10, id_locked = 11 };
+
+static int me, pes, next, before;
+
+static volatile long handled[8];
+static void count_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  CHECK(bytes == sizeof(long) && *(long*)buffer == source);
+  ++handled[source];
+}
+
+static void counts(void) {
+  const long mine = me;
+  for (int i = 0; i < 5000; ++i) {
+    for (int pe = 0; pe < pes; ++pe) shmemx_am_request(pe, id_count, &mine, sizeof mine);
+  }
+  shmemx_am_quiet();
+  CHECK(handled[me] == 5000);
+  /* The barrier alone is enough for all. */
+  shmemx_am_request(next, id_count, &mine, sizeof mine);
+  shmem_barrier_all();
+  for (int pe = 0; pe < pes; ++pe) CHECK(handled[pe] == 5000 + (pe == before));
+  shmem_barrier_all();
+}
+
+/* The payload comes back as it was, whatever its size, and whether or not the source is symmetric. */
+static size_t echoed_bytes;
+static int echoes;
+static unsigned char pattern(size_t i, size_t bytes) { return (unsigned char)(i * 7 + bytes); }
+static void echo_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  shmemx_am_reply(id_echoed, buffer, bytes, token);
+}
+static void echoed_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  const unsigned char* const got = buffer;
+  CHECK(source == next && bytes == echoed_bytes);
+  for (size_t i = 0; i < bytes; ++i) CHECK(got[i] == pattern(i, bytes));
+  ++echoes;
+}
+static void echo(void) {
+  static const size_t sizes[] = {0, 1, 48, 49, 64, 2048, 16368, 16369, 100000, 3000001};
+  unsigned char* const buffer = malloc(3000001);
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
+    echoed_bytes = sizes[k];
+    for (int round = 0; round < 3; ++round) {
+      for (size_t i = 0; i < sizes[k]; ++i) buffer[i] = pattern(i, sizes[k]);
+      shmemx_am_request(next, id_echo, buffer, sizes[k]);
+      memset(buffer, 0, sizes[k]); /* it may be reused at once */
+    }
+    shmemx_am_quiet();
+    CHECK(echoes == 3 * (int)(k + 1));
+    shmem_barrier_all();
+  }
+  free(buffer);
+}
+
+/* Small and large ones of a pair are handled in the order in which they were sent. */
+static int last_number[8];
+static void order_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  int number;
+  memcpy(&number, buffer, sizeof number);
+  CHECK(number == last_number[source] + 1);
+  last_number[source] = number;
+}
+static void order(void) {
+  static char buffer[40000];
+  for (int i = 1; i <= 300; ++i) {
+    memcpy(buffer, &i, sizeof i);
+    shmemx_am_request(0, id_order, buffer, i % 10 == 0 ? sizeof buffer : sizeof i);
+  }
+  shmem_barrier_all();
+  for (int pe = 0; pe < pes && me == 0; ++pe) CHECK(last_number[pe] == 300);
+}
+
+/* Whatever a PE waits for or calls in a loop, it makes progress. */
+static volatile int arrived;
+static void nothing_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { ++arrived; }
+static void progress(void) {
+  static int word;
+  static long lock;
+  for (int way = 0; way < 6; ++way) {
+    shmem_barrier_all();
+    shmemx_am_request(next, id_nothing, NULL, 0);
+    const int wanted = way + 1;
+    while (arrived < wanted) {
+      if (way == 0) shmemx_am_poll();
+      if (way == 1) shmem_int_atomic_fetch(&word, me);
+      if (way == 2) shmem_int_p(&word, 1, me);
+      if (way == 3) shmem_int_wait_until((int*)&arrived, SHMEM_CMP_GE, wanted);
+      if (way == 4) shmem_int_test(&word, SHMEM_CMP_EQ, 3);
+      if (way == 5) shmem_set_lock(&lock), shmem_clear_lock(&lock);
+    }
+    shmemx_am_quiet();
+  }
+}
+
+/* Handlers may call what concerns their own PE, and quiet, and are not interrupted by others. */
+static int depth;
+static long added;
+static void busy_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  CHECK(++depth == 1);
+  shmem_long_atomic_add(&added, 1, me);
+  shmem_long_p(&added, shmem_long_g(&added, me) + 1, me);
+  shmem_quiet();
+  shmemx_am_poll();
+  shmemx_am_quiet();
+  --depth;
+}
+static void busy(void) {
+  for (int i = 0; i < 500; ++i) {
+    for (int pe = 0; pe < pes; ++pe) shmemx_am_request(pe, id_busy, &i, sizeof i);
+  }
+  shmem_barrier_all();
+  CHECK(added == 1000L * pes);
+}
+
+/* No handler runs while a mutex is held: sums under it are exact, and what arrives meanwhile is not lost. */
+static shmemx_am_mutex mutex;
+static volatile long guarded;
+static volatile int inside;
+static void locked_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  CHECK(!inside);
+  shmemx_am_mutex_lock(&mutex);
+  guarded += 1;
+  shmemx_am_mutex_unlock(&mutex);
+}
+static void mutexes(void) {
+  for (int i = 0; i < 300; ++i) {
+    for (int pe = 0; pe < pes; ++pe) shmemx_am_request(pe, id_locked, NULL, 0);
+    shmemx_am_mutex_lock(&mutex);
+    inside = 1;
+    CHECK(shmemx_am_mutex_trylock(&mutex) == 0);
+    const long before_poll = guarded;
+    shmemx_am_poll();
+    shmem_quiet();
+    CHECK(guarded == before_poll);
+    guarded += 1;
+    inside = 0;
+    shmemx_am_mutex_unlock(&mutex);
+  }
+  /* Both ends send more than fits while they hold it. */
+  CHECK(shmemx_am_mutex_trylock(&mutex) != 0);
+  inside = 1;
+  for (int i = 0; i < 3000; ++i) shmemx_am_request(next, id_locked, NULL, 0);
+  inside = 0;
+  shmemx_am_mutex_unlock(&mutex);
+  shmem_barrier_all();
+  CHECK(guarded == 300L * pes + 300 + 3000);
+  shmemx_am_mutex_destroy(&mutex);
+}
+
+int main(void) {
+  shmem_init();
+  me = shmem_my_pe();
+  pes = shmem_n_pes();
+  next = (me + 1) % pes;
+  before = (me + pes - 1) % pes;
+  shmemx_am_attach(id_count, count_handler);
+  shmemx_am_attach(id_echo, echo_handler);
+  shmemx_am_attach_local(id_echoed, echoed_handler);
+  shmemx_am_attach(id_order, order_handler);
+  shmemx_am_attach(id_nothing, nothing_handler);
+  shmemx_am_attach(id_busy, busy_handler);
+  shmemx_am_mutex_init(&mutex);
+  shmemx_am_attach(id_locked, locked_handler);
+  counts();
+  echo();
+  order();
+  progress();
+  busy();
+  mutexes();
+  /* An id is free again once it is detached, and a function may have several. */
+  shmem_barrier_all();
+  shmemx_am_detach(id_count);
+  shmemx_am_attach(id_count, nothing_handler);
+  shmemx_am_request(next, id_count, NULL, 0);
+  shmem_barrier_all();
+  CHECK(arrived == 7);
+  shmem_finalize();
+  return 0;
+}
