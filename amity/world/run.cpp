@@ -1,5 +1,6 @@
 #include "amity/world/run.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -170,7 +171,19 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
   const connection by = connect(config);
   config.set("AMITY_FABRIC", by.fabric);
   core::team threads(each);
-  const auto lane_main = [&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); };
+  std::atomic_flag reported;
+  // The reason is printed before anybody hears of the failure: a manager of processes ends this one as soon as another
+  // has ended for that.
+  const auto lane_main = [&](fabric::fabric& transport) {
+    try {
+      return run_thread(transport, threads, config, program);
+    } catch (const job_aborted&) {
+    } catch (...) {
+      if (!reported.test_and_set()) report_failure();
+    }
+    transport.abort();
+    return 1;
+  };
   const auto joined = join_job(config, by, each);
   if (each > 1) return fabric::run_lanes(*joined, lane_main);
   const auto transport = joined->enter(0);
