@@ -1,13 +1,27 @@
 /// What arrives at an endpoint: which packet waits, and which handler runs for it.
 
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/long_slots.hpp"
 #include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
+namespace {
+
+// Slots come back when their target has time for it: whoever borrowed them may be gone, and needs them no more.
+bool gives_slots(bytes_view packet) noexcept {
+  slot_news news;
+  if (packet.size() != sizeof news) return false;
+  std::memcpy(&news, packet.data(), sizeof news);
+  return news.which != 0;
+}
+
+}  // namespace
 
 fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
   if (world_of(arrived.header) != 0) [[unlikely]]
@@ -51,6 +65,8 @@ fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept 
   if (const rank_worlds::member* const other = worlds_->find(number)) {
     return other->owner->on_packet(other->road->translate(arrived));
   }
+  const bool is_late = packet_header::unpack(arrived.header).kind == packet_kind::slots && gives_slots(arrived.payload);
+  if (is_late) return fabric::disposition::release;
   fail(std::make_exception_ptr(
       error("message arrival", rank_,
             fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
@@ -84,6 +100,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         check_remote(packet.source);
         return remote_->on_envelope(header, packet.source, packet.payload);
       case packet_kind::slots:
+        if (remote_ == nullptr && gives_slots(packet.payload)) return;
         check_remote(packet.source);
         return remote_->on_slots(packet.source, packet.payload);
       case packet_kind::remote:

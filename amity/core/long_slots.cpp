@@ -9,6 +9,8 @@ namespace amity::core {
 void borrowed_slots::take_back(rank_t lane, const slot_news& news) {
   lender& from = lenders_[lane];
   if (!from.told) {
+    // Nobody has asked for them here: they were lent to the remote_endpoint before this one.
+    if (!from.asked) return;
     from.first = news.first;
     from.free = news.which;
     from.told = std::make_unique<awaited*[]>(slots_per_peer_max);

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -71,9 +72,12 @@ void remote_operations::begin(remote_operation&& wanted) {
 void remote_operations::make_place() {
   if (!owner_.in_handler()) return owner_.progress_or_sleep();
   if (places_.size() >= places_max_) {
-    throw error("a Long, put, get or atomic in a handler", owner_.rank(),
-                fmt::format("{} operations of this rank wait", places_.size()),
-                "begin fewer in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+    const error too_many("a Long, put, get or atomic in a handler", owner_.rank(),
+                         fmt::format("{} operations of this rank wait", places_.size()),
+                         "begin fewer in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+    // What was counted as sent never will be: the job cannot go on, whatever the handler does.
+    owner_.fail(std::make_exception_ptr(too_many));
+    throw too_many;
   }
   free_.push(places_.emplace_back());
 }

@@ -182,6 +182,7 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
       if (!reported.test_and_set()) report_failure();
     }
     transport.abort();
+    if (by.start) by.start->abort();  // it takes no leave of whoever has started it
     return 1;
   };
   const auto joined = join_job(config, by, each);

@@ -57,6 +57,9 @@ class remote final : public remote_memory {
   std::uint64_t notifications_refused() const noexcept { return notifications_refused_; }
 
   /// Whether peers may be writing to memory of this rank.
+  /// Whether no operation is under way.
+  bool is_idle() const noexcept { return free_.room() == 0; }
+
   bool has_segments() const noexcept { return !made_.empty(); }
 
   /// Whether there is room for the events of `completions` more.

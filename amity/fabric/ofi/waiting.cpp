@@ -120,7 +120,7 @@ void ofi_fabric::sleep(std::uint64_t timeout_ns) noexcept {
 }
 
 void ofi_fabric::knock(std::uint64_t now) noexcept {
-  if (posted_ == 0) miss_the_unreachable(now);
+  if (posted_ == 0 && (!remote_ || remote_->is_idle())) miss_the_unreachable(now);
   if (now - last_knock_ns_ < given_.peer_timeout_ns / 4) return;
   last_knock_ns_ = now;
   const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
@@ -175,7 +175,8 @@ void ofi_fabric::abort() noexcept {
   if (addresses_.empty()) return;
   // Whoever has not heard of it yet; a peer that takes nothing now learns it in another way.
   for (const rank_t peer : reached_) static_cast<void>(inject(peer, packet_kind::abort, 0, {}));
-  if (!lost()) progress();
+  // What gets and atomics would still write may be gone.
+  if (!lost() && (!remote_ || remote_->is_idle())) progress();
 }
 
 void ofi_fabric::say_goodbye() noexcept {
