@@ -33,6 +33,9 @@ group active_set(const char* call, int start, int log_stride, int size) {
 // In round d each PE hears of all that are up to 2d - 1 before it.
 void sync(const group& all) {
   job& joined = *self.joined;
+  if (joined.messages().in_handler()) {
+    fail("a collective call", "it is called inside a handler, where nothing arrives", "call it outside of handlers");
+  }
   joined.make_progress();
   for (int distance = 1; distance < all.size; distance *= 2) {
     joined.notify(all.world_pe((all.me + distance) % all.size));

@@ -85,11 +85,11 @@ std::size_t own_bytes(int pes) {
   return page_round(static_cast<std::size_t>(pes) * (am_engine<node_substrate>::bytes_per_peer + 256) + 4096);
 }
 
-unsigned patience_among(int pes) {
+bool is_crowded(int pes) {
   int cpus = fabric::allowed_cpus().count();
   // A PE that is bound to a CPU of its own shares it with nobody.
   if (cpus == 1) cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return pes > cpus ? 20 : 4000;
+  return pes > cpus;
 }
 
 }  // namespace
@@ -116,7 +116,8 @@ job::job() : transport_(join()), heap_(page_round(heap_bytes_wanted()) + own_byt
   meet_peers(statics.bytes);
   self.peers = distances_.data();
   self.pes = transport_->size();
-  patience_ = patience_among(self.pes);
+  crowded_ = is_crowded(self.pes);
+  patience_ = crowded_ ? 20 : 4000;
 
   arrivals_ = static_cast<arrival*>(share(pes * sizeof(arrival)));
   ended_ = static_cast<std::uint64_t*>(share(sizeof *ended_));

@@ -63,6 +63,11 @@ class job {
     pause(round);
   }
   void make_progress() { messages_->poll(); }
+  /// The same for a call that programs make in a loop of their own until they find something. A PE that shares its CPU
+  /// with the peer that it waits for lets that one run.
+  void look() { pause(messages_->poll() || !crowded_ ? idle_looks_ = 0 : idle_looks_++); }
+  /// The same for calls of which some belong to such loops and most do not.
+  void look_seldom() { pause(messages_->poll() || !crowded_ || (++idle_looks_ & 15u) != 0 ? 0 : patience_); }
   /// The same without handlers. Leaves the program if a PE has ended the job.
   void pause(unsigned round);
 
@@ -94,6 +99,8 @@ class job {
   std::uint64_t* ended_ = nullptr;
   std::uint64_t* offer_ = nullptr;
   unsigned patience_ = 0;
+  bool crowded_ = false;  ///< more PEs than CPUs
+  unsigned idle_looks_ = 0;
   std::unique_ptr<am_engine<node_substrate>> messages_;
 };
 

@@ -51,6 +51,9 @@ AMITY_SHMEM_DEFINE(void, clear_lock, (volatile long* lock)) {
 AMITY_SHMEM_DEFINE(int, test_lock, (volatile long* lock)) {
   const auto word = word_of("shmem_test_lock", lock);
   std::uint64_t before = word.load(std::memory_order_relaxed);
-  if (next_of(before) != served_of(before)) return 1;
+  if (next_of(before) != served_of(before)) {
+    self.joined->look();
+    return 1;
+  }
   return word.compare_exchange_strong(before, before + one_ticket) ? 0 : 1;
 }

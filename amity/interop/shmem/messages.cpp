@@ -51,7 +51,7 @@ void shmemx_am_reply(int id, const void* source, size_t bytes, shmemx_am_token_t
 
 void shmemx_am_quiet() { engine("shmemx_am_quiet").quiet(); }
 
-void shmemx_am_poll() { engine("shmemx_am_poll").poll(); }
+void shmemx_am_poll() { running("shmemx_am_poll").look(); }
 
 void shmemx_am_mutex_init(shmemx_am_mutex* mutex) { *mutex = 0; }
 

@@ -11,14 +11,14 @@ using namespace amity::shmem;
 namespace {
 
 void put_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
-  void* const there = reach(call, dest, pe);
-  if (bytes > 0) std::memcpy(there, source, bytes);
+  if (bytes == 0) return check_pe(call, pe);  // the address may be null
+  std::memcpy(reach(call, dest, pe), source, bytes);
   seldom_progress();
 }
 
 void get_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
-  const void* const there = reach(call, source, pe);
-  if (bytes > 0) std::memcpy(dest, there, bytes);
+  if (bytes == 0) return check_pe(call, pe);
+  std::memcpy(dest, reach(call, source, pe), bytes);
   seldom_progress();
 }
 
@@ -33,12 +33,14 @@ void copy_strided(void* dest, const void* source, std::ptrdiff_t dest_stride, st
 
 void put_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
                  std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
+  if (count == 0) return check_pe(call, pe);
   copy_strided(reach(call, dest, pe), source, dest_stride, source_stride, count, bytes);
   seldom_progress();
 }
 
 void get_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
                  std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
+  if (count == 0) return check_pe(call, pe);
   copy_strided(dest, reach(call, source, pe), dest_stride, source_stride, count, bytes);
   seldom_progress();
 }

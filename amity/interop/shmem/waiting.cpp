@@ -91,7 +91,7 @@ struct conditions {
   }
   // Programs that test in a loop make progress by that.
   const conditions& after_progress() const {
-    running(call).rest(0);
+    running(call).look();
     return *this;
   }
 };
@@ -121,7 +121,7 @@ struct conditions {
     });                                                                                                 \
   }                                                                                                     \
   AMITY_SHMEM_DEFINE(int, name##_test, (volatile type * variable, int comparison, type value)) {        \
-    running("shmem_" #name "_test").rest(0);                                                            \
+    running("shmem_" #name "_test").look();                                                             \
     return holds("shmem_" #name "_test", variable, comparison, value) ? 1 : 0;                          \
   }                                                                                                     \
   DEFINE_ON_MANY(type, name##_wait_until_all, void, wait_all(), VARIABLES(type))                        \

@@ -14,6 +14,7 @@ static void replies_twice(void* buffer, size_t bytes, int source, shmemx_am_toke
   shmemx_am_reply(1, NULL, 0, token);
   shmemx_am_reply(1, NULL, 0, token);
 }
+static void waits(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmem_barrier_all(); }
 static void replies(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
   shmemx_am_reply(3, NULL, 0, token);
 }
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   shmemx_am_attach(2, asks);
   shmemx_am_attach(3, replies);
   shmemx_am_attach(4, replies_twice);
+  shmemx_am_attach_local(5, waits);
   IF(after) {
     shmem_finalize();
     shmem_barrier_all();
@@ -41,9 +43,10 @@ int main(int argc, char** argv) {
     IF(request) shmemx_am_request(0, 2, NULL, 0);
     IF(twice) shmemx_am_request(0, 4, NULL, 0);
     IF(reply) shmemx_am_request(0, 3, NULL, 0);
+    IF(collective) shmemx_am_request(0, 5, NULL, 0);
     IF(token) shmemx_am_reply(1, NULL, 0, &word);
     IF(registered) shmemx_am_attach(1, asks);
-    IF(detach) shmemx_am_detach(5);
+    IF(detach) shmemx_am_detach(6);
     IF(destination) shmemx_am_request(-1, 1, NULL, 0);
     IF(mutex) {
       static shmemx_am_mutex mutex;
@@ -58,7 +61,9 @@ int main(int argc, char** argv) {
     }
     IF(exit) shmem_global_exit(3);
     IF(success) shmem_global_exit(0);
+    IF(polling) shmem_global_exit(0);
   }
+  IF(polling) for (;;) shmemx_am_poll();
   shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99); /* for ever */
   return 0;
 }

@@ -1,6 +1,8 @@
 // The headers in C++: the same functions, complex numbers, null tokens, and handlers that are C++ functions.
 
+extern "C" {  // as older programs do
 #include <shmem.h>
+}
 #include <shmemx.h>
 
 #include <complex>

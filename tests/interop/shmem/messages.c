@@ -152,6 +152,20 @@ static void mutexes(void) {
   shmemx_am_mutex_unlock(&mutex);
   shmem_barrier_all();
   CHECK(guarded == 300L * pes + 300 + 3000);
+  shmem_barrier_all();
+  /* One that waits for a put while it holds it takes in what comes before the put. */
+  static int sent;
+  if (pes > 1) {
+    if (me == 0) {
+      shmemx_am_mutex_lock(&mutex);
+      shmem_int_wait_until(&sent, SHMEM_CMP_EQ, 1);
+      shmemx_am_mutex_unlock(&mutex);
+    } else if (me == 1) {
+      for (int i = 0; i < 3000; ++i) shmemx_am_request(0, id_locked, NULL, 0);
+      shmem_int_p(&sent, 1, 0);
+    }
+  }
+  shmem_barrier_all();
   shmemx_am_mutex_destroy(&mutex);
 }
 

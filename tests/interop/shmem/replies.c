@@ -1,6 +1,5 @@
 /* Replies that do not fit: both ends ask for more than their rings hold, and neither waits in a handler. */
 
-#include <shmem.h>
 #include <shmemx.h>
 
 #include "check.h"

@@ -82,6 +82,11 @@ int main(void) {
   shmem_ctx_quiet(context);
   shmem_ctx_destroy(context);
 
+  /* Nothing, from nowhere. */
+  shmem_putmem(NULL, NULL, 0, next);
+  shmem_int_get(NULL, NULL, 0, next);
+  shmem_int_iput(NULL, NULL, 1, 1, 0, next);
+
   /* Large ones, from the heap into the heap. */
   const size_t bytes = (size_t)5 << 20;
   unsigned char* const large = shmem_malloc(2 * bytes);

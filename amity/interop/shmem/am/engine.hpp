@@ -51,7 +51,13 @@ class am_engine {
                       "reply with shmemx_am_reply, or send the request after the handler has returned");
     }
     peer& to = peer_at(dest);
-    wait([&] { return to.requests - completed(dest) < requests_max; });
+    if (held_ > 0 && dest == me_ && to.requests - completed(dest) == requests_max) [[unlikely]]
+      fail_holding("shmemx_am_request", "its requests to itself cannot be handled");
+    // Replies that wait were sent before.
+    wait([&] {
+      send_kept(dest);
+      return to.kept.empty() && to.requests - completed(dest) < requests_max;
+    });
     std::size_t sent = 0;
     do wait([&] { return send_fragment(dest, record_kind::request, id, source, bytes, sent); });
     while (sent < bytes);
@@ -81,9 +87,14 @@ class am_engine {
     to.kept.push_back({.id = id, .sent = sent, .bytes = std::vector<std::byte>(from, from + bytes)});
   }
 
-  /// Runs the handlers of what has arrived. Never waits.
-  void poll() {
-    if (running_ != nullptr || held_ > 0 || polling_) return;
+  /// Runs the handlers of what has arrived, or, where none may run, makes room for more. Never waits. True if any ran.
+  bool poll() {
+    if (running_ != nullptr || polling_) return false;
+    if (held_ > 0) {
+      for (std::size_t source = 0; source < peers_.size(); ++source) set_aside(static_cast<int>(source));
+      return false;
+    }
+    const std::uint64_t handled = handled_;
     polling_ = true;
     while (!stashed_.empty() && held_ == 0) {
       stash next = std::move(stashed_.front());
@@ -92,18 +103,22 @@ class am_engine {
     }
     for (std::size_t source = 0; source < peers_.size() && held_ == 0; ++source) drain(static_cast<int>(source));
     polling_ = false;
+    return handled_ != handled;
   }
 
   void quiet() {
     if (running_ != nullptr) return;  // what handlers have begun, others end
     if (held_ > 0 && peer_at(me_).requests != completed(me_)) {
-      Substrate::fail("shmemx_am_quiet", "this PE holds a mutex, so that its requests to itself cannot be handled",
-                      "unlock it first");
+      fail_holding("shmemx_am_quiet", "its requests to itself cannot be handled");
     }
     for (int dest = 0; dest < static_cast<int>(peers_.size()); ++dest) {
       wait([&] { return completed(dest) == peer_at(dest).requests; });
     }
     poll();  // replies have come before the words that say that their requests are complete
+    const auto is_reply = [](const stash& each) { return each.what.kind == record_kind::reply; };
+    if (held_ > 0 && std::ranges::any_of(stashed_, is_reply)) {
+      fail_holding("shmemx_am_quiet", "replies that have come cannot be handled");
+    }
   }
 
   // A PE that holds a mutex keeps messages back.
@@ -181,11 +196,7 @@ class am_engine {
   template <class Done>
   void wait(Done done) {
     for (unsigned round = 0; !done(); ++round) {
-      if (held_ > 0) {
-        for (std::size_t source = 0; source < peers_.size(); ++source) set_aside(static_cast<int>(source));
-      } else {
-        poll();
-      }
+      poll();
       Substrate::rest(round);
     }
   }
@@ -330,7 +341,12 @@ class am_engine {
     running_ = &current;
     handler(payload, bytes, source, &current);
     running_ = nullptr;
+    ++handled_;
     if (what.kind == record_kind::request && !current.kept) ++peer_at(source).completed;
+  }
+
+  [[noreturn, gnu::cold]] static void fail_holding(const char* call, const std::string& what) {
+    Substrate::fail(call, ("this PE holds a mutex, so that " + what).c_str(), "unlock it first");
   }
 
   [[noreturn, gnu::cold]] void fail_unknown(int source, const record& what) {
@@ -350,6 +366,7 @@ class am_engine {
   handler_table handlers_;
   activation* running_ = nullptr;
   int held_ = 0;  ///< mutexes
+  std::uint64_t handled_ = 0;
   bool polling_ = false;
   std::deque<stash> stashed_;
 };

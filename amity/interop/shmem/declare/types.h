@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+extern "C++" { /* Old programs include this header inside extern "C". */
 #include <complex>
+}
 #define AMITY_SHMEM_COMPLEX(type) std::complex<type>
 #else
 #define AMITY_SHMEM_COMPLEX(type) type _Complex

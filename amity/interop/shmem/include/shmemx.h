@@ -7,7 +7,7 @@
    A handler runs on the PE that a request was sent to, inside a call of this library there; it may reply once. Where
    the paper leaves a choice, docs/openshmem.md says what holds here. */
 
-#include <stddef.h>
+#include "amity/interop/shmem/include/shmem.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,6 +19,7 @@ typedef shmemx_am_token_t shmemx_am_token;
 
 typedef void (*shmemx_am_handler)(void* buffer, size_t bytes, int source_pe, shmemx_am_token_t token);
 typedef shmemx_am_handler shmemx_am_handler_t;
+typedef shmemx_am_handler shmemx_am_handler_w_token;
 
 /* Unlocked where it is zero. */
 typedef long shmemx_am_mutex;
