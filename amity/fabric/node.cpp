@@ -29,14 +29,20 @@ std::string namespace_of_this(const char* kind) {
 int cpu_set::count() const noexcept { return static_cast<int>(std::ranges::count(members_, true)); }
 
 void cpu_set::add(const cpu_set& others) {
-  for (std::size_t cpu = 0; cpu < others.members_.size(); ++cpu) {
-    if (others.members_[cpu]) add(cpu);
-  }
+  for (const std::size_t cpu : others.numbers()) add(cpu);
 }
 
 void cpu_set::add(std::size_t cpu) {
   if (members_.size() <= cpu) members_.resize(cpu + 1);
   members_[cpu] = true;
+}
+
+std::vector<std::size_t> cpu_set::numbers() const {
+  std::vector<std::size_t> found;
+  for (std::size_t cpu = 0; cpu < members_.size(); ++cpu) {
+    if (members_[cpu]) found.push_back(cpu);
+  }
+  return found;
 }
 
 std::string cpu_set::text() const {

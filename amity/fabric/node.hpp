@@ -19,6 +19,8 @@ class cpu_set {
   int count() const noexcept;
   void add(const cpu_set& others);
   void add(std::size_t cpu);
+  /// In ascending order.
+  std::vector<std::size_t> numbers() const;
 
   /// As hexadecimal digits, and back; other characters count for nothing.
   std::string text() const;

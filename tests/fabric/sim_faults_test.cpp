@@ -15,6 +15,7 @@
 #include "amity/fabric/sim/report.hpp"
 #include "amity/fabric/sim/sim.hpp"
 #include "mailbox.hpp"
+#include "sim_ranks.hpp"
 
 namespace amity::fabric::sim {
 namespace {
@@ -25,20 +26,6 @@ constexpr std::uint64_t L = 10'000, o = 100;
 
 sim_options priced() {
   return {.latency_ns = L, .overhead_ns = o, .gap_ns = 0, .byte_ps = 0, .poll_ns = 7, .credits = 200};
-}
-
-void send(fabric& own, rank_t dest, std::uint64_t header, std::size_t bytes = 0) {
-  const std::vector<std::byte> payload(bytes);
-  ASSERT_EQ(own.try_send(dest, header, payload), status::ok);
-}
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

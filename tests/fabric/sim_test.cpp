@@ -17,6 +17,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
 #include "mailbox.hpp"
+#include "sim_ranks.hpp"
 
 namespace amity::fabric::sim {
 namespace {
@@ -47,22 +48,7 @@ struct recorder final : sink {
   std::vector<std::uint64_t> headers;
 };
 
-void send(fabric& own, rank_t dest, std::uint64_t header, std::size_t bytes = 0) {
-  const std::vector<std::byte> payload(bytes);
-  ASSERT_EQ(own.try_send(dest, header, payload), status::ok);
-}
-
 int ends_well(fabric&) { return 0; }
-
-/// What `run` throws.
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 /// Takes processor time.
 void compute(std::uint64_t ns) {

@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/log.hpp"
+#include "amity/fabric/node.hpp"
 
 namespace amity::detail {
 namespace {
@@ -31,25 +30,12 @@ constexpr auto closer_look = 200ms;
 // How long to wait for more output from processes that the ranks have left behind.
 constexpr auto silence = 1s;
 
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) {
-    throw error("launch", no_rank, fmt::format("cannot tell which CPUs may be used: {}", std::strerror(errno)),
-                "do not pin the ranks");
-  }
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 /// One for each thread of the rank, as long as there are enough.
-cpu_set_t cpus_of(rank_t rank, rank_t threads, const std::vector<int>& allowed) {
+cpu_set_t cpus_of(rank_t rank, rank_t threads, const std::vector<std::size_t>& allowed) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (rank_t lane = rank * threads; lane < (rank + 1) * threads; ++lane) {
-    CPU_SET(static_cast<unsigned>(allowed[static_cast<std::size_t>(lane) % allowed.size()]), &set);
+    CPU_SET(allowed[static_cast<std::size_t>(lane) % allowed.size()], &set);
   }
   return set;
 }
@@ -100,7 +86,7 @@ void job::start_ranks(const launch_options& options) {
   auto command = options.command;
   const std::string& program = options.program.empty() ? options.command.front() : options.program;
   const auto arguments = pointers_to(command);
-  const auto cpus = options.pin ? allowed_cpus() : std::vector<int>{};
+  const auto cpus = options.pin ? fabric::allowed_cpus().numbers() : std::vector<std::size_t>{};
 
   const file_descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const file_descriptor typed = input_ ? input_->take_reading_end() : file_descriptor();
