@@ -103,7 +103,9 @@ void crew::call(const function_ref<void(rank_t)>* work) {
   calls_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in serve()
   endpoint& own = lane(0);
   for (rank_t other = 1; other < size_; ++other) own.send_control(own.lane() + other, packet_kind::wake, {});
-  own.wait_until("", [&] { return own.control_sent(); });
+  // Threads that were awake may have gone already when they are let go, and take no packet any more.
+  const auto have_gone = [&] { return work == nullptr && serving_.load(std::memory_order_acquire) == 0; };
+  own.wait_until("", [&] { return own.control_sent() || have_gone(); });
 }
 
 void crew::await_departures() {

@@ -58,7 +58,7 @@ struct remote_segment {
   /// any packet or notification that this rank sends afterwards.
   std::byte* direct = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t id = 0;  ///< the fabric's own
+  std::uint64_t id = 0;  ///< the fabric's own; the highest bit is 0
 };
 
 /// How far an operation has come. A later stage implies those before it.

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 #include <exception>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include "amity/fabric/checked.hpp"
@@ -18,10 +18,10 @@ namespace {
 
 using fabric::sim::sim_options;
 
-/// `FABRIC=ofi message_test --gtest_filter='*processes*'` runs these jobs on another fabric.
-const char* fabric_of_processes() {
+/// That of the settings, unless the environment names another: `FABRIC=ofi message_test --gtest_filter='*processes*'`.
+std::string fabric_of_processes(const settings& config) {
   const char* const wanted = std::getenv("FABRIC");
-  return wanted != nullptr ? wanted : "shm";
+  return wanted != nullptr ? wanted : config.text("AMITY_FABRIC");
 }
 
 }  // namespace
@@ -59,12 +59,11 @@ static settings on_its_node(rank_t rank, settings config) {
 job_kind processes(std::string name) {
   return {.name = std::move(name), .run = [](rank_t ranks, const settings& config, const auto& body) {
             const auto job = fabric::shm::job_memory::create(ranks);
+            const std::string by = fabric_of_processes(config);
             // libfabric looks at the whole machine when it is first used: once here, not once a rank.
-            if (std::string_view(fabric_of_processes()) != "shm") {
-              static_cast<void>(fabric::ofi::describe(config, ranks));
-            }
+            if (by != "shm") static_cast<void>(fabric::ofi::describe(config, ranks));
             fabric::testing::run_forked(ranks, [&](rank_t rank) {
-              const auto own = configured({{"AMITY_FABRIC", fabric_of_processes()},
+              const auto own = configured({{"AMITY_FABRIC", by},
                                            {"AMITY_RANK", std::to_string(rank)},
                                            {"AMITY_RANKS", std::to_string(ranks)},
                                            {"AMITY_JOB_FD", std::to_string(job.fd())}},

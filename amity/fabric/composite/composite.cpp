@@ -39,7 +39,7 @@ struct patience {
 };
 
 /// Waits that do not ask the network whether the job has ended, where the node's ranks have something at once.
-constexpr std::uint32_t waits_unasked = 64;
+constexpr std::uint32_t waits_unasked = 256;
 
 /// Long waits in a row after which a network that is always ready is not believed any more.
 constexpr std::uint32_t waits_believed = 100;

@@ -44,8 +44,8 @@ class network_turns {
 
  private:
   static constexpr std::uint32_t quiet_from = 64;  ///< looks in vain
-  static constexpr std::uint32_t polls_a_clock = 64;
-  static constexpr std::uint64_t share = 64;  ///< looks in vain take this part of the time
+  static constexpr std::uint32_t polls_a_clock = 128;
+  static constexpr std::uint64_t share = 256;  ///< of the time: looks in vain take one part of so many
 
   bool is_quiet() const noexcept { return quiet_looks_ >= quiet_from; }
 

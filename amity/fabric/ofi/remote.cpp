@@ -200,7 +200,8 @@ stage remote::write(const opened_segment& to, std::size_t offset, bytes_view fro
   message.rma_iov_count = 1;
   message.context = &made->context;
   message.data = data;
-  flags |= FI_COMPLETION | (tell.complete != 0 ? FI_DELIVERY_COMPLETE : FI_TRANSMIT_COMPLETE);
+  // A source that is free is all that is asked for otherwise: for more, providers over TCP have the target answer.
+  flags |= FI_COMPLETION | (tell.complete != 0 ? FI_DELIVERY_COMPLETE : FI_INJECT_COMPLETE);
   return begun(made, fi_writemsg(port_.endpoint(), &message, flags));
 }
 

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t job_magic = 0x626f6a7974696d61;  // "amityjob" as it lies in memory
 constexpr std::uint32_t job_version = 3;
 
-[[noreturn]] void no_memory(std::string_view act, std::size_t bytes) {
+[[noreturn]] void no_job_memory(std::string_view act, std::size_t bytes) {
   throw error("shared memory", no_rank, fmt::format("cannot {} {} bytes: {}", act, bytes, std::strerror(errno)),
               "free memory, or use fewer ranks");
 }
@@ -73,8 +73,8 @@ job_memory job_memory::create(rank_t ranks, int cpus) {
   auto own = std::make_unique<mappings>();
   own->fd = ::memfd_create("amity job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   const std::size_t bytes = header_bytes(ranks);
-  if (own->fd < 0) no_memory("create a memory file for", bytes);
-  if (::fcntl(own->fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_memory("seal a memory file of", bytes);
+  if (own->fd < 0) no_job_memory("create a memory file for", bytes);
+  if (::fcntl(own->fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_job_memory("seal a memory file of", bytes);
   grow_file(own->fd, bytes);
   own->header = file_mapping(own->fd, 0, bytes);
   ::new (own->header.data()) shared_header{.job = {job_magic, job_version, ranks},
@@ -101,7 +101,7 @@ job_memory job_memory::attach(int fd, rank_t ranks) {
   }
   auto own = std::make_unique<mappings>();
   own->fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (own->fd < 0) no_memory("duplicate the descriptor of", header_bytes(ranks));
+  if (own->fd < 0) no_job_memory("duplicate the descriptor of", header_bytes(ranks));
   own->header = file_mapping(own->fd, 0, header_bytes(ranks));
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return job_memory(std::move(own));

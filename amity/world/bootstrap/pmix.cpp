@@ -66,7 +66,7 @@ struct client {
   }
 };
 
-[[noreturn]] void not_joinable(const std::string& problem) {
+[[noreturn]] void cannot_join_by_pmix(const std::string& problem) {
   throw error("joining the job", no_rank,
               fmt::format("a process manager with PMIx has started this process, but {}", problem),
               "install its client library (libpmix2) on every host, or start the program by `amity run -n N`");
@@ -77,7 +77,7 @@ void* load() {
   for (const char* const name : {"libpmix.so.2", "libpmix.so"}) {
     if (void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return library;
   }
-  not_joinable(fmt::format("libpmix.so.2 cannot be loaded: {}", ::dlerror()));
+  cannot_join_by_pmix(fmt::format("libpmix.so.2 cannot be loaded: {}", ::dlerror()));
 }
 
 class pmix final : public fabric::bootstrap {
@@ -85,7 +85,7 @@ class pmix final : public fabric::bootstrap {
   pmix() : client_(load()) {
     if (client_.init == nullptr || client_.get == nullptr || client_.fence == nullptr || client_.put == nullptr ||
         client_.commit == nullptr || client_.finalize == nullptr || client_.text_of == nullptr) {
-      not_joinable("libpmix.so.2 is no client library of PMIx");
+      cannot_join_by_pmix("libpmix.so.2 is no client library of PMIx");
     }
     check(client_.init(&self_, nullptr, 0), "refuses the process");
     process all = self_;
@@ -135,12 +135,12 @@ class pmix final : public fabric::bootstrap {
     const bool readable = answer->type == is_text && answer->data.text != nullptr && from_hex(answer->data.text, bytes);
     if (answer->type == is_text) std::free(answer->data.text);
     std::free(answer);
-    if (!readable) not_joinable(fmt::format("what rank {} has given is no value of amity's", other));
+    if (!readable) cannot_join_by_pmix(fmt::format("what rank {} has given is no value of amity's", other));
     return bytes;
   }
 
   void check(int status, std::string_view complaint) const {
-    if (status != 0) not_joinable(fmt::format("it {}: {}", complaint, client_.text_of(status)));
+    if (status != 0) cannot_join_by_pmix(fmt::format("it {}: {}", complaint, client_.text_of(status)));
   }
 
   client client_;
