@@ -96,6 +96,10 @@ constexpr auto table = std::to_array<setting_info>({
      "Faults of single ranks, separated by ';': slow:rank=3,factor=10; stop:rank=2,at=1ms,for=5ms; "
      "kill:rank=5,at=2ms."},
     {"AMITY_SIM_GAP_NS", integer, "ns", "50", 0, 1000000, "", "LogGP g: least time between two packets of a rank."},
+    {"AMITY_SIM_HANDLERS_BYTE_PS", text, "costs", "", 0, 0, "",
+     "AMITY_SIM_HANDLER_BYTE_PS of single message types, by name, separated by ';': edge=500; unsigned long=60."},
+    {"AMITY_SIM_HANDLERS_NS", text, "costs", "", 0, 0, "",
+     "AMITY_SIM_HANDLER_NS of single message types, by name, separated by ';': edge=500ns; unsigned long=2us."},
     {"AMITY_SIM_HANDLER_BYTE_PS", integer, "ps a byte", "0", 0, 1000000000, "",
      "Virtual time that handling takes for each byte of a packet's payload."},
     {"AMITY_SIM_HANDLER_NS", integer, "ns", "0", 0, 1000000000, "",

@@ -21,6 +21,7 @@
 #include "amity/fabric/traced.hpp"
 #include "amity/world/bootstrap/starter.hpp"
 #include "amity/world/counters_report.hpp"
+#include "amity/world/handler_costs.hpp"
 #include "amity/world/launch.hpp"
 #include "amity/world/run_on.hpp"
 #include "amity/world/transport.hpp"
@@ -152,6 +153,20 @@ settings with_launchers_word(settings config) {
   return config;
 }
 
+int run_simulated(const settings& config, rank_t ranks, rank_t lanes, const fabric::sim::rank_main& lane_main) {
+  auto network = fabric::sim::sim_options::from(config).for_lanes(lanes);
+  handler_costs costs(config, network.handler);
+  if (!costs.empty()) network.handler_of = [&](std::uint64_t header) { return costs.of(header); };
+  const int status = fabric::sim::run(ranks * lanes, network, lane_main).status;
+  for (const std::string& name : costs.unmet()) {
+    log_warning(no_rank,
+                fmt::format("AMITY_SIM_HANDLERS_*: no message of '{}' has come; AMITY_MESSAGE_COUNTERS=1 shows "
+                            "the names of message types",
+                            name));
+  }
+  return status;
+}
+
 /// All ranks of a job in this process.
 int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(world&)>& program) {
   const rank_t each = core::threads_per_rank(config);
@@ -161,8 +176,7 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
     return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, program);
   };
   if (config.text("AMITY_FABRIC") == "threads") return fabric::shm::run_threads(config, ranks * each, lane_main);
-  const auto network = fabric::sim::sim_options::from(config).for_lanes(each);
-  return fabric::sim::run(ranks * each, network, lane_main).status;
+  return run_simulated(config, ranks, each, lane_main);
 }
 
 /// The rank that this process is.
@@ -175,14 +189,19 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
   // The reason is printed before anybody hears of the failure: a manager of processes ends this one as soon as another
   // has ended for that.
   const auto lane_main = [&](fabric::fabric& transport) {
+    const auto give_up = [&] {
+      transport.abort();
+      if (by.start) by.start->abort();  // it takes no leave of whoever has started it
+    };
     try {
       return run_thread(transport, threads, config, program);
     } catch (const job_aborted&) {
+      give_up();
+      throw;  // the status is that of the thread that has ended the job
     } catch (...) {
       if (!reported.test_and_set()) report_failure();
     }
-    transport.abort();
-    if (by.start) by.start->abort();  // it takes no leave of whoever has started it
+    give_up();
     return 1;
   };
   const auto joined = join_job(config, by, each);

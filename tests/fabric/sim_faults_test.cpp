@@ -162,8 +162,7 @@ TEST(sim_back_pressure, credits_come_back_late) {
 
 TEST(sim_handlers, take_the_time_that_is_modelled) {
   sim_options options = priced();
-  options.handler_ns = 1000;
-  options.handler_byte_ps = 500;
+  options.handler = {.ns = 1000, .byte_ps = 500};
   options.slow_ranks = {{.rank = 1, .factor = 2}};
   const auto ended = run(2, options, [](fabric& own) {
     int seen = 0;
@@ -215,12 +214,12 @@ TEST(sim_report, comes_as_a_table_as_csv_and_as_json) {
   const std::vector<rank_figures> ranks{{.rank = 0, .end_ns = 100, .busy_ns = 10, .network_ns = 20, .sent = 2},
                                         {.rank = 1, .end_ns = 300, .busy_ns = 30, .network_ns = 20, .sent = 4}};
   const std::string csv = as_csv(ranks);
-  EXPECT_TRUE(csv.starts_with("rank,end_ns,busy_ns,network_ns,waiting_ns,")) << csv;
-  EXPECT_TRUE(contains(csv, "\n1,300,30,20,250,0,4,")) << csv;
-  EXPECT_TRUE(contains(as_json(ranks), "{\"rank\":1,\"end_ns\":300,\"busy_ns\":30,")) << as_json(ranks);
+  EXPECT_TRUE(csv.starts_with("rank,thread,end_ns,busy_ns,network_ns,waiting_ns,")) << csv;
+  EXPECT_TRUE(contains(csv, "\n1,0,300,30,20,250,0,4,")) << csv;
+  EXPECT_TRUE(contains(as_json(ranks), "{\"rank\":1,\"thread\":0,\"end_ns\":300,\"busy_ns\":30,")) << as_json(ranks);
   const std::string table = extremes_table(ranks);
   EXPECT_TRUE(
-      contains(table, "waiting              ns            160             70         0            250         1"))
+      contains(table, "waiting              ns            160             70           0            250           1"))
       << table;
   EXPECT_TRUE(contains(message_of([] { check_report("ranks.txt"); }), ".csv or .json"));
 }
@@ -270,6 +269,37 @@ TEST(sim_trace, is_written_when_the_job_fails_too) {
     });
   });
   EXPECT_TRUE(take(options.trace).ends_with("]}\n"));
+}
+
+TEST(sim_trace, and_reports_name_the_ranks_of_the_program_and_their_threads) {
+  sim_options options = priced();
+  options.trace = ::testing::TempDir() + "amity_sim_lanes.json";
+  options.killed_ranks = {{.rank = 1, .at_ns = 0}};
+  const sim_options lanes = options.for_lanes(2);
+  const std::string error = message_of([&] {
+    run(4, lanes, [](fabric& own) {
+      if (own.rank() == 1) send(own, 2, 0);
+      own.wait(forever);
+      own.wait(forever);
+      return 0;
+    });
+  });
+  EXPECT_TRUE(contains(error, "rank 1, thread ")) << error;
+  const std::string trace = take(options.trace);
+  EXPECT_TRUE(contains(trace, "{\"name\":\"rank 1, thread 1\"}")) << trace;
+  EXPECT_TRUE(contains(trace, "{\"to\":\"rank 1, thread 0\",")) << trace;
+  EXPECT_FALSE(contains(trace, "\"node ")) << trace;
+  const std::vector<rank_figures> threads{{.rank = 2, .thread = 0, .end_ns = 5}, {.rank = 2, .thread = 1, .end_ns = 9}};
+  const std::string table = extremes_table(threads);
+  EXPECT_TRUE(contains(table, "2 threads")) << table;
+  EXPECT_TRUE(contains(table, " 5         2.0              9         2.1")) << table;
+}
+
+TEST(sim_trace, that_cannot_be_written_says_why) {
+  sim_options options = priced();
+  options.trace = "/dev/full";
+  const std::string why = message_of([&] { one_packet_each_way(options); });
+  EXPECT_TRUE(contains(why, "cannot write AMITY_SIM_TRACE=/dev/full: No space left on device")) << why;
 }
 
 sim_options from(const std::string& faults, const std::string& seed = "1") {

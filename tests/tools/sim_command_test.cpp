@@ -43,6 +43,9 @@ TEST(sim_command, gives_the_program_what_it_was_asked_for) {
   EXPECT_EQ(seen("AMITY_THREADS", {"-t", "2"}), "2");
   EXPECT_EQ(seen("AMITY_SIM_SEED", {"--seed", "77"}), "77");
   EXPECT_EQ(seen("AMITY_SIM_HANDLER_NS", {"--handler", "2us"}), "2us");
+  EXPECT_EQ(
+      seen("AMITY_SIM_HANDLERS_NS", {"--handler", "a::b=2us", "--handler", "c=1us"}, {"AMITY_SIM_HANDLERS_NS=d=7"}),
+      "d=7;a::b=2us;c=1us");
   EXPECT_EQ(seen("AMITY_SIM_COMPUTE_PERCENT", {"--measured"}), "100");
   EXPECT_EQ(seen("AMITY_SIM_REPORT", {"--report", "table"}), "table");
 }
@@ -70,6 +73,13 @@ TEST(sim_command, says_in_which_line_of_a_network_file_the_mistake_is) {
   EXPECT_PRED2(contains, problem("latency_ns\n"), path + ":1: 'latency_ns' is no line");
   EXPECT_PRED2(contains, problem("credits = 0\n"), path + ":1: credits = 0; ");
   EXPECT_PRED2(contains, problem("credits = 0\n"), "give a whole number from 1 to 65536");
+  EXPECT_PRED2(contains, problem("handler_ns.edge = slow\n"), path + ":1: handler_ns.edge = slow; name a message type");
+  EXPECT_PRED2(contains, problem("handler_ns. = 5\n"), path + ":1: handler_ns. = 5; name a message type");
+  std::ofstream(path)
+      << "handler_ns.unsigned long = 2us  # of one type\nhandler_ns.edge = 7\nhandler_byte_ps.edge = 60\n";
+  EXPECT_EQ(seen("AMITY_SIM_HANDLERS_NS", {"--network", path}), "unsigned long=2us;edge=7");
+  EXPECT_EQ(seen("AMITY_SIM_HANDLERS_NS", {"--network", path}, {"AMITY_SIM_HANDLERS_NS=edge=1"}), "edge=1");
+  EXPECT_EQ(seen("AMITY_SIM_HANDLERS_BYTE_PS", {"--network", path}), "edge=60");
   std::filesystem::remove(path);
   EXPECT_PRED2(contains, sim({"--network", path, "true"}).errors, "cannot read " + path);
 }
@@ -114,6 +124,27 @@ TEST(sim_explore, names_the_signal_and_the_seed_to_begin_with) {
   const auto ended = sim({"--seed", "8", "--explore", "4", "--network", "wan", "sh", "-c", "kill -9 $$"});
   EXPECT_EQ(ended.status, 137);
   EXPECT_PRED2(contains, ended.output, "seed 8 fails with status 137; 0 before it succeed");
+}
+
+TEST(sim_explore, replays_with_what_the_environment_and_the_options_say) {
+  const auto ended = sim({"-n", "2", "--fault", "slow:rank=0,factor=2", "--fault", "reorder=1%", "--handler",
+                          "long int=2us", "--explore", "2", "false"},
+                         {"AMITY_SIM_FAULTS=slow:rank=1,factor=3"});
+  EXPECT_PRED2(contains, ended.output,
+               "\nreplay: AMITY_SIM_FAULTS=slow:rank=1,factor=3 amity sim -n 2 --seed 1 --fault slow:rank=0,factor=2 "
+               "--fault reorder=1% --handler 'long int=2us' false\n");
+}
+
+TEST(sim_explore, is_not_for_reports_and_traces_of_the_environment_either) {
+  for (const std::string asked : {"AMITY_SIM_REPORT=table", "AMITY_SIM_TRACE=trace.json"}) {
+    EXPECT_PRED2(contains, sim({"--explore", "2", "true"}, {asked}).errors, "--explore makes many runs");
+  }
+}
+
+TEST(sim_explore, delays_no_longer_than_can_be_asked_for) {
+  const auto ended = sim({"--explore", "1", "true"}, {"AMITY_SIM_LATENCY_NS=400ms"});
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_PRED2(contains, ended.output, "adding --fault delay=1000000000ns");
 }
 
 TEST(sim_explore, takes_a_deadlock_for_a_failure) {

@@ -225,6 +225,48 @@ TEST_P(in_process, runs_again_and_again) {
   }
 }
 
+/// Virtual time of an epoch in which rank 1 handles 100 messages of a type, each alone in its packet.
+template <class T>
+std::uint64_t virtual_ns(const std::vector<std::string>& costs, std::string* errors = nullptr) {
+  std::uint64_t ns = 0;
+  const outcome ended = run_job(job("sim", 2, costs), [&](world& w) {
+    auto count = w.message<T>([](T) {}, coalesce{.count = 1});
+    const std::uint64_t begin_ns = w.endpoint().transport().now_ns();
+    w.epoch([&] {
+      for (int i = 0; w.rank() == 0 && i < 100; ++i) count.send(1, T{});
+    });
+    ns = w.endpoint().transport().now_ns() - begin_ns;
+  });
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  if (errors != nullptr) *errors = ended.errors;
+  return ns;
+}
+
+TEST(sim_handler_costs, are_of_the_message_types_that_they_name) {
+  const std::vector<std::string> costs{"AMITY_SIM_HANDLERS_NS=unsigned int=7us; float = 3us",
+                                       "AMITY_SIM_HANDLERS_BYTE_PS=unsigned int=1000000"};
+  EXPECT_GE(virtual_ns<std::uint32_t>(costs), 100 * (7'000u + 4'000u));
+  const std::uint64_t floats_ns = virtual_ns<float>(costs);
+  EXPECT_GE(floats_ns, 100 * 3'000u);
+  EXPECT_LT(floats_ns, 100 * 7'000u);
+  EXPECT_LT(virtual_ns<int>(costs), 100 * 3'000u);
+}
+
+TEST(sim_handler_costs, of_which_no_message_comes_are_named) {
+  std::string errors;
+  virtual_ns<float>({"AMITY_SIM_HANDLERS_NS=float=1us;flaot=2us"}, &errors);
+  EXPECT_NE(errors.find("no message of 'flaot' has come"), std::string::npos) << errors;
+  EXPECT_EQ(errors.find("'float'"), std::string::npos) << errors;
+}
+
+TEST(sim_handler_costs, that_are_none_are_errors) {
+  for (const std::string wrong : {"float", "float=", "float=fast", "=3us", "float=-1"}) {
+    const outcome ended = run_job(job("sim", 2, {"AMITY_SIM_HANDLERS_NS=" + wrong}), [](world&) {});
+    EXPECT_NE(ended.status, 0) << wrong;
+    EXPECT_NE(ended.errors.find("is no cost of a handler"), std::string::npos) << ended.errors;
+  }
+}
+
 TEST(run, fabrics_may_follow_one_another_in_a_process) {
   for (const kind& each : kinds()) {
     std::atomic<int> ranks = 0;

@@ -24,6 +24,15 @@ std::filesystem::path directory() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "share" / "amity" / "networks";
 }
 
+/// Of single message types, as handler_ns.NAME: what begins the key, its setting, and the unit of its values.
+struct key_by_name {
+  std::string_view prefix;
+  std::string_view setting;
+  std::string_view unit;
+};
+constexpr auto keys_by_name = std::to_array<key_by_name>(
+    {{"handler_ns.", "AMITY_SIM_HANDLERS_NS", "ns"}, {"handler_byte_ps.", "AMITY_SIM_HANDLERS_BYTE_PS", ""}});
+
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
@@ -33,6 +42,23 @@ std::string setting_of(std::string_view key) {
   std::string name = "AMITY_SIM_";
   for (const char letter : key) name += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   return name;
+}
+
+/// True if the key is one by name.
+bool read_by_name(std::string_view key, std::string_view value, const std::string& place, settings& values) {
+  const auto* const found =
+      std::ranges::find_if(keys_by_name, [&](const key_by_name& each) { return key.starts_with(each.prefix); });
+  if (found == keys_by_name.end()) return false;
+  const std::string_view name = key.substr(found->prefix.size());
+  const auto figure = parse_quantity(value, found->unit);
+  if (name.empty() || !figure || *figure < 0) {
+    throw error("sim", no_rank, fmt::format("{}: {} = {}", place, key, value),
+                "name a message type and give a figure, as handler_ns.NAME = 500ns");
+  }
+  if (values.where_from(found->setting) == settings::origin::environment) return true;
+  const std::string& others = values.text(found->setting);
+  values.set(found->setting, fmt::format("{}{}{}={}", others, others.empty() ? "" : ";", name, value));
+  return true;
 }
 
 /// One line; empty ones and comments do nothing.
@@ -46,6 +72,7 @@ void read_line(std::string_view line, const std::string& place, settings& values
   }
   const auto key = trimmed(line.substr(0, equals));
   const auto value = trimmed(line.substr(equals + 1));
+  if (read_by_name(key, value, place, values)) return;
   if (std::ranges::find(keys, key) == keys.end()) {
     const auto close = nearest(key, keys);
     throw error("sim", no_rank, fmt::format("{}: a network has no {}", place, key),

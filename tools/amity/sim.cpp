@@ -52,6 +52,9 @@ constexpr auto with_value =
     std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--seed", "--network", "--fault", "--explore",
                                      "--jobs", "--timeout", "--report", "--trace", "--handler"});
 
+/// What AMITY_SIM_DELAY_NS_MAX may be.
+constexpr std::int64_t delay_ns_max = 1'000'000'000;
+
 struct network_fault {
   std::string_view name;
   std::string_view setting;
@@ -72,7 +75,7 @@ struct sim_command {
   std::uint64_t seed = 0;
   std::string network;
   std::vector<std::string> faults;
-  std::string handler;
+  std::vector<std::string> handlers;
   bool measured = false;
   std::uint64_t explore = 0;
   unsigned jobs = 0;
@@ -81,6 +84,14 @@ struct sim_command {
   std::string trace;
   std::vector<std::string> program;  ///< with its arguments
 };
+
+/// What options add to, beside what the environment says.
+constexpr auto lists = std::to_array<std::string_view>({"AMITY_SIM_FAULTS", "AMITY_SIM_HANDLERS_NS"});
+
+void append(std::string_view list, const std::string& entry, settings& values) {
+  const std::string& others = values.text(list);
+  values.set(list, others.empty() ? entry : others + ";" + entry);
+}
 
 void add_fault(const std::string& fault, settings& values) {
   const auto equals = fault.find('=');
@@ -96,8 +107,13 @@ void add_fault(const std::string& fault, settings& values) {
   if (fault.find(':') == fault.npos) {
     throw error("sim", no_rank, fmt::format("--fault {} is no fault", fault), "`amity sim --help` lists them");
   }
-  const std::string& others = values.text("AMITY_SIM_FAULTS");
-  values.set("AMITY_SIM_FAULTS", others.empty() ? fault : others + ";" + fault);
+  append("AMITY_SIM_FAULTS", fault, values);
+}
+
+/// TIME for all, or NAME=TIME.
+void add_handler(const std::string& handler, settings& values) {
+  if (handler.find('=') == handler.npos) return values.set("AMITY_SIM_HANDLER_NS", handler);
+  append("AMITY_SIM_HANDLERS_NS", handler, values);
 }
 
 settings settings_of(const sim_command& wanted) {
@@ -105,6 +121,7 @@ settings settings_of(const sim_command& wanted) {
   for (const auto& warning : values.warnings()) log_warning(no_rank, warning);
   if (!wanted.network.empty()) read_network(find_network(wanted.network), values);
   for (const std::string& fault : wanted.faults) add_fault(fault, values);
+  for (const std::string& handler : wanted.handlers) add_handler(handler, values);
   const auto give = [&](std::string_view name, const std::string& value, bool given) {
     if (given) values.set(name, value);
   };
@@ -112,7 +129,6 @@ settings settings_of(const sim_command& wanted) {
   give("AMITY_RANKS", std::to_string(wanted.ranks), wanted.ranks > 0);
   give("AMITY_THREADS", std::to_string(wanted.threads), wanted.threads > 0);
   give("AMITY_SIM_SEED", std::to_string(wanted.seed), wanted.seed > 0);
-  give("AMITY_SIM_HANDLER_NS", wanted.handler, !wanted.handler.empty());
   give("AMITY_SIM_COMPUTE_PERCENT", "100", wanted.measured);
   give("AMITY_SIM_REPORT", wanted.report, !wanted.report.empty());
   give("AMITY_SIM_TRACE", wanted.trace, !wanted.trace.empty());
@@ -143,39 +159,47 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// The command that runs one seed again, with what the environment says beside it.
-std::string replay(const sim_command& wanted, std::uint64_t seed, const settings& values) {
+/// What the environment says, as the shell reads it, but for what options replace. Before anything is handed down.
+std::string environment_of(const settings& values) {
   std::string text;
   for (const setting_info& each : setting_table()) {
     const char* const given = std::getenv(std::string(each.name).c_str());
-    if (values.where_from(each.name) != settings::origin::environment || given == nullptr) continue;
-    text += fmt::format("{}={} ", each.name, quoted(given));
+    const bool counts = values.where_from(each.name) == settings::origin::environment ||
+                        std::ranges::find(lists, each.name) != lists.end();
+    if (counts && given != nullptr) text += fmt::format("{}={} ", each.name, quoted(given));
   }
-  text += "amity sim";
+  return text;
+}
+
+/// The command that runs one seed again.
+std::string replay(const sim_command& wanted, std::uint64_t seed, const std::string& environment) {
+  std::string text = environment + "amity sim";
   if (wanted.ranks > 0) text += fmt::format(" -n {}", wanted.ranks);
   if (wanted.threads > 0) text += fmt::format(" -t {}", wanted.threads);
   text += fmt::format(" --seed {}", seed);
   if (!wanted.network.empty()) text += fmt::format(" --network {}", quoted(wanted.network));
   for (const std::string& fault : wanted.faults) text += fmt::format(" --fault {}", quoted(fault));
-  if (!wanted.handler.empty()) text += fmt::format(" --handler {}", wanted.handler);
+  for (const std::string& handler : wanted.handlers) text += fmt::format(" --handler {}", quoted(handler));
   if (wanted.measured) text += " --measured";
   for (const std::string& word : wanted.program) text += " " + quoted(word);
   return text;
 }
 
 int explore_seeds(sim_command wanted) {
-  if (!wanted.report.empty() || !wanted.trace.empty()) {
-    throw error("sim", no_rank, "--explore makes many runs, and a report or a trace is of one",
-                "replay the seed that fails with --report or --trace");
-  }
   settings values = settings_of(wanted);
+  if (!values.text("AMITY_SIM_REPORT").empty() || !values.text("AMITY_SIM_TRACE").empty()) {
+    throw error("sim", no_rank, "--explore makes many runs, and a report or a trace is of one",
+                "replay the seed that fails with --report or --trace (AMITY_SIM_REPORT and AMITY_SIM_TRACE ask for "
+                "them, too)");
+  }
   if (!leaves_something_to_chance(values)) {
-    wanted.faults.push_back(fmt::format("delay={}ns", 4 * values.integer("AMITY_SIM_LATENCY_NS")));
+    const std::int64_t delay_ns = std::min(4 * values.integer("AMITY_SIM_LATENCY_NS"), delay_ns_max);
+    wanted.faults.push_back(fmt::format("delay={}ns", delay_ns));
     fmt::print("amity sim: nothing is left to chance; adding --fault {}\n", wanted.faults.back());
     values = settings_of(wanted);
   }
   const auto first = static_cast<std::uint64_t>(values.integer("AMITY_SIM_SEED"));
-  const settings asked = values;
+  const std::string environment = environment_of(values);
   hand_down(values);
   std::fflush(stdout);
   const run_outcome failed =
@@ -193,7 +217,7 @@ int explore_seeds(sim_command wanted) {
                              : fmt::format("with status {}", failed.status),
              failed.seed - first, failed.tail);
   fmt::print("{}replay: {}\n", failed.tail.empty() || failed.tail.ends_with('\n') ? "" : "\n",
-             replay(wanted, failed.seed, asked));
+             replay(wanted, failed.seed, environment));
   return failed.status;
 }
 
@@ -235,7 +259,11 @@ int sim(int argc, char** argv) {
   app.add_option("--fault", wanted.faults, "A fault; may be given several times")
       ->allow_extra_args(false)
       ->type_name("F");
-  app.add_option("--handler", wanted.handler, "Virtual time that handling a packet takes, as 200ns")->type_name("TIME");
+  app.add_option("--handler", wanted.handlers,
+                 "Virtual time that handling a packet takes, as 200ns; NAME=200ns: of that message type; may be given "
+                 "several times")
+      ->allow_extra_args(false)
+      ->type_name("TIME");
   app.add_flag("--measured", wanted.measured,
                "What ranks compute takes the time that it takes here; equal seeds then do not give equal runs");
   app.add_option("--explore", wanted.explore, "Run with N seeds, and print the first that fails")

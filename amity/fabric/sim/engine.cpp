@@ -35,7 +35,7 @@ engine::engine(rank_t ranks, const sim_options& options, const rank_main& main)
       ports_(ranks),
       running_(static_cast<std::size_t>(ranks)),
       clock_cost_ns_(options.compute_percent == 0 ? 0 : measure_clock_cost_ns()) {
-  if (!options.trace.empty()) trace_ = std::make_unique<trace_file>(options.trace, ranks, options.node_ranks);
+  if (!options.trace.empty()) trace_ = std::make_unique<trace_file>(options, ranks);
   for (const stopped_rank& stop : options.stopped_ranks) last_stop_ns_ = std::max(last_stop_ns_, stop.until_ns);
   for (rank_t rank = 0; rank < ranks; ++rank) {
     ports_.add(*this, rank, stacks_, [this, rank]() -> fiber& { return run_rank(at(rank)); });
@@ -138,18 +138,18 @@ error engine::deadlock() {
   std::string who;
   for (const port& p : ports_) {
     if (!p.waiting() || ++waiting > listed_max) continue;
-    fmt::format_to(std::back_inserter(who), "{}rank {} since {} ns", who.empty() ? "" : ", ", p.rank(), p.now_ns());
+    fmt::format_to(std::back_inserter(who), "{}{} since {} ns", who.empty() ? "" : "; ", options_.name_of(p.rank()),
+                   p.now_ns());
     if (const rank_t peer = p.refused_by(); peer != no_rank) {
-      fmt::format_to(std::back_inserter(who), " (for a credit of rank {})", peer);
+      fmt::format_to(std::back_inserter(who), " (for a credit of {})", options_.name_of(peer));
     }
   }
   if (waiting > listed_max) fmt::format_to(std::back_inserter(who), " and {} more", waiting - listed_max);
-  return error(
-      "sim::run", no_rank,
-      fmt::format("deadlock with seed {}: nothing is in flight, and {} of {} ranks wait without a deadline: {}",
-                  options_.seed, waiting, ranks(), who),
-      "look for a packet that was never sent, or one that was kept and never released; the same seed replays "
-      "the schedule");
+  return error("sim::run", no_rank,
+               fmt::format("deadlock with seed {}: nothing is in flight, and {} of {} {} wait without a deadline: {}",
+                           options_.seed, waiting, ranks(), options_.lanes == 1 ? "ranks" : "threads", who),
+               "look for a packet that was never sent, or one that was kept and never released; the same seed replays "
+               "the schedule");
 }
 
 capabilities describe(const sim_options& options) {

@@ -13,6 +13,7 @@ namespace amity::fabric::sim {
 
 struct rank_figures {
   rank_t rank = 0;
+  rank_t thread = 0;             ///< of the rank; each has figures of its own
   std::uint64_t end_ns = 0;      ///< when the rank ended
   std::uint64_t busy_ns = 0;     ///< computing, handlers included, as far as computing takes time
   std::uint64_t network_ns = 0;  ///< overheads of what it has sent and received

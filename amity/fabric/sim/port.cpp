@@ -34,8 +34,7 @@ port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
   gap_ns_ = options.gap_ns * factor;
   byte_ps_ = options.byte_ps * factor;
   poll_ns_ = options.poll_ns * factor;
-  handler_ns_ = options.handler_ns * factor;
-  handler_byte_ps_ = options.handler_byte_ps * factor;
+  factor_ = factor;
   compute_percent_ = std::uint64_t{options.compute_percent} * factor;
 
   std::ranges::copy_if(options.stopped_ranks, std::back_inserter(stops_),
@@ -77,7 +76,9 @@ void port::pass_stops() noexcept {
 }
 
 rank_figures port::figures() const noexcept {
-  return {.rank = rank_,
+  const rank_t lanes = job_.options().lanes;
+  return {.rank = rank_ / lanes,
+          .thread = rank_ % lanes,
           .end_ns = clock_ns_,
           .busy_ns = booked_.busy_ns,
           .network_ns = booked_.network_ns,
@@ -319,7 +320,7 @@ bool port::hand_over(sink& receiver) {
   if (!is_packet) return remote_.take(operation_step::of(id), receiver);
   parcel& p = job_.parcels()[id];
   const std::uint64_t begin_ns = clock_ns_;
-  receive(p.time_ns, p.bytes);
+  receive(p.time_ns, handling_ns(p.header, p.bytes));
   trace(p.header, p.bytes, p.source);
   p.state = parcel_state::handed;
   const packet arrived{p.header, {p.payload, p.bytes}, p.source, token_of(id, p)};
@@ -336,11 +337,19 @@ bool port::hand_over(sink& receiver) {
   return true;
 }
 
+std::uint64_t port::handling_ns(std::uint64_t header, std::size_t bytes) const noexcept {
+  const sim_options& options = job_.options();
+  const handling* takes = &options.handler;
+  if (options.handler_of) [[unlikely]] {
+    if (const handling* const own = options.handler_of(header)) takes = own;
+  }
+  return factor_ * (takes->ns + bytes * takes->byte_ps / 1000);
+}
+
 // What comes in costs its overhead, and what handling it takes.
-void port::receive(std::uint64_t due_ns, std::size_t bytes) noexcept {
+void port::receive(std::uint64_t due_ns, std::uint64_t handling_ns) noexcept {
   booked_.received += 1;
   booked_.late_ns += clock_ns_ - due_ns;
-  const std::uint64_t handling_ns = handler_ns_ + bytes * handler_byte_ps_ / 1000;
   booked_.busy_ns += handling_ns;
   booked_.network_ns += overhead_ns_;
   spend(overhead_ns_ + handling_ns);
@@ -418,10 +427,10 @@ void port::end() {
   if (aborted()) throw job_aborted("amity: another rank has ended the job");
   last_ns_ = std::min(abort_ns_, kill_ns_);
   miss_ns_ = never;
-  throw error(
-      "AMITY_FABRIC=sim", rank_,
-      fmt::format("rank {} has vanished: AMITY_SIM_FAULTS has killed it, with seed {}", missed_, job_.options().seed),
-      "a job does not survive the loss of a rank; see what it was about to do");
+  throw error("AMITY_FABRIC=sim", rank_ / job_.options().lanes,
+              fmt::format("{} has vanished: AMITY_SIM_FAULTS has killed it, with seed {}",
+                          job_.options().name_of(missed_), job_.options().seed),
+              "a job does not survive the loss of a rank; see what it was about to do");
 }
 
 // The dead say nothing. Their stacks are unwound when nobody else is left, or the job has ended.
@@ -448,10 +457,12 @@ std::string port::trouble() const {
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
   for (const stopped_rank& stop : job_.options().stopped_ranks) {
     if (stop.from_ns <= clock_ns_ && clock_ns_ < stop.until_ns) {
-      add(fmt::format("rank {} is stopped from {} ns until {} ns", stop.rank, stop.from_ns, stop.until_ns));
+      add(fmt::format("{} is stopped from {} ns until {} ns", job_.options().name_of(stop.rank), stop.from_ns,
+                      stop.until_ns));
     }
   }
-  if (const rank_t peer = refused_by(); peer != no_rank) add(fmt::format("rank {} returns no credit", peer));
+  if (const rank_t peer = refused_by(); peer != no_rank)
+    add(fmt::format("{} returns no credit", job_.options().name_of(peer)));
   return text;
 }
 

@@ -129,7 +129,8 @@ class alignas(cache_line_bytes) port final : public fabric {
       die();
   }
   [[noreturn]] void die();
-  void receive(std::uint64_t due_ns, std::size_t bytes) noexcept;
+  void receive(std::uint64_t due_ns, std::uint64_t handling_ns) noexcept;
+  std::uint64_t handling_ns(std::uint64_t header, std::size_t bytes) const noexcept;
 
   std::uint64_t latency_ns(rank_t peer) const noexcept;
   peer_id contact(rank_t dest) noexcept;
@@ -178,8 +179,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t gap_ns_;
   std::uint64_t byte_ps_;
   std::uint64_t poll_ns_;
-  std::uint64_t handler_ns_;
-  std::uint64_t handler_byte_ps_;
+  std::uint64_t factor_;  // by which handlers take longer than modelled
   std::uint64_t compute_percent_;
   std::uint64_t compute_since_ns_ = 0;  // processor time at which it left the fabric
 

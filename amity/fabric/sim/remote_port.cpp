@@ -175,7 +175,7 @@ bool remote_port::take_at_target(operation_id id, sink& receiver) noexcept {
       .comes_about(leaves_ns + travel_ns(arrived.source), operation_step{operation_step::kind::complete, id}.number());
   if (!arrived.notifies) return false;
   const std::uint32_t bits = arrived.bits;
-  own_.receive(own_.now_ns(), 0);
+  own_.receive(own_.now_ns(), own_.factor_ * own_.job_.options().handler.ns);
   own_.trace(bits, arrived.bytes, arrived.source);
   own_.begin_to_compute();
   receiver.on_notify(bits);

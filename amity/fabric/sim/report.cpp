@@ -23,6 +23,7 @@ struct column {
 
 constexpr auto columns = std::to_array<column>({
     {"rank", [](const rank_figures& r) { return static_cast<std::uint64_t>(r.rank); }},
+    {"thread", [](const rank_figures& r) { return static_cast<std::uint64_t>(r.thread); }},
     {"end_ns", [](const rank_figures& r) { return r.end_ns; }},
     {"busy_ns", [](const rank_figures& r) { return r.busy_ns; }},
     {"network_ns", [](const rank_figures& r) { return r.network_ns; }},
@@ -62,14 +63,20 @@ bool is_table(std::string_view where) { return where == "table"; }
 }  // namespace
 
 std::string extremes_table(std::span<const rank_figures> ranks) {
-  std::string text = fmt::format("simulated: {:<12} {:>14} {:>14} {:>9} {:>14} {:>9}\n",
-                                 fmt::format("{} ranks", ranks.size()), "mean", "least", "of rank", "most", "of rank");
+  const bool threaded = std::ranges::any_of(ranks, [](const rank_figures& each) { return each.thread > 0; });
+  const auto name = [&](const rank_figures& each) {
+    return threaded ? fmt::format("{}.{}", each.rank, each.thread) : std::to_string(each.rank);
+  };
+  const auto* const of = threaded ? "rank.thread" : "of rank";
+  std::string text =
+      fmt::format("simulated: {:<12} {:>14} {:>14} {:>11} {:>14} {:>11}\n",
+                  fmt::format("{} {}", ranks.size(), threaded ? "threads" : "ranks"), "mean", "least", of, "most", of);
   for (const row& each : rows) {
     std::uint64_t sum = 0;
     for (const rank_figures& rank : ranks) sum += each.of(rank);
     const auto [least, most] = std::ranges::minmax_element(ranks, {}, each.of);
-    fmt::format_to(std::back_inserter(text), "{:<20} {:>2} {:>14} {:>14} {:>9} {:>14} {:>9}\n", each.name, each.unit,
-                   mean(sum, ranks.size()), each.of(*least), least->rank, each.of(*most), most->rank);
+    fmt::format_to(std::back_inserter(text), "{:<20} {:>2} {:>14} {:>14} {:>11} {:>14} {:>11}\n", each.name, each.unit,
+                   mean(sum, ranks.size()), each.of(*least), name(*least), each.of(*most), name(*most));
   }
   return text;
 }

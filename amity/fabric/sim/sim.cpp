@@ -73,8 +73,8 @@ sim_options sim_options::from(const settings& config) {
   value(options.compute_percent, "AMITY_SIM_COMPUTE_PERCENT");
   value(options.ordered, "AMITY_SIM_ORDERED");
   value(options.back_pressure_percent, "AMITY_SIM_BACK_PRESSURE_PERCENT");
-  value(options.handler_ns, "AMITY_SIM_HANDLER_NS");
-  value(options.handler_byte_ps, "AMITY_SIM_HANDLER_BYTE_PS");
+  value(options.handler.ns, "AMITY_SIM_HANDLER_NS");
+  value(options.handler.byte_ps, "AMITY_SIM_HANDLER_BYTE_PS");
   value(options.credits, "AMITY_SIM_CREDITS");
   value(options.packet_bytes, "AMITY_SIM_PACKET_BYTES");
   value(options.stack_bytes, "AMITY_SIM_STACK_BYTES");
@@ -84,14 +84,19 @@ sim_options sim_options::from(const settings& config) {
   return options;
 }
 
-sim_options sim_options::for_lanes(rank_t lanes) const {
+std::string sim_options::name_of(rank_t lane) const {
+  return lanes == 1 ? fmt::format("rank {}", lane) : fmt::format("rank {}, thread {}", lane / lanes, lane % lanes);
+}
+
+sim_options sim_options::for_lanes(rank_t each) const {
   sim_options spread = *this;
-  spread.node_ranks *= static_cast<std::uint32_t>(lanes);
+  spread.lanes = each;
+  spread.node_ranks *= static_cast<std::uint32_t>(each);
   const auto copy_to_lanes = [&]<class Fault>(std::vector<Fault>& faults) {
     const std::vector<Fault> of_ranks = std::exchange(faults, {});
     for (Fault fault : of_ranks) {
-      fault.rank *= lanes;
-      for (rank_t lane = 0; lane < lanes; ++lane, ++fault.rank) faults.push_back(fault);
+      fault.rank *= each;
+      for (rank_t lane = 0; lane < each; ++lane, ++fault.rank) faults.push_back(fault);
     }
   };
   copy_to_lanes(spread.slow_ranks);

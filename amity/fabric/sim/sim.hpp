@@ -6,7 +6,7 @@
 /// `overhead`; the packet then leaves as soon as the previous one has been out for `gap` or for its transfer time,
 /// travels for `latency` plus `payload bytes x byte_ps`, and costs the target `overhead` again when it is handed over.
 /// The header word is LogGP's first byte: it is free. Code of the program itself takes no virtual time, unless it is
-/// measured (`compute_percent`) or, for handlers, modelled (`handler_ns`, `handler_byte_ps`). With `node_ranks` above
+/// measured (`compute_percent`) or, for handlers, modelled (`handler`, `handler_of`). With `node_ranks` above
 /// 1, each so many ranks share a node, and a packet between two of them travels for `node_latency`; all else costs the
 /// same.
 ///
@@ -56,6 +56,12 @@ struct killed_rank {
   std::uint64_t notice_ns = 10'000'000;
 };
 
+/// What handling a packet takes.
+struct handling {
+  std::uint64_t ns = 0;
+  std::uint64_t byte_ps = 0;  ///< for each byte of payload
+};
+
 struct sim_options {
   std::uint64_t seed = 1;
   std::uint64_t latency_ns = 1500;      ///< LogGP L; at least 1
@@ -79,16 +85,21 @@ struct sim_options {
   std::vector<killed_rank> killed_ranks = {};
   bool ordered = true;                      ///< packets of a pair keep their order, whatever their delays
   std::uint32_t back_pressure_percent = 0;  ///< share of packets whose credit comes back late, at random
-  std::uint64_t handler_ns = 0;             ///< what handling a packet takes
-  std::uint64_t handler_byte_ps = 0;        ///< what it takes for each byte of payload
-  std::string report = {};                  ///< see `write_report`
-  std::string trace = {};                   ///< see `trace_file`
+  handling handler = {};                    ///< what a packet takes for which `handler_of` has nothing else
+  /// What packets with this header take; null, or no function: `handler`.
+  std::function<const handling*(std::uint64_t header)> handler_of = {};
+  rank_t lanes = 1;         ///< so many ranks of the fabric are the threads of one of the program's
+  std::string report = {};  ///< see `write_report`
+  std::string trace = {};   ///< see `trace_file`
 
   /// The settings AMITY_SIM_*, for a job of AMITY_RANKS.
   static sim_options from(const settings& config);
 
   /// The same where each rank has so many lanes, which are the ranks of the fabric: they share nodes and faults.
-  sim_options for_lanes(rank_t lanes) const;
+  sim_options for_lanes(rank_t each) const;
+
+  /// "rank 3", or "rank 3, thread 1" where ranks have several: what people know a rank of the fabric by.
+  std::string name_of(rank_t lane) const;
 };
 
 /// What this fabric can do with the given options.

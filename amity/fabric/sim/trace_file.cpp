@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <utility>
 
 #include "amity/base/error.hpp"
 
@@ -15,28 +14,31 @@ constexpr std::size_t written_at_once_bytes = std::size_t{1} << 20;
 // The unit of the form is the microsecond.
 std::string micro(std::uint64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
-[[noreturn]] void refuse(const std::string& path) {
-  throw error("sim::run", no_rank, fmt::format("cannot write AMITY_SIM_TRACE={}: {}", path, std::strerror(errno)),
+bool has_nodes(const sim_options& options) { return options.node_ranks > static_cast<std::uint32_t>(options.lanes); }
+
+[[noreturn]] void refuse(const std::string& path, int reason) {
+  throw error("sim::run", no_rank, fmt::format("cannot write AMITY_SIM_TRACE={}: {}", path, std::strerror(reason)),
               "name a file that can be written, on a disk with room: some 500 bytes a packet");
 }
 
 }  // namespace
 
-trace_file::trace_file(std::string path, rank_t ranks, std::uint32_t node_ranks)
-    : path_(std::move(path)),
-      node_ranks_(node_ranks > 1 ? node_ranks : static_cast<std::uint32_t>(ranks)),
-      file_(std::fopen(path_.c_str(), "w"), &std::fclose) {
-  if (!file_) refuse(path_);
+trace_file::trace_file(const sim_options& options, rank_t ranks)
+    : options_(options),
+      node_ranks_(has_nodes(options) ? options.node_ranks : static_cast<std::uint32_t>(ranks)),
+      file_(std::fopen(options.trace.c_str(), "w"), &std::fclose) {
+  if (!file_) refuse(options_.trace, errno);
   fmt::format_to(std::back_inserter(waiting_), "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   for (rank_t rank = 0; rank < ranks; ++rank) {
-    if (node_ranks > 1 && static_cast<std::uint32_t>(rank) % node_ranks == 0) {
+    if (has_nodes(options) && static_cast<std::uint32_t>(rank) % node_ranks_ == 0) {
       begin(rank, "M", 0);
       fmt::format_to(std::back_inserter(waiting_), ",\"name\":\"process_name\",\"args\":{{\"name\":\"node {}\"}}",
                      process_of(rank));
       end();
     }
     begin(rank, "M", 0);
-    fmt::format_to(std::back_inserter(waiting_), ",\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {}\"}}", rank);
+    fmt::format_to(std::back_inserter(waiting_), ",\"name\":\"thread_name\",\"args\":{{\"name\":\"{}\"}}",
+                   options.name_of(rank));
     end();
   }
 }
@@ -44,7 +46,7 @@ trace_file::trace_file(std::string path, rank_t ranks, std::uint32_t node_ranks)
 void trace_file::sent(const slice& when, rank_t dest, std::size_t bytes, std::uint64_t packet) {
   begin(when.rank, "X", when.begin_ns);
   fmt::format_to(std::back_inserter(waiting_), ",\"dur\":{},\"name\":\"send\",\"args\":{{\"to\":{},\"bytes\":{}}}",
-                 micro(when.end_ns - when.begin_ns), dest, bytes);
+                 micro(when.end_ns - when.begin_ns), short_name_of(dest), bytes);
   end();
   begin(when.rank, "s", when.begin_ns);
   fmt::format_to(std::back_inserter(waiting_), ",\"name\":\"packet\",\"cat\":\"packet\",\"id\":\"{:x}\"", packet);
@@ -54,7 +56,7 @@ void trace_file::sent(const slice& when, rank_t dest, std::size_t bytes, std::ui
 void trace_file::handled(const slice& when, rank_t source, std::size_t bytes, std::uint64_t packet) {
   begin(when.rank, "X", when.begin_ns);
   fmt::format_to(std::back_inserter(waiting_), ",\"dur\":{},\"name\":\"handle\",\"args\":{{\"from\":{},\"bytes\":{}}}",
-                 micro(when.end_ns - when.begin_ns), source, bytes);
+                 micro(when.end_ns - when.begin_ns), short_name_of(source), bytes);
   end();
   begin(when.rank, "f", when.begin_ns);
   fmt::format_to(std::back_inserter(waiting_), ",\"bp\":\"e\",\"name\":\"packet\",\"cat\":\"packet\",\"id\":\"{:x}\"",
@@ -77,7 +79,12 @@ void trace_file::happened(rank_t rank, std::uint64_t time_ns, std::string_view w
 void trace_file::finish() {
   fmt::format_to(std::back_inserter(waiting_), "\n]}}\n");
   write_out();
-  if (failed_ || std::fflush(file_.get()) != 0) refuse(path_);
+  if (failure_ == 0 && std::fflush(file_.get()) != 0) failure_ = errno;
+  if (failure_ != 0) refuse(options_.trace, failure_);
+}
+
+std::string trace_file::short_name_of(rank_t rank) const {
+  return options_.lanes == 1 ? std::to_string(rank) : fmt::format("\"{}\"", options_.name_of(rank));
 }
 
 void trace_file::begin(rank_t rank, std::string_view phase, std::uint64_t time_ns) {
@@ -92,7 +99,8 @@ void trace_file::end() {
 }
 
 void trace_file::write_out() {
-  failed_ |= std::fwrite(waiting_.data(), 1, waiting_.size(), file_.get()) != waiting_.size();
+  if (std::fwrite(waiting_.data(), 1, waiting_.size(), file_.get()) != waiting_.size() && failure_ == 0)
+    failure_ = errno;
   waiting_.clear();
 }
 

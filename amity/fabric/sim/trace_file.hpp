@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/types.hpp"
+#include "amity/fabric/sim/sim.hpp"
 
 namespace amity::fabric::sim {
 
@@ -27,8 +28,9 @@ class trace_file {
     std::uint64_t end_ns;
   };
 
-  /// Throws `error` if the file cannot be created. Ranks of one node stand together, `node_ranks` each.
-  trace_file(std::string path, rank_t ranks, std::uint32_t node_ranks);
+  /// The file that the options name, which outlive it. Throws `error` if it cannot be created. Ranks of one node stand
+  /// together.
+  trace_file(const sim_options& options, rank_t ranks);
   trace_file(const trace_file&) = delete;
   trace_file& operator=(const trace_file&) = delete;
 
@@ -47,16 +49,18 @@ class trace_file {
 
  private:
   std::uint32_t process_of(rank_t rank) const noexcept { return static_cast<std::uint32_t>(rank) / node_ranks_; }
+  /// How arguments name a rank.
+  std::string short_name_of(rank_t rank) const;
   void begin(rank_t rank, std::string_view phase, std::uint64_t time_ns);
   void end();
   void write_out();
 
-  std::string path_;
+  const sim_options& options_;
   std::uint32_t node_ranks_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   fmt::memory_buffer waiting_;
   bool first_ = true;
-  bool failed_ = false;
+  int failure_ = 0;  ///< why the first write failed that did
 };
 
 }  // namespace amity::fabric::sim
