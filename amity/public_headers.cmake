@@ -17,10 +17,13 @@ set(AMITY_PUBLIC_HEADERS
   base/status.hpp
   base/types.hpp
   base/zeros.hpp
+  core/attentiveness.hpp
+  core/bounce_buffers.hpp
   core/collectives.hpp
   core/control.hpp
   core/crew.hpp
   core/endpoint.hpp
+  core/kept_arguments.hpp
   core/kept_arrivals.hpp
   core/event.hpp
   core/ledger.hpp
@@ -32,6 +35,7 @@ set(AMITY_PUBLIC_HEADERS
   core/message_counters.hpp
   core/packet_header.hpp
   core/packet_memory.hpp
+  core/prepared.hpp
   core/rank_worlds.hpp
   core/reassembly.hpp
   core/registry.hpp

@@ -19,6 +19,8 @@ constexpr std::int64_t no_max = std::numeric_limits<std::int64_t>::max();
 constexpr auto table = std::to_array<setting_info>({
     {"AMITY_COALESCE_BYTES", integer, "bytes", "8k", 64, 1 * mib, "",
      "Default bound of a coalescing buffer; the fabric's largest packet bounds it too."},
+    {"AMITY_CORE_ATTENTIVENESS", integer, "0 or 1", "0", 0, 1, "",
+     "1: ranks take the times between their polls, and of handlers, which stall reports and endpoint::attention show."},
     {"AMITY_CORE_SPILL_BYTES_HIGH_WATER", integer, "bytes", "16m", 0, no_max, "",
      "Sends outside handlers make progress first while more than this is spilled on their rank."},
     {"AMITY_CORE_SPILL_BYTES_MAX", integer, "bytes", "4g", 64 * kib, no_max, "",

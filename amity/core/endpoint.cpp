@@ -28,6 +28,13 @@ constexpr std::uint64_t busy_rounds_max = 256;
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
 
+std::string describe(const attentiveness& seen) {
+  std::string text = fmt::format("; polls: {}, {} of them found something", seen.polls, seen.polls_with_news);
+  if (!seen.timed) return text;
+  return text + fmt::format("; between polls: {} ns at most, {} ns in all; longest handler: {} ns", seen.gap_ns_max,
+                            seen.gap_ns_total, seen.handler_ns_max);
+}
+
 }  // namespace
 
 // While it lives, sends go to the spill where they would otherwise wait, as in a handler, and belong to the open epoch.
@@ -55,10 +62,12 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
       lane_(transport.rank()),
       lanes_(transport.size()),
       wait_ns_max_(transport.caps().virtual_time ? ~std::uint64_t{0} : wait_slice_ns),
+      attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
       ledger_(lanes_),
-      collectives_(
-          lane_ / threads, lanes_ / threads,
-          [this](rank_t dest, bytes_view bytes) { send_control(lane_of(dest, 0), packet_kind::collective, bytes); }),
+      collectives_(lane_ / threads, lanes_ / threads,
+                   [this](rank_t dest, bytes_view bytes) {
+                     send_control(lane_of(dest, thread()), packet_kind::collective, bytes);
+                   }),
       threads_(threads),
       rank_(lane_ / threads),
       size_(lanes_ / threads),
@@ -232,10 +241,16 @@ bool endpoint::progress() {
 }
 
 bool endpoint::advance(std::size_t packets_max) {
+  if (attention_.on()) [[unlikely]]
+    attention_.begin(fabric_.now_ns());
   bool any = send_waiting();
   if (!early_ready_.empty()) any |= handle_early();
   for (flushable* const holder : in_every_round_) any |= holder->on_progress();
-  any |= (kept_ ? poll_by_priority(packets_max) : fabric_.poll(*this, packets_max)) > 0;
+  const bool news = (kept_ ? poll_by_priority(packets_max) : fabric_.poll(*this, packets_max)) > 0;
+  attention_.polled(news);
+  if (attention_.on()) [[unlikely]]
+    attention_.end(fabric_.now_ns());
+  any |= news;
   if (!worlds_->alone()) any |= advance_others();
   rethrow_failure();
   if (any) idle_rounds_ = 0;
@@ -268,13 +283,16 @@ bool endpoint::handle_kept() {
 bool endpoint::send_waiting() {
   bool any = false;
   if (!waiting_control_.empty()) {
-    const auto sent = [this](const waiting_control& each) {
-      return fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok;
+    // In order to each lane, so that its control packets do not overtake one another; a lane that refuses holds up no
+    // other one.
+    rank_map<bool> refuses;
+    const auto sent = [&](const waiting_control& each) {
+      bool& refused = refuses[each.lane];
+      if (refused) return false;
+      refused = fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) != status::ok;
+      return !refused;
     };
-    // In order, so that no rank's control packets overtake each other.
-    const auto first_left = std::ranges::find_if_not(waiting_control_, sent);
-    any = first_left != waiting_control_.begin();
-    waiting_control_.erase(waiting_control_.begin(), first_left);
+    any = std::erase_if(waiting_control_, sent) > 0;
   }
   if (!spill_.empty()) {
     any |= spill_.drain([this](rank_t dest, const spilled_packet& packet) {
@@ -316,6 +334,7 @@ void endpoint::sleep(std::string_view where) {
     }
   }
   fabric_.wait(wait_ns_max_);
+  if (attention_.on()) attention_.end(fabric_.now_ns());
 }
 
 void endpoint::rethrow_failure() {
@@ -371,8 +390,10 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
                       describe_spill(), early_.size(), reassembly_.incomplete());
+  if (prepared_ > 0) text += "; a prepared buffer holds a credit and is not committed";
   if (const std::string trouble = fabric_.trouble(); !trouble.empty()) text += fmt::format("; network: {}", trouble);
   if (remote_ != nullptr) text += remote_->describe();
+  text += describe(attention_.seen());
   constexpr rank_t peers_shown = 16;
   for (std::size_t id = 0; id < registry_.capacity(); ++id) {
     const auto handler = static_cast<handler_id>(id);

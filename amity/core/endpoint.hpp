@@ -33,6 +33,7 @@
 
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
+#include "amity/core/attentiveness.hpp"
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
 #include "amity/core/kept_arrivals.hpp"
@@ -51,6 +52,8 @@
 namespace amity::core {
 
 class endpoint;
+class prepared_long;
+class prepared_medium;
 
 /// Largest packet of the runtime's own.
 inline constexpr std::size_t control_bytes_max = 48;
@@ -92,7 +95,14 @@ class request {
     reply_long(to, handler, payload, std::span(args.begin(), args.size()), source_free);
   }
 
+  /// As `endpoint::prepare_medium` and `remote_endpoint::prepare_long`, for the reply.
+  prepared_medium prepare_reply_medium(std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
+  prepared_long prepare_reply_long(const place& to, std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
+
  private:
+  friend class prepared;
+  friend class prepared_medium;
+  friend class remote_endpoint;
   void reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
   void check_reply(std::string_view call) const;
 
@@ -181,6 +191,8 @@ class endpoint final : private fabric::sink {
   std::size_t poll_for_all(std::size_t packets_max) { return fabric_.poll(*this, packets_max); }
 
   const ledger& counts() const noexcept { return ledger_; }
+  /// How often this endpoint has looked for what has arrived, and with AMITY_CORE_ATTENTIVENESS=1, how long it did not.
+  const attentiveness& attention() const noexcept { return attention_.seen(); }
   const registry& handlers() const noexcept { return registry_; }
 
   // --- Handlers: the same calls in the same order on all ranks, outside handlers. ---
@@ -202,7 +214,7 @@ class endpoint final : private fabric::sink {
   // --- Throw `error` for a wrong rank, an unknown handler, too many args. ---
   // --- Outside handlers they may run handlers, which must leave the arguments and the payload as they are. ---
 
-  /// Short: arguments only, at most `args_max` words; one cache line on fabrics with a short road.
+  /// Short: arguments only, at most `args_max` words; up to 6 of them are one cache line on fabrics with a short road.
   void request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args = {});
   void request_short(rank_t dest, handler_id handler, std::initializer_list<std::uint64_t> args) {
     request_short(dest, handler, std::span(args.begin(), args.size()));
@@ -213,6 +225,11 @@ class endpoint final : private fabric::sink {
   void request_medium(rank_t dest, handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
     request_medium(dest, handler, payload, std::span(args.begin(), args.size()));
   }
+
+  /// A medium request that is written where it is sent from: the buffer has room for `bytes_max`, or as many of them as
+  /// a packet holds beside `args` arguments. Throws `error` where these are fewer than `bytes_min`. Outside handlers it
+  /// may wait, and run handlers. `prepared.hpp` tells the rest.
+  prepared_medium prepare_medium(rank_t dest, std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
 
   // --- Packets filled in place: the road of coalesced messages. ---
 
@@ -362,6 +379,9 @@ class endpoint final : private fabric::sink {
     std::size_t bytes;
   };
 
+  friend class prepared;
+  friend class prepared_long;
+  friend class prepared_medium;
   friend class request;
   friend class remote_endpoint;
   friend class remote_operations;
@@ -371,6 +391,7 @@ class endpoint final : private fabric::sink {
   void on_done(std::uint64_t context) noexcept override;
   void on_notify(std::uint32_t bits) noexcept override;
   void check_remote(rank_t source) const;
+  remote_part& remote_for(std::string_view call) const;
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
   bool keep_for_later(const fabric::packet& arrived, const packet_header& header);
   std::size_t poll_by_priority(std::size_t packets_max);
@@ -384,6 +405,7 @@ class endpoint final : private fabric::sink {
   void deliver_message(const packet_header& header, const inbound& packet);
   void deliver_fragment(const packet_header& header, const inbound& packet);
   void run_handler(const packet_header& header, const inbound& packet);
+  [[gnu::noinline]] std::uint64_t deliver_timed(const registry::entry& target, const inbound& packet);
   void enter_generation(wave_colour generation);
   void enter_handler(epoch_tag epoch, wave_colour colour);
   void leave_handler() noexcept;
@@ -400,6 +422,9 @@ class endpoint final : private fabric::sink {
   void send_some(rank_t lane, lent_buffer& buffer);
   void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
+  void check_args(std::string_view call, std::size_t args) const;
+  /// The handler that runs on this rank, by number; 0: none.
+  std::uint64_t context() const noexcept { return in_handler() ? worlds_->handlers_run : 0; }
   void check_outside_handler(std::string_view call) const;
   void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
   void commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
@@ -435,6 +460,7 @@ class endpoint final : private fabric::sink {
   std::uint64_t busy_rounds_ = 0;  ///< of progress since all packets were last closed
   std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened
   std::uint64_t wait_ns_max_;
+  attention_clock attention_;
   std::vector<waiting_control> waiting_control_;
   std::vector<fabric::packet> early_ready_;  ///< kept: their epoch has begun
   std::optional<kept_arrivals> kept_;        ///< by priority; none if all handlers have the same
@@ -464,8 +490,9 @@ class endpoint final : private fabric::sink {
   std::uint64_t epochs_opened_ = 0;
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
   const std::thread::id own_thread_ = std::this_thread::get_id();
-  std::uint64_t fragmented_ = 0;                                    ///< messages that were sent in fragments
-  std::vector<fabric::packet> early_;                               ///< kept: they belong to the next epoch
+  std::uint32_t prepared_ = 0;         ///< packets that were prepared outside handlers, and are not committed
+  std::uint64_t fragmented_ = 0;       ///< messages that were sent in fragments
+  std::vector<fabric::packet> early_;  ///< kept: they belong to the next epoch
   std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets
   reassembly reassembly_;
 };

@@ -65,8 +65,9 @@ fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept 
   if (const rank_worlds::member* const other = worlds_->find(number)) {
     return other->owner->on_packet(other->road->translate(arrived));
   }
-  const bool is_late = packet_header::unpack(arrived.header).kind == packet_kind::slots && gives_slots(arrived.payload);
-  if (is_late) return fabric::disposition::release;
+  const packet_kind kind = packet_header::unpack(arrived.header).kind;
+  if (kind == packet_kind::wake || (kind == packet_kind::slots && gives_slots(arrived.payload)))
+    return fabric::disposition::release;
   fail(std::make_exception_ptr(
       error("message arrival", rank_,
             fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
@@ -157,7 +158,7 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
   std::uint64_t handled = 0;
   try {
     enter_handler(header.epoch, header.colour);
-    handled = target->deliver(target->context, packet);
+    handled = attention_.on() ? deliver_timed(*target, packet) : target->deliver(target->context, packet);
   } catch (...) {
     leave_handler();
     throw;
@@ -166,8 +167,16 @@ void endpoint::run_handler(const packet_header& header, const inbound& packet) {
   ledger_.handled(header.handler, packet.source, handled, header.epoch != no_epoch);
 }
 
+std::uint64_t endpoint::deliver_timed(const registry::entry& target, const inbound& packet) {
+  const std::uint64_t begin_ns = fabric_.now_ns();
+  const std::uint64_t handled = target.deliver(target.context, packet);
+  attention_.handled(fabric_.now_ns() - begin_ns);
+  return handled;
+}
+
 void endpoint::enter_handler(epoch_tag epoch, wave_colour colour) {
   worlds_->running = this;
+  ++worlds_->handlers_run;
   sending_epoch_ = epoch;
   if (depth_ != any_depth && epoch != no_epoch) enter_generation(colour);
 }

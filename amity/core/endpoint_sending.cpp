@@ -34,11 +34,14 @@ void request::reply_long(const place& to, handler_id handler, bytes_view payload
   constexpr std::string_view call = "request::reply_long";
   check_reply(call);
   owner_.check_request(call, source(), handler, args.size());
-  if (owner_.remote_ == nullptr) {
-    throw error(call, owner_.rank(), "this rank has no remote_endpoint", "make a remote_endpoint on all ranks");
-  }
-  owner_.remote_->reply_long(call, packet_.source, handler, args, payload, to, &source_free);
+  owner_.remote_for(call).reply_long(call, packet_.source, handler, args, payload, to, &source_free);
   replied_ = true;
+}
+
+remote_part& endpoint::remote_for(std::string_view call) const {
+  if (remote_ != nullptr) [[likely]]
+    return *remote_;
+  throw error(call, rank_, "this rank has no remote_endpoint", "make a remote_endpoint on all ranks");
 }
 
 void request::reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args,
@@ -85,11 +88,14 @@ void endpoint::check_request(std::string_view call, rank_t dest, handler_id hand
                 "use what endpoint::add_handler returned");
   }
   if (at_depth_) throw_outside_epoch(call);
-  if (args > args_max) {
-    throw error(
-        call, rank_, fmt::format("{} arguments are too many", args),
-        fmt::format("use at most {} words of arguments, and the payload of a medium request for more", args_max));
-  }
+  check_args(call, args);
+}
+
+void endpoint::check_args(std::string_view call, std::size_t args) const {
+  if (args <= args_max) [[likely]]
+    return;
+  throw error(call, rank_, fmt::format("{} arguments are too many", args),
+              fmt::format("use at most {} words of arguments, and the payload of a medium request for more", args_max));
 }
 
 void endpoint::check_outside_handler(std::string_view call) const {

@@ -1,6 +1,7 @@
 #include "amity/core/long_arrivals.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,27 +12,23 @@ namespace amity::core {
 
 long_arrivals::~long_arrivals() {
   for (const auto& [name, handle] : opened_) memory_.close(handle);
-  for (const own_segment& own : segments_) release(own);
 }
 
-own_segment long_arrivals::allocate(std::size_t bytes) {
-  const fabric::segment made = memory_.create(bytes);
+own_segment long_arrivals::add(const fabric::segment& made, bool readable) {
   segments_.push_back({.data = made.data, .bytes = made.bytes, .name = {.key = made.key, .number = segments_.size()}});
+  readable_.push_back(readable);
   return segments_.back();
 }
 
-void long_arrivals::release(const own_segment& own) noexcept {
-  own_segment& known = segments_[own.name.number];
-  if (known.bytes == 0) return;
-  memory_.destroy({.data = known.data, .bytes = known.bytes, .key = known.name.key});
-  known.bytes = 0;
+bool long_arrivals::remove(const own_segment& own) noexcept {
+  return std::exchange(segments_[own.name.number].bytes, 0) != 0;
 }
 
 const own_segment* long_arrivals::holder_of(bytes_view bytes) const noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
   for (const own_segment& own : segments_) {
     const std::uintptr_t offset = begin - reinterpret_cast<std::uintptr_t>(own.data);
-    if (offset <= own.bytes && bytes.size() <= own.bytes - offset) return &own;
+    if (readable_[own.name.number] && offset <= own.bytes && bytes.size() <= own.bytes - offset) return &own;
   }
   return nullptr;
 }
@@ -53,7 +50,7 @@ void long_arrivals::on_envelope(const packet_header& header, rank_t lane, bytes_
   AMITY_ASSERT(at.lane == lane && (rest.empty() || rest.size() == sizeof at.from), lane, at.lane, rest.size());
   at.header = header;
   at.about = about;
-  if (!args.empty()) std::memcpy(at.args.data(), args.data(), args.size());
+  at.args.assign({reinterpret_cast<const std::uint64_t*>(args.data()), header.args});
   if (!rest.empty()) {
     std::memcpy(&at.from, rest.data(), sizeof at.from);
     at.offered = true;
@@ -73,8 +70,7 @@ void long_arrivals::arrive(lent_slot& at, lent_slot::part part) noexcept {
     slots_.give_back(at, at.offered, [&](rank_t lane, const slot_news& news) {
       owner_.send_control(lane, packet_kind::slots, std::as_bytes(std::span(&news, 1)));
     });
-    run(whole.header, whole.lane, std::as_bytes(std::span(whole.args).first(whole.header.args)),
-        place_of(whole.about, whole.lane));
+    run(whole.header, whole.lane, std::as_bytes(whole.args.words()), place_of(whole.about, whole.lane));
   } catch (...) {
     owner_.fail(std::current_exception());
   }
@@ -97,8 +93,8 @@ bytes_view long_arrivals::place_of(const envelope& about, rank_t lane) const {
               "release a segment after the last message to it has been handled");
 }
 
-void long_arrivals::lend(rank_t lane) {
-  const slot_news news = slots_.lend(lane, *this);
+void long_arrivals::lend(rank_t lane, std::uint64_t borrower) {
+  const slot_news news = slots_.lend(lane, borrower, *this);
   owner_.send_control(lane, packet_kind::slots, std::as_bytes(std::span(&news, 1)));
 }
 

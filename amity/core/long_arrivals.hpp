@@ -23,10 +23,13 @@ class long_arrivals {
   long_arrivals(const long_arrivals&) = delete;
   long_arrivals& operator=(const long_arrivals&) = delete;
 
-  /// Memory of this rank; throws `error` for what cannot be had. Numbers are not used again.
-  own_segment allocate(std::size_t bytes);
-  void release(const own_segment& own) noexcept;
-  /// The segment that holds all of `bytes`; null: none.
+  /// Memory of this rank that Longs may come to. Numbers are not used again. `readable`: peers may get payloads there.
+  own_segment add(const fabric::segment& made, bool readable);
+  /// Nothing comes there any more; false: nothing has since it was removed.
+  bool remove(const own_segment& own) noexcept;
+  /// All that were added; without bytes: removed.
+  const std::deque<own_segment>& segments() const noexcept { return segments_; }
+  /// The readable segment that holds all of `bytes`; null: none.
   const own_segment* holder_of(bytes_view bytes) const noexcept;
 
   /// Throws `error` for an envelope that names no place here.
@@ -36,7 +39,7 @@ class long_arrivals {
   void arrive(lent_slot& at, lent_slot::part part) noexcept;
 
   /// Lends slots to a lane.
-  void lend(rank_t lane);
+  void lend(rank_t lane, std::uint64_t borrower);
   /// Begins to get payloads. Outside the fabric's polls.
   bool advance();
 
@@ -54,7 +57,8 @@ class long_arrivals {
   endpoint& owner_;
   fabric::remote_memory& memory_;
   lent_slots slots_;
-  std::deque<own_segment> segments_;  ///< by number; without bytes: released
+  std::deque<own_segment> segments_;  ///< by number; without bytes: removed
+  std::vector<bool> readable_;
   std::vector<lent_slot*> to_get_;
   std::uint64_t payload_last_ = 0;
   std::uint64_t head_last_ = 0;

@@ -7,11 +7,12 @@
 
 #include "amity/base/types.hpp"
 #include "amity/core/segment.hpp"
+#include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
 
 /// Most words of arguments that a request or reply carries in front of its payload.
-inline constexpr std::size_t args_max = 6;
+inline constexpr std::size_t args_max = 16;
 
 inline constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 
@@ -33,6 +34,7 @@ struct offer {
 static_assert(sizeof(offer) == 80);
 
 inline constexpr std::size_t envelope_bytes_max = sizeof(envelope) + args_max * sizeof(std::uint64_t) + sizeof(offer);
+static_assert(envelope_bytes_max <= fabric::packet_bytes_guaranteed / 2, "a packet has room for a payload, too");
 
 /// Of a notification, so that a few peers' slots can be told apart.
 inline constexpr std::uint32_t slot_bits_min = 16;

@@ -33,9 +33,9 @@ long_choice::long_choice(std::string_view setting, rank_t rank, const fabric::re
       packets.inline_bytes_max > sizeof(envelope) ? packets.inline_bytes_max - sizeof(envelope) : 0;
   packed_max_ = std::min(room, packed_usual_max);
   packed_direct_max_ = std::min(room, line_room);
-  large_ = otherwise_ = can.puts_before_packets ? long_protocol::ordered
-                        : can.notify_bits > 0   ? long_protocol::reassembly
-                                                : long_protocol::chained;
+  large_ = otherwise_ = can.puts_before_packets            ? long_protocol::ordered
+                        : can.notify_bits >= slot_bits_min ? long_protocol::reassembly
+                                                           : long_protocol::chained;
   const auto* const found = std::ranges::find(names, setting, [](const auto& each) { return each.first; });
   if (found == names.end()) return;
   if (found->second == long_protocol::packed) {
@@ -51,7 +51,9 @@ long_choice::long_choice(std::string_view setting, rank_t rank, const fabric::re
                 "leave AMITY_LONG_PROTOCOL unset, or choose put_sync_send, chained or rendezvous");
   };
   if (large_ == long_protocol::ordered && !can.puts_before_packets) refuse("does not deliver packets after puts");
-  if (large_ == long_protocol::reassembly && can.notify_bits < slot_bits_min) refuse("has no notifications");
+  if (large_ == long_protocol::reassembly && can.notify_bits < slot_bits_min) {
+    refuse(fmt::format("has notifications of {} bits, and {} are needed", can.notify_bits, slot_bits_min));
+  }
 }
 
 }  // namespace amity::core

@@ -39,6 +39,7 @@ enum class step : std::uint8_t {
 using steps = std::array<step, 4>;
 
 inline constexpr steps only_put{step::put, step::end};
+inline constexpr steps only_envelope{step::send_envelope, step::end};
 inline constexpr steps only_get{step::get, step::end};
 inline constexpr steps only_atomic{step::atomic, step::end};
 
@@ -72,6 +73,11 @@ class long_choice {
     if (payload_bytes <= (direct ? packed_direct_max_ : packed_max_)) return long_protocol::packed;
     if (!forced_) return direct ? long_protocol::ordered : large_;
     return large_ == long_protocol::rendezvous && !offered() ? otherwise_ : large_;
+  }
+
+  /// To a segment that only packets reach, though the fabric has remote memory.
+  long_protocol over_packets(std::size_t payload_bytes) const noexcept {
+    return payload_bytes <= packed_max_ ? long_protocol::packed : long_protocol::reassembly;
   }
 
  private:

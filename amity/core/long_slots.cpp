@@ -6,36 +6,38 @@
 
 namespace amity::core {
 
-void borrowed_slots::take_back(rank_t lane, const slot_news& news) {
+int borrowed_slots::take_back(rank_t lane, const slot_news& news) {
+  if (news.borrower != borrower_) return 0;
+  const int count = std::popcount(news.which);
   lender& from = lenders_[lane];
   if (!from.told) {
-    // Nobody has asked for them here: they were lent to the remote_endpoint before this one.
-    if (!from.asked) return;
+    AMITY_ASSERT(from.asked, lane, news.first);
     from.first = news.first;
     from.free = news.which;
     from.told = std::make_unique<awaited*[]>(slots_per_peer_max);
-    return;
+    return count;
   }
   AMITY_ASSERT(news.first == from.first && (news.which & from.free) == 0, lane, news.first, news.which, from.free);
   from.free |= news.which;
-  taken_ -= static_cast<std::size_t>(std::popcount(news.which));
+  taken_ -= static_cast<std::size_t>(count);
   for (std::uint64_t left = news.which; left != 0; left &= left - 1) {
     awaited*& told = from.told[static_cast<std::size_t>(std::countr_zero(left))];
     if (awaited* const waits = std::exchange(told, nullptr)) waits->reached();
   }
+  return count;
 }
 
 void lent_slot::reached() noexcept { owner->arrive(*this, payload); }
 
-slot_news lent_slots::lend(rank_t lane, long_arrivals& owner) {
+slot_news lent_slots::lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner) {
   const auto first = static_cast<std::uint32_t>(loans_.size()) * slots_per_peer_max;
-  loan& made = loans_.emplace_back(loan{.slots = std::make_unique<lent_slot[]>(each_)});
+  loan& made = loans_.emplace_back(loan{.slots = std::make_unique<lent_slot[]>(each_), .borrower = borrower});
   for (std::uint32_t i = 0; i < each_; ++i) {
     made.slots[i].lane = lane;
     made.slots[i].number = first + i;
     made.slots[i].owner = &owner;
   }
-  return {.which = ~std::uint64_t{0} >> (slots_per_peer_max - each_), .first = first};
+  return {.which = ~std::uint64_t{0} >> (slots_per_peer_max - each_), .borrower = borrower, .first = first};
 }
 
 std::size_t lent_slots::incomplete() const noexcept {

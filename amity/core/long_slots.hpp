@@ -15,6 +15,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/rank_map.hpp"
 #include "amity/core/event.hpp"
+#include "amity/core/kept_arguments.hpp"
 #include "amity/core/long_envelope.hpp"
 #include "amity/core/packet_header.hpp"
 
@@ -23,23 +24,27 @@ namespace amity::core {
 inline constexpr std::uint32_t slots_per_peer_max = 64;
 
 /// A packet about slots `first` + i, for each bit i of `which`: they may be used, anew or for the first time. No bits:
-/// some are asked for.
+/// some are asked for. What a target gives back last may come when the source has the next `borrower` already.
 struct slot_news {
   std::uint64_t which = 0;
+  std::uint64_t borrower = 0;
   std::uint32_t first = 0;
 };
 
 /// The source's side: which slots of which target it may use.
 class borrowed_slots {
  public:
-  /// A slot of the peer, or `no_slot`. `ask()` is called when none was ever asked for.
+  /// `borrower`: none before it on this rank has had this number and slots.
+  explicit borrowed_slots(std::uint64_t borrower) : borrower_(borrower) {}
+
+  /// A slot of the peer, or `no_slot`. `ask(news)` is called when none was ever asked for.
   template <class Ask>
   std::uint32_t take(rank_t lane, Ask&& ask) {
     lender& from = lenders_[lane];
     if (from.free == 0) {
       if (!from.asked) {
         from.asked = true;
-        ask();
+        ask(slot_news{.borrower = borrower_});
       }
       return no_slot;
     }
@@ -55,7 +60,8 @@ class borrowed_slots {
     from.told[slot - from.first] = told;
   }
 
-  void take_back(rank_t lane, const slot_news& news);
+  /// Returns how many slots may be used that could not be before: none, if the news is another borrower's.
+  int take_back(rank_t lane, const slot_news& news);
 
   /// Slots that have not come back.
   std::size_t taken() const noexcept { return taken_; }
@@ -68,6 +74,7 @@ class borrowed_slots {
     std::unique_ptr<awaited*[]> told;  ///< by slot; there when slots are
   };
 
+  std::uint64_t borrower_;
   rank_map<lender> lenders_;
   std::size_t taken_ = 0;
 };
@@ -83,7 +90,7 @@ class lent_slot final : public awaited {
   class long_arrivals* owner = nullptr;
   packet_header header;
   envelope about;
-  std::array<std::uint64_t, args_max> args{};
+  kept_arguments args;
   offer from;  ///< where the payload is got
   bool offered = false;
 
@@ -96,7 +103,7 @@ class lent_slots {
   explicit lent_slots(std::uint32_t each) : each_(each) {}
 
   /// Lends slots to a lane that has asked for some; `owner` is told when what they await is there.
-  slot_news lend(rank_t lane, long_arrivals& owner);
+  slot_news lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner);
 
   lent_slot& at(std::uint32_t number) {
     const std::size_t lender = number / slots_per_peer_max;
@@ -115,7 +122,8 @@ class lent_slots {
     const auto count = static_cast<std::uint32_t>(std::popcount(of.served));
     if (!at_once && 2 * count < each_) return;
     kept_ -= count;
-    const slot_news news{.which = of.served, .first = served.number / slots_per_peer_max * slots_per_peer_max};
+    const slot_news news{
+        .which = of.served, .borrower = of.borrower, .first = served.number / slots_per_peer_max * slots_per_peer_max};
     of.served = 0;
     send(served.lane, news);
   }
@@ -128,6 +136,7 @@ class lent_slots {
  private:
   struct loan {
     std::unique_ptr<lent_slot[]> slots;
+    std::uint64_t borrower;
     std::uint64_t served = 0;
   };
 

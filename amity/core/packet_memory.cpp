@@ -27,11 +27,14 @@ struct key_fields {
   std::uint64_t bytes;
 };
 
-// Handles name their segment themselves.
+// Handles name their segment themselves. Those of fabrics never have the highest bit.
+constexpr std::uint64_t of_packets = std::uint64_t{1} << 63;
 constexpr std::uint64_t handle_of(rank_t lane, std::uint64_t number) {
   return static_cast<std::uint64_t>(lane) << 32 | number;
 }
-constexpr rank_t lane_of(const fabric::remote_segment& handle) { return static_cast<rank_t>(handle.id >> 32); }
+constexpr rank_t lane_of(const fabric::remote_segment& handle) {
+  return static_cast<rank_t>((handle.id & ~of_packets) >> 32);
+}
 
 const packet_header& remote_header() {
   static constexpr packet_header header{.kind = packet_kind::remote};
@@ -66,26 +69,39 @@ fabric::segment packet_memory::create(std::size_t bytes) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
     auto* const data = static_cast<std::byte*>(memory.data()) + (-begin & (cache_line_bytes - 1));
     segments_.push_back({.memory = std::move(memory), .data = data, .bytes = bytes});
+    return last_made();
   } catch (const std::bad_alloc&) {
     throw refuse("make it smaller");
   }
-  return {.data = segments_.back().data,
-          .bytes = bytes,
-          .key = fabric::key_from(key_fields{key_magic, owner_.lane(), segments_.size() - 1, bytes})};
 }
 
-void packet_memory::adopt(mutable_bytes memory) {
+fabric::segment packet_memory::last_made() const noexcept {
+  const offered& last = segments_.back();
+  return {.data = last.data,
+          .bytes = last.bytes,
+          .key = fabric::key_from(key_fields{key_magic, owner_.lane(), segments_.size() - 1, last.bytes})};
+}
+
+fabric::segment packet_memory::adopt(mutable_bytes memory) {
   segments_.push_back({.memory = std::nullopt, .data = memory.data(), .bytes = memory.size()});
+  return last_made();
+}
+
+bool packet_memory::has_made(const fabric::segment_key& key) noexcept {
+  return fabric::fields_of<key_fields>(key).magic == key_magic;
 }
 
 fabric::remote_segment packet_memory::segment_of(rank_t lane, std::uint64_t number, std::size_t bytes) noexcept {
-  return {.direct = nullptr, .bytes = bytes, .id = handle_of(lane, number)};
+  return {.direct = nullptr, .bytes = bytes, .id = of_packets | handle_of(lane, number)};
 }
 
 void packet_memory::destroy(const fabric::segment& own) noexcept {
-  offered& gone = segments_[fabric::fields_of<key_fields>(own.key).number];
-  gone.alive = false;
-  gone.memory.reset();
+  forget(fabric::fields_of<key_fields>(own.key).number);
+}
+
+void packet_memory::forget(std::uint64_t number) noexcept {
+  segments_[number].alive = false;
+  segments_[number].memory.reset();
 }
 
 fabric::remote_segment packet_memory::open(rank_t owner, const fabric::segment_key& key) {
@@ -176,7 +192,7 @@ bool packet_memory::send_packet(rank_t lane, const parcel& head, bytes_view cont
   return true;
 }
 
-bool packet_memory::advance() noexcept {
+bool packet_memory::advance() {
   bool any = false;
   for (std::size_t i = 0; i < unsent_.size();) {
     record& of = records_[unsent_[i]];
@@ -191,9 +207,16 @@ bool packet_memory::advance() noexcept {
     unsent_.pop_back();
     tell(of.tell.source_free);
   }
-  while (!answers_.empty() && send_answer(answers_.back())) {
+  for (std::size_t i = 0; i < answers_.size();) {
+    const std::uint64_t before = answers_[i].head.at;
+    const bool all = send_answer(answers_[i]);
+    any |= all || answers_[i].head.at != before;
+    if (!all) {
+      ++i;
+      continue;
+    }
+    answers_[i] = answers_.back();
     answers_.pop_back();
-    any = true;
   }
   return any;
 }
@@ -277,9 +300,9 @@ void packet_memory::acknowledge(rank_t lane, const parcel& of, std::uint64_t bef
   owner_.send_control(lane, packet_kind::remote, std::as_bytes(std::span(&head, 1)));
 }
 
-bool packet_memory::send_answer(answer& of) noexcept {
+bool packet_memory::send_answer(answer& of) {
   const std::size_t content_max = owner_.packet_bytes_max() - sizeof(parcel);
-  const std::byte* const from = segments_[of.head.segment].data + of.head.offset;
+  const std::byte* const from = memory_of(of.lane, of.head, of.head.total);
   while (of.head.at < of.head.total) {
     const std::size_t bytes = std::min<std::size_t>(content_max, of.head.total - of.head.at);
     if (!send_packet(of.lane, of.head, {from + of.head.at, bytes})) return false;
@@ -289,8 +312,15 @@ bool packet_memory::send_answer(answer& of) noexcept {
 }
 
 std::byte* packet_memory::memory_of(rank_t lane, const parcel& head, std::size_t bytes) {
-  AMITY_ASSERT(head.segment < segments_.size() && segments_[head.segment].alive, lane, head.segment);
+  AMITY_ASSERT(head.segment < segments_.size(), lane, head.segment);
   const offered& at = segments_[head.segment];
+  if (!at.alive) {
+    throw error(
+        "an operation on memory", owner_.rank(),
+        fmt::format("rank {} uses {} bytes at offset {} of segment {} of this rank, which is not there any more",
+                    owner_.rank_of(lane), bytes, head.offset, head.segment),
+        "release a segment after a barrier behind the last operation on it");
+  }
   AMITY_ASSERT(head.offset <= at.bytes && bytes <= at.bytes - head.offset, lane, head.offset, bytes, at.bytes);
   return at.data + head.offset;
 }

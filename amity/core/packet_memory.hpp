@@ -28,8 +28,13 @@ class packet_memory final : public fabric::remote_memory {
 
   static fabric::remote_capabilities caps();
 
-  /// Memory that is there already becomes a segment, which lives as long; it gets the next number.
-  void adopt(mutable_bytes memory);
+  /// Memory that is there already becomes a segment, until it is destroyed; it gets the next number.
+  fabric::segment adopt(mutable_bytes memory);
+  /// Whether a packet_memory has made the segment with this key, or handle.
+  static bool has_made(const fabric::segment_key& key) noexcept;
+  static bool has_made(const fabric::remote_segment& handle) noexcept { return handle.id >> 63 != 0; }
+  /// The segment with this number ends.
+  void forget(std::uint64_t number) noexcept;
   /// The segment of a lane with this number.
   static fabric::remote_segment segment_of(rank_t lane, std::uint64_t number, std::size_t bytes) noexcept;
 
@@ -43,7 +48,7 @@ class packet_memory final : public fabric::remote_memory {
   /// Takes a packet of the kind `remote`.
   void on_packet(rank_t lane, bytes_view packet);
   /// Sends what waits for credits; true if anything went out.
-  bool advance() noexcept;
+  bool advance();
   bool quiet() const noexcept { return free_.size() == records_.size() && answers_.empty(); }
 
  private:
@@ -101,9 +106,10 @@ class packet_memory final : public fabric::remote_memory {
   fabric::stage start_atomic(const fabric::remote_segment& at, std::size_t offset, const fabric::atomic_request& what,
                              std::uint64_t* previous, std::uint64_t when_complete) noexcept override;
 
+  fabric::segment last_made() const noexcept;
   fabric::stage start(const fabric::remote_segment& at, record&& wanted) noexcept;
   bool send_all(record& of) noexcept;
-  bool send_answer(answer& of) noexcept;
+  bool send_answer(answer& of);
   bool send_packet(rank_t lane, const parcel& head, bytes_view content) noexcept;
   void take_put(rank_t lane, const parcel& head, bytes_view content);
   void take_done(const parcel& head);

@@ -32,6 +32,7 @@ class rank_worlds {
 
   /// Whose handler runs, or who must not wait for another reason; null: nobody.
   const endpoint* running = nullptr;
+  std::uint64_t handlers_run = 0;  ///< so far, and the one that runs
   /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
   std::exception_ptr failure;
 

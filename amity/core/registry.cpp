@@ -8,6 +8,8 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
+#include "amity/core/handler_check.hpp"
+#include "amity/core/packet_header.hpp"
 
 namespace amity::core {
 namespace {
@@ -22,6 +24,8 @@ std::uint64_t hash_of(handler_id id, std::string_view name) { return splitmix64:
 
 }  // namespace
 
+std::uint16_t check_of(std::string_view name) { return static_cast<std::uint16_t>(hash_of(name) & check_mask); }
+
 handler_id registry::add(std::string_view name, deliver_function deliver, void* context) {
   AMITY_ASSERT(deliver != nullptr);
   const auto first_free = entries_.begin() + static_cast<std::ptrdiff_t>(first_free_);
@@ -34,10 +38,7 @@ handler_id registry::add(std::string_view name, deliver_function deliver, void* 
     place = entries_.emplace(entries_.end());
   }
   const auto id = static_cast<handler_id>(place - entries_.begin());
-  *place = {.name = std::string(name),
-            .check = static_cast<std::uint16_t>(hash_of(name)),
-            .deliver = deliver,
-            .context = context};
+  *place = {.name = std::string(name), .check = check_of(name), .deliver = deliver, .context = context};
   fingerprint_ ^= hash_of(id, name);
   first_free_ = id + std::size_t{1};
   return id;

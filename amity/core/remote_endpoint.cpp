@@ -15,8 +15,6 @@ struct named {
   segment_name name;
 };
 
-bool has_all(fabric::fabric& transport) { return transport.remote() != nullptr && transport.caps().remote.atomics; }
-
 // What handlers may leave waiting is bounded by the same figure as what they spill.
 std::size_t operations_in_handlers(const settings& config) {
   return static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX")) / sizeof(remote_operation);
@@ -26,20 +24,17 @@ std::size_t operations_in_handlers(const settings& config) {
 
 remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
     : owner_(owner),
-      packets_(has_all(owner.transport())
-                   ? std::nullopt
-                   : std::optional<packet_memory>(std::in_place, owner,
-                                                  [this](std::uint32_t bits) { arrivals_.on_notify(bits); })),
-      memory_(owner.transport().remote() != nullptr ? *owner.transport().remote() : *packets_),
+      memory_(owner.transport().remote() != nullptr ? *owner.transport().remote() : packets()),
       caps_(owner.transport().remote() != nullptr ? owner.transport().caps().remote : packet_memory::caps()),
       choice_(config.text("AMITY_LONG_PROTOCOL"), owner.rank(), caps_, owner.transport().caps()),
       synchronous_(config.text("AMITY_LONG_PROTOCOL") == "put_sync_send"),
-      operations_(owner, memory_, caps_.atomics ? memory_ : *packets_,
-                  static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING")), operations_in_handlers(config)),
+      operations_(owner, memory_, packets_, static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING")),
+                  operations_in_handlers(config)),
       arrivals_(owner, memory_, static_cast<std::uint32_t>(config.integer("AMITY_LONG_SLOTS"))) {
   if (owner.remote_ != nullptr) {
     throw error("remote_endpoint", owner.rank(), "this endpoint has one already", "share it");
   }
+  if (!caps_.atomics) packets();
   take_name_ = owner_.add_handler("amity segment", [this](request& r) {
     named given;
     std::memcpy(&given, r.payload().data(), sizeof given);
@@ -50,6 +45,10 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
 }
 
 remote_endpoint::~remote_endpoint() {
+  for (const own_segment& own : arrivals_.segments()) {
+    const own_segment gone = own;
+    if (arrivals_.remove(own)) destroy(gone);
+  }
   owner_.remote_ = nullptr;
   owner_.remove_flushable(*this);
   if (!owner_.in_handler()) owner_.remove_handler(take_name_);
@@ -58,25 +57,58 @@ remote_endpoint::~remote_endpoint() {
 // Segments
 
 own_segment remote_endpoint::allocate(std::size_t bytes) {
+  check_thread("remote_endpoint::allocate");
   owner_.check_outside_handler("remote_endpoint::allocate");
-  const own_segment made = arrivals_.allocate(bytes);
-  if (!caps_.atomics) packets_->adopt({made.data, made.bytes});
+  const own_segment made = arrivals_.add(memory_.create(bytes), true);
+  if (!caps_.atomics) packets().adopt({made.data, made.bytes});
   return made;
+}
+
+own_segment remote_endpoint::attach(mutable_bytes memory) {
+  constexpr std::string_view call = "remote_endpoint::attach";
+  owner_.check_outside_handler(call);
+  check_thread(call);
+  if (memory.empty() || reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(std::uint64_t) != 0) {
+    throw error(call, owner_.rank(),
+                fmt::format("{} bytes at {}", memory.size(), static_cast<const void*>(memory.data())),
+                "attach at least 1 byte of memory that is aligned to 8 bytes");
+  }
+  return arrivals_.add(packets().adopt(memory), owner_.transport().remote() == nullptr);
+}
+
+// Made when it is needed first.
+packet_memory& remote_endpoint::packets() {
+  if (!packets_) packets_.emplace(owner_, [this](std::uint32_t bits) { arrivals_.on_notify(bits); });
+  return *packets_;
+}
+
+void remote_endpoint::destroy(const own_segment& own) noexcept {
+  const fabric::segment gone{.data = own.data, .bytes = own.bytes, .key = own.name.key};
+  if (packet_memory::has_made(own.name.key)) {
+    packets_->destroy(gone);
+  } else {
+    memory_.destroy(gone);
+  }
 }
 
 void remote_endpoint::release(const own_segment& own) {
   owner_.check_outside_handler("remote_endpoint::release");
-  arrivals_.release(own);
+  if (!arrivals_.remove(own)) return;
+  destroy(own);
+  if (!caps_.atomics && !packet_memory::has_made(own.name.key)) packets_->forget(own.name.number);
 }
 
 peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
   owner_.check_outside_handler("remote_endpoint::open");
   if (rank < 0 || rank >= owner_.size()) owner_.throw_wrong_rank("remote_endpoint::open", rank);
   const rank_t lane = owner_.same_threads().lane(rank);
-  return {.lane = lane, .number = static_cast<std::uint32_t>(name.number), .handle = memory_.open(lane, name.key)};
+  fabric::remote_memory& memory = packet_memory::has_made(name.key) ? packets() : memory_;
+  return {.lane = lane, .number = static_cast<std::uint32_t>(name.number), .handle = memory.open(lane, name.key)};
 }
 
-void remote_endpoint::close(const peer_segment& opened) noexcept { memory_.close(opened.handle); }
+void remote_endpoint::close(const peer_segment& opened) noexcept {
+  if (!packet_memory::has_made(opened.handle)) memory_.close(opened.handle);
+}
 
 std::vector<peer_segment> remote_endpoint::exchange(const own_segment& own) {
   owner_.check_outside_handler("remote_endpoint::exchange");
@@ -99,12 +131,32 @@ void remote_endpoint::check_place(std::string_view call, const place& at, std::s
   if (at.segment.lane == no_rank) {
     throw error(call, owner_.rank(), "the place is in no segment", "open one, or use what exchange returned");
   }
+  if (owner_.threads_ > 1) [[unlikely]]
+    check_threads(call, at);
   if (at.offset <= at.segment.bytes() && bytes <= at.segment.bytes() - at.offset) [[likely]]
     return;
   throw error(call, owner_.rank(),
               fmt::format("{} bytes at offset {} do not fit the segment of rank {}, which has {} bytes", bytes,
                           at.offset, owner_.rank_of(at.segment.lane), at.segment.bytes()),
               "name a place that lies in the segment, or allocate a larger one");
+}
+
+// The handle of a segment is of use to the fabric of one thread alone.
+void remote_endpoint::check_threads(std::string_view call, const place& at) const {
+  check_thread(call);
+  if (owner_.same_threads().index(at.segment.lane) != no_rank) return;
+  const rank_t rank = owner_.rank_of(at.segment.lane);
+  throw error(call, owner_.rank(),
+              fmt::format("thread {} names a segment that thread {} has opened, on rank {}", owner_.thread(),
+                          at.segment.lane - owner_.lane_of(rank, 0), rank),
+              "exchange segments on each thread, by a remote_endpoint of its own");
+}
+
+void remote_endpoint::check_thread(std::string_view call) const {
+  if (std::this_thread::get_id() == owner_.own_thread_) [[likely]]
+    return;
+  throw error(call, owner_.rank(), fmt::format("called by another thread than thread {} of the rank", owner_.thread()),
+              "make an endpoint and a remote_endpoint on each thread that sends");
 }
 
 void remote_endpoint::check_may_wait(std::string_view call) const {
@@ -205,15 +257,33 @@ void remote_endpoint::reply_long(std::string_view call, rank_t lane, handler_id 
                                  std::span<const std::uint64_t> args, bytes_view payload, const place& to,
                                  event* source_free) {
   check_place(call, to, payload.size());
-  if (to.segment.lane != lane) {
-    throw error(call, owner_.rank(),
-                fmt::format("the place is on rank {}, but rank {} has sent the request",
-                            owner_.rank_of(to.segment.lane), owner_.rank_of(lane)),
-                "reply to a segment of the rank that has asked");
-  }
+  check_reply_place(call, lane, to);
   packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
   header.reply = true;
   send_long(to, header, args, payload, source_free);
+}
+
+void remote_endpoint::check_reply_place(std::string_view call, rank_t lane, const place& to) const {
+  check_place(call, to, 0);
+  if (to.segment.lane == lane) return;
+  throw error(call, owner_.rank(),
+              fmt::format("the place is on rank {}, but rank {} has sent the request", owner_.rank_of(to.segment.lane),
+                          owner_.rank_of(lane)),
+              "reply to a segment of the rank that has asked");
+}
+
+// The payload is in its place: what is sent from now on comes after it.
+void remote_endpoint::send_landed(const place& to, packet_header header, std::span<const std::uint64_t> args,
+                                  std::size_t bytes) {
+  header.kind = packet_kind::envelope;
+  owner_.ledger_.sent(header.handler, to.segment.lane, 1, owner_.in_epoch());
+  remote_operation wanted;
+  wanted.plan = only_envelope;
+  wanted.to = to;
+  wanted.bytes = bytes;
+  wanted.header = header;
+  wanted.args.assign(args);
+  operations_.begin(std::move(wanted));
 }
 
 void remote_endpoint::send_long(const place& to, packet_header header, std::span<const std::uint64_t> args,
@@ -222,15 +292,20 @@ void remote_endpoint::send_long(const place& to, packet_header header, std::span
   header.args = static_cast<std::uint8_t>(args.size());
   const long_protocol protocol = protocol_for(to.segment, payload);
   owner_.ledger_.sent(header.handler, to.segment.lane, 1, owner_.in_epoch());
-  if (send_at_once(protocol, to, header, args, payload)) return;
+  bool is_put = false;
+  if (to.segment.handle.direct != nullptr && protocol <= long_protocol::ordered) {
+    const at_once done = send_at_once(protocol, to, header, args, payload);
+    if (done == at_once::all) return;
+    is_put = done == at_once::put;
+  }
   remote_operation wanted;
-  wanted.plan = steps_of(protocol);
+  wanted.plan = is_put ? only_envelope : steps_of(protocol);
   wanted.to = to;
   wanted.from = payload;
   wanted.bytes = payload.size();
   wanted.header = header;
-  if (!args.empty()) std::memcpy(wanted.args.data(), args.data(), args.size_bytes());
-  wanted.source_free = source_free;
+  wanted.args.assign(args);
+  wanted.source_free = is_put ? nullptr : source_free;
   if (protocol == long_protocol::rendezvous) wanted.holder = arrivals_.holder_of(payload);
   if (!synchronous_ || owner_.in_handler()) return operations_.begin(std::move(wanted));
   event ended;
@@ -241,19 +316,22 @@ void remote_endpoint::send_long(const place& to, packet_header header, std::span
 }
 
 long_protocol remote_endpoint::protocol_for(const peer_segment& to, bytes_view payload) const noexcept {
+  if (packet_memory::has_made(to.handle) && owner_.transport().remote() != nullptr) {
+    return choice_.over_packets(payload.size());
+  }
   return choice_.of(payload.size(), to.handle.direct != nullptr,
                     [&] { return arrivals_.holder_of(payload) != nullptr; });
 }
 
 // The short road of shared memory: a store and a line of the ring, or the line alone.
-bool remote_endpoint::send_at_once(long_protocol protocol, const place& to, const packet_header& header,
-                                   std::span<const std::uint64_t> args, bytes_view payload) {
+remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, const place& to,
+                                                       const packet_header& header, std::span<const std::uint64_t> args,
+                                                       bytes_view payload) {
   std::byte* const there = to.segment.handle.direct;
-  if (there == nullptr || protocol > long_protocol::ordered) return false;
   const bool packed = protocol == long_protocol::packed;
-  constexpr std::size_t room = 128;
+  constexpr std::size_t room = 256;
   const std::size_t bytes = sizeof(envelope) + args.size_bytes() + (packed ? payload.size() : 0);
-  if (bytes > room) return false;
+  if (bytes > room) return at_once::nothing;
   const envelope about{.offset = to.offset, .bytes = payload.size(), .segment = to.segment.number, .slot = no_slot};
   std::array<std::byte, room> packet;
   std::byte* end = packet.data();
@@ -262,9 +340,11 @@ bool remote_endpoint::send_at_once(long_protocol protocol, const place& to, cons
   if (!args.empty()) std::memcpy(end, args.data(), args.size_bytes());
   end += args.size_bytes();
   if (!payload.empty()) std::memcpy(packed ? end : there + to.offset, payload.data(), payload.size());
-  if (owner_.fabric_.try_send(to.segment.lane, header.pack(), {packet.data(), bytes}) != status::ok) return false;
+  if (owner_.fabric_.try_send(to.segment.lane, header.pack(), {packet.data(), bytes}) != status::ok) {
+    return packed ? at_once::nothing : at_once::put;
+  }
   owner_.ledger_.packet(header.handler, bytes);
-  return true;
+  return at_once::all;
 }
 
 // What the endpoint tells
@@ -273,7 +353,7 @@ void remote_endpoint::on_slots(rank_t lane, bytes_view packet) {
   slot_news news;
   AMITY_ASSERT(packet.size() == sizeof news, lane, packet.size());
   std::memcpy(&news, packet.data(), sizeof news);
-  if (news.which == 0) return arrivals_.lend(lane);
+  if (news.which == 0) return arrivals_.lend(lane, news.borrower);
   operations_.take_back(lane, news);
 }
 
@@ -282,17 +362,21 @@ void remote_endpoint::on_remote(rank_t lane, bytes_view packet) {
   packets_->on_packet(lane, packet);
 }
 
-bool remote_endpoint::on_progress() {
+bool remote_endpoint::on_progress() try {
   // Events of whoever was left by an exception are not there any more.
   if (owner_.worlds_->failure) return false;
   bool any = operations_.advance();
   any |= arrivals_.advance();
   if (packets_) any |= packets_->advance();
   return any;
+} catch (...) {
+  // As of whatever arrives: the others hear of it, and nothing more is handled.
+  owner_.fail(std::current_exception());
+  return false;
 }
 
 bool remote_endpoint::quiet() const noexcept {
-  return operations_.kept() == 0 && arrivals_.quiet() && (!packets_ || packets_->quiet());
+  return operations_.kept() == 0 && arrivals_.quiet() && bounce_.quiet() && (!packets_ || packets_->quiet());
 }
 
 remote_endpoint::counts remote_endpoint::count() const noexcept {

@@ -11,7 +11,8 @@
 ///   (`AMITY_LONG_PENDING`); in handlers it never does.
 /// - Nothing is ordered.
 ///
-/// All ranks of an endpoint's world make theirs, in the same order as their handlers. `docs/core.md` shows its use.
+/// All ranks of an endpoint's world make theirs, in the same order as their handlers. Where ranks have several threads,
+/// each has one on its own endpoint, for segments of the same thread of other ranks. `docs/core.md` shows its use.
 
 #include <initializer_list>
 #include <memory>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "amity/base/settings.hpp"
+#include "amity/core/bounce_buffers.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/core/long_arrivals.hpp"
 #include "amity/core/packet_memory.hpp"
@@ -50,6 +52,9 @@ class remote_endpoint final : private remote_part, private flushable {
 
   /// Memory that peers may reach. Throws `error` if it cannot be had.
   own_segment allocate(std::size_t bytes);
+  /// The same for memory of the caller's, aligned to 8 bytes, which stays until it is released. Peers cannot map it:
+  /// they reach it by packets, which this rank copies when it makes progress, on every fabric.
+  own_segment attach(mutable_bytes memory);
   /// Ends it, when no operation on it is under way.
   void release(const own_segment& own);
   /// A segment of `rank`, by the name that its owner has handed out. Throws `error` for another name.
@@ -87,6 +92,10 @@ class remote_endpoint final : private remote_part, private flushable {
     request_long(to, handler, payload, std::span(args.begin(), args.size()));
   }
 
+  /// A Long request that is written where it is sent from, or lands: as `endpoint::prepare_medium`, with room for
+  /// `bytes_max`, or fewer where the segment ends or the runtime's memory is smaller. `prepared.hpp` tells the rest.
+  prepared_long prepare_long(const place& to, std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
+
   /// An event for whoever wants to wait for all that it was given to.
   event& implicit() noexcept { return implicit_; }
   /// Makes progress until the event is done. Not in handlers.
@@ -109,6 +118,7 @@ class remote_endpoint final : private remote_part, private flushable {
   counts count() const noexcept;
 
  private:
+  friend class prepared_long;
   void on_envelope(const packet_header& header, rank_t lane, bytes_view packet) override {
     arrivals_.on_envelope(header, lane, packet);
   }
@@ -117,6 +127,8 @@ class remote_endpoint final : private remote_part, private flushable {
   void on_notify(std::uint32_t bits) noexcept override { arrivals_.on_notify(bits); }
   void reply_long(std::string_view call, rank_t lane, handler_id handler, std::span<const std::uint64_t> args,
                   bytes_view payload, const place& to, event* source_free) override;
+  prepared_long prepare_reply_long(std::string_view call, request& answers, const place& to, std::size_t bytes_min,
+                                   std::size_t bytes_max, std::size_t args) override;
   bool quiet() const noexcept override;
   std::string describe() const override;
   bool flush_all() override { return false; }
@@ -124,19 +136,27 @@ class remote_endpoint final : private remote_part, private flushable {
 
   void send_long(const place& to, packet_header header, std::span<const std::uint64_t> args, bytes_view payload,
                  event* source_free);
-  bool send_at_once(long_protocol protocol, const place& to, const packet_header& header,
-                    std::span<const std::uint64_t> args, bytes_view payload);
+  enum class at_once { nothing, put, all };
+  at_once send_at_once(long_protocol protocol, const place& to, const packet_header& header,
+                       std::span<const std::uint64_t> args, bytes_view payload);
+  packet_memory& packets();
+  void destroy(const own_segment& own) noexcept;
+  void send_landed(const place& to, packet_header header, std::span<const std::uint64_t> args, std::size_t bytes);
+  void check_reply_place(std::string_view call, rank_t lane, const place& to) const;
   void check_place(std::string_view call, const place& at, std::size_t bytes) const;
+  void check_thread(std::string_view call) const;
+  void check_threads(std::string_view call, const place& at) const;
   void check_may_wait(std::string_view call) const;
 
   endpoint& owner_;
-  std::optional<packet_memory> packets_;  ///< where the fabric has no remote memory, or no atomics
+  std::optional<packet_memory> packets_;  ///< where the fabric has no remote memory or no atomics, and of callers
   fabric::remote_memory& memory_;
   fabric::remote_capabilities caps_;
   long_choice choice_;
   bool synchronous_;  ///< requests outside handlers wait for their puts
   remote_operations operations_;
   long_arrivals arrivals_;
+  bounce_buffers bounce_;
   event implicit_;
   std::unordered_map<std::uint64_t, std::vector<std::pair<rank_t, segment_name>>> names_;  ///< by round
   std::uint64_t rounds_ = 0;

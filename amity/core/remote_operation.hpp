@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "amity/core/event.hpp"
+#include "amity/core/kept_arguments.hpp"
 #include "amity/core/long_envelope.hpp"
 #include "amity/core/long_protocol.hpp"
 #include "amity/core/packet_header.hpp"
@@ -30,7 +31,7 @@ struct remote_operation final : awaited {
 
   // Of a Long.
   packet_header header;
-  std::array<std::uint64_t, args_max> args{};
+  kept_arguments args;
   const own_segment* holder = nullptr;  ///< of the payload, where the target gets it
 
   // Of an atomic.

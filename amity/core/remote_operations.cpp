@@ -1,6 +1,5 @@
 #include "amity/core/remote_operations.hpp"
 
-#include <bit>
 #include <cstring>
 #include <exception>
 
@@ -37,12 +36,15 @@ remote_operation& remote_operations::list::pop() noexcept {
   return one;
 }
 
-remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory, fabric::remote_memory& atomics,
-                                     std::size_t kept_max, std::size_t in_handlers_max)
+remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory,
+                                     std::optional<packet_memory>& packets, std::size_t kept_max,
+                                     std::size_t in_handlers_max)
     : owner_(owner),
       fabric_(owner.transport()),
       memory_(memory),
-      atomics_(atomics),
+      packets_(packets),
+      // Slots take a packet there and one back: whoever has had some before was made at an earlier time.
+      slots_(owner.transport().now_ns()),
       places_(kept_max),
       places_max_(kept_max + in_handlers_max) {
   for (remote_operation& place : places_) free_.push(place);
@@ -95,9 +97,9 @@ void remote_operations::put_aside(remote_operation& of, outcome why) noexcept {
 }
 
 void remote_operations::take_back(rank_t lane, const slot_news& news) {
-  slots_.take_back(lane, news);
+  int left = slots_.take_back(lane, news);
   list& waiting = slotless_[lane];
-  for (int left = std::popcount(news.which); left > 0 && waiting.count > 0; --left) ready_.push(waiting.pop());
+  for (; left > 0 && waiting.count > 0; --left) ready_.push(waiting.pop());
 }
 
 bool remote_operations::advance() noexcept {
@@ -127,28 +129,28 @@ remote_operations::outcome remote_operations::take_steps(remote_operation& of) n
 
 remote_operations::outcome remote_operations::take(remote_operation& of, step now) noexcept {
   const fabric::remote_segment& there = of.to.segment.handle;
+  fabric::remote_memory& memory = memory_of(there);
   const rank_t lane = of.to.segment.lane;
   switch (now) {
     case step::take_slot:
-      of.slot = slots_.take(lane, [&] {
-        const slot_news none;
+      of.slot = slots_.take(lane, [&](const slot_news& none) {
         owner_.send_control(lane, packet_kind::slots, std::as_bytes(std::span(&none, 1)));
       });
       return of.slot == no_slot ? outcome::lacks_slot : outcome::taken;
     case step::put:
-      return come_to(of, memory_.put(there, of.to.offset, of.from, events_of(of)));
+      return come_to(of, memory.put(there, of.to.offset, of.from, events_of(of)));
     case step::put_and_await: {
-      const stage reached = memory_.put(there, of.to.offset, of.from,
-                                        {.source_free = context_of(of.source_free), .complete = of.context()});
+      const stage reached = memory.put(there, of.to.offset, of.from,
+                                       {.source_free = context_of(of.source_free), .complete = of.context()});
       const outcome how = come_to(of, reached);
       return how == outcome::taken && reached != stage::complete ? outcome::awaits : how;
     }
     case step::put_notify:
-      return come_to(of, memory_.put_notify(there, of.to.offset, of.from, of.slot, events_of(of)));
+      return come_to(of, memory.put_notify(there, of.to.offset, of.from, of.slot, events_of(of)));
     case step::get:
-      return come_to(of, memory_.get(there, of.to.offset, {of.into, of.bytes}, context_of(of.complete)));
+      return come_to(of, memory.get(there, of.to.offset, {of.into, of.bytes}, context_of(of.complete)));
     case step::atomic:
-      return come_to(of, atomics_.atomic(there, of.to.offset, of.what, of.previous, context_of(of.complete)));
+      return come_to(of, memory.atomic(there, of.to.offset, of.what, of.previous, context_of(of.complete)));
     case step::send_envelope:
       return send(of, {});
     case step::send_packed: {
@@ -183,12 +185,12 @@ remote_operations::outcome remote_operations::come_to(remote_operation& of, stag
 
 remote_operations::outcome remote_operations::send(remote_operation& of, bytes_view rest) noexcept {
   const envelope about{.offset = of.to.offset, .bytes = of.bytes, .segment = of.to.segment.number, .slot = of.slot};
-  const std::size_t args_bytes = of.header.args * sizeof(std::uint64_t);
-  const std::size_t bytes = sizeof about + args_bytes + rest.size();
+  const bytes_view args = std::as_bytes(of.args.words());
+  const std::size_t bytes = sizeof about + args.size() + rest.size();
   const auto write = [&](std::byte* to) {
     std::memcpy(to, &about, sizeof about);
-    std::memcpy(to + sizeof about, of.args.data(), args_bytes);
-    if (!rest.empty()) std::memcpy(to + sizeof about + args_bytes, rest.data(), rest.size());
+    if (!args.empty()) std::memcpy(to + sizeof about, args.data(), args.size());
+    if (!rest.empty()) std::memcpy(to + sizeof about + args.size(), rest.data(), rest.size());
   };
   const rank_t lane = of.to.segment.lane;
   if (bytes <= small_bytes_max) {

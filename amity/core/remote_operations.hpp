@@ -9,8 +9,10 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 
 #include "amity/core/long_slots.hpp"
+#include "amity/core/packet_memory.hpp"
 #include "amity/core/remote_operation.hpp"
 
 namespace amity::core {
@@ -19,9 +21,9 @@ class endpoint;
 
 class remote_operations {
  public:
-  /// Keeps up to `kept_max` operations, and up to `in_handlers_max` that handlers have begun. `atomics` is what atomics
-  /// are asked of, which may be another memory.
-  remote_operations(endpoint& owner, fabric::remote_memory& memory, fabric::remote_memory& atomics,
+  /// Keeps up to `kept_max` operations, and up to `in_handlers_max` that handlers have begun. Segments that
+  /// `packets` have made are reached by these, all others by `memory`.
+  remote_operations(endpoint& owner, fabric::remote_memory& memory, std::optional<packet_memory>& packets,
                     std::size_t kept_max, std::size_t in_handlers_max);
 
   /// Begins an operation; its events are told from now on. Outside handlers it may make progress.
@@ -49,6 +51,9 @@ class remote_operations {
     remote_operation& pop() noexcept;
   };
 
+  fabric::remote_memory& memory_of(const fabric::remote_segment& there) noexcept {
+    return packet_memory::has_made(there) ? *packets_ : memory_;
+  }
   void make_place();
   remote_operation& keep(const remote_operation& wanted) noexcept;
   void put_aside(remote_operation& of, outcome why) noexcept;
@@ -61,7 +66,7 @@ class remote_operations {
   endpoint& owner_;
   fabric::fabric& fabric_;
   fabric::remote_memory& memory_;
-  fabric::remote_memory& atomics_;
+  std::optional<packet_memory>& packets_;
   borrowed_slots slots_;
   std::deque<remote_operation> places_;
   std::size_t places_max_;

@@ -15,6 +15,9 @@
 
 namespace amity::core {
 
+class prepared_long;
+class request;
+
 class remote_part {
  public:
   // Packets of the three kinds that are its own. What they throw ends the job.
@@ -29,6 +32,10 @@ class remote_part {
   /// Sends a reply to the lane, with its payload put to a place there.
   virtual void reply_long(std::string_view call, rank_t lane, handler_id handler, std::span<const std::uint64_t> args,
                           bytes_view payload, const place& to, event* source_free) = 0;
+
+  /// For the reply to `answers`.
+  virtual prepared_long prepare_reply_long(std::string_view call, request& answers, const place& to,
+                                           std::size_t bytes_min, std::size_t bytes_max, std::size_t args) = 0;
 
   /// Whether it holds nothing that this rank must still send.
   virtual bool quiet() const noexcept = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A fabric that holds back at random, by a seed, what it tells of remote memory: completions and notifications come
-/// late, after packets that were sent long after them. Nothing that it does is against the contract.
+/// A fabric that holds back at random, by a seed, what it tells of remote memory: completions, and every other
+/// notification, come late, after packets that were sent long after them. Nothing that it does is against the contract.
 
 #include <cstdint>
 #include <deque>
@@ -38,7 +38,10 @@ class late_events final : public decorator, private sink {
 
   disposition on_packet(const packet& arrived) noexcept override { return receiver_->on_packet(arrived); }
   void on_done(std::uint64_t context) noexcept override { held_.push_back({true, context}); }
-  void on_notify(std::uint32_t bits) noexcept override { held_.push_back({false, bits}); }
+  void on_notify(std::uint32_t bits) noexcept override {
+    if (random_.below(2) == 0) return receiver_->on_notify(bits);
+    held_.push_back({false, bits});
+  }
 
   splitmix64 random_;
   sink* receiver_ = nullptr;

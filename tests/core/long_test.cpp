@@ -1,8 +1,10 @@
 /// Long messages: every protocol, on every fabric, whatever comes first.
 
+#include <array>
 #include <string>
 #include <vector>
 
+#include "amity/core/prepared.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
 #include "tests/support/sanitizer.hpp"
@@ -56,6 +58,50 @@ TEST_P(longs, arrive_whole_by_every_protocol) {
   });
 }
 
+TEST_P(longs, carry_up_to_sixteen_words_by_every_protocol) {
+  run([](endpoint& own) {
+    const bool has_order = own.transport().caps().remote.puts_before_packets;
+    constexpr std::size_t counts = args_max + 1, bytes = 1000;
+    for (const std::string protocol : {"packed", "ordered", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+      if (protocol == "ordered" && !has_order) continue;
+      remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", protocol}}));
+      // A source; a place for each request; a place for each reply.
+      const own_segment mine = memory.allocate((1 + 2 * counts) * bytes);
+      fabric::testing::fill({mine.data, bytes}, 3);
+      std::vector<peer_segment> all;
+      std::size_t answers = 0;
+      const auto check = [](const request& r) {
+        const std::size_t count = r.args().size();
+        for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(r.args()[i], count << 32 | i);
+        EXPECT_TRUE(r.payload().size() == bytes && fabric::testing::is_payload(r.payload(), 3));
+      };
+      const handler_id back = own.add_handler("back", [&](request& r) {
+        check(r);
+        EXPECT_EQ(r.payload().data(), mine.data + (1 + counts + r.args().size()) * bytes);
+        ++answers;
+      });
+      const handler_id ask = own.add_handler("ask", [&](request& r) {
+        check(r);
+        const place to{all[static_cast<std::size_t>(r.source())], (1 + counts + r.args().size()) * bytes};
+        r.reply_long(to, back, {mine.data, bytes}, r.args(), memory.implicit());
+      });
+      all = memory.exchange(mine);
+      own.barrier();
+      const peer_segment& next = all[static_cast<std::size_t>(own.rank() + 1) % all.size()];
+      for (std::size_t count = 0; count < counts; ++count) {
+        std::vector<std::uint64_t> args;
+        for (std::size_t i = 0; i < count; ++i) args.push_back(count << 32 | i);
+        memory.request_long({next, (1 + count) * bytes}, ask, {mine.data, bytes}, args, memory.implicit());
+      }
+      own.wait_until("answers", [&] { return answers == counts && memory.implicit().done(); });
+      own.barrier();
+      for (const peer_segment& each : all) memory.close(each);
+      own.remove_handler(ask);
+      own.remove_handler(back);
+    }
+  });
+}
+
 // The same with hardly any room: one slot, one operation that waits, one credit for packets and puts.
 TEST_P(longs, need_one_slot_and_one_place) {
   run([](endpoint& own) {
@@ -94,6 +140,66 @@ TEST_P(longs, puts_gets_and_atomics) {
     own.barrier();
     for (const peer_segment& each : all) memory.close(each);
     memory.release(mine);
+    own.barrier();
+  });
+}
+
+// Even ranks offer memory of their own making, odd ranks the runtime's.
+TEST_P(longs, puts_gets_and_atomics_reach_memory_of_the_caller) {
+  run([](endpoint& own) {
+    remote_endpoint memory(own, {});
+    constexpr std::size_t area = 20'000;
+    const auto size = static_cast<std::size_t>(own.size());
+    std::vector<std::uint64_t> words(size * area / 8 + 1);
+    const mutable_bytes whole = std::as_writable_bytes(std::span(words));
+    const own_segment first = memory.allocate(64);  // numbers of both kinds are told apart
+    const own_segment mine = own.rank() % 2 == 0 ? memory.attach(whole) : memory.allocate(whole.size());
+    EXPECT_EQ(mine.data == whole.data(), own.rank() % 2 == 0);
+    std::vector<peer_segment> all;
+    std::size_t answers = 0;
+    const handler_id back = own.add_handler("back", [&](request&) { ++answers; });
+    const handler_id take = own.add_handler("take", [&](request& r) {
+      EXPECT_TRUE(r.payload().size() == r.args()[1] && fabric::testing::is_payload(r.payload(), r.args()[0]));
+      if (!r.payload().empty()) {
+        EXPECT_EQ(r.payload().data(), mine.data + static_cast<std::size_t>(r.source()) * area);
+      }
+      r.reply_short(back);
+    });
+    all = memory.exchange(mine);
+    own.barrier();
+    const std::size_t here = static_cast<std::size_t>(own.rank()) * area;
+    std::size_t asked = 0;
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{24}, std::size_t{1000}, area}) {
+      const auto sent = fabric::testing::make_payload(bytes, here + bytes);
+      std::vector<std::byte> back_again(bytes);
+      for (const peer_segment& each : all) {
+        const auto await_answer = [&] {
+          ++asked;
+          own.wait_until("an answer", [&] { return answers == asked; });
+        };
+        memory.request_long({each, here}, take, sent, {here + bytes, bytes});
+        await_answer();  // the next one may be written into the same place at once
+        prepared_long written = memory.prepare_long({each, here}, bytes, bytes, 2);
+        fabric::testing::fill(written.payload(), here + bytes);
+        written.commit(take, bytes, {here + bytes, bytes});
+        await_answer();
+        memory.get({each, here}, back_again);
+        EXPECT_EQ(back_again, sent);
+        memory.put({each, here}, sent);
+        static_cast<void>(memory.atomic({each, size * area}, {.op = fabric::atomic_op::add, .operand = 1}));
+      }
+    }
+    own.barrier();
+    EXPECT_EQ(memory.atomic({all[0], size * area}, {.op = fabric::atomic_op::fetch}), 4 * size);
+    own.barrier();
+    for (const peer_segment& each : all) memory.close(each);
+    memory.release(mine);
+    memory.release(first);
+    // It is the caller's again, with what has come.
+    if (own.rank() % 2 == 0) {
+      EXPECT_EQ(words.back(), 4 * size);
+      EXPECT_TRUE(fabric::testing::is_payload(whole.subspan(here, area), here + area));
+    }
     own.barrier();
   });
 }
@@ -239,10 +345,18 @@ TEST(long_misuse, names_itself) {
         {"remote_endpoint::request_long", "60 bytes at offset 41", "rank 1", "100 bytes"});
     expect_error([&] { memory.request_long({}, ask, payload); }, {"the place is in no segment", "exchange"});
     expect_error([&] { memory.request_long({all[1], 0}, 99, payload); }, {"99 is not the number of a handler"});
-    expect_error([&] { memory.request_long({all[1], 0}, ask, payload, {1, 2, 3, 4, 5, 6, 7}); }, {"7 arguments"});
+    expect_error(
+        [&] {
+          memory.request_long({all[1], 0}, ask, payload, std::vector<std::uint64_t>(17));
+        },
+        {"17 arguments"});
     expect_error([&] { memory.get({all[1], 101}, {}); }, {"remote_endpoint::get", "0 bytes at offset 101"});
     expect_error([&] { memory.atomic({all[1], 4}, {}); }, {"remote_endpoint::atomic", "8 bytes at offset 4"});
     expect_error([&] { memory.open(2, mine.name); }, {"destination 2"});
+    std::array<std::uint64_t, 2> words{};
+    const mutable_bytes odd = std::as_writable_bytes(std::span(words)).subspan(1);
+    expect_error([&] { memory.attach(odd); }, {"remote_endpoint::attach", "15 bytes at", "aligned to 8 bytes"});
+    expect_error([&] { memory.attach({}); }, {"remote_endpoint::attach", "0 bytes", "at least 1 byte"});
     EXPECT_EQ(own.counts().of(ask).sent, 0u);
     if (own.rank() == 0) {
       memory.request_long({all[1], 40}, ask, payload);

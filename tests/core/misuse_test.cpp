@@ -39,9 +39,10 @@ TEST(misuse, a_request_for_a_handler_that_does_not_exist) {
 TEST(misuse, too_many_arguments) {
   simulate(1, {}, [](endpoint& own) {
     const handler_id take = own.add_handler("take", [](request&) {});
-    expect_error([&] { own.request_short(0, take, {1, 2, 3, 4, 5, 6, 7}); }, {"7 arguments", "at most 6", "medium"});
+    expect_error([&] { own.request_short(0, take, std::vector<std::uint64_t>(17)); },
+                 {"17 arguments", "at most 16", "medium"});
     const std::vector<std::uint64_t> many(300);
-    expect_error([&] { own.request_medium(0, take, {}, many); }, {"300 arguments", "at most 6"});
+    expect_error([&] { own.request_medium(0, take, {}, many); }, {"300 arguments", "at most 16"});
   });
 }
 
@@ -91,8 +92,8 @@ TEST(misuse, a_reply_that_failed_can_be_repeated) {
     const handler_id back = own.add_handler("back", [&](request&) { replied = true; });
     const handler_id ask = own.add_handler("ask", [&](request& r) {
       expect_error([&] { r.reply_short(99, {}); }, {"request::reply_short", "99 is not the number of a handler"});
-      expect_error([&] { r.reply_medium(back, {}, std::vector<std::uint64_t>(7)); },
-                   {"request::reply_medium", "7 arguments"});
+      expect_error([&] { r.reply_medium(back, {}, std::vector<std::uint64_t>(17)); },
+                   {"request::reply_medium", "17 arguments"});
       r.reply_short(back, {});
     });
     own.barrier();

@@ -31,24 +31,37 @@ std::vector<std::uint64_t> words(std::size_t count, std::uint64_t first) {
   return result;
 }
 
-TEST_P(requests, short_ones_carry_up_to_six_words) {
+TEST_P(requests, carry_up_to_sixteen_words_and_so_do_replies) {
+  static_assert(args_max == 16);
   run([](endpoint& own) {
-    std::vector<int> arrived(args_max + 1);
-    int all = 0;
-    const handler_id take = add_everywhere(own, "take", [&](request& r) {
-      EXPECT_TRUE(r.payload().empty());
-      const auto expected = words(r.args().size(), static_cast<std::uint64_t>(r.source()) << 32);
-      EXPECT_TRUE(std::ranges::equal(r.args(), expected));
-      ++arrived[r.args().size()];
+    const std::vector<std::size_t> sizes{0, 20, own.packet_bytes_max()};
+    std::vector<std::size_t> answered(args_max + 1);
+    std::size_t all = 0;
+    const auto check = [](const request& r) {
+      const std::size_t count = r.args().size();
+      EXPECT_TRUE(std::ranges::equal(r.args(), words(count, count << 32)));
+      EXPECT_TRUE(is_payload(r.payload(), count));
+    };
+    const handler_id back = own.add_handler("back", [&](request& r) {
+      check(r);
+      ++answered[r.args().size()];
       ++all;
     });
-    for (rank_t dest = 0; dest < own.size(); ++dest) {
-      for (std::size_t count = 0; count <= args_max; ++count) {
-        own.request_short(dest, take, words(count, static_cast<std::uint64_t>(own.rank()) << 32));
+    const handler_id ask = add_everywhere(own, "ask", [&](request& r) {
+      check(r);
+      if (r.payload().empty()) {
+        r.reply_short(back, r.args());
+      } else {
+        r.reply_medium(back, r.payload(), r.args());
       }
+    });
+    for (std::size_t count = 0; count <= args_max; ++count) {
+      const auto sent = words(count, count << 32);
+      own.request_short(next_of(own), ask, sent);
+      for (const std::size_t bytes : sizes) own.request_medium(next_of(own), ask, make_payload(bytes, count), sent);
     }
-    own.wait_until("all words", [&] { return all == own.size() * static_cast<int>(args_max + 1); });
-    EXPECT_EQ(arrived, std::vector<int>(args_max + 1, own.size()));
+    own.wait_until("all replies", [&] { return all == 4 * answered.size(); });
+    EXPECT_EQ(answered, std::vector<std::size_t>(args_max + 1, 4));
     own.barrier();
   });
 }

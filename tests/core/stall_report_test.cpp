@@ -5,6 +5,8 @@
 #include <atomic>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "amity/fabric/decorator.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "tests/support/jobs.hpp"
@@ -62,10 +64,63 @@ TEST(stall_report, says_where_the_rank_waits_and_what_was_sent) {
   testing::expect_parts(
       text, {"amity: rank 0: no progress for 1 s in a barrier or reduction", "epoch 0",
              "messages of epochs: 0 sent, 0 handled", "spilled: none", "held back for the next epoch: 0 packets",
-             "incomplete large messages: 0", "#0 unused: sent/handled by peer: 0:0/0 1:0/0",
+             "incomplete large messages: 0", "polls: ", "#0 unused: sent/handled by peer: 0:0/0 1:0/0",
              "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
   // Again every second, with the whole time.
   EXPECT_NE(text.find("no progress for 2 s"), std::string::npos) << text;
+}
+
+/// Time that passes when the test says so, and in each sleep.
+class hand_clock final : public fabric::decorator {
+ public:
+  explicit hand_clock(::amity::fabric::fabric& inner) : decorator(inner) {}
+  void wait(std::uint64_t timeout_ns) override {
+    decorator::wait(timeout_ns);
+    now = now + 1'000'000;
+  }
+  std::uint64_t now_ns() const noexcept override { return now; }
+  std::uint64_t now = 0;
+};
+
+/// What an endpoint sees of itself whose handlers take 70 ns and which looks around once after 500 and once after 200
+/// ns.
+attentiveness seen_of_itself(const settings& config) {
+  attentiveness seen;
+  fabric::sim::run(1, {}, [&](fabric::fabric& whole) {
+    hand_clock clock(whole);
+    endpoint own(clock, config);
+    int taken = 0;
+    const handler_id take = own.add_handler("take", [&](request&) {
+      clock.now += 70;
+      ++taken;
+    });
+    own.progress();
+    const std::uint64_t polls = own.attention().polls;
+    EXPECT_EQ(own.attention().polls_with_news, 0u);
+    for (const std::uint64_t gap_ns : {500, 200}) {
+      own.request_short(0, take);
+      clock.now += gap_ns;
+      const int before = taken;
+      own.wait_until("a message", [&] { return taken > before; });
+    }
+    seen = own.attention();
+    EXPECT_EQ(seen.polls_with_news, 2u);
+    EXPECT_GT(seen.polls, polls + 2);  // some found nothing
+    const std::string report = own.stall_report("a test", 1);
+    EXPECT_NE(report.find(fmt::format("polls: {}, 2 of them found something", seen.polls)), std::string::npos);
+    EXPECT_EQ(report.find("longest handler: 70 ns") != std::string::npos, seen.timed);
+    return 0;
+  });
+  return seen;
+}
+
+TEST(attentiveness, counts_polls_and_takes_times_on_request) {
+  const attentiveness counted = seen_of_itself({});
+  EXPECT_EQ(counted.gap_ns_max + counted.gap_ns_total + counted.handler_ns_max, 0u);
+  const attentiveness timed = seen_of_itself(configured({{"AMITY_CORE_ATTENTIVENESS", "1"}}));
+  EXPECT_EQ(timed.gap_ns_max, 500u);
+  EXPECT_EQ(timed.gap_ns_total, 700u);
+  EXPECT_EQ(timed.handler_ns_max, 70u);
 }
 
 TEST(stall_report, comes_only_after_the_time_that_was_set) {

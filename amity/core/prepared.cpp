@@ -1,0 +1,108 @@
+#include "amity/core/prepared.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::core {
+
+// Any kind
+
+prepared::prepared(endpoint& owner, rank_t lane, request* answers, std::size_t args)
+    : owner_(owner), lane_(lane), answers_(answers), args_(args), context_(owner.context()) {}
+
+void prepared::check_sizes(std::string_view call, const endpoint& owner, std::size_t bytes_min, std::size_t bytes_max,
+                           std::size_t args, std::size_t room) {
+  owner.check_args(call, args);
+  if (bytes_min > bytes_max) {
+    throw error(call, owner.rank(), fmt::format("at least {} and at most {} bytes", bytes_min, bytes_max),
+                "ask for a least that is not above the most");
+  }
+  if (bytes_min > room) {
+    throw error(call, owner.rank(),
+                fmt::format("at least {} bytes beside {} arguments, but there is room for {}", bytes_min, args, room),
+                "ask for fewer, and for as many as there are; request_medium and request_long send more");
+  }
+}
+
+packet_header prepared::check_commit(std::string_view call, handler_id handler, std::size_t bytes,
+                                     std::size_t args) const {
+  const rank_t rank = owner_.rank();
+  if (!open_) {
+    throw error(call, rank, "this buffer was committed before, or moved from", "prepare one for each message");
+  }
+  if (context_ != owner_.context()) {
+    throw error(call, rank,
+                context_ == 0 ? "a handler committed a buffer that was prepared outside handlers"
+                              : "a buffer was committed after the handler that has prepared it",
+                "commit a buffer where it was prepared");
+  }
+  if (bytes > payload_.size()) {
+    throw error(call, rank, fmt::format("{} bytes of a buffer of {}", bytes, payload_.size()),
+                "write and commit no more than payload() has");
+  }
+  if (args != args_) {
+    throw error(call, rank, fmt::format("{} arguments, but the buffer was prepared for {}", args, args_),
+                "name their number when the buffer is prepared");
+  }
+  if (answers_ != nullptr) answers_->check_reply(call);
+  owner_.check_request(call, owner_.rank_of(lane_), handler, args);
+  packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
+  header.args = static_cast<std::uint8_t>(args);
+  header.reply = answers_ != nullptr;
+  return header;
+}
+
+// Medium
+
+prepared_medium endpoint::prepare_medium(rank_t dest, std::size_t bytes_min, std::size_t bytes_max, std::size_t args) {
+  constexpr std::string_view call = "endpoint::prepare_medium";
+  if (dest < 0 || dest >= size_) throw_wrong_rank(call, dest);
+  return {call, *this, lane_of(dest, 0), nullptr, bytes_min, bytes_max, args};
+}
+
+prepared_medium request::prepare_reply_medium(std::size_t bytes_min, std::size_t bytes_max, std::size_t args) {
+  constexpr std::string_view call = "request::prepare_reply_medium";
+  check_reply(call);
+  return {call, owner_, packet_.source, this, bytes_min, bytes_max, args};
+}
+
+prepared_medium::prepared_medium(std::string_view call, endpoint& owner, rank_t lane, request* answers,
+                                 std::size_t bytes_min, std::size_t bytes_max, std::size_t args)
+    : prepared(owner, lane, answers, args) {
+  const std::size_t args_bytes = args * sizeof(std::uint64_t);
+  const std::size_t room = args > args_max ? 0 : owner.packet_bytes_max() - args_bytes;
+  check_sizes(call, owner, bytes_min, bytes_max, args, room);
+  if (context_ == 0 && owner.prepared_ > 0) {
+    throw error(call, owner.rank(), "another buffer is prepared, and may have the credit that this one would wait for",
+                "commit one buffer before the next is prepared");
+  }
+  const std::size_t bytes = std::min(bytes_max, room);
+  owner.open_or_wait(lane, args_bytes + bytes, packet_);
+  if (context_ == 0) ++owner.prepared_;
+  payload_ = {packet_.data + args_bytes, bytes};
+}
+
+void prepared_medium::commit(handler_id handler, std::size_t bytes, std::span<const std::uint64_t> args) {
+  const packet_header header = check_commit("prepared_medium::commit", handler, bytes, args.size());
+  if (!args.empty()) std::memcpy(packet_.data, args.data(), args.size_bytes());
+  if (context_ == 0) --owner_.prepared_;
+  end();
+  owner_.ledger_.sent(handler, lane_, 1, owner_.in_epoch());
+  owner_.commit(lane_, header, packet_, args.size_bytes() + bytes);
+  owner_.pace();
+}
+
+// The fabric wants each packet that was begun: one that says nothing takes the credit along.
+prepared_medium::~prepared_medium() {
+  if (!open_) return;
+  if (context_ == 0) --owner_.prepared_;
+  if (packet_.spilled) return;
+  static constexpr packet_header nothing{.kind = packet_kind::wake};
+  owner_.fabric_.commit(lane_, nothing.pack(), packet_.slot, 0);
+}
+
+}  // namespace amity::core

@@ -1,0 +1,60 @@
+/// Long messages that are written in place.
+
+#include <algorithm>
+
+#include "amity/core/prepared.hpp"
+#include "amity/core/remote_endpoint.hpp"
+
+namespace amity::core {
+
+prepared_long remote_endpoint::prepare_long(const place& to, std::size_t bytes_min, std::size_t bytes_max,
+                                            std::size_t args) {
+  return {"remote_endpoint::prepare_long", *this, to, nullptr, bytes_min, bytes_max, args};
+}
+
+prepared_long remote_endpoint::prepare_reply_long(std::string_view call, request& answers, const place& to,
+                                                  std::size_t bytes_min, std::size_t bytes_max, std::size_t args) {
+  check_reply_place(call, answers.packet_.source, to);
+  return {call, *this, to, &answers, bytes_min, bytes_max, args};
+}
+
+prepared_long request::prepare_reply_long(const place& to, std::size_t bytes_min, std::size_t bytes_max,
+                                          std::size_t args) {
+  constexpr std::string_view call = "request::prepare_reply_long";
+  check_reply(call);
+  return owner_.remote_for(call).prepare_reply_long(call, *this, to, bytes_min, bytes_max, args);
+}
+
+prepared_long::prepared_long(std::string_view call, remote_endpoint& memory, const place& to, request* answers,
+                             std::size_t bytes_min, std::size_t bytes_max, std::size_t args)
+    : prepared(memory.owner_, to.segment.lane, answers, args), memory_(memory), to_(to) {
+  memory.check_place(call, to, bytes_min);
+  const std::size_t room = to.segment.bytes() - to.offset;
+  check_sizes(call, owner_, bytes_min, bytes_max, args, room);
+  std::byte* const there = to.segment.handle.direct;
+  if (there != nullptr) {
+    payload_ = {there + to.offset, std::min(bytes_max, room)};
+    return;
+  }
+  bounce_ = &memory.bounce_.take(bytes_min);
+  payload_ = {bounce_->data.get(), std::min({bytes_max, room, bounce_->bytes})};
+}
+
+void prepared_long::commit(handler_id handler, std::size_t bytes, std::span<const std::uint64_t> args) {
+  const packet_header header = check_commit("prepared_long::commit", handler, bytes, args.size());
+  const bytes_view payload = payload_.first(bytes);
+  end();
+  if (bounce_ == nullptr) {
+    memory_.send_landed(to_, header, args, bytes);
+  } else {
+    bounce_->open = false;
+    memory_.send_long(to_, header, args, payload, &bounce_->source_free);
+  }
+  owner_.pace();
+}
+
+prepared_long::~prepared_long() {
+  if (open_ && bounce_ != nullptr) bounce_->open = false;
+}
+
+}  // namespace amity::core

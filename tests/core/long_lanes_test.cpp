@@ -1,0 +1,81 @@
+/// Ranks of several threads: collectives and Long messages of each thread with its like on the other ranks.
+
+#include <string>
+#include <thread>
+
+#include "tests/core/long_storm.hpp"
+#include "tests/support/sanitizer.hpp"
+#include "tests/support/texts.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::configured;
+using testing::expect_error;
+
+/// Twice as many ranks of the fabric, which are the threads of half of them.
+class long_lanes : public testing::every_fabric {
+ protected:
+  void run_lanes(const testing::endpoint_body& body) const {
+    kind().run(2 * ranks(), {}, [&](fabric::fabric& transport) {
+      endpoint own(transport, {}, 2);
+      body(own);
+    });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(core, long_lanes,
+                         ::testing::Combine(::testing::ValuesIn(testing::every_job_kind()), ::testing::Values(1, 2)),
+                         testing::job_name);
+
+TEST_P(long_lanes, reduce_by_themselves) {
+  run_lanes([](endpoint& own) {
+    const auto size = static_cast<std::uint64_t>(own.size());
+    const auto thread = static_cast<std::uint64_t>(own.thread());
+    // One thread has done with all of its own before the other one begins, or not.
+    for (std::uint64_t round = 0; round < 5 + 5 * thread; ++round) {
+      EXPECT_EQ(own.reduce(reduction::sum_u64, round + 100 * thread), size * (round + 100 * thread));
+    }
+  });
+}
+
+TEST_P(long_lanes, send_longs_by_every_protocol) {
+  run_lanes([](endpoint& own) {
+    for (const std::string protocol : {"auto", "chained", "rendezvous", "reassembly"}) {
+      testing::long_storm storm(own, configured({{"AMITY_LONG_PROTOCOL", protocol}}));
+      storm.run(100 / testing::sanitizer_divisor + 20);
+    }
+  });
+}
+
+TEST(long_lanes_misuse, names_the_thread) {
+  fabric::sim::run(4, {}, [](fabric::fabric& transport) {
+    endpoint own(transport, {}, 2);
+    remote_endpoint memory(own, {});
+    const handler_id take = own.add_handler("take", [](request&) {});
+    const auto all = memory.exchange(memory.allocate(8));
+    peer_segment of_the_other = all[1];
+    of_the_other.lane = own.lane_of(1, 1 - own.thread());
+    const std::string here = "thread " + std::to_string(own.thread());
+    const std::string there = "that thread " + std::to_string(1 - own.thread()) + " has opened, on rank 1";
+    const std::vector<std::byte> payload(8);
+    expect_error(
+        [&] {
+          memory.request_long({of_the_other, 0}, take, payload);
+        },
+        {"remote_endpoint::request_long", here + " names a segment", there, "exchange segments on each thread"});
+    expect_error([&] { memory.put({of_the_other, 0}, payload); }, {"remote_endpoint::put", there});
+    std::thread([&] {
+      expect_error(
+          [&] {
+            memory.request_long({all[0], 0}, take, payload);
+          },
+          {"remote_endpoint::request_long", "called by another thread than " + here, "on each thread"});
+      expect_error([&] { memory.allocate(8); }, {"remote_endpoint::allocate", "called by another thread"});
+    }).join();
+    own.barrier();
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace amity::core
