@@ -1,6 +1,7 @@
 # The headers that users get. Everything that a public header includes is public; tools, applications and benchmarks
 # include nothing else of the library. scripts/check holds both to be true.
 set(AMITY_PUBLIC_HEADERS
+  amity.h
   amity.hpp
   base/assert.hpp
   base/bytes.hpp

@@ -30,7 +30,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amity-config.cmake ${CMAKE_CURRENT_BIN
 list(JOIN AMITY_MPI_LIBRARIES " " mpi_libraries)
 if(amity_is_static)
   set(pc_public_requires fmt)
-  set(pc_public_libs " -lboost_context -pthread ${mpi_libraries}")
+  set(pc_public_libs " -lboost_context -pthread ${mpi_libraries} -lstdc++ -lm")  # C programs link it, too
 else()
   set(pc_private_requires fmt)
   set(pc_private_libs "-lboost_context -pthread ${mpi_libraries}")

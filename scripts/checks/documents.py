@@ -1,4 +1,4 @@
-"""Pages can be reached from README.md, links lead somewhere, what is named exists, C++ blocks are compiled by the tests."""
+"""Pages can be reached from README.md, links lead somewhere, what is named exists, blocks of C++ and C are compiled by the tests."""
 
 import os
 import re
@@ -73,7 +73,7 @@ def unmarked_examples(tree, page):
     for number, line in tree.lines(page):
         fence = FENCE.match(line)
         if fence:
-            if not inside and fence.group(1) in ("cpp", "c++") and not EXAMPLE.match(before):
-                yield f"{page}:{number}: a C++ block that no test compiles; put <!-- example: NAME --> on the line above"
+            if not inside and fence.group(1) in ("cpp", "c++", "c") and not EXAMPLE.match(before):
+                yield f"{page}:{number}: a block of C++ or C that no test compiles; put <!-- example: NAME --> on the line above"
             inside = not inside
         before = line.strip()

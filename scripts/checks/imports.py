@@ -15,7 +15,7 @@ FLOORS = [  # bottom first
     ["amity/epoch"],
     ["amity/message", "amity/window"],
     ["amity/world"],
-    ["amity/amity.hpp"],
+    ["amity/amity.hpp", "amity/amity.h"],
     ["amity/interop"],
     ["apps"],
     ["tools", "bench"],

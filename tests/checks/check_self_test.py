@@ -247,7 +247,7 @@ class Documents(CheckTest):
 
     def test_example_that_no_test_compiles(self):
         self.append("docs/page.md", "```cpp\nint main() {}\n```\n")
-        self.expect("documents", "docs/page.md:2: a C++ block that no test compiles")
+        self.expect("documents", "docs/page.md:2: a block of C++ or C that no test compiles")
 
 
 class Format(CheckTest):
