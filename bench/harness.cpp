@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -83,7 +84,12 @@ std::optional<job> peer(const std::filesystem::path& program, std::string name, 
   auto& line = result.run.words;
   // Debian's mpirun refuses to run as root, as in a container, unless told twice or by this option.
   if (ranks > 0) {
-    line = {std::string(mpirun), "--allow-run-as-root", "--bind-to", "core", "-n", std::to_string(ranks)};
+    line = {std::string(mpirun), "--allow-run-as-root", "-n", std::to_string(ranks), "--bind-to"};
+    if (ranks <= static_cast<int>(std::thread::hardware_concurrency())) {
+      line.emplace_back("core");
+    } else {
+      line.insert(line.end(), {"none", "--oversubscribe"});
+    }
   }
   line.push_back(program.string());
   line.insert(line.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));

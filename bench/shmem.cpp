@@ -16,8 +16,9 @@ job ours(const driver& d, const std::string& what) {
 }
 
 void drive_transfers(driver& d) {
-  contest jobs{
-      ours(d, "transfers"), {}, d.comparison("open_shmem", "Open MPI's OpenSHMEM", words_for(d, "transfers"), 2)};
+  contest jobs{ours(d, "transfers"),
+               {},
+               d.comparison("open_shmem_operations", "Open MPI's OpenSHMEM", words_for(d, "transfers"), 2)};
   // With that component it does not survive its own end on one node.
   if (jobs.peer) jobs.peer->run.environment = {"OMPI_MCA_osc=^rdma"};
   d.compare(jobs, {
@@ -43,6 +44,27 @@ void drive_messages(driver& d) {
                   });
 }
 
+/// A program of bench/shmem/salesman: each form solves the same instances. On no ranks it starts its PEs itself.
+std::optional<job> salesman(const driver& d, const std::string& form, const std::string& name, int ranks) {
+  const std::vector<std::string> few{"1", "4", "8", "11"};
+  const std::vector<std::string> many{"1", "8", "13", "15"};
+  auto found = d.comparison("salesman_" + form, name, d.tiny() ? few : many, ranks);
+  if (found) found->run.environment = {ranks == 0 ? "AMITY_RANKS=2" : "OMPI_MCA_osc=^rdma"};
+  return found;
+}
+
+void drive_salesman(driver& d) {
+  const auto messages = salesman(d, "messages", "2 PEs", 0);
+  const auto puts = salesman(d, "puts", "puts", 0);
+  const auto ask = [&](const std::optional<job>& ours, std::optional<job> peer, const std::string& config) {
+    const contest jobs{*ours, {}, std::move(peer)};
+    d.compare(jobs, {{config, "time", "ms", "ms", "", "ms", {}}});
+  };
+  ask(messages, salesman(d, "mpi", "Open MPI", 2), "active messages");
+  ask(messages, puts, "active messages, beside puts");
+  ask(puts, salesman(d, "open_shmem", "Open MPI's OpenSHMEM", 2), "puts");
+}
+
 int measure_elsewhere(job_context&) { return 2; }
 
 }  // namespace
@@ -50,6 +72,9 @@ int measure_elsewhere(job_context&) { return 2; }
 const benchmark shmem_transfers{"shmem_transfers", "OpenSHMEM's puts, atomics and barriers, against Open MPI's",
                                 drive_transfers, measure_elsewhere};
 const benchmark shmem_messages{"shmem_messages", "active messages of OpenSHMEM programs", drive_messages,
+                               measure_elsewhere};
+const benchmark shmem_salesman{"shmem_salesman",
+                               "the travelling salesman with active messages, with puts, and with MPI", drive_salesman,
                                measure_elsewhere};
 
 }  // namespace amity::bench

@@ -32,6 +32,7 @@ struct card {
   fabric::segment_key key;
   std::uint64_t statics_bytes;
   std::uint64_t heap_bytes;
+  std::uint64_t heap_at;  ///< in the segment
 };
 
 class card_box final : public fabric::sink {
@@ -94,7 +95,7 @@ bool is_crowded(int pes) {
 
 }  // namespace
 
-job::job() : transport_(join()), heap_(page_round(heap_bytes_wanted()) + own_bytes(transport_->size())) {
+job::job(bool threads) : transport_(join()), heap_(page_round(heap_bytes_wanted()) + own_bytes(transport_->size())) {
   const auto heap_bytes = page_round(heap_bytes_wanted()) + own_bytes(transport_->size());
   fabric::remote_memory* const memory = transport_->remote();
   if (memory == nullptr || !transport_->caps().remote.mapped) {
@@ -103,8 +104,12 @@ job::job() : transport_(join()), heap_(page_round(heap_bytes_wanted()) + own_byt
                 "start the PEs on one node, over AMITY_FABRIC=shm");
   }
   const extent statics = find_statics();
-  own_ = memory->create(statics.bytes + heap_bytes);
+  own_ = memory->create(statics.bytes + heap_bytes + symmetric_heap::alignment_max);
   replace_statics(statics, own_.data);
+  // Segments begin anywhere, heaps where an offset is as well aligned as its address.
+  const std::uintptr_t behind_statics = reinterpret_cast<std::uintptr_t>(own_.data) + statics.bytes;
+  const std::uintptr_t heap =
+      (behind_statics + symmetric_heap::alignment_max - 1) & ~(symmetric_heap::alignment_max - 1);
 
   const auto pes = static_cast<std::size_t>(transport_->size());
   distances_.resize(pes);
@@ -112,7 +117,7 @@ job::job() : transport_(join()), heap_(page_round(heap_bytes_wanted()) + own_byt
   awaited_.resize(pes);
   self.me = transport_->rank();
   self.statics = statics;
-  self.heap = {.first = reinterpret_cast<std::uintptr_t>(own_.data) + statics.bytes, .bytes = heap_bytes};
+  self.heap = {.first = heap, .bytes = heap_bytes};
   meet_peers(statics.bytes);
   self.peers = distances_.data();
   self.pes = transport_->size();
@@ -125,9 +130,17 @@ job::job() : transport_(join()), heap_(page_round(heap_bytes_wanted()) + own_byt
   for (int pe = 0; pe < self.pes; ++pe) peers_arrivals_.push_back(reach("shmem_init", arrivals_ + self.me, pe));
   self.joined = this;  // the substrate of active messages takes memory through it
   messages_ = std::make_unique<am_engine<node_substrate>>();
+  const bool helped = settings::from_environment().integer("AMITY_SHMEM_PROGRESS_THREAD") != 0;
+  if (threads || helped) messages_->threads().require();
+  if (!helped) return;
+  progress_.emplace([this] {
+    const auto entered = messages_->threads().try_enter();
+    return entered.owns_lock() && messages_->poll();
+  });
 }
 
 job::~job() {
+  progress_.reset();
   // The segments stay: the program's static variables are in one of them, and may be read still.
   for (const auto& each : opened_) transport_->remote()->close(each);
   self.joined = nullptr;
@@ -138,7 +151,10 @@ job::~job() {
 void job::meet_peers(std::size_t statics_bytes) {
   fabric::remote_memory& memory = *transport_->remote();
   const int pes = transport_->size();
-  const card mine{.key = own_.key, .statics_bytes = statics_bytes, .heap_bytes = self.heap.bytes};
+  const card mine{.key = own_.key,
+                  .statics_bytes = statics_bytes,
+                  .heap_bytes = self.heap.bytes,
+                  .heap_at = self.heap.first - reinterpret_cast<std::uintptr_t>(own_.data)};
   card_box box(static_cast<std::size_t>(pes));
   for (int told = 0; told < pes || !box.complete();) {
     const bool sent = told < pes && transport_->try_send(told, 0, std::as_bytes(std::span(&mine, 1))) == status::ok;
@@ -160,7 +176,7 @@ void job::meet_peers(std::size_t statics_bytes) {
     const std::byte* const there = pe == self.me ? own_.data : opened_.back().direct;
     const auto base = reinterpret_cast<std::uintptr_t>(there);
     distances_[index] = {
-        .heap = static_cast<std::ptrdiff_t>(base + statics_bytes - self.heap.first),
+        .heap = static_cast<std::ptrdiff_t>(base + its.heap_at - self.heap.first),
         .statics = pe == self.me ? 0 : static_cast<std::ptrdiff_t>(base - self.statics.first),
     };
   }
@@ -173,7 +189,8 @@ void* job::share(std::size_t bytes) {
 }
 
 void job::pause(unsigned round) {
-  if (std::atomic_ref(*ended_).load(std::memory_order_relaxed) != 0) [[unlikely]]
+  // A handler may be on the thread that would be waited for.
+  if (std::atomic_ref(*ended_).load(std::memory_order_relaxed) != 0 && !messages_->in_handler()) [[unlikely]]
     leave_ended_job();
   if (round < patience_) {
     cpu_pause();

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "amity/base/types.hpp"
@@ -19,6 +20,7 @@
 #include "amity/interop/shmem/am/engine.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
 #include "amity/interop/shmem/process.hpp"
+#include "amity/interop/shmem/progress_thread.hpp"
 #include "amity/interop/shmem/symmetric_heap.hpp"
 
 namespace amity::shmem {
@@ -26,7 +28,8 @@ namespace amity::shmem {
 class job {
  public:
   /// Joins the job that this process was started in. Collective; fills in `self`. Throws `error`.
-  job();
+  /// `threads`: several of this PE will call the library.
+  explicit job(bool threads);
   /// Takes leave: nobody waits for this PE any more.
   ~job();
   job(const job&) = delete;
@@ -65,9 +68,11 @@ class job {
   void make_progress() { messages_->poll(); }
   /// The same for a call that programs make in a loop of their own until they find something. A PE that shares its CPU
   /// with the peer that it waits for lets that one run.
-  void look() { pause(messages_->poll() || !crowded_ ? idle_looks_ = 0 : idle_looks_++); }
+  void look() { pause(messages_->poll() || !crowded_ ? set_idle_looks(0) : set_idle_looks(idle_looks() + 1)); }
   /// The same for calls of which some belong to such loops and most do not.
-  void look_seldom() { pause(messages_->poll() || !crowded_ || (++idle_looks_ & 15u) != 0 ? 0 : patience_); }
+  void look_seldom() {
+    pause(messages_->poll() || !crowded_ || (set_idle_looks(idle_looks() + 1) & 15u) != 0 ? 0 : patience_);
+  }
   /// The same without handlers. Leaves the program if a PE has ended the job.
   void pause(unsigned round);
 
@@ -84,6 +89,12 @@ class job {
     std::uint64_t count;
   };
 
+  // Handlers may look on another thread; a count that is lost does not matter.
+  unsigned idle_looks() const noexcept { return idle_looks_.load(std::memory_order_relaxed); }
+  unsigned set_idle_looks(unsigned count) noexcept {
+    idle_looks_.store(count, std::memory_order_relaxed);
+    return count;
+  }
   void meet_peers(std::size_t statics_bytes);
   [[noreturn]] void leave_ended_job();
 
@@ -100,8 +111,9 @@ class job {
   std::uint64_t* offer_ = nullptr;
   unsigned patience_ = 0;
   bool crowded_ = false;  ///< more PEs than CPUs
-  unsigned idle_looks_ = 0;
+  std::atomic<unsigned> idle_looks_ = 0;
   std::unique_ptr<am_engine<node_substrate>> messages_;
+  std::optional<progress_thread> progress_;  ///< ends before what it uses
 };
 
 }  // namespace amity::shmem

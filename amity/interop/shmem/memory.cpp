@@ -53,8 +53,9 @@ AMITY_SHMEM_DEFINE(void*, calloc, (size_t count, size_t size)) {
 
 AMITY_SHMEM_DEFINE(void*, align, (size_t alignment, size_t size)) {
   job& joined = running("shmem_align");
-  if (!std::has_single_bit(alignment)) {
-    fail("shmem_align", fmt::format("{} is no alignment", alignment).c_str(), "use a power of two");
+  if (!std::has_single_bit(alignment) || alignment > symmetric_heap::alignment_max) {
+    fail("shmem_align", fmt::format("{} is no alignment that the heap has", alignment).c_str(),
+         fmt::format("use a power of two up to {}", symmetric_heap::alignment_max).c_str());
   }
   void* const pointer = take(joined, size, alignment);
   if (size > 0) barrier(world());

@@ -13,6 +13,7 @@ namespace {
 auto& engine(const char* call) { return running(call).messages(); }
 
 void attach(const char* call, int id, shmemx_am_handler handler) {
+  const guard::inside alone(engine(call).threads());
   auto& handlers = engine(call).handlers();
   if (handler == nullptr) fail(call, fmt::format("the handler of id {} is null", id).c_str(), "give it a function");
   if (handlers.find(id) != nullptr) {
@@ -33,6 +34,7 @@ void shmemx_am_attach(int id, shmemx_am_handler handler) {
 void shmemx_am_attach_local(int id, shmemx_am_handler handler) { attach("shmemx_am_attach_local", id, handler); }
 
 void shmemx_am_detach(int id) {
+  const guard::inside alone(engine("shmemx_am_detach").threads());
   auto& handlers = engine("shmemx_am_detach").handlers();
   if (handlers.find(id) == nullptr) {
     fail("shmemx_am_detach", fmt::format("id {} is not registered", id).c_str(), "attach it first");

@@ -4,8 +4,9 @@
 ///
 /// The C API has no parameter for it, so one object at namespace scope holds it, the only one of amity
 /// (docs/decisions/0017-openshmem.md). Nothing else of amity uses it. It is one PE, and its functions are called by one
-/// thread at a time.
+/// thread at a time, unless the program asks for more.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,6 +36,7 @@ struct process {
   extent heap;
   extent statics;
   const peer_distance* peers = nullptr;
+  int threads = 2;          ///< SHMEM_THREAD_SERIALIZED, until a program asks for more
   std::uint32_t calls = 0;  ///< of functions too short to make progress each time
   phase now = phase::before;
   job* joined = nullptr;  ///< all that short functions do not need
@@ -76,7 +78,11 @@ inline T* reach(const char* call, T* address, int pe) {
 
 /// For functions that take nanoseconds: a program that calls nothing else makes progress, too.
 inline void seldom_progress() {
-  if ((++self.calls & 15u) == 0) [[unlikely]]
+  // Threads may count beside one another: it does not matter whether all of that is seen.
+  const std::atomic_ref calls(self.calls);
+  const std::uint32_t now = calls.load(std::memory_order_relaxed) + 1;
+  calls.store(now, std::memory_order_relaxed);
+  if ((now & 15u) == 0) [[unlikely]]
     progress();
 }
 

@@ -27,16 +27,17 @@ void at_exit(int status, void*) {
   if (status == 0 && self.now == phase::running) end();
 }
 
-void begin(const char* call) {
+void begin(const char* call, int threads = SHMEM_THREAD_SINGLE) {
   if (self.now == phase::running) return;
   if (self.now == phase::after) fail(call, "it is called after shmem_finalize", "call it once in a program");
   try {
-    new job;  // deleted when it ends; until then `self` knows it
+    new job(threads == SHMEM_THREAD_MULTIPLE);  // deleted when it ends; until then `self` knows it
   } catch (const std::exception& mistake) {
     std::fprintf(stderr, "%s\n", mistake.what());
     ::_exit(1);
   }
   self.now = phase::running;
+  self.threads = threads == SHMEM_THREAD_MULTIPLE ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SERIALIZED;
   ::on_exit(at_exit, nullptr);
 }
 
@@ -44,13 +45,12 @@ void begin(const char* call) {
 
 AMITY_SHMEM_DEFINE(void, init, ()) { begin("shmem_init"); }
 
-// Calls of several threads are told apart by nothing: one at a time.
-AMITY_SHMEM_DEFINE(void, query_thread, (int* provided)) { *provided = SHMEM_THREAD_SERIALIZED; }
+AMITY_SHMEM_DEFINE(void, query_thread, (int* provided)) { *provided = self.threads; }
 
 AMITY_SHMEM_DEFINE(int, init_thread, (int requested, int* provided)) {
-  begin("shmem_init_thread");
+  begin("shmem_init_thread", requested);
   pshmem_query_thread(provided);
-  return requested <= SHMEM_THREAD_SERIALIZED ? 0 : 1;
+  return requested <= self.threads ? 0 : 1;
 }
 
 AMITY_SHMEM_DEFINE(void, finalize, ()) {

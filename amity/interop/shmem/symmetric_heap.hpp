@@ -13,11 +13,13 @@ namespace amity::shmem {
 
 class symmetric_heap {
  public:
-  static constexpr std::size_t alignment_min = 64;  ///< no two objects share a cache line
+  static constexpr std::size_t alignment_min = 64;                    ///< no two objects share a cache line
+  static constexpr std::size_t alignment_max = std::size_t{2} << 20;  ///< what the heap itself has: a huge page
 
   explicit symmetric_heap(std::size_t bytes);
 
-  /// The offset of `bytes` > 0 at a multiple of `alignment`, a power of two; nothing: there is no such space.
+  /// The offset of `bytes` > 0 at a multiple of `alignment`, a power of two up to `alignment_max`; nothing: there is no
+  /// such space.
   std::optional<std::size_t> take(std::size_t bytes, std::size_t alignment = alignment_min);
 
   /// Bytes of what was taken at `offset`; 0: nothing was.

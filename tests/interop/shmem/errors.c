@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
       shmemx_am_mutex_lock(&mutex);
     }
     IF(set) shmem_barrier(0, 0, 3, NULL);
+    IF(align) shmem_align((size_t)4 << 20, 1);
     IF(free) shmem_free(&word);
     IF(lock) {
       static long lock;

@@ -30,6 +30,8 @@ int main(void) {
   shmem_put_signal(&i_block[3], &own[3], 1, &signal_word, 1, SHMEM_SIGNAL_ADD, next);
   shmem_wait_until(&signal_word, SHMEM_CMP_EQ, 1);
   shmem_wait_until(&flag, SHMEM_CMP_NE, 0);
+  shmem_wait(&flag, 0);
+  shmem_wait(&i_word, 0);
   shmem_barrier_all();
   CHECK(i_word == 5 && d_word == 2.5 && flag == 7 && i_block[0] + i_block[1] + i_block[2] == 6);
   CHECK(shmem_g(&d_word, next) == 2.5 && shmem_g(SHMEM_CTX_DEFAULT, &i_block[3], next) == me);

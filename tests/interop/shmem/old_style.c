@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-static long pSync[_SHMEM_BCAST_SYNC_SIZE];
+static long pSync[_SHMEM_BCAST_SYNC_SIZE + _SHMEM_SYNC_SIZE];
 static int pWrk[_SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 static volatile int flag;
 volatile long turns;

@@ -5,6 +5,7 @@
 /// - Messages of one PE to another are handled in the order in which they were sent. One that is larger than a record
 ///   travels in fragments.
 /// - Handlers run in `poll`, one at a time, on the caller's thread, unless a mutex is held.
+/// - Threads that share a PE come in one after the other, if the guard is required.
 /// - A reply never waits: where a ring is full it is kept here, and its request does not count as complete until it
 ///   has gone. As a PE has a bounded number of requests under way to another, so are the replies that are kept.
 /// - Two counters travel back in one word: the records that were taken, and the requests that are complete.
@@ -20,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "amity/interop/shmem/am/guard.hpp"
 #include "amity/interop/shmem/am/handlers.hpp"
 #include "amity/interop/shmem/am/record.hpp"
 
@@ -43,9 +45,16 @@ class am_engine {
         answers_(static_cast<answer*>(Substrate::allocate(peers_.size() * sizeof(answer)))) {}
 
   handler_table& handlers() noexcept { return handlers_; }
-  bool in_handler() const noexcept { return running_ != nullptr; }
+  /// For several calls at once, and for the table of handlers.
+  guard& threads() noexcept { return threads_; }
+  /// Whether the caller is inside a handler.
+  bool in_handler() {
+    const guard::inside alone(threads_);
+    return running_ != nullptr;
+  }
 
   void request(int dest, int id, const void* source, std::size_t bytes) {
+    const guard::inside alone(threads_);
     if (running_ != nullptr) [[unlikely]] {
       Substrate::fail("shmemx_am_request", "it is called inside a handler",
                       "reply with shmemx_am_reply, or send the request after the handler has returned");
@@ -66,6 +75,7 @@ class am_engine {
   }
 
   void reply(int id, const void* source, std::size_t bytes, shmemx_am_token_t token) {
+    const guard::inside alone(threads_);
     if (token == nullptr || token != running_) {
       Substrate::fail("shmemx_am_reply", "the token is none of the handler that runs",
                       "reply inside the handler of a request, with the token that it was given");
@@ -89,6 +99,7 @@ class am_engine {
 
   /// Runs the handlers of what has arrived, or, where none may run, makes room for more. Never waits. True if any ran.
   bool poll() {
+    const guard::inside alone(threads_);
     if (running_ != nullptr || polling_) return false;
     if (held_ > 0) {
       for (std::size_t source = 0; source < peers_.size(); ++source) set_aside(static_cast<int>(source));
@@ -107,6 +118,7 @@ class am_engine {
   }
 
   void quiet() {
+    const guard::inside alone(threads_);
     if (running_ != nullptr) return;  // what handlers have begun, others end
     if (held_ > 0 && peer_at(me_).requests != completed(me_)) {
       fail_holding("shmemx_am_quiet", "its requests to itself cannot be handled");
@@ -121,23 +133,28 @@ class am_engine {
     }
   }
 
-  // A PE that holds a mutex keeps messages back.
+  // A PE that holds a mutex keeps messages back. Its other threads stay outside meanwhile: they would wait for what is
+  // kept back, and keep the mutex's thread from unlocking it.
 
   bool try_lock(shmemx_am_mutex& mutex) {
+    const guard::inside alone(threads_);
     if (std::atomic_ref(mutex).exchange(1, std::memory_order_acquire) != 0) return false;
     ++held_;
+    threads_.stay();
     return true;
   }
   void lock(shmemx_am_mutex& mutex) {
-    // On this PE nobody else runs until the caller does: a mutex that is locked stays so.
+    // No handler runs until the caller does, and other threads of the program may not share a mutex: it stays locked.
     if (try_lock(mutex)) return;
     Substrate::fail("shmemx_am_mutex_lock", "this PE holds the mutex already", "unlock it first, or use trylock");
   }
   void unlock(shmemx_am_mutex& mutex) {
+    const guard::inside alone(threads_);
     if (std::atomic_ref(mutex).exchange(0, std::memory_order_release) == 0 || held_ == 0) {
       Substrate::fail("shmemx_am_mutex_unlock", "the mutex is not locked", "lock it first");
     }
     --held_;
+    threads_.leave();
   }
 
  private:
@@ -363,6 +380,7 @@ class am_engine {
   record_line* records_;  ///< rings, by source
   std::byte* payloads_;   ///< likewise
   answer* answers_;       ///< by destination
+  guard threads_;
   handler_table handlers_;
   activation* running_ = nullptr;
   int held_ = 0;  ///< mutexes

@@ -244,7 +244,8 @@
 #define shmem_add(a, b, c) AMITY_SHMEM_COUNTABLE(a, shmem_, _add)(a, b, c)
 #define shmem_inc(a, b) AMITY_SHMEM_COUNTABLE(a, shmem_, _inc)(a, b)
 
-/* Waiting. shmem_wait alone stays a function of longs. */
+/* Waiting. */
+#define shmem_wait(a, b) AMITY_SHMEM_WAITABLE(a, shmem_, _wait)(a, b)
 #define shmem_wait_until(a, b, c) AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until)(a, b, c)
 #define shmem_wait_until_all(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_all)(a, b, c, d, e)
 #define shmem_wait_until_any(a, b, c, d, e) AMITY_SHMEM_WAITABLE(a, shmem_, _wait_until_any)(a, b, c, d, e)

@@ -41,8 +41,8 @@ AMITY_SHMEM_WAIT_TYPES(AMITY_SHMEM_DECLARE_WAITS)
 
 uint64_t shmem_signal_wait_until(uint64_t* signal, int comparison, uint64_t value);
 
-/* On longs, as long ago. */
-void shmem_wait(volatile long* variable, long value);
+/* On longs, as long ago. In C11 a macro has this name, too. */
+void(shmem_wait)(volatile long* variable, long value);
 
 void shmem_set_lock(volatile long* lock);
 void shmem_clear_lock(volatile long* lock);

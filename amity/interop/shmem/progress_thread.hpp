@@ -1,0 +1,36 @@
+#pragma once
+
+/// A thread that runs handlers while the program computes, on request.
+///
+/// It polls as long as there is something, then yields, and sleeps for moments after a while: stores wake nobody, and
+/// the CPU is the program's.
+
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+namespace amity::shmem {
+
+class progress_thread {
+ public:
+  /// `poll` never waits, and says whether it has done anything. It is called until the end of this object.
+  template <class Poll>
+  explicit progress_thread(Poll poll)
+      : thread_([poll](const std::stop_token& ended) {
+          for (unsigned idle = 0; !ended.stop_requested();) {
+            idle = poll() ? 0 : idle + 1;
+            if (idle > idle_rounds_max) {
+              std::this_thread::sleep_for(std::chrono::microseconds(50));
+            } else if (idle > 0) {
+              std::this_thread::yield();
+            }
+          }
+        }) {}
+
+ private:
+  static constexpr unsigned idle_rounds_max = 100;
+
+  std::jthread thread_;
+};
+
+}  // namespace amity::shmem

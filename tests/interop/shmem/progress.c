@@ -1,0 +1,83 @@
+/* Threads of a PE: one that runs handlers while the program computes, and some of the program's own. */
+
+#include <pthread.h>
+#include <shmem.h>
+#include <shmemx.h>
+
+#include "check.h"
+
+enum { id_count = 1, id_add = 2, id_reply = 3, additions = 2000, threads = 3, requests = 20000 };
+
+static int me, pes, next;
+static volatile int counted;
+static volatile long sum, handled, answered;
+static shmemx_am_mutex mutex;
+
+static void count_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { ++counted; }
+static void add_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  shmemx_am_mutex_lock(&mutex);
+  sum = sum + 1;
+  shmemx_am_mutex_unlock(&mutex);
+  handled = handled + 1;
+  shmemx_am_reply(id_reply, NULL, 0, token);
+}
+static void reply_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { answered = answered + 1; }
+
+/* A program that only computes answers all the same. */
+static void compute(void) {
+  shmemx_am_request(next, id_count, NULL, 0);
+  while (counted == 0) {
+  }
+  shmem_barrier_all();
+}
+
+/* Handlers and the program add to one variable. */
+static void add(void) {
+  for (int i = 0; i < additions; ++i) {
+    shmemx_am_request(next, id_add, NULL, 0);
+    shmemx_am_mutex_lock(&mutex);
+    sum = sum + 1;
+    shmemx_am_mutex_unlock(&mutex);
+  }
+  shmem_barrier_all();
+  CHECK(sum == 2 * additions && handled == additions && answered == additions);
+  shmem_barrier_all();
+}
+
+static pthread_barrier_t start;
+static void* run_thread(void* given) {
+  pthread_barrier_wait(&start);
+  for (int i = 0; i < requests; ++i) {
+    shmemx_am_request(i % pes, id_add, NULL, 0);
+    if (i % 4 == 0) shmemx_am_poll();
+    if (i % 100 == 0) shmemx_am_quiet();
+  }
+  return given;
+}
+static void several(void) {
+  pthread_t running[threads];
+  sum = handled = answered = 0;
+  shmem_barrier_all();
+  CHECK(pthread_barrier_init(&start, NULL, threads) == 0);
+  for (int i = 0; i < threads; ++i) CHECK(pthread_create(&running[i], NULL, run_thread, NULL) == 0);
+  for (int i = 0; i < threads; ++i) CHECK(pthread_join(running[i], NULL) == 0);
+  shmem_barrier_all();
+  const long wanted = (long)threads * (requests / pes + (me < requests % pes)) * pes;
+  CHECK(sum == wanted && handled == wanted && answered == (long)threads * requests);
+}
+
+int main(int argc, char** argv) {
+  int provided;
+  CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0 && provided == SHMEM_THREAD_MULTIPLE);
+  me = shmem_my_pe();
+  pes = shmem_n_pes();
+  next = (me + 1) % pes;
+  shmemx_am_attach(id_count, count_handler);
+  shmemx_am_attach(id_add, add_handler);
+  shmemx_am_attach(id_reply, reply_handler);
+  if (argc > 1) compute();
+  add();
+  several();
+  shmem_finalize();
+  return 0;
+}
