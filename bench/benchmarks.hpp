@@ -44,12 +44,18 @@ extern const benchmark mpi_coalesced_rate;
 #endif
 extern const benchmark ofi_bandwidth;
 extern const benchmark long_latency;
+extern const benchmark long_round_trip;
 extern const benchmark ofi_short_latency;
 extern const benchmark ofi_coalesced_rate;
 extern const benchmark composite_overhead;
 #ifdef AMITY_BENCH_SHMEM_PROGRAM
 extern const benchmark shmem_transfers;
 extern const benchmark shmem_messages;
+extern const benchmark shmem_bandwidth;
+extern const benchmark shmem_rate;
+extern const benchmark shmem_rings;
+extern const benchmark shmem_contention;
+extern const benchmark shmem_salesman;
 #endif
 
 }  // namespace amity::bench

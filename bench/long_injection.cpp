@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bench/benchmarks.hpp"
+#include "bench/long_networks.hpp"
 #include "bench/long_players.hpp"
 #include "bench/ranks.hpp"
 #include "bench/statistics.hpp"
@@ -36,22 +37,18 @@ sample measure_depths(world& w, const job_context& job) {
 }
 
 void drive_depths(driver& d) {
-  std::vector<figure> figures;
-  for (const std::size_t bytes : sizes) {
-    for (const std::uint64_t depth : depths) {
-      if (d.tiny() && bytes * depth > std::size_t{1} << 20) continue;
-      for (const std::string protocol : {"reassembly", "put_sync_send"}) {
-        figures.push_back({protocol + ", " + std::to_string(bytes / 1024) + " KiB, depth " + std::to_string(depth),
-                           "injection", "us", name_of(protocol, bytes, depth)});
+  for (long_network& each : long_networks(d)) {
+    std::vector<figure> figures;
+    for (const std::size_t bytes : sizes) {
+      for (const std::uint64_t depth : depths) {
+        if (d.tiny() && bytes * depth > std::size_t{1} << 20) continue;
+        for (const std::string protocol : {"reassembly", "put_sync_send"}) {
+          figures.push_back({config_of(each, protocol, bytes) + ", depth " + std::to_string(depth), "injection", "us",
+                             name_of(protocol, bytes, depth)});
+        }
       }
     }
-  }
-  const std::vector<std::string> unordered{"AMITY_FABRIC=sim", "AMITY_SIM_REMOTE_DELAY_NS_MAX=1000",
-                                           "AMITY_SIM_CREDITS=256"};
-  for (const auto& fabric : {unordered, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=tcp;ofi_rxm"}}) {
-    std::vector<figure> of_fabric = figures;
-    for (figure& each : of_fabric) each.config = (fabric == unordered ? "sim: " : "tcp;ofi_rxm: ") + each.config;
-    d.compare(contest{.ours = d.ranks(2, {}, fabric), .rounds = 3}, of_fabric);
+    d.compare(contest{.ours = std::move(each.players), .rounds = 3}, figures);
   }
 }
 

@@ -57,12 +57,18 @@ const benchmark* const benchmarks[] = {
 #endif
     &ofi_bandwidth,
     &long_latency,
+    &long_round_trip,
     &ofi_short_latency,
     &ofi_coalesced_rate,
     &composite_overhead,
 #ifdef AMITY_BENCH_SHMEM_PROGRAM
     &shmem_transfers,
     &shmem_messages,
+    &shmem_bandwidth,
+    &shmem_rate,
+    &shmem_rings,
+    &shmem_contention,
+    &shmem_salesman,
 #endif
 };
 
