@@ -26,7 +26,8 @@ run() {
 
 # Nobody looks at what is built but to run it once, so it is compiled quickly.
 configure() {
-  cmake -S "$1" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 "${@:2}" >"$work/log" 2>&1 ||
+  cmake -S "$1" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+    -DAMITY_UNITY_BUILD=ON "${@:2}" >"$work/log" 2>&1 ||
     { cat "$work/log"; fail "configuring failed"; }
 }
 
@@ -50,7 +51,7 @@ case $mode in
 
   install_shared)
     rm -rf "$3"
-    configure "$2" -DBUILD_SHARED_LIBS=ON -DAMITY_BUILD_TOOLS=OFF -DAMITY_BUILD_TESTS=OFF -DAMITY_BUILD_BENCH=OFF
+    configure "$2" -DBUILD_SHARED_LIBS=ON -DAMITY_BUILD_SHMEM=OFF -DAMITY_BUILD_TOOLS=OFF -DAMITY_BUILD_TESTS=OFF -DAMITY_BUILD_BENCH=OFF
     build
     cmake --install "$work/build" --prefix "$3" >/dev/null
     ls "$3"/lib*/libamity.so >/dev/null
@@ -60,6 +61,7 @@ case $mode in
     configure "$consumer" -DCMAKE_PREFIX_PATH="$2"
     build
     run "$work/build/consumer"
+    run "$work/build/c_consumer"
     ;;
 
   pkg_config)
@@ -69,12 +71,17 @@ case $mode in
     g++ -std=c++20 "$consumer"/main.cpp "$consumer"/square.cpp -o "$work/consumer" \
       $(pkg-config --cflags --libs ${3:-} amity)
     LD_LIBRARY_PATH=$libdir run "$work/consumer"
+    # shellcheck disable=SC2046
+    cc -std=c99 -Wall -Wextra -pedantic -Werror "$consumer/main.c" -o "$work/c_consumer" \
+      $(pkg-config --cflags --libs ${3:-} amity)
+    LD_LIBRARY_PATH=$libdir run "$work/c_consumer"
     ;;
 
   fetch_content)
     configure "$consumer" -DAMITY_SOURCE="$2"
     build
     run "$work/build/consumer"
+    run "$work/build/c_consumer"
     cmake --install "$work/build" --prefix "$work/prefix" >/dev/null
     [ ! -e "$work/prefix" ] || { find "$work/prefix"; fail "a fetched amity installed the files above"; }
     ;;
