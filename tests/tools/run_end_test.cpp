@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -91,6 +92,22 @@ TEST(run_end, the_rank_is_named) {
   EXPECT_EQ(ended.status, 3);
   EXPECT_PRED2(contains, ended.errors, "amity: rank 2 (pid ");
   EXPECT_PRED2(contains, ended.errors, ") exited with status 3; ending the other ranks\n");
+}
+
+TEST(run_end, a_killed_rank_is_blamed_though_others_end_before_the_launcher_looks) {
+  child job(amity_command(
+      {"run", "-n", "2", "sh", "-c", "trap 'exit 5' USR1; echo $AMITY_RANK $$; while :; do sleep 0.01; done"}));
+  auto lines = job.wait_for_lines(2);
+  std::ranges::sort(lines);
+  const auto ranks = processes_in(lines);
+  job.signal(SIGSTOP);
+  job.wait_until_stopped();
+  const watches all(lines);
+  ASSERT_EQ(::kill(ranks.at(1), SIGKILL), 0);
+  ASSERT_EQ(::kill(ranks.at(0), SIGUSR1), 0);
+  EXPECT_TRUE(all.all_end());
+  job.signal(SIGCONT);
+  EXPECT_EQ(job.finish().status, 128 + SIGKILL);
 }
 
 TEST(run_end, a_rank_that_ignores_sigterm_is_killed) {
@@ -189,7 +206,12 @@ pid_t guard_of(pid_t launcher) {
     std::ifstream file(entry.path() / "stat");
     std::stringstream text;
     text << file.rdbuf();
-    if (contains(text.str(), " (amity guard) S " + std::to_string(launcher) + " ")) return std::stoi(text.str());
+    int process = 0, parent = 0;
+    char state = ' ';  // whichever: it may only be about to sleep
+    if (std::sscanf(text.str().c_str(), "%d (amity guard) %c %d", &process, &state, &parent) == 3 &&
+        parent == launcher) {
+      return process;
+    }
   }
   return 0;
 }

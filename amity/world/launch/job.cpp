@@ -192,10 +192,15 @@ void job::interrupt(int signal) {
 }
 
 void job::take_ends() {
+  std::vector<rank_t> ended;
   for (rank_t rank = 0; rank < size(); ++rank) {
     auto& process = ranks_[static_cast<std::size_t>(rank)];
-    if (!process.end() && process.has_ended()) rank_ended(rank);
+    if (!process.end() && process.has_ended()) ended.push_back(rank);
   }
+  // Of several ends at once, one by a signal comes first: others end because a rank has been killed, not before it.
+  const auto killed = [this](rank_t rank) { return ranks_[static_cast<std::size_t>(rank)].end()->by_signal; };
+  std::ranges::stable_partition(ended, killed);
+  for (const rank_t rank : ended) rank_ended(rank);
   const rank_t missing = deserter();
   if (settled_ || missing == no_rank) return;
   for (rank_t rank = 0; rank < size(); ++rank) {
