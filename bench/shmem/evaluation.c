@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum { bytes_max = 1 << 20, id_count = 1, id_echo = 2, id_echoed = 3, id_add = 4 };
 
@@ -26,18 +27,6 @@ struct way {
   void (*send)(int to, size_t bytes);
   void (*complete)(void);
 };
-
-static double now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static void expect(const char* what, long found, long wanted) {
-  if (found == wanted) return;
-  fprintf(stderr, "PE %d: %s: %ld, not %ld\n", me, what, found, wanted);
-  shmem_global_exit(1);
-}
 
 static void print_figure(const char* name, long number, double value) {
   static const char* separator = "{";

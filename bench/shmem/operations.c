@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum { words = 4096, large = 1 << 20 };
 
@@ -24,18 +25,6 @@ static char source[large];
 static long token;
 static volatile long finished;
 static int me, batches;
-
-static double now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static void expect(const char* what, long found, long wanted) {
-  if (found == wanted) return;
-  fprintf(stderr, "%s: %ld, not %ld\n", what, found, wanted);
-  shmem_global_exit(1);
-}
 
 /* The least time that one of `count` repetitions of a statement takes. */
 #define LEAST_NS(result, count, statement)          \

@@ -51,7 +51,8 @@ case $mode in
 
   install_shared)
     rm -rf "$3"
-    configure "$2" -DBUILD_SHARED_LIBS=ON -DAMITY_BUILD_SHMEM=OFF -DAMITY_BUILD_TOOLS=OFF -DAMITY_BUILD_TESTS=OFF -DAMITY_BUILD_BENCH=OFF
+    configure "$2" -DBUILD_SHARED_LIBS=ON -DAMITY_BUILD_SHMEM=OFF -DAMITY_BUILD_TOOLS=OFF -DAMITY_BUILD_TESTS=OFF \
+      -DAMITY_BUILD_BENCH=OFF
     build
     cmake --install "$work/build" --prefix "$3" >/dev/null
     ls "$3"/lib*/libamity.so >/dev/null

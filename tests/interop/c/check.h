@@ -1,20 +1,10 @@
 #ifndef AMITY_TESTS_C_CHECK_H
 #define AMITY_TESTS_C_CHECK_H
 
-/* For the programs of these tests, which must end with 0 on any number of ranks. */
-
 #include <amity/amity.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
-      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                      \
-    }                                                                               \
-  } while (0)
+#include "../check.h"
 
 /* The call returns AMITY_OK. */
 #define OK(world, call)                                                                            \

@@ -2,7 +2,7 @@
 
 #include <shmem.h>
 
-#include "check.h"
+#include "../check.h"
 
 static int me, pes;
 static shmem_ctx_t context;

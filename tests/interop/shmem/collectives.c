@@ -3,7 +3,7 @@
 #include <shmem.h>
 #include <string.h>
 
-#include "check.h"
+#include "../check.h"
 
 enum { count = 5, pes_max = 8 };
 

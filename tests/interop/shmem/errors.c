@@ -4,7 +4,7 @@
 #include <shmemx.h>
 #include <string.h>
 
-#include "check.h"
+#include "../check.h"
 
 static int word;
 

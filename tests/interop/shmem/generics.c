@@ -2,7 +2,7 @@
 
 #include <shmem.h>
 
-#include "check.h"
+#include "../check.h"
 
 void pshmem_int_p(int* dest, int value, int pe);
 static int seen_by_tool;

@@ -8,7 +8,7 @@ extern "C" {  // as older programs do
 #include <complex>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "check.h"
+#include "../check.h"
 
 int initialised = 17;
 static long zeroed[5000];

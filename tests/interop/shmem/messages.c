@@ -4,7 +4,7 @@
 #include <shmemx.h>
 #include <string.h>
 
-#include "check.h"
+#include "../check.h"
 
 enum { id_count = 3, id_echo = -7, id_echoed = 1000000, id_order = 8, id_nothing = 9, id_busy = 10, id_locked = 11 };
 

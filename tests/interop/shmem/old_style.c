@@ -3,7 +3,7 @@
 #include <mpp/shmem.h>
 #include <shmemx.h>
 
-#include "check.h"
+#include "../check.h"
 
 static long pSync[_SHMEM_BCAST_SYNC_SIZE + _SHMEM_SYNC_SIZE];
 static int pWrk[_SHMEM_REDUCE_MIN_WRKDATA_SIZE];

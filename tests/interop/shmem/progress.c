@@ -4,7 +4,7 @@
 #include <shmem.h>
 #include <shmemx.h>
 
-#include "check.h"
+#include "../check.h"
 
 enum { id_count = 1, id_add = 2, id_reply = 3, additions = 2000, threads = 3, requests = 20000 };
 

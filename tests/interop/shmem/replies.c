@@ -2,7 +2,7 @@
 
 #include <shmemx.h>
 
-#include "check.h"
+#include "../check.h"
 
 enum { requests = 400, reply_bytes = 3000 };
 

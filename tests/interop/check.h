@@ -1,0 +1,17 @@
+#ifndef AMITY_TESTS_INTEROP_CHECK_H
+#define AMITY_TESTS_INTEROP_CHECK_H
+
+/* For the programs of these tests, which must end with 0 on any number of ranks. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                                      \
+    }                                                                               \
+  } while (0)
+
+#endif
