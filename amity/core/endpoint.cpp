@@ -284,15 +284,19 @@ bool endpoint::send_waiting() {
   bool any = false;
   if (!waiting_control_.empty()) {
     // In order to each lane, so that its control packets do not overtake one another; a lane that refuses holds up no
-    // other one.
-    rank_map<bool> refuses;
-    const auto sent = [&](const waiting_control& each) {
-      bool& refused = refuses[each.lane];
-      if (refused) return false;
-      refused = fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) != status::ok;
-      return !refused;
-    };
-    any = std::erase_if(waiting_control_, sent) > 0;
+    // other one. Those that stay close up.
+    const auto first = waiting_control_.begin();
+    auto stay = first;
+    for (waiting_control& each : waiting_control_) {
+      const bool behind = std::any_of(first, stay, [&](const waiting_control& kept) { return kept.lane == each.lane; });
+      if (!behind && fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok) {
+        continue;
+      }
+      if (&*stay != &each) *stay = std::move(each);
+      ++stay;
+    }
+    any = stay != waiting_control_.end();
+    waiting_control_.erase(stay, waiting_control_.end());
   }
   if (!spill_.empty()) {
     any |= spill_.drain([this](rank_t dest, const spilled_packet& packet) {
