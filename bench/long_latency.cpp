@@ -33,7 +33,7 @@ sample measure_protocols(world& w, const job_context& job) {
 
 void drive_protocols(driver& d) {
   // What a program of libfabric alone has reached, without a runtime around it.
-  const std::pair<std::string, double> providers[] = {{"tcp;ofi_rxm", 0.64}, {"net", 0.58}};
+  const std::pair<std::string, double> providers[] = {{"tcp;ofi_rxm", 0.64}, {"net", 0.58}, {"shm", 0.74}};
   for (const auto& [provider, reach] : providers) {
     const contest jobs{d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider})};
     d.compare(jobs, {{provider + ": reassembly", "round trip of 4 KiB", "us", "reassembly_us"},

@@ -13,10 +13,12 @@ std::vector<long_network> long_networks(const driver& d) {
   modelled.run.words.insert(modelled.run.words.begin(), before.begin(), before.end());
   all.push_back({"aries", std::move(modelled)});
 #endif
-  // Not the provider `shm`: the fabric of libfabric has no remote memory there, so that puts would be packets.
-  for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
-    all.push_back({provider, d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider})});
-  }
+  const auto over = [&](const std::string& provider) {
+    return d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider});
+  };
+  all.push_back({"tcp;ofi_rxm", over("tcp;ofi_rxm")});
+  all.push_back({"net", over("net")});
+  all.push_back({"shm provider", over("shm")});
   all.push_back({"shm", d.ranks(2, {}, {"AMITY_FABRIC=shm"})});
   return all;
 }

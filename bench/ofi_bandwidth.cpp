@@ -77,7 +77,7 @@ sample measure_ranks(world& w, const job_context& job) {
       });
       return static_cast<double>(windows * window * put_bytes) / ns;
     });
-    mine.until([&] { return memory.put_notify(there, 0, {}, 0, {}) != fabric::stage::refused; });
+    mine.until([&] { return memory.put_notify(there, 0, {}, 0, 0) != fabric::stage::refused; });
     memory.close(there);
   }
   w.barrier();

@@ -123,10 +123,10 @@ stage packet_memory::start_put(const fabric::remote_segment& to, std::size_t off
 }
 
 stage packet_memory::put_notify(const fabric::remote_segment& to, std::size_t offset, bytes_view from,
-                                std::uint32_t bits, const fabric::events& told) noexcept {
+                                std::uint32_t bits, std::uint64_t when_free) noexcept {
   return start(to, {.head = {.notifies = true, .bits = bits, .offset = offset, .total = from.size()},
                     .from = from.data(),
-                    .tell = told});
+                    .tell = {.source_free = when_free}});
 }
 
 stage packet_memory::start_get(const fabric::remote_segment& from, std::size_t offset, mutable_bytes to,

@@ -43,7 +43,7 @@ class packet_memory final : public fabric::remote_memory {
   fabric::remote_segment open(rank_t owner, const fabric::segment_key& key) override;
   void close(const fabric::remote_segment& opened) noexcept override;
   fabric::stage put_notify(const fabric::remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                           const fabric::events& tell) noexcept override;
+                           std::uint64_t when_free) noexcept override;
 
   /// Takes a packet of the kind `remote`.
   void on_packet(rank_t lane, bytes_view packet);

@@ -146,7 +146,7 @@ remote_operations::outcome remote_operations::take(remote_operation& of, step no
       return how == outcome::taken && reached != stage::complete ? outcome::awaits : how;
     }
     case step::put_notify:
-      return come_to(of, memory.put_notify(there, of.to.offset, of.from, of.slot, events_of(of)));
+      return come_to(of, memory.put_notify(there, of.to.offset, of.from, of.slot, context_of(of.source_free)));
     case step::get:
       return come_to(of, memory.get(there, of.to.offset, {of.into, of.bytes}, context_of(of.complete)));
     case step::atomic:

@@ -114,14 +114,15 @@ stage checked_memory::start_put(const remote_segment& to, std::size_t offset, by
 }
 
 stage checked_memory::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                                 const events& tell) noexcept {
+                                 std::uint64_t when_free) noexcept {
   const auto& at = check("put_notify", to, offset, from.size(), from.data());
   const std::uint32_t bits_max = whole_.caps().remote.notify_bits;
   if (bits_max < 32 && bits >> bits_max != 0) {
     whole_.caller_broke("put_notify", fmt::format("bits {:#x}; there are {}", bits, bits_max));
   }
-  return start("put_notify", at, from, tell,
-               [&](const events& inner_tell) { return inner_.put_notify(at.inner, offset, from, bits, inner_tell); });
+  return start("put_notify", at, from, {.source_free = when_free}, [&](const events& inner_tell) {
+    return inner_.put_notify(at.inner, offset, from, bits, inner_tell.source_free);
+  });
 }
 
 stage checked_memory::start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,

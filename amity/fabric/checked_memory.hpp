@@ -24,7 +24,7 @@ class checked_memory final : public remote_memory {
   remote_segment open(rank_t owner, const segment_key& key) override;
   void close(const remote_segment& opened) noexcept override;
   stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                   const events& tell) noexcept override;
+                   std::uint64_t when_free) noexcept override;
 
   // For `checked`.
 

@@ -136,8 +136,9 @@ class remote_memory {
   }
 
   /// As `put`, and then tells the owner's sink: `on_notify(bits)`, once, when the data is there. `from` may be empty.
+  /// That it is there the owner alone learns.
   virtual stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                           const events& tell) noexcept = 0;
+                           std::uint64_t when_free) noexcept = 0;
 
  protected:
   // For handles without a `direct` address, on fabrics that give such.

@@ -23,9 +23,10 @@ stage traced_memory::start_put(const remote_segment& to, std::size_t offset, byt
 }
 
 stage traced_memory::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                                const events& tell) noexcept {
+                                std::uint64_t when_free) noexcept {
   const auto& [inner, owner] = known(to);
-  return whole_.count(traced::event::kind::put, owner, from.size(), inner_.put_notify(inner, offset, from, bits, tell));
+  return whole_.count(traced::event::kind::put, owner, from.size(),
+                      inner_.put_notify(inner, offset, from, bits, when_free));
 }
 
 stage traced_memory::start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,

@@ -19,7 +19,7 @@ class traced_memory final : public remote_memory {
   }
   void close(const remote_segment& opened) noexcept override;
   stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                   const events& tell) noexcept override;
+                   std::uint64_t when_free) noexcept override;
 
  private:
   stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override;

@@ -15,7 +15,7 @@ from pathlib import Path
 
 FIGURES = Path(sys.argv.pop(1)).resolve()
 ROWS = Path(sys.argv.pop(1)).resolve()
-NETWORKS = {"aries", "tcp;ofi_rxm", "net", "shm"}
+NETWORKS = {"aries", "tcp;ofi_rxm", "net", "shm provider", "shm"}
 KIB = 1024
 
 

@@ -66,7 +66,7 @@ TEST(checked_memory, operations_stay_inside_the_segment) {
   EXPECT_DEATH(
       run_lone([&](const lone_rank& r) { static_cast<void>(r.memory.put(r.opened, ~std::size_t{0}, source)); }),
       "in put: 9 bytes at offset 1844");
-  EXPECT_DEATH(run_lone([&](const lone_rank& r) { static_cast<void>(r.memory.put_notify(r.opened, 65, {}, 1, {})); }),
+  EXPECT_DEATH(run_lone([&](const lone_rank& r) { static_cast<void>(r.memory.put_notify(r.opened, 65, {}, 1, 0)); }),
                "in put_notify: 0 bytes at offset 65");
   std::vector<std::byte> to(65);
   EXPECT_DEATH(run_lone([&](const lone_rank& r) { static_cast<void>(r.memory.get(r.opened, 0, to, 1)); }),
@@ -133,7 +133,7 @@ TEST(checked_memory, nothing_is_left_behind) {
 TEST(checked_memory, segments_are_not_made_in_a_sink) {
   EXPECT_DEATH(run_lone([](const lone_rank& r) {
                  r.mail.on_notify([&](std::uint32_t) { r.memory.create(8); });
-                 static_cast<void>(r.memory.put_notify(r.opened, 0, {}, 1, {}));
+                 static_cast<void>(r.memory.put_notify(r.opened, 0, {}, 1, 0));
                  r.mail.until([] { return false; });
                }),
                "in create: called from a sink");

@@ -241,7 +241,7 @@ TEST_P(contract, a_sink_may_start_operations) {
     std::uint32_t passed = 0, ended = 0;
     std::deque<std::uint32_t> refused;
     const auto pass_on = [&](std::uint32_t hop) {
-      return own.remote()->put_notify(all.of(next), 0, {}, hop, {}) != stage::refused;
+      return own.remote()->put_notify(all.of(next), 0, {}, hop, 0) != stage::refused;
     };
     mail.on_notify([&](std::uint32_t hop) {
       ++passed;
@@ -279,10 +279,10 @@ TEST_P(contract, refused_operations_have_changed_nothing) {
     for (int i = 0; i < 2000; ++i) {
       const std::uint64_t context = user.new_context();
       bool was_refused = true;
-      static_cast<void>(user.start({.complete = context}, [&](const events& tell) {
-        const stage reached = user.memory().put_notify(all.of(next), 0, ones, 7, tell);
+      static_cast<void>(user.start({.source_free = context}, [&](const events& tell) {
+        const stage reached = user.memory().put_notify(all.of(next), 0, ones, 7, tell.source_free);
         was_refused = reached == stage::refused;
-        if (reached == stage::accepted || reached == stage::source_free) ++in_flight;
+        if (reached == stage::accepted) ++in_flight;
         return was_refused ? stage::complete : reached;  // no second try
       }));
       if (was_refused) break;

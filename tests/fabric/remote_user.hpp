@@ -50,8 +50,9 @@ class remote_user {
         start({.complete = new_context()}, [&](const events& tell) { return memory_.put(to, offset, from, tell); }));
   }
   void start_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits) {
-    static_cast<void>(start({.complete = new_context()},
-                            [&](const events& tell) { return memory_.put_notify(to, offset, from, bits, tell); }));
+    static_cast<void>(start({.source_free = new_context()}, [&](const events& tell) {
+      return memory_.put_notify(to, offset, from, bits, tell.source_free);
+    }));
   }
   void start_get(const remote_segment& from, std::size_t offset, mutable_bytes to) {
     static_cast<void>(start({.complete = new_context()},

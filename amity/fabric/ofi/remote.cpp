@@ -54,11 +54,9 @@ std::byte* line_in(const zeroed_memory& memory) noexcept {
 }  // namespace
 
 remote_capabilities remote_capabilities_of(const fi_info& info) {
-  // Where local memory must be registered, too, every operation would have to. Over `shm` (libfabric 1.17) a write with
-  // data for the target's queue does not complete where its delivery is asked for; the fabric `shm` serves better.
+  // Where local memory must be registered, too, every operation would have to.
   const bool usable = (info.caps & FI_RMA) != 0 && (info.domain_attr->mr_mode & FI_MR_LOCAL) == 0 &&
-                      info.domain_attr->mr_key_size >= sizeof(std::uint64_t) &&
-                      std::string_view(info.fabric_attr->prov_name) != "shm";
+                      info.domain_attr->mr_key_size >= sizeof(std::uint64_t);
   if (!usable) return {};
   return {.available = true,
           .mapped = false,
@@ -214,10 +212,10 @@ stage remote::start_put(const remote_segment& to, std::size_t offset, bytes_view
 }
 
 stage remote::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                         const events& tell) noexcept {
+                         std::uint64_t when_free) noexcept {
   const opened_segment& there = at(to);
   if (there.own == nullptr) {
-    return write(there, offset, from, tell, FI_REMOTE_CQ_DATA, notification(there.owner, bits));
+    return write(there, offset, from, {.source_free = when_free}, FI_REMOTE_CQ_DATA, notification(there.owner, bits));
   }
   if (!has_room_for(operations_max)) {
     refused_ = true;

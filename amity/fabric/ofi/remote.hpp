@@ -43,7 +43,7 @@ class remote final : public remote_memory {
   remote_segment open(rank_t owner, const segment_key& key) override;
   void close(const remote_segment& opened) noexcept override;
   stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                   const events& tell) noexcept override;
+                   std::uint64_t when_free) noexcept override;
 
   // For the fabric, whose completion queue it is.
 
@@ -56,10 +56,10 @@ class remote final : public remote_memory {
   void take_notification(std::uint64_t data) noexcept;
   std::uint64_t notifications_refused() const noexcept { return notifications_refused_; }
 
-  /// Whether peers may be writing to memory of this rank.
   /// Whether no operation is under way.
   bool is_idle() const noexcept { return free_.room() == 0; }
 
+  /// Whether peers may be writing to memory of this rank.
   bool has_segments() const noexcept { return !made_.empty(); }
 
   /// Whether there is room for the events of `completions` more.

@@ -224,7 +224,7 @@ class shm_fabric final : public fabric, private remote_memory {
   void close(const remote_segment& opened) noexcept override { joined_->segments.close(opened); }
 
   stage put_notify(const remote_segment& to_segment, std::size_t offset, bytes_view from, std::uint32_t bits,
-                   const events&) noexcept override {
+                   std::uint64_t) noexcept override {
     const rank_t dest = segments::owner_of(to_segment);
     outbound& channel = to(dest);
     if (!channel.has_credit()) {

@@ -75,14 +75,14 @@ stage remote_port::start_put(const remote_segment& to, std::size_t offset, bytes
 }
 
 stage remote_port::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                              const events& tell) noexcept {
+                              std::uint64_t when_free) noexcept {
   return start({.notifies = true,
                 .segment = to.id,
                 .offset = offset,
                 .bytes = from.size(),
                 .from = from.data(),
                 .bits = bits,
-                .tell = tell});
+                .tell = {.source_free = when_free}});
 }
 
 stage remote_port::start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,

@@ -31,7 +31,7 @@ class remote_port final : public remote_memory {
   remote_segment open(rank_t owner, const segment_key& key) override;
   void close(const remote_segment& opened) noexcept override;
   stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                   const events& tell) noexcept override;
+                   std::uint64_t when_free) noexcept override;
 
   /// For the port: a step is due. Whether the sink was told of something.
   bool take(operation_step step, sink& receiver) noexcept;
