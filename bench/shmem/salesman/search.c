@@ -5,7 +5,7 @@ enum { left_to_one_worker = 8 };
 
 static struct path beginning(const struct instance* roads) {
   struct path path = {.visited = 1, .count = 1};
-  for (int city = 0; city < roads->cities; ++city) {
+  for (int city = 0; city < roads->cities && roads->cities > 1; ++city) {
     if (path.bound < no_tour) path.bound += roads->least_from[city];
   }
   return path;
