@@ -65,6 +65,7 @@ set(AMITY_PUBLIC_HEADERS
   interop/shmem/declare/types.h
   interop/shmem/declare/waiting.h
   interop/shmem/include/mpp/shmem.h
+  interop/shmem/include/pshmem.h
   interop/shmem/include/shmem.h
   interop/shmem/include/shmemx.h
   message/address.hpp

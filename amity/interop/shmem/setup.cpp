@@ -10,6 +10,7 @@
 #include "amity/base/error.hpp"
 #include "amity/interop/shmem/group.hpp"
 #include "amity/interop/shmem/include/mpp/shmem.h"
+#include "amity/interop/shmem/include/pshmem.h"
 #include "amity/interop/shmem/job.hpp"
 
 using namespace amity::shmem;
