@@ -1,12 +1,22 @@
 /* Threads of a PE: one that runs handlers while the program computes, and some of the program's own. */
 
 #include <pthread.h>
+#include <sched.h>
 #include <shmem.h>
 #include <shmemx.h>
 
 #include "../check.h"
 
-enum { id_count = 1, id_add = 2, id_reply = 3, additions = 2000, threads = 3, requests = 20000 };
+enum {
+  id_count = 1,
+  id_add = 2,
+  id_reply = 3,
+  additions = 2000,
+  threads = 3,
+  requests = 20000,
+  holders = 4,
+  turns = 500
+};
 
 static int me, pes, next;
 static volatile int counted;
@@ -45,6 +55,15 @@ static void add(void) {
 }
 
 static pthread_barrier_t start;
+static void run_threads(int count, void* (*body)(void*)) {
+  pthread_t running[holders];
+  CHECK(pthread_barrier_init(&start, NULL, (unsigned)count) == 0);
+  for (int i = 0; i < count; ++i) CHECK(pthread_create(&running[i], NULL, body, NULL) == 0);
+  for (int i = 0; i < count; ++i) CHECK(pthread_join(running[i], NULL) == 0);
+  pthread_barrier_destroy(&start);
+  shmem_barrier_all();
+}
+
 static void* run_thread(void* given) {
   pthread_barrier_wait(&start);
   for (int i = 0; i < requests; ++i) {
@@ -55,15 +74,42 @@ static void* run_thread(void* given) {
   return given;
 }
 static void several(void) {
-  pthread_t running[threads];
   sum = handled = answered = 0;
   shmem_barrier_all();
-  CHECK(pthread_barrier_init(&start, NULL, threads) == 0);
-  for (int i = 0; i < threads; ++i) CHECK(pthread_create(&running[i], NULL, run_thread, NULL) == 0);
-  for (int i = 0; i < threads; ++i) CHECK(pthread_join(running[i], NULL) == 0);
-  shmem_barrier_all();
+  run_threads(threads, run_thread);
   const long wanted = (long)threads * (requests / pes + (me < requests % pes)) * pes;
   CHECK(sum == wanted && handled == wanted && answered == (long)threads * requests);
+}
+
+/* While a thread holds the mutex all others stay outside, those that want it, too, and no handler runs. */
+static volatile int held;
+static void* hold(void* given) {
+  pthread_barrier_wait(&start);
+  for (int i = 0; i < turns; ++i) {
+    if (i % 3 == 0) {
+      while (!shmemx_am_mutex_trylock(&mutex)) continue;
+    } else {
+      shmemx_am_mutex_lock(&mutex);
+    }
+    CHECK(!held);
+    held = 1;
+    const long before = sum;
+    shmemx_am_poll();
+    sched_yield();
+    CHECK(sum == before && held);
+    sum = before + 1;
+    held = 0;
+    shmemx_am_mutex_unlock(&mutex);
+    shmemx_am_request(next, id_add, NULL, 0);
+    if (i % 8 == 0) shmemx_am_quiet();
+  }
+  return given;
+}
+static void take_turns(void) {
+  sum = handled = answered = 0;
+  shmem_barrier_all();
+  run_threads(holders, hold);
+  CHECK(sum == 2L * holders * turns && handled == (long)holders * turns && answered == handled);
 }
 
 int main(int argc, char** argv) {
@@ -78,6 +124,7 @@ int main(int argc, char** argv) {
   if (argc > 1) compute();
   add();
   several();
+  take_turns();
   shmem_finalize();
   return 0;
 }
