@@ -6,7 +6,9 @@
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/fabric/composite/composite.hpp"
+#include "amity/fabric/node.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
+#include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/world/bootstrap/starter.hpp"
 #include "amity/world/fabric_choice.hpp"
@@ -52,6 +54,13 @@ bool is_shown(const settings& config) { return config.integer("AMITY_FABRIC_SHOW
 void show(const settings& config, const choice& made) {
   if (!is_shown(config)) return;
   for (const std::string& line : made.lines()) log_warning(no_rank, "fabric: " + line);
+}
+
+int cpus_here(const settings& config, const connection& by) {
+  if (by.start) return by.known.cpus;
+  if (config.integer("AMITY_RANK") < 0) return fabric::allowed_cpus().count();
+  const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
+  return fabric::shm::job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks).cpus();
 }
 
 std::unique_ptr<fabric::lanes> join_job(const settings& config, const connection& by, rank_t threads) {

@@ -36,6 +36,9 @@ void show(const settings& config, const choice& made);
 /// Joins whoever has started this process, and decides. Collective. Throws `error`.
 connection connect(const settings& config);
 
+/// CPUs that the processes of this node share, though each may be bound to some of them.
+int cpus_here(const settings& config, const connection& by);
+
 /// Joins the job by that fabric, with so many lanes of it for this process. Collective. Throws `error`.
 std::unique_ptr<fabric::lanes> join_job(const settings& config, const connection& by, rank_t threads);
 /// The fabric of a process with one lane.

@@ -17,7 +17,6 @@
 #include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
-#include "amity/fabric/node.hpp"
 #include "amity/interop/shmem/heap_size.hpp"
 #include "amity/interop/shmem/statics.hpp"
 #include "amity/world/bootstrap/starter.hpp"
@@ -53,7 +52,7 @@ class card_box final : public fabric::sink {
   std::size_t arrivals_ = 0;
 };
 
-std::unique_ptr<fabric::fabric> join() {
+job::place join() {
   const settings config = settings::from_environment();
   if (!detail::ranks_are_processes(config.text("AMITY_FABRIC"))) {
     throw error("shmem_init", no_rank,
@@ -73,7 +72,8 @@ std::unique_ptr<fabric::fabric> join() {
       ::_exit(self_launch(config, static_cast<int>(words.size()), words.data()));
     }
   }
-  return detail::join_job(config);
+  const detail::connection by = detail::connect(config);
+  return {.lane = detail::join_job(config, by, 1), .cpus = detail::cpus_here(config, by)};
 }
 
 std::size_t page_round(std::size_t bytes) {
@@ -86,16 +86,19 @@ std::size_t own_bytes(int pes) {
   return page_round(static_cast<std::size_t>(pes) * (am_engine<node_substrate>::bytes_per_peer + 256) + 4096);
 }
 
-bool is_crowded(int pes) {
-  int cpus = fabric::allowed_cpus().count();
-  // A PE that is bound to a CPU of its own shares it with nobody.
-  if (cpus == 1) cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return pes > cpus;
+/// Whether this node has more PEs than CPUs for them.
+bool is_crowded(const fabric::fabric& transport, int cpus) {
+  int pes_here = 0;
+  for (rank_t pe = 0; pe < transport.size(); ++pe) pes_here += transport.same_node(pe) ? 1 : 0;
+  return pes_here > cpus;
 }
 
 }  // namespace
 
-job::job(bool threads) : transport_(join()), heap_(page_round(heap_bytes_wanted()) + own_bytes(transport_->size())) {
+job::job(bool threads)
+    : place_(join()),
+      transport_(place_.lane->enter(0)),
+      heap_(page_round(heap_bytes_wanted()) + own_bytes(transport_->size())) {
   const auto heap_bytes = page_round(heap_bytes_wanted()) + own_bytes(transport_->size());
   fabric::remote_memory* const memory = transport_->remote();
   if (memory == nullptr || !transport_->caps().remote.mapped) {
@@ -121,7 +124,7 @@ job::job(bool threads) : transport_(join()), heap_(page_round(heap_bytes_wanted(
   meet_peers(statics.bytes);
   self.peers = distances_.data();
   self.pes = transport_->size();
-  crowded_ = is_crowded(self.pes);
+  crowded_ = is_crowded(*transport_, place_.cpus);
   patience_ = crowded_ ? 20 : 4000;
 
   arrivals_ = static_cast<arrival*>(share(pes * sizeof(arrival)));
@@ -189,9 +192,7 @@ void* job::share(std::size_t bytes) {
 }
 
 void job::pause(unsigned round) {
-  // A handler may be on the thread that would be waited for.
-  if (std::atomic_ref(*ended_).load(std::memory_order_relaxed) != 0 && !messages_->in_handler()) [[unlikely]]
-    leave_ended_job();
+  leave_if_ended();
   if (round < patience_) {
     cpu_pause();
   } else {
@@ -206,9 +207,15 @@ void job::end_successfully() {
   leave_ended_job();
 }
 
+void job::abort() noexcept {
+  if (!is_ending_.exchange(true)) transport_->abort();
+}
+
 void job::leave_ended_job() {
+  while (is_ending_.exchange(true)) ::pause();  // another thread is on its way out
   std::fflush(nullptr);
-  delete this;  // `init` has made it, and nobody returns to it
+  // Other threads may be anywhere, this one in a handler: all that they may touch stays until the process ends.
+  transport_.reset();
   ::_exit(0);
 }
 

@@ -17,6 +17,7 @@
 
 #include "amity/base/types.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/lanes.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
 #include "amity/interop/shmem/process.hpp"
@@ -27,6 +28,12 @@ namespace amity::shmem {
 
 class job {
  public:
+  /// Where this PE is.
+  struct place {
+    std::unique_ptr<fabric::lanes> lane;  ///< keeps peers' memory where it is, with or without the fabric
+    int cpus;                             ///< that the PEs of the node share
+  };
+
   /// Joins the job that this process was started in. Collective; fills in `self`. Throws `error`.
   /// `threads`: several of this PE will call the library.
   explicit job(bool threads);
@@ -68,10 +75,21 @@ class job {
   void make_progress() { messages_->poll(); }
   /// The same for a call that programs make in a loop of their own until they find something. A PE that shares its CPU
   /// with the peer that it waits for lets that one run.
-  void look() { pause(messages_->poll() || !crowded_ ? set_idle_looks(0) : set_idle_looks(idle_looks() + 1)); }
+  void look() {
+    if (messages_->poll()) {
+      set_idle_looks(0);
+    } else {
+      pause(crowded_ ? set_idle_looks(idle_looks() + 1) : 0);
+    }
+  }
   /// The same for calls of which some belong to such loops and most do not.
   void look_seldom() {
-    pause(messages_->poll() || !crowded_ || (set_idle_looks(idle_looks() + 1) & 15u) != 0 ? 0 : patience_);
+    if (messages_->poll()) return;
+    if (crowded_ && (set_idle_looks(idle_looks() + 1) & 15u) == 0) {
+      pause(patience_);
+    } else {
+      leave_if_ended();
+    }
   }
   /// The same without handlers. Leaves the program if a PE has ended the job.
   void pause(unsigned round);
@@ -82,7 +100,7 @@ class job {
   /// Ends the job with success, though its PEs have not come to their ends.
   [[noreturn]] void end_successfully();
   /// Lets peers know that this PE gives up.
-  void abort() noexcept { transport_->abort(); }
+  void abort() noexcept;
 
  private:
   struct alignas(64) arrival {
@@ -96,8 +114,13 @@ class job {
     return count;
   }
   void meet_peers(std::size_t statics_bytes);
+  void leave_if_ended() {
+    if (std::atomic_ref(*ended_).load(std::memory_order_relaxed) != 0) [[unlikely]]
+      leave_ended_job();
+  }
   [[noreturn]] void leave_ended_job();
 
+  place place_;
   std::unique_ptr<fabric::fabric> transport_;
   symmetric_heap heap_;
   fabric::segment own_;
@@ -112,6 +135,7 @@ class job {
   unsigned patience_ = 0;
   bool crowded_ = false;  ///< more PEs than CPUs
   std::atomic<unsigned> idle_looks_ = 0;
+  std::atomic<bool> is_ending_ = false;  ///< a thread ends this process
   std::unique_ptr<am_engine<node_substrate>> messages_;
   std::optional<progress_thread> progress_;  ///< ends before what it uses
 };

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   shmemx_am_attach(3, replies);
   shmemx_am_attach(4, replies_twice);
   shmemx_am_attach_local(5, waits);
+  shmem_barrier_all();
   IF(after) {
     shmem_finalize();
     shmem_barrier_all();
@@ -60,11 +61,7 @@ int main(int argc, char** argv) {
       static long lock;
       shmem_clear_lock(&lock);
     }
-    IF(exit) shmem_global_exit(3);
-    IF(success) shmem_global_exit(0);
-    IF(polling) shmem_global_exit(0);
   }
-  IF(polling) for (;;) shmemx_am_poll();
   shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99); /* for ever */
   return 0;
 }
