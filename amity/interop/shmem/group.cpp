@@ -30,12 +30,20 @@ group active_set(const char* call, int start, int log_stride, int size) {
   return found;
 }
 
-// In round d each PE hears of all that are up to 2d - 1 before it.
-void sync(const group& all) {
-  job& joined = *self.joined;
-  if (joined.messages().in_handler()) {
+namespace {
+
+job& joined_outside_handlers() {
+  if (self.joined->messages().in_handler()) {
     fail("a collective call", "it is called inside a handler, where nothing arrives", "call it outside of handlers");
   }
+  return *self.joined;
+}
+
+}  // namespace
+
+// In round d each PE hears of all that are up to 2d - 1 before it.
+void sync(const group& all) {
+  job& joined = joined_outside_handlers();
   joined.make_progress();
   for (int distance = 1; distance < all.size; distance *= 2) {
     joined.notify(all.world_pe((all.me + distance) % all.size));
@@ -43,10 +51,19 @@ void sync(const group& all) {
   }
 }
 
+// Puts are stores: those before a release are seen by whoever acquires.
 void barrier(const group& all) {
-  self.joined->messages().quiet();
-  // Puts are stores: those before a release are seen by whoever acquires.
-  sync(all);
+  job& joined = joined_outside_handlers();
+  if (all.size != 2) {
+    joined.messages().quiet();
+    return sync(all);
+  }
+  // Two need not wait for each other's answers before they meet.
+  const int other = all.world_pe(1 - all.me);
+  joined.messages().quiet_but(other);
+  joined.notify(other);
+  joined.await(other);
+  joined.messages().quiet_with(other);
 }
 
 }  // namespace amity::shmem

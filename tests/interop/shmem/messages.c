@@ -44,7 +44,7 @@ static void echoed_handler(void* buffer, size_t bytes, int source, shmemx_am_tok
   ++echoes;
 }
 static void echo(void) {
-  static const size_t sizes[] = {0, 1, 48, 49, 64, 2048, 16368, 16369, 100000, 3000001};
+  static const size_t sizes[] = {0, 1, 48, 49, 64, 2048, 65536, 65537, 131120, 3000001};
   unsigned char* const buffer = malloc(3000001);
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
     echoed_bytes = sizes[k];
@@ -58,6 +58,18 @@ static void echo(void) {
     shmem_barrier_all();
   }
   free(buffer);
+}
+
+/* A barrier waits for the replies that others get, too. */
+static void meet(void) {
+  const int echoes_before = echoes;
+  echoed_bytes = 0;
+  for (int round = 1; round <= 1000; ++round) {
+    shmemx_am_request(next, id_echo, NULL, 0);
+    shmem_barrier_all();
+    CHECK(shmem_int_g(&echoes, next) == echoes_before + round);
+    shmem_sync_all();
+  }
 }
 
 /* Small and large ones of a pair are handled in the order in which they were sent. */
@@ -185,6 +197,7 @@ int main(void) {
   shmemx_am_attach(id_locked, locked_handler);
   counts();
   echo();
+  meet();
   order();
   progress();
   busy();

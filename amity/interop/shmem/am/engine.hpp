@@ -31,18 +31,19 @@ template <class Substrate>
 class am_engine {
  public:
   static constexpr std::uint32_t records_max = 1024;        ///< under way from one PE to another
-  static constexpr std::uint32_t payload_lines_max = 1024;  ///< likewise, of large payloads
-  static constexpr std::size_t fragment_bytes_max = 16 * 1024;
+  static constexpr std::uint32_t payload_lines_max = 4096;  ///< likewise, of payloads that are larger than a record
+  static constexpr std::size_t fragment_bytes_max = 64 * 1024;
   static constexpr std::uint32_t requests_max = 16384;  ///< of one PE to another that are not complete
   static constexpr std::size_t bytes_per_peer = (records_max + payload_lines_max + 1) * line_bytes;
 
   /// Collective.
   am_engine()
       : me_(Substrate::me()),
-        peers_(static_cast<std::size_t>(Substrate::pes())),
-        records_(static_cast<record_line*>(Substrate::allocate(peers_.size() * records_max * line_bytes))),
-        payloads_(static_cast<std::byte*>(Substrate::allocate(peers_.size() * payload_lines_max * line_bytes))),
-        answers_(static_cast<answer*>(Substrate::allocate(peers_.size() * sizeof(answer)))) {}
+        outboxes_(static_cast<std::size_t>(Substrate::pes())),
+        inboxes_(outboxes_.size()),
+        records_(static_cast<record_line*>(Substrate::allocate(inboxes_.size() * records_max * line_bytes))),
+        payloads_(static_cast<std::byte*>(Substrate::allocate(inboxes_.size() * payload_lines_max * line_bytes))),
+        answers_(static_cast<answer*>(Substrate::allocate(inboxes_.size() * sizeof(answer)))) {}
 
   handler_table& handlers() noexcept { return handlers_; }
   /// For several calls at once, and for the table of handlers.
@@ -59,16 +60,11 @@ class am_engine {
       Substrate::fail("shmemx_am_request", "it is called inside a handler",
                       "reply with shmemx_am_reply, or send the request after the handler has returned");
     }
-    peer& to = peer_at(dest);
-    if (held_ > 0 && dest == me_ && to.requests - completed(dest) == requests_max) [[unlikely]]
-      fail_holding("shmemx_am_request", "its requests to itself cannot be handled");
-    // Replies that wait were sent before.
-    wait([&] {
-      send_kept(dest);
-      return to.kept.empty() && to.requests - completed(dest) < requests_max;
-    });
+    outbox& to = outbox_of(dest);
+    if (to.requests - to.completed == requests_max || !to.kept.empty()) [[unlikely]]
+      await_turn(dest, to);
     std::size_t sent = 0;
-    do wait([&] { return send_fragment(dest, record_kind::request, id, source, bytes, sent); });
+    do wait([&] { return send_fragment(dest, to, record_kind::request, id, source, bytes, sent); });
     while (sent < bytes);
     ++to.requests;
     if ((to.requests & 63u) == 0) poll();
@@ -89,30 +85,26 @@ class am_engine {
     }
     running_->replied = true;
     const int dest = running_->source;
-    peer& to = peer_at(dest);
+    outbox& to = outbox_of(dest);
     std::size_t sent = 0;
-    if (to.kept.empty() && send_whole(dest, id, source, bytes, sent)) return;
+    if (to.kept.empty() && send_whole(dest, to, id, source, bytes, sent)) return;
     running_->kept = true;
     const auto* const from = static_cast<const std::byte*>(source);
     to.kept.push_back({.id = id, .sent = sent, .bytes = std::vector<std::byte>(from, from + bytes)});
+    ++kept_;
   }
 
   /// Runs the handlers of what has arrived, or, where none may run, makes room for more. Never waits. True if any ran.
   bool poll() {
     const guard::inside alone(threads_);
     if (running_ != nullptr || polling_) return false;
-    if (held_ > 0) {
-      for (std::size_t source = 0; source < peers_.size(); ++source) set_aside(static_cast<int>(source));
-      return false;
-    }
     const std::uint64_t handled = handled_;
     polling_ = true;
-    while (!stashed_.empty() && held_ == 0) {
-      stash next = std::move(stashed_.front());
-      stashed_.pop_front();
-      take(next.source, next.what, next.total, next.bytes.data());
+    if (held_ > 0 || kept_ > 0 || !stashed_.empty()) [[unlikely]]
+      catch_up();
+    for (std::size_t source = 0; source < inboxes_.size(); ++source) {
+      if (has_arrived(source) && held_ == 0) drain(source);
     }
-    for (std::size_t source = 0; source < peers_.size() && held_ == 0; ++source) drain(static_cast<int>(source));
     polling_ = false;
     return handled_ != handled;
   }
@@ -120,17 +112,25 @@ class am_engine {
   void quiet() {
     const guard::inside alone(threads_);
     if (running_ != nullptr) return;  // what handlers have begun, others end
-    if (held_ > 0 && peer_at(me_).requests != completed(me_)) {
-      fail_holding("shmemx_am_quiet", "its requests to itself cannot be handled");
+    for (int dest = 0; dest < static_cast<int>(outboxes_.size()); ++dest) await_completion(dest);
+    handle_replies();
+  }
+
+  /// In two halves for this PE and `pe`, which meet between them: neither waits for the other twice. First what this PE
+  /// has sent to others.
+  void quiet_but(int pe) {
+    const guard::inside alone(threads_);
+    for (int dest = 0; dest < static_cast<int>(outboxes_.size()); ++dest) {
+      if (dest != pe) await_completion(dest);
     }
-    for (int dest = 0; dest < static_cast<int>(peers_.size()); ++dest) {
-      wait([&] { return completed(dest) == peer_at(dest).requests; });
-    }
-    poll();  // replies have come before the words that say that their requests are complete
-    const auto is_reply = [](const stash& each) { return each.what.kind == record_kind::reply; };
-    if (held_ > 0 && std::ranges::any_of(stashed_, is_reply)) {
-      fail_holding("shmemx_am_quiet", "replies that have come cannot be handled");
-    }
+  }
+  /// Then what the two have sent to each other before they met: it is handled at both, replies included.
+  void quiet_with(int pe) {
+    const guard::inside alone(threads_);
+    poll();
+    outbox& to = outbox_of(pe);
+    wait([&] { return learn(pe, to) == all_handled(to) && to.kept.empty(); });
+    handle_replies();
   }
 
   // A PE that holds a mutex keeps messages back. Its other threads stay outside meanwhile: they would wait for what is
@@ -177,38 +177,51 @@ class am_engine {
   struct stash {
     int source;
     record what;
-    std::uint64_t total;
+    std::uint64_t place;
     std::vector<std::byte> bytes;
   };
-  struct peer {
-    // As a destination.
-    record_position<records_max> next_sent;
-    payload_position<payload_lines_max> payloads_sent;
-    std::array<std::uint32_t, records_max> payloads_before{};  ///< what was `payloads_sent` when the record was sent
-    std::uint32_t taken_there = 0;                             ///< records, as far as is known here
+  /// What this PE knows of another one that it sends to.
+  struct outbox {
+    record_position<records_max> next;
+    std::uint32_t taken = 0;  ///< records, as far as is known here
     std::uint32_t requests = 0;
+    std::uint32_t completed = 0;  ///< requests, as far as is known here
+    payload_space<payload_lines_max, 1024> payloads;
+    std::array<std::uint32_t, records_max> payload_at{};  ///< of each record, or where the next one would have been
     std::deque<kept_reply> kept;
-    // As a source.
-    record_position<records_max> next_taken;
-    payload_position<payload_lines_max> payloads_taken;
+  };
+  /// What it knows of one that it receives from.
+  struct inbox {
+    record_position<records_max> next;
+    std::uint64_t answered =
+        0;  ///< between the two that it is made of, or they would be read as one that is half written
     std::uint32_t completed = 0;
-    std::uint64_t answered = 0;
     std::vector<std::byte> parts[2];  ///< of messages that have arrived in part: a request, a reply
   };
 
-  peer& peer_at(int pe) noexcept { return peers_[index_of(pe)]; }
+  outbox& outbox_of(int dest) noexcept { return outboxes_[static_cast<std::size_t>(dest)]; }
 
   static std::uint64_t load(const std::uint64_t& word) noexcept {
     // Acquire; pairs with the release of put_flag().
     return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
   }
-  record_line* records_of(int source) const noexcept { return records_ + std::size_t{records_max} * index_of(source); }
-  std::byte* payloads_of(int source) const noexcept {
-    return payloads_ + std::size_t{payload_lines_max} * line_bytes * index_of(source);
+  record_line* records_of(std::size_t source) const noexcept { return records_ + records_max * source; }
+  std::byte* payloads_of(std::size_t source) const noexcept {
+    return payloads_ + std::size_t{payload_lines_max} * line_bytes * source;
   }
-  static std::size_t index_of(int pe) noexcept { return static_cast<std::size_t>(pe); }
-  std::uint64_t answer_of(int dest) const noexcept { return load(answers_[dest].word); }
-  std::uint32_t completed(int dest) const noexcept { return static_cast<std::uint32_t>(answer_of(dest) >> 32); }
+  std::size_t own_index() const noexcept { return static_cast<std::size_t>(me_); }
+
+  static std::uint64_t pack_answer(std::uint32_t completed, std::uint32_t taken) noexcept {
+    return std::uint64_t{completed} << 32 | taken;
+  }
+  std::uint64_t learn(int dest, outbox& to) const noexcept {
+    const std::uint64_t word = load(answers_[dest].word);
+    to.taken = static_cast<std::uint32_t>(word);
+    to.completed = static_cast<std::uint32_t>(word >> 32);
+    return word;
+  }
+  /// The answer to all that was sent.
+  static std::uint64_t all_handled(const outbox& to) noexcept { return pack_answer(to.requests, to.next.number); }
 
   template <class Done>
   void wait(Done done) {
@@ -220,173 +233,232 @@ class am_engine {
 
   // Sending.
 
-  /// Whether there is a free record, and lines for a payload that ends before `payload_end`.
-  bool has_room(peer& to, std::uint32_t payload_end) const noexcept {
-    const std::uint32_t under_way = to.next_sent.number - to.taken_there;
-    if (under_way == 0) return true;
+  /// Until there may be one more request, and replies that were to be sent before are on their way.
+  [[gnu::noinline]] void await_turn(int dest, outbox& to) {
+    learn(dest, to);
+    if (held_ > 0 && dest == me_ && to.requests - to.completed == requests_max) [[unlikely]]
+      fail_holding("shmemx_am_request", "its requests to itself cannot be handled");
+    wait([&] {
+      send_kept(dest);
+      learn(dest, to);
+      return to.kept.empty() && to.requests - to.completed < requests_max;
+    });
+  }
+
+  /// Finds room for one more record and for a payload of so many lines. False: there is none, as far as is known.
+  static bool find_room(outbox& to, std::uint32_t lines, std::uint32_t& place) noexcept {
+    const std::uint32_t under_way = to.next.number - to.taken;
     if (under_way == records_max) return false;
-    // Payloads are free up to that of the first record that was not taken.
-    return payload_end - to.payloads_before[to.taken_there % records_max] <= payload_lines_max;
+    if (under_way == 0) to.payloads.end = 0;
+    if (lines == 0) return true;
+    place = to.payloads.find(lines, under_way == 0 ? 0 : to.payload_at[to.taken % records_max]);
+    return place != to.payloads.nowhere;
   }
 
   /// Sends the next fragment of a message of which `sent` bytes have gone, if there is room. False: there is none.
-  bool send_fragment(int dest, record_kind kind, int id, const void* source, std::size_t total, std::size_t& sent) {
-    peer& to = peer_at(dest);
+  bool send_fragment(int dest, outbox& to, record_kind kind, int id, const void* source, std::size_t total,
+                     std::size_t& sent) {
     const std::size_t bytes = std::min(total - sent, fragment_bytes_max);
     const bool large = bytes > record::inline_bytes_max;
-    auto payloads = to.payloads_sent;
-    const std::uint32_t first_line = large ? payloads.take(bytes) : 0;
-    if (!has_room(to, payloads.number)) {
-      to.taken_there = static_cast<std::uint32_t>(answer_of(dest));
-      if (!has_room(to, payloads.number)) return false;
+    const auto lines = large ? static_cast<std::uint32_t>((bytes + line_bytes - 1) / line_bytes) : 0;
+    payload_place place{.line = to.payloads.end, .message_bytes = total};
+    if (!find_room(to, lines, place.line)) [[unlikely]] {
+      learn(dest, to);
+      if (!find_room(to, lines, place.line)) return false;
     }
-    record_line& line = records_of(me_)[to.next_sent.index()];
+    record_line& line = records_of(own_index())[to.next.index()];
     const auto* const from = static_cast<const std::byte*>(source) + sent;
-    record_line filled;
-    filled.message_bytes = total;
     if (large) {
-      Substrate::put(payloads_of(me_) + first_line * line_bytes, from, bytes, dest);
+      Substrate::put(payloads_of(own_index()) + place.line * line_bytes, from, bytes, dest);
+      const std::uint64_t word = place.pack();
+      Substrate::put(&line.place, &word, sizeof word, dest);
+      to.payloads.end = place.line + lines;
     } else if (bytes > 0) {
-      std::memcpy(filled.payload, from, bytes);
+      Substrate::put(line.payload, from, bytes, dest);
     }
-    Substrate::put(&line.message_bytes, &filled.message_bytes, sizeof filled.message_bytes + (large ? 0 : bytes), dest);
-    const record what{.kind = kind,
-                      .first = sent == 0,
-                      .last = sent + bytes == total,
-                      .bytes = static_cast<std::uint32_t>(bytes),
-                      .handler = id};
-    Substrate::put_flag(&line.word, what.pack(to.next_sent.mark()), dest);
-    to.payloads_before[to.next_sent.index()] = to.payloads_sent.number;
-    to.payloads_sent = payloads;
-    ++to.next_sent.number;
+    const record::parts what{
+        .kind = kind, .first = sent == 0, .last = sent + bytes == total, .bytes = bytes, .handler = id};
+    Substrate::put_flag(&line.word, record::pack(what, to.next.mark()), dest);
+    to.payload_at[to.next.index()] = place.line;
+    ++to.next.number;
     sent += bytes;
     return true;
   }
 
-  bool send_whole(int dest, int id, const void* source, std::size_t bytes, std::size_t& sent) {
+  bool send_whole(int dest, outbox& to, int id, const void* source, std::size_t bytes, std::size_t& sent) {
     do {
-      if (!send_fragment(dest, record_kind::reply, id, source, bytes, sent)) return false;
+      if (!send_fragment(dest, to, record_kind::reply, id, source, bytes, sent)) return false;
     } while (sent < bytes);
     return true;
   }
 
   void send_kept(int dest) {
-    peer& to = peer_at(dest);
+    outbox& to = outbox_of(dest);
+    inbox& from = inboxes_[static_cast<std::size_t>(dest)];
     while (!to.kept.empty()) {
       kept_reply& next = to.kept.front();
-      if (!send_whole(dest, next.id, next.bytes.data(), next.bytes.size(), next.sent)) return;
+      if (!send_whole(dest, to, next.id, next.bytes.data(), next.bytes.size(), next.sent)) break;
       to.kept.pop_front();
-      ++to.completed;
+      --kept_;
+      ++from.completed;
+    }
+    answer_source(dest, from);
+  }
+
+  void await_completion(int dest) {
+    outbox& to = outbox_of(dest);
+    if (to.completed == to.requests) return;
+    learn(dest, to);
+    if (held_ > 0 && dest == me_ && to.completed != to.requests) {
+      fail_holding("shmemx_am_quiet", "its requests to itself cannot be handled");
+    }
+    wait([&] {
+      learn(dest, to);
+      return to.completed == to.requests;
+    });
+  }
+
+  /// Replies have come before the words that say that their requests are complete.
+  void handle_replies() {
+    poll();
+    const auto is_reply = [](const stash& each) { return each.what.kind() == record_kind::reply; };
+    if (held_ > 0 && std::ranges::any_of(stashed_, is_reply)) {
+      fail_holding("shmemx_am_quiet", "replies that have come cannot be handled");
     }
   }
 
   // Receiving.
 
-  /// A record that has come, and its payload.
-  struct arrival {
-    record what;
-    std::uint64_t message_bytes;
-    std::byte* payload;
-  };
-
-  /// The next record of a source, if it is there; its memory is the source's again once that is told.
-  bool next_arrival(int source, arrival& found) {
-    peer& from = peer_at(source);
-    record_line& line = records_of(source)[from.next_taken.index()];
-    const std::uint64_t word = load(line.word);
-    if (word >> 63 != from.next_taken.mark()) return false;
-    found = {.what = record::unpack(word), .message_bytes = line.message_bytes, .payload = line.payload};
-    if (found.what.bytes > record::inline_bytes_max) {
-      found.payload = payloads_of(source) + from.payloads_taken.take(found.what.bytes) * line_bytes;
-    }
-    ++from.next_taken.number;
-    return true;
+  bool has_arrived(std::size_t source) const noexcept {
+    const record_position<records_max> next = inboxes_[source].next;
+    return record(load(records_of(source)[next.index()].word)).mark() == next.mark();
   }
 
-  void answer_source(int source) {
-    peer& from = peer_at(source);
-    const std::uint64_t word = std::uint64_t{from.completed} << 32 | from.next_taken.number;
+  /// The next record, which has arrived; its memory is the source's again once that is told.
+  record_line& next_arrival(std::size_t source) noexcept {
+    return records_of(source)[inboxes_[source].next.number++ % records_max];
+  }
+  std::byte* payload_of(std::size_t source, record what, record_line& line) const noexcept {
+    if (what.bytes() <= record::inline_bytes_max) return line.payload;
+    return payloads_of(source) + payload_place::unpack(line.place).line * line_bytes;
+  }
+
+  void answer_source(int source, inbox& from) {
+    const std::uint64_t word = pack_answer(from.completed, from.next.number);
     if (word == from.answered) return;
     from.answered = word;
     Substrate::put_flag(&answers_[me_].word, word, source);
   }
 
-  void drain(int source) {
-    peer& from = peer_at(source);
-    if (!from.kept.empty()) [[unlikely]]
-      send_kept(source);
-    arrival next;
+  /// Runs the handlers of what has arrived from a source, something at least.
+  void drain(std::size_t index) {
+    const auto source = static_cast<int>(index);
+    inbox& from = inboxes_[index];
     // What comes meanwhile is for the next time, or a busy source would keep the PE here. A handler may have left with
     // a mutex in its hands.
-    for (std::uint32_t taken = 1; taken <= records_max && held_ == 0 && next_arrival(source, next); ++taken) {
-      take(source, next.what, next.message_bytes, next.payload);
-      if (taken % (records_max / 4) == 0) answer_source(source);
+    std::uint32_t untold = 0;  // bytes that the source may wait for
+    std::uint32_t taken = 0;
+    do {
+      record_line& line = next_arrival(index);
+      const record what(line.word);
+      take(source, what, payload_of(index, what, line), line.place);
+      untold += static_cast<std::uint32_t>(line_bytes) + what.bytes();
+      if (untold < told_bytes_min) continue;
+      answer_source(source, from);
+      untold = 0;
+    } while (++taken < records_max && held_ == 0 && has_arrived(index));
+    answer_source(source, from);
+  }
+
+  /// What is not on the way of most polls: no handler may run, or something was kept for later.
+  [[gnu::noinline]] void catch_up() {
+    for (std::size_t pe = 0; pe < inboxes_.size() && held_ > 0; ++pe) set_aside(pe);
+    while (!stashed_.empty() && held_ == 0) {
+      stash next = std::move(stashed_.front());
+      stashed_.pop_front();
+      take(next.source, next.what, next.bytes.data(), next.place);
+      answer_source(next.source, inboxes_[static_cast<std::size_t>(next.source)]);
     }
-    answer_source(source);
+    for (int dest = 0; dest < static_cast<int>(outboxes_.size()) && kept_ > 0; ++dest) {
+      if (!outbox_of(dest).kept.empty()) send_kept(dest);
+    }
   }
 
   /// Makes room for the source while no handler may run.
-  void set_aside(int source) {
-    arrival next;
-    while (next_arrival(source, next)) {
-      stashed_.push_back({source, next.what, next.message_bytes,
-                          std::vector<std::byte>(next.payload, next.payload + next.what.bytes)});
+  void set_aside(std::size_t index) {
+    const auto source = static_cast<int>(index);
+    while (has_arrived(index)) {
+      record_line& line = next_arrival(index);
+      const record what(line.word);
+      const std::byte* const payload = payload_of(index, what, line);
+      stashed_.push_back({source, what, line.place, std::vector<std::byte>(payload, payload + what.bytes())});
     }
-    answer_source(source);
+    answer_source(source, inboxes_[index]);
   }
 
   /// Takes a record in, and runs the handler if its message is complete.
-  void take(int source, const record& what, std::uint64_t total, std::byte* payload) {
-    if (what.first && what.last) [[likely]] {
-      run(source, what, payload, what.bytes);
-      return;
+  void take(int source, record what, std::byte* payload, std::uint64_t place) {
+    if (what.whole()) [[likely]] {
+      run(source, what, payload, what.bytes());
+    } else {
+      collect(source, what, payload, place);
     }
-    auto& parts = peer_at(source).parts[what.kind == record_kind::reply ? 1 : 0];
-    if (what.first) parts.reserve(total);
-    parts.insert(parts.end(), payload, payload + what.bytes);
-    if (!what.last) return;
-    std::vector<std::byte> whole;
-    whole.swap(parts);
-    run(source, what, whole.data(), whole.size());
   }
 
-  void run(int source, const record& what, std::byte* payload, std::size_t bytes) {
-    const shmemx_am_handler handler = handlers_.find(what.handler);
+  [[gnu::noinline]] void collect(int source, record what, const std::byte* payload, std::uint64_t place) {
+    auto& parts = inboxes_[static_cast<std::size_t>(source)].parts[what.kind() == record_kind::reply ? 1 : 0];
+    if (what.first()) parts.reserve(payload_place::unpack(place).message_bytes);
+    parts.insert(parts.end(), payload, payload + what.bytes());
+    if (!what.last()) return;
+    run(source, what, parts.data(), parts.size());
+    if (parts.capacity() > parts_bytes_kept) parts = {};
+    parts.clear();
+  }
+
+  void run(int source, record what, std::byte* payload, std::size_t bytes) {
+    const shmemx_am_handler handler = handlers_.find(what.handler());
     if (handler == nullptr) [[unlikely]]
       fail_unknown(source, what);
-    activation current{.kind = what.kind, .source = source};
+    activation current{.kind = what.kind(), .source = source};
     running_ = &current;
     handler(payload, bytes, source, &current);
     running_ = nullptr;
     ++handled_;
-    if (what.kind == record_kind::request && !current.kept) ++peer_at(source).completed;
+    if (what.kind() == record_kind::request && !current.kept) ++inboxes_[static_cast<std::size_t>(source)].completed;
   }
 
   [[noreturn, gnu::cold]] static void fail_holding(const char* call, const std::string& what) {
     Substrate::fail(call, ("this PE holds a mutex, so that " + what).c_str(), "unlock it first");
   }
 
-  [[noreturn, gnu::cold]] void fail_unknown(int source, const record& what) {
+  [[noreturn, gnu::cold]] void fail_unknown(int source, record what) {
     const std::string problem = "PE " + std::to_string(source) + " has sent a " +
-                                (what.kind == record_kind::reply ? "reply" : "request") + " to handler " +
-                                std::to_string(what.handler) +
+                                (what.kind() == record_kind::reply ? "reply" : "request") + " to handler " +
+                                std::to_string(what.handler()) +
                                 ", which is not registered here; registered: " + handlers_.describe();
     Substrate::fail("active message", problem.c_str(),
                     "attach the id on this PE, and synchronise the PEs before the first request");
   }
 
+  /// A source is told of what was taken at the latest after so much, with which it may go on.
+  static constexpr std::uint32_t told_bytes_min = records_max / 4 * line_bytes;
+  /// Memory for a message in parts that is kept for the next one of the source.
+  static constexpr std::size_t parts_bytes_kept = std::size_t{16} << 20;
+
   int me_;
-  std::vector<peer> peers_;
-  record_line* records_;  ///< rings, by source
-  std::byte* payloads_;   ///< likewise
-  answer* answers_;       ///< by destination
-  guard threads_;
-  handler_table handlers_;
+  std::vector<outbox> outboxes_;  ///< by destination
+  std::vector<inbox> inboxes_;    ///< by source
+  record_line* records_;          ///< rings, by source
+  std::byte* payloads_;           ///< likewise
+  answer* answers_;               ///< by destination
   activation* running_ = nullptr;
-  int held_ = 0;  ///< mutexes
   std::uint64_t handled_ = 0;
+  int held_ = 0;  ///< mutexes
   bool polling_ = false;
+  std::size_t kept_ = 0;  ///< replies, to all
+  guard threads_;
   std::deque<stash> stashed_;
+  handler_table handlers_;
 };
 
 }  // namespace amity::shmem
