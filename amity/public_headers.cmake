@@ -44,6 +44,7 @@ set(AMITY_PUBLIC_HEADERS
   core/remote_operation.hpp
   core/remote_operations.hpp
   core/remote_part.hpp
+  core/request.hpp
   core/segment.hpp
   core/spill.hpp
   core/team.hpp

@@ -46,70 +46,14 @@
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
 #include "amity/core/remote_part.hpp"
+#include "amity/core/request.hpp"
 #include "amity/core/spill.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
 
-class endpoint;
-class prepared_long;
-class prepared_medium;
-
 /// Largest packet of the runtime's own.
 inline constexpr std::size_t control_bytes_max = 48;
-
-/// What a core handler sees of the message that it runs for. Valid during the call.
-class request {
- public:
-  request(endpoint& owner, const inbound& packet) : owner_(owner), packet_(packet) {}
-  request(const request&) = delete;
-  request& operator=(const request&) = delete;
-
-  rank_t source() const noexcept;
-  std::span<const std::uint64_t> args() const noexcept {
-    // The payload of a packet is aligned to 16 bytes, and arguments come first.
-    return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
-  }
-  /// Of a Long: in this rank's segment, where it stays.
-  bytes_view payload() const noexcept {
-    return packet_.landed != nullptr ? *packet_.landed : packet_.payload.subspan(packet_.args * sizeof(std::uint64_t));
-  }
-  /// Whether this is the reply to a request of this rank's.
-  bool is_reply() const noexcept { return packet_.reply; }
-
-  /// Replies to the source, at most once. The handler there gets the reply as its request. Throws `error` for a
-  /// second reply, for a reply to a reply, and as requests do; a reply that threw has not been sent.
-  void reply_short(handler_id handler, std::span<const std::uint64_t> args = {});
-  void reply_short(handler_id handler, std::initializer_list<std::uint64_t> args) {
-    reply_short(handler, std::span(args.begin(), args.size()));
-  }
-  void reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
-  void reply_medium(handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
-    reply_medium(handler, payload, std::span(args.begin(), args.size()));
-  }
-  /// Puts the payload to a place on the source, as `remote_endpoint::request_long` does.
-  void reply_long(const place& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
-                  event& source_free);
-  void reply_long(const place& to, handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args,
-                  event& source_free) {
-    reply_long(to, handler, payload, std::span(args.begin(), args.size()), source_free);
-  }
-
-  /// As `endpoint::prepare_medium` and `remote_endpoint::prepare_long`, for the reply.
-  prepared_medium prepare_reply_medium(std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
-  prepared_long prepare_reply_long(const place& to, std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
-
- private:
-  friend class prepared;
-  friend class prepared_medium;
-  friend class remote_endpoint;
-  void reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
-  void check_reply(std::string_view call) const;
-
-  endpoint& owner_;
-  const inbound& packet_;
-  bool replied_ = false;
-};
 
 /// A packet that is being filled, in the fabric's memory or, inside a handler without credit, in the spill.
 struct outgoing {
