@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "amity/core/event.hpp"
 
@@ -25,15 +26,23 @@ class bounce_buffers {
 
   /// A buffer of at least `bytes_min` bytes.
   bounce_buffer& take(std::size_t bytes_min) {
-    const auto free = std::ranges::find_if(all_, [](const bounce_buffer& each) { return is_free(each); });
+    const auto free = first_free();
     bounce_buffer& taken = free != all_.end() ? *free : all_.emplace_back();
-    if (taken.data == nullptr || taken.bytes < bytes_min) {
+    if (taken.bytes < bytes_min || taken.data == nullptr) {
       const std::size_t bytes = std::max(bytes_min, usual_bytes);
       taken.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      taken.bytes = bytes;
+      bytes_ += bytes - std::exchange(taken.bytes, bytes);
     }
     taken.open = true;
     return taken;
+  }
+
+  /// Memory of all of them, and how much more there will be after `take(bytes_min)`.
+  std::size_t bytes() const noexcept { return bytes_; }
+  std::size_t growth(std::size_t bytes_min) noexcept {
+    const auto free = first_free();
+    const std::size_t before = free != all_.end() ? free->bytes : 0;
+    return before > 0 && before >= bytes_min ? 0 : std::max(bytes_min, usual_bytes) - before;
   }
 
   /// Whether nothing is under way from any of them.
@@ -44,7 +53,10 @@ class bounce_buffers {
  private:
   static bool is_free(const bounce_buffer& each) noexcept { return !each.open && each.source_free.done(); }
 
+  std::deque<bounce_buffer>::iterator first_free() noexcept { return std::ranges::find_if(all_, is_free); }
+
   std::deque<bounce_buffer> all_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace amity::core

@@ -359,8 +359,9 @@ class endpoint final : private fabric::sink {
                     bytes_view payload);
   bool try_send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
-  [[gnu::noinline]] void send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
-                                      bytes_view payload);
+  [[gnu::noinline]] void send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
+                                    bytes_view payload);
+  void send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args, bytes_view payload);
   bool send_packet_of(rank_t lane, lent_buffer& buffer);
   bool send_fragment_of(rank_t lane, lent_buffer& buffer);
   void send_some(rank_t lane, lent_buffer& buffer);
@@ -372,7 +373,7 @@ class endpoint final : private fabric::sink {
   void check_outside_handler(std::string_view call) const;
   void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
   void commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
-  void push_spill(rank_t lane, const packet_header& header, std::unique_ptr<spilled_packet> packet, std::size_t bytes);
+  void push_spill(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
 
   bool keeps_any() const noexcept { return kept_ && !kept_->empty(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -167,16 +168,24 @@ bool endpoint::try_send(rank_t lane, handler_id handler, bytes_view payload) {
 }
 
 void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload) {
-  if (!try_send_parts(lane, header, args, payload)) {
-    header.args = static_cast<std::uint8_t>(args.size());
-    ledger_.sent(header.handler, lane, 1, in_epoch());
-    if (args.size_bytes() + payload.size() > packet_bytes_max_) {
-      send_fragments(lane, header, args, payload);
-    } else {
-      send_in_slot(lane, header, args, payload);
-    }
-  }
+  if (!try_send_parts(lane, header, args, payload)) send_later(lane, header, args, payload);
   pace();
+}
+
+// It is counted before it waits: it carries the colour that the rank has now.
+void endpoint::send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
+                          bytes_view payload) try {
+  header.args = static_cast<std::uint8_t>(args.size());
+  ledger_.sent(header.handler, lane, 1, in_epoch());
+  if (args.size_bytes() + payload.size() > packet_bytes_max_) {
+    send_fragments(lane, header, args, payload);
+  } else {
+    send_in_slot(lane, header, args, payload);
+  }
+} catch (...) {
+  // What was counted as sent never will be: the job cannot go on, whatever the handler does.
+  if (in_handler()) fail(std::current_exception());
+  throw;
 }
 
 void endpoint::send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
@@ -286,35 +295,40 @@ void endpoint::make_room(rank_t lane) {
   progress_or_sleep();
 }
 
-void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
+void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) try {
   // Messages that are collected belong to the epoch that the rank is in, whichever handler happens to close the packet.
-  ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
   commit(lane, header_for(handler, open_epoch_), out, bytes);
+  ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
+} catch (...) {
+  // What was collected is lost with its packet: the job cannot go on, whatever the handler does.
+  out = {};
+  fail(std::current_exception());
+  throw;
 }
 
 void endpoint::commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
   AMITY_DEBUG_ASSERT(bytes <= out.capacity, bytes, out.capacity);
+  if (out.spilled) return push_spill(lane, header, out, bytes);
   out.data = nullptr;
-  if (out.spilled) {
-    push_spill(lane, header, std::move(out.spilled), bytes);
-    return;
-  }
   fabric_.commit(lane, header.pack(), out.slot, bytes);
   ledger_.packet(header.handler, bytes);
 }
 
-void endpoint::push_spill(rank_t lane, const packet_header& header, std::unique_ptr<spilled_packet> packet,
-                          std::size_t bytes) {
-  packet->header = header;
-  packet->bytes = bytes;
-  spill_.push(lane, std::move(packet));
-  if (spill_.bytes() <= spill_bytes_max_) return;
-  throw error(
-      "sending from a handler", rank_,
-      fmt::format("{} bytes of messages wait for credits, more than AMITY_CORE_SPILL_BYTES_MAX={}; the last one "
-                  "is of type '{}' to rank {}; waiting: {}",
-                  spill_.bytes(), spill_bytes_max_, registry_.at(header.handler).name, rank_of(lane), describe_spill()),
-      "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+// Where there is no room, it throws and has changed nothing.
+void endpoint::push_spill(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
+  if (spill_.bytes() + out.spilled->memory_bytes() > spill_bytes_max_) {
+    throw error(
+        "sending from a handler", rank_,
+        fmt::format("{} bytes of messages wait for credits, and one more, of type '{}' to rank {}, would exceed "
+                    "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
+                    spill_.bytes(), registry_.at(header.handler).name, rank_of(lane), spill_bytes_max_,
+                    describe_spill()),
+        "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+  }
+  out.spilled->header = header;
+  out.spilled->bytes = bytes;
+  out.data = nullptr;
+  spill_.push(lane, std::move(out.spilled));
 }
 
 std::string endpoint::describe_spill() const {

@@ -89,10 +89,10 @@ prepared_medium::prepared_medium(std::string_view call, endpoint& owner, rank_t 
 void prepared_medium::commit(handler_id handler, std::size_t bytes, std::span<const std::uint64_t> args) {
   const packet_header header = check_commit("prepared_medium::commit", handler, bytes, args.size());
   if (!args.empty()) std::memcpy(packet_.data, args.data(), args.size_bytes());
+  owner_.commit(lane_, header, packet_, args.size_bytes() + bytes);
+  owner_.ledger_.sent(handler, lane_, 1, owner_.in_epoch());
   if (context_ == 0) --owner_.prepared_;
   end();
-  owner_.ledger_.sent(handler, lane_, 1, owner_.in_epoch());
-  owner_.commit(lane_, header, packet_, args.size_bytes() + bytes);
   owner_.pace();
 }
 

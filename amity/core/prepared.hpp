@@ -89,7 +89,8 @@ class prepared_medium final : public prepared {
 };
 
 /// A Long: its payload is written into the target's segment where stores of this rank reach it, and stays written if
-/// the message is cancelled; elsewhere into memory of the runtime's. It holds no credit, and any number may be open.
+/// the message is cancelled; elsewhere into memory of the runtime's. It holds no credit, and any number may be open; in
+/// handlers, while the runtime's memory stays below AMITY_CORE_SPILL_BYTES_MAX.
 class prepared_long final : public prepared {
  public:
   prepared_long(prepared_long&& other) noexcept

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
 #include "amity/core/prepared.hpp"
 #include "amity/core/remote_endpoint.hpp"
 
@@ -14,8 +17,22 @@ prepared_long remote_endpoint::prepare_long(const place& to, std::size_t bytes_m
 
 prepared_long remote_endpoint::prepare_reply_long(std::string_view call, request& answers, const place& to,
                                                   std::size_t bytes_min, std::size_t bytes_max, std::size_t args) {
-  check_reply_place(call, answers.packet_.source, to);
+  check_reply_place(call, answers.packet_.source, to, bytes_min);
   return {call, *this, to, &answers, bytes_min, bytes_max, args};
+}
+
+// Handlers do not wait for one that is in use: what they make is bounded as what they spill.
+bounce_buffer& remote_endpoint::take_bounce(std::string_view call, std::size_t bytes_min) {
+  const std::size_t more = owner_.in_handler() ? bounce_.growth(bytes_min) : 0;
+  if (more > 0 && owner_.spill_.bytes() + bounce_.bytes() + more > owner_.spill_bytes_max_) {
+    throw error(
+        call, owner_.rank(),
+        fmt::format("{} bytes of prepared messages and {} of others wait, and {} more in a handler would exceed "
+                    "AMITY_CORE_SPILL_BYTES_MAX={}",
+                    bounce_.bytes(), owner_.spill_.bytes(), more, owner_.spill_bytes_max_),
+        "prepare less in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+  }
+  return bounce_.take(bytes_min);
 }
 
 prepared_long request::prepare_reply_long(const place& to, std::size_t bytes_min, std::size_t bytes_max,
@@ -36,7 +53,7 @@ prepared_long::prepared_long(std::string_view call, remote_endpoint& memory, con
     payload_ = {there + to.offset, std::min(bytes_max, room)};
     return;
   }
-  bounce_ = &memory.bounce_.take(bytes_min);
+  bounce_ = &memory.take_bounce(call, bytes_min);
   payload_ = {bounce_->data.get(), std::min({bytes_max, room, bounce_->bytes})};
 }
 

@@ -256,15 +256,15 @@ void remote_endpoint::request_long(const place& to, handler_id handler, bytes_vi
 void remote_endpoint::reply_long(std::string_view call, rank_t lane, handler_id handler,
                                  std::span<const std::uint64_t> args, bytes_view payload, const place& to,
                                  event* source_free) {
-  check_place(call, to, payload.size());
-  check_reply_place(call, lane, to);
+  check_reply_place(call, lane, to, payload.size());
   packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
   header.reply = true;
   send_long(to, header, args, payload, source_free);
 }
 
-void remote_endpoint::check_reply_place(std::string_view call, rank_t lane, const place& to) const {
-  check_place(call, to, 0);
+void remote_endpoint::check_reply_place(std::string_view call, rank_t lane, const place& to,
+                                        std::size_t bytes) const {
+  check_place(call, to, bytes);
   if (to.segment.lane == lane) return;
   throw error(call, owner_.rank(),
               fmt::format("the place is on rank {}, but rank {} has sent the request", owner_.rank_of(to.segment.lane),

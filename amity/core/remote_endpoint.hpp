@@ -142,7 +142,8 @@ class remote_endpoint final : private remote_part, private flushable {
   packet_memory& packets();
   void destroy(const own_segment& own) noexcept;
   void send_landed(const place& to, packet_header header, std::span<const std::uint64_t> args, std::size_t bytes);
-  void check_reply_place(std::string_view call, rank_t lane, const place& to) const;
+  bounce_buffer& take_bounce(std::string_view call, std::size_t bytes_min);
+  void check_reply_place(std::string_view call, rank_t lane, const place& to, std::size_t bytes) const;
   void check_place(std::string_view call, const place& at, std::size_t bytes) const;
   void check_thread(std::string_view call) const;
   void check_threads(std::string_view call, const place& at) const;
