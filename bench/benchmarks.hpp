@@ -13,6 +13,7 @@ extern const benchmark put_shm;
 extern const benchmark long_shm;
 extern const benchmark injection_shm;
 extern const benchmark long_injection;
+extern const benchmark c_interface;
 extern const benchmark coalesced_rate;
 extern const benchmark histogram;
 extern const benchmark coalesce_auto;
