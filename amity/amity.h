@@ -8,8 +8,10 @@
 
    - Handlers run inside calls of amity on the rank's own thread, one at a time. They may send anything to any rank and
      reply once; they never wait. Nothing is ordered, every message is handled exactly once.
-   - A rank's world is used by the thread that runs its program, and by the handlers there. There are no globals: many
-     ranks may live in one process.
+   - With AMITY_PROGRESS_THREAD=1 in the environment, each rank has one more thread, which runs the handlers of requests
+     and Longs, also while the program computes. Handlers of other replies run on the thread that has asked.
+   - A world is one thread's: it is used by that thread, and by the handlers there, which ask amity_request_world for
+     it. There are no globals: many ranks may live in one process.
    - Functions return an amity_status. What they change, and what they write through pointers, is as before unless they
      return AMITY_OK. Sizes and offsets are bytes.
    - A mistake that a handler makes ends the job. No C++ exception passes through frames of C.
@@ -30,12 +32,13 @@ extern "C" {
 
 typedef enum amity_status {
   AMITY_OK = 0,
-  AMITY_MISUSE = 1, /* a mistake of the caller's: nothing has been done, and the program may go on */
+  AMITY_MISUSE = 1, /* a mistake of the caller's: nothing is other than before, and the program may go on */
   AMITY_FAILED = 2, /* this rank has failed, by a mistake in a handler, say: return from the program */
   AMITY_ABORTED = 3 /* another rank has ended the job, and said why: return from the program */
 } amity_status;
 
-/* One rank's view of its job. */
+/* One rank's view of its job, for one of its threads. Calls that say thread 0 are those of the thread that runs the
+   program; the others may be called on each thread, with its world. */
 typedef struct amity_world amity_world;
 
 /* What the last call that did not return AMITY_OK had to say: call, rank, value and remedy. "" if there was none. Valid
@@ -56,6 +59,10 @@ int amity_run(int argc, char** argv, amity_main_function program, void* context)
 
 int32_t amity_world_rank(const amity_world* world);
 int32_t amity_world_size(const amity_world* world); /* ranks */
+/* Threads of each rank that run the program, AMITY_THREADS, and which of them has this world, 0 or more. That of the
+   progress thread is the number of the others. */
+int32_t amity_world_threads(const amity_world* world);
+int32_t amity_world_thread(const amity_world* world);
 /* Number of the node that `rank` is on, 0 or more; ranks of one node share memory. -1 for what is no rank. */
 int32_t amity_world_node(const amity_world* world, int32_t rank);
 /* Nanoseconds since an unspecified moment: wall clock, or the rank's virtual clock under the simulator. */
@@ -63,7 +70,14 @@ uint64_t amity_world_now_ns(const amity_world* world);
 /* Ends the job with this text, from a handler, too: calls that make progress return AMITY_FAILED from now on. */
 amity_status amity_world_fail(amity_world* world, const char* text);
 
-/* --- Handlers: the same calls in the same order on all ranks, outside handlers --- */
+/* What a thread does, with its own world. */
+typedef void (*amity_thread_function)(amity_world* world, void* context);
+
+/* Runs `work(world, context)` on each thread of this rank that runs the program, and returns when all have done it.
+   Thread 0, outside handlers. */
+amity_status amity_threads_run(amity_world* world, amity_thread_function work, void* context);
+
+/* --- Handlers, for all threads: the same calls in the same order on all ranks, on thread 0, outside handlers --- */
 
 /* A request or reply, in its handler. */
 typedef struct amity_request amity_request;
@@ -100,7 +114,7 @@ amity_status amity_event_wait(amity_world* world, const amity_event* event);
 /* An event of the world's own, for whoever wants to wait for all that it was given to. */
 amity_event* amity_event_implicit(amity_world* world);
 
-/* --- Memory that peers reach. Outside handlers. --- */
+/* --- Memory that peers reach, for all threads. Thread 0, outside handlers. --- */
 
 /* Names a segment to any rank; may be sent as bytes. */
 typedef struct amity_segment_name {
@@ -118,7 +132,7 @@ typedef struct amity_segment {
 typedef struct amity_peer_segment {
   int32_t owner;   /* of amity's own */
   uint32_t number; /* of amity's own */
-  void* direct;    /* where plain loads and stores of this rank reach it; null: nowhere */
+  void* direct;    /* where plain loads and stores of this rank reach it, on each thread; null: nowhere */
   size_t bytes;
   uint64_t id; /* of amity's own */
 } amity_peer_segment;
@@ -238,10 +252,11 @@ amity_status amity_atomic(amity_world* world, const amity_peer_segment* at, size
 /* Runs handlers of what has arrived and sends what waits; never waits. */
 amity_status amity_world_poll(amity_world* world);
 /* Makes progress until `done(context)` is not 0; sleeps while there is nothing to do. `where` says in reports of a
-   stall what is waited for; it may be null. */
+   stall what is waited for; it may be null. What handlers on other threads of the rank do is seen, too; then `done`
+   needs atomics, or a lock. */
 amity_status amity_world_wait_until(amity_world* world, const char* where, int (*done)(void* context), void* context);
 
-/* --- Collectives: all ranks, in the same order, outside handlers --- */
+/* --- Collectives: all ranks, in the same order, on thread 0, outside handlers --- */
 
 typedef enum amity_reduction { AMITY_SUM = 0, AMITY_MIN = 1, AMITY_MAX = 2 } amity_reduction;
 
@@ -259,7 +274,7 @@ amity_status amity_epoch_try_end(amity_world* world, int* ended);
 
 /* --- Counters --- */
 
-/* Of this rank, since the job began. */
+/* Of this thread, since the job began. */
 typedef struct amity_counters {
   uint64_t messages_sent;
   uint64_t messages_handled;

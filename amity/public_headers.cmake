@@ -34,6 +34,7 @@ set(AMITY_PUBLIC_HEADERS
   core/long_protocol.hpp
   core/long_slots.hpp
   core/message_counters.hpp
+  core/numbered.hpp
   core/packet_header.hpp
   core/packet_memory.hpp
   core/prepared.hpp

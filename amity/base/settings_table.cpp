@@ -74,7 +74,7 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_OFI_PROVIDER", text, "name", "", 0, 0, "",
      "Provider of libfabric, as `fi_info -t FI_EP_RDM` names it; unset: the first that can do what is needed."},
     {"AMITY_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",
-     "One more thread a rank, which handles messages while the rank computes. All ranks alike."},
+     "One more thread a rank, which handles messages and requests while the rank computes. All ranks alike."},
     {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},
     {"AMITY_RANKS", integer, "ranks", "1", 1, 65536, "", "Number of ranks of the job."},
     {"AMITY_SHMEM_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",

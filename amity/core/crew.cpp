@@ -33,7 +33,11 @@ class departure {
 }  // namespace
 
 crew::crew(rank_t threads)
-    : size_(threads), lanes_(static_cast<std::size_t>(threads)), at_work_(threads - 1), serving_(threads - 1) {}
+    : size_(threads),
+      lanes_(static_cast<std::size_t>(threads)),
+      at_work_(threads - 1),
+      serving_(threads - 1),
+      seats_(static_cast<std::size_t>(threads)) {}
 
 void crew::assemble() {
   wait_for_all();
@@ -88,11 +92,31 @@ void crew::serve(rank_t thread) {
   const departure announced(own, serving_);
   done(thread);
   for (std::uint64_t seen = 0;;) {
-    own.wait_until("", [&] { return calls_.load(std::memory_order_acquire) != seen; });
+    own.wait_until("", [&] {
+      tell_waiting(own);
+      return calls_.load(std::memory_order_acquire) != seen;
+    });
     ++seen;
     if (work_ == nullptr) return;
     (*work_)(thread);
     done(thread);
+  }
+}
+
+// What handlers have written before a thread looks here is there for whoever announces itself afterwards: both read and
+// write the same word, and one comes first. Whoever comes second is seen.
+bool crew::announce(rank_t thread) noexcept {
+  seat_of(thread).waits.store(true, std::memory_order_relaxed);
+  anyone_waits_.exchange(true, std::memory_order_acq_rel);
+  return true;
+}
+
+void crew::wake_waiting(endpoint& own) {
+  seat_of(own.thread()).handlers_told = own.worlds().handlers_run;
+  if (!anyone_waits_.exchange(false, std::memory_order_acq_rel)) return;
+  for (rank_t other = 0; other < size_; ++other) {
+    if (other == own.thread() || !seat_of(other).waits.exchange(false, std::memory_order_relaxed)) continue;
+    own.send_control(own.lane_of(own.rank(), other), packet_kind::wake, {});
   }
 }
 
@@ -123,7 +147,10 @@ void crew::await_departures() {
 void crew::wait_for_all() {
   if (size_ == 1) return;
   // Pairs with the release in done(). The packet is only there to wake this thread.
-  lane(0).wait_until("", [&] { return at_work_.load(std::memory_order_acquire) == 0; });
+  lane(0).wait_until("", [&] {
+    tell_waiting(lane(0));
+    return at_work_.load(std::memory_order_acquire) == 0;
+  });
 }
 
 void crew::done(rank_t thread) {

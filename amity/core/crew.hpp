@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "amity/base/function_ref.hpp"
@@ -43,10 +44,34 @@ class crew {
   /// Whether the others take work. False before `assemble`, and from `dismiss` or a failure on.
   bool assembled() const noexcept { return assembled_; }
 
+  /// Each thread, outside handlers, with its endpoint in any world: makes progress until `done()` holds, also where a
+  /// handler on another thread of the rank makes it hold. `done` reads what handlers write, so it needs atomics.
+  template <class Done>
+  void wait_until(endpoint& own, std::string_view where, Done&& done) {
+    const auto is_done = [&] {
+      tell_waiting(own);
+      return done();
+    };
+    own.wait_until(where, is_done, [&] { return size_ > 1 && announce(own.thread()) && done(); });
+    if (size_ > 1) seat_of(own.thread()).waits.store(false, std::memory_order_relaxed);
+  }
+  /// Each thread, after progress: wakes those that wait for what handlers do, if handlers have run here.
+  void tell_waiting(endpoint& own) {
+    if (size_ > 1 && seat_of(own.thread()).handlers_told != own.worlds().handlers_run) wake_waiting(own);
+  }
+
   /// The other threads: does what thread 0 asks for, until it lets them go.
   void serve(rank_t thread);
 
  private:
+  struct alignas(cache_line_bytes) seat {
+    std::uint64_t handlers_told = 0;  ///< run by this thread before it last looked who waits; its own
+    std::atomic<bool> waits = false;
+  };
+
+  seat& seat_of(rank_t thread) noexcept { return seats_[static_cast<std::size_t>(thread)]; }
+  bool announce(rank_t thread) noexcept;
+  void wake_waiting(endpoint& own);
   endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)]; }
   void call(const function_ref<void(rank_t)>* work);
   void wait_for_all();
@@ -60,6 +85,8 @@ class crew {
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<rank_t> at_work_;  ///< threads that have not done what they were last asked for
   std::atomic<rank_t> serving_;  ///< threads that have not left `serve` yet
+  std::vector<seat> seats_;
+  std::atomic<bool> anyone_waits_ = false;
 };
 
 }  // namespace amity::core

@@ -113,6 +113,8 @@ void endpoint::release_own() noexcept {
   while (keeps_any()) fabric_.release(kept_->take().token);
 }
 
+world_number endpoint::number() const noexcept { return road_ == nullptr ? 0 : road_->number(); }
+
 endpoint& endpoint::root() noexcept { return road_ == nullptr ? *this : *road_->root(); }
 
 rank_t endpoint::root_rank(rank_t rank) const noexcept { return road_ == nullptr ? rank : road_->root_rank(rank); }
@@ -388,7 +390,7 @@ void endpoint::close_epoch() {
 
 std::string endpoint::stall_report(std::string_view where, double seconds) const {
   std::string text = fmt::format("no progress for {:.0f} s in {}", seconds, where);
-  if (!worlds_->alone()) text += fmt::format("; world {}", road_ == nullptr ? 0 : road_->number());
+  if (!worlds_->alone()) text += fmt::format("; world {}", number());
   text += fmt::format("; epoch {}; messages of epochs: {} sent, {} handled here", static_cast<int>(open_epoch_),
                       ledger_.epochs().sent, ledger_.epochs().handled);
   if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());

@@ -110,6 +110,7 @@ class endpoint final : private fabric::sink {
   rank_t size() const noexcept { return size_; }  ///< ranks
   rank_t threads() const noexcept { return threads_; }
   rank_t thread() const noexcept { return lane_ - rank_ * threads_; }
+  rank_t home_thread() const noexcept { return home_; }
   /// Threads that run the program: all but the progress thread.
   rank_t program_threads() const noexcept { return home_ == 0 ? threads_ : home_; }
   rank_t lane() const noexcept { return lane_; }
@@ -128,6 +129,8 @@ class endpoint final : private fabric::sink {
   const rank_worlds& worlds() const noexcept { return *worlds_; }
   /// Whether this is the job's own world.
   bool of_job() const noexcept { return road_ == nullptr; }
+  /// Of its world, among those of the rank.
+  world_number number() const noexcept;
   /// The endpoint of the job's own world, and that world's number for a rank of this one.
   endpoint& root() noexcept;
   rank_t root_rank(rank_t rank) const noexcept;
@@ -141,7 +144,8 @@ class endpoint final : private fabric::sink {
 
   // --- Handlers: the same calls in the same order on all ranks, outside handlers. ---
 
-  /// Adds a handler `void(request&)`. `name` is what ranks compare and what messages to a person show.
+  /// Adds a handler `void(request&)`. `name` is what ranks compare and what messages to a person show. Where ranks have
+  /// several threads, each of them needs it: `team::add_handler`.
   handler_id add_handler(std::string_view name, std::function<void(request&)> handler);
   /// Adds a handler of packets with many messages; `context` must outlive the registration.
   handler_id add_handler(std::string_view name, deliver_function deliver, void* context);
@@ -154,7 +158,9 @@ class endpoint final : private fabric::sink {
   void set_counter_book(counter_book* book) noexcept { counter_book_ = book; }
   counter_book* ended_counters() const noexcept { return counter_book_; }
 
-  // --- Requests, to thread 0 of a rank. Legal in and outside handlers. ---
+  // --- Requests, to the thread of a rank that is home to its handlers: the progress thread (AMITY_PROGRESS_THREAD),
+  // ---
+  // --- or thread 0. Replies come to the thread that has asked. Legal in and outside handlers. ---
   // --- Throw `error` for a wrong rank, an unknown handler, too many args. ---
   // --- Outside handlers they may run handlers, which must leave the arguments and the payload as they are. ---
 
@@ -308,6 +314,7 @@ class endpoint final : private fabric::sink {
 
   [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
   [[noreturn]] void throw_outside_epoch(std::string_view call) const;
+  bool on_own_thread() const noexcept { return std::this_thread::get_id() == own_thread_; }
   /// Throws `error` if this is another thread than the one that has made the endpoint.
   void check_thread(std::string_view call) const;
 

@@ -78,7 +78,7 @@ void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payloa
 void endpoint::send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                             bytes_view payload) {
   check_request(call, dest, handler, args.size());
-  send_parts(lane_of(dest, 0), header_for(handler, sending_epoch_), args, payload);
+  send_parts(lane_of(dest, home_), header_for(handler, sending_epoch_), args, payload);
 }
 
 void endpoint::check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {

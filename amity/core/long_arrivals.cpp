@@ -11,26 +11,24 @@
 namespace amity::core {
 
 long_arrivals::~long_arrivals() {
-  for (const auto& [name, handle] : opened_) memory_.close(handle);
+  for (const auto& [name, its] : opened_) memory_.close(its.handle);
 }
 
 own_segment long_arrivals::add(const fabric::segment& made, bool readable) {
-  segments_.push_back({.data = made.data, .bytes = made.bytes, .name = {.key = made.key, .number = segments_.size()}});
-  readable_.push_back(readable);
-  return segments_.back();
-}
-
-bool long_arrivals::remove(const own_segment& own) noexcept {
-  return std::exchange(segments_[own.name.number].bytes, 0) != 0;
+  const std::uint32_t number = segments_.add({.readable = readable});
+  return segments_.find(number)->own = {
+             .data = made.data,
+             .bytes = made.bytes,
+             .name = {.key = made.key, .number = number, .thread = static_cast<std::uint32_t>(owner_.thread())}};
 }
 
 const own_segment* long_arrivals::holder_of(bytes_view bytes) const noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
-  for (const own_segment& own : segments_) {
-    const std::uintptr_t offset = begin - reinterpret_cast<std::uintptr_t>(own.data);
-    if (readable_[own.name.number] && offset <= own.bytes && bytes.size() <= own.bytes - offset) return &own;
-  }
-  return nullptr;
+  const offered* const found = segments_.find_if([&](const offered& each) {
+    const std::uintptr_t offset = begin - reinterpret_cast<std::uintptr_t>(each.own.data);
+    return each.readable && offset <= each.own.bytes && bytes.size() <= each.own.bytes - offset;
+  });
+  return found == nullptr ? nullptr : &found->own;
 }
 
 void long_arrivals::on_envelope(const packet_header& header, rank_t lane, bytes_view packet) {
@@ -82,10 +80,9 @@ void long_arrivals::run(const packet_header& header, rank_t lane, bytes_view arg
 }
 
 bytes_view long_arrivals::place_of(const envelope& about, rank_t lane) const {
-  if (about.segment < segments_.size()) {
-    const own_segment& own = segments_[about.segment];
-    if (about.offset <= own.bytes && about.bytes <= own.bytes - about.offset)
-      return {own.data + about.offset, about.bytes};
+  if (const offered* const at = segments_.find(about.segment)) {
+    if (about.offset <= at->own.bytes && about.bytes <= at->own.bytes - about.offset)
+      return {at->own.data + about.offset, about.bytes};
   }
   throw error("message arrival", owner_.rank(),
               fmt::format("rank {} sent {} bytes to offset {} of segment {} of this rank, which is not there any more",
@@ -112,15 +109,21 @@ bool long_arrivals::advance() {
   return any;
 }
 
+// A segment in the place of one that has been there before takes that one's handle's place, too.
+const fabric::remote_segment& long_arrivals::opened_for(const lent_slot& at) {
+  const segment_name& name = at.from.segment;
+  const std::uint64_t key = static_cast<std::uint64_t>(at.lane) << 32 | numbered<offered>::index(name.number);
+  auto found = opened_.find(key);
+  if (found != opened_.end() && found->second.number == name.number) return found->second.handle;
+  const fabric::remote_segment handle = memory_.open(at.lane, name.key);
+  if (found != opened_.end()) memory_.close(found->second.handle);
+  return opened_.insert_or_assign(key, opened{name.number, handle}).first->second.handle;
+}
+
 bool long_arrivals::start_get(lent_slot& at) {
-  const std::uint64_t name = static_cast<std::uint64_t>(at.lane) << 32 | at.from.segment.number;
-  auto found = opened_.find(name);
-  if (found == opened_.end()) {
-    found = opened_.emplace(name, memory_.open(at.lane, at.from.segment.key)).first;
-  }
+  const fabric::remote_segment& from = opened_for(at);
   const bytes_view to = place_of(at.about, at.lane);
-  const auto reached =
-      memory_.get(found->second, at.from.offset, {const_cast<std::byte*>(to.data()), to.size()}, at.context());
+  const auto reached = memory_.get(from, at.from.offset, {const_cast<std::byte*>(to.data()), to.size()}, at.context());
   if (reached == fabric::stage::complete) arrive(at, lent_slot::payload);
   return reached != fabric::stage::refused;
 }

@@ -2,12 +2,12 @@
 
 /// The target's side of Long messages: brings envelope and payload together, and runs the handler.
 
-#include <deque>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "amity/core/long_slots.hpp"
+#include "amity/core/numbered.hpp"
 #include "amity/core/segment.hpp"
 
 namespace amity::core {
@@ -16,6 +16,11 @@ class endpoint;
 
 class long_arrivals {
  public:
+  struct offered {
+    own_segment own = {};
+    bool readable = false;
+  };
+
   /// `slots` are lent to each source; `memory` is what peers' segments are read with.
   long_arrivals(endpoint& owner, fabric::remote_memory& memory, std::uint32_t slots)
       : owner_(owner), memory_(memory), slots_(slots) {}
@@ -23,12 +28,18 @@ class long_arrivals {
   long_arrivals(const long_arrivals&) = delete;
   long_arrivals& operator=(const long_arrivals&) = delete;
 
-  /// Memory of this rank that Longs may come to. Numbers are not used again. `readable`: peers may get payloads there.
+  /// Handles are not closed any more.
+  void abandon() noexcept { opened_.clear(); }
+
+  /// Memory of this rank that Longs may come to. `readable`: peers may get payloads there.
   own_segment add(const fabric::segment& made, bool readable);
+  bool full() const noexcept { return segments_.full(); }
   /// Nothing comes there any more; false: nothing has since it was removed.
-  bool remove(const own_segment& own) noexcept;
-  /// All that were added; without bytes: removed.
-  const std::deque<own_segment>& segments() const noexcept { return segments_; }
+  bool remove(const own_segment& own) { return segments_.remove(own.name.number); }
+  template <class Visit>
+  void for_each_segment(Visit&& visit) const {
+    segments_.for_each([&](const offered& each) { visit(each.own); });
+  }
   /// The readable segment that holds all of `bytes`; null: none.
   const own_segment* holder_of(bytes_view bytes) const noexcept;
 
@@ -50,6 +61,12 @@ class long_arrivals {
   std::uint64_t head_last() const noexcept { return head_last_; }
 
  private:
+  struct opened {
+    std::uint32_t number;
+    fabric::remote_segment handle;
+  };
+
+  const fabric::remote_segment& opened_for(const lent_slot& at);
   bytes_view place_of(const envelope& about, rank_t lane) const;
   void run(const packet_header& header, rank_t lane, bytes_view args, bytes_view landed);
   bool start_get(lent_slot& at);
@@ -57,12 +74,11 @@ class long_arrivals {
   endpoint& owner_;
   fabric::remote_memory& memory_;
   lent_slots slots_;
-  std::deque<own_segment> segments_;  ///< by number; without bytes: removed
-  std::vector<bool> readable_;
+  numbered<offered> segments_;
   std::vector<lent_slot*> to_get_;
   std::uint64_t payload_last_ = 0;
   std::uint64_t head_last_ = 0;
-  std::unordered_map<std::uint64_t, fabric::remote_segment> opened_;  ///< by lane and number of the segment
+  std::unordered_map<std::uint64_t, opened> opened_;  ///< by lane and index of the segment
 };
 
 }  // namespace amity::core

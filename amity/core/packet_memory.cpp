@@ -25,6 +25,7 @@ struct key_fields {
   std::int64_t lane;
   std::uint64_t number;
   std::uint64_t bytes;
+  std::uint64_t world;  ///< whose lanes and numbers these are
 };
 
 // Handles name their segment themselves. Those of fabrics never have the highest bit.
@@ -68,23 +69,23 @@ fabric::segment packet_memory::create(std::size_t bytes) {
     zeroed_memory memory(bytes + cache_line_bytes);
     const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
     auto* const data = static_cast<std::byte*>(memory.data()) + (-begin & (cache_line_bytes - 1));
-    segments_.push_back({.memory = std::move(memory), .data = data, .bytes = bytes});
-    return last_made();
+    return offer({.memory = std::move(memory), .data = data, .bytes = bytes});
   } catch (const std::bad_alloc&) {
     throw refuse("make it smaller");
   }
 }
 
-fabric::segment packet_memory::last_made() const noexcept {
-  const offered& last = segments_.back();
-  return {.data = last.data,
-          .bytes = last.bytes,
-          .key = fabric::key_from(key_fields{key_magic, owner_.lane(), segments_.size() - 1, last.bytes})};
+fabric::segment packet_memory::offer(offered&& made) {
+  std::byte* const data = made.data;
+  const std::size_t bytes = made.bytes;
+  const std::uint32_t number = segments_.add(std::move(made));
+  return {.data = data,
+          .bytes = bytes,
+          .key = fabric::key_from(key_fields{key_magic, owner_.lane(), number, bytes, owner_.number()})};
 }
 
 fabric::segment packet_memory::adopt(mutable_bytes memory) {
-  segments_.push_back({.memory = std::nullopt, .data = memory.data(), .bytes = memory.size()});
-  return last_made();
+  return offer({.memory = std::nullopt, .data = memory.data(), .bytes = memory.size()});
 }
 
 bool packet_memory::has_made(const fabric::segment_key& key) noexcept {
@@ -96,19 +97,21 @@ fabric::remote_segment packet_memory::segment_of(rank_t lane, std::uint64_t numb
 }
 
 void packet_memory::destroy(const fabric::segment& own) noexcept {
-  forget(fabric::fields_of<key_fields>(own.key).number);
+  forget(static_cast<std::uint32_t>(fabric::fields_of<key_fields>(own.key).number));
 }
 
-void packet_memory::forget(std::uint64_t number) noexcept {
-  segments_[number].alive = false;
-  segments_[number].memory.reset();
-}
+void packet_memory::forget(std::uint32_t number) noexcept { segments_.remove(number); }
 
 fabric::remote_segment packet_memory::open(rank_t owner, const fabric::segment_key& key) {
   const auto fields = fabric::fields_of<key_fields>(key);
   if (fields.magic != key_magic || fields.lane != owner) {
-    throw error("remote_memory::open", owner_.rank(), fmt::format("the key is none of rank {}", owner),
+    throw error("remote_memory::open", owner_.rank(), fmt::format("the key is none of rank {}", owner_.rank_of(owner)),
                 "hand the key of a segment, as it is, from its owner to those who open it");
+  }
+  if (fields.world != owner_.number()) {
+    throw error("remote_memory::open", owner_.rank(),
+                fmt::format("the key is of world {}, but this is world {}", fields.world, owner_.number()),
+                "open a segment in the world that it was made in");
   }
   return segment_of(owner, fields.number, fields.bytes);
 }
@@ -312,17 +315,21 @@ bool packet_memory::send_answer(answer& of) {
 }
 
 std::byte* packet_memory::memory_of(rank_t lane, const parcel& head, std::size_t bytes) {
-  AMITY_ASSERT(head.segment < segments_.size(), lane, head.segment);
-  const offered& at = segments_[head.segment];
-  if (!at.alive) {
-    throw error(
-        "an operation on memory", owner_.rank(),
-        fmt::format("rank {} uses {} bytes at offset {} of segment {} of this rank, which is not there any more",
-                    owner_.rank_of(lane), bytes, head.offset, head.segment),
-        "release a segment after a barrier behind the last operation on it");
+  const offered* const at = segments_.find(static_cast<std::uint32_t>(head.segment));
+  const auto refuse = [&](std::string_view why, std::string_view remedy) -> error {
+    return {"an operation on memory", owner_.rank(),
+            fmt::format("rank {} uses {} bytes at offset {} of segment {} of this rank, which {}", owner_.rank_of(lane),
+                        bytes, head.offset, head.segment, why),
+            remedy};
+  };
+  if (at == nullptr) {
+    throw refuse("is not there any more, or never was",
+                 "release a segment after a barrier behind the last operation on it");
   }
-  AMITY_ASSERT(head.offset <= at.bytes && bytes <= at.bytes - head.offset, lane, head.offset, bytes, at.bytes);
-  return at.data + head.offset;
+  if (head.offset > at->bytes || bytes > at->bytes - head.offset) {
+    throw refuse(fmt::format("has {} bytes", at->bytes), "hand the name of a segment, as it is, to those who open it");
+  }
+  return at->data + head.offset;
 }
 
 }  // namespace amity::core

@@ -15,6 +15,7 @@
 
 #include "amity/base/zeros.hpp"
 #include "amity/core/event.hpp"
+#include "amity/core/numbered.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
@@ -28,13 +29,14 @@ class packet_memory final : public fabric::remote_memory {
 
   static fabric::remote_capabilities caps();
 
-  /// Memory that is there already becomes a segment, until it is destroyed; it gets the next number.
+  /// Memory that is there already becomes a segment, until it is destroyed or forgotten. Of two packet_memories whose
+  /// segments come and go alike, each gives the same numbers.
   fabric::segment adopt(mutable_bytes memory);
   /// Whether a packet_memory has made the segment with this key, or handle.
   static bool has_made(const fabric::segment_key& key) noexcept;
   static bool has_made(const fabric::remote_segment& handle) noexcept { return handle.id >> 63 != 0; }
   /// The segment with this number ends.
-  void forget(std::uint64_t number) noexcept;
+  void forget(std::uint32_t number) noexcept;
   /// The segment of a lane with this number.
   static fabric::remote_segment segment_of(rank_t lane, std::uint64_t number, std::size_t bytes) noexcept;
 
@@ -94,9 +96,8 @@ class packet_memory final : public fabric::remote_memory {
 
   struct offered {
     std::optional<zeroed_memory> memory;  ///< none: the memory of somebody else
-    std::byte* data;
-    std::size_t bytes;
-    bool alive = true;
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
   };
 
   fabric::stage start_put(const fabric::remote_segment& to, std::size_t offset, bytes_view from,
@@ -106,7 +107,7 @@ class packet_memory final : public fabric::remote_memory {
   fabric::stage start_atomic(const fabric::remote_segment& at, std::size_t offset, const fabric::atomic_request& what,
                              std::uint64_t* previous, std::uint64_t when_complete) noexcept override;
 
-  fabric::segment last_made() const noexcept;
+  fabric::segment offer(offered&& made);
   fabric::stage start(const fabric::remote_segment& at, record&& wanted) noexcept;
   bool send_all(record& of) noexcept;
   bool send_answer(answer& of);
@@ -125,7 +126,7 @@ class packet_memory final : public fabric::remote_memory {
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> unsent_;  ///< records of which something waits for a credit
   std::vector<answer> answers_;
-  std::vector<offered> segments_;                             ///< by number
+  numbered<offered> segments_;
   std::unordered_map<std::uint64_t, std::uint64_t> partial_;  ///< bytes there, of puts of several packets
   std::uint32_t serial_ = 0;
 };

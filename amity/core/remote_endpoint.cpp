@@ -45,20 +45,26 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
 }
 
 remote_endpoint::~remote_endpoint() {
-  for (const own_segment& own : arrivals_.segments()) {
-    const own_segment gone = own;
-    if (arrivals_.remove(own)) destroy(gone);
-  }
+  if (abandoned_) return;
+  arrivals_.for_each_segment([this](const own_segment& left) { destroy(left); });
   owner_.remote_ = nullptr;
   owner_.remove_flushable(*this);
   if (!owner_.in_handler()) owner_.remove_handler(take_name_);
 }
 
+void remote_endpoint::abandon() noexcept {
+  abandoned_ = true;
+  arrivals_.abandon();
+  owner_.remote_ = nullptr;
+  owner_.remove_flushable(*this);
+}
+
 // Segments
 
 own_segment remote_endpoint::allocate(std::size_t bytes) {
-  check_thread("remote_endpoint::allocate");
-  owner_.check_outside_handler("remote_endpoint::allocate");
+  constexpr std::string_view call = "remote_endpoint::allocate";
+  check_setup(call);
+  check_number_free(call);
   const own_segment made = arrivals_.add(memory_.create(bytes), true);
   if (!caps_.atomics) packets().adopt({made.data, made.bytes});
   return made;
@@ -66,8 +72,8 @@ own_segment remote_endpoint::allocate(std::size_t bytes) {
 
 own_segment remote_endpoint::attach(mutable_bytes memory) {
   constexpr std::string_view call = "remote_endpoint::attach";
-  owner_.check_outside_handler(call);
-  check_thread(call);
+  check_setup(call);
+  check_number_free(call);
   if (memory.empty() || reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(std::uint64_t) != 0) {
     throw error(call, owner_.rank(),
                 fmt::format("{} bytes at {}", memory.size(), static_cast<const void*>(memory.data())),
@@ -92,18 +98,31 @@ void remote_endpoint::destroy(const own_segment& own) noexcept {
 }
 
 void remote_endpoint::release(const own_segment& own) {
-  owner_.check_outside_handler("remote_endpoint::release");
+  check_setup("remote_endpoint::release");
+  if (own.name.thread != static_cast<std::uint32_t>(owner_.thread())) {
+    throw error("remote_endpoint::release", owner_.rank(),
+                fmt::format("thread {} releases a segment of thread {}", owner_.thread(), own.name.thread),
+                "release a segment on the thread that has made it");
+  }
   if (!arrivals_.remove(own)) return;
   destroy(own);
   if (!caps_.atomics && !packet_memory::has_made(own.name.key)) packets_->forget(own.name.number);
 }
 
 peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
-  owner_.check_outside_handler("remote_endpoint::open");
-  if (rank < 0 || rank >= owner_.size()) owner_.throw_wrong_rank("remote_endpoint::open", rank);
-  const rank_t lane = owner_.same_threads().lane(rank);
+  constexpr std::string_view call = "remote_endpoint::open";
+  check_setup(call);
+  if (rank < 0 || rank >= owner_.size()) owner_.throw_wrong_rank(call, rank);
+  if (name.thread >= static_cast<std::uint32_t>(owner_.threads())) {
+    throw error(call, owner_.rank(), fmt::format("the segment is named as one of thread {}", name.thread),
+                "hand the name of a segment, as it is, from its owner to those who open it");
+  }
+  const rank_t lane = owner_.lane_of(rank, static_cast<rank_t>(name.thread));
   fabric::remote_memory& memory = packet_memory::has_made(name.key) ? packets() : memory_;
-  return {.lane = lane, .number = static_cast<std::uint32_t>(name.number), .handle = memory.open(lane, name.key)};
+  return {.lane = lane,
+          .number = name.number,
+          .thread = static_cast<std::uint32_t>(owner_.thread()),
+          .handle = memory.open(lane, name.key)};
 }
 
 void remote_endpoint::close(const peer_segment& opened) noexcept {
@@ -111,16 +130,22 @@ void remote_endpoint::close(const peer_segment& opened) noexcept {
 }
 
 std::vector<peer_segment> remote_endpoint::exchange(const own_segment& own) {
-  owner_.check_outside_handler("remote_endpoint::exchange");
-  const named mine{.round = rounds_++, .name = own.name};
+  std::vector<peer_segment> all;
+  for (const segment_name& name : exchange_names(own.name)) all.push_back(open(static_cast<rank_t>(all.size()), name));
+  return all;
+}
+
+std::vector<segment_name> remote_endpoint::exchange_names(const segment_name& own) {
+  check_setup("remote_endpoint::exchange");
+  const named mine{.round = rounds_++, .name = own};
   owner_.barrier();  // everybody has a remote_endpoint now
   for (rank_t rank = 0; rank < owner_.size(); ++rank) {
     owner_.send(owner_.same_threads().lane(rank), take_name_, std::as_bytes(std::span(&mine, 1)));
   }
   auto& names = names_[mine.round];
   owner_.wait_until("an exchange of segments", [&] { return names.size() == static_cast<std::size_t>(owner_.size()); });
-  std::vector<peer_segment> all(names.size());
-  for (const auto& [rank, name] : names) all[static_cast<std::size_t>(rank)] = open(rank, name);
+  std::vector<segment_name> all(names.size());
+  for (const auto& [rank, name] : names) all[static_cast<std::size_t>(rank)] = name;
   names_.erase(mine.round);
   return all;
 }
@@ -144,12 +169,21 @@ void remote_endpoint::check_place(std::string_view call, const place& at, std::s
 // The handle of a segment is of use to the fabric of one thread alone.
 void remote_endpoint::check_threads(std::string_view call, const place& at) const {
   check_thread(call);
-  if (owner_.same_threads().index(at.segment.lane) != no_rank) return;
-  const rank_t rank = owner_.rank_of(at.segment.lane);
+  if (at.segment.thread == static_cast<std::uint32_t>(owner_.thread())) return;
   throw error(call, owner_.rank(),
-              fmt::format("thread {} names a segment that thread {} has opened, on rank {}", owner_.thread(),
-                          at.segment.lane - owner_.lane_of(rank, 0), rank),
-              "exchange segments on each thread, by a remote_endpoint of its own");
+              fmt::format("thread {} uses what thread {} has opened, a segment of rank {}", owner_.thread(),
+                          at.segment.thread, owner_.rank_of(at.segment.lane)),
+              "open segments on each thread, by a remote_endpoint of its own");
+}
+
+void remote_endpoint::check_setup(std::string_view call) const {
+  check_thread(call);
+  owner_.check_outside_handler(call);
+}
+
+void remote_endpoint::check_number_free(std::string_view call) const {
+  if (!arrivals_.full()) return;
+  throw error(call, owner_.rank(), "this rank has as many segments as it can number", "release some before");
 }
 
 void remote_endpoint::check_thread(std::string_view call) const {
@@ -262,10 +296,9 @@ void remote_endpoint::reply_long(std::string_view call, rank_t lane, handler_id 
   send_long(to, header, args, payload, source_free);
 }
 
-void remote_endpoint::check_reply_place(std::string_view call, rank_t lane, const place& to,
-                                        std::size_t bytes) const {
+void remote_endpoint::check_reply_place(std::string_view call, rank_t lane, const place& to, std::size_t bytes) const {
   check_place(call, to, bytes);
-  if (to.segment.lane == lane) return;
+  if (owner_.rank_of(to.segment.lane) == owner_.rank_of(lane)) return;
   throw error(call, owner_.rank(),
               fmt::format("the place is on rank {}, but rank {} has sent the request", owner_.rank_of(to.segment.lane),
                           owner_.rank_of(lane)),
@@ -358,7 +391,12 @@ void remote_endpoint::on_slots(rank_t lane, bytes_view packet) {
 }
 
 void remote_endpoint::on_remote(rank_t lane, bytes_view packet) {
-  AMITY_ASSERT(packets_.has_value(), lane);
+  if (!packets_) {
+    throw error(
+        "an operation on memory", owner_.rank(),
+        fmt::format("rank {} uses memory by packets, of which this rank has never offered any", owner_.rank_of(lane)),
+        "hand the name of a segment, as it is, from its owner to those who open it");
+  }
   packets_->on_packet(lane, packet);
 }
 

@@ -12,7 +12,8 @@
 /// - Nothing is ordered.
 ///
 /// All ranks of an endpoint's world make theirs, in the same order as their handlers. Where ranks have several threads,
-/// each has one on its own endpoint, for segments of the same thread of other ranks. `docs/core.md` shows its use.
+/// each has one on its own endpoint: it makes segments, to which Longs come on this thread, and opens those of any
+/// thread of a peer, for itself. `docs/core.md` shows its use.
 
 #include <initializer_list>
 #include <memory>
@@ -48,6 +49,9 @@ class remote_endpoint final : private remote_part, private flushable {
   remote_endpoint(const remote_endpoint&) = delete;
   remote_endpoint& operator=(const remote_endpoint&) = delete;
 
+  /// After a failure, from another thread, whose own has left its fabric: nothing is closed or released any more.
+  void abandon() noexcept;
+
   // --- Segments. Outside handlers. ---
 
   /// Memory that peers may reach. Throws `error` if it cannot be had.
@@ -62,6 +66,8 @@ class remote_endpoint final : private remote_part, private flushable {
   void close(const peer_segment& opened) noexcept;
   /// Everybody's segments, by rank. Collective, outside epochs.
   std::vector<peer_segment> exchange(const own_segment& own);
+  /// The same without opening them, for a segment of any thread of this rank.
+  std::vector<segment_name> exchange_names(const segment_name& own);
 
   // --- Operations on them, in and outside handlers; with events, and without: these wait, outside handlers alone. ---
   // --- Throw `error` for a range that is not in the segment. ---
@@ -145,6 +151,8 @@ class remote_endpoint final : private remote_part, private flushable {
   bounce_buffer& take_bounce(std::string_view call, std::size_t bytes_min);
   void check_reply_place(std::string_view call, rank_t lane, const place& to, std::size_t bytes) const;
   void check_place(std::string_view call, const place& at, std::size_t bytes) const;
+  void check_setup(std::string_view call) const;
+  void check_number_free(std::string_view call) const;
   void check_thread(std::string_view call) const;
   void check_threads(std::string_view call, const place& at) const;
   void check_may_wait(std::string_view call) const;
@@ -162,6 +170,7 @@ class remote_endpoint final : private remote_part, private flushable {
   std::unordered_map<std::uint64_t, std::vector<std::pair<rank_t, segment_name>>> names_;  ///< by round
   std::uint64_t rounds_ = 0;
   handler_id take_name_;
+  bool abandoned_ = false;
 };
 
 }  // namespace amity::core

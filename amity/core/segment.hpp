@@ -13,7 +13,8 @@ namespace amity::core {
 /// Names a segment to any rank; may be copied as bytes.
 struct segment_name {
   fabric::segment_key key;
-  std::uint64_t number = 0;  ///< among the segments of its owner
+  std::uint32_t number = 0;  ///< among the segments of its owner
+  std::uint32_t thread = 0;  ///< of its rank, that owns it
 };
 
 /// Memory of this rank that peers may read and write. It begins as zeros, on a cache line.
@@ -27,6 +28,7 @@ struct own_segment {
 struct peer_segment {
   rank_t lane = no_rank;  ///< whose it is; where ranks have one thread, the rank
   std::uint32_t number = 0;
+  std::uint32_t thread = 0;  ///< of this rank, that has opened it
   fabric::remote_segment handle;
 
   std::size_t bytes() const noexcept { return handle.bytes; }

@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "amity/base/error.hpp"
 #include "amity/core/rank_list.hpp"
 #include "amity/core/sub_fabric.hpp"
 
@@ -30,6 +31,39 @@ team::~team() {
     here.own.reset();
     here.road.reset();
   });
+}
+
+void team::run_on(rank_t thread, function_ref<void()> work) {
+  std::exception_ptr failure;
+  run([&](rank_t index) {
+    if (index != thread) return;
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+}
+
+handler_id team::add_handler(std::string_view name, const std::function<void(request&)>& handler) {
+  check_outside_handler("team::add_handler");
+  handler_id made = 0;
+  run([&](rank_t thread) {
+    const handler_id own = lane(thread).add_handler(name, handler);
+    if (thread == 0) made = own;
+  });
+  return made;
+}
+
+void team::remove_handler(handler_id handler) {
+  check_outside_handler("team::remove_handler");
+  run([&](rank_t thread) { lane(thread).remove_handler(handler); });
+}
+
+void team::check_outside_handler(std::string_view call) {
+  if (!lane(0).in_handler()) return;
+  throw error(call, lane(0).rank(), "called in a handler", "let the handler return first; it may only send and reply");
 }
 
 bool team::try_run(function_ref<void(rank_t)> work) noexcept {

@@ -5,7 +5,10 @@
 /// The worlds of a rank share its threads: a further world has an endpoint on each of them, made and ended there.
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "amity/base/function_ref.hpp"
@@ -41,12 +44,27 @@ class team {
   /// For destructors, as of the crew; an exception on its way out of an epoch of this world ends the job.
   bool try_run(function_ref<void(rank_t)> work) noexcept;
 
+  /// Runs `work()` on one of the threads, and returns when it has done it. What it throws is rethrown here, and the job
+  /// may go on. Thread 0, outside handlers.
+  void run_on(rank_t thread, function_ref<void()> work);
+  /// Adds a handler on each thread, as of the endpoint, and returns its number. It runs on the thread that a message
+  /// comes to, and may run on several at once. Thread 0, on all ranks in the same order, outside handlers.
+  handler_id add_handler(std::string_view name, const std::function<void(request&)>& handler);
+  void remove_handler(handler_id handler);
+  /// As of the crew.
+  template <class Done>
+  void wait_until(endpoint& own, std::string_view where, Done&& done) {
+    crew_->wait_until(own, where, std::forward<Done>(done));
+  }
+
   /// The job's own world: makes the endpoint of the calling thread. It lives until all threads have left.
   endpoint& enter(fabric::fabric& transport, const settings& config);
   /// Called once by each thread that has entered, when it has done with its fabric, which may then go.
   void leave(rank_t thread) noexcept;
 
  private:
+  void check_outside_handler(std::string_view call);
+
   struct place {
     std::unique_ptr<sub_fabric> road;  ///< null in the job's own world
     std::unique_ptr<endpoint> own;

@@ -60,7 +60,7 @@ void print_in_turn(world& own, const std::string& report) {
   own.barrier();  // all have it
   endpoint.wait_until("the trace report of the rank before", [&] { return my_turn; });
   std::fputs(report.c_str(), stderr);
-  if (own.rank() + 1 < own.size()) endpoint.request_short(own.rank() + 1, turn);
+  if (own.rank() + 1 < own.size()) endpoint.send(endpoint.main_threads().lane(own.rank() + 1), turn, {});
   own.barrier();  // none is needed any more
   endpoint.remove_handler(turn);
 }

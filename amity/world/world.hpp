@@ -204,6 +204,8 @@ class world {
 
   /// The floor below: requests and replies without types.
   core::endpoint& endpoint() noexcept { return endpoint_; }
+  /// The same of each thread of this rank, the progress thread among them, and how to run something there.
+  core::team& team() noexcept { return team_; }
   const epoch::epochs& epochs() const noexcept { return epochs_; }
 
  private:

@@ -54,15 +54,15 @@ TEST(long_lanes_misuse, names_the_thread) {
     const handler_id take = own.add_handler("take", [](request&) {});
     const auto all = memory.exchange(memory.allocate(8));
     peer_segment of_the_other = all[1];
-    of_the_other.lane = own.lane_of(1, 1 - own.thread());
+    of_the_other.thread = static_cast<std::uint32_t>(1 - own.thread());
     const std::string here = "thread " + std::to_string(own.thread());
-    const std::string there = "that thread " + std::to_string(1 - own.thread()) + " has opened, on rank 1";
+    const std::string there = "what thread " + std::to_string(1 - own.thread()) + " has opened, a segment of rank 1";
     const std::vector<std::byte> payload(8);
     expect_error(
         [&] {
           memory.request_long({of_the_other, 0}, take, payload);
         },
-        {"remote_endpoint::request_long", here + " names a segment", there, "exchange segments on each thread"});
+        {"remote_endpoint::request_long", here + " uses", there, "open segments on each thread"});
     expect_error([&] { memory.put({of_the_other, 0}, payload); }, {"remote_endpoint::put", there});
     std::thread([&] {
       expect_error(

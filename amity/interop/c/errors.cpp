@@ -49,6 +49,29 @@ void null_pointer(const amity_world& world, std::string_view what) {
   mistake(world, fmt::format("{} is null", what), "point to what the call needs");
 }
 
+amity_status refuse_thread(const amity_world& world, const char* call) noexcept {
+  std::fprintf(stderr,
+               "amity: %s (rank %d): the world of thread %d was given by another thread; use the world that the thread "
+               "was given, in handlers amity_request_world\n",
+               call, static_cast<int>(world.lane.rank()), static_cast<int>(world.lane.thread()));
+  return AMITY_MISUSE;
+}
+
+rank& for_rank(amity_world& world) {
+  if (world.lane.thread() != 0) {
+    mistake(world, fmt::format("called by thread {} of the rank", world.lane.thread()),
+            "call it on the thread that runs the program, with the world that amity_run gave");
+  }
+  return world.rank;
+}
+
+rank& for_all_threads(amity_world& world) {
+  if (world.lane.in_handler()) {
+    mistake(world, "called in a handler", "let the handler return first; it may only send and reply");
+  }
+  return for_rank(world);
+}
+
 void check_handler(const amity_world& world, amity_handler handler) {
   if (handler < world.handlers.size() && world.handlers[handler] != nullptr) [[likely]]
     return;

@@ -11,10 +11,8 @@
 namespace amity::c {
 namespace {
 
-// Those of C are those of C++, as bytes.
+// That of C is that of C++, as bytes.
 static_assert(sizeof(amity_segment_name) == sizeof(core::segment_name));
-static_assert(sizeof(amity_peer_segment) == sizeof(core::peer_segment));
-static_assert(offsetof(amity_peer_segment, direct) == offsetof(core::peer_segment, handle));
 
 static_assert(AMITY_FETCH == static_cast<int>(fabric::atomic_op::fetch) &&
               AMITY_SWAP == static_cast<int>(fabric::atomic_op::swap) &&
@@ -26,12 +24,20 @@ static_assert(AMITY_FETCH == static_cast<int>(fabric::atomic_op::fetch) &&
 
 core::event* event_or_none(amity_event* given) noexcept { return given == nullptr ? nullptr : &event(*given); }
 
-core::peer_segment opened(const amity_world& world, const amity_peer_segment* segment) {
+/// As the thread of `world` reaches it.
+const core::peer_segment& opened(const amity_world& world, const amity_peer_segment* segment) {
   check_given(world, segment, "the segment");
-  if (segment->bytes == 0 || segment->owner < 0 || segment->owner >= world.lane.lanes()) {
-    mistake(world, "the segment is not open", "use what amity_segment_exchange or amity_segment_open gave");
+  if (segment->bytes > 0 && segment->id < world.opened.size()) [[likely]] {
+    const core::peer_segment& found = world.opened[segment->id];
+    if (found.lane == segment->owner && found.number == segment->number) [[likely]]
+      return found;
   }
-  return std::bit_cast<core::peer_segment>(*segment);
+  mistake(world, "the segment is not open", "use what amity_segment_exchange or amity_segment_open gave");
+}
+
+amity_peer_segment given(const rank& all, std::uint64_t id) {
+  const core::peer_segment& made = all.threads[0]->opened[id];
+  return {.owner = made.lane, .number = made.number, .direct = made.handle.direct, .bytes = made.bytes(), .id = id};
 }
 
 auto own_by(amity_world& world, const amity_segment& own) {
@@ -40,15 +46,21 @@ auto own_by(amity_world& world, const amity_segment& own) {
     const auto name = std::bit_cast<amity_segment_name>(each.name);
     return each.data == own.data && std::memcmp(&name, &own.name, sizeof name) == 0;
   };
-  const auto known = std::ranges::find_if(world.segments, is_it);
-  if (own.data == nullptr || known == world.segments.end()) {
+  auto& segments = for_all_threads(world).segments;
+  const auto known = std::ranges::find_if(segments, is_it);
+  if (own.data == nullptr || known == segments.end()) {
     mistake(world, "the segment is none of this rank's", "use what amity_segment_allocate gave, before its release");
   }
   return known;
 }
 
-void keep(amity_world& world, const core::own_segment& made, amity_segment& own) {
-  world.segments.push_back(made);
+/// Longs come to a segment on the thread that has made it, so that one makes them which handles requests.
+template <class Make>
+void make_segment(amity_world& world, amity_segment& own, Make&& make) {
+  core::own_segment made;
+  rank& all = for_all_threads(world);
+  all.at_home([&](amity_world& home) { made = make(home.memory); });
+  all.segments.push_back(made);
   own = {.data = made.data, .bytes = made.bytes, .name = std::bit_cast<amity_segment_name>(made.name)};
 }
 
@@ -81,7 +93,7 @@ using amity::c::bytes, amity::c::check_given, amity::c::event, amity::c::guarded
 amity_status amity_segment_allocate(amity_world* world, size_t size, amity_segment* own) {
   return guarded(world, "amity_segment_allocate", [&] {
     check_given(*world, own, "own");
-    amity::c::keep(*world, world->memory.allocate(size), *own);
+    amity::c::make_segment(*world, *own, [&](auto& memory) { return memory.allocate(size); });
   });
 }
 
@@ -89,7 +101,8 @@ amity_status amity_segment_attach(amity_world* world, void* memory, size_t size,
   return guarded(world, "amity_segment_attach", [&] {
     check_given(*world, memory, "memory");
     check_given(*world, own, "own");
-    amity::c::keep(*world, world->memory.attach({static_cast<std::byte*>(memory), size}), *own);
+    const amity::mutable_bytes given(static_cast<std::byte*>(memory), size);
+    amity::c::make_segment(*world, *own, [&](auto& home) { return home.attach(given); });
   });
 }
 
@@ -97,8 +110,8 @@ amity_status amity_segment_release(amity_world* world, amity_segment* own) {
   return guarded(world, "amity_segment_release", [&] {
     check_given(*world, own, "own");
     const auto known = amity::c::own_by(*world, *own);
-    world->memory.release(*known);
-    world->segments.erase(known);
+    world->rank.at_home([&](amity_world& home) { home.memory.release(*known); });
+    world->rank.segments.erase(known);
     *own = {};
   });
 }
@@ -107,8 +120,12 @@ amity_status amity_segment_exchange(amity_world* world, const amity_segment* own
   return guarded(world, "amity_segment_exchange", [&] {
     check_given(*world, own, "own");
     check_given(*world, all, "all");
-    const auto opened = world->memory.exchange(*amity::c::own_by(*world, *own));
-    std::ranges::transform(opened, all, [](const auto& each) { return std::bit_cast<amity_peer_segment>(each); });
+    const auto names = world->memory.exchange_names(amity::c::own_by(*world, *own)->name);
+    amity::rank_t owner = 0;
+    for (const auto& name : names) {
+      all[owner] = amity::c::given(world->rank, world->rank.open(owner, name));
+      ++owner;
+    }
   });
 }
 
@@ -117,14 +134,15 @@ amity_status amity_segment_open(amity_world* world, int32_t rank, const amity_se
   return guarded(world, "amity_segment_open", [&] {
     check_given(*world, name, "name");
     check_given(*world, opened, "opened");
-    *opened =
-        std::bit_cast<amity_peer_segment>(world->memory.open(rank, std::bit_cast<amity::core::segment_name>(*name)));
+    amity::c::rank& all = amity::c::for_all_threads(*world);
+    *opened = amity::c::given(all, all.open(rank, std::bit_cast<amity::core::segment_name>(*name)));
   });
 }
 
 amity_status amity_segment_close(amity_world* world, amity_peer_segment* opened) {
   return guarded(world, "amity_segment_close", [&] {
-    world->memory.close(amity::c::opened(*world, opened));
+    static_cast<void>(amity::c::opened(*world, opened));
+    amity::c::for_all_threads(*world).close(opened->id);
     *opened = {};
   });
 }

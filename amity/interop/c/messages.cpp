@@ -76,29 +76,36 @@ amity_status amity_handler_add(amity_world* world, const char* name, amity_handl
     check_given(*world, name, "name");
     check_given(*world, reinterpret_cast<const void*>(function), "function");
     check_given(*world, handler, "handler");
-    auto added = std::make_unique<amity_world::registered>(world, function, context);
-    const amity::core::handler_id id = world->lane.add_handler(name, amity::c::run_handler, added.get());
-    if (world->handlers.size() <= id) world->handlers.resize(id + std::size_t{1});
-    world->handlers[id] = std::move(added);
-    *handler = id;
+    amity::core::handler_id made = 0;
+    amity::c::for_all_threads(*world).on_threads([&](amity_world& own) {
+      auto added = std::make_unique<amity_world::registered>(&own, function, context);
+      const amity::core::handler_id id = own.lane.add_handler(name, amity::c::run_handler, added.get());
+      if (own.handlers.size() <= id) own.handlers.resize(id + std::size_t{1});
+      own.handlers[id] = std::move(added);
+      if (&own == world) made = id;
+    });
+    *handler = made;
   });
 }
 
 amity_status amity_handler_remove(amity_world* world, amity_handler handler) {
   return guarded(world, "amity_handler_remove", [&] {
     check_handler(*world, handler);
-    world->lane.remove_handler(handler);
-    world->handlers[handler].reset();
+    amity::c::for_all_threads(*world).on_threads([&](amity_world& own) {
+      own.lane.remove_handler(handler);
+      own.handlers[handler].reset();
+    });
   });
 }
 
 amity_status amity_handlers_agree(amity_world* world) {
   return guarded(world, "amity_handlers_agree", [&] {
+    amity::world& job = amity::c::for_rank(*world).own;
     const auto& own = world->lane.handlers();
     const auto size = static_cast<std::uint64_t>(world->lane.size());
     const auto rank = static_cast<std::uint64_t>(world->lane.rank());
-    const std::uint64_t of_rank_0 = world->own.sum(rank == 0 ? own.fingerprint() : 0);
-    const std::uint64_t first_other = world->own.min(own.fingerprint() == of_rank_0 ? size : rank);
+    const std::uint64_t of_rank_0 = job.sum(rank == 0 ? own.fingerprint() : 0);
+    const std::uint64_t first_other = job.min(own.fingerprint() == of_rank_0 ? size : rank);
     if (first_other == size) return;
     amity::c::mistake(*world,
                       fmt::format("rank {} has other handlers than rank 0; here are: {}", first_other, own.describe()),

@@ -23,34 +23,39 @@ amity_status amity_event_wait(amity_world* world, const amity_event* event) {
 amity_event* amity_event_implicit(amity_world* world) { return world == nullptr ? nullptr : &world->implicit; }
 
 amity_status amity_world_poll(amity_world* world) {
-  return guarded(world, "amity_world_poll", [&] { world->own.poll(); });
+  return guarded(world, "amity_world_poll", [&] {
+    amity::thread(world->lane).poll();
+    world->rank.own.team().threads().tell_waiting(world->lane);
+  });
 }
 
 amity_status amity_world_wait_until(amity_world* world, const char* where, int (*done)(void* context), void* context) {
   return guarded(world, "amity_world_wait_until", [&] {
     check_given(*world, reinterpret_cast<const void*>(done), "done");
-    world->lane.wait_until(where == nullptr ? "amity_world_wait_until" : where, [&] { return done(context) != 0; });
+    const auto is_done = [&] { return amity::c::run_program(*world, [&] { return done(context) != 0; }); };
+    world->rank.own.team().wait_until(world->lane, where == nullptr ? "amity_world_wait_until" : where, is_done);
   });
 }
 
 // Collectives
 
 amity_status amity_world_barrier(amity_world* world) {
-  return guarded(world, "amity_world_barrier", [&] { world->own.barrier(); });
+  return guarded(world, "amity_world_barrier", [&] { amity::c::for_rank(*world).own.barrier(); });
 }
 
 amity_status amity_world_reduce(amity_world* world, int operation, uint64_t value, uint64_t* result) {
   return guarded(world, "amity_world_reduce", [&] {
     check_given(*world, result, "result");
+    amity::world& own = amity::c::for_rank(*world).own;
     switch (operation) {
       case AMITY_SUM:
-        *result = world->own.sum(value);
+        *result = own.sum(value);
         return;
       case AMITY_MIN:
-        *result = world->own.min(value);
+        *result = own.min(value);
         return;
       case AMITY_MAX:
-        *result = world->own.max(value);
+        *result = own.max(value);
         return;
     }
     amity::c::mistake(*world, fmt::format("{} is no reduction", operation), "use AMITY_SUM, AMITY_MIN or AMITY_MAX");
@@ -61,34 +66,38 @@ amity_status amity_world_reduce(amity_world* world, int operation, uint64_t valu
 
 namespace {
 
-amity::epoch::open_epoch& begun(amity_world& world) {
-  if (world.epoch == nullptr) {
+std::unique_ptr<amity::epoch::open_epoch>& begun(amity_world& world) {
+  auto& epoch = amity::c::for_rank(world).epoch;
+  if (epoch == nullptr) {
     amity::c::mistake(world, "no epoch has begun", "call amity_epoch_begin before, on all ranks");
   }
-  return *world.epoch;
+  return epoch;
 }
 
 }  // namespace
 
 amity_status amity_epoch_begin(amity_world* world) {
   return guarded(world, "amity_epoch_begin", [&] {
+    amity::c::rank& all = amity::c::for_rank(*world);
     // Of what cannot be moved, this makes the object in its place.
-    std::unique_ptr<amity::epoch::open_epoch> next(new auto(world->own.begin_epoch()));
-    world->epoch = std::move(next);
+    std::unique_ptr<amity::epoch::open_epoch> next(new auto(all.own.begin_epoch()));
+    all.epoch = std::move(next);
   });
 }
 
 amity_status amity_epoch_end(amity_world* world) {
   return guarded(world, "amity_epoch_end", [&] {
-    begun(*world).end();
-    world->epoch.reset();
+    auto& epoch = begun(*world);
+    epoch->end();
+    epoch.reset();
   });
 }
 
 amity_status amity_epoch_try_end(amity_world* world, int* ended) {
   return guarded(world, "amity_epoch_try_end", [&] {
     check_given(*world, ended, "ended");
-    *ended = begun(*world).try_end() ? 1 : 0;
-    if (*ended != 0) world->epoch.reset();
+    auto& epoch = begun(*world);
+    *ended = epoch->try_end() ? 1 : 0;
+    if (*ended != 0) epoch.reset();
   });
 }

@@ -4,8 +4,12 @@
 ///
 /// Each function of C is one call of the floors below, in `guarded`: no exception leaves it. Handlers are C++ as far as
 /// the floors below know, so what a handler leaves behind takes the way that an exception of a handler takes.
+///
+/// A handle of C's is one thread's. What concerns all threads of a rank - handlers, segments - thread 0 does on each of
+/// them, so that one number of a handler, and one peer segment, serves them all.
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <span>
@@ -23,6 +27,10 @@
 #include "amity/epoch/open_epoch.hpp"
 #include "amity/world/world.hpp"
 
+namespace amity::c {
+struct rank;
+}
+
 /// One for each world, so that one that is kept after its handler has returned is found out.
 struct amity_request {
   amity_world* world;
@@ -30,8 +38,9 @@ struct amity_request {
 };
 
 struct amity_world {
-  /// Collective, without waiting.
-  explicit amity_world(amity::world& of) : own(of), lane(of.endpoint()), memory(lane, of.config()) {}
+  /// Of one thread, which makes it; on all ranks, without waiting.
+  amity_world(amity::c::rank& of, amity::rank_t thread);
+  /// On the same thread.
   ~amity_world();
   amity_world(const amity_world&) = delete;
   amity_world& operator=(const amity_world&) = delete;
@@ -42,32 +51,69 @@ struct amity_world {
     void* context;
   };
 
-  amity::world& own;
+  amity::c::rank& rank;
   amity::core::endpoint& lane;
   amity::core::remote_endpoint memory;
   amity_event implicit = AMITY_EVENT_INIT;
   amity_request request{.world = this};
   std::vector<std::unique_ptr<registered>> handlers;  ///< by number; null: none of C's
-  std::vector<amity::core::own_segment> segments;
-  std::unique_ptr<amity::epoch::open_epoch> epoch;  ///< null: none that C has begun
-  std::size_t prepared = 0;                         ///< buffers, neither committed nor cancelled
+  std::vector<amity::core::peer_segment> opened;      ///< by the id of C's peer segments; of no lane: closed
+  std::size_t prepared = 0;                           ///< buffers, neither committed nor cancelled
   std::string last_error;
   bool error_unread = false;
 
   /// Turns the exception that is being handled into a status and the text of the last error. In a handler it ends the
   /// job.
   amity_status note(const char* call) noexcept;
-  /// Returns when all requests and replies of all ranks have been handled. Collective.
-  void finish();
   /// Prints the last error if nobody has asked for it.
   void print_unread() const noexcept;
 };
 
 namespace amity::c {
 
+/// What the threads of a rank have in common. Used by thread 0.
+struct rank {
+  explicit rank(world& of);
+  ~rank();
+  rank(const rank&) = delete;
+  rank& operator=(const rank&) = delete;
+
+  amity_world& thread(rank_t index) noexcept { return *threads[static_cast<std::size_t>(index)]; }
+  /// `work(world)` on each thread, with the world of that thread.
+  template <class Work>
+  void on_threads(Work&& work) {
+    own.team().run([&](rank_t index) { work(thread(index)); });
+  }
+  /// `work(world)` on the thread that handles requests. What it throws is rethrown here.
+  template <class Work>
+  void at_home(Work&& work) {
+    const rank_t home = own.endpoint().home_thread();
+    own.team().run_on(home, [&] { work(thread(home)); });
+  }
+  /// Opens a segment on each thread; returns its id.
+  std::uint64_t open(rank_t owner, const core::segment_name& name);
+  void close(std::uint64_t id);
+  /// Returns when all requests and replies of all ranks have been handled. Collective.
+  void finish();
+
+  world& own;
+  std::vector<std::unique_ptr<amity_world>> threads;
+  std::vector<core::own_segment> segments;
+  std::vector<std::uint64_t> closed;         ///< ids of peer segments that serve again
+  std::unique_ptr<epoch::open_epoch> epoch;  ///< null: none that C has begun
+
+ private:
+  std::uint64_t count(std::uint64_t core::traffic::*what);
+};
+
+/// Says so on standard error: what this thread may not touch has no place for it.
+[[gnu::cold]] amity_status refuse_thread(const amity_world& world, const char* call) noexcept;
+
 template <class Work>
 amity_status guarded(amity_world* world, const char* call, Work&& work) noexcept {
   if (world == nullptr) return AMITY_MISUSE;
+  if (world->lane.threads() > 1 && !world->lane.on_own_thread()) [[unlikely]]
+    return refuse_thread(*world, call);
   try {
     work();
     return AMITY_OK;
@@ -75,6 +121,20 @@ amity_status guarded(amity_world* world, const char* call, Work&& work) noexcept
     return world->note(call);
   }
 }
+
+/// Runs what is the program's; an exception of it is a failure of the rank.
+template <class Work>
+decltype(auto) run_program(amity_world& world, Work&& work) try {
+  return work();
+} catch (...) {
+  world.lane.fail(std::current_exception());
+  throw;
+}
+
+/// The rank, for what thread 0 alone does; throws on others, and in handlers.
+rank& for_all_threads(amity_world& world);
+/// The same where the floors below see to handlers.
+rank& for_rank(amity_world& world);
 
 /// Throws an `error` of the function that is being guarded.
 [[noreturn, gnu::cold]] void mistake(const amity_world& world, std::string_view problem, std::string_view remedy);

@@ -163,6 +163,14 @@ static int program(amity_world* world, void* context) {
   if (strcmp(job->mistake, "agree") == 0) {
     MISUSE(world, amity_handlers_agree(world), "amity_handlers_agree", "rank 1 has other handlers than rank 0");
     CHECK(strstr(amity_last_error_text(world), amity_world_rank(world) == 1 ? "another" : "mistaken") != NULL);
+    /* It can be mended. */
+    OK(world, amity_handler_remove(world, own->mistaken));
+    OK(world, amity_handler_add(world, "mistaken", on_mistaken, job, &own->mistaken));
+    OK(world, amity_handlers_agree(world));
+    if (amity_world_rank(world) == 1) {
+      OK(world, amity_handler_remove(world, own->mistaken));
+      OK(world, amity_handler_add(world, "another", on_take, own, &own->mistaken));
+    }
     status = amity_world_barrier(world); /* the message may come while rank 1 is in it */
     if (amity_world_rank(world) == 0) OK(world, amity_request_short(world, 1, own->mistaken, NULL, 0));
     status = amity_world_wait_until(world, "the end", never, NULL);

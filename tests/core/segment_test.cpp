@@ -1,0 +1,159 @@
+/// Names of segments, and what is said of wrong ones; numbers serve again.
+
+#include <cstring>
+#include <vector>
+
+#include "amity/core/numbered.hpp"
+#include "amity/core/remote_endpoint.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::configured;
+using testing::expect_error;
+using testing::expect_parts;
+using testing::failure_of;
+using testing::simulate;
+
+TEST(numbered, finds_what_is_there_and_nothing_that_has_gone) {
+  numbered<int> all;
+  EXPECT_EQ(all.find(0), nullptr);
+  const std::uint32_t first = all.add(10), second = all.add(20);
+  EXPECT_EQ(*all.find(first), 10);
+  EXPECT_TRUE(all.remove(first));
+  EXPECT_FALSE(all.remove(first));
+  EXPECT_EQ(all.find(first), nullptr);
+  const std::uint32_t again = all.add(30);
+  EXPECT_NE(again, first);
+  EXPECT_EQ(numbered<int>::index(again), numbered<int>::index(first));
+  EXPECT_EQ(all.find(first), nullptr);
+  EXPECT_EQ(*all.find(again), 30);
+  EXPECT_EQ(*all.find_if([](int value) { return value < 30; }), 20);
+  EXPECT_EQ(all.find_if([](int value) { return value < 20; }), nullptr);
+  EXPECT_TRUE(all.remove(second));
+  // Not that of the next generation either, before it is given.
+  EXPECT_EQ(all.find(second + static_cast<std::uint32_t>(all.count_max)), nullptr);
+}
+
+TEST(segments, have_numbers_that_serve_again) {
+  simulate(1, {}, [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    std::vector<std::uint64_t> words(8);
+    for (int i = 0; i < 5000; ++i) {
+      const own_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
+      const peer_segment opened = memory.open(0, mine.name);
+      memory.put({opened, 8}, std::as_bytes(std::span(&words[0], 1)));
+      memory.close(opened);
+      memory.release(mine);
+      EXPECT_EQ(numbered<int>::index(mine.name.number), 0u);
+    }
+  });
+}
+
+TEST(segments, are_as_many_as_there_are_numbers) {
+  simulate(1, {}, [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    std::uint64_t word = 0;
+    const mutable_bytes bytes = std::as_writable_bytes(std::span(&word, 1));
+    const own_segment first = memory.attach(bytes);
+    for (std::size_t i = 1; i < numbered<int>::count_max; ++i) memory.attach(bytes);
+    expect_error([&] { memory.attach(bytes); }, {"remote_endpoint::attach", "as it can number", "release some"});
+    expect_error([&] { memory.allocate(8); }, {"remote_endpoint::allocate", "as it can number", "release some"});
+    memory.release(first);
+    memory.attach(bytes);
+  });
+}
+
+/// Rank 1 uses memory of rank 0, which makes progress meanwhile; returns how the job ends. `forge` changes the name.
+template <class Use>
+std::string end_of_use(Use&& use) {
+  return failure_of([&] {
+    simulate(2, {}, [&](endpoint& own) {
+      remote_endpoint memory(own, {});
+      std::vector<std::uint64_t> words(16);
+      use(own, memory, std::as_writable_bytes(std::span(words)));
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+}
+
+/// Fields of names of attached memory, by their place.
+segment_name with_field(segment_name name, std::size_t field, std::uint64_t value) {
+  std::memcpy(name.key.bytes.data() + 8 * field, &value, sizeof value);
+  return name;
+}
+
+TEST(names_of_segments, are_found_wrong_by_their_owner) {
+  const auto use = [](std::size_t field, std::uint64_t value, std::size_t offset) {
+    return end_of_use([=](endpoint& own, remote_endpoint& memory, mutable_bytes words) {
+      const auto names = memory.exchange_names(memory.attach(words).name);
+      own.barrier();
+      if (own.rank() == 1) memory.get({memory.open(0, with_field(names[0], field, value)), offset}, words.first(8));
+    });
+  };
+  expect_parts(use(2, 7, 16), {"rank 1 uses 8 bytes at offset 16 of segment 7 of this rank", "or never was"});
+  expect_parts(use(3, 1000, 136), {"rank 1 uses 8 bytes at offset 136 of segment 0 of this rank, which has 128 bytes",
+                                   "as it is, to those who open it"});
+}
+
+TEST(names_of_segments, are_found_wrong_where_nothing_is_attached) {
+  const std::string text = end_of_use([](endpoint& own, remote_endpoint& memory, mutable_bytes words) {
+    own.barrier();
+    if (own.rank() == 0) return;
+    const own_segment mine = memory.attach(words);
+    memory.get({memory.open(0, with_field(mine.name, 1, 0)), 0}, words.first(8));
+  });
+  expect_parts(text, {"rank 1 uses memory by packets, of which this rank has never offered any"});
+}
+
+TEST(names_of_segments, hold_in_their_own_generation) {
+  const std::string text = end_of_use([](endpoint& own, remote_endpoint& memory, mutable_bytes words) {
+    own_segment mine = memory.attach(words);
+    const auto all = memory.exchange(mine);
+    own.barrier();
+    memory.release(mine);
+    mine = memory.attach(words);
+    own.barrier();
+    if (own.rank() == 1) memory.get({all[0], 0}, words.first(8));
+  });
+  expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "not there any more"});
+}
+
+TEST(names_of_segments, hold_in_their_own_world) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    const auto one = w.duplicate(), other = w.duplicate();
+    remote_endpoint memory(one->endpoint(), {}), elsewhere(other->endpoint(), {});
+    const auto names = memory.exchange_names(memory.allocate(64).name);
+    expect_error([&] { elsewhere.open(1, names[1]); },
+                 {"remote_memory::open", "the key is of world 1, but this is world 2", "that it was made in"});
+    expect_error([&] { memory.open(0, names[1]); }, {"remote_memory::open", "the key is none of rank 0"});
+    memory.close(memory.open(1, names[1]));
+    w.barrier();
+  });
+}
+
+// The target gets the payload in a round of progress: what it meets there ends the job as in a handler.
+TEST(a_round_of_progress, that_fails_ends_the_job) {
+  const std::string text = failure_of([] {
+    simulate(2, {}, [](endpoint& own) {
+      remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "rendezvous"}}));
+      const handler_id take = own.add_handler("take", [](request&) {});
+      const own_segment mine = memory.allocate(4000);
+      const auto all = memory.exchange(mine);
+      own.barrier();
+      if (own.rank() == 1) memory.request_long({all[0], 0}, take, {mine.data, 4000}, {}, memory.implicit());
+      if (own.rank() == 0) {
+        while (memory.count().incomplete == 0) own.progress();
+        memory.release(mine);
+        expect_error([&] { own.progress(); }, {"segment 0 of this rank, which is not there any more"});
+      }
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  expect_parts(text, {"rank 1 sent 4000 bytes to offset 0 of segment 0 of this rank, which is not there any more"});
+}
+
+}  // namespace
+}  // namespace amity::core
