@@ -78,7 +78,8 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},
     {"AMITY_RANKS", integer, "ranks", "1", 1, 65536, "", "Number of ranks of the job."},
     {"AMITY_SHMEM_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",
-     "One more thread a PE of OpenSHMEM's, which runs handlers of active messages while the program computes."},
+     "One more thread a PE of OpenSHMEM's, which runs handlers of active messages, and does what other nodes ask for, "
+     "while the program computes."},
     {"AMITY_SHM_BUFFERS", integer, "buffers a peer", "32", 2, 64, "",
      "Inbound buffers that a rank lends to each of its peers: the credits of large packets."},
     {"AMITY_SHM_PACKET_BYTES", integer, "bytes", "8k", 1 * kib, 1 * mib, "",

@@ -137,6 +137,10 @@ class fabric {
   /// Memory that peers reach without packets; null: this fabric has none. Lives as long as the fabric.
   virtual remote_memory* remote() noexcept { return nullptr; }
 
+  /// Memory that the ranks of a node map: a handle to a segment of a rank on this one's node has a `direct` address.
+  /// Segments of others may not be opened. Null: there is none.
+  virtual remote_memory* node_memory() noexcept { return caps().remote.mapped ? remote() : nullptr; }
+
   /// Waits until there may be something to poll or what was refused may be tried anew, but at most `timeout_ns`; may
   /// return early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended; without a
   /// timeout (0) that is all that it looks for.

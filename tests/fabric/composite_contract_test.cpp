@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <new>
@@ -149,6 +150,31 @@ TEST(composite, has_no_connections_on_its_node) {
   run_on({1, 1, 1, 2}, [](fabric& own) {
     mailbox(own).barrier();
     EXPECT_EQ(connections_of_this_process(), own.rank() == 3 ? 3 : 1);
+  });
+}
+
+TEST(composite, maps_memory_of_its_node_alone) {
+  run_on({1, 2, 1, 2}, [](fabric& own) {
+    remote_memory* const memory = own.node_memory();
+    ASSERT_NE(memory, nullptr);
+    mailbox mail(own);
+    const segment mine = memory->create(4096);
+    mine.data[0] = static_cast<std::byte>(own.rank() + 1);
+    const auto keys = mail.exchange(mine.key.bytes);
+    for (const auto& [owner, bytes] : keys) {
+      segment_key key;
+      std::ranges::copy(bytes, key.bytes.begin());
+      if (!own.same_node(owner)) {
+        EXPECT_THROW(memory->open(owner, key), error);
+        continue;
+      }
+      const remote_segment opened = memory->open(owner, key);
+      ASSERT_NE(opened.direct, nullptr);
+      EXPECT_EQ(opened.direct[0], static_cast<std::byte>(owner + 1));
+      memory->close(opened);
+    }
+    mail.barrier();
+    memory->destroy(mine);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,32 @@ class marking final : public sink {
   sink& receiver_;
 };
 
+/// The local fabric's memory, whose owners have other numbers here.
+class near_memory final : public remote_memory {
+ public:
+  near_memory(remote_memory& local, rank_t rank, const std::vector<rank_t>& local_rank_of)
+      : local_(local), rank_(rank), local_rank_of_(local_rank_of) {}
+
+  segment create(std::size_t bytes) override { return local_.create(bytes); }
+  void destroy(const segment& own) noexcept override { local_.destroy(own); }
+  remote_segment open(rank_t owner, const segment_key& key) override {
+    const rank_t near = local_rank_of_[static_cast<std::size_t>(owner)];
+    if (near != no_rank) return local_.open(near, key);
+    throw error("opening a segment", rank_, fmt::format("rank {} is on another node", owner),
+                "open segments of ranks on this node alone");
+  }
+  void close(const remote_segment& opened) noexcept override { local_.close(opened); }
+  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+                   const events& tell) noexcept override {
+    return local_.put_notify(to, offset, from, bits, tell);
+  }
+
+ private:
+  remote_memory& local_;
+  rank_t rank_;
+  const std::vector<rank_t>& local_rank_of_;
+};
+
 class composite final : public fabric {
  public:
   composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network, int cpus)
@@ -78,6 +105,7 @@ class composite final : public fabric {
     AMITY_ASSERT(local_->size() == std::ssize(beside), local_->size(), beside.size());
     for (rank_t index = 0; const rank_t rank : beside) local_rank_of_[static_cast<std::size_t>(rank)] = index++;
     AMITY_ASSERT(local_rank(rank()) == local_->rank(), rank(), local_->rank());
+    if (remote_memory* const memory = local_->node_memory()) near_memory_.emplace(*memory, rank(), local_rank_of_);
   }
   ~composite() override {
     if (std::uncaught_exceptions() > 0) abort();
@@ -125,6 +153,8 @@ class composite final : public fabric {
     if (found > 0) waits_in_vain_ = 0;
     return found;
   }
+
+  remote_memory* node_memory() noexcept override { return near_memory_ ? &*near_memory_ : nullptr; }
 
   void wait(std::uint64_t timeout_ns) override {
     look_for_the_end(*local_);
@@ -249,6 +279,7 @@ class composite final : public fabric {
   capabilities caps_;
   patience patience_;
   std::vector<rank_t> local_rank_of_;  ///< by rank; `no_rank`: on another node
+  std::optional<near_memory> near_memory_;
   network_turns turns_;
   std::uint32_t waits_ = 0;
   std::uint32_t waits_in_vain_ = 0;  ///< long ones, since a poll has found something

@@ -1,90 +1,98 @@
-/// Atomics: those of the machine, on peers' memory. All are sequentially consistent, as programs build locks of them.
+/// Atomics under their public names.
 
 #include <atomic>
 
 #include "amity/interop/shmem/include/shmem.h"
+#include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/team.hpp"
 
 using namespace amity::shmem;
 
 namespace {
 
-template <class T>
-std::atomic_ref<T> word(const char* call, T* at, int pe) {
+template <class Operation, class T>
+[[gnu::always_inline]] inline T fetch(const char* call, T* at, int pe, T value = {}, T expected = {}) {
   seldom_progress();
-  return std::atomic_ref<T>(*reach(call, at, pe));
+  return fetch_word<Operation>(call, at, pe, value, expected);
 }
 
-template <class T>
-T compare_swap(std::atomic_ref<T> at, T expected, T value) {
-  at.compare_exchange_strong(expected, value);
-  return expected;
+template <class Operation, class T>
+[[gnu::always_inline]] inline void change(const char* call, T* at, int pe, T value) {
+  seldom_progress();
+  change_word<Operation>(call, at, pe, value);
 }
 
 }  // namespace
 
-#define WORD(name, at) word("shmem_" #name, at, pe)
-#define CONTEXT_WORD(name, at) word("shmem_ctx_" #name, at, world_pe("shmem_ctx_" #name, context, pe))
+#define CONTEXT_PE(name) world_pe("shmem_ctx_" #name, context, pe)
 #define ARGUMENTS(...) __VA_ARGS__
 
-// An operation in its three forms; `do_it` is applied to the word.
-#define DEFINE_FETCHING(type, name, at, parameters, do_it)                                                           \
-  AMITY_SHMEM_DEFINE(type, name, (parameters, int pe)) { return do_it(WORD(name, at)); }                             \
-  AMITY_SHMEM_DEFINE(type, ctx_##name, (shmem_ctx_t context, parameters, int pe)) {                                  \
-    return do_it(CONTEXT_WORD(name, at));                                                                            \
-  }                                                                                                                  \
-  AMITY_SHMEM_DEFINE(void, name##_nbi, (type * fetch, parameters, int pe)) { *fetch = do_it(WORD(name##_nbi, at)); } \
-  AMITY_SHMEM_DEFINE(void, ctx_##name##_nbi, (shmem_ctx_t context, type * fetch, parameters, int pe)) {              \
-    *fetch = do_it(CONTEXT_WORD(name##_nbi, at));                                                                    \
+// An operation in its three forms, and what it is applied to.
+#define DEFINE_FETCHING(type, name, operation, at, parameters, ...)                                        \
+  AMITY_SHMEM_DEFINE(type, name, (parameters, int pe)) {                                                   \
+    return fetch<operation, type>("shmem_" #name, at, pe, __VA_ARGS__);                                    \
+  }                                                                                                        \
+  AMITY_SHMEM_DEFINE(type, ctx_##name, (shmem_ctx_t context, parameters, int pe)) {                        \
+    return fetch<operation, type>("shmem_ctx_" #name, at, CONTEXT_PE(name), __VA_ARGS__);                  \
+  }                                                                                                        \
+  AMITY_SHMEM_DEFINE(void, name##_nbi, (type * fetched, parameters, int pe)) {                             \
+    *fetched = fetch<operation, type>("shmem_" #name "_nbi", at, pe, __VA_ARGS__);                         \
+  }                                                                                                        \
+  AMITY_SHMEM_DEFINE(void, ctx_##name##_nbi, (shmem_ctx_t context, type * fetched, parameters, int pe)) {  \
+    *fetched = fetch<operation, type>("shmem_ctx_" #name "_nbi", at, CONTEXT_PE(name##_nbi), __VA_ARGS__); \
   }
-#define DEFINE_SILENT(type, name, parameters, do_it)                                \
-  AMITY_SHMEM_DEFINE(void, name, (parameters, int pe)) { do_it(WORD(name, dest)); } \
-  AMITY_SHMEM_DEFINE(void, ctx_##name, (shmem_ctx_t context, parameters, int pe)) { do_it(CONTEXT_WORD(name, dest)); }
+#define DEFINE_SILENT(type, name, operation, parameters, value)                                                      \
+  AMITY_SHMEM_DEFINE(void, name, (parameters, int pe)) { change<operation, type>("shmem_" #name, dest, pe, value); } \
+  AMITY_SHMEM_DEFINE(void, ctx_##name, (shmem_ctx_t context, parameters, int pe)) {                                  \
+    change<operation, type>("shmem_ctx_" #name, dest, CONTEXT_PE(name), value);                                      \
+  }
 
-#define LOAD(at) at.load()
-#define STORE(at) at.store(value)
-#define EXCHANGE(at) at.exchange(value)
-#define COMPARE_SWAP(at) compare_swap(at, expected, value)
-#define ADD(at) at.fetch_add(value)
-#define INCREMENT(at) at.fetch_add(1)
-#define BITS_AND(at) at.fetch_and(value)
-#define BITS_OR(at) at.fetch_or(value)
-#define BITS_XOR(at) at.fetch_xor(value)
-
-#define DEFINE_SWAPS(type, name)                                                                             \
-  DEFINE_FETCHING(type, name##_atomic_fetch, const_cast<type*>(source), const type* source, LOAD)            \
-  DEFINE_FETCHING(type, name##_atomic_swap, dest, ARGUMENTS(type* dest, type value), EXCHANGE)               \
-  DEFINE_SILENT(type, name##_atomic_set, ARGUMENTS(type* dest, type value), STORE)                           \
-  AMITY_SHMEM_DEFINE(type, name##_fetch, (const type* source, int pe)) {                                     \
-    return LOAD(WORD(name##_fetch, const_cast<type*>(source)));                                              \
-  }                                                                                                          \
-  AMITY_SHMEM_DEFINE(void, name##_set, (type * dest, type value, int pe)) { STORE(WORD(name##_set, dest)); } \
-  AMITY_SHMEM_DEFINE(type, name##_swap, (type * dest, type value, int pe)) { return EXCHANGE(WORD(name##_swap, dest)); }
+#define DEFINE_SWAPS(type, name)                                                                          \
+  DEFINE_FETCHING(type, name##_atomic_fetch, load_word, const_cast<type*>(source), const type* source, 0) \
+  DEFINE_FETCHING(type, name##_atomic_swap, swap_word, dest, ARGUMENTS(type* dest, type value), value)    \
+  DEFINE_SILENT(type, name##_atomic_set, store_word, ARGUMENTS(type* dest, type value), value)            \
+  AMITY_SHMEM_DEFINE(type, name##_fetch, (const type* source, int pe)) {                                  \
+    return fetch<load_word>("shmem_" #name "_fetch", const_cast<type*>(source), pe);                      \
+  }                                                                                                       \
+  AMITY_SHMEM_DEFINE(void, name##_set, (type * dest, type value, int pe)) {                               \
+    change<store_word>("shmem_" #name "_set", dest, pe, value);                                           \
+  }                                                                                                       \
+  AMITY_SHMEM_DEFINE(type, name##_swap, (type * dest, type value, int pe)) {                              \
+    return fetch<swap_word>("shmem_" #name "_swap", dest, pe, value);                                     \
+  }
 AMITY_SHMEM_SWAP_TYPES(DEFINE_SWAPS)
 
-#define DEFINE_ARITHMETIC(type, name)                                                                               \
-  DEFINE_FETCHING(type, name##_atomic_compare_swap, dest, ARGUMENTS(type* dest, type expected, type value),         \
-                  COMPARE_SWAP)                                                                                     \
-  DEFINE_FETCHING(type, name##_atomic_fetch_add, dest, ARGUMENTS(type* dest, type value), ADD)                      \
-  DEFINE_FETCHING(type, name##_atomic_fetch_inc, dest, type* dest, INCREMENT)                                       \
-  DEFINE_SILENT(type, name##_atomic_add, ARGUMENTS(type* dest, type value), ADD)                                    \
-  DEFINE_SILENT(type, name##_atomic_inc, type* dest, INCREMENT)                                                     \
-  AMITY_SHMEM_DEFINE(type, name##_cswap, (type * dest, type expected, type value, int pe)) {                        \
-    return COMPARE_SWAP(WORD(name##_cswap, dest));                                                                  \
-  }                                                                                                                 \
-  AMITY_SHMEM_DEFINE(type, name##_fadd, (type * dest, type value, int pe)) { return ADD(WORD(name##_fadd, dest)); } \
-  AMITY_SHMEM_DEFINE(type, name##_finc, (type * dest, int pe)) { return INCREMENT(WORD(name##_finc, dest)); }       \
-  AMITY_SHMEM_DEFINE(void, name##_add, (type * dest, type value, int pe)) { ADD(WORD(name##_add, dest)); }          \
-  AMITY_SHMEM_DEFINE(void, name##_inc, (type * dest, int pe)) { INCREMENT(WORD(name##_inc, dest)); }
+#define DEFINE_ARITHMETIC(type, name)                                                                         \
+  DEFINE_FETCHING(type, name##_atomic_compare_swap, compare_swap_word, dest,                                  \
+                  ARGUMENTS(type* dest, type expected, type value), value, expected)                          \
+  DEFINE_FETCHING(type, name##_atomic_fetch_add, add_to_word, dest, ARGUMENTS(type* dest, type value), value) \
+  DEFINE_FETCHING(type, name##_atomic_fetch_inc, add_to_word, dest, type* dest, 1)                            \
+  DEFINE_SILENT(type, name##_atomic_add, add_to_word, ARGUMENTS(type* dest, type value), value)               \
+  DEFINE_SILENT(type, name##_atomic_inc, add_to_word, type* dest, 1)                                          \
+  AMITY_SHMEM_DEFINE(type, name##_cswap, (type * dest, type expected, type value, int pe)) {                  \
+    return fetch<compare_swap_word>("shmem_" #name "_cswap", dest, pe, value, expected);                      \
+  }                                                                                                           \
+  AMITY_SHMEM_DEFINE(type, name##_fadd, (type * dest, type value, int pe)) {                                  \
+    return fetch<add_to_word>("shmem_" #name "_fadd", dest, pe, value);                                       \
+  }                                                                                                           \
+  AMITY_SHMEM_DEFINE(type, name##_finc, (type * dest, int pe)) {                                              \
+    return fetch<add_to_word, type>("shmem_" #name "_finc", dest, pe, 1);                                     \
+  }                                                                                                           \
+  AMITY_SHMEM_DEFINE(void, name##_add, (type * dest, type value, int pe)) {                                   \
+    change<add_to_word>("shmem_" #name "_add", dest, pe, value);                                              \
+  }                                                                                                           \
+  AMITY_SHMEM_DEFINE(void, name##_inc, (type * dest, int pe)) {                                               \
+    change<add_to_word, type>("shmem_" #name "_inc", dest, pe, 1);                                            \
+  }
 AMITY_SHMEM_WIDE_INTEGERS(DEFINE_ARITHMETIC)
 
-#define DEFINE_BITWISE_OF(type, name, operation, do_it)                                                  \
-  DEFINE_FETCHING(type, name##_atomic_fetch_##operation, dest, ARGUMENTS(type* dest, type value), do_it) \
-  DEFINE_SILENT(type, name##_atomic_##operation, ARGUMENTS(type* dest, type value), do_it)
+#define DEFINE_BITWISE_OF(type, name, operation, word)                                                         \
+  DEFINE_FETCHING(type, name##_atomic_fetch_##operation, word, dest, ARGUMENTS(type* dest, type value), value) \
+  DEFINE_SILENT(type, name##_atomic_##operation, word, ARGUMENTS(type* dest, type value), value)
 #define DEFINE_BITWISE(type, name)             \
-  DEFINE_BITWISE_OF(type, name, and, BITS_AND) \
-  DEFINE_BITWISE_OF(type, name, or, BITS_OR)   \
-  DEFINE_BITWISE_OF(type, name, xor, BITS_XOR)
+  DEFINE_BITWISE_OF(type, name, and, and_word) \
+  DEFINE_BITWISE_OF(type, name, or, or_word)   \
+  DEFINE_BITWISE_OF(type, name, xor, xor_word)
 AMITY_SHMEM_BITWISE_TYPES(DEFINE_BITWISE)
 
 AMITY_SHMEM_DEFINE(uint64_t, signal_fetch, (const uint64_t* signal)) {

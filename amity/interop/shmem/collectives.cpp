@@ -3,8 +3,7 @@
 /// The destination is written by its own PE alone, so that nobody need know whether it is ready; who leaves knows that
 /// all have done with its source.
 
-#include <algorithm>
-#include <cstring>
+#include <cstdint>
 
 #include "amity/interop/shmem/group.hpp"
 #include "amity/interop/shmem/include/shmem.h"
@@ -14,20 +13,18 @@ using namespace amity::shmem;
 
 namespace {
 
-const std::byte* source_at(const char* call, const group& all, int member, const void* source) {
-  return static_cast<const std::byte*>(reach(call, source, all.world_pe(member)));
-}
-
-void copy(void* dest, const void* source, std::size_t bytes) {
-  if (bytes > 0 && dest != source) std::memcpy(dest, source, bytes);
+/// Everybody has what it takes.
+void end(const group& all) {
+  finish_taking();
+  sync(all);
 }
 
 void broadcast(const char* call, const group& all, void* dest, const void* source, std::size_t bytes, int root,
                bool also_at_root) {
   if (root < 0 || root >= all.size) fail(call, "the root is not in the group", "name it by its number in the group");
   sync(all);
-  if (all.me != root || also_at_root) copy(dest, source_at(call, all, root, source), bytes);
-  sync(all);
+  if (all.me != root || also_at_root) take(call, dest, source, bytes, all.world_pe(root));
+  end(all);
 }
 
 void collect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
@@ -36,11 +33,13 @@ void collect(const char* call, const group& all, void* dest, const void* source,
   sync(all);
   auto* to = static_cast<std::byte*>(dest);
   for (int member = 0; member < all.size; ++member) {
-    const std::uint64_t its = *reach(call, &offer, all.world_pe(member));
-    copy(to, source_at(call, all, member, source), its);
+    std::uint64_t its = 0;
+    take(call, &its, &offer, sizeof its, all.world_pe(member));
+    finish_taking();
+    take(call, to, source, its, all.world_pe(member));
     to += its;
   }
-  sync(all);
+  end(all);
 }
 
 void fcollect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
@@ -48,9 +47,9 @@ void fcollect(const char* call, const group& all, void* dest, const void* source
   auto* const to = static_cast<std::byte*>(dest);
   for (int i = 0; i < all.size; ++i) {
     const int member = (all.me + i) % all.size;  // not all at once from the same one
-    copy(to + static_cast<std::size_t>(member) * bytes, source_at(call, all, member, source), bytes);
+    take(call, to + static_cast<std::size_t>(member) * bytes, source, bytes, all.world_pe(member));
   }
-  sync(all);
+  end(all);
 }
 
 /// Blocks of `count` elements of `unit` bytes, with strides in elements.
@@ -62,15 +61,16 @@ void alltoall(const char* call, const group& all, void* dest, const void* source
   for (int i = 0; i < all.size; ++i) {
     const int member = (all.me + i) % all.size;
     std::byte* to = static_cast<std::byte*>(dest) + member * block * dest_stride;
-    const std::byte* from = source_at(call, all, member, source) + all.me * block * source_stride;
+    const std::byte* from = static_cast<const std::byte*>(source) + all.me * block * source_stride;
+    const int pe = all.world_pe(member);
     if (dest_stride == 1 && source_stride == 1) {
-      copy(to, from, count * unit);
+      take(call, to, from, count * unit, pe);
       continue;
     }
     for (std::size_t k = 0; k < count; ++k, to += dest_stride * size, from += source_stride * size)
-      copy(to, from, unit);
+      take(call, to, from, unit, pe);
   }
-  sync(all);
+  end(all);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #include "amity/interop/shmem/group.hpp"
 
-#include <atomic>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "amity/interop/shmem/job.hpp"
+#include "amity/interop/shmem/network.hpp"
 
 using namespace amity::shmem;
 
@@ -30,6 +31,19 @@ group active_set(const char* call, int start, int log_stride, int size) {
   return found;
 }
 
+void take(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
+  if (bytes == 0) return;
+  if (const void* const there = reach(call, source, pe)) {
+    if (dest != there) std::memcpy(dest, there, bytes);
+  } else {
+    self.far->begin_get(call, dest, source, bytes, pe);
+  }
+}
+
+void finish_taking() {
+  if (self.far != nullptr) self.far->finish_gets();
+}
+
 namespace {
 
 job& joined_outside_handlers() {
@@ -51,16 +65,18 @@ void sync(const group& all) {
   }
 }
 
-// Puts are stores: those before a release are seen by whoever acquires.
+// Puts that are stores need no more: those before a release are seen by whoever acquires.
 void barrier(const group& all) {
   job& joined = joined_outside_handlers();
   if (all.size != 2) {
     joined.messages().quiet();
+    if (self.far != nullptr) self.far->quiet();
     return sync(all);
   }
-  // Two need not wait for each other's answers before they meet.
+  // Two need not wait for each other's answers before they meet: what one has done to the other comes before its word.
   const int other = all.world_pe(1 - all.me);
   joined.messages().quiet_but(other);
+  if (self.far != nullptr) self.far->quiet_but(other);
   joined.notify(other);
   joined.await(other);
   joined.messages().quiet_with(other);

@@ -2,12 +2,18 @@
 
 /// Meeting points of a group of PEs. Collective over the group.
 
+#include <cstddef>
+
 #include "amity/interop/shmem/team.hpp"
 
 namespace amity::shmem {
 
 /// The group of an active set. Ends the job where there is none, or this PE is not in it.
 group active_set(const char* call, int start, int log_stride, int size);
+
+/// Copies from PE `pe`'s object that is at `source` here; complete after `finish_taking`. There may be none of it.
+void take(const char* call, void* dest, const void* source, std::size_t bytes, int pe);
+void finish_taking();
 
 /// Returns when all have come.
 void sync(const group& all);

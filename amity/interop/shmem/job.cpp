@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <span>
 #include <string>
 
@@ -18,6 +19,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/interop/shmem/heap_size.hpp"
+#include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/statics.hpp"
 #include "amity/world/bootstrap/starter.hpp"
 #include "amity/world/launch.hpp"
@@ -36,18 +38,24 @@ struct card {
 
 class card_box final : public fabric::sink {
  public:
-  explicit card_box(std::size_t pes) : cards_(pes) {}
+  /// A peer that has all cards already may use the network.
+  card_box(std::size_t pes, network& others) : others_(others), cards_(pes) {}
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override {
+    if (arrived.header != header) return others_.on_packet(arrived);
     AMITY_ASSERT(arrived.payload.size() == sizeof(card), arrived.payload.size());
     std::memcpy(&cards_[static_cast<std::size_t>(arrived.source)], arrived.payload.data(), sizeof(card));
     ++arrivals_;
     return fabric::disposition::release;
   }
+  static constexpr std::uint64_t header = 0;
+  static_assert(header != network::header);
+
   bool complete() const noexcept { return arrivals_ == cards_.size(); }
   const card& of(std::size_t pe) const noexcept { return cards_[pe]; }
 
  private:
+  network& others_;
   std::vector<card> cards_;
   std::size_t arrivals_ = 0;
 };
@@ -56,9 +64,9 @@ job::place join() {
   const settings config = settings::from_environment();
   if (!detail::ranks_are_processes(config.text("AMITY_FABRIC"))) {
     throw error("shmem_init", no_rank,
-                fmt::format("AMITY_FABRIC={} is no fabric for OpenSHMEM, whose PEs are processes that share memory",
+                fmt::format("AMITY_FABRIC={} is no fabric for OpenSHMEM, whose PEs are processes of their own",
                             config.text("AMITY_FABRIC")),
-                "unset AMITY_FABRIC");
+                "unset AMITY_FABRIC, or set it to shm, ofi or composite");
   }
   if (detail::find_starter(config) == detail::starter::nobody) {
     detail::refuse_to_be_one_of_many();
@@ -98,31 +106,27 @@ bool is_crowded(const fabric::fabric& transport, int cpus) {
 job::job(bool threads)
     : place_(join()),
       transport_(place_.lane->enter(0)),
+      network_(*transport_),
       heap_(page_round(heap_bytes_wanted()) + own_bytes(transport_->size())) {
   const auto heap_bytes = page_round(heap_bytes_wanted()) + own_bytes(transport_->size());
-  fabric::remote_memory* const memory = transport_->remote();
-  if (memory == nullptr || !transport_->caps().remote.mapped) {
-    throw error("shmem_init", transport_->rank(),
-                fmt::format("the fabric {} does not map peers' memory", transport_->caps().name),
-                "start the PEs on one node, over AMITY_FABRIC=shm");
-  }
   const extent statics = find_statics();
-  own_ = memory->create(statics.bytes + heap_bytes + symmetric_heap::alignment_max);
-  replace_statics(statics, own_.data);
   // Segments begin anywhere, heaps where an offset is as well aligned as its address.
-  const std::uintptr_t behind_statics = reinterpret_cast<std::uintptr_t>(own_.data) + statics.bytes;
+  const auto behind_statics =
+      reinterpret_cast<std::uintptr_t>(take_memory(statics, heap_bytes + symmetric_heap::alignment_max));
   const std::uintptr_t heap =
       (behind_statics + symmetric_heap::alignment_max - 1) & ~(symmetric_heap::alignment_max - 1);
 
   const auto pes = static_cast<std::size_t>(transport_->size());
-  distances_.resize(pes);
+  peers_.resize(pes);
   sent_.resize(pes);
   awaited_.resize(pes);
   self.me = transport_->rank();
   self.statics = statics;
   self.heap = {.first = heap, .bytes = heap_bytes};
   meet_peers(statics.bytes);
-  self.peers = distances_.data();
+  self.peers = peers_.data();
+  const auto is_far = [](const peer_memory& each) { return each.heap_bytes == 0; };
+  if (std::ranges::any_of(peers_, is_far)) self.far = &network_;
   self.pes = transport_->size();
   crowded_ = is_crowded(*transport_, place_.cpus);
   patience_ = crowded_ ? 20 : 4000;
@@ -134,33 +138,54 @@ job::job(bool threads)
   self.joined = this;  // the substrate of active messages takes memory through it
   messages_ = std::make_unique<am_engine<node_substrate>>();
   const bool helped = settings::from_environment().integer("AMITY_SHMEM_PROGRESS_THREAD") != 0;
-  if (threads || helped) messages_->threads().require();
+  if (threads || helped) {
+    messages_->threads().require();
+    network_.threads().require();
+  }
   if (!helped) return;
   progress_.emplace([this] {
+    const bool carried_out = self.far != nullptr && network_.poll();
     const auto entered = messages_->threads().try_enter();
-    return entered.owns_lock() && messages_->poll();
+    return (entered.owns_lock() && messages_->poll()) || carried_out;
   });
 }
 
 job::~job() {
   progress_.reset();
   // The segments stay: the program's static variables are in one of them, and may be read still.
-  for (const auto& each : opened_) transport_->remote()->close(each);
+  for (const auto& each : opened_) transport_->node_memory()->close(each);
+  self.far = nullptr;
   self.joined = nullptr;
   self.pes = 0;
   self.now = phase::after;
 }
 
+std::byte* job::take_memory(const extent& statics, std::size_t heap_bytes) {
+  if (fabric::remote_memory* const memory = transport_->node_memory(); memory != nullptr) {
+    own_ = memory->create(statics.bytes + heap_bytes);
+    replace_statics(statics, own_.data);
+    return own_.data + statics.bytes;
+  }
+  try {
+    return static_cast<std::byte*>(unshared_.emplace(heap_bytes).data());
+  } catch (const std::bad_alloc&) {
+    throw error("shmem_init", transport_->rank(),
+                fmt::format("there is no memory for a symmetric heap of {} bytes", heap_bytes),
+                "set a smaller SHMEM_SYMMETRIC_SIZE");
+  }
+}
+
 void job::meet_peers(std::size_t statics_bytes) {
-  fabric::remote_memory& memory = *transport_->remote();
+  fabric::remote_memory* const memory = transport_->node_memory();
   const int pes = transport_->size();
   const card mine{.key = own_.key,
                   .statics_bytes = statics_bytes,
                   .heap_bytes = self.heap.bytes,
                   .heap_at = self.heap.first - reinterpret_cast<std::uintptr_t>(own_.data)};
-  card_box box(static_cast<std::size_t>(pes));
+  card_box box(static_cast<std::size_t>(pes), network_);
   for (int told = 0; told < pes || !box.complete();) {
-    const bool sent = told < pes && transport_->try_send(told, 0, std::as_bytes(std::span(&mine, 1))) == status::ok;
+    const bool sent =
+        told < pes && transport_->try_send(told, card_box::header, std::as_bytes(std::span(&mine, 1))) == status::ok;
     if (sent) ++told;
     if (transport_->poll(box, 64) == 0 && !sent) transport_->wait(100'000'000);
   }
@@ -174,14 +199,17 @@ void job::meet_peers(std::size_t statics_bytes) {
                               pe, its.statics_bytes, its.heap_bytes, statics_bytes, self.heap.bytes),
                   "start the same program as all PEs, with the same SHMEM_SYMMETRIC_SIZE");
     }
-    opened_.push_back(memory.open(pe, its.key));
-    // This PE's own objects keep their addresses, whatever the handle to its own segment says.
-    const std::byte* const there = pe == self.me ? own_.data : opened_.back().direct;
-    const auto base = reinterpret_cast<std::uintptr_t>(there);
-    distances_[index] = {
-        .heap = static_cast<std::ptrdiff_t>(base + its.heap_at - self.heap.first),
-        .statics = pe == self.me ? 0 : static_cast<std::ptrdiff_t>(base - self.statics.first),
-    };
+    // This PE's own objects keep their addresses.
+    if (pe == self.me) {
+      peers_[index] = {.heap_bytes = self.heap.bytes, .statics_bytes = statics_bytes};
+    } else if (memory != nullptr && transport_->same_node(pe)) {
+      opened_.push_back(memory->open(pe, its.key));
+      const auto base = reinterpret_cast<std::uintptr_t>(opened_.back().direct);
+      peers_[index] = {.heap = static_cast<std::ptrdiff_t>(base + its.heap_at - self.heap.first),
+                       .heap_bytes = self.heap.bytes,
+                       .statics = static_cast<std::ptrdiff_t>(base - self.statics.first),
+                       .statics_bytes = statics_bytes};
+    }
   }
 }
 
@@ -191,7 +219,13 @@ void* job::share(std::size_t bytes) {
   return reinterpret_cast<void*>(self.heap.first + *offset);
 }
 
-void job::pause(unsigned round) {
+void job::notify_far(int pe) {
+  network_.write("a collective call", arrivals_ + self.me, &sent_[static_cast<std::size_t>(pe)], sizeof(arrival::count),
+                 pe);
+  network_.send(pe);
+}
+
+void job::idle(unsigned round) {
   leave_if_ended();
   if (round < patience_) {
     cpu_pause();
@@ -202,16 +236,20 @@ void job::pause(unsigned round) {
 
 void job::end_successfully() {
   for (int pe = 0; pe < self.pes; ++pe) {
-    std::atomic_ref(*reach("shmem_global_exit", ended_, pe)).store(1, std::memory_order_relaxed);
+    change_word<store_word>("shmem_global_exit", ended_, pe, std::uint64_t{1});
   }
   leave_ended_job();
 }
 
 void job::abort() noexcept {
-  if (!is_ending_.exchange(true)) transport_->abort();
+  if (is_ending_.exchange(true)) return;
+  // Another thread may be in the fabric, and stay there: then it is the end of this process that tells the others.
+  const auto alone = network_.threads().try_enter();
+  if (alone.owns_lock()) transport_->abort();
 }
 
 void job::leave_ended_job() {
+  network_.threads().stay();                    // for good: nobody else may use the fabric
   while (is_ending_.exchange(true)) ::pause();  // another thread is on its way out
   std::fflush(nullptr);
   // Other threads may be anywhere, this one in a handler: all that they may touch stays until the process ends.

@@ -2,8 +2,8 @@
 
 /// The job that a PE belongs to: its peers' memory, and what all collective calls are made of.
 ///
-/// Each PE offers one segment of remote memory: its static variables, then its symmetric heap. Peers map it, so that a
-/// put is a store. What the library itself shares is taken from the heap.
+/// Each PE has one piece of memory: its static variables, then its symmetric heap. Peers on its node map it, so that a
+/// put is a store; others reach it over the network. What the library itself shares is taken from the heap.
 ///
 /// Synchronisation is by pairs: a PE has a counter for each peer, which that peer alone advances. Two PEs take part in
 /// the collective calls that they share in one order, so a counter tells all of them apart, whatever sets or teams they
@@ -16,9 +16,11 @@
 #include <vector>
 
 #include "amity/base/types.hpp"
+#include "amity/base/zeros.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
+#include "amity/interop/shmem/network.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
 #include "amity/interop/shmem/process.hpp"
 #include "amity/interop/shmem/progress_thread.hpp"
@@ -51,8 +53,11 @@ class job {
   /// Tells `pe` that this PE has come to the next point at which the two meet.
   void notify(int pe) {
     const auto index = static_cast<std::size_t>(pe);
+    ++sent_[index];
+    if (peers_arrivals_[index] == nullptr) [[unlikely]]
+      return notify_far(pe);
     // Release; pairs with the acquire in await().
-    std::atomic_ref(peers_arrivals_[index]->count).store(++sent_[index], std::memory_order_release);
+    std::atomic_ref(peers_arrivals_[index]->count).store(sent_[index], std::memory_order_release);
   }
   /// Waits until `pe` has called `notify` as often as this PE has called `await` for it.
   void await(int pe) {
@@ -70,29 +75,36 @@ class job {
   /// One round of such a loop: runs handlers, and pauses or yields.
   void rest(unsigned round) {
     make_progress();
-    pause(round);
+    idle(round);
   }
-  void make_progress() { messages_->poll(); }
+  /// True if it has run a handler.
+  bool make_progress() {
+    poll_network();
+    return messages_->poll();
+  }
   /// The same for a call that programs make in a loop of their own until they find something. A PE that shares its CPU
   /// with the peer that it waits for lets that one run.
   void look() {
-    if (messages_->poll()) {
+    if (make_progress()) {
       set_idle_looks(0);
     } else {
-      pause(crowded_ ? set_idle_looks(idle_looks() + 1) : 0);
+      idle(crowded_ ? set_idle_looks(idle_looks() + 1) : 0);
     }
   }
   /// The same for calls of which some belong to such loops and most do not.
   void look_seldom() {
-    if (messages_->poll()) return;
+    if (make_progress()) return;
     if (crowded_ && (set_idle_looks(idle_looks() + 1) & 15u) == 0) {
-      pause(patience_);
+      idle(patience_);
     } else {
       leave_if_ended();
     }
   }
-  /// The same without handlers. Leaves the program if a PE has ended the job.
-  void pause(unsigned round);
+  /// The same as `rest` without handlers. Leaves the program if a PE has ended the job.
+  void pause(unsigned round) {
+    poll_network();
+    idle(round);
+  }
 
   /// A word by which this PE shows the others a number.
   std::uint64_t& offer() noexcept { return *offer_; }
@@ -113,6 +125,13 @@ class job {
     idle_looks_.store(count, std::memory_order_relaxed);
     return count;
   }
+  void idle(unsigned round);
+  void poll_network() {
+    if (self.far != nullptr) network_.poll();
+  }
+  void notify_far(int pe);
+  /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.
+  std::byte* take_memory(const extent& statics, std::size_t heap_bytes);
   void meet_peers(std::size_t statics_bytes);
   void leave_if_ended() {
     if (std::atomic_ref(*ended_).load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -122,11 +141,13 @@ class job {
 
   place place_;
   std::unique_ptr<fabric::fabric> transport_;
+  network network_;
   symmetric_heap heap_;
-  fabric::segment own_;
+  fabric::segment own_;                    ///< what peers map, if they do
+  std::optional<zeroed_memory> unshared_;  ///< the heap, if they do not
   std::vector<fabric::remote_segment> opened_;
-  std::vector<peer_distance> distances_;
-  std::vector<arrival*> peers_arrivals_;  ///< this PE's counter in the memory of each peer
+  std::vector<peer_memory> peers_;
+  std::vector<arrival*> peers_arrivals_;  ///< this PE's counter in the memory of each peer; null: it is far
   std::vector<std::uint64_t> sent_;
   std::vector<std::uint64_t> awaited_;
   arrival* arrivals_ = nullptr;

@@ -45,13 +45,17 @@ void shmemx_am_detach(int id) {
 void shmemx_am_request(int dest, int id, const void* source, size_t bytes) {
   check_pe("shmemx_am_request", dest);
   self.joined->messages().request(dest, id, source, bytes);
+  seldom_network_progress();
 }
 
 void shmemx_am_reply(int id, const void* source, size_t bytes, shmemx_am_token_t token) {
   engine("shmemx_am_reply").reply(id, source, bytes, token);
 }
 
-void shmemx_am_quiet() { engine("shmemx_am_quiet").quiet(); }
+void shmemx_am_quiet() {
+  engine("shmemx_am_quiet").quiet();
+  seldom_network_progress();
+}
 
 void shmemx_am_poll() { running("shmemx_am_poll").look(); }
 
@@ -62,6 +66,7 @@ void shmemx_am_mutex_destroy(shmemx_am_mutex* mutex) { *mutex = 0; }
 void shmemx_am_mutex_lock(shmemx_am_mutex* mutex) { engine("shmemx_am_mutex_lock").lock(*mutex); }
 
 int shmemx_am_mutex_trylock(shmemx_am_mutex* mutex) {
+  seldom_network_progress();
   return engine("shmemx_am_mutex_trylock").try_lock(*mutex) ? 1 : 0;
 }
 
@@ -69,5 +74,6 @@ void shmemx_am_mutex_unlock(shmemx_am_mutex* mutex) {
   auto& messages = engine("shmemx_am_mutex_unlock");
   messages.unlock(*mutex);
   messages.poll();  // what was kept back
+  seldom_network_progress();
 }
 }

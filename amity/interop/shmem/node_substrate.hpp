@@ -1,6 +1,6 @@
 #pragma once
 
-/// What active messages need of the machine below, on PEs that map one another's memory.
+/// What active messages need of the machine below: stores where a PE's memory is mapped, packets elsewhere.
 ///
 /// Whoever puts them over something else offers the same: who is there, zeroed symmetric memory, a put, a word that
 /// arrives after all puts to that PE before it, and a rest inside loops that wait.
@@ -22,12 +22,20 @@ struct node_substrate {
   static void* allocate(std::size_t bytes);
 
   static void put(void* dest, const void* from, std::size_t bytes, int pe) {
-    std::memcpy(reach("shmemx_am_request", static_cast<std::byte*>(dest), pe), from, bytes);
+    std::byte* const there = reach("shmemx_am_request", static_cast<std::byte*>(dest), pe);
+    if (there == nullptr) [[unlikely]]
+      return put_far(dest, from, bytes, pe);
+    std::memcpy(there, from, bytes);
   }
 
   static void put_flag(std::uint64_t* dest, std::uint64_t value, int pe) {
+    std::uint64_t* const there = reach("shmemx_am_request", dest, pe);
+    if (there == nullptr) [[unlikely]] {
+      put_far(dest, &value, sizeof value, pe);
+      return send_far(pe);
+    }
     // Release; pairs with the acquire of whoever reads the flag.
-    std::atomic_ref(*reach("shmemx_am_request", dest, pe)).store(value, std::memory_order_release);
+    std::atomic_ref(*there).store(value, std::memory_order_release);
   }
 
   /// Part of a loop that waits: pauses at first, and yields the CPU after a while. Runs no handler.
@@ -36,6 +44,11 @@ struct node_substrate {
   [[noreturn]] static void fail(const char* call, const char* problem, const char* remedy) {
     shmem::fail(call, problem, remedy);
   }
+
+ private:
+  // What belongs to a flag travels with it.
+  static void put_far(void* dest, const void* from, std::size_t bytes, int pe);
+  static void send_far(int pe);
 };
 
 }  // namespace amity::shmem

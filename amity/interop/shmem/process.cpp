@@ -8,6 +8,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/interop/shmem/job.hpp"
+#include "amity/interop/shmem/network.hpp"
 
 namespace amity::shmem {
 
@@ -38,9 +39,18 @@ void fail_address(const char* call, const void* address) {
        "and variables of functions are not symmetric");
 }
 
+void check_far(const char* call, const volatile void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (!self.heap.holds(at) && !self.statics.holds(at)) fail_address(call, const_cast<const void*>(address));
+}
+
 void progress() { self.joined->look_seldom(); }
 
 void* node_substrate::allocate(std::size_t bytes) { return self.joined->share(bytes); }
+void node_substrate::put_far(void* dest, const void* from, std::size_t bytes, int pe) {
+  self.far->write("shmemx_am_request", dest, from, bytes, pe);
+}
+void node_substrate::send_far(int pe) { self.far->send(pe); }
 void node_substrate::rest(unsigned round) { self.joined->pause(round); }
 
 }  // namespace amity::shmem

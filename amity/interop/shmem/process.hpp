@@ -13,11 +13,15 @@
 namespace amity::shmem {
 
 class job;
+class network;
 
-/// What to add to an address of this PE's symmetric memory to reach the same object of a peer.
-struct peer_distance {
-  std::ptrdiff_t heap;
-  std::ptrdiff_t statics;
+/// What to add to an address of this PE's symmetric memory to reach the same object of a peer, and how much of that is
+/// mapped: all, or nothing where the peer is on another node.
+struct peer_memory {
+  std::ptrdiff_t heap = 0;
+  std::size_t heap_bytes = 0;
+  std::ptrdiff_t statics = 0;
+  std::size_t statics_bytes = 0;
 };
 
 /// A range of this PE's addresses.
@@ -35,7 +39,8 @@ struct process {
   int pes = 0;  ///< 0 unless running: every range check of a PE is also the check that there is a job
   extent heap;
   extent statics;
-  const peer_distance* peers = nullptr;
+  const peer_memory* peers = nullptr;
+  network* far = nullptr;   ///< the way to PEs that are not mapped; null: there are none
   int threads = 2;          ///< SHMEM_THREAD_SERIALIZED, until a program asks for more
   std::uint32_t calls = 0;  ///< of functions too short to make progress each time
   phase now = phase::before;
@@ -64,26 +69,42 @@ inline void check_pe(const char* call, int pe) {
     fail_pe(call, pe);
 }
 
-/// Where this process reaches PE `pe`'s object that is at `address` here.
+/// Ends the job where an address that no mapped memory holds is not symmetric either.
+[[gnu::cold]] void check_far(const char* call, const volatile void* address);
+
+/// Where this process reaches PE `pe`'s object that is at `address` here; null: nowhere, the way to it is `self.far`.
 template <class T>
-inline T* reach(const char* call, T* address, int pe) {
+[[gnu::always_inline]] inline T* reach(const char* call, T* address, int pe) {
   check_pe(call, pe);
+  const peer_memory& there = self.peers[pe];
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (self.heap.holds(at)) [[likely]]
-    return reinterpret_cast<T*>(at + static_cast<std::uintptr_t>(self.peers[pe].heap));
-  if (!self.statics.holds(at)) [[unlikely]]
-    fail_address(call, const_cast<const void*>(static_cast<const volatile void*>(address)));
-  return reinterpret_cast<T*>(at + static_cast<std::uintptr_t>(self.peers[pe].statics));
+  std::uintptr_t found = 0;
+  if (at - self.heap.first < there.heap_bytes) [[likely]] {
+    found = at + static_cast<std::uintptr_t>(there.heap);
+  } else if (at - self.statics.first < there.statics_bytes) {
+    found = at + static_cast<std::uintptr_t>(there.statics);
+  } else {
+    check_far(call, address);
+    return nullptr;
+  }
+  if (found == 0) __builtin_unreachable();  // so that callers need not look
+  return reinterpret_cast<T*>(found);
 }
 
 /// For functions that take nanoseconds: a program that calls nothing else makes progress, too.
-inline void seldom_progress() {
+[[gnu::always_inline]] inline void seldom_progress() {
   // Threads may count beside one another: it does not matter whether all of that is seen.
   const std::atomic_ref calls(self.calls);
   const std::uint32_t now = calls.load(std::memory_order_relaxed) + 1;
   calls.store(now, std::memory_order_relaxed);
   if ((now & 15u) == 0) [[unlikely]]
     progress();
+}
+
+/// For functions that look for messages often, but not at the network.
+inline void seldom_network_progress() {
+  if (self.far != nullptr) [[unlikely]]
+    seldom_progress();
 }
 
 }  // namespace amity::shmem

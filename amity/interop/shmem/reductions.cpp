@@ -43,10 +43,16 @@ template <class T, class Operation>
 void combine_part(const char* call, const group& all, T* dest, const T* source, std::size_t begin, std::size_t end,
                   Operation operation) {
   std::array<T, 4096 / sizeof(T)> block;
+  std::array<T, 4096 / sizeof(T)> fetched;
   for (; begin < end; begin += block.size()) {
     const std::size_t count = std::min(block.size(), end - begin);
     for (int member = 0; member < all.size; ++member) {
-      const T* const from = reach(call, source, all.world_pe(member)) + begin;
+      const T* from = reach(call, source + begin, all.world_pe(member));
+      if (from == nullptr) {
+        take(call, fetched.data(), source + begin, count * sizeof(T), all.world_pe(member));
+        finish_taking();
+        from = fetched.data();
+      }
       if (member == 0) {
         std::copy_n(from, count, block.begin());
       } else {
@@ -66,9 +72,10 @@ void reduce(const char* call, const group& all, T* dest, const T* source, std::s
   sync(all);
   for (int i = 1; i < all.size; ++i) {
     const int member = (all.me + i) % all.size;
-    const T* const from = reach(call, dest, all.world_pe(member));
-    std::copy(from + part_begin(member), from + part_begin(member + 1), dest + part_begin(member));
+    const std::size_t begin = part_begin(member);
+    take(call, dest + begin, dest + begin, (part_begin(member + 1) - begin) * sizeof(T), all.world_pe(member));
   }
+  finish_taking();
   sync(all);
 }
 

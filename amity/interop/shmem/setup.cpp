@@ -97,6 +97,7 @@ AMITY_SHMEM_DEFINE(int, addr_accessible, (const void* address, int pe)) {
   return pe >= 0 && pe < self.pes && (self.heap.holds(at) || self.statics.holds(at)) ? 1 : 0;
 }
 
+// Null for PEs of other nodes.
 AMITY_SHMEM_DEFINE(void*, ptr, (const void* dest, int pe)) {
   return pshmem_addr_accessible(dest, pe) != 0 ? const_cast<void*>(reach("shmem_ptr", dest, pe)) : nullptr;
 }

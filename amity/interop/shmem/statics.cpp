@@ -62,7 +62,7 @@ void replace_statics(const extent& statics, std::byte* shared) {
   throw error("shmem_init", no_rank,
               fmt::format("the program's {} bytes of static variables cannot be shared: {}", statics.bytes,
                           std::strerror(errno)),
-              "start the PEs on one node, over AMITY_FABRIC=shm");
+              "start the PEs over AMITY_FABRIC=ofi, which shares no memory");
 }
 
 }  // namespace amity::shmem

@@ -10,11 +10,31 @@ using namespace amity::shmem;
 
 namespace amity::shmem {
 
+namespace {
+
+/// The PEs whose memory is mapped here, if a stride can tell them; else this PE alone. Those that share memory agree.
+group sharing_memory() {
+  group found{.start = self.me, .stride = 1, .size = 0, .me = 0};
+  bool regular = true;
+  for (int pe = 0, last = -1; pe < self.pes; ++pe) {
+    if (self.peers[pe].heap_bytes == 0) continue;
+    if (found.size == 0) found.start = pe;
+    if (found.size == 1) found.stride = pe - last;
+    if (found.size > 1) regular &= pe - last == found.stride;
+    if (pe == self.me) found.me = found.size;
+    ++found.size;
+    last = pe;
+  }
+  return regular ? found : group{.start = self.me, .stride = 1, .size = 1, .me = 0};
+}
+
+}  // namespace
+
 group team_of(const char* call, shmem_team_t team) {
   running(call);
   if (team == SHMEM_TEAM_INVALID) fail(call, "the team is SHMEM_TEAM_INVALID", "use a team that this PE is in");
-  // All PEs share their node's memory.
-  if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED) return world();
+  if (team == SHMEM_TEAM_WORLD) return world();
+  if (team == SHMEM_TEAM_SHARED) return sharing_memory();
   return *team;
 }
 

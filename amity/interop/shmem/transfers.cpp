@@ -1,9 +1,11 @@
-/// Puts and gets: copies, since peers' memory is mapped. Those that need not be complete when they return are.
+/// Puts and gets: copies where a peer's memory is mapped, and complete when they return, also those that need not be.
 
 #include <atomic>
 #include <cstring>
 
 #include "amity/interop/shmem/include/shmem.h"
+#include "amity/interop/shmem/network.hpp"
+#include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/team.hpp"
 
 using namespace amity::shmem;
@@ -12,36 +14,71 @@ namespace {
 
 void put_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
   if (bytes == 0) return check_pe(call, pe);  // the address may be null
-  std::memcpy(reach(call, dest, pe), source, bytes);
+  if (void* const there = reach(call, dest, pe)) [[likely]] {
+    std::memcpy(there, source, bytes);
+  } else {
+    self.far->put(call, dest, source, bytes, pe);
+    self.far->send(pe);
+  }
   seldom_progress();
 }
 
 void get_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
   if (bytes == 0) return check_pe(call, pe);
-  std::memcpy(dest, reach(call, source, pe), bytes);
+  if (const void* const there = reach(call, source, pe)) [[likely]] {
+    std::memcpy(dest, there, bytes);
+  } else {
+    self.far->get(call, dest, source, bytes, pe);
+  }
   seldom_progress();
 }
 
-/// Copies `count` elements of `bytes` with strides, which count elements.
+void begin_get(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
+  if (bytes == 0) return check_pe(call, pe);
+  if (const void* const there = reach(call, source, pe)) [[likely]] {
+    std::memcpy(dest, there, bytes);
+  } else {
+    self.far->begin_get(call, dest, source, bytes, pe);
+    self.far->send(pe);
+  }
+  seldom_progress();
+}
+
+/// Copies `count` elements of `bytes` with strides, which count elements, by `copy(to, from)`.
+template <class Copy>
 void copy_strided(void* dest, const void* source, std::ptrdiff_t dest_stride, std::ptrdiff_t source_stride,
-                  std::size_t count, std::size_t bytes) {
+                  std::size_t count, std::size_t bytes, Copy copy) {
   auto* to = static_cast<std::byte*>(dest);
   const auto* from = static_cast<const std::byte*>(source);
   const auto size = static_cast<std::ptrdiff_t>(bytes);
-  for (; count > 0; --count, to += dest_stride * size, from += source_stride * size) std::memcpy(to, from, bytes);
+  for (; count > 0; --count, to += dest_stride * size, from += source_stride * size) copy(to, from);
 }
 
 void put_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
                  std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
   if (count == 0) return check_pe(call, pe);
-  copy_strided(reach(call, dest, pe), source, dest_stride, source_stride, count, bytes);
+  if (void* const there = reach(call, dest, pe)) [[likely]] {
+    copy_strided(there, source, dest_stride, source_stride, count, bytes,
+                 [bytes](void* to, const void* from) { std::memcpy(to, from, bytes); });
+  } else {
+    copy_strided(dest, source, dest_stride, source_stride, count, bytes,
+                 [&](void* to, const void* from) { self.far->put(call, to, from, bytes, pe); });
+    self.far->send(pe);
+  }
   seldom_progress();
 }
 
 void get_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
                  std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
   if (count == 0) return check_pe(call, pe);
-  copy_strided(dest, reach(call, source, pe), dest_stride, source_stride, count, bytes);
+  if (const void* const there = reach(call, source, pe)) [[likely]] {
+    copy_strided(dest, there, dest_stride, source_stride, count, bytes,
+                 [bytes](void* to, const void* from) { std::memcpy(to, from, bytes); });
+  } else {
+    copy_strided(dest, source, dest_stride, source_stride, count, bytes,
+                 [&](void* to, const void* from) { self.far->begin_get(call, to, from, bytes, pe); });
+    self.far->finish_gets();
+  }
   seldom_progress();
 }
 
@@ -50,33 +87,53 @@ void put_signal(const char* call, void* dest, const void* source, std::size_t by
   if (operation != SHMEM_SIGNAL_SET && operation != SHMEM_SIGNAL_ADD) {
     fail(call, "the operation is none of signals", "use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD");
   }
+  std::uint64_t* const there = reach(call, signal, pe);
+  if (there == nullptr) [[unlikely]] {
+    if (bytes > 0) self.far->put(call, dest, source, bytes, pe);
+    // Both in one packet, if there is room.
+    if (operation == SHMEM_SIGNAL_SET) {
+      change_word<store_word>(call, signal, pe, value);
+    } else {
+      change_word<add_to_word>(call, signal, pe, value);
+    }
+    return seldom_progress();
+  }
   put_bytes(call, dest, source, bytes, pe);
-  const std::atomic_ref there(*reach(call, signal, pe));
   // Release; pairs with the acquire of whoever waits for the signal, and then reads the data.
   if (operation == SHMEM_SIGNAL_SET) {
-    there.store(value, std::memory_order_release);
+    std::atomic_ref(*there).store(value, std::memory_order_release);
   } else {
-    there.fetch_add(value, std::memory_order_release);
+    std::atomic_ref(*there).fetch_add(value, std::memory_order_release);
   }
 }
 
 template <class T>
 void put_value(const char* call, T* dest, T value, int pe) {
   // A store of its own, which whoever waits for the value sees whole.
-  *static_cast<volatile T*>(reach(call, dest, pe)) = value;
+  if (volatile T* const there = reach(call, dest, pe)) [[likely]] {
+    *there = value;
+  } else {
+    self.far->put(call, dest, &value, sizeof value, pe);
+    self.far->send(pe);
+  }
   seldom_progress();
 }
 
 template <class T>
 T get_value(const char* call, const T* source, int pe) {
-  const T value = *static_cast<const volatile T*>(reach(call, source, pe));
+  T value;
+  if (const volatile T* const there = reach(call, source, pe)) [[likely]] {
+    value = *there;
+  } else {
+    self.far->get(call, &value, source, sizeof value, pe);
+  }
   seldom_progress();
   return value;
 }
 
 }  // namespace
 
-// Stores are seen in their order.
+// Stores are seen in their order, and what travels to a PE is carried out in its order.
 AMITY_SHMEM_DEFINE(void, fence, ()) {
   running("shmem_fence");
   std::atomic_thread_fence(std::memory_order_release);
@@ -85,6 +142,7 @@ AMITY_SHMEM_DEFINE(void, fence, ()) {
 AMITY_SHMEM_DEFINE(void, quiet, ()) {
   running("shmem_quiet");
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (self.far != nullptr) self.far->quiet();
   seldom_progress();
 }
 AMITY_SHMEM_DEFINE(void, ctx_fence, (shmem_ctx_t context)) {
@@ -131,7 +189,7 @@ AMITY_SHMEM_DEFINE(void, ctx_quiet, (shmem_ctx_t context)) {
   DEFINE_PUT(put, type, put_bytes, unit)       \
   DEFINE_PUT(put##_nbi, type, put_bytes, unit) \
   DEFINE_PUT(get, type, get_bytes, unit)       \
-  DEFINE_PUT(get##_nbi, type, get_bytes, unit) \
+  DEFINE_PUT(get##_nbi, type, begin_get, unit) \
   DEFINE_PUT_SIGNAL(put##_signal, type, unit)  \
   DEFINE_PUT_SIGNAL(put##_signal_nbi, type, unit)
 

@@ -143,7 +143,7 @@ static void large(void) {
 }
 
 static void teams(void) {
-  CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me && shmem_team_n_pes(SHMEM_TEAM_SHARED) == pes);
+  CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me && shmem_team_n_pes(SHMEM_TEAM_WORLD) == pes);
   CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1);
   const int half = (pes + 1) / 2;
   const int none = shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, half, NULL, 0, &every_second);

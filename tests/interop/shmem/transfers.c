@@ -62,6 +62,7 @@ AMITY_SHMEM_RMA_TYPES(TEST_TYPE)
     shmem_barrier_all();                                                         \
     for (int i = 0; i < 64 * unit; ++i) CHECK(there[i] == mark(before, i, 2));   \
     shmem_##get(there, back, 64, next);                                          \
+    shmem_quiet();                                                               \
     for (int i = 0; i < 64 * unit; ++i) CHECK(there[i] == mark(next, i, 2));     \
     shmem_barrier_all();                                                         \
   }

@@ -41,7 +41,7 @@ class guard {
       mutex_.unlock();
   }
 
-  /// For a thread that has nothing else to do. Only where the guard is required.
+  /// For a thread that has nothing else to do, or cannot wait.
   std::unique_lock<std::recursive_mutex> try_enter() { return {mutex_, std::try_to_lock}; }
 
  private:

@@ -1,0 +1,155 @@
+/* What holds between PEs whichever way there is between them: the order of puts and flags, what a quiet waits for, and
+   atomics of near and far PEs on one word. */
+
+#include <shmem.h>
+#include <shmemx.h>
+#include <string.h>
+
+#include "../check.h"
+
+enum { block = 50000, rounds = 40 };
+
+static int me, pes, next, before;
+static char there[block], here[block];
+static int flag, done;
+static uint64_t signal_word;
+
+static void expect_block(int value) {
+  for (int i = 0; i < block; ++i) CHECK(there[i] == (char)value);
+}
+
+/* A flag comes after what was put before it, though nothing is waited for. */
+static void flags(void) {
+  for (int round = 1; round <= rounds; ++round) {
+    memset(here, round, block);
+    switch (round % 4) {
+      case 0:
+        shmem_putmem(there, here, block, next);
+        shmem_fence();
+        shmem_int_p(&flag, round, next);
+        break;
+      case 1:
+        shmem_putmem_nbi(there, here, block, next);
+        shmem_fence();
+        shmem_int_atomic_set(&flag, round, next);
+        break;
+      case 2:
+        shmem_char_iput(there, here, 1, 1, block, next);
+        shmem_fence();
+        shmem_int_atomic_inc(&flag, next);
+        break;
+      default:
+        shmem_putmem_signal(there, here, block, &signal_word, (uint64_t)round, SHMEM_SIGNAL_SET, next);
+        shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, (uint64_t)round);
+        shmem_int_p(&flag, round, me);
+    }
+    shmem_int_wait_until(&flag, SHMEM_CMP_EQ, round);
+    expect_block(round);
+    shmem_int_p(&done, round, before);
+    shmem_int_wait_until(&done, SHMEM_CMP_EQ, round);
+  }
+  shmem_barrier_all();
+}
+
+/* The byte of a peer: where it is mapped, as it is there now. */
+static char byte_of(const char* at, int pe) {
+  const volatile char* const mapped = shmem_ptr(at, pe);
+  return mapped != NULL ? *mapped : shmem_char_g(at, pe);
+}
+
+/* What PE 0 has put into the memory of one PE is there when another one hears of the quiet, or of the barrier, though
+   the first looks at the network now and then only, and has much to take in. */
+static void quiets(void) {
+  enum { large = 1 << 20, busy = 10000000 };
+  static int heard;
+  const int target = pes - 2;
+  const int reader = pes - 1;
+  if (pes < 3) return;
+  char* const memory = shmem_malloc(large);
+  char* const source = malloc(large);
+  for (int round = 1; round <= rounds; ++round) {
+    memset(source, round, large);
+    if (me == 0) {
+      shmem_putmem(memory, source, 64, target);
+      shmem_quiet();
+      shmem_int_p(&heard, round, reader);
+    } else if (me == reader) {
+      shmem_int_wait_until(&heard, SHMEM_CMP_EQ, round);
+      CHECK(byte_of(memory, target) == round);
+    } else if (me == target && round <= 4) {
+      for (volatile int idle = 0; idle < busy; ++idle) {
+      }
+    }
+    shmem_barrier_all();
+    if (me == 0) shmem_putmem(memory, source, large, target);
+    shmem_barrier_all();
+    if (me == reader) CHECK(byte_of(memory + large - 1, target) == round);
+    shmem_sync_all();
+  }
+  free(source);
+  shmem_free(memory);
+}
+
+/* All PEs add to one word, its owner among them, and none is lost. */
+static void sums(void) {
+  static long sum, own;
+  static unsigned int narrow;
+  for (int i = 0; i < 300; ++i) {
+    shmem_long_atomic_add(&sum, 1, 0);
+    own = shmem_long_atomic_fetch_add(&sum, 2, 0);
+    shmem_uint_atomic_xor(&narrow, 1u << (i % 32), 0);
+  }
+  shmem_barrier_all();
+  CHECK(shmem_long_g(&sum, 0) == 900L * pes && own < 900L * pes);
+  CHECK(shmem_uint_g(&narrow, 0) == (pes % 2 == 0 ? 0 : 0xfffff000u));
+  shmem_barrier_all();
+}
+
+/* Gets under way to all PEs at once, more than the library keeps of them, come in each to its place. */
+static void gets(void) {
+  static int numbers[1000];
+  static int got[8][1000];
+  for (int i = 0; i < 1000; ++i) numbers[i] = 10000 * me + i;
+  shmem_barrier_all();
+  for (int pe = 0; pe < pes; ++pe) {
+    for (int i = 0; i < 1000; ++i) shmem_int_get_nbi(&got[pe][i], &numbers[i], 1, pe);
+  }
+  shmem_quiet();
+  for (int pe = 0; pe < pes; ++pe) {
+    for (int i = 0; i < 1000; ++i) CHECK(got[pe][i] == 10000 * pe + i);
+  }
+  shmem_barrier_all();
+}
+
+/* The PEs that share memory are those whose objects have an address here, or this PE alone, if no stride leads there.
+ */
+static void shared_team(void) {
+  const int size = shmem_team_n_pes(SHMEM_TEAM_SHARED);
+  int mapped = 0;
+  for (int pe = 0; pe < pes; ++pe) {
+    const int is_mapped = shmem_ptr(&flag, pe) != NULL;
+    const int shares = shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) >= 0;
+    CHECK(shares == (size == 1 ? pe == me : is_mapped));
+    mapped += is_mapped;
+  }
+  CHECK(size == 1 || size == mapped);
+  const int here = shmem_team_my_pe(SHMEM_TEAM_SHARED);
+  CHECK(shmem_team_translate_pe(SHMEM_TEAM_SHARED, here, SHMEM_TEAM_WORLD) == me);
+}
+
+/* The argument: how many PEs share memory. */
+int main(int argc, char** argv) {
+  shmem_init();
+  me = shmem_my_pe();
+  pes = shmem_n_pes();
+  next = (me + 1) % pes;
+  before = (me + pes - 1) % pes;
+  CHECK(argc < 2 || shmem_team_n_pes(SHMEM_TEAM_SHARED) == atoi(argv[1]));
+  shared_team();
+  flags();
+  quiets();
+  sums();
+  gets();
+  shmem_finalize();
+  return 0;
+}
