@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "../check.h"
 
 /* In place of the C library's. */
 static int yields;

@@ -5,7 +5,7 @@
 #include <shmemx.h>
 #include <string.h>
 
-#include "check.h"
+#include "../check.h"
 
 enum { id_end = 1, id_wait = 2, threads = 4 };
 

@@ -2,7 +2,7 @@
 
 #include <pshmem.h>
 
-#include "check.h"
+#include "../check.h"
 
 static int calls, word;
 
