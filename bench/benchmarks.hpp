@@ -52,6 +52,7 @@ extern const benchmark composite_overhead;
 #ifdef AMITY_BENCH_SHMEM_PROGRAM
 extern const benchmark shmem_transfers;
 extern const benchmark shmem_messages;
+extern const benchmark shmem_network;
 extern const benchmark shmem_bandwidth;
 extern const benchmark shmem_rate;
 extern const benchmark shmem_rings;

@@ -46,7 +46,7 @@ const benchmark* const benchmarks[] = {
     &shmem_transfers,    &shmem_messages,
     &shmem_bandwidth,    &shmem_rate,
     &shmem_rings,        &shmem_contention,
-    &shmem_salesman,
+    &shmem_salesman,     &shmem_network,
 #endif
 };
 

@@ -44,6 +44,31 @@ void drive_messages(driver& d) {
                   });
 }
 
+/// Both PEs on this machine, but reached over libfabric.
+void drive_network(driver& d) {
+  for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
+    const auto over = [&](const std::string& what) {
+      job found = ours(d, what);
+      found.run.words.back() = d.tiny() ? "1" : "20";
+      found.run.environment = {"AMITY_RANKS=2", "AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider,
+                               "AMITY_OFI_ADDRESS=127.0.0.1"};
+      return contest{found, {}, {}, 3};
+    };
+    const auto named = [&](const std::string& figure) { return provider + ": " + figure; };
+    d.compare(over("transfers"), {
+                                     {named("put, 4 B"), "rate", "M/s", "put_m_per_s", "", "", {}},
+                                     {named("put and quiet, 8 B"), "time", "ns", "put_8_ns", "", "", {}},
+                                     {named("put and quiet, 1 MiB"), "bandwidth", "GB/s", "put_1m_gbps", "", "", {}},
+                                     {named("fetch-add, 8 B"), "time", "ns", "fetch_add_ns", "", "", {}},
+                                     {named("barrier_all"), "time", "ns", "barrier_ns", "", "", {}},
+                                 });
+    d.compare(over("messages"), {
+                                    {named("request and quiet, 0 B"), "time", "ns", "request_0_ns", "", "", {}},
+                                    {named("4096 requests of 4 B"), "rate", "M/s", "one_way_m_per_s", "", "", {}},
+                                });
+  }
+}
+
 /// A program of bench/shmem/salesman: each form solves the same instances. On no ranks it starts its PEs itself.
 std::optional<job> salesman(const driver& d, const std::string& form, const std::string& name, int ranks) {
   const std::vector<std::string> few{"1", "4", "8", "11"};
@@ -73,6 +98,8 @@ const benchmark shmem_transfers{"shmem_transfers", "OpenSHMEM's puts, atomics an
                                 drive_transfers, measure_elsewhere};
 const benchmark shmem_messages{"shmem_messages", "active messages of OpenSHMEM programs", drive_messages,
                                measure_elsewhere};
+const benchmark shmem_network{"shmem_network", "OpenSHMEM over libfabric: puts, atomics, barriers, active messages",
+                              drive_network, measure_elsewhere};
 const benchmark shmem_salesman{"shmem_salesman",
                                "the travelling salesman with active messages, with puts, and with MPI", drive_salesman,
                                measure_elsewhere};

@@ -81,8 +81,8 @@ class near_memory final : public remote_memory {
   }
   void close(const remote_segment& opened) noexcept override { local_.close(opened); }
   stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                   const events& tell) noexcept override {
-    return local_.put_notify(to, offset, from, bits, tell);
+                   std::uint64_t when_free) noexcept override {
+    return local_.put_notify(to, offset, from, bits, when_free);
   }
 
  private:
