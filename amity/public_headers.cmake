@@ -58,9 +58,11 @@ set(AMITY_PUBLIC_HEADERS
   fabric/fabric.hpp
   fabric/remote_memory.hpp
   interop/mpi/run.hpp
+  interop/shmem/addon/include/shmemx.h
   interop/shmem/declare/atomics.h
   interop/shmem/declare/collectives.h
   interop/shmem/declare/generics.h
+  interop/shmem/declare/messages.h
   interop/shmem/declare/setup.h
   interop/shmem/declare/transfers.h
   interop/shmem/declare/type_lists.h

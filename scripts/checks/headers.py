@@ -8,7 +8,7 @@ import multiprocessing.pool
 import os
 import subprocess
 
-from checks.imports import FOR_MPI_PROGRAMS
+from checks.imports import FOR_MPI_PROGRAMS, FOR_OPENSHMEM_PROGRAMS
 
 
 def check(tree):
@@ -16,7 +16,12 @@ def check(tree):
 
     def compile_alone(header):
         # Open MPI's header adds C++ bindings, which are not free of warnings.
-        command = ["mpicxx", "-DOMPI_SKIP_MPICXX"] if header.startswith(FOR_MPI_PROGRAMS) else [compiler]
+        if header.startswith(FOR_MPI_PROGRAMS):
+            command = ["mpicxx", "-DOMPI_SKIP_MPICXX"]
+        elif header.startswith(FOR_OPENSHMEM_PROGRAMS):
+            command = ["oshc++"]
+        else:
+            command = [compiler]
         result = subprocess.run(
             command + ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
              "-I" + tree.root, "-x", "c++", "-"],

@@ -32,6 +32,9 @@ WIRING = "amity/world"
 # The one way in for programs of MPI, which have its header anyway.
 FOR_MPI_PROGRAMS = "amity/interop/mpi/"
 
+# What is added to another OpenSHMEM, likewise.
+FOR_OPENSHMEM_PROGRAMS = "amity/interop/shmem/addon/"
+
 # What amity is built with; a user's compile must not need it.
 PRIVATE_LIBRARIES = re.compile(r"^(fmt|boost|CLI|nlohmann|rdma|mpi\.h|zlib\.h|shmem)\b")
 
@@ -69,6 +72,8 @@ def judge(file, floor, quote, name, target, public):
         if name.startswith("amity/"):
             return f"includes {name}, which does not exist"
         if name == "mpi.h" and file.startswith(FOR_MPI_PROGRAMS):
+            return None
+        if name == "shmem.h" and file.startswith(FOR_OPENSHMEM_PROGRAMS):
             return None
         if file in public and PRIVATE_LIBRARIES.match(name):
             return f"a public header includes <{name}>, which users of amity need not have"

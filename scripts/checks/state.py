@@ -18,7 +18,10 @@ SYMBOL = re.compile(r"^[0-9a-f]+ .{7} (\S+)\s+[0-9a-f]+ +(?:\.hidden |\.internal
 FOREIGN = re.compile(r"^(std::|CLI::|boost::|DW\.ref\.|guard variable for )|^\.(data|bss|tdata|tbss)")
 # The functions of OpenSHMEM have no parameter for the process that they are called in: one object knows it
 # (docs/decisions/0017-openshmem.md).
-ACCEPTED = {("amity/interop/shmem/process.cpp", "amity::shmem::self")}
+ACCEPTED = {
+    ("amity/interop/shmem/process.cpp", "amity::shmem::self"),
+    ("amity/interop/shmem/addon/process.cpp", "amity::shmem::addon::self"),
+}
 # Programs of OpenSHMEM are one PE a process, as any program for it.
 OPENSHMEM_PROGRAMS = "bench/shmem/"
 

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   int on_stack = 0;
 #define IF(name) if (strcmp(mistake, #name) == 0)
   IF(before) shmem_int_p(&word, 1, 0);
+  IF(early) shmemx_am_poll();
   shmem_init();
   const int me = shmem_my_pe();
   shmemx_am_attach(1, nothing);
@@ -35,6 +36,10 @@ int main(int argc, char** argv) {
   IF(after) {
     shmem_finalize();
     shmem_barrier_all();
+  }
+  IF(late) {
+    shmem_finalize();
+    shmemx_am_quiet();
   }
   /* PE 1 errs, PE 0 waits for it. */
   if (me == 1) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "amity/interop/shmem/include/shmemx.h"
+#include "amity/interop/shmem/declare/messages.h"
 
 namespace amity::shmem {
 

@@ -4,6 +4,7 @@
 /* Atomic operations on symmetric words, with the names of OpenSHMEM 1.4 and those before it. */
 
 #include "amity/interop/shmem/declare/type_lists.h"
+#include "amity/interop/shmem/declare/types.h"
 
 #ifdef __cplusplus
 extern "C" {

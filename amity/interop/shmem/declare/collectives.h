@@ -4,6 +4,7 @@
 /* Collective operations over teams, and over active sets: PE_start, the logarithm of a stride, a size. */
 
 #include "amity/interop/shmem/declare/type_lists.h"
+#include "amity/interop/shmem/declare/types.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,6 +4,7 @@
 /* Puts and gets, in blocks, single or with strides, and what orders and completes them. */
 
 #include "amity/interop/shmem/declare/type_lists.h"
+#include "amity/interop/shmem/declare/types.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,15 +5,29 @@
 
    Declarations and definitions are both made from these lists, so that they cannot differ. */
 
-#include "amity/interop/shmem/declare/types.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C++" { /* Old programs include this header inside extern "C". */
+#include <complex>
+}
+#define AMITY_SHMEM_COMPLEX(type) std::complex<type>
+#else
+#define AMITY_SHMEM_COMPLEX(type) type _Complex
+#endif
+
+/* Integers of C's own, and those of which most are the same under other names. */
+#define AMITY_SHMEM_PLAIN_INTEGERS(X) \
+  X(int, int)                         \
+  X(long, long)                       \
+  X(long long, longlong)              \
+  X(unsigned int, uint)               \
+  X(unsigned long, ulong)             \
+  X(unsigned long long, ulonglong)
 
 #define AMITY_SHMEM_WIDE_INTEGERS(X) \
-  X(int, int)                        \
-  X(long, long)                      \
-  X(long long, longlong)             \
-  X(unsigned int, uint)              \
-  X(unsigned long, ulong)            \
-  X(unsigned long long, ulonglong)   \
+  AMITY_SHMEM_PLAIN_INTEGERS(X)      \
   X(int32_t, int32)                  \
   X(int64_t, int64)                  \
   X(uint32_t, uint32)                \

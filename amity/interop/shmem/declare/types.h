@@ -9,15 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C++" { /* Old programs include this header inside extern "C". */
-#include <complex>
-}
-#define AMITY_SHMEM_COMPLEX(type) std::complex<type>
-#else
-#define AMITY_SHMEM_COMPLEX(type) type _Complex
-#endif
-
 typedef struct amity_shmem_context* shmem_ctx_t;
 typedef struct amity_shmem_team* shmem_team_t;
 

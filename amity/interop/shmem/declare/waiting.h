@@ -4,6 +4,7 @@
 /* Waiting for what other PEs write, and locks. Pointers are to volatile, so that programs may call theirs so. */
 
 #include "amity/interop/shmem/declare/type_lists.h"
+#include "amity/interop/shmem/declare/types.h"
 
 #ifdef __cplusplus
 extern "C" {

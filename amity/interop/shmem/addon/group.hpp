@@ -1,0 +1,16 @@
+#pragma once
+
+/// Meeting points before collective calls. Collective.
+
+namespace amity::shmem::addon {
+
+/// Meets the PEs of an active set. False: there is no such set, or this PE is not in it; the other library will say so.
+bool meet_set(int start, int log_stride, int size);
+
+/// Meets all PEs, if there is a job.
+void meet_all();
+
+/// Returns when all PEs have come, and all that they did before is done, active messages among it.
+void barrier_of_all();
+
+}  // namespace amity::shmem::addon

@@ -1,0 +1,100 @@
+#include "amity/interop/shmem/addon/job.hpp"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "amity/base/cpu.hpp"
+
+AMITY_SHMEM_PROFILING(align);
+AMITY_SHMEM_PROFILING(barrier_all);
+AMITY_SHMEM_PROFILING(uint64_test);
+
+namespace amity::shmem::addon {
+
+void* public_substrate::allocate(std::size_t bytes) {
+  void* const found = pshmem_align(line_bytes, bytes);
+  if (found == nullptr) {
+    fail("shmem_init", ("the symmetric heap has no " + std::to_string(bytes) + " bytes for active messages").c_str(),
+         "make it larger (SHMEM_SYMMETRIC_SIZE)");
+  }
+  std::memset(found, 0, bytes);
+  pshmem_barrier_all();  // nobody writes there before
+  return found;
+}
+
+void public_substrate::rest(unsigned round) { self.joined->pause(round); }
+
+job::job(bool threads)
+    : arrivals_(
+          static_cast<arrival*>(public_substrate::allocate(static_cast<std::size_t>(self.pes) * sizeof(arrival)))),
+      zero_(static_cast<std::uint64_t*>(public_substrate::allocate(line_bytes))),
+      sent_(static_cast<std::size_t>(self.pes)),
+      awaited_(static_cast<std::size_t>(self.pes)),
+      crowded_(self.pes > ::sysconf(_SC_NPROCESSORS_ONLN)),
+      patience_(crowded_ ? 20 : 4000),
+      open_mpi_progress_(reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "opal_progress"))) {
+  if (threads) messages_.threads().require();
+}
+
+// In round d each PE hears of all that are up to 2d - 1 before it.
+void job::meet(const active_set& set) {
+  if (messages_.in_handler()) {
+    fail("a collective call", "it is called inside a handler, where nothing arrives", "call it outside of handlers");
+  }
+  messages_.poll();
+  for (int distance = 1; distance < set.size; distance *= 2) {
+    notify(set.pe_at(set.me + distance));
+    await(set.pe_at(set.me + set.size - distance));
+  }
+}
+
+void job::notify(int pe) {
+  public_substrate::put_flag(&arrivals_[self.me].count, ++sent_[static_cast<std::size_t>(pe)], pe);
+}
+
+void job::await(int pe) {
+  const std::uint64_t wanted = ++awaited_[static_cast<std::size_t>(pe)];
+  // Acquire; pairs with put_flag().
+  const std::atomic_ref count(arrivals_[pe].count);
+  wait([&] { return count.load(std::memory_order_acquire) >= wanted; });
+}
+
+void job::look() {
+  const unsigned idle = count_idle_look();
+  // Who has a CPU of its own keeps it: the program may have more to do than to look.
+  pause(crowded_ ? idle : idle % rounds_per_help);
+}
+
+void job::look_seldom() {
+  const unsigned idle = count_idle_look();
+  if (crowded_ && idle % 16 == 15) ::sched_yield();
+}
+
+unsigned job::count_idle_look() {
+  // Threads may look beside one another; a count that is lost does not matter.
+  const unsigned idle = messages_.poll() ? 0 : idle_looks_.load(std::memory_order_relaxed) + 1;
+  idle_looks_.store(idle, std::memory_order_relaxed);
+  return idle;
+}
+
+void job::help_other_library() {
+  // A test that fails is where the standard has such help. Open MPI 4 forgets it there.
+  pshmem_uint64_test(zero_, SHMEM_CMP_NE, 0);
+  if (open_mpi_progress_ != nullptr) open_mpi_progress_();
+}
+
+void job::pause(unsigned round) {
+  if (round % rounds_per_help == rounds_per_help - 1) help_other_library();
+  if (round < patience_) {
+    cpu_pause();
+  } else {
+    ::sched_yield();
+  }
+}
+
+}  // namespace amity::shmem::addon

@@ -1,0 +1,80 @@
+#pragma once
+
+/// The job that a PE belongs to: its active messages, and a meeting point at which handlers run.
+///
+/// PEs that wait inside the other library run no handlers, and others may wait for these. So PEs meet here before any
+/// of them goes in there to wait for the others. They meet by pairs: a PE has a counter for each peer, which that peer
+/// alone advances; as two PEs take part in the collective calls that they share in one order, a counter tells all of
+/// these apart.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "amity/interop/shmem/addon/public_substrate.hpp"
+#include "amity/interop/shmem/am/engine.hpp"
+
+namespace amity::shmem::addon {
+
+/// Every `stride`-th PE from `start` on.
+struct active_set {
+  int start;
+  int stride;
+  int size;
+  int me;  ///< this PE's number in the set
+
+  int pe_at(int index) const noexcept { return start + index % size * stride; }
+};
+
+class job {
+ public:
+  /// Collective. `threads`: several of this PE will call the library.
+  explicit job(bool threads);
+
+  am_engine<public_substrate>& messages() noexcept { return messages_; }
+
+  /// Returns when all PEs of the set have come.
+  void meet(const active_set& set);
+  void meet_all() { meet({.start = 0, .stride = 1, .size = self.pes, .me = self.me}); }
+
+  /// Waits for something that a peer does, or a handler.
+  template <class Ready>
+  void wait(Ready ready) {
+    for (unsigned round = 0; !ready(); ++round) {
+      messages_.poll();
+      pause(round);
+    }
+  }
+  /// Runs handlers in a call that programs make in a loop of their own until they find something.
+  void look();
+  /// The same in calls of which some belong to such loops and most do not.
+  void look_seldom();
+  /// One round of a loop that waits, without handlers.
+  void pause(unsigned round);
+
+ private:
+  struct alignas(line_bytes) arrival {
+    std::uint64_t count;
+  };
+
+  static constexpr unsigned rounds_per_help = 16;
+
+  unsigned count_idle_look();
+  /// Its puts may need the target's help, where they are messages.
+  void help_other_library();
+  void notify(int pe);
+  void await(int pe);
+
+  arrival* arrivals_;    ///< by peer
+  std::uint64_t* zero_;  ///< stays so
+  std::vector<std::uint64_t> sent_;
+  std::vector<std::uint64_t> awaited_;
+  bool crowded_;  ///< more PEs than CPUs, if all are on this node
+  unsigned patience_;
+  void (*open_mpi_progress_)();
+  std::atomic<unsigned> idle_looks_ = 0;
+  am_engine<public_substrate> messages_;
+};
+
+}  // namespace amity::shmem::addon

@@ -1,0 +1,64 @@
+/// Locks: tickets, so that those who wait get them in the order in which they came, and run handlers meanwhile.
+///
+/// The other library's own would wait in there. The long that counts is PE 0's: its lower half is the ticket that is
+/// served, its upper half the next one to be drawn.
+
+#include <cstdint>
+
+#include "amity/interop/shmem/addon/job.hpp"
+
+AMITY_SHMEM_PROFILING(long_atomic_compare_swap);
+AMITY_SHMEM_PROFILING(long_atomic_fetch);
+AMITY_SHMEM_PROFILING(long_atomic_fetch_add);
+AMITY_SHMEM_PROFILING(quiet);
+
+using namespace amity::shmem::addon;
+
+namespace {
+
+static_assert(sizeof(long) == 8);
+
+constexpr long one_ticket = 1L << 32;
+constexpr int home = 0;
+
+std::uint32_t next_of(long word) { return static_cast<std::uint32_t>(word >> 32); }
+std::uint32_t served_of(long word) { return static_cast<std::uint32_t>(word); }
+
+long* word_of(const char* call, volatile long* lock) {
+  running(call).look();
+  return const_cast<long*>(lock);
+}
+
+}  // namespace
+
+extern "C" {
+
+void shmem_set_lock(volatile long* lock) {
+  long* const word = word_of("shmem_set_lock", lock);
+  const std::uint32_t mine = next_of(pshmem_long_atomic_fetch_add(word, one_ticket, home));
+  self.joined->wait([&] { return served_of(pshmem_long_atomic_fetch(word, home)) == mine; });
+}
+
+void shmem_clear_lock(volatile long* lock) {
+  long* const word = word_of("shmem_clear_lock", lock);
+  pshmem_quiet();
+  long found = pshmem_long_atomic_fetch(word, home);
+  for (;;) {
+    if (next_of(found) == served_of(found)) {
+      fail("shmem_clear_lock", "the lock is not set", "clear a lock once, on the PE that has set it");
+    }
+    // The lower half goes around without a carry into the upper.
+    const long next = (found & ~(one_ticket - 1)) | static_cast<long>(served_of(found) + 1u);
+    const long before = pshmem_long_atomic_compare_swap(word, found, next, home);
+    if (before == found) return;
+    found = before;
+  }
+}
+
+int shmem_test_lock(volatile long* lock) {
+  long* const word = word_of("shmem_test_lock", lock);
+  const long found = pshmem_long_atomic_fetch(word, home);
+  if (next_of(found) != served_of(found)) return 1;
+  return pshmem_long_atomic_compare_swap(word, found, found + one_ticket, home) == found ? 0 : 1;
+}
+}

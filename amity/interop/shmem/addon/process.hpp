@@ -1,0 +1,56 @@
+#pragma once
+
+/// The process that the functions of the add-on are called in: one PE of a job of another OpenSHMEM.
+///
+/// As in amity's own library, the C API has no parameter for it, so one object at namespace scope holds it
+/// (docs/decisions/0017-openshmem.md).
+
+#include <atomic>
+#include <cstdint>
+
+namespace amity::shmem::addon {
+
+class job;
+
+enum class phase { before, running, after };
+
+struct process {
+  int me = -1;
+  int pes = 0;              ///< 0 unless running: the range check of a PE is also the check that there is a job
+  std::uint32_t calls = 0;  ///< of functions too short to make progress each time
+  phase now = phase::before;
+  job* joined = nullptr;
+};
+
+[[gnu::visibility("hidden")]] extern process self;
+
+/// Prints an error and ends the job.
+[[noreturn, gnu::cold]] void fail(const char* call, const char* problem, const char* remedy);
+[[noreturn, gnu::cold]] void fail_outside(const char* call);  ///< before the beginning, or after the end
+[[noreturn, gnu::cold]] void fail_pe(const char* call, int pe);
+
+inline job& running(const char* call) {
+  if (self.joined == nullptr) [[unlikely]]
+    fail_outside(call);
+  return *self.joined;
+}
+
+inline void check_pe(const char* call, int pe) {
+  if (static_cast<unsigned>(pe) >= static_cast<unsigned>(self.pes)) [[unlikely]]
+    fail_pe(call, pe);
+}
+
+/// Runs handlers, if there is a job and any are due.
+void progress();
+
+/// For functions that take nanoseconds.
+inline void seldom_progress() {
+  // Threads may count beside one another: it does not matter whether all of that is seen.
+  const std::atomic_ref calls(self.calls);
+  const std::uint32_t now = calls.load(std::memory_order_relaxed) + 1;
+  calls.store(now, std::memory_order_relaxed);
+  if ((now & 15u) == 0) [[unlikely]]
+    progress();
+}
+
+}  // namespace amity::shmem::addon

@@ -1,0 +1,62 @@
+/// Beginning and end of a PE.
+
+#include <stdlib.h>
+
+#include "amity/interop/shmem/addon/group.hpp"
+#include "amity/interop/shmem/addon/job.hpp"
+
+AMITY_SHMEM_PROFILING(init);
+AMITY_SHMEM_PROFILING(init_thread);
+AMITY_SHMEM_PROFILING(finalize);
+AMITY_SHMEM_PROFILING(my_pe);
+AMITY_SHMEM_PROFILING(n_pes);
+
+using namespace amity::shmem::addon;
+
+namespace {
+
+void end() {
+  barrier_of_all();
+  delete self.joined;  // its memory goes with the heap
+  self.joined = nullptr;
+  self.pes = 0;
+  self.now = phase::after;
+}
+
+/// A program that returns from main has come to its end. One that fails leaves the rest to the launcher.
+void at_exit(int status, void*) {
+  if (status == 0 && self.now == phase::running) end();
+}
+
+/// The other library has begun.
+void begin(bool threads) {
+  if (self.now != phase::before) return;
+  self.me = pshmem_my_pe();
+  self.pes = pshmem_n_pes();
+  self.joined = new job(threads);  // deleted when it ends
+  self.now = phase::running;
+  ::on_exit(at_exit, nullptr);
+}
+
+}  // namespace
+
+extern "C" {
+
+void shmem_init() {
+  pshmem_init();
+  begin(false);
+}
+
+int shmem_init_thread(int requested, int* provided) {
+  const int status = pshmem_init_thread(requested, provided);
+  begin(*provided == SHMEM_THREAD_MULTIPLE);
+  return status;
+}
+
+void start_pes(int) { shmem_init(); }
+
+void shmem_finalize() {
+  if (self.now == phase::running) end();
+  pshmem_finalize();
+}
+}
