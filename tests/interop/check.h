@@ -10,7 +10,7 @@
   do {                                                                              \
     if (!(condition)) {                                                             \
       fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                      \
+      _Exit(1); /* other libraries may wait for their peers at exit */              \
     }                                                                               \
   } while (0)
 

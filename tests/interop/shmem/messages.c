@@ -6,7 +6,17 @@
 
 #include "../check.h"
 
-enum { id_count = 3, id_echo = -7, id_echoed = 1000000, id_order = 8, id_nothing = 9, id_busy = 10, id_locked = 11 };
+enum {
+  id_count = 3,
+  id_echo = -7,
+  id_echoed = 1000000,
+  id_order = 8,
+  id_nothing = 9,
+  id_busy = 10,
+  id_locked = 11,
+  id_ask = 12,
+  id_answer = 13
+};
 
 static int me, pes, next, before;
 
@@ -28,6 +38,24 @@ static void counts(void) {
   shmem_barrier_all();
   for (int pe = 0; pe < pes; ++pe) CHECK(handled[pe] == 5000 + (pe == before));
   shmem_barrier_all();
+}
+
+/* Barriers wait for requests and for the replies to them. */
+static int answers;
+static void ask_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  shmemx_am_reply(id_answer, buffer, bytes, token);
+}
+static void answer_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { ++answers; }
+static void barriers(void) {
+  static long words[SHMEM_BARRIER_SYNC_SIZE];
+  for (int i = 0; i < SHMEM_BARRIER_SYNC_SIZE; ++i) words[i] = SHMEM_SYNC_VALUE;
+  shmem_barrier_all();
+  for (int i = 1; i <= 300; ++i) {
+    shmemx_am_request(next, id_ask, &i, sizeof i);
+    if (i % 2 == 0) shmem_barrier_all();
+    if (i % 2 == 1) shmem_barrier(0, 0, pes, words);
+    CHECK(answers == i);
+  }
 }
 
 /* The payload comes back as it was, whatever its size, and whether or not the source is symmetric. */
@@ -191,11 +219,14 @@ int main(void) {
   shmemx_am_attach(id_echo, echo_handler);
   shmemx_am_attach_local(id_echoed, echoed_handler);
   shmemx_am_attach(id_order, order_handler);
+  shmemx_am_attach(id_ask, ask_handler);
+  shmemx_am_attach(id_answer, answer_handler);
   shmemx_am_attach(id_nothing, nothing_handler);
   shmemx_am_attach(id_busy, busy_handler);
   shmemx_am_mutex_init(&mutex);
   shmemx_am_attach(id_locked, locked_handler);
   counts();
+  barriers();
   echo();
   meet();
   order();
