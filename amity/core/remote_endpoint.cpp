@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
 
 namespace amity::core {
@@ -372,7 +373,7 @@ remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, c
   end += sizeof about;
   if (!args.empty()) std::memcpy(end, args.data(), args.size_bytes());
   end += args.size_bytes();
-  if (!payload.empty()) std::memcpy(packed ? end : there + to.offset, payload.data(), payload.size());
+  copy_bytes(packed ? end : there + to.offset, payload.data(), payload.size());
   if (owner_.fabric_.try_send(to.segment.lane, header.pack(), {packet.data(), bytes}) != status::ok) {
     return packed ? at_once::nothing : at_once::put;
   }

@@ -24,6 +24,7 @@
 #include <cstring>
 
 #include "amity/base/assert.hpp"
+#include "amity/base/copy_bytes.hpp"
 #include "amity/base/types.hpp"
 
 namespace amity::fabric {
@@ -112,7 +113,7 @@ class remote_memory {
   stage put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell = {}) noexcept {
     if (to.direct == nullptr) return start_put(to, offset, from, tell);
     AMITY_DEBUG_ASSERT(offset <= to.bytes && from.size() <= to.bytes - offset, offset, from.size(), to.bytes);
-    if (!from.empty()) std::memcpy(to.direct + offset, from.data(), from.size());
+    copy_bytes(to.direct + offset, from.data(), from.size());
     return stage::complete;
   }
 
@@ -120,7 +121,7 @@ class remote_memory {
   stage get(const remote_segment& from, std::size_t offset, mutable_bytes to, std::uint64_t when_complete) noexcept {
     if (from.direct == nullptr) return start_get(from, offset, to, when_complete);
     AMITY_DEBUG_ASSERT(offset <= from.bytes && to.size() <= from.bytes - offset, offset, to.size(), from.bytes);
-    if (!to.empty()) std::memcpy(to.data(), from.direct + offset, to.size());
+    copy_bytes(to.data(), from.direct + offset, to.size());
     return stage::complete;
   }
 

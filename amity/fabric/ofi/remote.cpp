@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
+#include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
 #include "amity/fabric/key_bytes.hpp"
 
@@ -207,7 +208,7 @@ stage remote::start_put(const remote_segment& to, std::size_t offset, bytes_view
   const opened_segment& there = at(to);
   if (from.empty()) return stage::complete;
   if (there.own == nullptr) return write(there, offset, from, tell, 0, 0);
-  std::memcpy(there.own + offset, from.data(), from.size());
+  copy_bytes(there.own + offset, from.data(), from.size());
   return stage::complete;
 }
 
@@ -221,7 +222,7 @@ stage remote::put_notify(const remote_segment& to, std::size_t offset, bytes_vie
     refused_ = true;
     return stage::refused;
   }
-  if (!from.empty()) std::memcpy(there.own + offset, from.data(), from.size());
+  copy_bytes(there.own + offset, from.data(), from.size());
   told_.push({.value = bits, .is_notification = true});
   return stage::complete;
 }
@@ -231,7 +232,7 @@ stage remote::start_get(const remote_segment& from, std::size_t offset, mutable_
   const opened_segment& there = at(from);
   if (to.empty()) return stage::complete;
   if (there.own != nullptr) {
-    std::memcpy(to.data(), there.own + offset, to.size());
+    copy_bytes(to.data(), there.own + offset, to.size());
     return stage::complete;
   }
   operation* const made = begin(there.owner, {.source_free = 0, .complete = when_complete});

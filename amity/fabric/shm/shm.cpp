@@ -10,6 +10,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/clock.hpp"
+#include "amity/base/copy_bytes.hpp"
 #include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
 #include "amity/fabric/shm/channel.hpp"
@@ -231,7 +232,7 @@ class shm_fabric final : public fabric, private remote_memory {
       static_cast<void>(refused(dest, false));
       return stage::refused;
     }
-    if (!from.empty()) std::memcpy(to_segment.direct + offset, from.data(), from.size());
+    copy_bytes(to_segment.direct + offset, from.data(), from.size());
     channel.write_notification(bits);
     bell_.ring(map_.door_of(dest));
     return stage::complete;
