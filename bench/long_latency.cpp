@@ -42,25 +42,49 @@ void drive_protocols(driver& d) {
   }
 }
 
+constexpr std::size_t bytes_max = std::size_t{1} << 20;
+
 sample measure_sizes(world& w, const job_context& job) {
   const auto batches = job.scaled(21, 3);
   sample result;
-  long_players players(w, std::size_t{1} << 20, "auto");
-  for (const std::size_t bytes : {1024, 4096, 65536, 1 << 20}) {
-    const auto round_trips = std::max<std::uint64_t>(job.scaled<std::uint64_t>(20'000'000, 50'000) / (bytes + 9000), 3);
-    result["one_way_" + std::to_string(bytes) + "_us"] =
-        1e-3 * median_of(batches, [&] { return players.one_way_ns(bytes, round_trips); });
+  for (const auto reads : {reading::no, reading::yes}) {
+    long_players players(w, bytes_max, "auto", reads);
+    for (const std::size_t bytes : {std::size_t{1024}, std::size_t{4096}, std::size_t{65536}, bytes_max}) {
+      const auto round_trips =
+          std::max<std::uint64_t>(job.scaled<std::uint64_t>(20'000'000, 50'000) / (bytes + 9000), 3);
+      const auto figure = "one_way_" + std::to_string(bytes) + (reads == reading::yes ? "_read_ns" : "_ns");
+      result[figure] = median_of(batches, [&] { return players.one_way_ns(bytes, round_trips); });
+    }
+    players.check();
   }
-  players.check();
   return result;
 }
 
 void drive_sizes(driver& d) {
-  const contest jobs{d.ranks(2)};
-  d.compare(jobs, {{"1 KiB", "one-way time", "us", "one_way_1024_us", "", "", {at_most(0.58)}},
-                   {"4 KiB", "one-way time", "us", "one_way_4096_us", "", "", {at_most(0.95)}},
-                   {"64 KiB", "one-way time", "us", "one_way_65536_us", "", "", {at_most(4.0)}},
-                   {"1 MiB", "one-way time", "us", "one_way_1048576_us", "", "", {at_most(60)}}});
+  const std::string batches = d.tiny() ? "3" : "21";
+  const std::string round_trips = d.tiny() ? "5" : "200";
+  const contest jobs{d.ranks(2), d.raw("single_copy", "raw single copy"),
+                     d.open_mpi("Open MPI send/recv", {batches, round_trips, "0", "1024", "4096", "65536", "1048576"})};
+  const auto row = [](std::string size, const std::string& bytes, std::vector<asked> wanted) {
+    return figure{std::move(size),
+                  "one-way time",
+                  "ns",
+                  "one_way_" + bytes + "_ns",
+                  "best_" + bytes + "_ns",
+                  "ping_pong_" + bytes + "_ns",
+                  std::move(wanted)};
+  };
+  const auto read_row = [](std::string size, const std::string& bytes) {
+    return figure{
+        std::move(size),      "one-way time", "ns", "one_way_" + bytes + "_read_ns", "best_" + bytes + "_read_ns", "",
+        {limit_at_most(1.15)}};
+  };
+  d.compare(jobs,
+            {row("1 KiB, unread", "1024", {at_most(580), limit_at_most(1.15)}),
+             row("4 KiB, unread", "4096", {at_most(950), limit_at_most(1.15)}),
+             row("64 KiB, unread", "65536", {at_most(4000), limit_at_most(1.15)}),
+             row("1 MiB, unread", "1048576", {at_most(60'000), limit_at_most(1.15)}), read_row("1 KiB, read", "1024"),
+             read_row("4 KiB, read", "4096"), read_row("64 KiB, read", "65536"), read_row("1 MiB, read", "1048576")});
 }
 
 int measure_by_protocol(job_context& job) {

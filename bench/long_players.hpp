@@ -17,17 +17,22 @@ inline settings with_protocol(settings config, const std::string& protocol) {
   return config;
 }
 
+/// Whether handlers read what arrives.
+enum class reading : bool { no, yes };
+
 class long_players {
  public:
   /// Longs of up to `bytes_max` bytes, by the protocol of this name.
-  long_players(world& w, std::size_t bytes_max, const std::string& protocol)
+  long_players(world& w, std::size_t bytes_max, const std::string& protocol, reading reads = reading::no)
       : endpoint_(w.endpoint()),
         memory_(endpoint_, with_protocol(w.config(), protocol)),
         own_(memory_.allocate(bytes_max)),
-        source_(bytes_max, std::byte{1}) {
+        source_(bytes_max, std::byte{1}),
+        reads_(reads) {
     take_ = endpoint_.add_handler("take", [this](core::request& from) {
       ++handled_;
       bytes_ += from.payload().size();
+      if (reads_ == reading::yes) sum_ += sum_words(from.payload());
     });
     all_ = memory_.exchange(own_);
     w.barrier();
@@ -49,7 +54,10 @@ class long_players {
   }
   void await_sources() { memory_.wait(memory_.implicit()); }
 
-  void check() const { expect_equal("bytes of Longs", bytes_, expected_bytes_); }
+  void check() const {
+    expect_equal("bytes of Longs", bytes_, expected_bytes_);
+    if (reads_ == reading::yes) expect_equal("sum of Longs", sum_, expected_bytes_ / 8 * 0x0101'0101'0101'0101u);
+  }
 
   /// Half a round trip, mean over a batch. No handler sends: each rank waits for the message and then sends its own.
   double one_way_ns(std::size_t bytes, std::uint64_t round_trips) {
@@ -88,10 +96,12 @@ class long_players {
   core::remote_endpoint memory_;
   core::own_segment own_;
   std::vector<std::byte> source_;
+  reading reads_;
   std::vector<core::peer_segment> all_;
   core::handler_id take_ = 0;
   std::uint64_t handled_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t sum_ = 0;
   std::uint64_t expected_ = 0;
   std::uint64_t expected_bytes_ = 0;
 };

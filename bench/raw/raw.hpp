@@ -9,6 +9,7 @@ namespace amity::bench {
 extern const raw_limit line_handover;
 extern const raw_limit copy_in_out;
 extern const raw_limit shared_buffers;
+extern const raw_limit single_copy;
 extern const raw_limit tcp_ping_pong;
 
 }  // namespace amity::bench
