@@ -1,4 +1,4 @@
-/// The parts of the simulator that keep it small: who is next, which peers are known, where packets lie.
+/// The parts of the simulator that keep it small: who is next, which credits are back, where packets lie.
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "amity/base/random.hpp"
+#include "amity/fabric/sim/credits.hpp"
 #include "amity/fabric/sim/parcels.hpp"
-#include "amity/fabric/sim/peers.hpp"
 #include "amity/fabric/sim/schedule.hpp"
 #include "payloads.hpp"
 
@@ -43,18 +43,53 @@ TEST(sim_schedule, is_a_queue_by_time_and_rank_whose_times_move_forward) {
   }
 }
 
-TEST(sim_peers, have_a_fresh_record_whoever_had_it_before) {
-  peer_pool pool;
-  const peer_id first = pool.open(3);
-  pool[first].in_flight = 7;
-  const peer_id other = pool.open(4);
-  EXPECT_NE(other, first);
-  pool.close(first);
-  const peer_id second = pool.open(5);
-  EXPECT_EQ(second, first);
-  EXPECT_EQ(pool[second].rank, 5);
-  EXPECT_EQ(pool[second].in_flight, 0u);
-  EXPECT_EQ(pool[other].rank, 4);
+TEST(sim_credits, come_back_at_their_times) {
+  credits own(2);
+  EXPECT_TRUE(own.take(3, 0));
+  EXPECT_TRUE(own.take(3, 0));
+  EXPECT_FALSE(own.take(3, 0));
+  EXPECT_TRUE(own.take(4, 0)) << "what one peer holds is no loss to another";
+  EXPECT_EQ(own.refused(), std::vector<rank_t>{3});
+  EXPECT_EQ(own.next_ns(3), never);
+  EXPECT_FALSE(own.come_back(4, 5)) << "nobody waits for it";
+  EXPECT_TRUE(own.come_back(3, 10));
+  EXPECT_TRUE(own.come_back(3, 20));
+  EXPECT_EQ(own.next_ns(3), 10u);
+  EXPECT_FALSE(own.take(3, 9));
+  EXPECT_TRUE(own.take(3, 10));
+  EXPECT_TRUE(own.refused().empty());
+  EXPECT_FALSE(own.take(3, 10));
+  EXPECT_EQ(own.next_ns(3), 20u);
+}
+
+TEST(sim_credits, are_waited_for_until_there_is_one) {
+  credits own(1);
+  for (const rank_t peer : {5, 6}) {
+    EXPECT_TRUE(own.take(peer, 0));
+    EXPECT_FALSE(own.take(peer, 0));
+    EXPECT_FALSE(own.take(peer, 0)) << "once more, and it waits once all the same";
+  }
+  EXPECT_EQ(own.refused(), (std::vector<rank_t>{5, 6}));
+  own.come_back(6, 30);
+  own.come_back(5, 40);
+  EXPECT_EQ(own.forget_refusals(30), 40u);
+  EXPECT_EQ(own.refused(), std::vector<rank_t>{5});
+  EXPECT_EQ(own.forget_refusals(40), never);
+  EXPECT_TRUE(own.refused().empty());
+  EXPECT_TRUE(own.take(5, 40));
+}
+
+TEST(sim_credits, forget_peers_that_have_all_of_them) {
+  credits own(2);
+  EXPECT_TRUE(own.take(1000, 0));
+  for (rank_t peer = 0; peer < 500; ++peer) {
+    const auto now_ns = static_cast<std::uint64_t>(peer);
+    EXPECT_TRUE(own.take(peer, now_ns));
+    own.come_back(peer, now_ns + 1);
+  }
+  EXPECT_LT(own.known(), 100u) << "idle peers leave before there is room for more";
+  EXPECT_TRUE(own.take(1000, 500));
+  EXPECT_FALSE(own.take(1000, 500)) << "the one that never came back was not forgotten";
 }
 
 TEST(sim_parcels, are_used_again_under_another_token) {

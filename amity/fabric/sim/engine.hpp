@@ -14,7 +14,6 @@
 #include "amity/fabric/sim/fiber.hpp"
 #include "amity/fabric/sim/operations.hpp"
 #include "amity/fabric/sim/parcels.hpp"
-#include "amity/fabric/sim/peers.hpp"
 #include "amity/fabric/sim/port.hpp"
 #include "amity/fabric/sim/port_array.hpp"
 #include "amity/fabric/sim/schedule.hpp"
@@ -39,7 +38,6 @@ class engine {
   port& at(rank_t rank) noexcept { return ports_[rank]; }
   void will_touch(rank_t rank) noexcept { __builtin_prefetch(&ports_[rank], 1); }
   parcel_pool& parcels() noexcept { return parcels_; }
-  peer_pool& peers() noexcept { return peers_; }
   operation_pool& operations() noexcept { return operations_; }
   segment_table& segments() noexcept { return segments_; }
   splitmix64& random() noexcept { return random_; }
@@ -87,7 +85,14 @@ class engine {
     }
   };
 
+  /// What a suspended rank touches first when it goes on. It was touched long ago, by thousands of ranks' measure.
+  struct resting {
+    const std::byte* stack;
+    const sink* receiver;
+  };
+
   fiber& next() noexcept;
+  void warm(rank_t rank) noexcept;
   fiber& run_rank(port& self) noexcept;
   void run_program(port& self) noexcept;
   error deadlock();
@@ -99,12 +104,12 @@ class engine {
   splitmix64 random_;
   schedule schedule_;
   parcel_pool parcels_;
-  peer_pool peers_;
   operation_pool operations_;
   segment_table segments_;
   stack_pool stacks_;
   fiber scheduler_;
   port_array ports_;
+  std::vector<resting> resting_;
   std::size_t running_ = 0;  // ranks that have not ended
   std::size_t killed_ = 0;   // of these, those that never will of their own accord
   std::uint64_t last_stop_ns_ = 0;

@@ -56,12 +56,6 @@ class fiber {
   fiber& operator=(const fiber&) = delete;
   ~fiber();
 
-  /// This suspended fiber will be switched to soon: the top of its stack may come into the cache already.
-  void warm() const noexcept {
-    const auto* const top = static_cast<const std::byte*>(context_);
-    for (std::size_t line = 0; line < 6; ++line) __builtin_prefetch(top + line * cache_line_bytes, 1);
-  }
-
   /// Suspends this fiber, which must be the running one, until another switches to it; `next` runs.
   void switch_to(fiber& next) noexcept;
 

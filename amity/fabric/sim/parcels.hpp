@@ -1,7 +1,6 @@
 #pragma once
 
-/// The memory of packets: every packet that is being filled, in flight, held by its target, or whose credit is on its
-/// way back, is a parcel.
+/// The memory of packets: every packet that is being filled, in flight, or held by its target, is a parcel.
 ///
 /// A parcel is two cache lines, the second of which holds a payload of up to 64 bytes; larger payloads lie in buffers
 /// of powers of two. Both come from free lists: once the free lists are warm, a packet allocates nothing.
@@ -24,23 +23,19 @@ namespace amity::fabric::sim {
 using parcel_id = std::uint32_t;
 inline constexpr parcel_id no_parcel = ~parcel_id{0};
 
-enum class parcel_state : std::uint8_t { free, filling, in_flight, handed, kept, returning };
-
-/// Names the record of a pair of ranks; see `peer_pool`.
-using peer_id = std::uint32_t;
-inline constexpr peer_id no_peer = ~peer_id{0};
+enum class parcel_state : std::uint8_t { free, filling, in_flight, handed, kept };
 
 struct alignas(cache_line_bytes) parcel {
   static constexpr std::size_t inline_bytes_max = 64;
 
-  std::uint64_t time_ns = 0;  ///< arrival of the packet, then of the credit that returns
+  std::uint64_t time_ns = 0;  ///< of its arrival
   std::uint64_t header = 0;
   std::byte* payload = nullptr;
   rank_t source = 0;
-  peer_id pair = no_peer;  ///< of source and target
+  rank_t target = 0;
   std::uint32_t bytes = 0;
   std::uint32_t generation = 0;  ///< grows with each use, so that an old token is recognised
-  parcel_id next = no_parcel;    ///< in the list in which the parcel stands
+  parcel_id next = no_parcel;    ///< of those that are free
   parcel_state state = parcel_state::free;
   std::uint8_t size_class = 0;                  ///< of the buffer; 0: the payload lies in `space`
   alignas(16) std::array<std::byte, 80> space;  ///< the first 16 bytes share their line with the fields above

@@ -27,7 +27,7 @@ std::uint32_t slow_factor(const sim_options& options, rank_t rank) {
 }  // namespace
 
 port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
-    : rank_(rank), job_(job), flow_(stacks, std::move(run)), remote_(job, *this) {
+    : rank_(rank), credits_(job.options().credits), job_(job), flow_(stacks, std::move(run)), remote_(job, *this) {
   const sim_options& options = job.options();
   const std::uint32_t factor = slow_factor(options, rank);
   overhead_ns_ = options.overhead_ns * factor;
@@ -108,9 +108,8 @@ void port::begin_to_compute() noexcept {
 status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
   const inside here(*this);
   AMITY_ASSERT(payload.size() <= caps().packet_bytes_max, rank_, dest, payload.size());
-  const peer_id pair = take_credit(dest);
-  if (pair == no_peer) return status::again;
-  const parcel_id id = open(pair, payload.size());
+  if (!take_credit(dest)) return status::again;
+  const parcel_id id = open(dest, payload.size());
   parcel& p = job_.parcels()[id];
   p.header = header;
   p.bytes = static_cast<std::uint32_t>(payload.size());
@@ -121,10 +120,9 @@ status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noe
 
 status port::acquire(rank_t dest, slot& out) noexcept {
   const inside here(*this);
-  const peer_id pair = take_credit(dest);
-  if (pair == no_peer) return status::again;
+  if (!take_credit(dest)) return status::again;
   const std::size_t capacity = caps().packet_bytes_max;
-  const parcel_id id = open(pair, capacity);
+  const parcel_id id = open(dest, capacity);
   out = {.data = job_.parcels()[id].payload, .capacity = static_cast<std::uint32_t>(capacity), .id = id};
   return status::ok;
 }
@@ -132,8 +130,7 @@ status port::acquire(rank_t dest, slot& out) noexcept {
 void port::commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept {
   const inside here(*this);
   parcel& p = parcel_of(filled.id, parcel_state::filling);
-  const rank_t target = job_.peers()[p.pair].rank;
-  AMITY_ASSERT(p.source == rank_ && target == dest, rank_, p.source, dest, target);
+  AMITY_ASSERT(p.source == rank_ && p.target == dest, rank_, p.source, dest, p.target);
   AMITY_ASSERT(payload_bytes <= filled.capacity, rank_, payload_bytes, filled.capacity);
   p.header = header;
   p.bytes = static_cast<std::uint32_t>(payload_bytes);
@@ -141,29 +138,28 @@ void port::commit(rank_t dest, std::uint64_t header, const slot& filled, std::si
   send(filled.id);
 }
 
-parcel_id port::open(peer_id pair, std::size_t bytes) noexcept {
+parcel_id port::open(rank_t target, std::size_t bytes) noexcept {
   const parcel_id id = job_.parcels().open(bytes);
   parcel& p = job_.parcels()[id];
   p.source = rank_;
-  p.pair = pair;
+  p.target = target;
   return id;
 }
 
 void port::send(parcel_id id) noexcept {
   parcel& p = job_.parcels()[id];
-  peer& to = job_.peers()[p.pair];
   const std::uint64_t begin_ns = clock_ns_;
   spend_on_network(overhead_ns_);
-  p.time_ns = arrival_ns(to, p.bytes);
+  p.time_ns = arrival_ns(p.target, p.bytes);
   p.state = parcel_state::in_flight;
   booked_.sent += 1;
   booked_.bytes_sent += p.bytes;
   booked_.flight_ns += p.time_ns - clock_ns_;
   if (job_.trace() != nullptr) [[unlikely]]
-    job_.trace()->sent({rank_, begin_ns, clock_ns_}, to.rank, p.bytes, token_of(id, p));
+    job_.trace()->sent({rank_, begin_ns, clock_ns_}, p.target, p.bytes, token_of(id, p));
   if (begin_ns >= last_ns_ && begin_ns >= kill_ns_) [[unlikely]]
     return;  // the dead send nothing; the memory of the packet goes with the job's
-  job_.at(to.rank).arrive(id);
+  job_.at(p.target).arrive(id);
 }
 
 // Puts bytes on the wire as soon as it is free, and returns when the last of them has left.
@@ -174,9 +170,9 @@ std::uint64_t port::leave(std::size_t payload_bytes) noexcept {
   return leaves_ns + transfer_ns;
 }
 
-std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
+std::uint64_t port::arrival_ns(rank_t target, std::size_t payload_bytes) noexcept {
   const sim_options& options = job_.options();
-  const std::uint64_t wire_ns = latency_ns(to.rank);
+  const std::uint64_t wire_ns = latency_ns(target);
   std::uint64_t at_ns = leave(payload_bytes) + wire_ns;
   if (options.delay_ns_max > 0) at_ns += job_.random().below(options.delay_ns_max);
   if (options.reorder_percent > 0 && job_.random().below(100) < options.reorder_percent) {
@@ -185,82 +181,40 @@ std::uint64_t port::arrival_ns(peer& to, std::size_t payload_bytes) noexcept {
     const std::uint64_t packet_ns = overhead_ns_ + std::max(gap_ns_, payload_bytes * byte_ps_ / 1000);
     return at_ns + job_.random().below(wire_ns + options.delay_ns_max + window_packets * packet_ns);
   }
-  if (!options.ordered) return at_ns;
-  to.last_arrival_ns = std::max(to.last_arrival_ns, at_ns);
-  return to.last_arrival_ns;
+  // What leaves later arrives later where all is under way for as long.
+  if (!options.ordered || (options.delay_ns_max == 0 && options.reorder_percent == 0)) return at_ns;
+  return keep_order(last_arrivals_ns_, target, at_ns);
 }
 
 // Credits
 
-peer_id port::contact(rank_t dest) noexcept {
-  if (const peer_id* const known = peers_.find(dest)) return *known;
-  // Before the map grows, idle peers leave it.
-  if (peers_.full()) {
-    peers_.erase_if([this](peer_id id) {
-      peer& p = job_.peers()[id];
-      absorb_credits(p);
-      if (p.in_flight > 0 || p.refused) return false;
-      job_.peers().close(id);
-      return true;
-    });
-  }
-  return peers_[dest] = job_.peers().open(dest);
-}
-
-void port::absorb_credits(peer& to) noexcept {
-  while (to.returning_first != no_parcel) {
-    const parcel_id id = to.returning_first;
-    const parcel& p = job_.parcels()[id];
-    if (p.time_ns > clock_ns_) return;
-    to.returning_first = p.next;
-    job_.parcels().close(id);
-    --to.in_flight;
-  }
-}
-
-peer_id port::take_credit(rank_t dest) noexcept {
+bool port::take_credit(rank_t dest) noexcept {
   AMITY_ASSERT(dest >= 0 && dest < size(), rank_, dest);
   job_.will_touch(dest);
-  const peer_id pair = contact(dest);
-  peer& to = job_.peers()[pair];
-  absorb_credits(to);
-  if (to.in_flight < job_.options().credits) {
-    ++to.in_flight;
-    if (to.refused) std::erase(refused_, pair);
-    to.refused = false;
-    return pair;
-  }
-  if (!to.refused) {
-    to.refused = true;
-    refused_.push_back(pair);
-  }
-  if (to.returning_first != no_parcel) credit_ns_ = std::min(credit_ns_, job_.parcels()[to.returning_first].time_ns);
-  return no_peer;
+  if (credits_.take(dest, clock_ns_)) [[likely]]
+    return true;
+  credit_ns_ = std::min(credit_ns_, credits_.next_ns(dest));
+  return false;
 }
 
-void port::credit_returns(std::uint64_t time_ns) noexcept {
+void port::credit_returns(rank_t from, std::uint64_t time_ns) noexcept {
+  if (!credits_.come_back(from, time_ns)) [[likely]]
+    return;
   credit_ns_ = std::min(credit_ns_, time_ns);
   wake_by(time_ns);
 }
 
-// The caller is being told of the credits that have come back: only a new refusal makes it wait for that peer again.
-void port::forget_arrived_credits() noexcept {
-  if (credit_ns_ > clock_ns_) return;
-  credit_ns_ = never;
-  std::erase_if(refused_, [this](peer_id pair) {
-    peer& to = job_.peers()[pair];
-    if (to.returning_first == no_parcel) return false;
-    const std::uint64_t back_ns = job_.parcels()[to.returning_first].time_ns;
-    if (back_ns > clock_ns_) {
-      credit_ns_ = std::min(credit_ns_, back_ns);
-      return false;
-    }
-    to.refused = false;
-    return true;
-  });
+std::uint64_t port::keep_order(rank_map<std::uint64_t>& last_ns, rank_t peer, std::uint64_t time_ns) {
+  std::uint64_t& last = last_ns[peer];
+  return last = std::max(last, time_ns);
 }
 
-rank_t port::refused_by() const noexcept { return refused_.empty() ? no_rank : job_.peers()[refused_.front()].rank; }
+// The caller is being told of the credits that have come back: only a new refusal makes it wait for that peer again.
+void port::forget_arrived_credits() noexcept {
+  if (credit_ns_ <= clock_ns_) credit_ns_ = credits_.forget_refusals(clock_ns_);
+}
+
+rank_t port::refused_by() const noexcept { return credits_.refused().empty() ? no_rank : credits_.refused().front(); }
 
 // Receiving
 
@@ -281,6 +235,7 @@ std::uint64_t port::next_arrival_ns() noexcept {
 
 std::size_t port::poll(sink& receiver, std::size_t packets_max) {
   const inside here(*this);
+  sink_ = &receiver;
   std::size_t handed = 0;
   while (handed < packets_max) {
     die_if_killed();
@@ -313,12 +268,12 @@ bool port::hand_over(sink& receiver) {
   for (std::size_t i = 1; i < std::min<std::size_t>(inbox_.size(), 3); ++i) {
     if (!operation_step::is_one(inbox_[i].number)) __builtin_prefetch(&job_.parcels()[inbox_[i].number], 1);
   }
-  if (is_packet) __builtin_prefetch(&job_.peers()[job_.parcels()[id].pair], 1);
   std::pop_heap(inbox_.begin(), inbox_.end(), later{});
   inbox_.pop_back();
   --heaped_;
   if (!is_packet) return remote_.take(operation_step::of(id), receiver);
   parcel& p = job_.parcels()[id];
+  __builtin_prefetch(&job_.at(p.source).credits_, 1);
   const std::uint64_t begin_ns = clock_ns_;
   receive(p.time_ns, handling_ns(p.header, p.bytes));
   trace(p.header, p.bytes, p.source);
@@ -364,31 +319,23 @@ void port::trace(std::uint64_t header, std::size_t bytes, rank_t source) noexcep
 void port::release(std::uint64_t token) noexcept {
   const auto id = static_cast<parcel_id>(token);
   const parcel& p = parcel_of(id, parcel_state::kept);
-  const rank_t target = job_.peers()[p.pair].rank;
-  AMITY_ASSERT(target == rank_ && token == token_of(id, p), rank_, target, token);
+  AMITY_ASSERT(p.target == rank_ && token == token_of(id, p), rank_, p.target, token);
   give_back(id);
 }
 
 void port::give_back(parcel_id id) noexcept {
   parcel& p = job_.parcels()[id];
+  const rank_t source = p.source;
   job_.parcels().drop_payload(p);
-  p.state = parcel_state::returning;
-  p.time_ns = clock_ns_ + latency_ns(p.source);
+  job_.parcels().close(id);
+  std::uint64_t back_ns = clock_ns_ + latency_ns(source);
   const sim_options& options = job_.options();
   if (options.back_pressure_percent > 0 && job_.random().below(100) < options.back_pressure_percent) {
     // For as long as it takes to send all that the others of the pair allow.
-    p.time_ns += job_.random().below(options.latency_ns + options.credits * (options.overhead_ns + options.gap_ns) + 1);
+    back_ns += job_.random().below(options.latency_ns + options.credits * (options.overhead_ns + options.gap_ns) + 1);
   }
-  peer& to = job_.peers()[p.pair];
-  if (to.returning_first == no_parcel) {
-    to.returning_first = id;
-  } else {
-    parcel& last = job_.parcels()[to.returning_last];
-    p.time_ns = std::max(p.time_ns, last.time_ns);  // credits keep their order
-    last.next = id;
-  }
-  to.returning_last = id;
-  if (to.refused) job_.at(p.source).credit_returns(p.time_ns);
+  if (options.back_pressure_percent > 0) back_ns = keep_order(last_credits_ns_, source, back_ns);
+  job_.at(source).credit_returns(rank_, back_ns);
 }
 
 parcel& port::parcel_of(parcel_id id, parcel_state expected) noexcept {
@@ -478,7 +425,6 @@ void port::sleep_until(std::uint64_t wake_ns) noexcept {
 void port::wake_by(std::uint64_t time_ns) noexcept {
   if (!waiting_ || time_ns >= wake_ns_) return;
   wake_ns_ = std::max(time_ns, clock_ns_);
-  flow_.warm();
   job_.wake(rank_, wake_ns_);
 }
 

@@ -14,9 +14,9 @@
 
 #include "amity/base/rank_map.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/sim/credits.hpp"
 #include "amity/fabric/sim/fiber.hpp"
 #include "amity/fabric/sim/parcels.hpp"
-#include "amity/fabric/sim/peers.hpp"
 #include "amity/fabric/sim/remote_port.hpp"
 #include "amity/fabric/sim/schedule.hpp"
 #include "amity/fabric/sim/sim.hpp"
@@ -46,6 +46,8 @@ class alignas(cache_line_bytes) port final : public fabric {
   // For the engine.
 
   fiber& flow() noexcept { return flow_; }
+  /// Who polls.
+  const sink* receiver() const noexcept { return sink_; }
   bool waiting() const noexcept { return waiting_; }
   bool aborted() const noexcept { return last_ns_ <= clock_ns_ && abort_ns_ <= clock_ns_; }
   bool killed() const noexcept { return dead_; }
@@ -76,8 +78,8 @@ class alignas(cache_line_bytes) port final : public fabric {
   /// What `number` names, a parcel or the step of an operation, comes about here at `time_ns`.
   void comes_about(std::uint64_t time_ns, std::uint32_t number) noexcept;
 
-  /// A credit comes back at `time_ns` from a peer that had refused.
-  void credit_returns(std::uint64_t time_ns) noexcept;
+  /// A credit for packets to `from` comes back at `time_ns`.
+  void credit_returns(rank_t from, std::uint64_t time_ns) noexcept;
 
  private:
   friend remote_port;  // one rank, one clock, one wire
@@ -133,16 +135,16 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t handling_ns(std::uint64_t header, std::size_t bytes) const noexcept;
 
   std::uint64_t latency_ns(rank_t peer) const noexcept;
-  peer_id contact(rank_t dest) noexcept;
-  void absorb_credits(peer& to) noexcept;
-  peer_id take_credit(rank_t dest) noexcept;
+  bool take_credit(rank_t dest) noexcept;
+  /// Not before what came earlier.
+  static std::uint64_t keep_order(rank_map<std::uint64_t>& last_ns, rank_t peer, std::uint64_t time_ns);
   void forget_arrived_credits() noexcept;
   parcel& parcel_of(parcel_id id, parcel_state expected) noexcept;
 
-  parcel_id open(peer_id pair, std::size_t bytes) noexcept;
+  parcel_id open(rank_t target, std::size_t bytes) noexcept;
   void send(parcel_id id) noexcept;
   std::uint64_t leave(std::size_t payload_bytes) noexcept;
-  std::uint64_t arrival_ns(peer& to, std::size_t payload_bytes) noexcept;
+  std::uint64_t arrival_ns(rank_t target, std::size_t payload_bytes) noexcept;
   bool hand_over(sink& receiver);
   void trace(std::uint64_t header, std::size_t bytes, rank_t source) noexcept;
   void give_back(parcel_id id) noexcept;
@@ -164,8 +166,11 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint32_t arrivals_ = 0;
   bool waiting_ = false;
 
+  alignas(cache_line_bytes) credits credits_;  // what ranks touch that release packets of this one
+
   engine& job_;
   fiber flow_;
+  const sink* sink_ = nullptr;
 
   std::size_t heaped_ = 0;           // size of the heap in the inbox
   std::uint64_t wire_free_ns_ = 0;   // when the next packet can leave
@@ -195,9 +200,11 @@ class alignas(cache_line_bytes) port final : public fabric {
     std::uint64_t late_ns = 0;
   } booked_;
 
-  rank_map<peer_id> peers_;       // those that had packets in flight of late
-  std::vector<peer_id> refused_;  // peers whose `refused` is set
   remote_port remote_;
+
+  // By peer, where delays are random: when the last packet arrives there, and the last credit of a packet from there.
+  rank_map<std::uint64_t> last_arrivals_ns_;
+  rank_map<std::uint64_t> last_credits_ns_;
 
   // Hardly ever looked at.
   std::vector<stopped_rank> stops_;  // the next one last

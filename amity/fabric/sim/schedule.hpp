@@ -29,6 +29,9 @@ class schedule {
   /// Time of the earliest rank, or `never`.
   std::uint64_t earliest() const noexcept { return heap_.empty() ? never : heap_.front().time; }
 
+  /// The earliest rank. Must not be empty.
+  rank_t first() const noexcept { return heap_.front().rank; }
+
   /// Enters a rank, or moves it to an earlier time.
   void wake(rank_t rank, std::uint64_t time) noexcept {
     std::uint32_t& place = place_[static_cast<std::size_t>(rank)];
@@ -43,12 +46,12 @@ class schedule {
 
   /// Takes the earliest rank out. Must not be empty.
   rank_t pop() noexcept {
-    const rank_t first = heap_.front().rank;
-    place_[static_cast<std::size_t>(first)] = absent;
+    const rank_t taken = first();
+    place_[static_cast<std::size_t>(taken)] = absent;
     const entry last = heap_.back();
     heap_.pop_back();
     if (!heap_.empty()) sift_down(last);
-    return first;
+    return taken;
   }
 
  private:
