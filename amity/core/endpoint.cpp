@@ -404,7 +404,13 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   for (std::size_t id = 0; id < registry_.capacity(); ++id) {
     const auto handler = static_cast<handler_id>(id);
     if (!registry_.contains(handler)) continue;
-    text += fmt::format("\n  #{} {}: sent/handled by peer:", id, registry_.at(handler).name);
+    text += fmt::format("\n  #{} {}: sent/handled", id, registry_.at(handler).name);
+    if (!ledger_.knows_peers()) {
+      const message_counts all = ledger_.of(handler);
+      text += fmt::format(": {}/{}", all.sent, all.handled);
+      continue;
+    }
+    text += " by peer:";
     for (rank_t peer = 0; peer < std::min(lanes_, peers_shown); ++peer) {
       const message_counts counts = ledger_.of(handler, peer);
       text += threads_ == 1 ? fmt::format(" {}", peer) : fmt::format(" {}.{}", peer / threads_, peer % threads_);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The ledger: how many messages went where, per handler and peer, always on.
+/// The ledger: how many messages went where, per handler and, where peers are not too many, per peer; always on.
 ///
 /// Termination detection reads the totals of the epochs, stall reports and tests read the rest. Counting happens once a
 /// packet, not once a message.
@@ -8,38 +8,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "amity/base/rank_map.hpp"
+#include "amity/base/assert.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/packet_header.hpp"
 
 namespace amity::core {
 
 struct message_counts {
-  std::uint64_t sent = 0;     ///< to the peer
-  std::uint64_t handled = 0;  ///< from the peer
-};
-
-/// Counts by peer. Few peers: an array. Many: only those that were ever talked to, so that a job of thousands of ranks
-/// does not pay for its size on every rank.
-class peer_counts {
- public:
-  explicit peer_counts(rank_t ranks) {
-    if (ranks <= dense_ranks_max) dense_.resize(static_cast<std::size_t>(ranks));
-  }
-
-  message_counts& operator[](rank_t peer) {
-    return dense_.empty() ? sparse_[peer] : dense_[static_cast<std::size_t>(peer)];
-  }
-  message_counts at(rank_t peer) const {
-    if (!dense_.empty()) return dense_[static_cast<std::size_t>(peer)];
-    const message_counts* const found = sparse_.find(peer);
-    return found == nullptr ? message_counts{} : *found;
-  }
-
- private:
-  static constexpr rank_t dense_ranks_max = 256;
-  std::vector<message_counts> dense_;
-  rank_map<message_counts> sparse_;
+  std::uint64_t sent = 0;     ///< to the peer, or to all
+  std::uint64_t handled = 0;  ///< from the peer, or from all
 };
 
 struct packet_counts {
@@ -57,15 +34,20 @@ struct traffic {
 
 class ledger {
  public:
-  explicit ledger(rank_t ranks) : ranks_(ranks) {}
+  /// Beyond, only totals are counted: nobody reads thousands of counts, and each rank would pay for them.
+  static constexpr rank_t peers_max = 256;
+
+  explicit ledger(rank_t ranks) : peers_(ranks <= peers_max ? static_cast<std::size_t>(ranks) : 0) {}
 
   void sent(handler_id handler, rank_t dest, std::uint64_t messages, bool in_epoch) {
-    rows_[handler].by_peer[dest].sent += messages;
+    rows_[handler].all.sent += messages;
+    if (peers_ > 0) rows_[handler].by_peer[static_cast<std::size_t>(dest)].sent += messages;
     total_.messages_sent += messages;
     if (in_epoch) epochs_.sent += messages;
   }
   void handled(handler_id handler, rank_t source, std::uint64_t messages, bool in_epoch) {
-    rows_[handler].by_peer[source].handled += messages;
+    rows_[handler].all.handled += messages;
+    if (peers_ > 0) rows_[handler].by_peer[static_cast<std::size_t>(source)].handled += messages;
     total_.messages_handled += messages;
     if (in_epoch) epochs_.handled += messages;
   }
@@ -76,21 +58,17 @@ class ledger {
     total_.bytes_sent += payload_bytes;
   }
 
-  /// Messages of one handler between this rank and `peer`, since the handler was registered.
+  /// Whether messages are counted by peer.
+  bool knows_peers() const noexcept { return peers_ > 0; }
+
+  /// Messages of one handler between this rank and `peer`, since the handler was registered. Only if `knows_peers()`.
   message_counts of(handler_id handler, rank_t peer) const {
-    return handler < rows_.size() ? rows_[handler].by_peer.at(peer) : message_counts{};
+    AMITY_ASSERT(knows_peers(), handler, peer);
+    return handler < rows_.size() ? rows_[handler].by_peer[static_cast<std::size_t>(peer)] : message_counts{};
   }
 
   /// Messages of one handler, in all.
-  message_counts of(handler_id handler) const {
-    message_counts all;
-    for (rank_t peer = 0; peer < ranks_; ++peer) {
-      const message_counts one = of(handler, peer);
-      all.sent += one.sent;
-      all.handled += one.handled;
-    }
-    return all;
-  }
+  message_counts of(handler_id handler) const { return handler < rows_.size() ? rows_[handler].all : message_counts{}; }
 
   /// Packets of one handler that this rank has sent, since the handler was registered.
   packet_counts packets_of(handler_id handler) const {
@@ -104,17 +82,19 @@ class ledger {
 
   /// Begins to count for a handler, and forgets the counts of another one that had its number.
   void add_handler(handler_id handler) {
-    if (rows_.size() <= handler) rows_.resize(handler + std::size_t{1}, row{peer_counts(0), {}});
-    rows_[handler] = {peer_counts(ranks_), {}};
+    const row none{.all = {}, .packets = {}, .by_peer = std::vector<message_counts>(peers_)};
+    if (rows_.size() <= handler) rows_.resize(handler + std::size_t{1}, none);
+    rows_[handler] = none;
   }
 
  private:
   struct row {
-    peer_counts by_peer;
+    message_counts all;
     packet_counts packets;
+    std::vector<message_counts> by_peer;
   };
 
-  rank_t ranks_;
+  std::size_t peers_;  ///< by whom is counted; 0: in all
   std::vector<row> rows_;
   message_counts epochs_;
   traffic total_;

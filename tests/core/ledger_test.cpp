@@ -99,25 +99,20 @@ TEST_P(ledgers, count_every_message_once) {
   run([](endpoint& own) { send_plan_and_check(own, 120); });
 }
 
-TEST(ledger, counts_alike_with_more_ranks_than_an_array_is_kept_for) {
-  testing::simulate(300, {.credits = 2}, [](endpoint& own) { send_plan_and_check(own, 20); });
-}
-
-TEST(ledger, sparse_and_dense_counts_are_the_same) {
-  peer_counts dense(256);
-  peer_counts sparse(257);
-  splitmix64 random(5);
-  for (int i = 0; i < 2000; ++i) {
-    const auto peer = static_cast<rank_t>(random.below(100));
-    const std::uint64_t amount = random.below(1000);
-    for (peer_counts* const counts : {&dense, &sparse}) {
-      (i % 2 == 0 ? (*counts)[peer].sent : (*counts)[peer].handled) += amount;
-    }
-  }
-  for (rank_t peer = 0; peer < 256; ++peer) {
-    EXPECT_EQ(dense.at(peer).sent, sparse.at(peer).sent);
-    EXPECT_EQ(dense.at(peer).handled, sparse.at(peer).handled);
-  }
+TEST(ledger, counts_in_all_where_ranks_are_too_many_to_keep_apart) {
+  testing::simulate(ledger::peers_max + 1, {.credits = 2}, [](endpoint& own) {
+    std::uint64_t handled = 0;
+    const handler_id take = own.add_handler("take", [&](request&) { ++handled; });
+    own.barrier();
+    for (rank_t dest = 0; dest < own.size(); dest += 10) own.request_short(dest, take);
+    const std::uint64_t all = own.rank() % 10 == 0 ? static_cast<std::uint64_t>(own.size()) : 0;
+    own.wait_until("all messages", [&] { return handled == all; });
+    EXPECT_FALSE(own.counts().knows_peers());
+    EXPECT_EQ(own.counts().of(take).sent, static_cast<std::uint64_t>(own.size() / 10 + 1));
+    EXPECT_EQ(own.counts().of(take).handled, all);
+    EXPECT_NE(own.stall_report("a test", 1).find("take: sent/handled: 26/"), std::string::npos);
+    own.barrier();
+  });
 }
 
 TEST(ledger, begins_anew_when_a_number_is_given_to_another_handler) {
