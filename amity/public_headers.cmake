@@ -7,6 +7,7 @@ set(AMITY_PUBLIC_HEADERS
   base/bytes.hpp
   base/clock.hpp
   base/code_address.hpp
+  base/copy_bytes.hpp
   base/edit_distance.hpp
   base/error.hpp
   base/function_ref.hpp
@@ -86,6 +87,7 @@ set(AMITY_PUBLIC_HEADERS
   message/opening_order.hpp
   message/other_lanes.hpp
   message/packet_buffers.hpp
+  message/packet_places.hpp
   message/packet_size_tuner.hpp
   message/parallel.hpp
   message/policy.hpp

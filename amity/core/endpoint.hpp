@@ -188,6 +188,9 @@ class endpoint final : private fabric::sink {
   [[nodiscard]] bool try_open(rank_t lane, std::size_t capacity, outgoing& out);
   /// Sends the first `bytes` of an open packet, which holds `messages` messages, and resets `out`. Runs no handler.
   void close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages);
+  /// Sends `payload`, which holds `messages` messages, as a packet; without a credit it waits in the spill. Runs no
+  /// handler.
+  void send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages);
   /// Makes progress after a refused `try_open`. Illegal inside a handler.
   void make_room(rank_t lane);
   /// Sends one message as a packet of its own. False, and no handler has run, if that would have to wait, or if the

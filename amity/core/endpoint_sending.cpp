@@ -306,6 +306,18 @@ void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t
   throw;
 }
 
+void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages) {
+  ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
+  const packet_header header = header_for(handler, open_epoch_);
+  if (fabric_.try_send(lane, header.pack(), payload) == status::ok) {
+    ledger_.packet(handler, payload.size());
+    return;
+  }
+  auto waiting = std::make_unique<spilled_packet>(payload.size());
+  std::memcpy(waiting->data(), payload.data(), payload.size());
+  push_spill(lane, header, std::move(waiting), payload.size());
+}
+
 void endpoint::commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
   AMITY_DEBUG_ASSERT(bytes <= out.capacity, bytes, out.capacity);
   if (out.spilled) return push_spill(lane, header, out, bytes);

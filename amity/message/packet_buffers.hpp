@@ -11,17 +11,16 @@
 #include <vector>
 
 #include "amity/base/types.hpp"
-#include "amity/base/zeros.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/message/coalesce.hpp"
 #include "amity/message/opening_order.hpp"
+#include "amity/message/packet_places.hpp"
 #include "amity/message/packet_size_tuner.hpp"
 
 namespace amity::detail {
 
-/// In front of the records of a packet: how many there are.
-using record_count = std::uint32_t;
-
+/// `Places` is one of those in `packet_places.hpp`.
+template <class Places>
 class packet_buffers final : public core::flushable {
  public:
   /// Packets of at most `bytes_max` bytes for `handler` on the lanes `to`, which sends name by their index. Messages of
@@ -35,16 +34,16 @@ class packet_buffers final : public core::flushable {
 
   /// Room for one item of `Bytes`, the size that was given to the constructor, in the packet for `dest`; null if
   /// `make_room` has to be called first. The caller fills it at once. Throws `error` for a wrong rank. This is the hot
-  /// path of coalesced messages: two comparisons, and no atomic.
+  /// path of coalesced messages: two comparisons, and no atomic; where destinations are few of many, a search.
   template <std::size_t Bytes>
   std::byte* try_claim_item(rank_t dest) {
     if (static_cast<std::uint32_t>(dest) >= size_) [[unlikely]]
       throw_wrong_rank(dest);
-    cursor& at = cursors_[static_cast<std::size_t>(dest)];
-    if (at.next == at.end) [[unlikely]]
+    packet_cursor* const at = places_.find_cursor(dest);
+    if (at == nullptr || at->next == at->end) [[unlikely]]
       return nullptr;
-    std::byte* const place = at.next;
-    at.next = place + Bytes;
+    std::byte* const place = at->next;
+    at->next = place + Bytes;
     return place;
   }
 
@@ -54,8 +53,8 @@ class packet_buffers final : public core::flushable {
   std::byte* try_reserve_record(rank_t dest, std::size_t bytes) {
     if (static_cast<std::uint32_t>(dest) >= size_) [[unlikely]]
       throw_wrong_rank(dest);
-    const cursor& at = cursors_[static_cast<std::size_t>(dest)];
-    return has_room(at, bytes) ? at.next : nullptr;
+    const packet_cursor* const at = places_.find_cursor(dest);
+    return at != nullptr && has_room(*at, bytes) ? at->next : nullptr;
   }
   void commit_record(rank_t dest, std::size_t bytes) noexcept;
 
@@ -64,9 +63,7 @@ class packet_buffers final : public core::flushable {
   [[gnu::noinline]] void make_room(rank_t dest, std::size_t bytes);
 
   /// Messages of varying size in the packet that is open for `dest`.
-  record_count records(rank_t dest) const noexcept {
-    return packets_[places_[static_cast<std::size_t>(dest)] - 1].records;
-  }
+  record_count records(rank_t dest) noexcept { return places_.find(dest)->records; }
 
   /// Adds what the packets might have held; `counters.packets` says how many there were.
   void count(message_counters& counters) const noexcept {
@@ -76,31 +73,25 @@ class packet_buffers final : public core::flushable {
 
   std::size_t record_bytes_max() const noexcept { return bytes_max_ - prefix_bytes_; }
 
-  void flush(rank_t dest) { close(dest); }
+  void flush(rank_t dest) {
+    if (destination_packet* const packet = places_.find(dest)) close(*packet);
+  }
   void close_packet(rank_t lane) override;
   bool flush_all() override;
   /// Sends off what has waited too long.
   bool on_progress() override;
 
  private:
-  struct cursor {
-    std::byte* next = nullptr;
-    std::byte* end = nullptr;  ///< equals `next` when no packet is open
-  };
-
-  struct packet {
-    core::outgoing out;
-    record_count records = 0;
-    bool listed = false;  ///< in `listed_`
-  };
-
-  static bool has_room(const cursor& at, std::size_t bytes) noexcept {
+  static bool has_room(const packet_cursor& at, std::size_t bytes) noexcept {
     return at.next != nullptr && static_cast<std::size_t>(at.end - at.next) >= bytes;
   }
-  packet& packet_for(rank_t dest);
+  static bool is_staged(destination_packet& packet) noexcept {
+    return Places::stage_bytes > 0 && packet.out.data == Places::stage_of(packet);
+  }
   std::size_t packet_bytes(std::size_t bytes) const noexcept;
-  void open(rank_t dest, std::size_t bytes);
-  bool close(rank_t dest);
+  bool stage(destination_packet& packet, std::size_t bytes);
+  void open(destination_packet& packet, core::outgoing&& out, std::size_t bytes);
+  bool close(destination_packet& packet);
   void tune(std::size_t bytes_sent);
   [[noreturn]] void throw_wrong_rank(rank_t dest) const;
 
@@ -112,17 +103,18 @@ class packet_buffers final : public core::flushable {
   std::size_t item_bytes_;
   std::size_t prefix_bytes_;
   std::size_t bytes_max_;
+  std::size_t stage_bytes_;    ///< 0: packets begin in a slot
   std::uint64_t wait_ns_max_;  ///< 0: no limit
-  // By destination. What a send reads lies close together.
-  zeros<cursor> cursors_;
-  zeros<std::uint32_t> places_;  ///< in `packets_`, plus one; 0: never sent to
-  std::vector<packet> packets_;
+  Places places_;
   std::size_t bytes_open_ = 0;
   std::size_t bytes_open_peak_ = 0;
-  std::vector<rank_t> listed_;  ///< every destination with an open packet, and maybe some without
+  std::vector<std::uint32_t> listed_;  ///< every open packet by its index, and maybe some that are not
   std::optional<packet_size_tuner> tuner_;
   std::uint64_t tuned_epoch_ = 0;  ///< in which the tuner was last told something
   opening_order open_;             ///< packets by their index, if there is a limit of time
 };
+
+extern template class packet_buffers<places_by_rank>;
+extern template class packet_buffers<places_of_few>;
 
 }  // namespace amity::detail

@@ -169,8 +169,10 @@ class remote_calls {
     });
   }
 
+  using call_sender = encoding_sender<packet_buffers<places_by_rank>>;
+
   /// Made for the first call: most ranks of most jobs send none.
-  encoding_sender& sender() {
+  call_sender& sender() {
     if (!sender_)
       sender_.emplace(endpoint_, id_, endpoint_.main_threads(), "world::async", coalesce{}, coalesce_bytes_);
     return *sender_;
@@ -180,7 +182,7 @@ class remote_calls {
   core::endpoint& endpoint_;
   core::handler_id id_;
   std::size_t coalesce_bytes_;
-  std::optional<encoding_sender> sender_;
+  std::optional<call_sender> sender_;
   code_map addresses_;
   shared_objects objects_;
 };

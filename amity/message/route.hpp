@@ -60,6 +60,11 @@ template <class T, class... Policies>
 using wire_value = std::conditional_t<(routes<Policies> || ...), routed<T>, T>;
 
 template <class T>
+inline constexpr bool goes_to_few<routed_value<T>> = true;
+template <class T>
+inline constexpr bool goes_to_few<routed_encoding<T>> = true;
+
+template <class T>
 struct message_in<routed_value<T>> {
   using type = T;
   template <class Ask>

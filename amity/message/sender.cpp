@@ -48,8 +48,9 @@ std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes) {
   return copy;
 }
 
-encoding_sender::encoding_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
-                                 std::string_view call, const coalesce& bounds, std::size_t bytes_standard)
+template <class Buffers>
+encoding_sender<Buffers>::encoding_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to,
+                                          std::string_view call, const coalesce& bounds, std::size_t bytes_standard)
     : endpoint_(owner),
       handler_(handler),
       to_(to),
@@ -59,5 +60,8 @@ encoding_sender::encoding_sender(core::endpoint& owner, core::handler_id handler
           bounds.count > 0 ? std::min<std::size_t>(bounds.count, std::numeric_limits<record_count>::max())
                            : std::numeric_limits<record_count>::max())),
       buffers_(owner, handler, to, call, 0, packet_bytes_bound(bounds, bytes_standard), bounds) {}
+
+template class encoding_sender<packet_buffers<places_by_rank>>;
+template class encoding_sender<packet_buffers<places_of_few>>;
 
 }  // namespace amity::detail

@@ -145,6 +145,13 @@ class alone_sender {
   core::destinations to_;
 };
 
+/// Whether values of this type go to few of the ranks, as far as one rank sends them.
+template <class T>
+inline constexpr bool goes_to_few = false;
+
+template <class T>
+using buffers_for = packet_buffers<std::conditional_t<goes_to_few<T>, places_of_few, places_by_rank>>;
+
 /// Plain values that share packets. A value larger than a packet goes alone, in fragments.
 template <class T>
 class coalescing_sender {
@@ -204,7 +211,7 @@ class coalescing_sender {
   }
 
   alone_sender<T> alone_;
-  std::optional<packet_buffers> buffers_;
+  std::optional<buffers_for<T>> buffers_;
 };
 
 /// Calls read_one(byte_reader&) for each record of a packet; returns how many there were. Throws `error` if they are
@@ -219,6 +226,7 @@ std::uint64_t read_records(bytes_view payload, bytes_of whose, ReadOne&& read_on
 }
 
 /// Anything that is encoded, one value behind the other: an encoding tells where it ends.
+template <class Buffers>
 class encoding_sender {
  public:
   /// With a `count` bound of 1 each value is a packet of its own. `call` is the user's call that sends, for errors.
@@ -273,25 +281,30 @@ class encoding_sender {
   core::destinations to_;
   std::string_view call_;
   record_count count_max_;
-  packet_buffers buffers_;
+  Buffers buffers_;
 };
+
+extern template class encoding_sender<packet_buffers<places_by_rank>>;
+extern template class encoding_sender<packet_buffers<places_of_few>>;
 
 /// Values of one type that have a codec.
 template <class T>
-class encoded_sender : public encoding_sender {
+class encoded_sender : public encoding_sender<buffers_for<T>> {
+  using base = encoding_sender<buffers_for<T>>;
+
  public:
   encoded_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to, const coalesce& bounds,
                  std::size_t bytes_standard)
-      : encoding_sender(owner, handler, to, send_call, bounds, bytes_standard) {}
+      : base(owner, handler, to, send_call, bounds, bytes_standard) {}
 
   void send(rank_t dest, const T& value) {
-    encoding_sender::send(
+    base::send(
         dest, [&] { return encoded_bytes(value); }, [&](byte_writer& to) { encode(to, value); });
   }
 
   template <class Handler, class Self>
   std::uint64_t handle(bytes_view payload, Handler& handler, Self& self) const {
-    return read_records(payload, whose(), [&](byte_reader& from) {
+    return read_records(payload, this->whose(), [&](byte_reader& from) {
       const T value = decode<T>(from);
       handle_one<T>(handler, value, self);
     });
