@@ -384,6 +384,7 @@ class endpoint final : private fabric::sink {
   void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
   void commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
   void push_spill(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
+  [[noreturn]] void lose_collected();
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
 
   bool keeps_any() const noexcept { return kept_ && !kept_->empty(); }

@@ -300,22 +300,29 @@ void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t
   commit(lane, header_for(handler, open_epoch_), out, bytes);
   ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
 } catch (...) {
-  // What was collected is lost with its packet: the job cannot go on, whatever the handler does.
   out = {};
-  fail(std::current_exception());
-  throw;
+  lose_collected();
 }
 
-void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages) {
-  ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
+void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages) try {
   const packet_header header = header_for(handler, open_epoch_);
   if (fabric_.try_send(lane, header.pack(), payload) == status::ok) {
     ledger_.packet(handler, payload.size());
-    return;
+  } else {
+    outgoing waiting;
+    waiting.spilled = std::make_unique<spilled_packet>(payload.size());
+    std::memcpy(waiting.spilled->data(), payload.data(), payload.size());
+    push_spill(lane, header, waiting, payload.size());
   }
-  auto waiting = std::make_unique<spilled_packet>(payload.size());
-  std::memcpy(waiting->data(), payload.data(), payload.size());
-  push_spill(lane, header, std::move(waiting), payload.size());
+  ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
+} catch (...) {
+  lose_collected();
+}
+
+// What was collected is lost with its packet: the job cannot go on, whatever the handler does.
+void endpoint::lose_collected() {
+  fail(std::current_exception());
+  throw;
 }
 
 void endpoint::commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
