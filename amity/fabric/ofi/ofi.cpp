@@ -17,11 +17,11 @@ namespace {
 /// by its thread alone: it has a domain of its own, which is what providers protect, if anything, from other threads.
 class endpoints final : public lanes {
  public:
-  endpoints(std::shared_ptr<bootstrap> start, std::vector<std::unique_ptr<ofi_fabric>> opened)
-      : start_(std::move(start)), opened_(std::move(opened)), count_(static_cast<rank_t>(opened_.size())) {
+  endpoints(const std::shared_ptr<bootstrap>& start, std::vector<std::unique_ptr<ofi_fabric>> opened)
+      : start_(start), opened_(std::move(opened)), count_(static_cast<rank_t>(opened_.size())) {
     std::vector<std::string> own;
     for (const auto& each : opened_) own.push_back(each->address());
-    addresses_ = gather_addresses(*start_, own);
+    addresses_ = gather_addresses(*start, own);
   }
 
   rank_t count() const noexcept override { return count_; }
@@ -32,10 +32,12 @@ class endpoints final : public lanes {
     return entered;
   }
 
-  void abort() noexcept override { start_->abort(); }
+  void abort() noexcept override {
+    if (const auto start = start_.lock()) start->abort();
+  }
 
  private:
-  std::shared_ptr<bootstrap> start_;
+  std::weak_ptr<bootstrap> start_;  ///< ends with the last endpoint: then this process has left the job
   std::vector<std::unique_ptr<ofi_fabric>> opened_;  ///< by thread; null: entered
   rank_t count_;
   std::vector<std::string> addresses_;  ///< by lane of the job
