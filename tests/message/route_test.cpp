@@ -1,41 +1,24 @@
 /// Routed messages: handled once each, on their destinations alone, over any topology and beside any other policy.
 
+#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "amity/amity.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "tests/support/sanitizer.hpp"
-#include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
-
-/// Its codec reads less than it writes.
-struct careless {
-  std::string text;
-};
-
-template <>
-struct amity::codec<careless> {
-  static std::size_t bytes(const careless&) { return 2 * sizeof(int); }
-  static void write(byte_writer& to, const careless&) {
-    to.write_object(1);
-    to.write_object(2);
-  }
-  static careless read(byte_reader& from) { return {.text = std::to_string(from.read_object<int>())}; }
-};
 
 namespace amity {
 namespace {
 
-using testing::failure_in_worlds;
 using testing::run_worlds;
 using testing::simulated;
 
@@ -346,79 +329,6 @@ TEST(routing, a_flush_sends_off_the_packet_in_which_messages_to_the_rank_leave) 
   });
 }
 
-/// Packets that this rank has opened at a time when it has sent to all ranks, and ranks that it has talked to.
-struct opened {
-  std::uint64_t packets;
-  std::uint64_t peers;
-};
-
-template <class... Policies>
-opened open_packets(world& w, Policies... policies) {
-  // Too large for a stage.
-  struct letter {
-    std::uint64_t words[16];
-  };
-  auto token = w.message<letter>([](const letter&) {}, policies...);
-  w.epoch([&] {
-    for (rank_t dest = 0; dest < w.size(); ++dest) token.send(dest, letter{});
-  });
-  opened seen{.packets = token.counters().buffer_bytes_peak / w.endpoint().packet_bytes_max(), .peers = 0};
-  for (rank_t peer = 0; peer < w.size(); ++peer) {
-    if (w.endpoint().counts().of(token.id(), peer).sent > 0) ++seen.peers;
-  }
-  return seen;
-}
-
-TEST(routing, need_no_more_packets_than_the_topology_has_peers) {
-  run_worlds(simulated("sim", {.node_ranks = 16}), 64, [](world& w) {
-    const auto expect_at_most = [&](std::uint64_t peers, const opened& seen) {
-      EXPECT_LE(seen.peers, peers + 1) << "and the rank itself";
-      EXPECT_LE(seen.packets, peers + 1);
-      EXPECT_GE(seen.packets, peers / 2);
-    };
-    expect_at_most(7 + 7, open_packets(w, route{grid{}}, coalesce{}));
-    expect_at_most(6, open_packets(w, route{hypercube{}}, coalesce{}));
-    expect_at_most(3 + 15, open_packets(w, route{node_aware{}}, coalesce{}));
-    const opened without = open_packets(w, coalesce{});
-    EXPECT_EQ(without.packets, 64u);
-    EXPECT_EQ(without.peers, 64u);
-  });
-}
-
-/// Counts the slots that its rank takes.
-class slot_counter final : public fabric::decorator {
- public:
-  explicit slot_counter(amity::fabric::fabric& inner) : decorator(inner) {}
-  status acquire(rank_t dest, amity::fabric::slot& out) noexcept override {
-    ++taken;
-    return decorator::acquire(dest, out);
-  }
-  std::uint64_t taken = 0;
-};
-
-TEST(routing, few_messages_take_no_slots) {
-  simulated("sim", {}).run(9, {}, [&](fabric::fabric& own) {
-    slot_counter slots(own);
-    world w(slots, {});
-    std::uint64_t sum = 0;
-    auto token = w.message<std::uint64_t>([&](std::uint64_t value) { sum += value; }, route{grid{}}, coalesce{});
-    const auto slots_for = [&](std::uint64_t each) {
-      const std::uint64_t before = slots.taken;
-      w.epoch([&] {
-        for (std::uint64_t i = 0; i < each; ++i) {
-          for (rank_t dest = 0; dest < w.size(); ++dest) token.send(dest, i);
-        }
-      });
-      return slots.taken - before;
-    };
-    EXPECT_EQ(slots_for(1), 0u);
-    EXPECT_LE(token.counters().buffer_bytes_peak, 64u * (2 + 2 + 1)) << "for its peers in the grid, and itself";
-    EXPECT_GT(slots_for(50), 0u);
-    EXPECT_EQ(sum, 9u * (50 * 49 / 2));
-    w.barrier();
-  });
-}
-
 TEST(routing, few_messages_wait_where_there_is_no_credit) {
   run_worlds(simulated("sim", {.credits = 1}), 16, [](world& w) {
     visit_all(w, route{grid{}}, coalesce{});
@@ -510,60 +420,6 @@ TEST(routing, leads_over_ranks_whose_threads_the_policy_parallel_chooses) {
     });
     EXPECT_EQ(status, 0) << fabric;
   }
-}
-
-// Wrong topologies end the job with an error that says what is wrong, instead of never ending an epoch.
-
-struct nowhere {
-  rank_t next_hop(rank_t, rank_t) const { return 77; }
-};
-struct here_for_ever {
-  rank_t next_hop(rank_t here, rank_t) const { return here; }
-};
-/// Ranks 1 and 2 pass messages for rank 0 to each other.
-struct to_and_fro {
-  rank_t next_hop(rank_t here, rank_t) const { return here == 1 ? 2 : 1; }
-};
-
-template <class Topology>
-std::string failure_with(const Topology& wrong) {
-  return failure_in_worlds(4, [&](world& w) {
-    auto token = w.message<int>([](int) {}, route{wrong}, coalesce{});
-    w.epoch([&] {
-      if (w.rank() == 3) token.send(0, 1);
-    });
-  });
-}
-
-TEST(wrong_topologies, are_errors_that_name_the_hop) {
-  testing::expect_parts(failure_with(nowhere{}), {"route", "rank 3", "next_hop(3, 0) of the topology is 77",
-                                                  "not a rank of this job", "from 0 to 3"});
-  testing::expect_parts(failure_with(here_for_ever{}),
-                        {"route", "rank 3", "a message to rank 0 has taken 3 hops", "come nearer to the destination"});
-  testing::expect_parts(failure_with(to_and_fro{}), {"route", "a message to rank 0 has taken 3 hops"});
-}
-
-TEST(routing, to_a_wrong_rank_or_outside_an_epoch_are_errors_of_the_call) {
-  const auto failure_of_send = [](rank_t dest, bool in_epoch) {
-    return failure_in_worlds(2, [&](world& w) {
-      auto token = w.message<int>([](int) {}, route{grid{}}, coalesce{});
-      if (!in_epoch) token.send(dest, 1);
-      w.epoch([&] { token.send(dest, 1); });
-    });
-  };
-  testing::expect_parts(failure_of_send(2, true), {"message::send", "destination 2 is not a rank", "use 0 to 1"});
-  testing::expect_parts(failure_of_send(-1, true), {"message::send", "destination -1"});
-  testing::expect_parts(failure_of_send(1, false), {"message::send", "outside an epoch"});
-}
-
-TEST(routing, a_codec_that_reads_less_than_it_writes_is_an_error_on_the_destination) {
-  const std::string failure = failure_in_worlds(4, [](world& w) {
-    auto token = w.message<careless>([](const careless&) {}, route{grid{}}, coalesce{});
-    w.epoch([&] {
-      if (w.rank() == 0) token.send(3, {.text = "one"});
-    });
-  });
-  testing::expect_parts(failure, {"rank 3", "careless", "4 bytes"});
 }
 
 }  // namespace
