@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "amity/base/clock.hpp"
 #include "amity/base/copy_bytes.hpp"
 #include "bench/raw/raw.hpp"
@@ -138,7 +140,7 @@ sample measure(const job_context& job) {
       const auto round_trips =
           std::max<std::uint64_t>(job.scaled<std::uint64_t>(20'000'000, 50'000) / (bytes + 9000), 3);
       for (const auto reads : {reading::no, reading::yes}) {
-        const auto figure = "_" + std::to_string(bytes) + (reads == reading::yes ? "_read_ns" : "_ns");
+        const auto figure = fmt::format("_{}{}_ns", bytes, reads == reading::yes ? "_read" : "");
         double& best_ns = result["best" + figure];
         for (const auto& [name, how] : ways) {
           const double ns = median_of(batches, [&, w = how] { return side.play(w, reads, bytes, round_trips); });
