@@ -164,7 +164,7 @@ static int program(amity_world* world, void* context) {
 }
 
 int main(int argc, char** argv) {
-  static struct rank own; /* ranks are processes */
+  struct rank own = {0}; /* ranks are processes */
   own.tiny = argc > 1 && strcmp(argv[1], "tiny") == 0;
   return amity_run(argc, argv, program, &own);
 }
