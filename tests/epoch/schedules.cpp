@@ -127,6 +127,7 @@ schedule schedule::of(std::uint64_t seed) {
   job.options = {.seed = seed,
                  .latency_ns = one_of<std::uint64_t>(random, {200, 1500, 5000}),
                  .overhead_ns = one_of<std::uint64_t>(random, {0, 100, 300}),
+                 .poll_ns = 200,  // looking takes most of the time that these tests take
                  .delay_ns_max = one_of<std::uint64_t>(random, {0, 2000, 20'000, 100'000}),
                  .reorder_percent = one_of<std::uint32_t>(random, {0, 20, 60}),
                  .credits = one_of<std::uint32_t>(random, {1, 2, 4, 64}),
