@@ -12,9 +12,26 @@
 
 AMITY_SHMEM_PROFILING(align);
 AMITY_SHMEM_PROFILING(barrier_all);
+AMITY_SHMEM_PROFILING(ptr);
 AMITY_SHMEM_PROFILING(uint64_test);
 
 namespace amity::shmem::addon {
+namespace {
+
+/// A peer counts as mapped if all that is shared is at one distance there. Null is at another one from each address.
+void learn(peer_memory& peer, int pe, const std::byte* first, std::size_t bytes) {
+  const auto distance_of = [&](const std::byte* at) {
+    const auto there = reinterpret_cast<std::uintptr_t>(pshmem_ptr(at, pe));
+    return static_cast<std::ptrdiff_t>(there - reinterpret_cast<std::uintptr_t>(at));
+  };
+  const std::ptrdiff_t distance = distance_of(first);
+  // It is 0 until it is known, and at this PE.
+  const bool same = peer.distance == 0 || peer.distance == distance;
+  peer.mapped &= same && distance_of(first + bytes - 1) == distance;
+  peer.distance = distance;
+}
+
+}  // namespace
 
 void* public_substrate::allocate(std::size_t bytes) {
   void* const found = pshmem_align(line_bytes, bytes);
@@ -23,6 +40,7 @@ void* public_substrate::allocate(std::size_t bytes) {
          "make it larger (SHMEM_SYMMETRIC_SIZE)");
   }
   std::memset(found, 0, bytes);
+  for (int pe = 0; pe < self.pes; ++pe) learn(self.peers[pe], pe, static_cast<std::byte*>(found), bytes);
   pshmem_barrier_all();  // nobody writes there before
   return found;
 }

@@ -6,11 +6,18 @@
 /// (docs/decisions/0017-openshmem.md).
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace amity::shmem::addon {
 
 class job;
+
+/// Where a peer's memory is mapped in this process.
+struct peer_memory {
+  std::ptrdiff_t distance = 0;  ///< from an address here to the same object of the peer
+  bool mapped = true;
+};
 
 enum class phase { before, running, after };
 
@@ -19,6 +26,7 @@ struct process {
   int pes = 0;              ///< 0 unless running: the range check of a PE is also the check that there is a job
   std::uint32_t calls = 0;  ///< of functions too short to make progress each time
   phase now = phase::before;
+  peer_memory* peers = nullptr;  ///< of what the library itself shares
   job* joined = nullptr;
 };
 

@@ -1,9 +1,12 @@
 #pragma once
 
-/// What active messages need of the machine below, by nothing but the public calls of another OpenSHMEM.
+/// What active messages need of the machine below, by nothing but the public calls of another OpenSHMEM: stores where
+/// its shmem_ptr has an address for a peer's memory, puts elsewhere.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "amity/interop/shmem/addon/process.hpp"
 #include "amity/interop/shmem/addon/profiling.hpp"
@@ -21,10 +24,21 @@ struct public_substrate {
   /// Zeroed lines, at the same place of all PEs. Collective.
   static void* allocate(std::size_t bytes);
 
-  static void put(void* dest, const void* from, std::size_t bytes, int pe) { pshmem_putmem(dest, from, bytes, pe); }
+  static void put(void* dest, const void* from, std::size_t bytes, int pe) {
+    if (void* const there = reach(dest, pe)) [[likely]] {
+      std::memcpy(there, from, bytes);
+    } else {
+      pshmem_putmem(dest, from, bytes, pe);
+    }
+  }
 
-  /// A word is put whole: programs of OpenSHMEM wait for such words.
   static void put_flag(std::uint64_t* dest, std::uint64_t value, int pe) {
+    if (std::uint64_t* const there = reach(dest, pe)) [[likely]] {
+      // Release; pairs with the acquire of whoever reads the flag.
+      std::atomic_ref(*there).store(value, std::memory_order_release);
+      return;
+    }
+    // A word is put whole: programs of OpenSHMEM wait for such words.
     pshmem_fence();
     pshmem_uint64_p(dest, value, pe);
   }
@@ -34,6 +48,17 @@ struct public_substrate {
 
   [[noreturn]] static void fail(const char* call, const char* problem, const char* remedy) {
     addon::fail(call, problem, remedy);
+  }
+
+ private:
+  /// The object of `pe` that is at `address` here; null: it is not mapped.
+  template <class T>
+  static T* reach(T* address, int pe) noexcept {
+    const peer_memory& there = self.peers[pe];
+    if (!there.mapped) [[unlikely]]
+      return nullptr;
+    return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(address) +
+                                static_cast<std::uintptr_t>(there.distance));
   }
 };
 

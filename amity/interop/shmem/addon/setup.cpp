@@ -19,6 +19,8 @@ void end() {
   barrier_of_all();
   delete self.joined;  // its memory goes with the heap
   self.joined = nullptr;
+  delete[] self.peers;
+  self.peers = nullptr;
   self.pes = 0;
   self.now = phase::after;
 }
@@ -33,7 +35,8 @@ void begin(bool threads) {
   if (self.now != phase::before) return;
   self.me = pshmem_my_pe();
   self.pes = pshmem_n_pes();
-  self.joined = new job(threads);  // deleted when it ends
+  self.peers = new peer_memory[static_cast<std::size_t>(self.pes)];  // deleted when it ends, as the next one
+  self.joined = new job(threads);
   self.now = phase::running;
   ::on_exit(at_exit, nullptr);
 }
