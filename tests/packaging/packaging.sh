@@ -7,11 +7,20 @@
 # packaging.sh pkg_config PREFIX [--static]       one compiler command
 # packaging.sh fetch_content SOURCE               a CMake project that builds amity as a part of itself
 #
+# The same of a program of OpenSHMEM, over amity's own:
+# packaging.sh shmem_commands PREFIX              compiled and started by amity-oshcc and amity-oshrun
+# packaging.sh shmem_find_package PREFIX          a CMake project
+# and, with active messages as an addition, over another OpenSHMEM, with its compilers and launcher:
+# packaging.sh shmemx_pkg_config PREFIX OSHCC OSHRUN
+# packaging.sh shmemx_find_package PREFIX OSHCC OSHRUN OSHCXX
+#
 # Builds in a directory of its own, which it removes.
 set -euo pipefail
 
 mode=$1
-consumer=$(cd "$(dirname "$0")" && pwd)/consumer
+here=$(cd "$(dirname "$0")" && pwd)
+consumer=$here/consumer
+shmem_consumer=$here/shmem_consumer
 work=$(mktemp -d "${TMPDIR:-/tmp}/amity-packaging-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -22,6 +31,16 @@ fail() {
 
 run() {
   AMITY_RANKS=2 "$1" 2
+}
+
+# Open MPI 4 on one node does not survive its own end with that component.
+run_over_other_shmem() {
+  "$1" --allow-run-as-root --oversubscribe --mca osc ^rdma -n 2 "$2" 2
+}
+
+# Where the installation has its libraries and pkg-config files.
+libdir_of() {
+  dirname "$(find "$1" -name 'libamity.*' | head -1)"
 }
 
 # Nobody looks at what is built but to run it once, so it is compiled quickly.
@@ -66,7 +85,7 @@ case $mode in
     ;;
 
   pkg_config)
-    libdir=$(dirname "$(find "$2" -name 'libamity.*' | head -1)")
+    libdir=$(libdir_of "$2")
     export PKG_CONFIG_PATH="$libdir/pkgconfig"
     # shellcheck disable=SC2046
     g++ -std=c++20 "$consumer"/main.cpp "$consumer"/square.cpp -o "$work/consumer" \
@@ -85,6 +104,33 @@ case $mode in
     run "$work/build/c_consumer"
     cmake --install "$work/build" --prefix "$work/prefix" >/dev/null
     [ ! -e "$work/prefix" ] || { find "$work/prefix"; fail "a fetched amity installed the files above"; }
+    ;;
+
+  shmem_commands)
+    "$2/bin/amity-oshcc" -Wall -Wextra -Werror "$shmem_consumer/main.c" -o "$work/shmem_consumer"
+    "$2/bin/amity-oshrun" -n 2 "$work/shmem_consumer" 2
+    ;;
+
+  shmem_find_package)
+    configure "$shmem_consumer" -DCMAKE_PREFIX_PATH="$2" -DCOMPONENT=shmem
+    build
+    run "$work/build/shmem_consumer"
+    ;;
+
+  shmemx_pkg_config)
+    PKG_CONFIG_PATH=$(libdir_of "$2")/pkgconfig
+    export PKG_CONFIG_PATH
+    # shellcheck disable=SC2046
+    "$3" -Wall -Wextra -Werror "$shmem_consumer/main.c" -o "$work/shmem_consumer" \
+      $(pkg-config --cflags --libs amity-shmemx)
+    run_over_other_shmem "$4" "$work/shmem_consumer"
+    ;;
+
+  shmemx_find_package)
+    configure "$shmem_consumer" -DCMAKE_PREFIX_PATH="$2" -DCOMPONENT=shmemx -DCMAKE_C_COMPILER="$3" \
+      -DCMAKE_CXX_COMPILER="$5"
+    build
+    run_over_other_shmem "$4" "$work/build/shmem_consumer"
     ;;
 
   *) fail "no mode is called $mode" ;;
