@@ -1,5 +1,5 @@
-/// OpenSHMEM: puts, atomics and barriers against another OpenSHMEM, and active messages. One program of C measures all
-/// of them (bench/shmem/operations.c).
+/// OpenSHMEM: puts, atomics and barriers against another OpenSHMEM, and active messages, also as an addition to that
+/// one. One program of C measures all of them (bench/shmem/operations.c).
 
 #include "bench/benchmarks.hpp"
 
@@ -15,12 +15,19 @@ job ours(const driver& d, const std::string& what) {
   return result;
 }
 
-void drive_transfers(driver& d) {
-  contest jobs{ours(d, "transfers"),
-               {},
-               d.comparison("open_shmem_operations", "Open MPI's OpenSHMEM", words_for(d, "transfers"), 2)};
+/// A program over Open MPI's OpenSHMEM, if there is one.
+std::optional<job> over_open_mpi(const driver& d, const std::string& program, const std::string& name,
+                                 std::vector<std::string> words, int pes = 2) {
+  auto found = d.comparison(program, name, std::move(words), pes);
   // With that component it does not survive its own end on one node.
-  if (jobs.peer) jobs.peer->run.environment = {"OMPI_MCA_osc=^rdma"};
+  if (found) found->run.environment = {"OMPI_MCA_osc=^rdma"};
+  return found;
+}
+
+void drive_transfers(driver& d) {
+  const contest jobs{ours(d, "transfers"),
+                     {},
+                     over_open_mpi(d, "open_shmem_operations", "Open MPI's OpenSHMEM", words_for(d, "transfers"))};
   d.compare(jobs, {
                       {"put, 4 B", "rate", "M/s", "put_m_per_s", "", "put_m_per_s", {at_least(90)}},
                       {"put and quiet, 8 B", "time", "ns", "put_8_ns", "", "put_8_ns", {at_most(30)}},
@@ -30,6 +37,27 @@ void drive_transfers(driver& d) {
                       {"barrier_all", "time", "ns", "barrier_ns", "", "barrier_ns", {at_most(300)}},
                       {"token ring of puts, with a barrier", "round", "ns", "ring_ns", "", "ring_ns", {}},
                   });
+}
+
+/// amity_shmemx: the same messages as an addition to Open MPI's OpenSHMEM.
+void drive_addition(driver& d) {
+  const auto addition = over_open_mpi(d, "shmemx_operations", "2 PEs", words_for(d, "messages"));
+  if (!addition) return;
+  job own = ours(d, "messages");
+  own.name = "amity's own OpenSHMEM";
+  const auto row = [](const std::string& config, const std::string& metric, const std::string& unit,
+                      const std::string& key, std::vector<asked> wanted) {
+    return figure{"over Open MPI's OpenSHMEM: " + config, metric, unit, key, "", key, std::move(wanted)};
+  };
+  d.compare({*addition, {}, own},
+            {
+                row("request and quiet, 0 B", "time", "ns", "request_0_ns", {at_most(320)}),
+                row("request and quiet, 64 B", "time", "ns", "request_64_ns", {at_most(320)}),
+                row("request and quiet, 2 KiB", "bandwidth", "GB/s", "request_2k_gbps", {}),
+                row("4096 requests of 4 B, one way", "rate", "M/s", "one_way_m_per_s", {at_least(8.7)}),
+                row("4096 requests of 4 B, both ways", "rate", "M/s", "both_ways_m_per_s", {}),
+                row("token ring of requests, with a barrier", "round", "ns", "ring_ns", {}),
+            });
 }
 
 void drive_messages(driver& d) {
@@ -42,6 +70,7 @@ void drive_messages(driver& d) {
                       {"4096 requests of 4 B, both ways", "rate", "M/s", "both_ways_m_per_s", "", "", {at_least(6)}},
                       {"token ring of requests, with a barrier", "round", "ns", "ring_ns", "", "", {at_most(760)}},
                   });
+  drive_addition(d);
 }
 
 /// Both PEs on this machine, but reached over libfabric.
@@ -73,8 +102,8 @@ void drive_network(driver& d) {
 std::optional<job> salesman(const driver& d, const std::string& form, const std::string& name, int ranks) {
   const std::vector<std::string> few{"1", "4", "8", "11"};
   const std::vector<std::string> many{"1", "8", "13", "15"};
-  auto found = d.comparison("salesman_" + form, name, d.tiny() ? few : many, ranks);
-  if (found) found->run.environment = {ranks == 0 ? "AMITY_RANKS=2" : "OMPI_MCA_osc=^rdma"};
+  auto found = over_open_mpi(d, "salesman_" + form, name, d.tiny() ? few : many, ranks);
+  if (found && ranks == 0) found->run.environment = {"AMITY_RANKS=2"};
   return found;
 }
 
@@ -87,6 +116,7 @@ void drive_salesman(driver& d) {
   };
   ask(messages, salesman(d, "mpi", "Open MPI", 2), "active messages");
   ask(messages, puts, "active messages, beside puts");
+  ask(messages, salesman(d, "shmemx", "over Open MPI's OpenSHMEM", 2), "active messages, beside the add-on");
   ask(puts, salesman(d, "open_shmem", "Open MPI's OpenSHMEM", 2), "puts");
 }
 

@@ -4,6 +4,7 @@
 
 #include <shmem.h>
 #include <shmemx.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/shmem/salesman/form.h"
@@ -90,4 +91,7 @@ void form_worker(const struct instance* roads) {
 }
 
 void form_end(void) { shmem_finalize(); }
-void form_fail(void) { shmem_global_exit(1); }
+void form_fail(void) {
+  shmem_global_exit(1);
+  abort(); /* not all headers say that it does not return */
+}
