@@ -5,6 +5,7 @@
 #include "../check.h"
 
 static int me, pes;
+static int swaps; /* of each PE: fewer over a network */
 static shmem_ctx_t context;
 
 #define TEST_SWAPS(type, name)                                                                        \
@@ -22,6 +23,14 @@ static shmem_ctx_t context;
     CHECK(held >= 1 && held <= (type)(pes + 1) && fetched >= 2);                                      \
     CHECK(shmem_ctx_##name##_atomic_fetch(context, &word, 0) == 1);                                   \
     shmem_barrier_all();                                                                              \
+    /* Whatever is swapped, nothing is lost. */                                                       \
+    static long sum;                                                                                  \
+    sum = 0;                                                                                          \
+    shmem_barrier_all();                                                                              \
+    for (int i = 0; i < swaps; ++i) held = shmem_##name##_atomic_swap(&token, held, 0);               \
+    shmem_long_atomic_add(&sum, (long)held, 0);                                                       \
+    shmem_barrier_all();                                                                              \
+    if (me == 0) CHECK(sum + (long)token == (long)pes * (pes + 3) / 2 + 1);                           \
     shmem_ctx_##name##_atomic_set(context, &word, 9, me);                                             \
     CHECK(shmem_##name##_swap(&word, 8, me) == 9 && shmem_##name##_fetch(&word, me) == 8);            \
   }
@@ -51,8 +60,17 @@ AMITY_SHMEM_SWAP_TYPES(TEST_SWAPS)
     while (shmem_##name##_atomic_compare_swap(&sum, (type)(32 * pes + me), (type)(32 * pes + me + 1), 0) != \
            (type)(32 * pes + me)) {                                                                         \
     }                                                                                                       \
+    /* And in no order: additions by compare and swap. */                                                   \
+    static type added;                                                                                      \
+    for (int i = 0; i < swaps; ++i) {                                                                       \
+      type seen = shmem_##name##_g(&added, 0), found;                                                       \
+      while ((found = shmem_##name##_atomic_compare_swap(&added, seen, (type)(seen + 1), 0)) != seen) {     \
+        seen = found;                                                                                       \
+      }                                                                                                     \
+    }                                                                                                       \
     shmem_barrier_all();                                                                                    \
     CHECK(shmem_##name##_fadd(&sum, 0, 0) == (type)(33 * pes));                                             \
+    CHECK(shmem_##name##_g(&added, 0) == (type)(swaps * pes));                                              \
     CHECK(shmem_##name##_cswap(&sum, 0, 5, 0) == (type)(33 * pes));                                         \
     shmem_barrier_all();                                                                                    \
     shmem_##name##_finc(&sum, 0);                                                                           \
@@ -86,6 +104,7 @@ int main(void) {
   shmem_init();
   me = shmem_my_pe();
   pes = shmem_n_pes();
+  swaps = shmem_team_n_pes(SHMEM_TEAM_SHARED) == pes ? 2000 : 60;
   CHECK(shmem_ctx_create(0, &context) == 0);
 #define SWAPS(type, name) test_swaps_##name();
   AMITY_SHMEM_SWAP_TYPES(SWAPS)

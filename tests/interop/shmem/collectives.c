@@ -11,15 +11,15 @@ static int me, pes;
 static long sync_work[SHMEM_SYNC_SIZE];
 
 /* A value of member `m` at index `i`. */
-static int value_of(int m, int i) { return 10 * m + i + 1; }
+static int value_of(int m, int i) { return 1000 * m + i + 1; }
 
 static void over_set(int start, int log_stride, int size) {
-  static int64_t source[pes_max * count], dest[pes_max * count * 2];
-  static int32_t source32[pes_max * count], dest32[pes_max * count * 2];
+  static int64_t source[pes_max * count * 2], dest[pes_max * count * 2];
+  static int32_t source32[pes_max * count * 2], dest32[pes_max * count * 2];
   const int stride = 1 << log_stride;
   const int index = (me - start) / stride;
   if (me < start || (me - start) % stride != 0 || index >= size) return;
-  for (int i = 0; i < pes_max * count; ++i) source32[i] = (int32_t)(source[i] = value_of(index, i));
+  for (int i = 0; i < pes_max * count * 2; ++i) source32[i] = (int32_t)(source[i] = value_of(index, i));
   memset(dest, 0, sizeof dest);
   memset(dest32, 0, sizeof dest32);
 #define IN_SET start, log_stride, size, sync_work
@@ -48,6 +48,10 @@ static void over_set(int start, int log_stride, int size) {
   shmem_alltoalls64(dest, source, 2, 1, count, IN_SET);
   for (int i = 0; i < size * count; ++i) {
     CHECK(dest[2 * i] == value_of(i / count, index * count + i % count) && dest[2 * i + 1] == 0);
+  }
+  shmem_alltoalls32(dest32, source32, 1, 2, count, IN_SET);
+  for (int i = 0; i < size * count; ++i) {
+    CHECK(dest32[i] == value_of(i / count, 2 * (index * count + i % count)));
   }
   shmem_sync(IN_SET);
 }
@@ -120,6 +124,8 @@ static void over_team(shmem_team_t team) {
   for (int i = 0; i <= size; ++i) CHECK(dest[i] == (i < 2 ? value_of(0, i) : value_of(i - 1, 0)));
   CHECK(shmem_double_alltoall(team, dest, source, count) == 0);
   for (int i = 0; i < size * count; ++i) CHECK(dest[i] == value_of(i / count, index * count + i % count));
+  CHECK(shmem_double_alltoalls(team, dest, source, 1, 2, 2) == 0);
+  for (int i = 0; i < size * 2; ++i) CHECK(dest[i] == value_of(i / 2, 2 * (index * 2 + i % 2)));
   CHECK(shmem_broadcastmem(team, dest, source, sizeof source, size - 1) == 0);
   CHECK(dest[pes_max * count - 1] == value_of(size - 1, pes_max * count - 1));
 #define CALL_BITWISE(type, name) bitwise_##name(team);
@@ -142,6 +148,19 @@ static void large(void) {
   shmem_free(source);
 }
 
+/* A team of a team: of its PEs from the second one on, every second one. */
+static void part_of_team(shmem_team_t whole) {
+  const int size = shmem_team_n_pes(whole) / 2, index = shmem_team_my_pe(whole);
+  shmem_team_t part = SHMEM_TEAM_INVALID;
+  if (size == 0) return;
+  CHECK((shmem_team_split_strided(whole, 1, 2, size, NULL, 0, &part) == 0) == (index % 2 == 1));
+  if (part == SHMEM_TEAM_INVALID) return;
+  CHECK(shmem_team_n_pes(part) == size && shmem_team_my_pe(part) == index / 2);
+  for (int pe = 0; pe < size; ++pe) CHECK(shmem_team_translate_pe(part, pe, whole) == 2 * pe + 1);
+  over_team(part);
+  shmem_team_destroy(part);
+}
+
 static void teams(void) {
   CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me && shmem_team_n_pes(SHMEM_TEAM_WORLD) == pes);
   CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1);
@@ -156,6 +175,7 @@ static void teams(void) {
   if (pes > 1) CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 1 - me % 2, column) == -1);
   if (every_second != SHMEM_TEAM_INVALID) {
     over_team(every_second);
+    part_of_team(every_second);
     /* A context of a team counts PEs as the team does. */
     static int word;
     shmem_ctx_t context;

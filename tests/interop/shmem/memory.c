@@ -41,6 +41,7 @@ static void heap(int me, int pes) {
   }
 
   memset(pointers[3], me + 1, 1 << 20);
+  memset(pointers[1], 1, 8000);
   shmem_free(pointers[1]);
   pointers[3] = shmem_realloc(pointers[3], 3 << 20);
   CHECK(pointers[3][0] == me + 1 && pointers[3][(1 << 20) - 1] == me + 1);

@@ -40,6 +40,17 @@ static void counts(void) {
   shmem_barrier_all();
 }
 
+/* Who returns from attaching knows that all have attached. */
+static void nothing_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token);
+static void attaching(void) {
+  static int attached;
+  for (int round = 1; round <= 50; ++round) {
+    shmem_int_atomic_inc(&attached, 0);
+    shmemx_am_attach(2000 + round, nothing_handler);
+    CHECK(shmem_int_atomic_fetch(&attached, 0) >= round * pes);
+  }
+}
+
 /* Barriers wait for requests and for the replies to them. */
 static int answers;
 static void ask_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
@@ -201,11 +212,15 @@ static void mutexes(void) {
       shmem_int_wait_until(&sent, SHMEM_CMP_EQ, 1);
       shmemx_am_mutex_unlock(&mutex);
     } else if (me == 1) {
-      for (int i = 0; i < 3000; ++i) shmemx_am_request(0, id_locked, NULL, 0);
-      shmem_int_p(&sent, 1, 0);
+      /* In the order in which order() has begun. */
+      for (int i = 301; i <= 3300; ++i) {
+        shmemx_am_request(0, id_order, &i, sizeof i);
+        if (i == 3000) shmem_int_p(&sent, 1, 0);
+      }
     }
   }
   shmem_barrier_all();
+  CHECK(me != 0 || pes == 1 || last_number[1] == 3300);
   shmemx_am_mutex_destroy(&mutex);
 }
 
@@ -226,6 +241,7 @@ int main(void) {
   shmemx_am_mutex_init(&mutex);
   shmemx_am_attach(id_locked, locked_handler);
   counts();
+  attaching();
   barriers();
   echo();
   meet();
@@ -240,6 +256,10 @@ int main(void) {
   shmemx_am_request(next, id_count, NULL, 0);
   shmem_barrier_all();
   CHECK(arrived == 7);
+  shmem_sync_all();
+  /* What is sent last is handled before the end. */
+  shmemx_am_request(next, id_count, NULL, 0);
   shmem_finalize();
+  CHECK(arrived == 8);
   return 0;
 }

@@ -14,8 +14,9 @@ static char there[block], here[block];
 static int flag, done;
 static uint64_t signal_word;
 
+/* What comes last is looked at first. */
 static void expect_block(int value) {
-  for (int i = 0; i < block; ++i) CHECK(there[i] == (char)value);
+  for (int i = block - 1; i >= 0; --i) CHECK(there[i] == (char)value);
 }
 
 /* A flag comes after what was put before it, though nothing is waited for. */

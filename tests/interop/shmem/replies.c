@@ -1,32 +1,52 @@
-/* Replies that do not fit: both ends ask for more than their rings hold, and neither waits in a handler. */
+/* Replies that do not fit: both ends ask for more than their rings hold, and neither waits in a handler. What a PE
+   sends to another one, replies or requests, is handled in its order all the same. */
 
 #include <shmemx.h>
+#include <stddef.h>
 
 #include "../check.h"
 
-enum { requests = 400, reply_bytes = 3000 };
+enum { requests = 400, pes_max = 8 };
 
-static long answers;
+struct answer {
+  int pe;
+  int number; /* of all that this PE has given to the other one */
+  char more[2984];
+  int last;
+};
+
+/* Small ones have room where large ones have none. */
+static size_t bytes_of(int number) { return number % 3 == 0 ? offsetof(struct answer, more) : sizeof(struct answer); }
+
+static int given[pes_max], taken[pes_max];
 static void answer_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
-  const char* const got = buffer;
-  CHECK(bytes == reply_bytes && got[0] == source && got[reply_bytes - 1] == source);
-  ++answers;
+  const struct answer* const got = buffer;
+  CHECK(bytes == bytes_of(got->number) && got->pe == source && got->number == ++taken[source]);
+  CHECK(bytes < sizeof *got || got->last == got->number);
 }
 static void question_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
-  char answer[reply_bytes] = {0};
-  answer[0] = answer[reply_bytes - 1] = (char)shmem_my_pe();
-  shmemx_am_reply(2, answer, sizeof answer, token);
+  const int number = ++given[source];
+  const struct answer answer = {shmem_my_pe(), number, {0}, number};
+  shmemx_am_reply(2, &answer, bytes_of(number), token);
+}
+static void behind_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  CHECK(taken[source] >= *(int*)buffer);
 }
 
 int main(void) {
   shmem_init();
   shmemx_am_attach(1, question_handler);
   shmemx_am_attach(2, answer_handler);
+  shmemx_am_attach(3, behind_handler);
   for (int i = 0; i < requests; ++i) {
-    for (int pe = 0; pe < shmem_n_pes(); ++pe) shmemx_am_request(pe, 1, &i, sizeof i);
+    for (int pe = 0; pe < shmem_n_pes(); ++pe) {
+      shmemx_am_request(pe, 1, &i, sizeof i);
+      const int replies_before = given[pe];
+      shmemx_am_request(pe, 3, &replies_before, sizeof replies_before);
+    }
   }
   shmemx_am_quiet();
-  CHECK(answers == (long)requests * shmem_n_pes());
+  for (int pe = 0; pe < shmem_n_pes(); ++pe) CHECK(taken[pe] == requests);
   shmem_finalize();
   return 0;
 }

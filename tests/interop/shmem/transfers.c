@@ -37,6 +37,7 @@ static int mark(int pe, int i, int use) { return (pe * 5 + i + use * 11) % 100; 
     shmem_fence();                                                                                      \
     shmem_ctx_##name##_put_signal_nbi(context, there, own, 0, &signal_word, 1, SHMEM_SIGNAL_ADD, next); \
     CHECK(shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 7) == 7);                                 \
+    CHECK(shmem_signal_fetch(&signal_word) == 7);                                                       \
     shmem_barrier_all();                                                                                \
     for (int i = 0; i < count; ++i) EXPECT(there, i, before, 0);                                        \
     for (int i = 0; i < 10; ++i) CHECK(strided[i] == (i % 2 ? mark(before, i / 2, 0) : 0));             \

@@ -1,6 +1,7 @@
 /* Waiting and testing for what others write, and locks. */
 
 #include <shmem.h>
+#include <shmemx.h>
 
 #include "../check.h"
 
@@ -78,6 +79,36 @@ static void locks(void) {
   shmem_barrier_all();
 }
 
+/* Who came first is first. A PE has come when it handles messages while it waits: it handles one in each poll, and
+   polls twice at most before it has drawn its ticket. */
+static void nothing_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {}
+static void queue(void) {
+  enum { id_nothing = 1, polls = 4, pes_max = 8 };
+  static long lock;
+  static int turn, holders[pes_max], count;
+  shmemx_am_attach(id_nothing, nothing_handler);
+  for (int pe = 0; pe < pes; ++pe) {
+    if (shmem_ptr(&turn, pe) == NULL) return; /* over a network it handles messages while it draws */
+  }
+  if (me == 0) {
+    shmem_set_lock(&lock);
+    for (int pe = 1; pe < pes; ++pe) {
+      shmem_int_p(&turn, 1, pe);
+      for (int i = 0; i < polls; ++i) {
+        shmemx_am_request(pe, id_nothing, NULL, 0);
+        shmemx_am_quiet();
+      }
+    }
+  } else {
+    shmem_int_wait_until(&turn, SHMEM_CMP_EQ, 1);
+    shmem_set_lock(&lock);
+    shmem_int_p(&holders[shmem_int_atomic_fetch_inc(&count, 0)], me, 0);
+  }
+  shmem_clear_lock(&lock);
+  shmem_barrier_all();
+  for (int i = 0; i < pes - 1 && me == 0; ++i) CHECK(holders[i] == i + 1);
+}
+
 int main(void) {
   shmem_init();
   me = shmem_my_pe();
@@ -85,6 +116,7 @@ int main(void) {
 #define CALL(type, name) test_##name();
   AMITY_SHMEM_WAIT_TYPES(CALL)
   locks();
+  queue();
   shmem_finalize();
   return 0;
 }
