@@ -14,11 +14,12 @@ parcel_pool::parcel_pool(std::size_t payload_bytes_max)
 }
 
 parcel_id parcel_pool::open(std::size_t bytes) {
-  if (free_ == no_parcel) grow();
-  const parcel_id id = free_;
+  if (free_.empty()) grow();
+  const parcel_id id = free_.back();
+  free_.pop_back();
+  constexpr std::size_t ahead = 4;  // a rank that sends a lot opens parcels that lay idle for long
+  if (free_.size() >= ahead) __builtin_prefetch(&(*this)[free_[free_.size() - ahead]], 1);
   parcel& p = (*this)[id];
-  free_ = p.next;
-  p.next = no_parcel;
   ++p.generation;
   p.state = parcel_state::filling;
   give_payload(p, bytes, false);
@@ -48,8 +49,7 @@ void parcel_pool::close(parcel_id id) noexcept {
   parcel& p = (*this)[id];
   AMITY_DEBUG_ASSERT(p.payload == nullptr && p.state != parcel_state::free, id);
   p.state = parcel_state::free;
-  p.next = free_;
-  free_ = id;
+  free_.push_back(id);  // there is room for all
 }
 
 void parcel_pool::give_payload(parcel& p, std::size_t bytes, bool slot) {
@@ -86,11 +86,8 @@ void parcel_pool::give_back_buffer(std::byte* buffer, std::uint8_t size_class) n
 void parcel_pool::grow() {
   const auto base = static_cast<parcel_id>(chunks_.size() * chunk_parcels);
   chunks_.emplace_back(chunk_parcels);
-  for (std::size_t i = chunk_parcels; i-- > 0;) {
-    const parcel_id id = base + static_cast<parcel_id>(i);
-    (*this)[id].next = free_;
-    free_ = id;
-  }
+  free_.reserve(chunks_.size() * chunk_parcels);
+  for (std::size_t i = chunk_parcels; i-- > 0;) free_.push_back(base + static_cast<parcel_id>(i));
 }
 
 }  // namespace amity::fabric::sim

@@ -21,7 +21,6 @@ namespace amity::fabric::sim {
 
 /// Names a parcel in its pool.
 using parcel_id = std::uint32_t;
-inline constexpr parcel_id no_parcel = ~parcel_id{0};
 
 enum class parcel_state : std::uint8_t { free, filling, in_flight, handed, kept };
 
@@ -35,7 +34,6 @@ struct alignas(cache_line_bytes) parcel {
   rank_t target = 0;
   std::uint32_t bytes = 0;
   std::uint32_t generation = 0;  ///< grows with each use, so that an old token is recognised
-  parcel_id next = no_parcel;    ///< of those that are free
   parcel_state state = parcel_state::free;
   std::uint8_t size_class = 0;                  ///< of the buffer; 0: the payload lies in `space`
   alignas(16) std::array<std::byte, 80> space;  ///< the first 16 bytes share their line with the fields above
@@ -94,7 +92,7 @@ class parcel_pool {
 
   std::size_t buffer_bytes_max_;
   std::vector<large_array<parcel>> chunks_;
-  parcel_id free_ = no_parcel;
+  std::vector<parcel_id> free_;  ///< the next one last
   std::array<free_buffer*, classes> free_buffers_{};
   std::vector<std::unique_ptr<std::byte[], aligned_delete>> buffer_chunks_;
 };
