@@ -1,7 +1,6 @@
 #include "amity/fabric/composite/composite.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "amity/base/clock.hpp"
 #include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
+#include "amity/base/yielder.hpp"
 #include "amity/fabric/composite/network_turns.hpp"
 #include "amity/fabric/neighbourhood.hpp"
 
@@ -221,8 +221,9 @@ class composite final : public fabric {
       if (stirs()) return true;
     } while (steady_now_ns() < end_ns);
     for (int i = 0; i < patience_.yields; ++i) {
-      ::sched_yield();
+      const bool again = yielder_.yield();
       if (stirs()) return true;
+      if (!again) break;
     }
     return false;
   }
@@ -278,6 +279,7 @@ class composite final : public fabric {
   std::unique_ptr<fabric> network_;
   capabilities caps_;
   patience patience_;
+  yielder yielder_;
   std::vector<rank_t> local_rank_of_;  ///< by rank; `no_rank`: on another node
   std::optional<near_memory> near_memory_;
   network_turns turns_;

@@ -1,6 +1,5 @@
 #include "amity/fabric/mpi/lane.hpp"
 
-#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
@@ -363,7 +362,7 @@ void lane::wait(std::uint64_t timeout_ns) {
   throw_if_aborted();
   for (int i = 0; i < own.yields; ++i) {
     if (anything_new()) return;
-    ::sched_yield();
+    if (!yielder_.yield()) break;
   }
   const std::uint64_t start_ns = now_ns();
   for (std::uint64_t rest_ns = sleep_ns_min;; rest_ns = std::min(2 * rest_ns, sleep_ns_max)) {

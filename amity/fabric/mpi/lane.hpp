@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "amity/base/yielder.hpp"
 #include "amity/base/zeros.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/mpi/buffers.hpp"
@@ -113,6 +114,7 @@ class lane final : public fabric {
   std::uint64_t received_ = 0;
   std::uint32_t found_in_a_row_ = 0;
   std::uint32_t waits_ = 0;
+  yielder yielder_;
 };
 
 }  // namespace amity::fabric::mpi

@@ -18,6 +18,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/clock.hpp"
 #include "amity/base/settings.hpp"
+#include "amity/base/yielder.hpp"
 #include "amity/fabric/bootstrap.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/ofi/bounded_queue.hpp"
@@ -233,6 +234,7 @@ class ofi_fabric final : public fabric {
   std::vector<rank_t> reached_;  ///< in ascending order; this one is not among them
   capabilities caps_;
   patience patience_;
+  yielder yielder_;
 
   std::size_t receive_count_;
   std::size_t send_count_;

@@ -78,7 +78,7 @@ void ofi_fabric::wait(std::uint64_t timeout_ns) {
   for (int i = 0; i < patience_.yields; ++i) {
     progress();
     if (woken()) return;
-    ::sched_yield();
+    if (!yielder_.yield()) break;
   }
   const std::uint64_t passed_ns = steady_now_ns() - begin_ns;
   if (passed_ns < timeout_ns) sleep(std::min(timeout_ns - passed_ns, look_round_ns));

@@ -1,7 +1,5 @@
 #include "amity/fabric/shm/shm.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <exception>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "amity/base/copy_bytes.hpp"
 #include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
+#include "amity/base/yielder.hpp"
 #include "amity/fabric/shm/channel.hpp"
 #include "amity/fabric/shm/doorbell.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
@@ -178,7 +177,7 @@ class shm_fabric final : public fabric, private remote_memory {
     publish_all_credits();
     for (int i = 0; i < patience_.yields; ++i) {
       if (anything_new()) return;
-      ::sched_yield();
+      if (!yielder_.yield()) break;
     }
     door& own = map_.door_of(rank_);
     bell_.announce(own);
@@ -362,6 +361,7 @@ class shm_fabric final : public fabric, private remote_memory {
   rank_t size_;
   capabilities caps_;
   patience patience_;
+  yielder yielder_;
   doorbell bell_;
   std::vector<std::unique_ptr<link>> links_;  ///< by peer
   std::vector<rank_t> names_;                 ///< of peers, for whoever receives
