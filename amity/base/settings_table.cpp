@@ -22,7 +22,7 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_CORE_ATTENTIVENESS", integer, "0 or 1", "0", 0, 1, "",
      "1: ranks take the times between their polls, and of handlers, which stall reports and endpoint::attention show."},
     {"AMITY_CORE_SPILL_BYTES_HIGH_WATER", integer, "bytes", "16m", 0, no_max, "",
-     "Sends outside handlers make progress first while more than this is spilled on their rank."},
+     "Sends outside handlers make progress first while more than this, or half of the most, is spilled on their rank."},
     {"AMITY_CORE_SPILL_BYTES_MAX", integer, "bytes", "4g", 64 * kib, no_max, "",
      "Messages that handlers sent and that wait for a credit may take this much memory on a rank; beyond, the job "
      "ends."},

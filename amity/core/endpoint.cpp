@@ -74,7 +74,9 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
       home_(config.integer("AMITY_PROGRESS_THREAD") != 0 ? threads - 1 : 0),
       packet_bytes_max_(transport.caps().packet_bytes_max),
       spill_bytes_max_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
-      spill_bytes_high_water_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER"))),
+      // In any case so low that handlers have room left.
+      spill_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
+                                       spill_bytes_max_ / 2)),
       stall_ns_(static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000) {
   AMITY_ASSERT(threads >= 1 && lanes_ % threads == 0, threads, lanes_);
 }

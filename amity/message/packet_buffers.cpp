@@ -49,12 +49,12 @@ void packet_buffers<Places>::make_room(rank_t dest, std::size_t bytes) {
   endpoint_.check_thread(call_);
   if (!endpoint_.in_epoch()) endpoint_.throw_outside_epoch(call_);
   AMITY_ASSERT(prefix_bytes_ + bytes <= bytes_max_, bytes, bytes_max_);
-  if (destination_packet& first = places_.find_or_add(dest); !is_staged(first)) {
-    close(first);
-    if (stage(first, bytes)) return;
-  }
+  // What is staged needs no credit, so only its turn here holds a sender up. One that has filled a slot had it then.
+  if (destination_packet& last = places_.find_or_add(dest); !is_staged(last) && close(last) && stage(last, bytes))
+    return;
   endpoint_.give_way();
   // Whatever lets handlers run may find the packet opened by one of them, and even filled again.
+  if (destination_packet& now = places_.find_or_add(dest); now.out.data == nullptr && stage(now, bytes)) return;
   for (;;) {
     destination_packet& packet = places_.find_or_add(dest);
     const packet_cursor& at = places_.cursor_of(packet);

@@ -1,6 +1,7 @@
 /// What routed messages take from the fabric while they wait to be sent.
 
 #include <cstdint>
+#include <string>
 
 #include "amity/amity.hpp"
 #include "amity/fabric/decorator.hpp"
@@ -83,6 +84,35 @@ TEST(routing, few_messages_take_no_slots) {
     EXPECT_EQ(sum, 9u * (50 * 49 / 2));
     w.barrier();
   });
+}
+
+// Without a credit, what is staged waits in the spill: only its sender's turns keep it from growing.
+template <class T, class... Policies>
+void send_many(const T& value, Policies... policies) {
+  const settings config = testing::configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}});
+  run_worlds(
+      simulated("sim", {}), 4,
+      [&](world& w) {
+        constexpr std::uint64_t each = 10'000;
+        std::uint64_t handled = 0;
+        auto token = w.message<T>([&](const T&) { ++handled; }, route{grid{}}, policies...);
+        w.epoch([&] {
+          for (std::uint64_t i = 0; i < each; ++i) {
+            token.send(w.rank() ^ 1, value);  // a neighbour in the grid: no handler forwards
+            token.flush();
+          }
+        });
+        EXPECT_EQ(handled, each);
+        EXPECT_LE(w.endpoint().spill_bytes_peak(), 40u << 10);
+      },
+      config);
+}
+
+TEST(routing, senders_wait_for_what_has_no_credit) {
+  send_many(std::string("x"));
+  send_many(std::string("x"), coalesce{.count = 1});
+  send_many(std::uint64_t{1}, coalesce{.count = 1});
+  send_many(std::uint64_t{1}, coalesce{});
 }
 
 }  // namespace
