@@ -70,6 +70,18 @@ void rank::finish() {
     handled = own.sum(count(&core::traffic::messages_handled));
     sent = own.sum(count(&core::traffic::messages_sent));
   } while (handled != sent);
+  // Acknowledgements are no messages.
+  on_threads([](amity_world& each) {
+    each.lane.wait_until("the end of the program", [&] { return each.lane.quiet() && each.lane.control_sent(); });
+  });
+  own.barrier();
+}
+
+void rank::print_unread() {
+  const auto print = [&](rank_t index) { thread(index).print_unread(); };
+  if (own.team().try_run(print)) return;
+  // The others have left, because the job ends.
+  for (const auto& each : threads) each->print_unread();
 }
 
 std::uint64_t rank::count(std::uint64_t core::traffic::*what) {

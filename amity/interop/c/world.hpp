@@ -93,7 +93,7 @@ struct rank {
   /// Opens a segment on each thread; returns its id.
   std::uint64_t open(rank_t owner, const core::segment_name& name);
   void close(std::uint64_t id);
-  /// Returns when all requests and replies of all ranks have been handled. Collective.
+  /// Returns when all requests and replies of all ranks have been handled, and nothing else is under way. Collective.
   void finish();
 
   world& own;

@@ -15,7 +15,8 @@ struct thread {
 struct rank {
   amity_world* main; /* thread 0's */
   int simulated;     /* all threads are one, as far as the system knows */
-  amity_handler take, back;
+  amity_handler take, back, landed;
+  uint64_t attached[block / 8 + 1];
   amity_segment own;
   amity_peer_segment all[most_ranks];
   struct thread threads[most_threads];
@@ -44,6 +45,11 @@ static void on_back(amity_request* request, void* context) {
   const int32_t thread = amity_world_thread(amity_request_world(request));
   if ((uint64_t)thread != amity_request_args(request)[0]) count(&own->wrong);
   ++own->threads[thread].replies;
+}
+
+static void on_landed(amity_request* request, void* context) {
+  (void)request;
+  count(&((struct rank*)context)->taken);
 }
 
 static int has_replies(void* context) { return ((struct thread*)context)->replies == 0; }
@@ -83,6 +89,18 @@ static void work(amity_world* world, void* context) {
   MISUSE(world, amity_epoch_begin(world), "amity_epoch_begin", "called by thread");
 }
 
+/* The program ends while peers still acknowledge what this thread puts to memory that they reach by packets alone. */
+static void leave(amity_world* world, void* context) {
+  struct rank* rank = context;
+  const uint64_t number = (uint64_t)amity_world_thread(world);
+  static const char sent[block];
+  int i;
+  for (i = 0; i < rounds; ++i) {
+    OK(world, amity_request_long(world, &rank->all[(amity_world_rank(world) + 1) % amity_world_size(world)], 0,
+                                 rank->landed, sent, block, &number, 1, amity_event_implicit(world)));
+  }
+}
+
 static int program(amity_world* world, void* context) {
   struct rank* own = &((struct rank*)context)[amity_world_rank(world)];
   const int32_t size = amity_world_size(world), threads = amity_world_threads(world);
@@ -118,6 +136,10 @@ static int program(amity_world* world, void* context) {
   OK(world, amity_epoch_end(world));
   OK(world, amity_world_reduce(world, AMITY_SUM, (uint64_t)seen(&own->taken), &taken));
   CHECK(taken == 6 * additions && seen(&own->wrong) == 0);
+  OK(world, amity_handler_add(world, "landed", on_landed, own, &own->landed));
+  OK(world, amity_segment_attach(world, own->attached, sizeof own->attached, &own->own));
+  OK(world, amity_segment_exchange(world, &own->own, own->all));
+  OK(world, amity_threads_run(world, leave, own));
   return 0;
 }
 
