@@ -92,10 +92,7 @@ void crew::serve(rank_t thread) {
   const departure announced(own, serving_);
   done(thread);
   for (std::uint64_t seen = 0;;) {
-    own.wait_until("", [&] {
-      tell_waiting(own);
-      return calls_.load(std::memory_order_acquire) != seen;
-    });
+    own.wait_until("", [&] { return calls_.load(std::memory_order_acquire) != seen; });
     ++seen;
     if (work_ == nullptr) return;
     (*work_)(thread);
@@ -111,11 +108,12 @@ bool crew::announce(rank_t thread) noexcept {
   return true;
 }
 
-void crew::wake_waiting(endpoint& own) {
-  seat_of(own.thread()).handlers_told = own.worlds().handlers_run;
+void crew::wake_waiting(rank_t thread, std::uint64_t handlers_run) {
+  seat_of(thread).handlers_told = handlers_run;
   if (!anyone_waits_.exchange(false, std::memory_order_acq_rel)) return;
+  endpoint& own = lane(thread);
   for (rank_t other = 0; other < size_; ++other) {
-    if (other == own.thread() || !seat_of(other).waits.exchange(false, std::memory_order_relaxed)) continue;
+    if (other == thread || !seat_of(other).waits.exchange(false, std::memory_order_relaxed)) continue;
     own.send_control(own.lane_of(own.rank(), other), packet_kind::wake, {});
   }
 }
@@ -147,10 +145,7 @@ void crew::await_departures() {
 void crew::wait_for_all() {
   if (size_ == 1) return;
   // Pairs with the release in done(). The packet is only there to wake this thread.
-  lane(0).wait_until("", [&] {
-    tell_waiting(lane(0));
-    return at_work_.load(std::memory_order_acquire) == 0;
-  });
+  lane(0).wait_until("", [&] { return at_work_.load(std::memory_order_acquire) == 0; });
 }
 
 void crew::done(rank_t thread) {

@@ -26,7 +26,10 @@ class crew {
   rank_t size() const noexcept { return size_; }
 
   /// Called by each thread, with its endpoint of the job's own world, in front of everything else.
-  void enter(endpoint& own) noexcept { lanes_[static_cast<std::size_t>(own.thread())] = &own; }
+  void enter(endpoint& own) noexcept {
+    lanes_[static_cast<std::size_t>(own.thread())] = &own;
+    if (size_ > 1) own.set_crew(*this);
+  }
 
   /// Thread 0: returns when the others are ready for work.
   void assemble();
@@ -48,16 +51,12 @@ class crew {
   /// handler on another thread of the rank makes it hold. `done` reads what handlers write, so it needs atomics.
   template <class Done>
   void wait_until(endpoint& own, std::string_view where, Done&& done) {
-    const auto is_done = [&] {
-      tell_waiting(own);
-      return done();
-    };
-    own.wait_until(where, is_done, [&] { return size_ > 1 && announce(own.thread()) && done(); });
+    own.wait_until(where, done, [&] { return size_ > 1 && announce(own.thread()) && done(); });
     if (size_ > 1) seat_of(own.thread()).waits.store(false, std::memory_order_relaxed);
   }
-  /// Each thread, after progress: wakes those that wait for what handlers do, if handlers have run here.
-  void tell_waiting(endpoint& own) {
-    if (size_ > 1 && seat_of(own.thread()).handlers_told != own.worlds().handlers_run) wake_waiting(own);
+  /// For endpoints, after handlers may have run on this thread: wakes those that wait for what handlers do, if any has.
+  void tell_waiting(rank_t thread, std::uint64_t handlers_run) {
+    if (seat_of(thread).handlers_told != handlers_run) wake_waiting(thread, handlers_run);
   }
 
   /// The other threads: does what thread 0 asks for, until it lets them go.
@@ -71,7 +70,7 @@ class crew {
 
   seat& seat_of(rank_t thread) noexcept { return seats_[static_cast<std::size_t>(thread)]; }
   bool announce(rank_t thread) noexcept;
-  void wake_waiting(endpoint& own);
+  void wake_waiting(rank_t thread, std::uint64_t handlers_run);
   endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)]; }
   void call(const function_ref<void(rank_t)>* work);
   void wait_for_all();

@@ -10,6 +10,8 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/base/rank_map.hpp"
+#include "amity/core/crew.hpp"
 #include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
@@ -257,9 +259,12 @@ bool endpoint::advance(std::size_t packets_max) {
   any |= news;
   if (!worlds_->alone()) any |= advance_others();
   rethrow_failure();
+  tell_waiting();
   if (any) idle_rounds_ = 0;
   return any;
 }
+
+void endpoint::tell_threads() { worlds_->threads->tell_waiting(thread(), worlds_->handlers_run); }
 
 // What waits in other worlds of this rank must not wait for this one to end.
 bool endpoint::advance_others() {

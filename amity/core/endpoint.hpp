@@ -127,6 +127,8 @@ class endpoint final : private fabric::sink {
   fabric::fabric& transport() noexcept { return fabric_; }
   /// The worlds of this rank.
   const rank_worlds& worlds() const noexcept { return *worlds_; }
+  /// Each time that handlers have run here, `threads` wakes those that wait for what they do.
+  void set_crew(crew& threads) noexcept { worlds_->threads = &threads; }
   /// Whether this is the job's own world.
   bool of_job() const noexcept { return road_ == nullptr; }
   /// Of its world, among those of the rank.
@@ -230,6 +232,7 @@ class endpoint final : private fabric::sink {
     }
     leave_handler();
     ledger_.handled(handler, lane_, messages, epoch_open());
+    tell_waiting();
   }
 
   /// Runs the handlers of what has arrived and sends what waits. Returns whether anything happened. Rethrows what a
@@ -387,6 +390,11 @@ class endpoint final : private fabric::sink {
   [[noreturn]] void lose_collected();
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
 
+  void tell_waiting() {
+    if (worlds_->threads != nullptr) [[unlikely]]
+      tell_threads();
+  }
+  void tell_threads();
   bool keeps_any() const noexcept { return kept_ && !kept_->empty(); }
   bool advance(std::size_t packets_max);
   bool advance_others();

@@ -16,6 +16,7 @@
 
 namespace amity::core {
 
+class crew;
 class endpoint;
 class sub_fabric;
 
@@ -33,6 +34,8 @@ class rank_worlds {
   /// Whose handler runs, or who must not wait for another reason; null: nobody.
   const endpoint* running = nullptr;
   std::uint64_t handlers_run = 0;  ///< so far, and the one that runs
+  /// The threads of the rank, which may wait for what handlers do here; null: this is the only one.
+  crew* threads = nullptr;
   /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
   std::exception_ptr failure;
 

@@ -203,6 +203,40 @@ TEST_P(core_threads, wake_one_that_waits_for_what_a_handler_of_another_does) {
   });
 }
 
+// Whatever makes progress wakes them, a collective as well: rank 0 ends its barrier after the others have begun theirs,
+// and they do so after one of its threads has seen what its thread 0 has handled.
+TEST_P(core_threads, wake_one_that_waits_while_another_is_in_a_barrier) {
+  if (GetParam().threads == 1) return;
+  run_program([](world& w) {
+    core::team& threads = w.team();
+    std::atomic<int> asked = 0, taken = 0, gone = 0;
+    const handler_id ask = threads.add_handler("ask", [&](request&) { ++asked; });
+    const handler_id take = threads.add_handler("take", [&](request&) { ++taken; });
+    const handler_id go = threads.add_handler("go", [&](request&) { ++gone; });
+    w.barrier();
+    threads.run([&](rank_t thread) {
+      endpoint& own = threads.lane(thread);
+      const auto send_to_others = [&](handler_id what) {
+        for (rank_t peer = 1; peer < w.size(); ++peer) own.request_short(peer, what);
+      };
+      if (w.rank() == 0 && thread == 1) {
+        send_to_others(ask);
+        threads.wait_until(own, "what thread 0 handles", [&] { return taken.load() == w.size() - 1; });
+        send_to_others(go);
+      }
+      if (thread != 0) return;
+      if (w.rank() != 0) {
+        threads.wait_until(own, "a question", [&] { return asked.load() > 0; });
+        own.request_short(0, take);
+        threads.wait_until(own, "leave to go on", [&] { return gone.load() > 0; });
+      }
+      own.barrier();
+    });
+    w.barrier();
+    for (const handler_id each : {go, take, ask}) threads.remove_handler(each);
+  });
+}
+
 TEST(core_threads_misuse, names_itself) {
   run_job(shape("threads", 2, 2), [](world& w) {
     core::team& threads = w.team();

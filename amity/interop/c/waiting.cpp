@@ -23,10 +23,7 @@ amity_status amity_event_wait(amity_world* world, const amity_event* event) {
 amity_event* amity_event_implicit(amity_world* world) { return world == nullptr ? nullptr : &world->implicit; }
 
 amity_status amity_world_poll(amity_world* world) {
-  return guarded(world, "amity_world_poll", [&] {
-    amity::thread(world->lane).poll();
-    world->rank.own.team().threads().tell_waiting(world->lane);
-  });
+  return guarded(world, "amity_world_poll", [&] { amity::thread(world->lane).poll(); });
 }
 
 amity_status amity_world_wait_until(amity_world* world, const char* where, int (*done)(void* context), void* context) {
