@@ -204,7 +204,9 @@ void endpoint::throw_unknown_handler(const packet_header& header, rank_t source)
   throw error("message arrival", rank_,
               fmt::format("rank {} sent a message for handler #{}, which does not exist here (there are: {})",
                           rank_of(source), header.handler, registry_.describe()),
-              "make the same message types in the same order on all ranks");
+              threads_ == 1 ? "make the same message types in the same order on all ranks"
+                            : "make the same message types in the same order on all ranks, and add handlers to all "
+                              "threads of a rank, by team::add_handler");
 }
 
 }  // namespace amity::core

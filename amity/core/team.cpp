@@ -1,6 +1,9 @@
 #include "amity/core/team.hpp"
 
+#include <algorithm>
 #include <exception>
+
+#include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 #include "amity/core/rank_list.hpp"
@@ -10,6 +13,14 @@ namespace amity::core {
 
 rank_t threads_per_rank(const settings& config) {
   return static_cast<rank_t>(config.integer("AMITY_THREADS") + config.integer("AMITY_PROGRESS_THREAD"));
+}
+
+void check_same_number(std::string_view call, const endpoint& own, handler_id first, handler_id here) {
+  if (first == here) return;
+  throw error(
+      call, own.rank(),
+      fmt::format("its handler is number {} on thread 0 and number {} on thread {}", first, here, own.thread()),
+      "with several threads, add handlers to all of them, by team::add_handler, not to world::endpoint() alone");
 }
 
 team::team(rank_t threads) : crew_(std::make_shared<crew>(threads)), lanes_(static_cast<std::size_t>(threads)) {}
@@ -48,12 +59,14 @@ void team::run_on(rank_t thread, function_ref<void()> work) {
 
 handler_id team::add_handler(std::string_view name, const std::function<void(request&)>& handler) {
   check_outside_handler("team::add_handler");
-  handler_id made = 0;
-  run([&](rank_t thread) {
-    const handler_id own = lane(thread).add_handler(name, handler);
-    if (thread == 0) made = own;
-  });
-  return made;
+  std::vector<handler_id> made(static_cast<std::size_t>(size()));
+  run([&](rank_t thread) { made[static_cast<std::size_t>(thread)] = lane(thread).add_handler(name, handler); });
+  const auto other = std::ranges::find_if(made, [&](handler_id id) { return id != made[0]; });
+  if (other != made.end()) {
+    run([&](rank_t thread) { lane(thread).remove_handler(made[static_cast<std::size_t>(thread)]); });
+    check_same_number("team::add_handler", lane(static_cast<rank_t>(other - made.begin())), made[0], *other);
+  }
+  return made[0];
 }
 
 void team::remove_handler(handler_id handler) {

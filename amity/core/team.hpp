@@ -25,6 +25,9 @@ class rank_list;
 /// How many threads each rank has with these settings, the progress thread among them.
 rank_t threads_per_rank(const settings& config);
 
+/// Throws `error` of `call` where a thread has another number for a handler than thread 0 has.
+void check_same_number(std::string_view call, const endpoint& own, handler_id first, handler_id here);
+
 class team {
  public:
   /// Of the job's own world, for a rank of so many threads.

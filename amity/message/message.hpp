@@ -64,7 +64,7 @@ class message_type final {
         first_(threads.lane(0), coalesce_bytes, handler_, policies...),
         others_(threads, [&](core::endpoint& owner) {
           auto own = std::make_unique<lane>(owner, coalesce_bytes, handler_, policies...);
-          detail::check_same_number(owner, first_.id(), own->id());
+          core::check_same_number("world::message", owner, first_.id(), own->id());
           return detail::other_lanes::own(own.release());
         }) {}
 

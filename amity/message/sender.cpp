@@ -33,14 +33,6 @@ message_counters counted_on_the_wire(const core::endpoint& owner, core::handler_
   return {.sent = wire.sent, .handled = wire.handled, .packets = packets.count, .bytes = packets.bytes};
 }
 
-void check_same_number(const core::endpoint& owner, core::handler_id first, core::handler_id here) {
-  if (first == here) return;
-  throw error(
-      "world::message", owner.rank(),
-      fmt::format("the message type is number {} on thread 0 and number {} on thread {}", first, here, owner.thread()),
-      "with several threads, add no handlers to world::endpoint() while message types are made");
-}
-
 std::unique_ptr<std::byte, free_aligned> copy_aligned(bytes_view bytes) {
   std::unique_ptr<std::byte, free_aligned> copy(
       static_cast<std::byte*>(::operator new (bytes.size(), std::align_val_t{cache_line_bytes})));

@@ -44,9 +44,6 @@ void check_destruction(core::endpoint& owner, core::handler_id handler);
 /// What the ledger knows of a message type.
 message_counters counted_on_the_wire(const core::endpoint& owner, core::handler_id handler);
 
-/// Throws `error` where the threads of a rank have numbered a message type differently.
-void check_same_number(const core::endpoint& owner, core::handler_id first, core::handler_id here);
-
 /// What the fabric contract promises for every packet.
 inline constexpr std::size_t payload_alignment = 16;
 
