@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -106,20 +107,22 @@ amity_status amity_world::note(const char* call) noexcept {
   return AMITY_FAILED;
 }
 
-void amity_world::print_unread() const noexcept {
-  if (error_unread) std::fprintf(stderr, "%s\n", last_error.c_str());
+void amity_world::print_unread() noexcept {
+  if (std::exchange(error_unread, false)) std::fprintf(stderr, "%s\n", last_error.c_str());
 }
 
 const char* amity_last_error_text(amity_world* world) {
   if (world == nullptr) return "amity: the world is null; give the calls what amity_run gave to the program";
+  if (!world->on_own_thread()) [[unlikely]]
+    return "amity: the world was given to another thread; use the one that the thread was given";
   world->error_unread = false;
   return world->last_error.c_str();
 }
 
 amity_status amity_world_fail(amity_world* world, const char* text) {
-  if (world == nullptr) return AMITY_MISUSE;
-  world->last_error = text == nullptr ? "amity_world_fail" : text;
-  world->error_unread = true;
-  world->lane.fail(std::make_exception_ptr(amity::c::worded_error(world->last_error)));
-  return AMITY_OK;
+  return amity::c::guarded(world, "amity_world_fail", [&] {
+    world->last_error = text == nullptr ? "amity_world_fail" : text;
+    world->error_unread = true;
+    world->lane.fail(std::make_exception_ptr(amity::c::worded_error(world->last_error)));
+  });
 }

@@ -14,7 +14,7 @@ int amity_run(int argc, char** argv, amity_main_function program, void* context)
     amity::c::rank all(own);
     const int status = program(&all.thread(0), context);
     if (status == 0) all.finish();
-    for (const auto& each : all.threads) each->print_unread();
+    all.print_unread();
     return status;
   });
 }

@@ -62,11 +62,13 @@ struct amity_world {
   std::string last_error;
   bool error_unread = false;
 
+  /// Whether the calling thread may use it, as far as ranks of several threads go.
+  bool on_own_thread() const noexcept { return lane.threads() == 1 || lane.on_own_thread(); }
   /// Turns the exception that is being handled into a status and the text of the last error. In a handler it ends the
   /// job.
   amity_status note(const char* call) noexcept;
-  /// Prints the last error if nobody has asked for it.
-  void print_unread() const noexcept;
+  /// Prints the last error if nobody has asked for it. Once.
+  void print_unread() noexcept;
 };
 
 namespace amity::c {
@@ -95,6 +97,8 @@ struct rank {
   void close(std::uint64_t id);
   /// Returns when all requests and replies of all ranks have been handled, and nothing else is under way. Collective.
   void finish();
+  /// Prints the last error of each thread that nobody has asked for.
+  void print_unread();
 
   world& own;
   std::vector<std::unique_ptr<amity_world>> threads;
@@ -112,7 +116,7 @@ struct rank {
 template <class Work>
 amity_status guarded(amity_world* world, const char* call, Work&& work) noexcept {
   if (world == nullptr) return AMITY_MISUSE;
-  if (world->lane.threads() > 1 && !world->lane.on_own_thread()) [[unlikely]]
+  if (!world->on_own_thread()) [[unlikely]]
     return refuse_thread(*world, call);
   try {
     work();

@@ -81,7 +81,11 @@ static void work(amity_world* world, void* context) {
   }
   /* What thread 0 alone does. */
   if (thread == 0) return;
-  if (!rank->simulated) CHECK(amity_request_short(rank->main, 0, rank->take, &number, 1) == AMITY_MISUSE);
+  if (!rank->simulated) {
+    CHECK(amity_request_short(rank->main, 0, rank->take, &number, 1) == AMITY_MISUSE);
+    CHECK(amity_world_fail(rank->main, "not my world") == AMITY_MISUSE);
+    CHECK(strstr(amity_last_error_text(rank->main), "another thread") != NULL);
+  }
   MISUSE(world, amity_world_barrier(world), "amity_world_barrier", "called by thread");
   MISUSE(world, amity_segment_allocate(world, 8, &none), "amity_segment_allocate",
          "with the world that amity_run gave");
