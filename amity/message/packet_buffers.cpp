@@ -123,7 +123,7 @@ template <class Places>
 void packet_buffers<Places>::commit_record(rank_t dest, std::size_t bytes) noexcept {
   places_.find_cursor(dest)->next += bytes;
   destination_packet& packet = *places_.find(dest);
-  packet.records = (packet.records + 1) & ~(record_count{1} << 31);
+  packet.records = (packet.records + 1) & records_max;
 }
 
 template <class Places>

@@ -17,6 +17,7 @@ namespace amity::detail {
 
 /// In front of the records of a packet: how many there are.
 using record_count = std::uint32_t;
+inline constexpr record_count records_max = (record_count{1} << 31) - 1;  // a bit short, which `listed` has
 
 /// Where the next message of an open packet goes.
 struct packet_cursor {

@@ -1,7 +1,6 @@
 #include "amity/message/sender.hpp"
 
 #include <exception>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -48,9 +47,8 @@ encoding_sender<Buffers>::encoding_sender(core::endpoint& owner, core::handler_i
       to_(to),
       call_(call),
       // Values that encode to nothing never fill a packet; its count is a bound in any case.
-      count_max_(static_cast<record_count>(
-          bounds.count > 0 ? std::min<std::size_t>(bounds.count, std::numeric_limits<record_count>::max())
-                           : std::numeric_limits<record_count>::max())),
+      count_max_(
+          static_cast<record_count>(bounds.count > 0 ? std::min<std::size_t>(bounds.count, records_max) : records_max)),
       buffers_(owner, handler, to, call, 0, packet_bytes_bound(bounds, bytes_standard), bounds) {}
 
 template class encoding_sender<packet_buffers<places_by_rank>>;
