@@ -294,12 +294,12 @@ bool endpoint::send_waiting() {
   if (!waiting_control_.empty()) {
     // In order to each lane, so that its control packets do not overtake one another; a lane that refuses holds up no
     // other one. Those that stay close up.
-    const auto first = waiting_control_.begin();
-    auto stay = first;
+    auto stay = waiting_control_.begin();
+    rank_map<bool> refused;
     for (waiting_control& each : waiting_control_) {
-      const bool behind = std::any_of(first, stay, [&](const waiting_control& kept) { return kept.lane == each.lane; });
-      if (!behind && fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok) {
-        continue;
+      if (refused.find(each.lane) == nullptr) {
+        if (fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok) continue;
+        refused[each.lane] = true;
       }
       if (&*stay != &each) *stay = std::move(each);
       ++stay;

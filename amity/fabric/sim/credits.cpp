@@ -9,7 +9,7 @@ constexpr std::uint32_t in_flight_mask = ~std::uint32_t{0} >> 1;
 
 bool credits::take(rank_t dest, std::uint64_t now_ns) {
   peer& to = record_of(dest, now_ns);
-  if (to.in_flight >= most_) [[unlikely]]
+  if (to.in_flight >= most_ && next_any_ns_ <= now_ns) [[unlikely]]
     look_up(now_ns);
   if (to.in_flight < most_) [[likely]] {
     to.in_flight = (to.in_flight + 1) & in_flight_mask;
@@ -52,8 +52,12 @@ std::uint64_t credits::next_ns(rank_t from) const noexcept {
 }
 
 void credits::look_up(std::uint64_t now_ns) {
+  next_any_ns_ = never;
   std::erase_if(coming_, [&](const coming& each) {
-    if (each.time_ns > now_ns) return false;
+    if (each.time_ns > now_ns) {
+      next_any_ns_ = std::min(next_any_ns_, each.time_ns);
+      return false;
+    }
     peer& back = at(each.from);
     back.in_flight = (back.in_flight - 1) & in_flight_mask;
     return true;

@@ -33,6 +33,7 @@ class credits {
   /// One comes back, later than those of the same peer before it. True: `from` had refused, and is waited for.
   bool come_back(rank_t from, std::uint64_t time_ns) {
     coming_.push_back({time_ns, from});
+    next_any_ns_ = std::min(next_any_ns_, time_ns);
     return !refused_.empty() && peers_.find(from)->refused != 0;
   }
 
@@ -61,7 +62,8 @@ class credits {
 
   // What peers touch comes first, on one cache line.
   std::vector<coming> coming_;
-  std::vector<rank_t> refused_;  ///< peers whose `refused` is set
+  std::vector<rank_t> refused_;        ///< peers whose `refused` is set
+  std::uint64_t next_any_ns_ = never;  ///< the least of `coming_`
   rank_map<peer> peers_;
   std::size_t coming_max_ = coming_least;  ///< so many are worth a look
   std::uint32_t most_;
