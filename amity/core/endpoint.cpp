@@ -139,7 +139,7 @@ handler_id endpoint::add_handler(std::string_view name, std::function<void(reque
 }
 
 handler_id endpoint::add_handler(std::string_view name, deliver_function call, void* context) {
-  check_outside_handler("endpoint::add_handler");
+  check_own_call("endpoint::add_handler");
   const handler_id id = registry_.add(name, call, context);
   ledger_.add_handler(id);
   if (request_handlers_.size() <= id) request_handlers_.resize(id + 1u);
@@ -147,7 +147,7 @@ handler_id endpoint::add_handler(std::string_view name, deliver_function call, v
 }
 
 void endpoint::remove_handler(handler_id handler) {
-  check_outside_handler("endpoint::remove_handler");
+  check_outside_handler("endpoint::remove_handler");  // of another thread, too, when that has gone as the job ends
   registry_.remove(handler);
   lent_.drop(handler);
   request_handlers_[handler].reset();
@@ -155,7 +155,7 @@ void endpoint::remove_handler(handler_id handler) {
 }
 
 void endpoint::set_priority(handler_id handler, int priority) {
-  check_outside_handler("endpoint::set_priority");
+  check_own_call("endpoint::set_priority");
   registry_.set_priority(handler, priority);
   compare_priorities();
 }
@@ -237,7 +237,7 @@ void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
 // Progress
 
 bool endpoint::progress() {
-  check_outside_handler("endpoint::progress");
+  check_own_call("endpoint::progress");
   if (!advance(packets_per_progress)) return false;
   // The callers send off what is collected once there is nothing else to do. A rank for which that never comes must not
   // sit on it for ever.
@@ -364,6 +364,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");
   }
+  if (threads_ > 1) check_thread("collective");
   rethrow_failure();
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   flush_all();

@@ -220,7 +220,7 @@ class endpoint final : private fabric::sink {
   /// and handled. As for those in packets, it must not make progress, and what it throws ends the job.
   template <class Run>
   void handle_here(handler_id handler, std::uint64_t messages, Run&& run) {
-    check_outside_handler("endpoint::handle_here");
+    check_own_call("endpoint::handle_here");
     ledger_.sent(handler, lane_, messages, epoch_open());
     try {
       enter_handler(open_epoch_, colour_);
@@ -384,6 +384,8 @@ class endpoint final : private fabric::sink {
   /// The handler that runs on this rank, by number; 0: none.
   std::uint64_t context() const noexcept { return in_handler() ? worlds_->handlers_run : 0; }
   void check_outside_handler(std::string_view call) const;
+  /// Where ranks have several threads, the thread as well.
+  void check_own_call(std::string_view call) const;
   void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
   void commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
   void push_spill(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);

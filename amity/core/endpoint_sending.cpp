@@ -82,6 +82,8 @@ void endpoint::send_request(std::string_view call, rank_t dest, handler_id handl
 }
 
 void endpoint::check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
+  if (threads_ > 1) [[unlikely]]
+    check_thread(call);
   if (dest < 0 || dest >= size_) throw_wrong_rank(call, dest);
   if (!registry_.contains(handler)) {
     throw error(call, rank_,
@@ -103,6 +105,12 @@ void endpoint::check_outside_handler(std::string_view call) const {
   if (!in_handler()) [[likely]]
     return;
   throw error(call, rank_, "called in a handler", "let the handler return first; it may only send and reply");
+}
+
+void endpoint::check_own_call(std::string_view call) const {
+  if (threads_ > 1) [[unlikely]]
+    check_thread(call);
+  check_outside_handler(call);
 }
 
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
@@ -134,8 +142,10 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
 void endpoint::check_thread(std::string_view call) const {
   if (std::this_thread::get_id() == own_thread_) [[likely]]
     return;
-  throw error(call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),
-              "send through message::on(thread), or on(self) in a handler, and use no threads of your own");
+  throw error(
+      call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),
+      "send through message::on(thread), or on(self) in a handler; call the endpoint that team::lane has for the "
+      "thread, or request::owner in a handler; and use no threads of your own");
 }
 
 // Sending
@@ -289,7 +299,7 @@ void endpoint::open_or_wait(rank_t lane, std::size_t capacity, outgoing& out) {
 }
 
 void endpoint::make_room(rank_t lane) {
-  check_outside_handler("endpoint::make_room");
+  check_own_call("endpoint::make_room");
   // Buffers that this rank itself holds open for `lane` are credits too.
   for (flushable* const holder : flushables_) holder->close_packet(lane);
   progress_or_sleep();

@@ -26,6 +26,8 @@ class request {
   request(const request&) = delete;
   request& operator=(const request&) = delete;
 
+  /// That of the thread which runs the handler: to send more, where it may be any of several.
+  endpoint& owner() const noexcept { return owner_; }
   rank_t source() const noexcept;
   std::span<const std::uint64_t> args() const noexcept {
     // The payload of a packet is aligned to 16 bytes, and arguments come first.

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -242,7 +243,8 @@ TEST(core_threads_misuse, names_itself) {
     core::team& threads = w.team();
     memories memory(w, 64);
     bool handled = false;
-    const handler_id misuse = threads.add_handler("misuse", [&](request&) {
+    const handler_id misuse = threads.add_handler("misuse", [&](request& from) {
+      EXPECT_EQ(&from.owner(), &w.endpoint());
       testing::expect_error([&] { threads.add_handler("x", [](request&) {}); }, {"team::add_handler", "in a handler"});
       testing::expect_error([&] { threads.remove_handler(0); }, {"team::remove_handler", "in a handler"});
       handled = true;
@@ -266,6 +268,24 @@ TEST(core_threads_misuse, names_itself) {
     threads.run_on(1, [&] {
       testing::expect_error([&] { memory.on(1).release(memory.own); }, {"thread 1 releases a segment of thread 0"});
     });
+    // A lambda that knows the endpoint of thread 0 may run on another.
+    endpoint& main = w.endpoint();
+    const std::vector<std::function<void()>> calls{[&] { main.request_short(0, misuse); },
+                                                   [&] { main.prepare_medium(0, 0, 8); },
+                                                   [&] { main.add_handler("x", [](request&) {}); },
+                                                   [&] { main.set_priority(misuse, 1); },
+                                                   [&] { main.progress(); },
+                                                   [&] { main.make_room(0); },
+                                                   [&] { main.barrier(); }};
+    for (const auto& call : calls) {
+      threads.run_on(1, [&] { testing::expect_error(call, {"called by another thread than thread 0", "team::lane"}); });
+    }
+    handler_id odd = 0;
+    threads.run_on(1, [&] { odd = threads.lane(1).add_handler("odd", [](request&) {}); });
+    testing::expect_error([&] { threads.add_handler("x", [](request&) {}); },
+                          {"team::add_handler", "on thread 0 and number", "on thread 1"});
+    threads.run_on(1, [&] { threads.lane(1).remove_handler(odd); });
+    threads.remove_handler(threads.add_handler("x", [](request&) {}));
     testing::expect_error([&] { threads.run_on(1, [] { throw error("this", 0, "that", "so"); }); }, {"this", "that"});
     core::segment_name other = memory.own.name;
     other.thread = 2;

@@ -388,7 +388,8 @@ TEST(threads_misuse, a_thread_uses_its_own_view) {
   EXPECT_EQ(status, 1);
   EXPECT_EQ(errors,
             "amity: message::send (rank 0): called by another thread than thread 0 of the rank; send through "
-            "message::on(thread), or on(self) in a handler, and use no threads of your own\n");
+            "message::on(thread), or on(self) in a handler; call the endpoint that team::lane has for the thread, or "
+            "request::owner in a handler; and use no threads of your own\n");
 }
 
 TEST(threads_misuse, a_wrong_rank_is_named) {
