@@ -60,6 +60,8 @@ TEST(sim_credits, come_back_at_their_times) {
   EXPECT_TRUE(own.refused().empty());
   EXPECT_FALSE(own.take(3, 10));
   EXPECT_EQ(own.next_ns(3), 20u);
+  EXPECT_FALSE(own.take(3, 19));
+  EXPECT_TRUE(own.take(3, 20));
 }
 
 TEST(sim_credits, are_waited_for_until_there_is_one) {
