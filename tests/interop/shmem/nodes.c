@@ -91,6 +91,40 @@ static void quiets(void) {
   shmem_free(memory);
 }
 
+/* The same for a barrier of two PEs of more, though one of them is busy with a handler when the other has come. The third
+   one looks at its neighbour's memory. */
+enum { id_stay = 1, busy_rounds = 100000000 };
+static volatile int stays, released;
+static void stay_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  stays = 1;
+  for (int round = 0; round < busy_rounds && !released; ++round) continue;
+}
+static void barriers_of_two(void) {
+  static char heard, put;
+  static volatile int sent;
+  static int comes;
+  if (pes < 4 || shmem_team_n_pes(SHMEM_TEAM_SHARED) < 2) return;
+  shmemx_am_attach(id_stay, stay_handler);
+  if (me == 3) {
+    shmemx_am_request(2, id_stay, NULL, 0);
+    shmem_int_p((int*)&sent, 1, 2);
+    while (!*(volatile int*)shmem_ptr((int*)&stays, 2)) continue;
+    shmem_int_p(&comes, 1, 0);
+    while (*(volatile char*)&heard == 0) shmemx_am_poll();
+    CHECK(byte_of(&put, 2) == 1);
+    shmem_int_p((int*)&released, 1, 2);
+  } else if (me == 2) {
+    while (!sent) continue; /* no call that would run the handler before the barrier */
+    shmem_barrier(0, 1, 2, NULL);
+  } else if (me == 0) {
+    shmem_int_wait_until(&comes, SHMEM_CMP_EQ, 1);
+    shmem_char_p(&put, 1, 2);
+    shmem_barrier(0, 1, 2, NULL);
+    shmem_char_p(&heard, 1, 3);
+  }
+  shmem_barrier_all();
+}
+
 /* All PEs add to one word, its owner among them, and none is lost. */
 static void sums(void) {
   static long sum, own;
@@ -149,6 +183,7 @@ int main(int argc, char** argv) {
   shared_team();
   flags();
   quiets();
+  barriers_of_two();
   sums();
   gets();
   shmem_finalize();
