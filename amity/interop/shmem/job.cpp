@@ -235,6 +235,7 @@ void job::idle(unsigned round) {
 }
 
 void job::end_successfully() {
+  is_telling_ = true;
   for (int pe = 0; pe < self.pes; ++pe) {
     change_word<store_word>("shmem_global_exit", ended_, pe, std::uint64_t{1});
   }

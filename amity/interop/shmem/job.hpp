@@ -134,8 +134,9 @@ class job {
   std::byte* take_memory(const extent& statics, std::size_t heap_bytes);
   void meet_peers(std::size_t statics_bytes);
   void leave_if_ended() {
-    if (std::atomic_ref(*ended_).load(std::memory_order_relaxed) != 0) [[unlikely]]
-      leave_ended_job();
+    if (std::atomic_ref(*ended_).load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      if (!is_telling_.load(std::memory_order_relaxed)) leave_ended_job();
+    }
   }
   [[noreturn]] void leave_ended_job();
 
@@ -156,7 +157,8 @@ class job {
   unsigned patience_ = 0;
   bool crowded_ = false;  ///< more PEs than CPUs
   std::atomic<unsigned> idle_looks_ = 0;
-  std::atomic<bool> is_ending_ = false;  ///< a thread ends this process
+  std::atomic<bool> is_telling_ = false;  ///< a thread tells all PEs that the job has ended: until then nobody leaves
+  std::atomic<bool> is_ending_ = false;   ///< a thread ends this process
   std::unique_ptr<am_engine<node_substrate>> messages_;
   std::optional<progress_thread> progress_;  ///< ends before what it uses
 };

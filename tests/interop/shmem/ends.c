@@ -46,12 +46,16 @@ int main(int argc, char** argv) {
   int provided;
 #define IF(name) if (strcmp(way, #name) == 0)
   CHECK(argc == 2);
-  shmem_init_thread(strcmp(way, "threads") == 0 ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, &provided);
+  shmem_init_thread(strncmp(way, "threads", 7) == 0 ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, &provided);
   const int me = shmem_my_pe();
   shmemx_am_attach(id_end, end_handler);
   shmemx_am_attach(id_wait, wait_handler);
   IF(threads) start_threads();
+  IF(threads_first) start_threads();
   shmem_barrier_all();
+  if (me == 0) {
+    IF(threads_first) shmem_global_exit(0); /* PE 1 hears of it after this one's own threads */
+  }
   if (me == 1) {
     IF(failing) shmem_global_exit(3);
     IF(waiting) shmem_global_exit(0);
