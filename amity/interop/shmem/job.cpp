@@ -145,8 +145,7 @@ job::job(bool threads)
   if (!helped) return;
   progress_.emplace([this] {
     const bool carried_out = self.far != nullptr && network_.poll();
-    const auto entered = messages_->threads().try_enter();
-    return (entered.owns_lock() && messages_->poll()) || carried_out;
+    return messages_->poll() || carried_out;
   });
 }
 
@@ -245,8 +244,8 @@ void job::end_successfully() {
 void job::abort() noexcept {
   if (is_ending_.exchange(true)) return;
   // Another thread may be in the fabric, and stay there: then it is the end of this process that tells the others.
-  const auto alone = network_.threads().try_enter();
-  if (alone.owns_lock()) transport_->abort();
+  const guard::inside alone(network_.threads(), std::try_to_lock);
+  if (alone.entered()) transport_->abort();
 }
 
 void job::leave_ended_job() {

@@ -91,8 +91,8 @@ static void quiets(void) {
   shmem_free(memory);
 }
 
-/* The same for a barrier of two PEs of more, though one of them is busy with a handler when the other has come. The third
-   one looks at its neighbour's memory. */
+/* The same for a barrier of two PEs of more, though one of them is busy with a handler when the other has come. The
+   third one looks at its neighbour's memory. */
 enum { id_stay = 1, busy_rounds = 100000000 };
 static volatile int stays, released;
 static void stay_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {

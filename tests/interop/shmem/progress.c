@@ -112,6 +112,25 @@ static void take_turns(void) {
   CHECK(sum == 2L * holders * turns && handled == (long)holders * turns && answered == handled);
 }
 
+/* Threads that only put and test go on while another one holds the mutex and waits for them. */
+static int words[holders];
+static void* put_and_test(void* given) {
+  int* const word = &words[(long)given];
+  for (int i = 1; i <= 64; ++i) {
+    shmem_int_p(word, i, me);
+    CHECK(shmem_int_test(word, SHMEM_CMP_EQ, i));
+  }
+  return NULL;
+}
+static void put_beside_a_mutex(void) {
+  pthread_t running[holders];
+  shmemx_am_mutex_lock(&mutex);
+  for (long i = 0; i < holders; ++i) CHECK(pthread_create(&running[i], NULL, put_and_test, (void*)i) == 0);
+  for (int i = 0; i < holders; ++i) CHECK(pthread_join(running[i], NULL) == 0);
+  shmemx_am_mutex_unlock(&mutex);
+  shmem_barrier_all();
+}
+
 int main(int argc, char** argv) {
   int provided;
   CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0 && provided == SHMEM_THREAD_MULTIPLE);
@@ -125,6 +144,7 @@ int main(int argc, char** argv) {
   add();
   several();
   take_turns();
+  put_beside_a_mutex();
   shmem_finalize();
   return 0;
 }

@@ -94,10 +94,11 @@ class am_engine {
     ++kept_;
   }
 
-  /// Runs the handlers of what has arrived, or, where none may run, makes room for more. Never waits. True if any ran.
+  /// Runs the handlers of what has arrived, or, where none may run, makes room for more. Never waits, not for a thread
+  /// that is inside either: that one may hold a mutex, and wait for the caller's own. True if any ran.
   bool poll() {
-    const guard::inside alone(threads_);
-    if (running_ != nullptr || polling_) return false;
+    const guard::inside alone(threads_, std::try_to_lock);
+    if (!alone.entered() || running_ != nullptr || polling_) return false;
     const std::uint64_t handled = handled_;
     polling_ = true;
     if (held_ > 0 || kept_ > 0 || !stashed_.empty()) [[unlikely]]

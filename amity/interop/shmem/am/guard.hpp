@@ -16,10 +16,13 @@ class guard {
   /// Inside until its end.
   class inside {
    public:
-    explicit inside(guard& of) : of_(of.required_ ? &of : nullptr) {
+    explicit inside(guard& of) : of_(of.required_ ? &of : nullptr), entered_(true) {
       if (of_ != nullptr) [[unlikely]]
         of_->mutex_.lock();
     }
+    /// The same unless another thread is inside: for those who would wait for nothing else.
+    inside(guard& of, std::try_to_lock_t)
+        : of_(of.required_ && of.mutex_.try_lock() ? &of : nullptr), entered_(of_ != nullptr || !of.required_) {}
     ~inside() {
       if (of_ != nullptr) [[unlikely]]
         of_->mutex_.unlock();
@@ -27,8 +30,11 @@ class guard {
     inside(const inside&) = delete;
     inside& operator=(const inside&) = delete;
 
+    bool entered() const noexcept { return entered_; }
+
    private:
     guard* of_;
+    bool entered_;
   };
 
   /// The thread that is inside stays there beyond that end, until it leaves.
@@ -40,9 +46,6 @@ class guard {
     if (required_) [[unlikely]]
       mutex_.unlock();
   }
-
-  /// For a thread that has nothing else to do, or cannot wait.
-  std::unique_lock<std::recursive_mutex> try_enter() { return {mutex_, std::try_to_lock}; }
 
  private:
   std::recursive_mutex mutex_;
