@@ -54,7 +54,8 @@ job& joined_outside_handlers() {
 }
 
 /// Two need not wait for each other's answers before they meet: what one has done to the other comes before its word.
-/// But one that leaves may tell a third PE, which finds it done only if it was a store, or the other has carried it out.
+/// But one that leaves may tell a third PE, which finds it done only if it was a store, or the other has carried it
+/// out.
 bool may_meet_at_once(const group& all) {
   if (all.size != 2) return false;
   return self.pes == 2 || self.peers[all.world_pe(1 - all.me)].heap_bytes > 0;

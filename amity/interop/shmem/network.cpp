@@ -71,7 +71,6 @@ network::network(fabric::fabric& transport)
       packet_bytes_max_(transport.caps().packet_bytes_max / 8 * 8),
       peers_(static_cast<std::size_t>(transport.size())) {
   AMITY_ASSERT(transport.caps().ordered, transport.caps().name);
-  for (std::size_t number = 0; number < questions_max; ++number) free_.push_back(number);
 }
 
 // At the PE that asks
@@ -133,15 +132,22 @@ void network::atomic(const char* call, void* address, const fabric::atomic_reque
   std::memcpy(append(at(pe), head), &given, sizeof given);
 }
 
-/// A question whose answer goes to `dest`. It may have to wait for the end of others.
+/// A question whose answer goes to `dest`. It may have to wait for the end of others, whose threads are not inside.
 std::size_t network::ask_for(void* dest, std::size_t bytes, bool waits) {
-  for (unsigned round = 0; free_.empty(); ++round) {
+  std::size_t number = last_question_;
+  // Acquire; pairs with the release in await() and take_data().
+  const auto next_is_taken = [&] {
+    number = (number + 1) % questions_max;
+    return questions_[number].taken.load(std::memory_order_acquire);
+  };
+  for (unsigned round = 0; next_is_taken();) {
+    if (number != last_question_) continue;
     send_all();
-    self.joined->pause(round);
+    self.joined->pause(round++);
   }
-  const std::size_t number = free_.back();
-  free_.pop_back();
+  last_question_ = number;
   question& asked = questions_[number];
+  asked.taken.store(true, std::memory_order_relaxed);
   asked.to = static_cast<std::byte*>(dest);
   asked.waits = waits;
   asked.left.store(bytes, std::memory_order_relaxed);
@@ -150,11 +156,11 @@ std::size_t network::ask_for(void* dest, std::size_t bytes, bool waits) {
 }
 
 void network::await(std::size_t number) {
-  const question& asked = questions_[number];
+  question& asked = questions_[number];
   // Acquire; pairs with the release in take_data().
   self.joined->wait([&] { return asked.left.load(std::memory_order_acquire) == 0; });
-  const guard::inside alone(threads_);
-  free_.push_back(number);
+  // Not inside: another thread may be there, and wait for this question.
+  asked.taken.store(false, std::memory_order_release);
 }
 
 std::uint64_t network::fetch(const char* call, void* address, const fabric::atomic_request& what, int pe) {
@@ -222,7 +228,8 @@ void network::finish_gets() {
 // At the PE whose memory it is, and back
 
 bool network::poll() {
-  const guard::inside alone(threads_);
+  const guard::inside alone(threads_, std::try_to_lock);
+  if (!alone.entered()) return false;
   const bool any = transport_.poll(*this, packets_per_poll) > 0;
   if (owes_) reply_all();
   // A PE that finds nothing has the time to ask whether the job still runs.
@@ -298,7 +305,7 @@ void network::take_data(std::uint64_t number, const std::byte* content, std::siz
   const bool ended = left == bytes && !asked.waits;
   asked.left.store(left - bytes, std::memory_order_release);
   if (!ended) return;
-  free_.push_back(number);
+  asked.taken.store(false, std::memory_order_release);
   nobody_waits_.fetch_sub(1, std::memory_order_release);
 }
 

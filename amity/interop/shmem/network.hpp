@@ -61,8 +61,8 @@ class network final : public fabric::sink {
   /// The same without those on one PE's memory, which are before whatever that one hears next.
   void quiet_but(int excepted);
 
-  /// Carries out what has arrived, and sends the answers; true if there was anything. Ends this process if the job has
-  /// ended.
+  /// Carries out what has arrived, and sends the answers; true if there was anything. Where another thread is inside it
+  /// is left to that one. Ends this process if the job has ended.
   bool poll();
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
@@ -92,6 +92,7 @@ class network final : public fabric::sink {
     std::byte* to = nullptr;
     std::atomic<std::size_t> left = 0;
     bool waits = false;  ///< somebody does; the question is free again when that one has seen its end
+    std::atomic<bool> taken = false;
   };
   /// What this PE must tell one that has asked.
   struct reply {
@@ -132,7 +133,7 @@ class network final : public fabric::sink {
   guard threads_;
   std::vector<peer> peers_;
   std::array<question, questions_max> questions_;
-  std::vector<std::size_t> free_;
+  std::size_t last_question_ = 0;
   std::atomic<std::size_t> nobody_waits_ = 0;  ///< questions under way that nobody waits for
   std::atomic<std::size_t> unanswered_ = 0;    ///< asks
   bool owes_ = false;                          ///< replies or answers
