@@ -28,6 +28,7 @@ constexpr std::uint64_t in_statics = std::uint64_t{1} << 63;
 std::uint64_t place_of(const char* call, const void* address, std::size_t bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(address);
   const bool heap = self.heap.holds(first);
+  if (!heap && !self.statics.holds(first)) fail_address(call, address);
   const extent& memory = heap ? self.heap : self.statics;
   const std::uintptr_t offset = first - memory.first;
   if (bytes > memory.bytes - offset) {

@@ -7,6 +7,8 @@
 #include "../check.h"
 
 static int word;
+static int words[2];
+static uint64_t signal_word;
 
 static void nothing(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {}
 static void asks(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmemx_am_request(0, 1, NULL, 0); }
@@ -45,6 +47,8 @@ int main(int argc, char** argv) {
   if (me == 1) {
     IF(pe) shmem_int_p(&word, 1, 2);
     IF(address) shmem_int_p(&on_stack, 1, 0);
+    IF(signal_address) shmem_putmem_signal(&on_stack, &word, sizeof word, &signal_word, 1, SHMEM_SIGNAL_SET, 0);
+    IF(stride) shmem_int_iput(&word, words, -((ptrdiff_t)1 << 40), 1, 2, 0);
     IF(unknown) shmemx_am_request(0, 77, NULL, 0);
     IF(request) shmemx_am_request(0, 2, NULL, 0);
     IF(twice) shmemx_am_request(0, 4, NULL, 0);
