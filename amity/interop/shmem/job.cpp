@@ -226,6 +226,8 @@ void job::notify_far(int pe) {
 
 void job::idle(unsigned round) {
   leave_if_ended();
+  // Where there is no network to poll; that looks by itself.
+  if (self.far == nullptr && round % end_rounds == end_rounds - 1) network_.look_for_the_end(0);
   if (round < patience_) {
     cpu_pause();
   } else {

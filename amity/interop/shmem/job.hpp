@@ -88,7 +88,8 @@ class job {
     if (make_progress()) {
       set_idle_looks(0);
     } else {
-      idle(crowded_ ? set_idle_looks(idle_looks() + 1) : 0);
+      const unsigned round = set_idle_looks(idle_looks() + 1);
+      idle(crowded_ ? round : round % end_rounds);
     }
   }
   /// The same for calls of which some belong to such loops and most do not.
@@ -125,6 +126,8 @@ class job {
     idle_looks_.store(count, std::memory_order_relaxed);
     return count;
   }
+  /// In a row, until a PE that finds nothing asks whether the job still runs. It has patience for that many.
+  static constexpr unsigned end_rounds = 1024;
   void idle(unsigned round);
   void poll_network() {
     if (self.far != nullptr) network_.poll();

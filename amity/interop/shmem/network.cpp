@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <span>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -237,7 +239,7 @@ bool network::poll() {
   idle_polls_ = any ? 0 : idle_polls_ + 1;
   if (idle_polls_ == idle_polls_max) {
     idle_polls_ = 0;
-    look_for_the_end();
+    look_for_the_end(1);
   }
   return any;
 }
@@ -341,12 +343,15 @@ bool network::reply_to(int pe) noexcept {
   return true;
 }
 
-void network::look_for_the_end() {
+void network::look_for_the_end(std::uint64_t timeout_ns) {
+  const guard::inside alone(threads_, std::try_to_lock);
+  if (!alone.entered()) return;
   try {
-    transport_.wait(1);
+    transport_.wait(timeout_ns);
     return;
   } catch (const job_aborted&) {
-    // Whoever has ended the job has said why.
+    // Whoever has ended the job has said why, and with what status: a launcher is to hear of that first.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   } catch (const std::exception& mistake) {
     std::fprintf(stderr, "%s\n", mistake.what());
   }

@@ -64,6 +64,8 @@ class network final : public fabric::sink {
   /// Carries out what has arrived, and sends the answers; true if there was anything. Where another thread is inside it
   /// is left to that one. Ends this process if the job has ended.
   bool poll();
+  /// Ends this process if the job has ended. With a timeout of 0 it asks what costs little.
+  void look_for_the_end(std::uint64_t timeout_ns);
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
 
@@ -124,7 +126,6 @@ class network final : public fabric::sink {
   void await(std::size_t number);
   void carry_out(int source, const item& what, const std::byte* content) noexcept;
   void take_data(std::uint64_t number, const std::byte* content, std::size_t bytes) noexcept;
-  void look_for_the_end();
   void reply_all() noexcept;
   bool reply_to(int pe) noexcept;
 
