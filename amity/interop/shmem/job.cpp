@@ -254,6 +254,7 @@ void job::leave_ended_job() {
   network_.threads().stay();                    // for good: nobody else may use the fabric
   while (is_ending_.exchange(true)) ::pause();  // another thread is on its way out
   std::fflush(nullptr);
+  network_.send_all();  // the fabric would wait at its end for packets that were begun
   // Other threads may be anywhere, this one in a handler: all that they may touch stays until the process ends.
   transport_.reset();
   ::_exit(0);

@@ -47,6 +47,7 @@ class network final : public fabric::sink {
   void atomic(const char* call, void* at, const fabric::atomic_request& what, int pe);
   /// Sends off what was collected for a PE; `quiet` and `finish_gets` do so for all.
   void send(int pe);
+  void send_all();
 
   /// Waits; what was there before, widened with zeros.
   std::uint64_t fetch(const char* call, void* at, const fabric::atomic_request& what, int pe);
@@ -120,7 +121,6 @@ class network final : public fabric::sink {
   bool try_open(int pe, std::size_t bytes) noexcept;
   void open(int pe, std::size_t bytes);
   std::byte* append(peer& to, const item& what) noexcept;
-  void send_all();
   std::size_t ask_for(void* dest, std::size_t bytes, bool waits);
   void send_get(const char* call, std::size_t number, const void* source, std::size_t bytes, int pe);
   void await(std::size_t number);
