@@ -159,7 +159,7 @@ class composite final : public fabric {
   void wait(std::uint64_t timeout_ns) override {
     look_for_the_end(*local_);
     if (timeout_ns == 0 || ++waits_ % waits_unasked == 0) look_for_the_end(*network_);
-    if (timeout_ns == 0) return;
+    if (timeout_ns == 0) return turns_.ask_clock_next();
     // One that has got up from a nap in vain goes on napping.
     const bool napping = !network_rings_ && waits_in_vain_ > waits_believed;
     // A peer of the node answers so soon that even one look at the network would take longer.

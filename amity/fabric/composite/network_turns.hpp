@@ -25,6 +25,9 @@ class network_turns {
   /// The next poll looks, and those after it only if it finds something.
   void look_next() noexcept { quiet_looks_ = std::min(quiet_looks_, quiet_from - 1); }
 
+  /// The next poll asks the clock: its caller polls so seldom that a number of polls says little.
+  void ask_clock_next() noexcept { polls_ = polls_a_clock - 1; }
+
   /// A look begins; it tells afterwards whether it has found something.
   class look {
    public:
@@ -34,7 +37,8 @@ class network_turns {
       ++own_.quiet_looks_;
       if (begin_ns_ == 0) return;
       const std::uint64_t end_ns = steady_now_ns();
-      own_.next_look_ns_ = end_ns + share * (end_ns - begin_ns_);
+      // One that was interrupted says nothing of what looks take.
+      own_.next_look_ns_ = end_ns + std::min(share * (end_ns - begin_ns_), pause_ns_max);
     }
 
    private:
@@ -46,6 +50,7 @@ class network_turns {
   static constexpr std::uint32_t quiet_from = 64;  ///< looks in vain
   static constexpr std::uint32_t polls_a_clock = 128;
   static constexpr std::uint64_t share = 256;  ///< of the time: looks in vain take one part of so many
+  static constexpr std::uint64_t pause_ns_max = 1'000'000;
 
   bool is_quiet() const noexcept { return quiet_looks_ >= quiet_from; }
 

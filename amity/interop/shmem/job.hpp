@@ -94,6 +94,7 @@ class job {
   }
   /// The same for calls of which some belong to such loops and most do not.
   void look_seldom() {
+    if (self.far != nullptr) network_.look_for_the_end(0);  // after that `composite` looks at a quiet network, too
     if (make_progress()) return;
     if (crowded_ && (set_idle_looks(idle_looks() + 1) & 15u) == 0) {
       idle(patience_);

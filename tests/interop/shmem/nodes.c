@@ -125,6 +125,35 @@ static void barriers_of_two(void) {
   shmem_barrier_all();
 }
 
+/* A PE that computes, and whose calls are all for its neighbour, hears of far ones, and long before its thousandth
+ * call. */
+static void seldom_calls(void) {
+  enum { compute = 5000, patience = 512 };
+  static volatile int come, sent;
+  static int to_near;
+  if (pes < 4 || shmem_team_n_pes(SHMEM_TEAM_SHARED) < 2) return;
+  for (int round = 1; round <= 8; ++round) {
+    if (me == 0) {
+      for (int i = 0; i < 4096; ++i) shmem_int_p(&to_near, i, 1); /* the network falls quiet */
+      shmem_int_p((int*)&sent, -round, 2);
+      while (sent != round) continue; /* without a call: the neighbour says that it is on its way */
+      for (int calls = 0; come != round; ++calls) {
+        CHECK(calls < patience);
+        for (volatile int i = 0; i < compute; ++i) continue;
+        shmem_int_p(&to_near, calls, 1);
+      }
+    } else if (me == 2) {
+      shmem_int_wait_until((int*)&sent, SHMEM_CMP_EQ, -round);
+      shmem_int_p((int*)&come, round, 0);
+      shmem_int_p((int*)&come, round, 1);
+    } else if (me == 1) {
+      shmem_int_wait_until((int*)&come, SHMEM_CMP_EQ, round);
+      shmem_int_p((int*)&sent, round, 0);
+    }
+    shmem_barrier_all();
+  }
+}
+
 /* All PEs add to one word, its owner among them, and none is lost. */
 static void sums(void) {
   static long sum, own;
@@ -184,6 +213,7 @@ int main(int argc, char** argv) {
   flags();
   quiets();
   barriers_of_two();
+  seldom_calls();
   sums();
   gets();
   shmem_finalize();
