@@ -55,7 +55,7 @@ struct process {
 [[noreturn, gnu::cold]] void fail_pe(const char* call, int pe);
 [[noreturn, gnu::cold]] void fail_address(const char* call, const void* address);
 
-/// Runs handlers of active messages, if any are due.
+/// Runs handlers of active messages, if any are due, and there is a job.
 void progress();
 
 inline job& running(const char* call) {

@@ -39,6 +39,11 @@ int main(int argc, char** argv) {
     shmem_finalize();
     shmem_barrier_all();
   }
+  IF(after_atomic) {
+    for (int i = 0; i < 15; ++i) shmem_int_p(&word, 0, me); /* the next one would make progress */
+    shmem_finalize();
+    shmem_int_atomic_inc(&word, me);
+  }
   IF(late) {
     shmem_finalize();
     shmemx_am_quiet();
