@@ -38,7 +38,9 @@ struct public_substrate {
       std::atomic_ref(*there).store(value, std::memory_order_release);
       return;
     }
-    // A word is put whole: programs of OpenSHMEM wait for such words.
+    // A word is put whole: programs of OpenSHMEM wait for such words. The fence of the library orders puts; this one
+    // puts what the PE has read and written itself before them.
+    std::atomic_thread_fence(std::memory_order_release);
     pshmem_fence();
     pshmem_uint64_p(dest, value, pe);
   }
