@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "amity/interop/shmem/include/shmem.h"
 #include "amity/interop/shmem/job.hpp"
 
@@ -11,9 +13,13 @@ using namespace amity::shmem;
 namespace {
 
 template <class T>
-bool holds(const char* call, volatile T* variable, int comparison, T value) {
+T load(volatile T* variable) {
   // Acquire; pairs with the release of signals and atomics, and with the order of plain puts behind a fence.
-  const T now = std::atomic_ref(*const_cast<T*>(variable)).load(std::memory_order_acquire);
+  return std::atomic_ref(*const_cast<T*>(variable)).load(std::memory_order_acquire);
+}
+
+template <class T>
+bool compare(const char* call, T now, int comparison, T value) {
   switch (comparison) {
     case SHMEM_CMP_EQ:
       return now == value;
@@ -28,8 +34,13 @@ bool holds(const char* call, volatile T* variable, int comparison, T value) {
     case SHMEM_CMP_GE:
       return now >= value;
     default:
-      fail(call, "the comparison is none of SHMEM_CMP_EQ to SHMEM_CMP_GE", "use one of these constants");
+      fail(call, fmt::format("{} is no comparison", comparison).c_str(), "use one of SHMEM_CMP_EQ to SHMEM_CMP_GE");
   }
+}
+
+template <class T>
+bool holds(const char* call, volatile T* variable, int comparison, T value) {
+  return compare(call, load(variable), comparison, value);
 }
 
 /// Some variables, each with a value of its own or all with one; those with a status other than 0 do not count.
@@ -135,6 +146,10 @@ AMITY_SHMEM_WAIT_TYPES(DEFINE_WAITS)
 AMITY_SHMEM_DEFINE(void, wait, (volatile long* variable, long value)) { pshmem_long_wait(variable, value); }
 
 AMITY_SHMEM_DEFINE(uint64_t, signal_wait_until, (uint64_t * signal, int comparison, uint64_t value)) {
-  pshmem_uint64_wait_until(signal, comparison, value);
-  return std::atomic_ref(*signal).load(std::memory_order_acquire);
+  // What has satisfied the condition: a later value may not.
+  uint64_t seen = 0;
+  running("shmem_signal_wait_until").wait([&] {
+    return compare("shmem_signal_wait_until", seen = load(signal), comparison, value);
+  });
+  return seen;
 }
