@@ -43,6 +43,7 @@ struct process {
   network* far = nullptr;   ///< the way to PEs that are not mapped; null: there are none
   int threads = 2;          ///< SHMEM_THREAD_SERIALIZED, until a program asks for more
   std::uint32_t calls = 0;  ///< of functions too short to make progress each time
+  std::uint32_t drawn = 0;  ///< where the last search for any of several variables began
   phase now = phase::before;
   job* joined = nullptr;  ///< all that short functions do not need
 };

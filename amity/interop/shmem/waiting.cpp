@@ -43,6 +43,15 @@ bool holds(const char* call, volatile T* variable, int comparison, T value) {
   return compare(call, load(variable), comparison, value);
 }
 
+/// A number that has no pattern which a program could meet.
+std::uint32_t draw() {
+  // Threads may draw the same one.
+  const std::atomic_ref drawn(self.drawn);
+  const std::uint32_t next = drawn.load(std::memory_order_relaxed) * 1664525u + 1013904223u;
+  drawn.store(next, std::memory_order_relaxed);
+  return next >> 16;
+}
+
 /// Some variables, each with a value of its own or all with one; those with a status other than 0 do not count.
 template <class T>
 struct conditions {
@@ -69,9 +78,11 @@ struct conditions {
     }
     return true;
   }
-  /// The first that holds; SIZE_MAX: none does.
+  /// One that holds; SIZE_MAX: none does. Of several each has its turn sometime, wherever the program asks else.
   std::size_t any() const {
-    for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = count == 0 ? 0 : draw() % count;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = begin + k < count ? begin + k : begin + k - count;
       if (counts(i) && hold(i)) return i;
     }
     return SIZE_MAX;

@@ -7,47 +7,60 @@
 
 static int me, pes;
 
-#define TEST_TYPE(type, name)                                                                                      \
-  static void test_##name(void) {                                                                                  \
-    static type flags[8], turn;                                                                                    \
-    type wanted[8];                                                                                                \
-    int status[8] = {0};                                                                                           \
-    size_t indices[8];                                                                                             \
-    const size_t count = (size_t)pes;                                                                              \
-    for (int i = 0; i < 8; ++i) wanted[i] = (type)(i + 1), flags[i] = 0;                                           \
-    shmem_barrier_all();                                                                                           \
-    CHECK(!shmem_##name##_test(&flags[0], SHMEM_CMP_NE, 0) || pes > 0);                                            \
-    for (int pe = 0; pe < pes; ++pe) shmem_##name##_p(&flags[me], (type)(me + 1), pe);                             \
-    const size_t any = shmem_##name##_wait_until_any(flags, count, status, SHMEM_CMP_GT, 0);                       \
-    CHECK(any < count && flags[any] == wanted[any]);                                                               \
-    const size_t some = shmem_##name##_wait_until_some(flags, count, indices, status, SHMEM_CMP_NE, 0);            \
-    CHECK(some >= 1 && some <= count && flags[indices[0]] == wanted[indices[0]]);                                  \
-    shmem_##name##_wait_until_all(flags, count, NULL, SHMEM_CMP_GE, 1);                                            \
-    shmem_##name##_wait_until_all_vector(flags, count, status, SHMEM_CMP_EQ, wanted);                              \
-    CHECK(shmem_##name##_wait_until_any_vector(flags, count, NULL, SHMEM_CMP_EQ, wanted) == 0);                    \
-    CHECK(shmem_##name##_wait_until_some_vector(flags, count, indices, NULL, SHMEM_CMP_EQ, wanted) == count);      \
-    CHECK(shmem_##name##_test_all(flags, count, NULL, SHMEM_CMP_LE, (type)pes));                                   \
-    CHECK(!shmem_##name##_test_all(flags, count, NULL, SHMEM_CMP_LT, (type)pes));                                  \
-    CHECK(shmem_##name##_test_any(flags, count, NULL, SHMEM_CMP_EQ, (type)pes) == count - 1);                      \
-    CHECK(shmem_##name##_test_any(flags, count, NULL, SHMEM_CMP_GT, (type)pes) == SIZE_MAX);                       \
-    CHECK(shmem_##name##_test_some(flags, count, indices, NULL, SHMEM_CMP_GT, 1) == count - 1);                    \
-    CHECK(shmem_##name##_test_all_vector(flags, count, NULL, SHMEM_CMP_EQ, wanted));                               \
-    status[0] = 1;                                                                                                 \
-    CHECK(shmem_##name##_test_any_vector(flags, count, status, SHMEM_CMP_EQ, wanted) == (pes > 1 ? 1 : SIZE_MAX)); \
-    CHECK(shmem_##name##_test_some_vector(flags, count, indices, status, SHMEM_CMP_EQ, wanted) == count - 1);      \
-    for (int i = 0; i < 8; ++i) status[i] = 1;                                                                     \
-    shmem_##name##_wait_until_all(flags, count, status, SHMEM_CMP_EQ, 100); /* none counts: no wait */             \
-    CHECK(shmem_##name##_wait_until_any(flags, count, status, SHMEM_CMP_EQ, 100) == SIZE_MAX);                     \
-    CHECK(shmem_##name##_wait_until_some(flags, count, indices, status, SHMEM_CMP_EQ, 100) == 0);                  \
-    /* Around the ring, and around again. */                                                                       \
-    for (int round = 1; round <= 3; ++round) {                                                                     \
-      if (me > 0) shmem_##name##_wait_until(&turn, SHMEM_CMP_EQ, (type)round);                                     \
-      shmem_##name##_p(&turn, (type)round, (me + 1) % pes);                                                        \
-      if (me == 0) shmem_##name##_wait_until(&turn, SHMEM_CMP_GE, (type)round);                                    \
-    }                                                                                                              \
-    shmem_##name##_wait(&turn, 0);                                                                                 \
-    shmem_barrier_all();                                                                                           \
-    turn = 0;                                                                                                      \
+/* Of several that hold each is found sometime. */
+static void turns(void) {
+  static int ones[5] = {1, 1, 1, 1, 1};
+  int found[5] = {0};
+  for (int left = 5; left > 0;) {
+    const size_t waited = shmem_int_wait_until_any(ones, 5, NULL, SHMEM_CMP_EQ, 1);
+    const size_t tested = shmem_int_test_any(ones, 5, NULL, SHMEM_CMP_EQ, 1);
+    CHECK(waited < 5 && tested < 5);
+    left -= !found[waited]++;
+  }
+}
+
+#define TEST_TYPE(type, name)                                                                                 \
+  static void test_##name(void) {                                                                             \
+    static type flags[8], turn;                                                                               \
+    type wanted[8];                                                                                           \
+    int status[8] = {0};                                                                                      \
+    size_t indices[8];                                                                                        \
+    const size_t count = (size_t)pes;                                                                         \
+    for (int i = 0; i < 8; ++i) wanted[i] = (type)(i + 1), flags[i] = 0;                                      \
+    shmem_barrier_all();                                                                                      \
+    CHECK(!shmem_##name##_test(&flags[0], SHMEM_CMP_NE, 0) || pes > 0);                                       \
+    for (int pe = 0; pe < pes; ++pe) shmem_##name##_p(&flags[me], (type)(me + 1), pe);                        \
+    const size_t any = shmem_##name##_wait_until_any(flags, count, status, SHMEM_CMP_GT, 0);                  \
+    CHECK(any < count && flags[any] == wanted[any]);                                                          \
+    const size_t some = shmem_##name##_wait_until_some(flags, count, indices, status, SHMEM_CMP_NE, 0);       \
+    CHECK(some >= 1 && some <= count && flags[indices[0]] == wanted[indices[0]]);                             \
+    shmem_##name##_wait_until_all(flags, count, NULL, SHMEM_CMP_GE, 1);                                       \
+    shmem_##name##_wait_until_all_vector(flags, count, status, SHMEM_CMP_EQ, wanted);                         \
+    CHECK(shmem_##name##_wait_until_any_vector(flags, count, NULL, SHMEM_CMP_EQ, wanted) < count);            \
+    CHECK(shmem_##name##_wait_until_some_vector(flags, count, indices, NULL, SHMEM_CMP_EQ, wanted) == count); \
+    CHECK(shmem_##name##_test_all(flags, count, NULL, SHMEM_CMP_LE, (type)pes));                              \
+    CHECK(!shmem_##name##_test_all(flags, count, NULL, SHMEM_CMP_LT, (type)pes));                             \
+    CHECK(shmem_##name##_test_any(flags, count, NULL, SHMEM_CMP_EQ, (type)pes) == count - 1);                 \
+    CHECK(shmem_##name##_test_any(flags, count, NULL, SHMEM_CMP_GT, (type)pes) == SIZE_MAX);                  \
+    CHECK(shmem_##name##_test_some(flags, count, indices, NULL, SHMEM_CMP_GT, 1) == count - 1);               \
+    CHECK(shmem_##name##_test_all_vector(flags, count, NULL, SHMEM_CMP_EQ, wanted));                          \
+    status[0] = 1;                                                                                            \
+    CHECK(shmem_##name##_test_any_vector(flags, count, status, SHMEM_CMP_EQ, wanted) - 1 <                    \
+          (pes > 1 ? count - 1 : SIZE_MAX));                                                                  \
+    CHECK(shmem_##name##_test_some_vector(flags, count, indices, status, SHMEM_CMP_EQ, wanted) == count - 1); \
+    for (int i = 0; i < 8; ++i) status[i] = 1;                                                                \
+    shmem_##name##_wait_until_all(flags, count, status, SHMEM_CMP_EQ, 100); /* none counts: no wait */        \
+    CHECK(shmem_##name##_wait_until_any(flags, count, status, SHMEM_CMP_EQ, 100) == SIZE_MAX);                \
+    CHECK(shmem_##name##_wait_until_some(flags, count, indices, status, SHMEM_CMP_EQ, 100) == 0);             \
+    /* Around the ring, and around again. */                                                                  \
+    for (int round = 1; round <= 3; ++round) {                                                                \
+      if (me > 0) shmem_##name##_wait_until(&turn, SHMEM_CMP_EQ, (type)round);                                \
+      shmem_##name##_p(&turn, (type)round, (me + 1) % pes);                                                   \
+      if (me == 0) shmem_##name##_wait_until(&turn, SHMEM_CMP_GE, (type)round);                               \
+    }                                                                                                         \
+    shmem_##name##_wait(&turn, 0);                                                                            \
+    shmem_barrier_all();                                                                                      \
+    turn = 0;                                                                                                 \
   }
 AMITY_SHMEM_WAIT_TYPES(TEST_TYPE)
 
@@ -113,6 +126,7 @@ int main(void) {
   shmem_init();
   me = shmem_my_pe();
   pes = shmem_n_pes();
+  turns();
 #define CALL(type, name) test_##name();
   AMITY_SHMEM_WAIT_TYPES(CALL)
   locks();
