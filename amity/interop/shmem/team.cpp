@@ -46,12 +46,14 @@ void fail_context(const char* call) {
 
 namespace {
 
-/// A new team of some of the parent's PEs; none where this PE is not among them, or there are not so many.
+/// Whether the parent has these PEs.
+bool fits(const group& parent, int start, int stride, int size) {
+  const long last = start + (size - 1L) * stride;
+  return size > 0 && (stride != 0 || size == 1) && start >= 0 && start < parent.size && last >= 0 && last < parent.size;
+}
+
+/// A new team of some of the parent's PEs, which has them; none where this PE is not among them.
 shmem_team_t split(const group& parent, int start, int stride, int size) {
-  const int last = start + (size - 1) * stride;
-  const bool fits =
-      size > 0 && (stride != 0 || size == 1) && start >= 0 && start < parent.size && last >= 0 && last < parent.size;
-  if (!fits) return SHMEM_TEAM_INVALID;
   const int distance = parent.me - start;
   const int me = stride == 0 ? distance : distance / stride;
   const bool member = me >= 0 && me < size && start + me * stride == parent.me;
@@ -91,8 +93,10 @@ AMITY_SHMEM_DEFINE(int, team_split_strided,
                     shmem_team_t* team)) {
   *team = SHMEM_TEAM_INVALID;
   if (parent == SHMEM_TEAM_INVALID) return 1;
-  *team = split(team_of("shmem_team_split_strided", parent), start, stride, size);
-  return *team == SHMEM_TEAM_INVALID ? 1 : 0;
+  const group all = team_of("shmem_team_split_strided", parent);
+  if (!fits(all, start, stride, size)) return 1;
+  *team = split(all, start, stride, size);
+  return 0;
 }
 
 AMITY_SHMEM_DEFINE(int, team_split_2d,

@@ -153,7 +153,9 @@ static void part_of_team(shmem_team_t whole) {
   const int size = shmem_team_n_pes(whole) / 2, index = shmem_team_my_pe(whole);
   shmem_team_t part = SHMEM_TEAM_INVALID;
   if (size == 0) return;
-  CHECK((shmem_team_split_strided(whole, 1, 2, size, NULL, 0, &part) == 0) == (index % 2 == 1));
+  CHECK(shmem_team_split_strided(whole, 1, 2, size + 2, NULL, 0, &part) != 0 && part == SHMEM_TEAM_INVALID);
+  CHECK(shmem_team_split_strided(whole, 1, 2, size, NULL, 0, &part) == 0);
+  CHECK((part == SHMEM_TEAM_INVALID) == (index % 2 == 0));
   if (part == SHMEM_TEAM_INVALID) return;
   CHECK(shmem_team_n_pes(part) == size && shmem_team_my_pe(part) == index / 2);
   for (int pe = 0; pe < size; ++pe) CHECK(shmem_team_translate_pe(part, pe, whole) == 2 * pe + 1);
@@ -165,8 +167,8 @@ static void teams(void) {
   CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me && shmem_team_n_pes(SHMEM_TEAM_WORLD) == pes);
   CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1);
   const int half = (pes + 1) / 2;
-  const int none = shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, half, NULL, 0, &every_second);
-  CHECK((none != 0) == (me % 2 != 0) && (every_second == SHMEM_TEAM_INVALID) == (me % 2 != 0));
+  CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, half, NULL, 0, &every_second) == 0);
+  CHECK((every_second == SHMEM_TEAM_INVALID) == (me % 2 != 0));
   shmem_team_t row;
   CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 2, NULL, 0, &row, NULL, 0, &column) == 0);
   CHECK(shmem_team_n_pes(column) == (me % 2 == 0 || pes == 1 ? half : pes / 2));
