@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "amity/interop/shmem/group.hpp"
 #include "amity/interop/shmem/include/shmem.h"
 #include "amity/interop/shmem/job.hpp"
@@ -21,7 +23,10 @@ void end(const group& all) {
 
 void broadcast(const char* call, const group& all, void* dest, const void* source, std::size_t bytes, int root,
                bool also_at_root) {
-  if (root < 0 || root >= all.size) fail(call, "the root is not in the group", "name it by its number in the group");
+  if (root < 0 || root >= all.size) {
+    fail(call, fmt::format("there is no root {} in the group", root).c_str(),
+         fmt::format("name it by its number in the group, 0 to {}", all.size - 1).c_str());
+  }
   sync(all);
   if (all.me != root || also_at_root) take(call, dest, source, bytes, all.world_pe(root));
   end(all);

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "amity/interop/shmem/include/shmem.h"
 #include "amity/interop/shmem/job.hpp"
 #include "amity/interop/shmem/remote_word.hpp"
@@ -56,7 +58,8 @@ AMITY_SHMEM_DEFINE(void, clear_lock, (volatile long* lock)) {
   if (self.far != nullptr) self.far->quiet();
   for (std::uint64_t before = word.load();;) {
     if (next_of(before) == served_of(before)) {
-      fail("shmem_clear_lock", "the lock is not set", "clear a lock once, on the PE that has set it");
+      fail("shmem_clear_lock", fmt::format("the lock at {} is not set", fmt::ptr(word.word)).c_str(),
+           "clear a lock once, on the PE that has set it");
     }
     // The lower half goes around without a carry into the upper.
     const std::uint64_t found = word.exchange(before, (before & ~(one_ticket - 1)) | (served_of(before) + 1u));

@@ -28,9 +28,9 @@ void fail_outside(const char* call) {
   fail(call, "it is called after shmem_finalize", "call shmem_finalize last");
 }
 
-void fail_pe(const char* call, int pe) {
+void fail_pe(const char* call, int pe, int pes) {
   if (self.pes == 0) fail_outside(call);
-  fail(call, fmt::format("there is no PE {}", pe).c_str(), fmt::format("use 0 to {}", self.pes - 1).c_str());
+  fail(call, fmt::format("there is no PE {}", pe).c_str(), fmt::format("use 0 to {}", pes - 1).c_str());
 }
 
 void fail_address(const char* call, const void* address) {

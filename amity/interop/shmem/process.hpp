@@ -53,7 +53,7 @@ struct process {
 /// Prints an `error` and ends the job.
 [[noreturn, gnu::cold]] void fail(const char* call, const char* problem, const char* remedy);
 [[noreturn, gnu::cold]] void fail_outside(const char* call);  ///< before the beginning, or after the end
-[[noreturn, gnu::cold]] void fail_pe(const char* call, int pe);
+[[noreturn, gnu::cold]] void fail_pe(const char* call, int pe, int pes = self.pes);  ///< of so many
 [[noreturn, gnu::cold]] void fail_address(const char* call, const void* address);
 
 /// Runs handlers of active messages, if any are due, and there is a job.

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <fmt/format.h>
+
 #include "amity/interop/shmem/group.hpp"
 #include "amity/interop/shmem/include/shmem.h"
 
@@ -88,14 +90,14 @@ void reduce(const char* call, const group& all, T* dest, const T* source, std::s
     reduce(call, team_of(call, team), dest, source, count, operation##_of);                \
     return 0;                                                                              \
   }
-#define DEFINE_TO_ALL(type, name, operation)                                                               \
-  AMITY_SHMEM_DEFINE(                                                                                      \
-      void, name##_##operation##_to_all,                                                                   \
-      (type * dest, const type* source, int count, int start, int log_stride, int size, type*, long*)) {   \
-    const char* const call = "shmem_" #name "_" #operation "_to_all";                                      \
-    if (count < 0) fail(call, "the count is negative", "give a count of elements");                        \
-    reduce(call, active_set(call, start, log_stride, size), dest, source, static_cast<std::size_t>(count), \
-           operation##_of);                                                                                \
+#define DEFINE_TO_ALL(type, name, operation)                                                                         \
+  AMITY_SHMEM_DEFINE(                                                                                                \
+      void, name##_##operation##_to_all,                                                                             \
+      (type * dest, const type* source, int count, int start, int log_stride, int size, type*, long*)) {             \
+    const char* const call = "shmem_" #name "_" #operation "_to_all";                                                \
+    if (count < 0) fail(call, fmt::format("the count is {}", count).c_str(), "give a count of elements, 0 or more"); \
+    reduce(call, active_set(call, start, log_stride, size), dest, source, static_cast<std::size_t>(count),           \
+           operation##_of);                                                                                          \
   }
 #define EACH_BITWISE(define, type, name) define(type, name, and) define(type, name, or) define(type, name, xor)
 #define EACH_ORDER(define, type, name) define(type, name, min) define(type, name, max)

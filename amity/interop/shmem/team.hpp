@@ -35,7 +35,7 @@ inline int world_pe(const char* call, shmem_ctx_t context, int pe) {
   if (context == SHMEM_CTX_DEFAULT) [[likely]]
     return pe;
   if (context == SHMEM_CTX_INVALID) fail_context(call);
-  if (static_cast<unsigned>(pe) >= static_cast<unsigned>(context->team.size)) fail_pe(call, pe);
+  if (static_cast<unsigned>(pe) >= static_cast<unsigned>(context->team.size)) fail_pe(call, pe, context->team.size);
   return context->team.world_pe(pe);
 }
 

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "amity/interop/shmem/include/shmem.h"
 #include "amity/interop/shmem/network.hpp"
 #include "amity/interop/shmem/remote_word.hpp"
@@ -85,7 +87,8 @@ void get_strided(const char* call, void* dest, const void* source, std::ptrdiff_
 void put_signal(const char* call, void* dest, const void* source, std::size_t bytes, std::uint64_t* signal,
                 std::uint64_t value, int operation, int pe) {
   if (operation != SHMEM_SIGNAL_SET && operation != SHMEM_SIGNAL_ADD) {
-    fail(call, "the operation is none of signals", "use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD");
+    fail(call, fmt::format("{} is no operation on signals", operation).c_str(),
+         "use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD");
   }
   std::uint64_t* const there = reach(call, signal, pe);
   if (there == nullptr) [[unlikely]] {

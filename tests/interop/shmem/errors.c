@@ -68,6 +68,17 @@ int main(int argc, char** argv) {
       shmemx_am_mutex_lock(&mutex);
       shmemx_am_mutex_lock(&mutex);
     }
+    IF(root) shmem_int_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, 7);
+    IF(count) shmem_int_sum_to_all(&word, &word, -3, 0, 0, 2, NULL, NULL);
+    IF(operation) shmem_putmem_signal(&word, words, sizeof word, &signal_word, 1, 77, 0);
+    IF(comparison) shmem_int_test(&word, 78, 0);
+    IF(context) {
+      shmem_team_t second;
+      shmem_ctx_t context;
+      shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, 1, NULL, 0, &second);
+      shmem_team_create_ctx(second, 0, &context);
+      shmem_ctx_int_p(context, &word, 1, 1);
+    }
     IF(set) shmem_barrier(0, 0, 3, NULL);
     IF(align) shmem_align((size_t)4 << 20, 1);
     IF(free) shmem_free(&word);
