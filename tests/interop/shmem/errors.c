@@ -8,7 +8,6 @@
 
 static int word;
 static int words[2];
-static uint64_t signal_word;
 
 static void nothing(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {}
 static void asks(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmemx_am_request(0, 1, NULL, 0); }
@@ -52,7 +51,6 @@ int main(int argc, char** argv) {
   if (me == 1) {
     IF(pe) shmem_int_p(&word, 1, 2);
     IF(address) shmem_int_p(&on_stack, 1, 0);
-    IF(signal_address) shmem_putmem_signal(&on_stack, &word, sizeof word, &signal_word, 1, SHMEM_SIGNAL_SET, 0);
     IF(stride) shmem_int_iput(&word, words, -((ptrdiff_t)1 << 40), 1, 2, 0);
     IF(unknown) shmemx_am_request(0, 77, NULL, 0);
     IF(request) shmemx_am_request(0, 2, NULL, 0);
@@ -68,10 +66,13 @@ int main(int argc, char** argv) {
       shmemx_am_mutex_lock(&mutex);
       shmemx_am_mutex_lock(&mutex);
     }
-    IF(root) shmem_int_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, 7);
     IF(count) shmem_int_sum_to_all(&word, &word, -3, 0, 0, 2, NULL, NULL);
-    IF(operation) shmem_putmem_signal(&word, words, sizeof word, &signal_word, 1, 77, 0);
     IF(comparison) shmem_int_test(&word, 78, 0);
+#if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
+    static uint64_t signal_word;
+    IF(signal_address) shmem_putmem_signal(&on_stack, &word, sizeof word, &signal_word, 1, SHMEM_SIGNAL_SET, 0);
+    IF(root) shmem_int_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, 7);
+    IF(operation) shmem_putmem_signal(&word, words, sizeof word, &signal_word, 1, 77, 0);
     IF(context) {
       shmem_team_t second;
       shmem_ctx_t context;
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
       shmem_team_create_ctx(second, 0, &context);
       shmem_ctx_int_p(context, &word, 1, 1);
     }
+#endif
     IF(set) shmem_barrier(0, 0, 3, NULL);
     IF(align) shmem_align((size_t)4 << 20, 1);
     IF(free) shmem_free(&word);
