@@ -179,7 +179,10 @@ TEST_P(some_worlds, poll_until_there_is_nothing_left) {
       EXPECT_TRUE(w.poll()) << "it has sent off what was collected, or handled something";
       while (!arrived) w.poll();
     });
-    EXPECT_FALSE(w.poll());
+    // What ends an epoch may still be under way when a rank has left it.
+    int polls = 0;
+    while (polls < 1000 && w.poll()) ++polls;
+    EXPECT_LT(polls, 1000);
   });
 }
 
