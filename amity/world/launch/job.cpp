@@ -197,9 +197,11 @@ void job::take_ends() {
     auto& process = ranks_[static_cast<std::size_t>(rank)];
     if (!process.end() && process.has_ended()) ended.push_back(rank);
   }
-  // Of several ends at once, one by a signal comes first: others end because a rank has been killed, not before it.
-  const auto killed = [this](rank_t rank) { return ranks_[static_cast<std::size_t>(rank)].end()->by_signal; };
-  std::ranges::stable_partition(ended, killed);
+  // Of several ends at once, one by a signal comes first, and then that of the rank that has aborted the job: others end
+  // because of them, not before.
+  std::ranges::stable_partition(ended, [culprit = culprit()](rank_t rank) { return rank == culprit; });
+  std::ranges::stable_partition(
+      ended, [this](rank_t rank) { return ranks_[static_cast<std::size_t>(rank)].end()->by_signal; });
   for (const rank_t rank : ended) rank_ended(rank);
   const rank_t missing = deserter();
   if (settled_ || missing == no_rank) return;
@@ -208,6 +210,12 @@ void job::take_ends() {
     return settle(
         {1, fmt::format("{} exited without calling amity::run, where rank {} waits for it", name_of(missing), rank)});
   }
+}
+
+/// The rank that has aborted the job, if one has.
+rank_t job::culprit() const noexcept {
+  const rank_t lane = memory_.aborted_by();
+  return lane == no_rank ? no_rank : lane / threads_;
 }
 
 /// A rank that has ended well without having joined the job. That is fine as long as nobody joins it.
@@ -223,12 +231,11 @@ void job::rank_ended(rank_t rank) {
   if (settled_) return;
   const auto found = judge(rank);
   // A rank that aborts the job knows the cause, but the others may be gone before it: wait for what becomes of it.
-  const rank_t aborter = memory_.aborted_by();
-  const rank_t culprit = aborter == no_rank ? no_rank : aborter / threads_;
-  const bool culprit_runs = culprit != no_rank && !ranks_[static_cast<std::size_t>(culprit)].end();
-  if (found && !culprit_runs) return settle(*found);
+  const rank_t aborter = culprit();
+  const bool aborter_runs = aborter != no_rank && !ranks_[static_cast<std::size_t>(aborter)].end();
+  if (found && !aborter_runs) return settle(*found);
   if (!found) {
-    if (rank == culprit && first_failure_) settle(*first_failure_);
+    if (rank == aborter && first_failure_) settle(*first_failure_);
     return;
   }
   if (!first_failure_) first_failure_ = found;

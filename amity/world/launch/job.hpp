@@ -52,6 +52,7 @@ class job {
   fabric::shm::rank_state state_of(rank_t rank) const noexcept { return memory_.state(rank * threads_); }
   bool anyone_runs() const noexcept;
   rank_t deserter() const noexcept;
+  rank_t culprit() const noexcept;
   std::string name_of(rank_t rank) const;
   std::optional<clock::duration> time_to_sleep() const;
   bool wait_for_events(std::optional<clock::duration> limit);
