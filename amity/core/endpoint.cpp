@@ -360,11 +360,11 @@ void endpoint::rethrow_failure() {
 void endpoint::barrier() { static_cast<void>(reduce(reduction::none, 0)); }
 
 std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
+  if (threads_ > 1) check_thread("collective");
   if (in_handler()) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");
   }
-  if (threads_ > 1) check_thread("collective");
   rethrow_failure();
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   flush_all();

@@ -79,6 +79,12 @@ class player {
 
   std::uint64_t sum() const { return sum_; }
 
+  /// Both sides wait for each other: before the end, too, since the other one may still read from this process.
+  void meet() {
+    hand_over();
+    await_other();
+  }
+
  private:
   void hand_over() {
     // Pairs with the acquire in the peer's `await_other`.
@@ -88,10 +94,6 @@ class player {
     ++received_;
     // Pairs with the release in `hand_over`; the other may be one ahead where both have met.
     while (other_.round.value.load(std::memory_order_acquire) < received_) __builtin_ia32_pause();
-  }
-  void meet() {
-    hand_over();
-    await_other();
   }
 
   void send(way how, std::size_t bytes) {
@@ -150,6 +152,7 @@ sample measure(const job_context& job) {
         }
       }
     }
+    side.meet();
     expect_equal("sum of the payloads", side.sum(), expected / 8 * 0x0101'0101'0101'0101u);
   });
   return result;
