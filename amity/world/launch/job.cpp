@@ -197,8 +197,8 @@ void job::take_ends() {
     auto& process = ranks_[static_cast<std::size_t>(rank)];
     if (!process.end() && process.has_ended()) ended.push_back(rank);
   }
-  // Of several ends at once, one by a signal comes first, and then that of the rank that has aborted the job: others end
-  // because of them, not before.
+  // Of several ends at once, one by a signal comes first, and then that of the rank that has aborted the job: others
+  // end because of them, not before.
   std::ranges::stable_partition(ended, [culprit = culprit()](rank_t rank) { return rank == culprit; });
   std::ranges::stable_partition(
       ended, [this](rank_t rank) { return ranks_[static_cast<std::size_t>(rank)].end()->by_signal; });
