@@ -184,6 +184,7 @@ static void teams(void) {
     CHECK(shmem_team_create_ctx(every_second, 0, &context) == 0);
     const int last = shmem_team_n_pes(every_second) - 1;
     shmem_ctx_int_atomic_inc(context, &word, last);
+    shmem_ctx_quiet(context);
     shmem_team_sync(every_second);
     CHECK(me != 2 * last || word == half);
     shmem_ctx_destroy(context);

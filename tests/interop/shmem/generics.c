@@ -38,6 +38,7 @@ int main(void) {
   shmem_barrier_all();
   shmem_atomic_add(&i_word, 1, 0);
   shmem_atomic_or(SHMEM_CTX_DEFAULT, &bits, 1ul << me, 0);
+  shmem_quiet();
   shmem_sync(SHMEM_TEAM_WORLD);
   CHECK(shmem_atomic_fetch(&i_word, 0) == 5 + shmem_n_pes());
   CHECK(shmem_atomic_fetch(&bits, 0) == (1ul << shmem_n_pes()) - 1);
