@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -38,6 +39,18 @@ void wait_until(Condition condition) {
 void wait_for_end(pid_t process) {
   pollfd entry{static_cast<int>(::syscall(SYS_pidfd_open, process, 0)), POLLIN, 0};
   ::poll(&entry, 1, -1);
+}
+
+/// The signal by which a test tells a rank to go on. It is blocked until the rank waits for it.
+sigset_t word() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGUSR1);
+  return set;
+}
+void wait_for_word() {
+  const sigset_t awaited = word();
+  for (int number = 0; number != SIGUSR1;) ::sigwait(&awaited, &number);
 }
 
 int act(const std::string& what, job_memory& job, rank_t rank) {
@@ -71,7 +84,11 @@ int act(const std::string& what, job_memory& job, rank_t rank) {
     say("obeys");
     return 5;
   }
-  if (what == "abort-last") {  // aborts the job, and is the last to end
+  if (what == "abort-last" || what == "abort-when-told") {  // aborts the job, and is the last to end
+    if (what == "abort-when-told") {
+      say("waits to abort");
+      wait_for_word();
+    }
     for (rank_t other = 0; other < job.ranks(); ++other) {
       wait_until([&] { return processes[other] != 0; });
     }
@@ -87,6 +104,8 @@ int act(const std::string& what, job_memory& job, rank_t rank) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const sigset_t blocked = word();
+  ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
   const auto values = amity::settings::from_environment();
   const auto rank = static_cast<rank_t>(values.integer("AMITY_RANK"));
   auto job = job_memory::attach(static_cast<int>(values.integer("AMITY_JOB_FD")),
