@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "amity/base/clock.hpp"
 
@@ -16,7 +17,8 @@ class network_turns {
   bool is_due() noexcept {
     if (quiet_looks_ < quiet_from) return true;
     if (++polls_ % polls_a_clock != 0) return false;
-    return steady_now_ns() >= next_look_ns_;
+    const std::uint64_t share = std::exchange(for_one_who_waits_, false) ? waiting_share : quiet_share;
+    return steady_now_ns() >= look_end_ns_ + std::min(share * look_ns_, pause_ns_max);
   }
 
   /// Something was sent there, so that something may come back.
@@ -25,8 +27,11 @@ class network_turns {
   /// The next poll looks, and those after it only if it finds something.
   void look_next() noexcept { quiet_looks_ = std::min(quiet_looks_, quiet_from - 1); }
 
-  /// The next poll asks the clock: its caller polls so seldom that a number of polls says little.
-  void ask_clock_next() noexcept { polls_ = polls_a_clock - 1; }
+  /// The next poll asks the clock: its caller waits, and polls so seldom that a number of polls says little.
+  void ask_clock_next() noexcept {
+    polls_ = polls_a_clock - 1;
+    for_one_who_waits_ = true;
+  }
 
   /// A look begins; it tells afterwards whether it has found something.
   class look {
@@ -36,9 +41,8 @@ class network_turns {
       if (anything) return own_.expect();
       ++own_.quiet_looks_;
       if (begin_ns_ == 0) return;
-      const std::uint64_t end_ns = steady_now_ns();
-      // One that was interrupted says nothing of what looks take.
-      own_.next_look_ns_ = end_ns + std::min(share * (end_ns - begin_ns_), pause_ns_max);
+      own_.look_end_ns_ = steady_now_ns();
+      own_.look_ns_ = own_.look_end_ns_ - begin_ns_;
     }
 
    private:
@@ -49,14 +53,18 @@ class network_turns {
  private:
   static constexpr std::uint32_t quiet_from = 64;  ///< looks in vain
   static constexpr std::uint32_t polls_a_clock = 128;
-  static constexpr std::uint64_t share = 256;  ///< of the time: looks in vain take one part of so many
-  static constexpr std::uint64_t pause_ns_max = 1'000'000;
+  /// Looks in vain take one part of so many of the time.
+  static constexpr std::uint64_t quiet_share = 256, waiting_share = 16;
+  static constexpr std::uint64_t pause_ns_max =
+      1'000'000;  ///< one that was interrupted says nothing of what looks take
 
   bool is_quiet() const noexcept { return quiet_looks_ >= quiet_from; }
 
   std::uint32_t quiet_looks_ = 0;
   std::uint32_t polls_ = 0;
-  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t look_end_ns_ = 0;  ///< of the last one
+  std::uint64_t look_ns_ = 0;      ///< what it took
+  bool for_one_who_waits_ = false;
 };
 
 }  // namespace amity::fabric
