@@ -59,6 +59,7 @@ extern const benchmark shmem_rate;
 extern const benchmark shmem_rings;
 extern const benchmark shmem_contention;
 extern const benchmark shmem_salesman;
+extern const benchmark shmem_busy_machine;
 #endif
 
 }  // namespace amity::bench

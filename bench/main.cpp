@@ -71,6 +71,7 @@ const benchmark* const benchmarks[] = {
     &shmem_rings,
     &shmem_contention,
     &shmem_salesman,
+    &shmem_busy_machine,
     &shmem_network,
 #endif
 };

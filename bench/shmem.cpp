@@ -120,6 +120,16 @@ void drive_salesman(driver& d) {
   ask(puts, salesman(d, "open_shmem", "Open MPI's OpenSHMEM", 2), "puts");
 }
 
+void drive_busy_machine(driver& d) {
+  const auto beside = [&](const std::string& computing) {
+    return job{computing + " that compute",
+               {{AMITY_BENCH_SHMEM_MEETINGS, d.tiny() ? "20" : "2000", computing}, {"AMITY_RANKS=4"}}};
+  };
+  contest jobs{beside("2")};
+  jobs.peer = beside("0");
+  d.compare(jobs, {{"4 PEs and 2 that compute, on 2 cores", "a barrier", "us", "us", "", "us", {ratio_at_most(25)}}});
+}
+
 int measure_elsewhere(job_context&) { return 2; }
 
 }  // namespace
@@ -133,5 +143,8 @@ const benchmark shmem_network{"shmem_network", "OpenSHMEM over libfabric: puts, 
 const benchmark shmem_salesman{"shmem_salesman",
                                "the travelling salesman with active messages, with puts, and with MPI", drive_salesman,
                                measure_elsewhere};
+const benchmark shmem_busy_machine{"shmem_busy_machine",
+                                   "OpenSHMEM's barriers beside programs that compute, against a machine to themselves",
+                                   drive_busy_machine, measure_elsewhere};
 
 }  // namespace amity::bench

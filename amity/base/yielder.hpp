@@ -4,33 +4,44 @@
 
 #include <sched.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include "amity/base/clock.hpp"
 
 namespace amity {
 
-/// For one thread. Whoever yields gets the CPU back when the others on it have yielded, or after their time slices of
+/// Whoever yields gets the CPU back when the others on it have yielded, or after their time slices of
 /// some milliseconds, and Linux since 6.18 takes away the rest of its own slice each time. One who sleeps is woken
 /// within microseconds, whoever else has the CPU.
+///
+/// Threads may share one: what one of them finds out holds for all.
 class yielder {
  public:
   /// False where yielding has lately taken long: sleep instead.
   bool yield() noexcept {
     const std::uint64_t begin_ns = steady_now_ns();
-    if (begin_ns < rested_ns_) return false;
+    if (begin_ns < rested_ns_.load(std::memory_order_relaxed)) return false;
     ::sched_yield();
     const std::uint64_t end_ns = steady_now_ns();
     if (end_ns - begin_ns < long_ns) return true;
-    rested_ns_ = end_ns + rest_ns;
+    rested_ns_.store(end_ns + rest_ns, std::memory_order_relaxed);
     return false;
   }
+
+  /// For those whom nobody would wake: yields, or sleeps for a moment.
+  void yield_or_doze() noexcept {
+    if (!yield()) doze();
+  }
+  static void doze() noexcept { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
  private:
   static constexpr std::uint64_t long_ns = 1'000'000;
   static constexpr std::uint64_t rest_ns = 100'000'000;
 
-  std::uint64_t rested_ns_ = 0;
+  std::atomic<std::uint64_t> rested_ns_ = 0;
 };
 
 }  // namespace amity

@@ -1,7 +1,6 @@
 #include "amity/fabric/ofi/ofi_fabric.hpp"
 
 #include <rdma/fi_errno.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <ctime>
@@ -64,7 +63,7 @@ void ofi_fabric::wait(std::uint64_t timeout_ns) {
     // The provider does not say when it has room again.
     progress();
     announce_credits();
-    ::sched_yield();
+    yielder_.yield_or_doze();
     return;
   }
   std::uint64_t now = begin_ns;

@@ -1,6 +1,5 @@
 #include "amity/interop/shmem/job.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -231,7 +230,9 @@ void job::idle(unsigned round) {
   if (round < patience_) {
     cpu_pause();
   } else {
-    ::sched_yield();
+    yielder_.yield_or_doze();
+    if (self.far != nullptr)
+      network_.look_for_the_end(0);  // says to `composite` that this PE has the time to look there
   }
 }
 

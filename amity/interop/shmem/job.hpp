@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "amity/base/types.hpp"
+#include "amity/base/yielder.hpp"
 #include "amity/base/zeros.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
@@ -160,6 +161,7 @@ class job {
   std::uint64_t* offer_ = nullptr;
   unsigned patience_ = 0;
   bool crowded_ = false;  ///< more PEs than CPUs
+  yielder yielder_;
   std::atomic<unsigned> idle_looks_ = 0;
   std::atomic<bool> is_telling_ = false;  ///< a thread tells all PEs that the job has ended: until then nobody leaves
   std::atomic<bool> is_ending_ = false;   ///< a thread ends this process

@@ -5,9 +5,10 @@
 /// It polls as long as there is something, then yields, and sleeps for moments after a while: stores wake nobody, and
 /// the CPU is the program's.
 
-#include <chrono>
 #include <stop_token>
 #include <thread>
+
+#include "amity/base/yielder.hpp"
 
 namespace amity::shmem {
 
@@ -17,12 +18,13 @@ class progress_thread {
   template <class Poll>
   explicit progress_thread(Poll poll)
       : thread_([poll](const std::stop_token& ended) {
+          yielder others;
           for (unsigned idle = 0; !ended.stop_requested();) {
             idle = poll() ? 0 : idle + 1;
             if (idle > idle_rounds_max) {
-              std::this_thread::sleep_for(std::chrono::microseconds(50));
+              yielder::doze();
             } else if (idle > 0) {
-              std::this_thread::yield();
+              others.yield_or_doze();
             }
           }
         }) {}

@@ -1,7 +1,6 @@
 #include "amity/interop/shmem/addon/job.hpp"
 
 #include <dlfcn.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,7 +89,7 @@ void job::look() {
 
 void job::look_seldom() {
   const unsigned idle = count_idle_look();
-  if (crowded_ && idle % 16 == 15) ::sched_yield();
+  if (crowded_ && idle % 16 == 15) yielder_.yield_or_doze();
 }
 
 unsigned job::count_idle_look() {
@@ -111,7 +110,7 @@ void job::pause(unsigned round) {
   if (round < patience_) {
     cpu_pause();
   } else {
-    ::sched_yield();
+    yielder_.yield_or_doze();
   }
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "amity/base/yielder.hpp"
 #include "amity/interop/shmem/addon/public_substrate.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
 
@@ -72,6 +73,7 @@ class job {
   std::vector<std::uint64_t> awaited_;
   bool crowded_;  ///< more PEs than CPUs, if all are on this node
   unsigned patience_;
+  yielder yielder_;
   void (*open_mpi_progress_)();
   std::atomic<unsigned> idle_looks_ = 0;
   am_engine<public_substrate> messages_;
