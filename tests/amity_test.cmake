@@ -65,7 +65,7 @@ function(amity_compile_failure_test name source sentence)
       -D SOURCE=${source}
       -D "SENTENCE=${sentence}"
       -P ${PROJECT_SOURCE_DIR}/tests/expect_compile_failure.cmake)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS ${label})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS ${label})
 endfunction()
 
 # What those tests run, for builds of them alone.

@@ -1,7 +1,7 @@
 # How jobs of MPI begin and end. The launcher's own messages follow amity's.
 function(mpi_end_test name ranks action expected)
   amity_mpi_program_test(${name} ${ranks} world_program ${action})
-  set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${expected}" TIMEOUT 30)
+  set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${expected}" TIMEOUT 120)
 endfunction()
 mpi_end_test(mpi_sum 3 sum "rank 2 of 3: sum 3")
 mpi_end_test(mpi_error 3 throw "amity: test \\(rank 2\\): it went wrong; do not")
@@ -17,7 +17,7 @@ mpi_end_test(mpi_other_settings 1 "sum;:;-n;1;${CMAKE_COMMAND};-E;env;AMITY_MPI_
 if(TARGET amity_command)
   add_dependencies(mpi_tests amity_command)
   add_test(NAME mpi_command COMMAND amity_command run -n 3 --fabric mpi $<TARGET_FILE:world_program> sum)
-  set_tests_properties(mpi_command PROPERTIES TIMEOUT 30 LABELS "tools;mpi" PROCESSORS 2
+  set_tests_properties(mpi_command PROPERTIES TIMEOUT 120 LABELS "tools;mpi" PROCESSORS 2
     ENVIRONMENT "${AMITY_MPI_TEST_ENVIRONMENT}" PASS_REGULAR_EXPRESSION "rank 2 of 3: sum 3")
 endif()
 

@@ -156,6 +156,15 @@ bool job::wait_for_events(std::optional<clock::duration> limit) {
   return woken;
 }
 
+void job::take_output() {
+  poll_set polls;
+  output_.watch(polls);
+  errors_.watch(polls);
+  polls.wait(clock::duration::zero());
+  output_.react(polls);
+  errors_.react(polls);
+}
+
 std::optional<job::clock::duration> job::time_to_sleep() const {
   std::optional<clock::duration> limit;
   if (stage_ == stage::leaving || stage_ == stage::told_to_end) limit = stage_end_ - clock::now();
@@ -197,6 +206,7 @@ void job::take_ends() {
     auto& process = ranks_[static_cast<std::size_t>(rank)];
     if (!process.end() && process.has_ended()) ended.push_back(rank);
   }
+  if (!ended.empty()) take_output();  // what a rank has said comes before what is said of its end
   // Of several ends at once, one by a signal comes first, and then that of the rank that has aborted the job: others
   // end because of them, not before.
   std::ranges::stable_partition(ended, [culprit = culprit()](rank_t rank) { return rank == culprit; });

@@ -57,6 +57,7 @@ class job {
   std::optional<clock::duration> time_to_sleep() const;
   bool wait_for_events(std::optional<clock::duration> limit);
 
+  void take_output();
   void take_signals();
   void interrupt(int signal);
   void take_ends();

@@ -65,9 +65,14 @@ void session::explained(const std::function<void()>& step) {
   try {
     step();
   } catch (const error& mistake) {
-    if (world_.rank() == 0) fmt::print(stderr, "{}\n", mistake.what());
-    throw answered();
+    give_up(mistake.what());
   }
+}
+
+void session::give_up(const std::string& why) {
+  if (world_.rank() == 0) fmt::print(stderr, "{}\n", why);
+  world_.barrier();
+  throw answered();
 }
 
 session::runs session::repeat(const std::function<cost(const observer&)>& run, const std::string& round,
@@ -99,10 +104,7 @@ void session::verify(const std::function<std::string()>& find_mistake, report& i
   if (wanted_.verify) {
     watcher_.begin("checking", 0, false);
     const std::string mistake = find_mistake();
-    if (!mistake.empty()) {
-      if (world_.rank() == 0) fmt::print(stderr, "amity: graph: the answer is wrong: {}\n", mistake);
-      throw answered();
-    }
+    if (!mistake.empty()) give_up("amity: graph: the answer is wrong: " + mistake);
     watcher_.finish(proof);
   }
   into.add("verified", wanted_.verify, "checked", wanted_.verify ? proof : "no");

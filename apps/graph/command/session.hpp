@@ -35,6 +35,9 @@ class session {
   /// has explained it.
   void explained(const std::function<void()>& step);
 
+  /// Ends the command: rank 0 says why before any rank leaves. Collective.
+  [[noreturn]] void give_up(const std::string& why);
+
   /// Runs a kernel as often as the user wants, or as long as that takes little time. Collective. `run(watch)` gives the
   /// cost of one run; `round` names what it counts rounds by. The costs of the run with the median time.
   struct runs {
