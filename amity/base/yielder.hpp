@@ -20,13 +20,16 @@ namespace amity {
 /// Threads may share one: what one of them finds out holds for all.
 class yielder {
  public:
-  /// False where yielding has lately taken long: sleep instead.
+  /// False where yielding has taken long lately, twice within moments: sleep instead. Once says little: the system
+  /// below this one may have taken the CPU away.
   bool yield() noexcept {
     const std::uint64_t begin_ns = steady_now_ns();
     if (begin_ns < rested_ns_.load(std::memory_order_relaxed)) return false;
     ::sched_yield();
     const std::uint64_t end_ns = steady_now_ns();
     if (end_ns - begin_ns < long_ns) return true;
+    const bool again = begin_ns < last_long_ns_.exchange(end_ns, std::memory_order_relaxed) + again_ns;
+    if (!again) return true;
     rested_ns_.store(end_ns + rest_ns, std::memory_order_relaxed);
     return false;
   }
@@ -39,9 +42,11 @@ class yielder {
 
  private:
   static constexpr std::uint64_t long_ns = 1'000'000;
+  static constexpr std::uint64_t again_ns = 20'000'000;
   static constexpr std::uint64_t rest_ns = 100'000'000;
 
   std::atomic<std::uint64_t> rested_ns_ = 0;
+  std::atomic<std::uint64_t> last_long_ns_ = 0;
 };
 
 }  // namespace amity

@@ -58,7 +58,7 @@ struct patience {
 
   static patience of(const job_memory& job) {
     const bool crowded = job.ranks() > job.cpus();
-    return crowded ? patience{.looks = 20, .yields = 50} : patience{.looks = 1000, .yields = 20};
+    return crowded ? patience{.looks = 20, .yields = 50} : patience{.looks = 1000, .yields = 300};
   }
 };
 
