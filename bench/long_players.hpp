@@ -17,7 +17,7 @@ inline settings with_protocol(settings config, const std::string& protocol) {
   return config;
 }
 
-/// Whether handlers read what arrives.
+/// Whether handlers read what arrives, which was then written just before it is sent.
 enum class reading : bool { no, yes };
 
 class long_players {
@@ -46,6 +46,7 @@ class long_players {
   long_players& operator=(const long_players&) = delete;
 
   void send(std::size_t bytes) {
+    if (reads_ == reading::yes) touch_lines(mutable_bytes(source_).first(bytes));
     memory_.request_long({all_[static_cast<std::size_t>(1 - endpoint_.rank())], 0}, take_,
                          bytes_view(source_).first(bytes), {}, memory_.implicit());
   }

@@ -40,6 +40,13 @@ std::uint64_t sum_words(bytes_view payload) noexcept {
   return sum;
 }
 
+void touch_lines(mutable_bytes payload) noexcept {
+  for (std::size_t at = 0; at < payload.size(); at += cache_line_bytes) {
+    auto* const byte = const_cast<volatile std::byte*>(payload.data() + at);
+    *byte = *byte;
+  }
+}
+
 void pin_to_core(int index) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;

@@ -47,6 +47,10 @@ class huge_words {
 /// Reads a payload as 64-bit words and adds them: what a handler does that uses all of its payload.
 std::uint64_t sum_words(bytes_view payload) noexcept;
 
+/// Writes into each cache line of a payload, as one does who has computed it anew: no line of it is left in the caches
+/// of whoever has read it before. Its content stays.
+void touch_lines(mutable_bytes payload) noexcept;
+
 /// Pins the calling thread to one of the cores that it may use: core `index`, counted around.
 void pin_to_core(int index);
 

@@ -3,7 +3,8 @@
 /// Three ways. `put`: the source writes it into memory that both share, and hands a line over. `get`: the source hands
 /// the line over, and the target reads what lies in memory that both share. `kernel`: the same for private memory, by
 /// `process_vm_readv`; left out where the system forbids it. `WAY_N_ns`: the target leaves the copy alone.
-/// `WAY_N_read_ns`: it adds up its words. `best_...`: of the ways.
+/// `WAY_N_read_ns`: the source writes into each line of its payload before it sends it, and the target adds up its
+/// words. `best_...`: of the ways.
 
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -46,7 +47,7 @@ enum class reading : bool { no, yes };
 class player {
  public:
   /// `source` and `target` are private, and lie at the same addresses in the other process, which was forked.
-  player(int me, both_sides& shared, bytes_view source, mutable_bytes target)
+  player(int me, both_sides& shared, mutable_bytes source, mutable_bytes target)
       : me_(me),
         own_(shared[static_cast<std::size_t>(me)]),
         other_(shared[static_cast<std::size_t>(1 - me)]),
@@ -62,10 +63,10 @@ class player {
   double play(way how, reading reads, std::size_t bytes, std::uint64_t round_trips) {
     const auto begin_ns = steady_now_ns();
     for (std::uint64_t i = 0; i < round_trips; ++i) {
-      if (me_ == 0) send(how, bytes);
+      if (me_ == 0) send(how, reads, bytes);
       const bytes_view arrived = receive(how, bytes);
       if (reads == reading::yes) sum_ += sum_words(arrived);
-      if (me_ == 1) send(how, bytes);
+      if (me_ == 1) send(how, reads, bytes);
     }
     return static_cast<double>(steady_now_ns() - begin_ns) / static_cast<double>(2 * round_trips);
   }
@@ -96,7 +97,8 @@ class player {
     while (other_.round.value.load(std::memory_order_acquire) < received_) __builtin_ia32_pause();
   }
 
-  void send(way how, std::size_t bytes) {
+  void send(way how, reading reads, std::size_t bytes) {
+    if (reads == reading::yes) touch_lines((how == way::get ? mutable_bytes(own_.source) : source_).first(bytes));
     if (how == way::put) copy_bytes(other_.target.data(), source_.data(), bytes);
     hand_over();
   }
@@ -113,14 +115,14 @@ class player {
 
   bool copied_by_kernel(std::size_t bytes) {
     const iovec here{target_.data(), bytes};
-    const iovec there{const_cast<std::byte*>(source_.data()), bytes};
+    const iovec there{source_.data(), bytes};
     return process_vm_readv(other_.process, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
   }
 
   int me_;
   side_memory& own_;
   side_memory& other_;
-  bytes_view source_;
+  mutable_bytes source_;
   mutable_bytes target_;
   std::uint64_t handed_over_ = 0;
   std::uint64_t received_ = 0;
@@ -129,7 +131,7 @@ class player {
 
 sample measure(const job_context& job) {
   shared_object<both_sides> shared;
-  const std::vector<std::byte> source(bytes_max, std::byte{1});
+  std::vector<std::byte> source(bytes_max, std::byte{1});
   std::vector<std::byte> target(bytes_max);
   const auto batches = job.scaled(21, 3);
   sample result;
