@@ -69,6 +69,7 @@ std::string run_command(const command& what, double seconds_max) {
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) become(what, ends[1]);
+  setpgid(child, child);  // whichever of both comes first
   close(ends[1]);
 
   std::string output;

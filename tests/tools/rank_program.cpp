@@ -65,6 +65,8 @@ int act(const std::string& what, job_memory& job, rank_t rank) {
     if (::read(STDIN_FILENO, &byte, 1) != 1) return 4;
   }
   job.join(rank);
+  auto* const processes = reinterpret_cast<std::atomic<pid_t>*>(job.region(4096));
+  processes[rank] = ::getpid();
   say("joined");
   if (what == "join" || what == "join-on-input") stay();
   if (what == "desert") return 0;
@@ -77,8 +79,6 @@ int act(const std::string& what, job_memory& job, rank_t rank) {
     job.leave(rank);
     stay();
   }
-  auto* const processes = reinterpret_cast<std::atomic<pid_t>*>(job.region(4096));
-  processes[rank] = ::getpid();
   if (what == "obey") {  // ends as a rank does that learns that another one has aborted the job
     wait_until([&] { return job.aborted(); });
     say("obeys");

@@ -1,6 +1,7 @@
 // amity run: every way in which a job can end badly ends all of it, and says why.
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -145,8 +146,8 @@ TEST(run_end, the_rank_that_aborted_the_job_is_blamed_though_it_ends_last) {
 
 /// A job of which all ranks end while the launcher is stopped: it finds all of them at once. The rank that says that it
 /// waits is told to go on, after `also` was done to one of the others.
-outcome end_while_the_launcher_is_stopped(const std::vector<std::string>& what,
-                                          const std::function<void(pid_t)>& also = [](pid_t) {}) {
+outcome end_while_the_launcher_is_stopped(
+    const std::vector<std::string>& what, const std::function<void(pid_t)>& also = [](pid_t) {}) {
   child job(run_ranks(static_cast<int>(what.size()), what));
   const auto lines = job.wait_for_lines(what.size() + 1);
   const watches all(lines);
@@ -233,8 +234,8 @@ TEST(run_end, what_the_ranks_have_started_ends_with_a_killed_launcher) {
   EXPECT_TRUE(helpers.all_end());
 }
 
-/// The launcher's helper for the case above.
-pid_t guard_of(pid_t launcher) {
+/// The launcher's helper for the case above, as soon as it has its name.
+pid_t find_guard_of(pid_t launcher) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "stat");
     std::stringstream text;
@@ -247,6 +248,12 @@ pid_t guard_of(pid_t launcher) {
     }
   }
   return 0;
+}
+pid_t guard_of(pid_t launcher) {
+  const stopwatch waited;
+  pid_t found = 0;
+  while ((found = find_guard_of(launcher)) == 0 && waited.seconds() < 30) ::usleep(1000);
+  return found;
 }
 
 TEST(run_end, ranks_end_with_a_killed_launcher_even_without_its_guard) {

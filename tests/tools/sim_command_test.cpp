@@ -1,10 +1,13 @@
 // amity sim: what programs start with, networks and faults by name, and the first seed that fails.
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "child.hpp"
@@ -64,7 +67,7 @@ TEST(sim_command, knows_networks_by_name) {
 }
 
 TEST(sim_command, says_in_which_line_of_a_network_file_the_mistake_is) {
-  const std::string path = ::testing::TempDir() + "amity_sim_command.network";
+  const std::string path = fmt::format("{}amity_sim_command_{}.network", ::testing::TempDir(), ::getpid());
   const auto problem = [&](const std::string& text) {
     std::ofstream(path) << text;
     return sim({"--network", path, "true"}).errors;

@@ -157,6 +157,7 @@ static long added;
 static void busy_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
   CHECK(++depth == 1);
   shmem_long_atomic_add(&added, 1, me);
+  shmem_quiet();
   shmem_long_p(&added, shmem_long_g(&added, me) + 1, me);
   shmem_quiet();
   shmemx_am_poll();

@@ -34,7 +34,7 @@ static int mark(int pe, int i, int use) { return (pe * 5 + i + use * 11) % 100; 
     shmem_ctx_##name##_p(context, &there[28], own[28], next);                                           \
     shmem_##name##_iput(strided + 1, own, 2, 1, 5, next);                                               \
     shmem_##name##_put_signal(there + 29, own + 29, 8, &signal_word, 6, SHMEM_SIGNAL_SET, next);        \
-    shmem_fence();                                                                                      \
+    shmem_quiet();                                                                                      \
     shmem_ctx_##name##_put_signal_nbi(context, there, own, 0, &signal_word, 1, SHMEM_SIGNAL_ADD, next); \
     CHECK(shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 7) == 7);                                 \
     CHECK(shmem_signal_fetch(&signal_word) == 7);                                                       \

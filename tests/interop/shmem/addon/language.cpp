@@ -33,6 +33,7 @@ int main() {
 #ifdef OSHMEM_SHMEMX_H
   static std::int32_t word;
   shmemx_int32_p(&word, me, me);
+  shmem_quiet();
   CHECK(shmemx_int32_g(&word, me) == me);
 #endif
   // A PE that returns has come to its end.
