@@ -108,7 +108,7 @@ static int program(amity_world* world, void* context) {
     OK(world, amity_world_barrier(world));
     if (peer == me || (me + round) % 2 == 0) ask(world, own, peer, round % 3 == 0);
     if (peer != me && (me + round) % 2 != 0) be_asked(world, own);
-    if (peer == me) own->asked = 0;
+    if (peer == me) __atomic_store_n(&own->asked, 0, __ATOMIC_RELEASE);
   }
   OK(world, amity_world_barrier(world));
   CHECK(seen(&own->wrong) == 0);
