@@ -13,9 +13,9 @@
 
 namespace amity {
 
-/// Whoever yields gets the CPU back when the others on it have yielded, or after their time slices of
-/// some milliseconds, and Linux since 6.18 takes away the rest of its own slice each time. One who sleeps is woken
-/// within microseconds, whoever else has the CPU.
+/// Whoever yields gets the CPU back when the others on it have yielded, or after their time slices of some
+/// milliseconds, and Linux since 6.18 takes away the rest of its own slice each time. One who sleeps is woken within
+/// microseconds, whoever else has the CPU.
 ///
 /// Threads may share one: what one of them finds out holds for all.
 class yielder {

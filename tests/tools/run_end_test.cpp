@@ -144,12 +144,11 @@ TEST(run_end, the_rank_that_aborted_the_job_is_blamed_though_it_ends_last) {
   EXPECT_FALSE(contains(ended.errors, "status 5")) << ended.errors;
 }
 
-/// A job of which all ranks end while the launcher is stopped: it finds all of them at once. The rank that says that it
-/// waits is told to go on, after `also` was done to one of the others.
-outcome end_while_the_launcher_is_stopped(
-    const std::vector<std::string>& what, const std::function<void(pid_t)>& also = [](pid_t) {}) {
-  child job(run_ranks(static_cast<int>(what.size()), what));
-  const auto lines = job.wait_for_lines(what.size() + 1);
+/// Three ranks that end while the launcher is stopped: it finds all of them at once. Rank 1 aborts the job and ends
+/// last, after `also` was done to one of the others.
+outcome end_while_the_launcher_is_stopped(const std::function<void(pid_t)>& also) {
+  child job(run_ranks(3, {"obey", "abort-when-told", "obey"}));
+  const auto lines = job.wait_for_lines(4);
   const watches all(lines);
   const auto waits = *std::ranges::find_if(lines, [](const auto& line) { return line.starts_with("waits"); });
   const pid_t told = processes_in({waits}).front();
@@ -164,14 +163,13 @@ outcome end_while_the_launcher_is_stopped(
 }
 
 TEST(run_end, of_ranks_that_have_ended_the_one_that_aborted_the_job_is_blamed) {
-  const auto ended = end_while_the_launcher_is_stopped({"obey", "abort-when-told", "obey"});
+  const auto ended = end_while_the_launcher_is_stopped([](pid_t) {});
   EXPECT_EQ(ended.status, 6) << ended.errors;
   EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
 }
 
 TEST(run_end, of_ranks_that_have_ended_one_that_was_killed_is_blamed_before_the_one_that_noticed) {
-  const auto ended = end_while_the_launcher_is_stopped({"obey", "abort-when-told", "obey"},
-                                                       [](pid_t other) { EXPECT_EQ(::kill(other, SIGKILL), 0); });
+  const auto ended = end_while_the_launcher_is_stopped([](pid_t other) { EXPECT_EQ(::kill(other, SIGKILL), 0); });
   EXPECT_EQ(ended.status, 128 + SIGKILL) << ended.errors;
   EXPECT_PRED2(contains, ended.errors, "was killed by signal 9");
 }

@@ -55,8 +55,8 @@ class network_turns {
   static constexpr std::uint32_t polls_a_clock = 128;
   /// Looks in vain take one part of so many of the time.
   static constexpr std::uint64_t quiet_share = 256, waiting_share = 16;
-  static constexpr std::uint64_t pause_ns_max =
-      1'000'000;  ///< one that was interrupted says nothing of what looks take
+  /// One that was interrupted says nothing of what looks take.
+  static constexpr std::uint64_t pause_ns_max = 1'000'000;
 
   bool is_quiet() const noexcept { return quiet_looks_ >= quiet_from; }
 

@@ -231,8 +231,8 @@ void job::idle(unsigned round) {
     cpu_pause();
   } else {
     yielder_.yield_or_doze();
-    if (self.far != nullptr)
-      network_.look_for_the_end(0);  // says to `composite` that this PE has the time to look there
+    // After that `composite` looks at its network more often: this PE has the time.
+    if (self.far != nullptr) network_.look_for_the_end(0);
   }
 }
 
