@@ -45,9 +45,9 @@ function(amity_test name)
 endfunction()
 
 # amity_test_over(NAME FABRIC FILTER)
-# Runs tests of a program that is there anew, with ranks that reach each other by another fabric, which needs libfabric; the thread sanitizer does
-# not see into that.
-# Each process takes a while to find its provider, so the filter leaves out what one number of ranks has shown for all.
+# Runs tests of a program that is there anew, with ranks that reach each other by another fabric, which needs libfabric;
+# the thread sanitizer does not see into that. Each process takes a while to find its provider, so the filter leaves out
+# what one number of ranks has shown for all.
 function(amity_test_over name fabric filter)
   if(AMITY_HAS_OFI AND NOT AMITY_SANITIZE STREQUAL "thread")
     get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
