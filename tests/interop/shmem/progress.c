@@ -21,11 +21,13 @@ enum {
 };
 
 static int me, pes, next;
-static volatile int counted;
+static int counted; /* asked for outside of all calls */
 static volatile long sum, handled, answered;
 static shmemx_am_mutex mutex;
 
-static void count_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { ++counted; }
+static void count_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
+  __atomic_add_fetch(&counted, 1, __ATOMIC_RELEASE);
+}
 static void add_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
   shmemx_am_mutex_lock(&mutex);
   sum = sum + 1;
@@ -38,7 +40,7 @@ static void reply_handler(void* buffer, size_t bytes, int source, shmemx_am_toke
 /* A program that only computes answers all the same. */
 static void compute(void) {
   shmemx_am_request(next, id_count, NULL, 0);
-  while (counted == 0) {
+  while (__atomic_load_n(&counted, __ATOMIC_ACQUIRE) == 0) {
   }
   shmem_barrier_all();
 }
