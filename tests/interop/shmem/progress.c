@@ -15,9 +15,7 @@ enum {
   threads = 3,
   requests = 20000,
   holders = 4,
-  turns = 500,
-  getters = 80,
-  gets = 20
+  turns = 500
 };
 
 static int me, pes, next;
@@ -135,21 +133,6 @@ static void put_beside_a_mutex(void) {
   shmem_barrier_all();
 }
 
-/* More threads wait for gets at once than the library keeps of them under way. */
-static int number;
-static void* get_often(void* given) {
-  for (int i = 0; i < gets; ++i) CHECK(shmem_int_g(&number, pes - 1 - me) == pes - 1 - me);
-  return given;
-}
-static void get_in_threads(void) {
-  pthread_t running[getters];
-  number = me;
-  shmem_barrier_all();
-  for (int i = 0; i < getters; ++i) CHECK(pthread_create(&running[i], NULL, get_often, NULL) == 0);
-  for (int i = 0; i < getters; ++i) CHECK(pthread_join(running[i], NULL) == 0);
-  shmem_barrier_all();
-}
-
 int main(int argc, char** argv) {
   int provided;
   CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0 && provided == SHMEM_THREAD_MULTIPLE);
@@ -164,7 +147,6 @@ int main(int argc, char** argv) {
   several();
   take_turns();
   put_beside_a_mutex();
-  get_in_threads();
   shmem_finalize();
   return 0;
 }

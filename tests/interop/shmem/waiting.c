@@ -1,5 +1,6 @@
 /* Waiting and testing for what others write, and locks. */
 
+#include <pthread.h>
 #include <shmem.h>
 #include <shmemx.h>
 
@@ -122,6 +123,25 @@ static void queue(void) {
   for (int i = 0; i < pes - 1 && me == 0; ++i) CHECK(holders[i] == i + 1);
 }
 
+/* What a wait returns is what has ended it, whatever the variable is by then. */
+static uint64_t flickering;
+static int seen_enough;
+static void* flicker(void* given) {
+  for (uint64_t i = 0; !__atomic_load_n(&seen_enough, __ATOMIC_RELAXED); ++i) {
+    __atomic_store_n(&flickering, i % 2, __ATOMIC_RELAXED);
+  }
+  return given;
+}
+static void see_what_flickers(void) {
+  enum { waits = 20000 };
+  pthread_t running;
+  CHECK(pthread_create(&running, NULL, flicker, NULL) == 0);
+  for (int i = 0; i < waits; ++i) CHECK(shmem_signal_wait_until(&flickering, SHMEM_CMP_EQ, 1) == 1);
+  __atomic_store_n(&seen_enough, 1, __ATOMIC_RELAXED);
+  CHECK(pthread_join(running, NULL) == 0);
+  shmem_barrier_all();
+}
+
 int main(void) {
   shmem_init();
   me = shmem_my_pe();
@@ -131,6 +151,7 @@ int main(void) {
   AMITY_SHMEM_WAIT_TYPES(CALL)
   locks();
   queue();
+  see_what_flickers();
   shmem_finalize();
   return 0;
 }
