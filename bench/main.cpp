@@ -76,7 +76,8 @@ const benchmark* const benchmarks[] = {
 #endif
 };
 
-const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out, &shared_buffers, &single_copy, &tcp_ping_pong};
+const raw_limit* const raw_limits[] = {&line_handover, &copy_in_out,   &shared_buffers,
+                                       &single_copy,   &tcp_ping_pong, &fiber_letters};
 
 const benchmark& find(const std::string& name) {
   const auto* const found = std::ranges::find(benchmarks, name, &benchmark::name);

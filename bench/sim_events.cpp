@@ -5,6 +5,7 @@
 
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
+#include "bench/raw/raw.hpp"
 
 namespace amity::bench {
 namespace {
@@ -100,12 +101,13 @@ void drive(driver& d) {
   const int ranks = d.tiny() ? 64 : 4096;
   // As `amity sim` starts programs.
   contest jobs{d.ranks(ranks, {}, {"AMITY_FABRIC=sim", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})};
+  jobs.limit = d.raw(fiber_letters.name, "raw fibers", {{"fibers", std::to_string(ranks)}});
   jobs.rounds = 5;
   const auto config = std::to_string(ranks) + " sim ranks, ";
   d.compare(jobs, {
                       {config + "token ring", "events", "M/s", "ring_m_per_s"},
                       {config + "reductions", "events", "M/s", "reductions_m_per_s"},
-                      {config + "storm with echo", "events", "M/s", "storm_m_per_s"},
+                      {config + "storm with echo", "events", "M/s", "storm_m_per_s", "m_per_s"},
                       {config + "all three", "events", "M/s", "all_m_per_s", "", "", {at_least(2)}},
                       {config + "all three", "peak memory", "MB", "memory_mb", "", "", {at_most(256)}},
                   });

@@ -14,6 +14,7 @@
 
 #include "bench/benchmarks.hpp"
 #include "bench/graph_searches.hpp"
+#include "bench/raw/raw.hpp"
 
 namespace amity::bench {
 namespace {
@@ -95,9 +96,10 @@ void drive(driver& d) {
   // As `amity sim` starts programs.
   contest jobs{d.ranks(ranks, {{"scale", scale}},
                        {"AMITY_FABRIC=sim", "AMITY_SIM_PACKET_BYTES=1k", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"})};
+  jobs.limit = d.raw(fiber_letters.name, "raw fibers", {{"fibers", std::to_string(ranks)}});
   jobs.rounds = 3;
   const auto config = std::to_string(ranks) + " sim ranks, breadth-first searches, scale " + scale;
-  d.compare(jobs, {{config, "events", "M/s", "m_per_s", "", "", {at_least(2)}},
+  d.compare(jobs, {{config, "events", "M/s", "m_per_s", "m_per_s", "", {at_least(2)}},
                    {config, "events of the searches", "", "events"},
                    {config, "peak memory", "MB", "memory_mb", "", "", {at_most(1024)}}});
 }

@@ -11,5 +11,6 @@ extern const raw_limit copy_in_out;
 extern const raw_limit shared_buffers;
 extern const raw_limit single_copy;
 extern const raw_limit tcp_ping_pong;
+extern const raw_limit fiber_letters;
 
 }  // namespace amity::bench
