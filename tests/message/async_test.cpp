@@ -18,11 +18,10 @@ namespace amity {
 namespace {
 
 using testing::failure_in_worlds;
+using testing::next_of;
 
 class async : public testing::on_jobs {};
 INSTANTIATE_TEST_SUITE_P(message, async, testing::every_job(), testing::job_name);
-
-rank_t next_of(const world& w) { return (w.rank() + 1) % w.size(); }
 
 TEST_P(async, calls_arrive_once_on_the_rank_that_is_named) {
   run([](world& w) {
@@ -45,7 +44,7 @@ TEST_P(async, calls_arrive_once_on_the_rank_that_is_named) {
   });
 }
 
-struct point {
+struct pixel {
   int x, y;
 };
 
@@ -65,7 +64,7 @@ TEST_P(async_arguments, may_be_of_all_kinds) {
       w.async(
           dest, [](int& ok) { ++ok; }, counter);
       w.async(
-          dest, [](int& ok, point p, double d) { ok += p.x == 1 && p.y == 2 && d == 0.5; }, counter, point{1, 2}, 0.5);
+          dest, [](int& ok, pixel p, double d) { ok += p.x == 1 && p.y == 2 && d == 0.5; }, counter, pixel{1, 2}, 0.5);
       w.async(
           dest, [](int& ok, const std::string& s) { ok += s == "a literal"; }, counter, "a literal");
       w.async(

@@ -11,6 +11,7 @@
 
 #include "amity/base/random.hpp"
 #include "amity/world/run.hpp"
+#include "offers.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -19,8 +20,11 @@ namespace {
 
 using testing::configured;
 using testing::failure_in_worlds;
+using testing::key_of;
+using testing::offer;
 using testing::run_worlds;
 using testing::simulated;
+using testing::smaller;
 
 class local : public testing::on_jobs {};
 INSTANTIATE_TEST_SUITE_P(message, local, testing::every_job(), testing::job_name);
@@ -81,20 +85,6 @@ TEST_P(local, chains_of_any_length_neither_nest_nor_travel) {
   });
 }
 
-struct offer {
-  std::uint32_t key;
-  std::uint32_t value;
-  bool operator==(const offer&) const = default;
-};
-}  // namespace
-}  // namespace amity
-template <>
-struct std::hash<amity::offer> {
-  std::size_t operator()(const amity::offer& o) const noexcept { return o.key * 131 + o.value; }
-};
-namespace amity {
-namespace {
-
 /// Smallest values by key that spread; the result depends neither on order nor on repetition.
 template <class... Policies>
 std::vector<std::uint32_t> smallest_values(world& w, Policies... policies) {
@@ -131,8 +121,6 @@ std::vector<std::uint32_t> smallest_values(world& w, Policies... policies) {
 TEST_P(local, with_any_other_policy_gives_the_same_result) {
   run([](world& w) {
     const auto expected = smallest_values(w);
-    const auto key_of = [](const offer& o) { return o.key; };
-    const auto smaller = [](const offer& a, const offer& b) { return a.value <= b.value ? a : b; };
     const address to_owner{[owners = cyclic_map(40, w.size())](const offer& o) { return owners.owner(o.key); }};
     const unique once{direct_mapped{16}};
     const combine best_of{key_of, smaller, direct_mapped{16}};

@@ -12,6 +12,8 @@
 namespace amity {
 namespace {
 
+using testing::next_of;
+
 class nested_sends : public testing::on_jobs {};
 INSTANTIATE_TEST_SUITE_P(message, nested_sends, testing::every_job(), testing::job_name);
 
@@ -45,8 +47,6 @@ class stack_watch {
   std::uintptr_t highest_ = 0;
   bool running_ = false;
 };
-
-rank_t next_of(const world& w) { return (w.rank() + 1) % w.size(); }
 
 /// One message goes from rank to rank `hops` times.
 template <class... Policies>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "amity/base/random.hpp"
+#include "offers.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
@@ -17,16 +18,11 @@ namespace amity {
 namespace {
 
 using testing::failure_in_worlds;
+using testing::key_of;
+using testing::offer;
 using testing::run_worlds;
 using testing::simulated;
-
-struct offer {
-  std::uint32_t key;
-  std::uint32_t value;
-};
-
-constexpr auto key_of = [](const offer& o) { return o.key; };
-constexpr auto smaller = [](const offer& a, const offer& b) { return a.value <= b.value ? a : b; };
+using testing::smaller;
 
 /// Smallest values by key that spread: whoever improves a key offers more to two others. The result does not depend on
 /// the order of offers, on how often one comes, or on which of two for one key comes first.

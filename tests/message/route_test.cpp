@@ -13,14 +13,18 @@
 
 #include "amity/amity.hpp"
 #include "amity/fabric/decorator.hpp"
+#include "offers.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity {
 namespace {
 
+using testing::key_of;
+using testing::offer;
 using testing::run_worlds;
 using testing::simulated;
+using testing::smaller;
 
 /// A topology of a user: everything goes round.
 struct ring {
@@ -113,14 +117,7 @@ TEST(routed_messages_of_odd_jobs, arrive_once_over_every_topology) {
 
 // Beside the other policies: smallest values by key, whose result depends neither on order nor on repetition.
 
-struct offer {
-  std::uint32_t key;
-  std::uint32_t value;
-};
-
 constexpr std::uint32_t keys = 61;
-constexpr auto key_of = [](const offer& o) { return o.key; };
-constexpr auto smaller = [](const offer& a, const offer& b) { return a.value <= b.value ? a : b; };
 
 /// Calls send(offer) for what follows from a better value.
 template <class Send>

@@ -13,6 +13,8 @@ namespace amity::testing {
 
 using world_body = std::function<void(world&)>;
 
+inline rank_t next_of(const world& w) { return (w.rank() + 1) % w.size(); }
+
 /// Runs `body` with a world on each rank of a job.
 inline void run_worlds(const job_kind& kind, rank_t ranks, const world_body& body, const settings& config = {}) {
   kind.run(ranks, config, [&](fabric::fabric& own) {
