@@ -4,8 +4,7 @@
 /// the PE that they are for carries them out in its own memory.
 ///
 /// - All that one PE does in another's memory is carried out in the order of the calls. So a flag comes after what was
-/// put
-///   before it, and whoever has an answer knows that all before the question is done.
+///   put before it, and whoever has an answer knows that all before the question is done.
 /// - Atomics are the machine's own where they are carried out, as those of PEs on the same node are.
 /// - Operations are collected in a packet until `send`, which every call of the library ends with.
 /// - Nothing here runs the program's code. A PE carries out operations of its peers whenever it waits for anything.

@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   IF(threads) start_threads();
   IF(threads_first) start_threads();
   shmem_barrier_all();
+  IF(all) shmem_global_exit(0);
   if (me == 0) {
     IF(threads_first) shmem_global_exit(0); /* PE 1 hears of it after this one's own threads */
   }
