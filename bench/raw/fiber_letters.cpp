@@ -3,6 +3,7 @@
 /// `m_per_s`: letters that arrive in a second. Each of the fibers sends letters to random ones, which send them back; a
 /// fiber goes on once for each letter that it gets.
 
+#include <algorithm>
 #include <boost/context/fiber.hpp>
 #include <cstdint>
 #include <queue>
@@ -24,7 +25,7 @@ struct letter {
   std::uint32_t sequence;  // for letters of one time
   std::uint32_t from;
   std::uint32_t to;
-  bool answers;
+  bool answers;  // one that was received
 
   bool operator<(const letter& other) const noexcept {  // the earliest is the greatest, and next in the queue
     return time_ns != other.time_ns ? time_ns > other.time_ns : sequence > other.sequence;
@@ -75,14 +76,10 @@ class post {
     for (std::uint32_t i = 0; i < letters; ++i) {
       send(me, static_cast<std::uint32_t>((random() >> 33) % boxes_.size()), false);
     }
-    for (std::uint32_t answered = 0;;) {
+    for (;;) {
       for (const letter& each : own.received) {
         own.now_ns = std::max(own.now_ns, each.time_ns);
-        if (each.answers) {
-          ++answered;
-        } else {
-          send(me, each.from, true);
-        }
+        if (!each.answers) send(me, each.from, true);
       }
       own.received.clear();
       scheduler = std::move(scheduler).resume();
