@@ -44,7 +44,7 @@ TEST_P(async, calls_arrive_once_on_the_rank_that_is_named) {
   });
 }
 
-struct pixel {
+struct point {
   int x, y;
 };
 
@@ -64,7 +64,7 @@ TEST_P(async_arguments, may_be_of_all_kinds) {
       w.async(
           dest, [](int& ok) { ++ok; }, counter);
       w.async(
-          dest, [](int& ok, pixel p, double d) { ok += p.x == 1 && p.y == 2 && d == 0.5; }, counter, pixel{1, 2}, 0.5);
+          dest, [](int& ok, point p, double d) { ok += p.x == 1 && p.y == 2 && d == 0.5; }, counter, point{1, 2}, 0.5);
       w.async(
           dest, [](int& ok, const std::string& s) { ok += s == "a literal"; }, counter, "a literal");
       w.async(

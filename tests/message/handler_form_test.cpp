@@ -24,7 +24,7 @@ struct token {
 };
 
 constexpr std::uint32_t tokens_per_pair = 40;
-constexpr std::uint32_t hops_of_each = 3;
+constexpr std::uint32_t hops = 3;
 
 /// What one rank, or all, have seen: two collections of tokens with equal tallies are equal but for chance.
 struct tally {
@@ -93,7 +93,7 @@ TEST_P(handler_forms, takes_a_value) {
 
 TEST_P(handler_forms, takes_a_reference_and_self) {
   run([](world& w) {
-    check(w, hops_of_each, [&](tally& seen, auto... policies) {
+    check(w, hops, [&](tally& seen, auto... policies) {
       return w.message<token>(
           [&](const token& t, auto& self) {
             seen.add(t);
@@ -106,7 +106,7 @@ TEST_P(handler_forms, takes_a_reference_and_self) {
 
 TEST_P(handler_forms, takes_a_value_and_self) {
   run([](world& w) {
-    check(w, hops_of_each, [&](tally& seen, auto... policies) {
+    check(w, hops, [&](tally& seen, auto... policies) {
       return w.message<token>(
           [&](token t, auto& self) {
             seen.add(t);
@@ -133,7 +133,7 @@ TEST_P(handler_forms, takes_a_span) {
 
 TEST_P(handler_forms, takes_a_span_and_self) {
   run([](world& w) {
-    check(w, hops_of_each, [&](tally& seen, auto... policies) {
+    check(w, hops, [&](tally& seen, auto... policies) {
       return w.message<token>(
           [&](std::span<const token> batch, auto& self) {
             for (const token& t : batch) {
