@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "amity/interop/shmem/am/meeting.hpp"
 #include "amity/interop/shmem/job.hpp"
 #include "amity/interop/shmem/network.hpp"
 
@@ -63,14 +64,12 @@ bool may_meet_at_once(const group& all) {
 
 }  // namespace
 
-// In round d each PE hears of all that are up to 2d - 1 before it.
 void sync(const group& all) {
   job& joined = joined_outside_handlers();
   joined.make_progress();
-  for (int distance = 1; distance < all.size; distance *= 2) {
-    joined.notify(all.world_pe((all.me + distance) % all.size));
-    joined.await(all.world_pe((all.me - distance + all.size) % all.size));
-  }
+  meet(
+      all.size, [&](int ahead) { joined.notify(all.world_pe((all.me + ahead) % all.size)); },
+      [&](int behind) { joined.await(all.world_pe((all.me - behind + all.size) % all.size)); });
 }
 
 // Puts that are stores need no more: those before a release are seen by whoever acquires.

@@ -5,7 +5,7 @@
 
 #include "../check.h"
 
-enum { count = 5, pes_max = 8 };
+enum { count = 5, pes_max = 17 };
 
 static int me, pes;
 static long sync_work[SHMEM_SYNC_SIZE];

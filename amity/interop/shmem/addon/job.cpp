@@ -8,6 +8,7 @@
 #include <string>
 
 #include "amity/base/cpu.hpp"
+#include "amity/interop/shmem/am/meeting.hpp"
 
 AMITY_SHMEM_PROFILING(align);
 AMITY_SHMEM_PROFILING(barrier_all);
@@ -58,16 +59,14 @@ job::job(bool threads)
   if (threads) messages_.threads().require();
 }
 
-// In round d each PE hears of all that are up to 2d - 1 before it.
 void job::meet(const active_set& set) {
   if (messages_.in_handler()) {
     fail("a collective call", "it is called inside a handler, where nothing arrives", "call it outside of handlers");
   }
   messages_.poll();
-  for (int distance = 1; distance < set.size; distance *= 2) {
-    notify(set.pe_at(set.me + distance));
-    await(set.pe_at(set.me + set.size - distance));
-  }
+  shmem::meet(
+      set.size, [&](int ahead) { notify(set.pe_at(set.me + ahead)); },
+      [&](int behind) { await(set.pe_at(set.me + set.size - behind)); });
 }
 
 void job::notify(int pe) {
