@@ -54,14 +54,6 @@ job& joined_outside_handlers() {
   return *self.joined;
 }
 
-/// Two need not wait for each other's answers before they meet: what one has done to the other comes before its word.
-/// But one that leaves may tell a third PE, which finds it done only if it was a store, or the other has carried it
-/// out.
-bool may_meet_at_once(const group& all) {
-  if (all.size != 2) return false;
-  return self.pes == 2 || self.peers[all.world_pe(1 - all.me)].heap_bytes > 0;
-}
-
 }  // namespace
 
 void sync(const group& all) {
@@ -75,17 +67,17 @@ void sync(const group& all) {
 // Puts that are stores need no more: those before a release are seen by whoever acquires.
 void barrier(const group& all) {
   job& joined = joined_outside_handlers();
-  if (!may_meet_at_once(all)) {
-    joined.messages().quiet();
-    if (self.far != nullptr) self.far->quiet();
-    return sync(all);
+  if (all.size == self.pes && self.far == nullptr) {
+    sync(all);
+    return joined.messages().settle();
   }
-  const int other = all.world_pe(1 - all.me);
-  joined.messages().quiet_but(other);
-  if (self.far != nullptr) self.far->quiet_but(other);
-  joined.notify(other);
-  joined.await(other);
-  joined.messages().quiet_with(other);
+  joined.messages().quiet();
+  if (self.far != nullptr) {
+    // What one of two PEs has put comes before its word.
+    const int other = self.pes == 2 && all.size == 2 ? 1 - self.me : -1;
+    self.far->quiet_but(other);
+  }
+  sync(all);
 }
 
 }  // namespace amity::shmem

@@ -3,7 +3,7 @@
 /// What active messages need of the machine below: stores where a PE's memory is mapped, packets elsewhere.
 ///
 /// Whoever puts them over something else offers the same: who is there, zeroed symmetric memory, a put, a word that
-/// arrives after all puts to that PE before it, and a rest inside loops that wait.
+/// arrives after all puts to that PE before it, a look at what mapped peers show, and a rest inside loops that wait.
 
 #include <atomic>
 #include <cstddef>
@@ -36,6 +36,12 @@ struct node_substrate {
     }
     // Release; pairs with the acquire of whoever reads the flag.
     std::atomic_ref(*there).store(value, std::memory_order_release);
+  }
+
+  /// A peer's own one of such an object. All PEs must be mapped.
+  template <class T>
+  static const T& see(const T& own, int pe) {
+    return *reach("shmem_barrier_all", &own, pe);
   }
 
   /// Part of a loop that waits: pauses at first, and yields the CPU after a while. Runs no handler.

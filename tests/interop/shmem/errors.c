@@ -8,6 +8,7 @@
 
 static int word;
 static int words[2];
+static shmemx_am_mutex mutex;
 
 static void nothing(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {}
 static void asks(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmemx_am_request(0, 1, NULL, 0); }
@@ -62,9 +63,12 @@ int main(int argc, char** argv) {
     IF(detach) shmemx_am_detach(6);
     IF(destination) shmemx_am_request(-1, 1, NULL, 0);
     IF(mutex) {
-      static shmemx_am_mutex mutex;
       shmemx_am_mutex_lock(&mutex);
       shmemx_am_mutex_lock(&mutex);
+    }
+    IF(holding) {
+      shmemx_am_mutex_lock(&mutex);
+      shmemx_am_request(1, 1, NULL, 0);
     }
     IF(count) shmem_int_sum_to_all(&word, &word, -3, 0, 0, 2, NULL, NULL);
     IF(comparison) shmem_int_test(&word, 78, 0);
@@ -89,6 +93,7 @@ int main(int argc, char** argv) {
       shmem_clear_lock(&lock);
     }
   }
+  IF(holding) shmem_barrier_all();
   shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99); /* for ever */
   return 0;
 }

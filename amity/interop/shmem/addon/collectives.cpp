@@ -16,7 +16,7 @@ AMITY_SHMEM_PROFILING(sync_all);
 namespace {
 
 /// What this PE has begun.
-void complete_all() {
+void complete_own() {
   if (self.joined == nullptr) return;
   self.joined->messages().quiet();
   pshmem_quiet();
@@ -41,11 +41,6 @@ void meet_all() {
   if (self.joined != nullptr) self.joined->meet_all();
 }
 
-void barrier_of_all() {
-  complete_all();
-  self.joined->meet_all();
-}
-
 }  // namespace amity::shmem::addon
 
 extern "C" {
@@ -54,7 +49,7 @@ extern "C" {
 
 void shmem_barrier_all() {
   if (self.joined == nullptr) return pshmem_barrier_all();
-  barrier_of_all();
+  self.joined->barrier_all();
 }
 
 void shmem_sync_all() {
@@ -63,7 +58,7 @@ void shmem_sync_all() {
 }
 
 void shmem_barrier(int start, int log_stride, int size, long* sync) {
-  complete_all();
+  complete_own();
   if (!meet_set(start, log_stride, size)) pshmem_barrier(start, log_stride, size, sync);
 }
 

@@ -10,7 +10,4 @@ bool meet_set(int start, int log_stride, int size);
 /// Meets all PEs, if there is a job.
 void meet_all();
 
-/// Returns when all PEs have come, and all that they did before is done, active messages among it.
-void barrier_of_all();
-
 }  // namespace amity::shmem::addon

@@ -13,6 +13,7 @@
 AMITY_SHMEM_PROFILING(align);
 AMITY_SHMEM_PROFILING(barrier_all);
 AMITY_SHMEM_PROFILING(ptr);
+AMITY_SHMEM_PROFILING(quiet);
 AMITY_SHMEM_PROFILING(uint64_test);
 
 namespace amity::shmem::addon {
@@ -55,7 +56,8 @@ job::job(bool threads)
       awaited_(static_cast<std::size_t>(self.pes)),
       crowded_(self.pes > ::sysconf(_SC_NPROCESSORS_ONLN)),
       patience_(crowded_ ? 20 : 4000),
-      open_mpi_progress_(reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "opal_progress"))) {
+      open_mpi_progress_(reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "opal_progress"))),
+      maps_all_(std::all_of(self.peers, self.peers + self.pes, [](const peer_memory& each) { return each.mapped; })) {
   if (threads) messages_.threads().require();
 }
 
@@ -67,6 +69,13 @@ void job::meet(const active_set& set) {
   shmem::meet(
       set.size, [&](int ahead) { notify(set.pe_at(set.me + ahead)); },
       [&](int behind) { await(set.pe_at(set.me + set.size - behind)); });
+}
+
+void job::barrier_all() {
+  if (!maps_all_) messages_.quiet();
+  pshmem_quiet();
+  meet_all();
+  if (maps_all_) messages_.settle();
 }
 
 void job::notify(int pe) {

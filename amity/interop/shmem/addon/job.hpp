@@ -38,6 +38,8 @@ class job {
   /// Returns when all PEs of the set have come.
   void meet(const active_set& set);
   void meet_all() { meet({.start = 0, .stride = 1, .size = self.pes, .me = self.me}); }
+  /// Returns when all PEs have come, and all that they did before is done, active messages among it.
+  void barrier_all();
 
   /// Waits for something that a peer does, or a handler.
   template <class Ready>
@@ -77,6 +79,7 @@ class job {
   void (*open_mpi_progress_)();
   std::atomic<unsigned> idle_looks_ = 0;
   am_engine<public_substrate> messages_;
+  bool maps_all_;  ///< so that it sees what all PEs show; as PEs map each other, all can or none
 };
 
 }  // namespace amity::shmem::addon

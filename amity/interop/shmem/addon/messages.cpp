@@ -1,6 +1,5 @@
 /// shmemx_am_*: active messages as an addition to another library.
 
-#include "amity/interop/shmem/addon/group.hpp"
 #include "amity/interop/shmem/addon/include/shmemx.h"
 #include "amity/interop/shmem/addon/job.hpp"
 #include "amity/interop/shmem/am/calls.hpp"
@@ -17,7 +16,7 @@ struct other_library {
     check_pe(call, pe);
     return self.joined->messages();
   }
-  static void barrier() { barrier_of_all(); }
+  static void barrier() { self.joined->barrier_all(); }
   static void look() { self.joined->look(); }
   static void passed() {}
 };

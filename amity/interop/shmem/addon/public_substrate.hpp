@@ -45,6 +45,12 @@ struct public_substrate {
     pshmem_uint64_p(dest, value, pe);
   }
 
+  /// A peer's own one of such an object. All PEs must be mapped.
+  template <class T>
+  static const T& see(const T& own, int pe) {
+    return *at_distance(&own, self.peers[pe].distance);
+  }
+
   /// Part of a loop that waits: now and then the other library makes progress. Runs no handler.
   static void rest(unsigned round);
 
@@ -59,8 +65,11 @@ struct public_substrate {
     const peer_memory& there = self.peers[pe];
     if (!there.mapped) [[unlikely]]
       return nullptr;
-    return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(address) +
-                                static_cast<std::uintptr_t>(there.distance));
+    return at_distance(address, there.distance);
+  }
+  template <class T>
+  static T* at_distance(T* address, std::ptrdiff_t distance) noexcept {
+    return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(distance));
   }
 };
 

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "amity/interop/shmem/addon/group.hpp"
 #include "amity/interop/shmem/addon/job.hpp"
 
 AMITY_SHMEM_PROFILING(init);
@@ -16,7 +15,7 @@ using namespace amity::shmem::addon;
 namespace {
 
 void end() {
-  barrier_of_all();
+  self.joined->barrier_all();
   delete self.joined;  // its memory goes with the heap
   self.joined = nullptr;
   delete[] self.peers;

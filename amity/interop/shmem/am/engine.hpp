@@ -9,6 +9,7 @@
 /// - A reply never waits: where a ring is full it is kept here, and its request does not count as complete until it
 ///   has gone. As a PE has a bounded number of requests under way to another, so are the replies that are kept.
 /// - Two counters travel back in one word: the records that were taken, and the requests that are complete.
+/// - Two more, that each PE shows to all, tell those who have met in a barrier when all messages are handled.
 ///
 /// `Substrate` offers what `node_substrate` does.
 
@@ -43,7 +44,8 @@ class am_engine {
         inboxes_(outboxes_.size()),
         records_(static_cast<record_line*>(Substrate::allocate(inboxes_.size() * records_max * line_bytes))),
         payloads_(static_cast<std::byte*>(Substrate::allocate(inboxes_.size() * payload_lines_max * line_bytes))),
-        answers_(static_cast<answer*>(Substrate::allocate(inboxes_.size() * sizeof(answer)))) {}
+        answers_(static_cast<answer*>(Substrate::allocate(inboxes_.size() * sizeof(answer)))),
+        traffic_(static_cast<traffic*>(Substrate::allocate(sizeof(traffic)))) {}
 
   handler_table& handlers() noexcept { return handlers_; }
   /// For several calls at once, and for the table of handlers.
@@ -63,6 +65,7 @@ class am_engine {
     outbox& to = outbox_of(dest);
     if (to.requests - to.completed == requests_max || !to.kept.empty()) [[unlikely]]
       await_turn(dest, to);
+    count_sent();
     std::size_t sent = 0;
     do wait([&] { return send_fragment(dest, to, record_kind::request, id, source, bytes, sent); });
     while (sent < bytes);
@@ -84,6 +87,7 @@ class am_engine {
       Substrate::fail("shmemx_am_reply", "it is the second reply to one request", "put all into one reply");
     }
     running_->replied = true;
+    count_sent();
     const int dest = running_->source;
     outbox& to = outbox_of(dest);
     std::size_t sent = 0;
@@ -99,7 +103,7 @@ class am_engine {
   bool poll() {
     const guard::inside alone(threads_, std::try_to_lock);
     if (!alone.entered() || running_ != nullptr || polling_) return false;
-    const std::uint64_t handled = handled_;
+    const std::uint64_t handled = traffic_->handled;
     polling_ = true;
     if (held_ > 0 || kept_ > 0 || !stashed_.empty()) [[unlikely]]
       catch_up();
@@ -107,7 +111,7 @@ class am_engine {
       if (has_arrived(source) && held_ == 0) drain(source);
     }
     polling_ = false;
-    return handled_ != handled;
+    return traffic_->handled != handled;
   }
 
   void quiet() {
@@ -117,21 +121,15 @@ class am_engine {
     handle_replies();
   }
 
-  /// In two halves for this PE and `pe`, which meet between them: neither waits for the other twice. First what this PE
-  /// has sent to others.
-  void quiet_but(int pe) {
+  /// After all PEs have come to a barrier: returns when what any of them has sent before is handled, replies included.
+  /// Collective; all must be mapped.
+  void settle() {
     const guard::inside alone(threads_);
-    for (int dest = 0; dest < static_cast<int>(outboxes_.size()); ++dest) {
-      if (dest != pe) await_completion(dest);
-    }
-  }
-  /// Then what the two have sent to each other before they met: it is handled at both, replies included.
-  void quiet_with(int pe) {
-    const guard::inside alone(threads_);
-    poll();
-    outbox& to = outbox_of(pe);
-    wait([&] { return learn(pe, to) == all_handled(to) && to.kept.empty(); });
-    handle_replies();
+    wait([&] {
+      if (held_ > 0 && !stashed_.empty()) fail_holding("a barrier", "messages that have come cannot be handled");
+      return is_settled(settled_ + 1);
+    });
+    ++settled_;
   }
 
   // A PE that holds a mutex keeps messages back. Its other threads stay outside meanwhile: they would wait for what is
@@ -162,6 +160,12 @@ class am_engine {
   /// What a PE tells each source of messages: records taken below, completed requests above.
   struct alignas(line_bytes) answer {
     std::uint64_t word;
+  };
+  /// What a PE shows all others. While there are no messages this line stays in the caches of those who have seen it.
+  struct alignas(line_bytes) traffic {
+    std::uint64_t sent;     ///< messages, replies among them
+    std::uint64_t handled;  ///< likewise
+    std::uint64_t settled;  ///< how often, before the last one was sent
   };
   /// The handler that runs; its address is the token.
   struct activation {
@@ -211,6 +215,30 @@ class am_engine {
     return payloads_ + std::size_t{payload_lines_max} * line_bytes * source;
   }
   std::size_t own_index() const noexcept { return static_cast<std::size_t>(me_); }
+
+  void count_sent() noexcept {
+    // Before the message becomes visible. Release; pairs with is_settled(), which then sees what this PE has seen.
+    std::atomic_ref(traffic_->settled).store(settled_, std::memory_order_release);
+    std::atomic_ref(traffic_->sent).store(traffic_->sent + 1, std::memory_order_release);
+  }
+  void count_handled() noexcept {
+    // Release; pairs with is_settled(), which then sees the replies and all that the handler did.
+    std::atomic_ref(traffic_->handled).store(traffic_->handled + 1, std::memory_order_release);
+  }
+  /// Whether nothing was under way at some moment after the PEs have come: as a message counts as sent before it counts
+  /// as handled, there was one if as many have been handled in a first look as have been sent in a second one (Mattern
+  /// 1987). A PE that has seen it goes on, and may send again.
+  bool is_settled(std::uint64_t turn) const noexcept {
+    std::uint64_t under_way = 0;
+    for (int pe = 0; pe < static_cast<int>(outboxes_.size()); ++pe)
+      under_way -= load(Substrate::see(*traffic_, pe).handled);
+    for (int pe = 0; pe < static_cast<int>(outboxes_.size()); ++pe) {
+      const traffic& its = Substrate::see(*traffic_, pe);
+      under_way += load(its.sent);
+      if (load(its.settled) >= turn) return true;
+    }
+    return under_way == 0;
+  }
 
   static std::uint64_t pack_answer(std::uint32_t completed, std::uint32_t taken) noexcept {
     return std::uint64_t{completed} << 32 | taken;
@@ -424,7 +452,7 @@ class am_engine {
     running_ = &current;
     handler(payload, bytes, source, &current);
     running_ = nullptr;
-    ++handled_;
+    count_handled();
     if (what.kind() == record_kind::request && !current.kept) ++inboxes_[static_cast<std::size_t>(source)].completed;
   }
 
@@ -452,9 +480,10 @@ class am_engine {
   record_line* records_;          ///< rings, by source
   std::byte* payloads_;           ///< likewise
   answer* answers_;               ///< by destination
+  traffic* traffic_;              ///< its own
   activation* running_ = nullptr;
-  std::uint64_t handled_ = 0;
-  int held_ = 0;  ///< mutexes
+  std::uint64_t settled_ = 0;  ///< how often
+  int held_ = 0;               ///< mutexes
   bool polling_ = false;
   std::size_t kept_ = 0;  ///< replies, to all
   guard threads_;
