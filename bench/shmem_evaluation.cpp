@@ -63,7 +63,7 @@ void drive_rings(driver& d) {
   for (int pes : {2, 4, 8}) {
     const auto round = fmt::format("round_{}", pes);
     const auto barrier = fmt::format("barrier_{}", pes);
-    d.compare(jobs(d, "ring", pes, 50),
+    d.compare(jobs(d, "ring", pes, 500),
               {{fmt::format("{} PEs", pes), "round", "ns", round, "", round, {}},
                {fmt::format("{} PEs, with a barrier", pes), "round", "ns", barrier, "", barrier, {ratio_at_most(1)}}});
   }
