@@ -35,10 +35,6 @@ std::uint64_t geometry::fingerprint() const {
   return hash | 1;  // never the zero of fresh memory
 }
 
-door& region_map::door_of(rank_t rank) const {
-  return *reinterpret_cast<door*>(base_ + static_cast<std::size_t>(rank) * sizeof(door));
-}
-
 channel_memory region_map::channel(rank_t target, rank_t source) const {
   const auto ranks = static_cast<std::size_t>(sizes_.ranks);
   const auto index_of = [ranks](rank_t row, rank_t column) {

@@ -108,7 +108,9 @@ class region_map {
  public:
   region_map(std::byte* base, const geometry& sizes) : base_(base), sizes_(sizes) {}
 
-  door& door_of(rank_t rank) const;
+  door& door_of(rank_t rank) const {
+    return *reinterpret_cast<door*>(base_ + static_cast<std::size_t>(rank) * sizeof(door));
+  }
   channel_memory channel(rank_t target, rank_t source) const;
 
  private:

@@ -267,7 +267,7 @@ class shm_fabric final : public fabric, private remote_memory {
     return links_[static_cast<std::size_t>(dest)]->out;
   }
 
-  status send_in_buffer(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+  [[gnu::noinline]] status send_in_buffer(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
     slot filled;
     if (acquire(dest, filled) != status::ok) return status::again;
     std::memcpy(filled.data, payload.data(), payload.size());
@@ -275,7 +275,7 @@ class shm_fabric final : public fabric, private remote_memory {
     return status::ok;
   }
 
-  status refused(rank_t dest, bool also_for_buffers) noexcept {
+  [[gnu::noinline]] status refused(rank_t dest, bool also_for_buffers) noexcept {
     const auto known = std::ranges::find(starved_, dest, &shortage::peer);
     if (known == starved_.end()) {
       starved_.push_back({.peer = dest, .of_buffers = also_for_buffers});
