@@ -227,8 +227,8 @@ bool endpoint::flush_own() {
 
 void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
   AMITY_ASSERT(payload.size() <= control_bytes_max, payload.size());
-  const packet_header header{.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch};
-  if (waiting_control_.empty() && fabric_.try_send(lane, header.pack(), payload) == status::ok) return;
+  const packet_header header({.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch});
+  if (waiting_control_.empty() && fabric_.try_send(lane, header.word(), payload) == status::ok) return;
   waiting_control waiting{.lane = lane, .header = header, .payload = {}, .bytes = payload.size()};
   if (!payload.empty()) std::memcpy(waiting.payload.data(), payload.data(), payload.size());
   waiting_control_.push_back(waiting);
@@ -298,7 +298,7 @@ bool endpoint::send_waiting() {
     rank_map<bool> refused;
     for (waiting_control& each : waiting_control_) {
       if (refused.find(each.lane) == nullptr) {
-        if (fabric_.try_send(each.lane, each.header.pack(), {each.payload.data(), each.bytes}) == status::ok) continue;
+        if (fabric_.try_send(each.lane, each.header.word(), {each.payload.data(), each.bytes}) == status::ok) continue;
         refused[each.lane] = true;
       }
       if (&*stay != &each) *stay = std::move(each);
@@ -309,8 +309,8 @@ bool endpoint::send_waiting() {
   }
   if (!spill_.empty()) {
     any |= spill_.drain([this](rank_t dest, const spilled_packet& packet) {
-      if (fabric_.try_send(dest, packet.header.pack(), {packet.data(), packet.bytes}) != status::ok) return false;
-      ledger_.packet(packet.header.handler, packet.bytes);
+      if (fabric_.try_send(dest, packet.header.word(), {packet.data(), packet.bytes}) != status::ok) return false;
+      ledger_.packet(packet.header.handler(), packet.bytes);
       return true;
     }) > 0;
   }
@@ -324,7 +324,7 @@ bool endpoint::handle_early() {
   std::vector<fabric::packet> ready;
   ready.swap(early_ready_);
   for (const fabric::packet& kept : ready) {
-    if (kept_ && keep_for_later(kept, packet_header::unpack(kept.header))) continue;
+    if (kept_ && keep_for_later(kept, packet_header(kept.header))) continue;
     deliver(kept);
     fabric_.release(kept.token);
   }
@@ -384,7 +384,7 @@ void endpoint::open_epoch(epoch_tag tag, int depth) {
   ++epochs_opened_;
   early_ready_.swap(early_);
   for (const fabric::packet& kept : early_ready_) {
-    AMITY_ASSERT(packet_header::unpack(kept.header).epoch == tag, kept.source);
+    AMITY_ASSERT(packet_header(kept.header).epoch() == tag, kept.source);
   }
 }
 

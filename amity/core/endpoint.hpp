@@ -295,7 +295,7 @@ class endpoint final : private fabric::sink {
   void send_control(rank_t lane, packet_kind kind, bytes_view payload);
 
   /// Runs the handler of a message that has come in parts, all of which are there. For the endpoint's own parts.
-  void handle_whole(const packet_header& header, const inbound& message) {
+  void handle_whole(packet_header header, const inbound& message) {
     note_colour(header);
     run_handler(header, message);
   }
@@ -350,23 +350,23 @@ class endpoint final : private fabric::sink {
   void check_remote(rank_t source) const;
   remote_part& remote_for(std::string_view call) const;
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
-  bool keep_for_later(const fabric::packet& arrived, const packet_header& header);
+  bool keep_for_later(const fabric::packet& arrived, packet_header header);
   std::size_t poll_by_priority(std::size_t packets_max);
-  int priority_of(const packet_header& header) const noexcept;
+  int priority_of(packet_header header) const noexcept;
   void compare_priorities();
   fabric::disposition hand_over(const fabric::packet& arrived) noexcept;
   void pace();
   void take_as_sent();
   void deliver(const fabric::packet& arrived) noexcept;
-  void note_colour(const packet_header& header);
-  void deliver_message(const packet_header& header, const inbound& packet);
-  void deliver_fragment(const packet_header& header, const inbound& packet);
-  void run_handler(const packet_header& header, const inbound& packet);
+  void note_colour(packet_header header);
+  void deliver_message(packet_header header, const inbound& packet);
+  void deliver_fragment(packet_header header, const inbound& packet);
+  void run_handler(packet_header header, const inbound& packet);
   [[gnu::noinline]] std::uint64_t deliver_timed(const registry::entry& target, const inbound& packet);
   void enter_generation(wave_colour generation);
   void enter_handler(epoch_tag epoch, wave_colour colour);
   void leave_handler() noexcept;
-  [[noreturn]] void throw_unknown_handler(const packet_header& header, rank_t source) const;
+  [[noreturn]] void throw_unknown_handler(packet_header header, rank_t source) const;
 
   void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
                     bytes_view payload);
@@ -374,23 +374,40 @@ class endpoint final : private fabric::sink {
   void send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   [[gnu::noinline]] void send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                                     bytes_view payload);
-  void send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args, bytes_view payload);
+  void send_in_slot(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   bool send_packet_of(rank_t lane, lent_buffer& buffer);
   bool send_fragment_of(rank_t lane, lent_buffer& buffer);
   void send_some(rank_t lane, lent_buffer& buffer);
   void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
-  void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const;
-  void check_args(std::string_view call, std::size_t args) const;
+  void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
+    if (threads_ > 1) [[unlikely]]
+      check_thread(call);
+    if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(size_)) [[unlikely]]
+      throw_wrong_rank(call, dest);
+    if (!registry_.contains(handler)) [[unlikely]]
+      throw_unregistered(call, handler);
+    if (at_depth_) [[unlikely]]
+      throw_outside_epoch(call);
+    check_args(call, args);
+  }
+  void check_args(std::string_view call, std::size_t args) const {
+    if (args > args_max) [[unlikely]]
+      throw_too_many_arguments(call, args);
+  }
+  [[noreturn, gnu::cold]] void throw_unregistered(std::string_view call, handler_id handler) const;
+  [[noreturn, gnu::cold]] void throw_too_many_arguments(std::string_view call, std::size_t args) const;
   /// The handler that runs on this rank, by number; 0: none.
   std::uint64_t context() const noexcept { return in_handler() ? worlds_->handlers_run : 0; }
   void check_outside_handler(std::string_view call) const;
   /// Where ranks have several threads, the thread as well.
   void check_own_call(std::string_view call) const;
   void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
-  void commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
-  void push_spill(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes);
+  void commit(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);
+  void push_spill(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);
   [[noreturn]] void lose_collected();
-  packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept;
+  packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept {
+    return packet_header({.handler = handler, .check = registry_.at(handler).check, .epoch = epoch, .colour = colour_});
+  }
 
   void tell_waiting() {
     if (worlds_->threads != nullptr) [[unlikely]]

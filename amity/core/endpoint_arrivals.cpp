@@ -26,8 +26,8 @@ bool gives_slots(bytes_view packet) noexcept {
 fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
   if (world_of(arrived.header) != 0) [[unlikely]]
     return hand_over(arrived);
-  const packet_header header = packet_header::unpack(arrived.header);
-  if (header.epoch != no_epoch && header.epoch != open_epoch_) {
+  const packet_header header(arrived.header);
+  if (header.epoch() != no_epoch && header.epoch() != open_epoch_) {
     early_.push_back(arrived);
     return fabric::disposition::keep;
   }
@@ -36,12 +36,12 @@ fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept 
   return fabric::disposition::release;
 }
 
-int endpoint::priority_of(const packet_header& header) const noexcept {
-  return registry_.contains(header.handler) ? registry_.at(header.handler).priority : 0;
+int endpoint::priority_of(packet_header header) const noexcept {
+  return registry_.contains(header.handler()) ? registry_.at(header.handler()).priority : 0;
 }
 
-bool endpoint::keep_for_later(const fabric::packet& arrived, const packet_header& header) {
-  if (header.kind != packet_kind::message && header.kind != packet_kind::fragment) return false;
+bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header header) {
+  if (header.kind() != packet_kind::message && header.kind() != packet_kind::fragment) return false;
   const int priority = priority_of(header);
   if (priority == priority_max_ || !kept_->may_keep(arrived.source)) return false;
   kept_->keep(arrived, priority);
@@ -65,7 +65,7 @@ fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept 
   if (const rank_worlds::member* const other = worlds_->find(number)) {
     return other->owner->on_packet(other->road->translate(arrived));
   }
-  const packet_kind kind = packet_header::unpack(arrived.header).kind;
+  const packet_kind kind = packet_header(arrived.header).kind();
   if (kind == packet_kind::wake || (kind == packet_kind::slots && gives_slots(arrived.payload)))
     return fabric::disposition::release;
   fail(std::make_exception_ptr(
@@ -79,10 +79,10 @@ fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept 
 void endpoint::deliver(const fabric::packet& arrived) noexcept {
   if (worlds_->failure) return;  // the job is lost; packets are only cleared away
   try {
-    const packet_header header = packet_header::unpack(arrived.header);
+    const packet_header header(arrived.header);
     const inbound packet{
-        .source = arrived.source, .args = header.args, .payload = arrived.payload, .reply = header.reply};
-    switch (header.kind) {
+        .source = arrived.source, .args = header.args(), .payload = arrived.payload, .reply = header.reply()};
+    switch (header.kind()) {
       case packet_kind::message:
         deliver_message(header, packet);
         return;
@@ -108,7 +108,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         check_remote(packet.source);
         return remote_->on_remote(packet.source, packet.payload);
     }
-    AMITY_ASSERT(false, static_cast<int>(header.kind), arrived.source);
+    AMITY_ASSERT(false, static_cast<int>(header.kind()), arrived.source);
   } catch (...) {
     worlds_->failure = std::current_exception();
   }
@@ -131,40 +131,40 @@ void endpoint::on_notify(std::uint32_t bits) noexcept {
   if (remote_ != nullptr && !worlds_->failure) remote_->on_notify(bits);
 }
 
-void endpoint::note_colour(const packet_header& header) {
+void endpoint::note_colour(packet_header header) {
   // Its sender has recorded at most twice more often than this rank, or less often by any number: colours are modulo
   // 256, and a message may be under way for many waves.
-  const auto ahead = static_cast<wave_colour>(header.colour - colour_);
-  if (header.epoch == no_epoch || depth_ != any_depth || ahead == 0 || ahead > 2) return;
-  control_->on_newer_colour(header.colour);
+  const auto ahead = static_cast<wave_colour>(header.colour() - colour_);
+  if (header.epoch() == no_epoch || depth_ != any_depth || ahead == 0 || ahead > 2) return;
+  control_->on_newer_colour(header.colour());
 }
 
-void endpoint::deliver_message(const packet_header& header, const inbound& packet) {
+void endpoint::deliver_message(packet_header header, const inbound& packet) {
   note_colour(header);
   run_handler(header, packet);
 }
 
-void endpoint::deliver_fragment(const packet_header& header, const inbound& packet) {
+void endpoint::deliver_fragment(packet_header header, const inbound& packet) {
   note_colour(header);
   if (const auto whole = reassembly_.add(packet.source, packet.payload)) {
     run_handler(header, {.source = packet.source, .args = packet.args, .payload = whole->bytes, .reply = packet.reply});
   }
 }
 
-void endpoint::run_handler(const packet_header& header, const inbound& packet) {
-  const registry::entry* const target = registry_.find(header.handler, header.check);
+void endpoint::run_handler(packet_header header, const inbound& packet) {
+  const registry::entry* const target = registry_.find(header.handler(), header.check());
   if (target == nullptr) [[unlikely]]
     throw_unknown_handler(header, packet.source);
   std::uint64_t handled = 0;
   try {
-    enter_handler(header.epoch, header.colour);
+    enter_handler(header.epoch(), header.colour());
     handled = attention_.on() ? deliver_timed(*target, packet) : target->deliver(target->context, packet);
   } catch (...) {
     leave_handler();
     throw;
   }
   leave_handler();
-  ledger_.handled(header.handler, packet.source, handled, header.epoch != no_epoch);
+  ledger_.handled(header.handler(), packet.source, handled, header.epoch() != no_epoch);
 }
 
 std::uint64_t endpoint::deliver_timed(const registry::entry& target, const inbound& packet) {
@@ -194,16 +194,16 @@ void endpoint::leave_handler() noexcept {
   sending_epoch_ = body_epoch_;
 }
 
-void endpoint::throw_unknown_handler(const packet_header& header, rank_t source) const {
-  if (registry_.contains(header.handler)) {
+void endpoint::throw_unknown_handler(packet_header header, rank_t source) const {
+  if (registry_.contains(header.handler())) {
     throw error("message arrival", rank_,
                 fmt::format("rank {} sent a message for handler #{}, which is of another type there than '{}' here",
-                            rank_of(source), header.handler, registry_.at(header.handler).name),
+                            rank_of(source), header.handler(), registry_.at(header.handler()).name),
                 "make the same message types in the same order on all ranks");
   }
   throw error("message arrival", rank_,
               fmt::format("rank {} sent a message for handler #{}, which does not exist here (there are: {})",
-                          rank_of(source), header.handler, registry_.describe()),
+                          rank_of(source), header.handler(), registry_.describe()),
               threads_ == 1 ? "make the same message types in the same order on all ranks"
                             : "make the same message types in the same order on all ranks, and add handlers to all "
                               "threads of a rank, by team::add_handler");

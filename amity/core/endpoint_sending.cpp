@@ -49,8 +49,7 @@ void request::reply(std::string_view call, handler_id handler, std::span<const s
                     bytes_view payload) {
   check_reply(call);
   owner_.check_request(call, source(), handler, args.size());
-  packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
-  header.reply = true;
+  const packet_header header = owner_.header_for(handler, owner_.sending_epoch_).as_reply();
   owner_.send_parts(packet_.source, header, args, payload);
   replied_ = true;
 }
@@ -81,22 +80,13 @@ void endpoint::send_request(std::string_view call, rank_t dest, handler_id handl
   send_parts(lane_of(dest, home_), header_for(handler, sending_epoch_), args, payload);
 }
 
-void endpoint::check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
-  if (threads_ > 1) [[unlikely]]
-    check_thread(call);
-  if (dest < 0 || dest >= size_) throw_wrong_rank(call, dest);
-  if (!registry_.contains(handler)) {
-    throw error(call, rank_,
-                fmt::format("{} is not the number of a handler (there are: {})", handler, registry_.describe()),
-                "use what endpoint::add_handler returned");
-  }
-  if (at_depth_) throw_outside_epoch(call);
-  check_args(call, args);
+void endpoint::throw_unregistered(std::string_view call, handler_id handler) const {
+  throw error(call, rank_,
+              fmt::format("{} is not the number of a handler (there are: {})", handler, registry_.describe()),
+              "use what endpoint::add_handler returned");
 }
 
-void endpoint::check_args(std::string_view call, std::size_t args) const {
-  if (args <= args_max) [[likely]]
-    return;
+void endpoint::throw_too_many_arguments(std::string_view call, std::size_t args) const {
   throw error(call, rank_, fmt::format("{} arguments are too many", args),
               fmt::format("use at most {} words of arguments, and the payload of a medium request for more", args_max));
 }
@@ -150,24 +140,14 @@ void endpoint::check_thread(std::string_view call) const {
 
 // Sending
 
-packet_header endpoint::header_for(handler_id handler, epoch_tag epoch) const noexcept {
-  return {.handler = handler,
-          .check = registry_.at(handler).check,
-          .kind = packet_kind::message,
-          .epoch = epoch,
-          .colour = colour_,
-          .args = 0};
-}
-
 // One part alone is sent from where it lies; both together are put next to each other first.
 bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                               bytes_view payload) {
   const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
   if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
-  header.args = static_cast<std::uint8_t>(args.size());
-  if (fabric_.try_send(lane, header.pack(), whole) != status::ok) return false;
-  ledger_.sent(header.handler, lane, 1, in_epoch());
-  ledger_.packet(header.handler, whole.size());
+  if (fabric_.try_send(lane, header.word(), whole) != status::ok) return false;
+  ledger_.sent(header.handler(), lane, 1, in_epoch());
+  ledger_.packet(header.handler(), whole.size());
   return true;
 }
 
@@ -178,15 +158,16 @@ bool endpoint::try_send(rank_t lane, handler_id handler, bytes_view payload) {
 }
 
 void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload) {
-  if (!try_send_parts(lane, header, args, payload)) send_later(lane, header, args, payload);
+  header = header.with_args(args.size());
+  if (!try_send_parts(lane, header, args, payload)) [[unlikely]]
+    send_later(lane, header, args, payload);
   pace();
 }
 
 // It is counted before it waits: it carries the colour that the rank has now.
 void endpoint::send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                           bytes_view payload) try {
-  header.args = static_cast<std::uint8_t>(args.size());
-  ledger_.sent(header.handler, lane, 1, in_epoch());
+  ledger_.sent(header.handler(), lane, 1, in_epoch());
   if (args.size_bytes() + payload.size() > packet_bytes_max_) {
     send_fragments(lane, header, args, payload);
   } else {
@@ -198,7 +179,7 @@ void endpoint::send_later(rank_t lane, packet_header header, std::span<const std
   throw;
 }
 
-void endpoint::send_in_slot(rank_t lane, const packet_header& header, std::span<const std::uint64_t> args,
+void endpoint::send_in_slot(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                             bytes_view payload) {
   const std::size_t bytes = args.size_bytes() + payload.size();
   outgoing out;
@@ -210,7 +191,7 @@ void endpoint::send_in_slot(rank_t lane, const packet_header& header, std::span<
 
 void endpoint::send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                               bytes_view payload) {
-  header.kind = packet_kind::fragment;
+  header = header.with_kind(packet_kind::fragment);
   const std::uint64_t message = fragmented_++;
   const std::uint64_t total = args.size_bytes() + payload.size();
   const std::size_t content_max = packet_bytes_max_ - sizeof(fragment_header);
@@ -250,7 +231,7 @@ void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
 bool endpoint::send_packet_of(rank_t lane, lent_buffer& buffer) {
   const std::size_t bytes_max = packet_bytes_max_ - packet_bytes_max_ % buffer.item_bytes;
   const bytes_view packet = buffer.rest.first(std::min(bytes_max, buffer.rest.size()));
-  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).pack(), packet) != status::ok) return false;
+  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).word(), packet) != status::ok) return false;
   ledger_.sent(buffer.handler, lane, packet.size() / buffer.item_bytes, buffer.epoch != no_epoch);
   ledger_.packet(buffer.handler, packet.size());
   buffer.rest = buffer.rest.subspan(packet.size());
@@ -271,9 +252,8 @@ bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
   const std::size_t content = std::min(packet_bytes_max_ - sizeof head, buffer.item_bytes - offset);
   std::memcpy(slot.data, &head, sizeof head);
   std::memcpy(slot.data + sizeof head, buffer.rest.data(), content);
-  packet_header header = header_for(buffer.handler, buffer.epoch);
-  header.kind = packet_kind::fragment;
-  fabric_.commit(lane, header.pack(), slot, sizeof head + content);
+  const packet_header header = header_for(buffer.handler, buffer.epoch).with_kind(packet_kind::fragment);
+  fabric_.commit(lane, header.word(), slot, sizeof head + content);
   ledger_.packet(buffer.handler, sizeof head + content);
   buffer.rest = buffer.rest.subspan(content);
   return true;
@@ -316,7 +296,7 @@ void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t
 
 void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages) try {
   const packet_header header = header_for(handler, open_epoch_);
-  if (fabric_.try_send(lane, header.pack(), payload) == status::ok) {
+  if (fabric_.try_send(lane, header.word(), payload) == status::ok) {
     ledger_.packet(handler, payload.size());
   } else {
     outgoing waiting;
@@ -335,22 +315,22 @@ void endpoint::lose_collected() {
   throw;
 }
 
-void endpoint::commit(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
+void endpoint::commit(rank_t lane, packet_header header, outgoing& out, std::size_t bytes) {
   AMITY_DEBUG_ASSERT(bytes <= out.capacity, bytes, out.capacity);
   if (out.spilled) return push_spill(lane, header, out, bytes);
   out.data = nullptr;
-  fabric_.commit(lane, header.pack(), out.slot, bytes);
-  ledger_.packet(header.handler, bytes);
+  fabric_.commit(lane, header.word(), out.slot, bytes);
+  ledger_.packet(header.handler(), bytes);
 }
 
 // Where there is no room, it throws and has changed nothing.
-void endpoint::push_spill(rank_t lane, const packet_header& header, outgoing& out, std::size_t bytes) {
+void endpoint::push_spill(rank_t lane, packet_header header, outgoing& out, std::size_t bytes) {
   if (spill_.bytes() + out.spilled->memory_bytes() > spill_bytes_max_) {
     throw error(
         "sending from a handler", rank_,
         fmt::format("{} bytes of messages wait for credits, and one more, of type '{}' to rank {}, would exceed "
                     "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
-                    spill_.bytes(), registry_.at(header.handler).name, rank_of(lane), spill_bytes_max_,
+                    spill_.bytes(), registry_.at(header.handler()).name, rank_of(lane), spill_bytes_max_,
                     describe_spill()),
         "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
   }

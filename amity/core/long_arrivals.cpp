@@ -31,10 +31,10 @@ const own_segment* long_arrivals::holder_of(bytes_view bytes) const noexcept {
   return found == nullptr ? nullptr : &found->own;
 }
 
-void long_arrivals::on_envelope(const packet_header& header, rank_t lane, bytes_view packet) {
+void long_arrivals::on_envelope(packet_header header, rank_t lane, bytes_view packet) {
   envelope about;
-  const std::size_t args_bytes = header.args * sizeof(std::uint64_t);
-  AMITY_ASSERT(packet.size() >= sizeof about + args_bytes && header.args <= args_max, lane, packet.size());
+  const std::size_t args_bytes = header.args() * sizeof(std::uint64_t);
+  AMITY_ASSERT(packet.size() >= sizeof about + args_bytes && header.args() <= args_max, lane, packet.size());
   std::memcpy(&about, packet.data(), sizeof about);
   const bytes_view args = packet.subspan(sizeof about, args_bytes);
   const bytes_view rest = packet.subspan(sizeof about + args_bytes);
@@ -48,7 +48,7 @@ void long_arrivals::on_envelope(const packet_header& header, rank_t lane, bytes_
   AMITY_ASSERT(at.lane == lane && (rest.empty() || rest.size() == sizeof at.from), lane, at.lane, rest.size());
   at.header = header;
   at.about = about;
-  at.args.assign({reinterpret_cast<const std::uint64_t*>(args.data()), header.args});
+  at.args.assign({reinterpret_cast<const std::uint64_t*>(args.data()), header.args()});
   if (!rest.empty()) {
     std::memcpy(&at.from, rest.data(), sizeof at.from);
     at.offered = true;
@@ -74,9 +74,9 @@ void long_arrivals::arrive(lent_slot& at, lent_slot::part part) noexcept {
   }
 }
 
-void long_arrivals::run(const packet_header& header, rank_t lane, bytes_view args, bytes_view landed) {
-  owner_.handle_whole(header,
-                      {.source = lane, .args = header.args, .payload = args, .reply = header.reply, .landed = &landed});
+void long_arrivals::run(packet_header header, rank_t lane, bytes_view args, bytes_view landed) {
+  owner_.handle_whole(
+      header, {.source = lane, .args = header.args(), .payload = args, .reply = header.reply(), .landed = &landed});
 }
 
 bytes_view long_arrivals::place_of(const envelope& about, rank_t lane) const {

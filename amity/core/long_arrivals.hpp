@@ -44,7 +44,7 @@ class long_arrivals {
   const own_segment* holder_of(bytes_view bytes) const noexcept;
 
   /// Throws `error` for an envelope that names no place here.
-  void on_envelope(const packet_header& header, rank_t lane, bytes_view packet);
+  void on_envelope(packet_header header, rank_t lane, bytes_view packet);
   void on_notify(std::uint32_t slot) noexcept { arrive(slots_.at(slot), lent_slot::payload); }
   /// A part of the message is there. With both, its handler runs.
   void arrive(lent_slot& at, lent_slot::part part) noexcept;
@@ -68,7 +68,7 @@ class long_arrivals {
 
   const fabric::remote_segment& opened_for(const lent_slot& at);
   bytes_view place_of(const envelope& about, rank_t lane) const;
-  void run(const packet_header& header, rank_t lane, bytes_view args, bytes_view landed);
+  void run(packet_header header, rank_t lane, bytes_view args, bytes_view landed);
   bool start_get(lent_slot& at);
 
   endpoint& owner_;

@@ -2,6 +2,7 @@
 
 /// The 64-bit word that travels with every packet: what the packet is and to which part of the program it belongs.
 
+#include <cstddef>
 #include <cstdint>
 
 namespace amity::core {
@@ -35,32 +36,51 @@ inline constexpr std::uint16_t check_mask = 0x7fff;
 using wave_colour = std::uint8_t;
 
 /// All but the last byte, which names the world: the job's own leaves it zero, the others' sub_fabric fills it in.
-struct packet_header {
-  handler_id handler = 0;
-  std::uint16_t check =
-      0;  ///< hash of the handler's name, in 15 bits: a disagreement between ranks is seen before any harm
-  packet_kind kind = packet_kind::message;
-  epoch_tag epoch = no_epoch;
-  wave_colour colour = 0;
-  std::uint8_t args = 0;  ///< 64-bit words of arguments in front of the payload, at most 31
-  bool reply = false;     ///< to a request; it may not be replied to
+///
+/// It is the word itself, so that it stays in a register on its way: put together in memory, its load would wait for
+/// all stores before it, those to other ranks' cache lines too.
+class packet_header {
+ public:
+  struct parts {
+    handler_id handler = 0;
+    std::uint16_t check = 0;  ///< hash of the handler's name, in 15 bits: ranks that disagree are seen before any harm
+    packet_kind kind = packet_kind::message;
+    epoch_tag epoch = no_epoch;
+    wave_colour colour = 0;
+  };
 
-  // With shifts, so that the word is put together in a register: put together in memory, its load would wait for all
-  // stores before it, those to other ranks' cache lines too.
-  constexpr std::uint64_t pack() const {
-    return std::uint64_t{handler} | std::uint64_t{check} << 16 | std::uint64_t{static_cast<std::uint8_t>(kind)} << 31 |
-           std::uint64_t{reply} << 34 | std::uint64_t{args} << 35 | std::uint64_t{epoch} << 40 |
-           std::uint64_t{colour} << 48;
+  constexpr packet_header() = default;
+  explicit constexpr packet_header(const parts& of)
+      : word_(std::uint64_t{of.handler} | std::uint64_t{of.check} << check_at | word_of(of.kind) << kind_at |
+              std::uint64_t{of.epoch} << epoch_at | std::uint64_t{of.colour} << colour_at) {}
+  explicit constexpr packet_header(std::uint64_t word) : word_(word) {}
+
+  constexpr std::uint64_t word() const { return word_; }
+
+  constexpr handler_id handler() const { return static_cast<handler_id>(word_); }
+  constexpr std::uint16_t check() const { return static_cast<std::uint16_t>(word_ >> check_at & check_mask); }
+  constexpr packet_kind kind() const { return static_cast<packet_kind>(word_ >> kind_at & kind_mask); }
+  constexpr epoch_tag epoch() const { return static_cast<epoch_tag>(word_ >> epoch_at); }
+  constexpr wave_colour colour() const { return static_cast<wave_colour>(word_ >> colour_at); }
+  /// 64-bit words of arguments in front of the payload, at most 31.
+  constexpr std::uint8_t args() const { return static_cast<std::uint8_t>(word_ >> args_at & args_mask); }
+  /// To a request; it may not be replied to.
+  constexpr bool reply() const { return (word_ >> reply_at & 1) != 0; }
+
+  constexpr packet_header with_kind(packet_kind kind) const {
+    return packet_header((word_ & ~(kind_mask << kind_at)) | word_of(kind) << kind_at);
   }
-  static constexpr packet_header unpack(std::uint64_t word) {
-    return {.handler = static_cast<handler_id>(word),
-            .check = static_cast<std::uint16_t>(word >> 16 & check_mask),
-            .kind = static_cast<packet_kind>(word >> 31 & 7),
-            .epoch = static_cast<epoch_tag>(word >> 40),
-            .colour = static_cast<wave_colour>(word >> 48),
-            .args = static_cast<std::uint8_t>(word >> 35 & 31),
-            .reply = (word >> 34 & 1) != 0};
+  constexpr packet_header with_args(std::size_t args) const {
+    return packet_header((word_ & ~(args_mask << args_at)) | std::uint64_t{args} << args_at);
   }
+  constexpr packet_header as_reply() const { return packet_header(word_ | std::uint64_t{1} << reply_at); }
+
+ private:
+  static constexpr int check_at = 16, kind_at = 31, reply_at = 34, args_at = 35, epoch_at = 40, colour_at = 48;
+  static constexpr std::uint64_t kind_mask = 7, args_mask = 31;
+  static constexpr std::uint64_t word_of(packet_kind kind) { return static_cast<std::uint8_t>(kind); }
+
+  std::uint64_t word_ = 0;
 };
 
 constexpr world_number world_of(std::uint64_t word) { return static_cast<world_number>(word >> 56); }

@@ -37,10 +37,7 @@ constexpr rank_t lane_of(const fabric::remote_segment& handle) {
   return static_cast<rank_t>((handle.id & ~of_packets) >> 32);
 }
 
-const packet_header& remote_header() {
-  static constexpr packet_header header{.kind = packet_kind::remote};
-  return header;
-}
+constexpr packet_header remote_header({.kind = packet_kind::remote});
 
 void tell(std::uint64_t& context) noexcept {
   if (context != 0) awaited::of(std::exchange(context, 0)).reached();
@@ -191,7 +188,7 @@ bool packet_memory::send_packet(rank_t lane, const parcel& head, bytes_view cont
   if (fabric_.acquire(lane, slot) != status::ok) return false;
   std::memcpy(slot.data, &head, sizeof head);
   if (!content.empty()) std::memcpy(slot.data + sizeof head, content.data(), content.size());
-  fabric_.commit(lane, remote_header().pack(), slot, sizeof head + content.size());
+  fabric_.commit(lane, remote_header.word(), slot, sizeof head + content.size());
   return true;
 }
 

@@ -50,10 +50,8 @@ packet_header prepared::check_commit(std::string_view call, handler_id handler, 
   }
   if (answers_ != nullptr) answers_->check_reply(call);
   owner_.check_request(call, owner_.rank_of(lane_), handler, args);
-  packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
-  header.args = static_cast<std::uint8_t>(args);
-  header.reply = answers_ != nullptr;
-  return header;
+  const packet_header header = owner_.header_for(handler, owner_.sending_epoch_).with_args(args);
+  return answers_ != nullptr ? header.as_reply() : header;
 }
 
 // Medium
@@ -103,8 +101,8 @@ prepared_medium::~prepared_medium() {
   if (!open_) return;
   if (context_ == 0) --owner_.prepared_;
   if (packet_.spilled) return;
-  static constexpr packet_header nothing{.kind = packet_kind::wake};
-  owner_.fabric_.commit(lane_, nothing.pack(), packet_.slot, 0);
+  static constexpr packet_header nothing({.kind = packet_kind::wake});
+  owner_.fabric_.commit(lane_, nothing.word(), packet_.slot, 0);
 }
 
 }  // namespace amity::core

@@ -292,9 +292,7 @@ void remote_endpoint::reply_long(std::string_view call, rank_t lane, handler_id 
                                  std::span<const std::uint64_t> args, bytes_view payload, const place& to,
                                  event* source_free) {
   check_reply_place(call, lane, to, payload.size());
-  packet_header header = owner_.header_for(handler, owner_.sending_epoch_);
-  header.reply = true;
-  send_long(to, header, args, payload, source_free);
+  send_long(to, owner_.header_for(handler, owner_.sending_epoch_).as_reply(), args, payload, source_free);
 }
 
 void remote_endpoint::check_reply_place(std::string_view call, rank_t lane, const place& to, std::size_t bytes) const {
@@ -309,8 +307,8 @@ void remote_endpoint::check_reply_place(std::string_view call, rank_t lane, cons
 // The payload is in its place: what is sent from now on comes after it.
 void remote_endpoint::send_landed(const place& to, packet_header header, std::span<const std::uint64_t> args,
                                   std::size_t bytes) {
-  header.kind = packet_kind::envelope;
-  owner_.ledger_.sent(header.handler, to.segment.lane, 1, owner_.in_epoch());
+  header = header.with_kind(packet_kind::envelope);
+  owner_.ledger_.sent(header.handler(), to.segment.lane, 1, owner_.in_epoch());
   remote_operation wanted;
   wanted.plan = only_envelope;
   wanted.to = to;
@@ -322,10 +320,10 @@ void remote_endpoint::send_landed(const place& to, packet_header header, std::sp
 
 void remote_endpoint::send_long(const place& to, packet_header header, std::span<const std::uint64_t> args,
                                 bytes_view payload, event* source_free) {
-  header.kind = packet_kind::envelope;
-  header.args = static_cast<std::uint8_t>(args.size());
+  header = header.with_kind(packet_kind::envelope);
+  header = header.with_args(args.size());
   const long_protocol protocol = protocol_for(to.segment, payload);
-  owner_.ledger_.sent(header.handler, to.segment.lane, 1, owner_.in_epoch());
+  owner_.ledger_.sent(header.handler(), to.segment.lane, 1, owner_.in_epoch());
   bool is_put = false;
   if (to.segment.handle.direct != nullptr && protocol <= long_protocol::ordered) {
     const at_once done = send_at_once(protocol, to, header, args, payload);
@@ -358,9 +356,8 @@ long_protocol remote_endpoint::protocol_for(const peer_segment& to, bytes_view p
 }
 
 // The short road of shared memory: a store and a line of the ring, or the line alone.
-remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, const place& to,
-                                                       const packet_header& header, std::span<const std::uint64_t> args,
-                                                       bytes_view payload) {
+remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, const place& to, packet_header header,
+                                                       std::span<const std::uint64_t> args, bytes_view payload) {
   std::byte* const there = to.segment.handle.direct;
   const bool packed = protocol == long_protocol::packed;
   constexpr std::size_t room = 256;
@@ -374,10 +371,10 @@ remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, c
   if (!args.empty()) std::memcpy(end, args.data(), args.size_bytes());
   end += args.size_bytes();
   copy_bytes(packed ? end : there + to.offset, payload.data(), payload.size());
-  if (owner_.fabric_.try_send(to.segment.lane, header.pack(), {packet.data(), bytes}) != status::ok) {
+  if (owner_.fabric_.try_send(to.segment.lane, header.word(), {packet.data(), bytes}) != status::ok) {
     return packed ? at_once::nothing : at_once::put;
   }
-  owner_.ledger_.packet(header.handler, bytes);
+  owner_.ledger_.packet(header.handler(), bytes);
   return at_once::all;
 }
 

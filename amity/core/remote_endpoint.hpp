@@ -125,7 +125,7 @@ class remote_endpoint final : private remote_part, private flushable {
 
  private:
   friend class prepared_long;
-  void on_envelope(const packet_header& header, rank_t lane, bytes_view packet) override {
+  void on_envelope(packet_header header, rank_t lane, bytes_view packet) override {
     arrivals_.on_envelope(header, lane, packet);
   }
   void on_slots(rank_t lane, bytes_view packet) override;
@@ -143,7 +143,7 @@ class remote_endpoint final : private remote_part, private flushable {
   void send_long(const place& to, packet_header header, std::span<const std::uint64_t> args, bytes_view payload,
                  event* source_free);
   enum class at_once { nothing, put, all };
-  at_once send_at_once(long_protocol protocol, const place& to, const packet_header& header,
+  at_once send_at_once(long_protocol protocol, const place& to, packet_header header,
                        std::span<const std::uint64_t> args, bytes_view payload);
   packet_memory& packets();
   void destroy(const own_segment& own) noexcept;

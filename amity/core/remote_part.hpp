@@ -22,7 +22,7 @@ class remote_part {
  public:
   // Packets of the three kinds that are its own. What they throw ends the job.
 
-  virtual void on_envelope(const packet_header& header, rank_t lane, bytes_view packet) = 0;
+  virtual void on_envelope(packet_header header, rank_t lane, bytes_view packet) = 0;
   virtual void on_slots(rank_t lane, bytes_view packet) = 0;
   virtual void on_remote(rank_t lane, bytes_view packet) = 0;
 

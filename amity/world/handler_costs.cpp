@@ -58,9 +58,9 @@ handler_costs::named& handler_costs::entry_of(std::string_view name, const handl
 }
 
 const handling* handler_costs::of(std::uint64_t header) noexcept {
-  const auto packet = core::packet_header::unpack(header);
-  if (!has_handler(packet.kind)) return nullptr;
-  const auto found = std::ranges::find(all_, packet.check, &named::check);
+  const auto packet = core::packet_header(header);
+  if (!has_handler(packet.kind())) return nullptr;
+  const auto found = std::ranges::find(all_, packet.check(), &named::check);
   if (found == all_.end()) return nullptr;
   found->met = true;
   return &found->takes;

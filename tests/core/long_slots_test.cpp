@@ -27,7 +27,7 @@ class late_slots final : public decorator {
   std::size_t held() const { return held_.size(); }
 
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
-    const bool about_slots = core::packet_header::unpack(header).kind == core::packet_kind::slots;
+    const bool about_slots = core::packet_header(header).kind() == core::packet_kind::slots;
     if (!holds_ || !about_slots) return inner().try_send(dest, header, payload);
     holds_ = false;
     held_.push_back({dest, header, {payload.begin(), payload.end()}});

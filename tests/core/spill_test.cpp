@@ -20,7 +20,7 @@ using testing::simulate;
 
 std::unique_ptr<spilled_packet> numbered(handler_id number) {
   auto packet = std::make_unique<spilled_packet>(8);
-  packet->header.handler = number;
+  packet->header = packet_header({.handler = number});
   return packet;
 }
 
@@ -31,7 +31,7 @@ TEST(spill, lets_the_newest_out_first_for_each_peer) {
   std::map<rank_t, std::vector<int>> out;
   EXPECT_EQ(waiting.drain([&](rank_t dest, const spilled_packet& packet) {
     if (dest == 1 && out[1].size() == 1) return false;
-    out[dest].push_back(packet.header.handler);
+    out[dest].push_back(packet.header.handler());
     return true;
   }),
             4u);
@@ -40,7 +40,7 @@ TEST(spill, lets_the_newest_out_first_for_each_peer) {
   EXPECT_EQ(waiting.packets(), 2u);
   waiting.push(1, numbered(7));
   waiting.drain([&](rank_t dest, const spilled_packet& packet) {
-    out[dest].push_back(packet.header.handler);
+    out[dest].push_back(packet.header.handler());
     return true;
   });
   EXPECT_EQ(out[1], (std::vector<int>{5, 7, 3, 1}));
