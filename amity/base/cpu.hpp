@@ -4,13 +4,16 @@
 
 namespace amity {
 
-/// A moment of rest inside a loop that waits for another core.
-inline void cpu_pause() noexcept {
+/// Some moments of rest inside a loop that waits for another core. A reader that looks too often takes the line away
+/// from the writer just before what it waits for is complete.
+inline void cpu_pause(int moments = 1) noexcept {
+  for (int i = 0; i < moments; ++i) {
 #if defined(__x86_64__)
-  __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
+    asm volatile("isb" ::: "memory");
 #endif
+  }
 }
 
 /// Asks for ownership of the cache line at `address`, so that a later store does not wait for it.

@@ -165,7 +165,7 @@ class composite final : public fabric {
     // A peer of the node answers so soon that even one look at the network would take longer.
     for (int i = 0; i < (napping ? 1 : patience_.local_looks); ++i) {
       if (local_->ready()) return;
-      for (int rest = 0; rest < 2; ++rest) cpu_pause();
+      cpu_pause(2);
     }
     look_for_the_end(*network_);
     ++waits_in_vain_;

@@ -356,7 +356,7 @@ void lane::wait(std::uint64_t timeout_ns) {
   const patience& own = group_.crowded() ? crowded_cpus : alone_on_cpu;
   for (int i = 0; i < own.looks; ++i) {
     if (anything_new()) return;
-    for (int pause = 0; pause < pauses_between_looks; ++pause) cpu_pause();
+    cpu_pause(pauses_between_looks);
   }
   give_all_back();
   throw_if_aborted();

@@ -171,8 +171,7 @@ class shm_fabric final : public fabric, private remote_memory {
     if (timeout_ns == 0) return;
     for (int i = 0; i < patience_.looks; ++i) {
       if (anything_new()) return;
-      // A reader that looks too often takes the line away from the writer just before the packet is complete.
-      for (int rest = 0; rest < 2; ++rest) cpu_pause();
+      cpu_pause(2);
     }
     publish_all_credits();
     for (int i = 0; i < patience_.yields; ++i) {

@@ -228,7 +228,7 @@ void job::idle(unsigned round) {
   // Where there is no network to poll; that looks by itself.
   if (self.far == nullptr && round % end_rounds == end_rounds - 1) network_.look_for_the_end(0);
   if (round < patience_) {
-    cpu_pause();
+    cpu_pause(3);
   } else {
     yielder_.yield_or_doze();
     // After that `composite` looks at its network more often: this PE has the time.

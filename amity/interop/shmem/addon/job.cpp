@@ -116,7 +116,7 @@ void job::help_other_library() {
 void job::pause(unsigned round) {
   if (round % rounds_per_help == rounds_per_help - 1) help_other_library();
   if (round < patience_) {
-    cpu_pause();
+    cpu_pause(3);
   } else {
     yielder_.yield_or_doze();
   }
