@@ -91,6 +91,9 @@ class pmi1 final : public fabric::bootstrap {
     ask("cmd=barrier_in", "barrier_out");
     std::vector<std::string> all;
     for (rank_t other = 0; other < size_; ++other) all.push_back(read(round, other));
+    // A rank may fail by what it has read. Hydra then ends those that still ask, loses its own way as it answers them,
+    // and with it what the rank has said.
+    ask("cmd=barrier_in", "barrier_out");
     return all;
   }
 
