@@ -20,6 +20,7 @@ enum {
 };
 
 static int me, pes, next, before;
+static shmemx_am_mutex mutex;
 
 static volatile long handled[8];
 static void count_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
@@ -113,22 +114,36 @@ static void meet(void) {
 }
 
 /* Who leaves a barrier may send again, to PEs that run no handlers for long: others do not stay in it for that. */
-static volatile int left;
 static void leave(void) {
+  int* const left = shmem_malloc(sizeof *left);
+  *left = 0;
+  shmem_barrier_all();
   for (int pe = 0; pe < pes; ++pe) {
-    if (shmem_ptr((int*)&left, pe) == NULL) return; /* where a network needs the help of those who have left */
+    if (shmem_ptr(left, pe) == NULL) return; /* where a network needs the help of those who have left */
   }
   for (int round = 1; round <= 1000; ++round) {
     shmemx_am_request(next, id_ask, NULL, 0);
     shmem_barrier_all();
     shmemx_am_request(next, id_ask, NULL, 0);
-    left = round;
+    *(volatile int*)left = round;
     for (int pe = 0; pe < pes; ++pe) {
-      const volatile int* const its = shmem_ptr((int*)&left, pe);
+      const volatile int* const its = shmem_ptr(left, pe);
       while (*its < round) sched_yield();
     }
   }
   shmem_barrier_all();
+  shmem_free(left);
+}
+
+/* A PE may hold a mutex in a barrier: what the others send to it afterwards waits. */
+static void hold(void) {
+  for (int round = 0; round < 1000; ++round) {
+    if (me == 0) shmemx_am_mutex_lock(&mutex);
+    shmem_barrier_all();
+    shmemx_am_request(0, id_ask, NULL, 0);
+    if (me == 0) shmemx_am_mutex_unlock(&mutex);
+    shmem_barrier_all();
+  }
 }
 
 /* Small and large ones of a pair are handled in the order in which they were sent. */
@@ -193,7 +208,6 @@ static void busy(void) {
 }
 
 /* No handler runs while a mutex is held: sums under it are exact, and what arrives meanwhile is not lost. */
-static shmemx_am_mutex mutex;
 static volatile long guarded;
 static volatile int inside;
 static void locked_handler(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
@@ -267,6 +281,7 @@ int main(void) {
   echo();
   meet();
   leave();
+  hold();
   order();
   progress();
   busy();

@@ -38,15 +38,18 @@ int main(void) {
   shmemx_am_attach(1, question_handler);
   shmemx_am_attach(2, answer_handler);
   shmemx_am_attach(3, behind_handler);
-  for (int i = 0; i < requests; ++i) {
-    for (int pe = 0; pe < shmem_n_pes(); ++pe) {
-      shmemx_am_request(pe, 1, &i, sizeof i);
-      const int replies_before = given[pe];
-      shmemx_am_request(pe, 3, &replies_before, sizeof replies_before);
+  for (int round = 1; round <= 2; ++round) {
+    for (int i = 0; i < requests; ++i) {
+      for (int pe = 0; pe < shmem_n_pes(); ++pe) {
+        shmemx_am_request(pe, 1, &i, sizeof i);
+        const int replies_before = given[pe];
+        shmemx_am_request(pe, 3, &replies_before, sizeof replies_before);
+      }
     }
+    if (round == 1) shmemx_am_quiet();
+    if (round == 2) shmem_barrier_all();
+    for (int pe = 0; pe < shmem_n_pes(); ++pe) CHECK(taken[pe] == round * requests);
   }
-  shmemx_am_quiet();
-  for (int pe = 0; pe < shmem_n_pes(); ++pe) CHECK(taken[pe] == requests);
   shmem_finalize();
   return 0;
 }

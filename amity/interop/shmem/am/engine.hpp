@@ -9,7 +9,8 @@
 /// - A reply never waits: where a ring is full it is kept here, and its request does not count as complete until it
 ///   has gone. As a PE has a bounded number of requests under way to another, so are the replies that are kept.
 /// - Two counters travel back in one word: the records that were taken, and the requests that are complete.
-/// - Two more, that each PE shows to all, tell those who have met in a barrier when all messages are handled.
+/// - Each PE shows to all how many messages it has sent and handled: by that those who have met in a barrier know when
+///   all are handled. And how often it has known that: those whom it has left behind need not know more.
 ///
 /// `Substrate` offers what `node_substrate` does.
 
@@ -103,7 +104,7 @@ class am_engine {
   bool poll() {
     const guard::inside alone(threads_, std::try_to_lock);
     if (!alone.entered() || running_ != nullptr || polling_) return false;
-    const std::uint64_t handled = traffic_->handled;
+    const std::uint64_t handled = handled_;
     polling_ = true;
     if (held_ > 0 || kept_ > 0 || !stashed_.empty()) [[unlikely]]
       catch_up();
@@ -111,7 +112,9 @@ class am_engine {
       if (has_arrived(source) && held_ == 0) drain(source);
     }
     polling_ = false;
-    return traffic_->handled != handled;
+    if (handled_ == handled) return false;
+    show_handled();
+    return true;
   }
 
   void quiet() {
@@ -124,12 +127,16 @@ class am_engine {
   /// After all PEs have come to a barrier: returns when what any of them has sent before is handled, replies included.
   /// Collective; all must be mapped.
   void settle() {
-    const guard::inside alone(threads_);
     wait([&] {
+      const guard::inside alone(threads_);
+      if (is_settled(settled_ + 1)) {
+        ++settled_;
+        return true;
+      }
+      // What was sent after the barrier may have come, too: then its sender has shown that all before is handled.
       if (held_ > 0 && !stashed_.empty()) fail_holding("a barrier", "messages that have come cannot be handled");
-      return is_settled(settled_ + 1);
+      return false;
     });
-    ++settled_;
   }
 
   // A PE that holds a mutex keeps messages back. Its other threads stay outside meanwhile: they would wait for what is
@@ -221,9 +228,10 @@ class am_engine {
     std::atomic_ref(traffic_->settled).store(settled_, std::memory_order_release);
     std::atomic_ref(traffic_->sent).store(traffic_->sent + 1, std::memory_order_release);
   }
-  void count_handled() noexcept {
-    // Release; pairs with is_settled(), which then sees the replies and all that the handler did.
-    std::atomic_ref(traffic_->handled).store(traffic_->handled + 1, std::memory_order_release);
+  /// Once for all that a poll has handled: PEs that have come to a barrier read the line again and again.
+  void show_handled() noexcept {
+    // Release; pairs with is_settled(), which then sees the replies and all that the handlers did.
+    std::atomic_ref(traffic_->handled).store(handled_, std::memory_order_release);
   }
   /// Whether nothing was under way at some moment after the PEs have come: as a message counts as sent before it counts
   /// as handled, there was one if as many have been handled in a first look as have been sent in a second one (Mattern
@@ -452,7 +460,7 @@ class am_engine {
     running_ = &current;
     handler(payload, bytes, source, &current);
     running_ = nullptr;
-    count_handled();
+    ++handled_;
     if (what.kind() == record_kind::request && !current.kept) ++inboxes_[static_cast<std::size_t>(source)].completed;
   }
 
@@ -482,6 +490,7 @@ class am_engine {
   answer* answers_;               ///< by destination
   traffic* traffic_;              ///< its own
   activation* running_ = nullptr;
+  std::uint64_t handled_ = 0;  ///< messages
   std::uint64_t settled_ = 0;  ///< how often
   int held_ = 0;               ///< mutexes
   bool polling_ = false;
