@@ -60,7 +60,8 @@ void sync(const group& all) {
   job& joined = joined_outside_handlers();
   joined.make_progress();
   meet(
-      all.size, [&](int ahead) { joined.notify(all.world_pe((all.me + ahead) % all.size)); },
+      all.size, self.far == nullptr ? radix_of_stores : radix_of_packets,
+      [&](int ahead) { joined.notify(all.world_pe((all.me + ahead) % all.size)); },
       [&](int behind) { joined.await(all.world_pe((all.me - behind + all.size) % all.size)); });
 }
 

@@ -9,11 +9,11 @@ namespace amity::shmem {
 namespace {
 
 /// Whom a member has heard of, by their places behind it. All do the same, so that one stands for all.
-std::set<int> heard_in_group_of(int size) {
+std::set<int> heard_in_group_of(int size, long radix) {
   std::set<int> heard = {0};
   std::map<int, std::set<int>> told;  // when it notified the one that is so far ahead
   meet(
-      size, [&](int ahead) { EXPECT_TRUE(told.emplace(ahead, heard).second) << ahead << " twice"; },
+      size, radix, [&](int ahead) { EXPECT_TRUE(told.emplace(ahead, heard).second) << ahead << " twice"; },
       [&](int behind) {
         ASSERT_TRUE(told.contains(behind)) << behind << " does not notify this one before it waits";
         const auto words = told.extract(behind);
@@ -24,10 +24,12 @@ std::set<int> heard_in_group_of(int size) {
 }
 
 TEST(Meeting, EachMemberHearsOfAll) {
-  for (int size = 1; size <= 300; ++size) {
-    EXPECT_EQ(heard_in_group_of(size).size(), static_cast<std::size_t>(size)) << "in a group of " << size;
+  for (long radix : {radix_of_packets, radix_of_stores}) {
+    for (int size = 1; size <= 300; ++size) {
+      EXPECT_EQ(heard_in_group_of(size, radix).size(), static_cast<std::size_t>(size)) << "in a group of " << size;
+    }
+    EXPECT_EQ(heard_in_group_of(5000, radix).size(), 5000u);
   }
-  EXPECT_EQ(heard_in_group_of(5000).size(), 5000u);
 }
 
 }  // namespace

@@ -32,6 +32,18 @@ void learn(peer_memory& peer, int pe, const std::byte* first, std::size_t bytes)
   peer.distance = distance;
 }
 
+/// Whether each PE maps the memory of each other one. Collective.
+bool agree_that_all_map_all() {
+  const std::uint64_t yes = 1, no = 2;
+  auto* const votes = static_cast<std::uint64_t*>(
+      public_substrate::allocate(static_cast<std::size_t>(self.pes) * sizeof(std::uint64_t)));
+  const bool maps_all =
+      std::all_of(self.peers, self.peers + self.pes, [](const peer_memory& each) { return each.mapped; });
+  for (int pe = 0; pe < self.pes; ++pe) public_substrate::put_flag(&votes[self.me], maps_all ? yes : no, pe);
+  pshmem_barrier_all();
+  return std::all_of(votes, votes + self.pes, [&](std::uint64_t vote) { return vote == yes; });
+}
+
 }  // namespace
 
 void* public_substrate::allocate(std::size_t bytes) {
@@ -57,7 +69,7 @@ job::job(bool threads)
       crowded_(self.pes > ::sysconf(_SC_NPROCESSORS_ONLN)),
       patience_(crowded_ ? 20 : 4000),
       open_mpi_progress_(reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "opal_progress"))),
-      maps_all_(std::all_of(self.peers, self.peers + self.pes, [](const peer_memory& each) { return each.mapped; })) {
+      all_map_all_(agree_that_all_map_all()) {
   if (threads) messages_.threads().require();
 }
 
@@ -67,15 +79,16 @@ void job::meet(const active_set& set) {
   }
   messages_.poll();
   shmem::meet(
-      set.size, [&](int ahead) { notify(set.pe_at(set.me + ahead)); },
+      set.size, all_map_all_ ? radix_of_stores : radix_of_packets,
+      [&](int ahead) { notify(set.pe_at(set.me + ahead)); },
       [&](int behind) { await(set.pe_at(set.me + set.size - behind)); });
 }
 
 void job::barrier_all() {
-  if (!maps_all_) messages_.quiet();
+  if (!all_map_all_) messages_.quiet();
   pshmem_quiet();
   meet_all();
-  if (maps_all_) messages_.settle();
+  if (all_map_all_) messages_.settle();
 }
 
 void job::notify(int pe) {

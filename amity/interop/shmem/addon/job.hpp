@@ -79,7 +79,7 @@ class job {
   void (*open_mpi_progress_)();
   std::atomic<unsigned> idle_looks_ = 0;
   am_engine<public_substrate> messages_;
-  bool maps_all_;  ///< so that it sees what all PEs show; as PEs map each other, all can or none
+  bool all_map_all_;  ///< so that all see what each one shows
 };
 
 }  // namespace amity::shmem::addon
