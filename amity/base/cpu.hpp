@@ -6,7 +6,7 @@ namespace amity {
 
 /// Some moments of rest inside a loop that waits for another core. A reader that looks too often takes the line away
 /// from the writer just before what it waits for is complete.
-inline void cpu_pause(int moments = 1) noexcept {
+inline void cpu_pause(int moments) noexcept {
   for (int i = 0; i < moments; ++i) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

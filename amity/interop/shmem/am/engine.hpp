@@ -9,8 +9,6 @@
 /// - A reply never waits: where a ring is full it is kept here, and its request does not count as complete until it
 ///   has gone. As a PE has a bounded number of requests under way to another, so are the replies that are kept.
 /// - Two counters travel back in one word: the records that were taken, and the requests that are complete.
-/// - Each PE shows to all how many messages it has sent and handled: by that those who have met in a barrier know when
-///   all are handled. And how often it has known that: those whom it has left behind need not know more.
 ///
 /// `Substrate` offers what `node_substrate` does.
 
@@ -26,6 +24,7 @@
 #include "amity/interop/shmem/am/guard.hpp"
 #include "amity/interop/shmem/am/handlers.hpp"
 #include "amity/interop/shmem/am/record.hpp"
+#include "amity/interop/shmem/am/traffic.hpp"
 
 namespace amity::shmem {
 
@@ -45,8 +44,7 @@ class am_engine {
         inboxes_(outboxes_.size()),
         records_(static_cast<record_line*>(Substrate::allocate(inboxes_.size() * records_max * line_bytes))),
         payloads_(static_cast<std::byte*>(Substrate::allocate(inboxes_.size() * payload_lines_max * line_bytes))),
-        answers_(static_cast<answer*>(Substrate::allocate(inboxes_.size() * sizeof(answer)))),
-        traffic_(static_cast<traffic*>(Substrate::allocate(sizeof(traffic)))) {}
+        answers_(static_cast<answer*>(Substrate::allocate(inboxes_.size() * sizeof(answer)))) {}
 
   handler_table& handlers() noexcept { return handlers_; }
   /// For several calls at once, and for the table of handlers.
@@ -66,7 +64,7 @@ class am_engine {
     outbox& to = outbox_of(dest);
     if (to.requests - to.completed == requests_max || !to.kept.empty()) [[unlikely]]
       await_turn(dest, to);
-    count_sent();
+    traffic_.count_sent();
     std::size_t sent = 0;
     do wait([&] { return send_fragment(dest, to, record_kind::request, id, source, bytes, sent); });
     while (sent < bytes);
@@ -88,7 +86,7 @@ class am_engine {
       Substrate::fail("shmemx_am_reply", "it is the second reply to one request", "put all into one reply");
     }
     running_->replied = true;
-    count_sent();
+    traffic_.count_sent();
     const int dest = running_->source;
     outbox& to = outbox_of(dest);
     std::size_t sent = 0;
@@ -113,7 +111,7 @@ class am_engine {
     }
     polling_ = false;
     if (handled_ == handled) return false;
-    show_handled();
+    traffic_.show_handled(handled_);
     return true;
   }
 
@@ -129,10 +127,7 @@ class am_engine {
   void settle() {
     wait([&] {
       const guard::inside alone(threads_);
-      if (is_settled(settled_ + 1)) {
-        ++settled_;
-        return true;
-      }
+      if (traffic_.settle()) return true;
       // What was sent after the barrier may have come, too: then its sender has shown that all before is handled.
       if (held_ > 0 && !stashed_.empty()) fail_holding("a barrier", "messages that have come cannot be handled");
       return false;
@@ -167,12 +162,6 @@ class am_engine {
   /// What a PE tells each source of messages: records taken below, completed requests above.
   struct alignas(line_bytes) answer {
     std::uint64_t word;
-  };
-  /// What a PE shows all others. While there are no messages this line stays in the caches of those who have seen it.
-  struct alignas(line_bytes) traffic {
-    std::uint64_t sent;     ///< messages, replies among them
-    std::uint64_t handled;  ///< likewise
-    std::uint64_t settled;  ///< how often, before the last one was sent
   };
   /// The handler that runs; its address is the token.
   struct activation {
@@ -223,42 +212,14 @@ class am_engine {
   }
   std::size_t own_index() const noexcept { return static_cast<std::size_t>(me_); }
 
-  void count_sent() noexcept {
-    // Before the message becomes visible. Release; pairs with is_settled(), which then sees what this PE has seen.
-    std::atomic_ref(traffic_->settled).store(settled_, std::memory_order_release);
-    std::atomic_ref(traffic_->sent).store(traffic_->sent + 1, std::memory_order_release);
-  }
-  /// Once for all that a poll has handled: PEs that have come to a barrier read the line again and again.
-  void show_handled() noexcept {
-    // Release; pairs with is_settled(), which then sees the replies and all that the handlers did.
-    std::atomic_ref(traffic_->handled).store(handled_, std::memory_order_release);
-  }
-  /// Whether nothing was under way at some moment after the PEs have come: as a message counts as sent before it counts
-  /// as handled, there was one if as many have been handled in a first look as have been sent in a second one (Mattern
-  /// 1987). A PE that has seen it goes on, and may send again.
-  bool is_settled(std::uint64_t turn) const noexcept {
-    std::uint64_t under_way = 0;
-    for (int pe = 0; pe < static_cast<int>(outboxes_.size()); ++pe)
-      under_way -= load(Substrate::see(*traffic_, pe).handled);
-    for (int pe = 0; pe < static_cast<int>(outboxes_.size()); ++pe) {
-      const traffic& its = Substrate::see(*traffic_, pe);
-      under_way += load(its.sent);
-      if (load(its.settled) >= turn) return true;
-    }
-    return under_way == 0;
-  }
-
   static std::uint64_t pack_answer(std::uint32_t completed, std::uint32_t taken) noexcept {
     return std::uint64_t{completed} << 32 | taken;
   }
-  std::uint64_t learn(int dest, outbox& to) const noexcept {
+  void learn(int dest, outbox& to) const noexcept {
     const std::uint64_t word = load(answers_[dest].word);
     to.taken = static_cast<std::uint32_t>(word);
     to.completed = static_cast<std::uint32_t>(word >> 32);
-    return word;
   }
-  /// The answer to all that was sent.
-  static std::uint64_t all_handled(const outbox& to) noexcept { return pack_answer(to.requests, to.next.number); }
 
   template <class Done>
   void wait(Done done) {
@@ -488,10 +449,9 @@ class am_engine {
   record_line* records_;          ///< rings, by source
   std::byte* payloads_;           ///< likewise
   answer* answers_;               ///< by destination
-  traffic* traffic_;              ///< its own
+  traffic<Substrate> traffic_;
   activation* running_ = nullptr;
   std::uint64_t handled_ = 0;  ///< messages
-  std::uint64_t settled_ = 0;  ///< how often
   int held_ = 0;               ///< mutexes
   bool polling_ = false;
   std::size_t kept_ = 0;  ///< replies, to all
