@@ -142,10 +142,7 @@ job::job(bool threads)
     network_.threads().require();
   }
   if (!helped) return;
-  progress_.emplace([this] {
-    const bool carried_out = self.far != nullptr && network_.poll();
-    return messages_->poll() || carried_out;
-  });
+  progress_.emplace([this] { return make_progress(); });
 }
 
 job::~job() {

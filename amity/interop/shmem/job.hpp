@@ -21,6 +21,7 @@
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
+#include "amity/interop/shmem/am/serve.hpp"
 #include "amity/interop/shmem/network.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
 #include "amity/interop/shmem/process.hpp"
@@ -71,17 +72,13 @@ class job {
   /// Waits for something that a peer does, or a handler.
   template <class Ready>
   void wait(Ready ready) {
-    for (unsigned round = 0; !ready(); ++round) rest(round);
+    serve_until(
+        ready, [this] { return make_progress(); }, [this](unsigned round) { idle(round); });
   }
-  /// One round of such a loop: runs handlers, and pauses or yields.
-  void rest(unsigned round) {
-    make_progress();
-    idle(round);
-  }
-  /// True if it has run a handler.
+  /// True if it has done something for others.
   bool make_progress() {
-    poll_network();
-    return messages_->poll();
+    const bool carried_out = poll_network();
+    return messages_->poll() || carried_out;
   }
   /// The same for a call that programs make in a loop of their own until they find something. A PE that shares its CPU
   /// with the peer that it waits for lets that one run.
@@ -103,7 +100,7 @@ class job {
       leave_if_ended();
     }
   }
-  /// The same as `rest` without handlers. Leaves the program if a PE has ended the job.
+  /// One round of a loop that waits, without handlers. Leaves the program if a PE has ended the job.
   void pause(unsigned round) {
     poll_network();
     idle(round);
@@ -131,9 +128,7 @@ class job {
   /// In a row, until a PE that finds nothing asks whether the job still runs. It has patience for that many.
   static constexpr unsigned end_rounds = 1024;
   void idle(unsigned round);
-  void poll_network() {
-    if (self.far != nullptr) network_.poll();
-  }
+  bool poll_network() { return self.far != nullptr && network_.poll(); }
   void notify_far(int pe);
   /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.
   std::byte* take_memory(const extent& statics, std::size_t heap_bytes);

@@ -15,6 +15,7 @@
 #include "amity/base/yielder.hpp"
 #include "amity/interop/shmem/addon/public_substrate.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
+#include "amity/interop/shmem/am/serve.hpp"
 
 namespace amity::shmem::addon {
 
@@ -44,10 +45,8 @@ class job {
   /// Waits for something that a peer does, or a handler.
   template <class Ready>
   void wait(Ready ready) {
-    for (unsigned round = 0; !ready(); ++round) {
-      messages_.poll();
-      pause(round);
-    }
+    serve_until(
+        ready, [this] { return messages_.poll(); }, [this](unsigned round) { pause(round); });
   }
   /// Runs handlers in a call that programs make in a loop of their own until they find something.
   void look();

@@ -24,6 +24,7 @@
 #include "amity/interop/shmem/am/guard.hpp"
 #include "amity/interop/shmem/am/handlers.hpp"
 #include "amity/interop/shmem/am/record.hpp"
+#include "amity/interop/shmem/am/serve.hpp"
 #include "amity/interop/shmem/am/traffic.hpp"
 
 namespace amity::shmem {
@@ -223,10 +224,8 @@ class am_engine {
 
   template <class Done>
   void wait(Done done) {
-    for (unsigned round = 0; !done(); ++round) {
-      poll();
-      Substrate::rest(round);
-    }
+    serve_until(
+        done, [this] { return poll(); }, &Substrate::rest);
   }
 
   // Sending.
