@@ -119,8 +119,13 @@ class am_engine {
   void quiet() {
     const guard::inside alone(threads_);
     if (running_ != nullptr) return;  // what handlers have begun, others end
-    for (int dest = 0; dest < static_cast<int>(outboxes_.size()); ++dest) await_completion(dest);
-    handle_replies();
+    bool unhandled = held_ > 0;       // perhaps: then what has come is kept back
+    for (std::size_t dest = 0; dest < outboxes_.size(); ++dest) {
+      await_completion(static_cast<int>(dest));
+      // Replies have come before the word that says that their requests are complete.
+      unhandled |= has_arrived(dest);
+    }
+    if (unhandled) handle_replies();
   }
 
   /// After all PEs have come to a barrier: returns when what any of them has sent before is handled, replies included.
@@ -315,7 +320,6 @@ class am_engine {
     });
   }
 
-  /// Replies have come before the words that say that their requests are complete.
   void handle_replies() {
     poll();
     const auto is_reply = [](const stash& each) { return each.what.kind() == record_kind::reply; };
