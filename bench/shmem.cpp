@@ -61,10 +61,11 @@ void drive_addition(driver& d) {
 }
 
 void drive_messages(driver& d) {
-  const contest jobs{ours(d, "messages")};
+  const std::string round_trip = "ring_round_trip_ns";
+  const contest jobs{ours(d, "messages"), d.raw("line_handover", "a line there and one back")};
   d.compare(jobs, {
-                      {"request and quiet, 0 B", "time", "ns", "request_0_ns", "", "", {at_most(350)}},
-                      {"request and quiet, 64 B", "time", "ns", "request_64_ns", "", "", {at_most(350)}},
+                      {"request and quiet, 0 B", "time", "ns", "request_0_ns", round_trip, "", {at_most(350)}},
+                      {"request and quiet, 64 B", "time", "ns", "request_64_ns", round_trip, "", {at_most(350)}},
                       {"request and quiet, 2 KiB", "bandwidth", "GB/s", "request_2k_gbps", "", "", {at_least(5)}},
                       {"4096 requests of 4 B, one way", "rate", "M/s", "one_way_m_per_s", "", "", {at_least(8)}},
                       {"4096 requests of 4 B, both ways", "rate", "M/s", "both_ways_m_per_s", "", "", {at_least(6)}},
