@@ -15,7 +15,8 @@ enum {
   threads = 3,
   requests = 20000,
   holders = 4,
-  turns = 500
+  turns = 500,
+  meetings = 200
 };
 
 static int me, pes, next;
@@ -133,6 +134,30 @@ static void put_beside_a_mutex(void) {
   shmem_barrier_all();
 }
 
+/* Barriers end while another thread sends all the time. */
+static int met;
+static void* send_until_met(void* given) {
+  long* const sent = given;
+  while (!__atomic_load_n(&met, __ATOMIC_ACQUIRE)) {
+    shmemx_am_request(next, id_count, NULL, 0);
+    ++*sent;
+  }
+  return NULL;
+}
+static void meet_beside_a_sender(void) {
+  static long sent, sent_here;
+  pthread_t sender;
+  counted = 0;
+  shmem_barrier_all();
+  CHECK(pthread_create(&sender, NULL, send_until_met, &sent) == 0);
+  for (int i = 0; i < meetings; ++i) shmem_barrier_all();
+  __atomic_store_n(&met, 1, __ATOMIC_RELEASE);
+  CHECK(pthread_join(sender, NULL) == 0);
+  shmem_long_p(&sent_here, sent, next);
+  shmem_barrier_all();
+  CHECK(counted == sent_here);
+}
+
 int main(int argc, char** argv) {
   int provided;
   CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0 && provided == SHMEM_THREAD_MULTIPLE);
@@ -147,6 +172,7 @@ int main(int argc, char** argv) {
   several();
   take_turns();
   put_beside_a_mutex();
+  meet_beside_a_sender();
   shmem_finalize();
   return 0;
 }

@@ -129,10 +129,10 @@ class am_engine {
   }
 
   /// After all PEs have come to a barrier: returns when what any of them has sent before is handled, replies included.
-  /// Collective; all must be mapped.
+  /// Collective; all must be mapped. Other threads send again when it has ended, or it might never.
   void settle() {
+    const guard::inside alone(threads_);
     wait([&] {
-      const guard::inside alone(threads_);
       if (traffic_.settle()) return true;
       // What was sent after the barrier may have come, too: then its sender has shown that all before is handled.
       if (held_ > 0 && !stashed_.empty()) fail_holding("a barrier", "messages that have come cannot be handled");
