@@ -235,10 +235,14 @@ class inbound {
     return true;
   }
 
-  /// Fetches a line that will be read soon if the source is that far ahead.
+  /// Once for so many packets of a backlog.
+  static constexpr std::uint32_t packets_per_look = 8;
+  /// Fetches the lines of the packets behind the next ones, if all of them have been written: the source would have to
+  /// take others back, as it must the one by which this is seen.
   void look_ahead() const noexcept {
-    constexpr std::uint64_t ahead = 16;
-    __builtin_prefetch(&slot_at(position_ + ahead));
+    constexpr std::uint32_t last = 2 * packets_per_look - 1;
+    if (stamp_info::sequence(stamp_of(slot_at(position_ + last))) != next_sequence() + last) return;
+    for (std::uint32_t ahead = packets_per_look; ahead < last; ++ahead) __builtin_prefetch(&slot_at(position_ + ahead));
   }
 
   const std::byte* buffer(std::uint32_t index) const noexcept { return memory_.buffers + index * packet_bytes_; }

@@ -62,10 +62,6 @@ struct patience {
   }
 };
 
-/// After this many packets of one peer in a row there is a backlog, and lines further on are worth fetching early;
-/// without one that would take them away from the source while it writes.
-constexpr std::size_t backlog_packets = 8;
-
 /// How often a rank that waits looks whether its peers are still there.
 constexpr std::uint64_t look_at_peers_ns = 500'000'000;
 
@@ -287,8 +283,8 @@ class shm_fabric final : public fabric, private remote_memory {
   std::size_t drain(sink& receiver, rank_t source, std::size_t packets_max) {
     inbound& channel = links_[static_cast<std::size_t>(source)]->in;
     std::size_t count = 0;
-    for (taken_packet next; count < packets_max && channel.take(next); ++count) {
-      if (count >= backlog_packets) channel.look_ahead();
+    for (taken_packet next; count < packets_max && channel.take(next);) {
+      if (++count % inbound::packets_per_look == 0) channel.look_ahead();
       hand_over(receiver, channel, source, next);
     }
     return count;
