@@ -74,14 +74,17 @@ void drive_messages(driver& d) {
   drive_addition(d);
 }
 
-/// Both PEs on this machine, but reached over libfabric.
+/// All PEs on this machine, but reached over libfabric.
 void drive_network(driver& d) {
   for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
+    const auto on = [&](int pes) {
+      return std::vector<std::string>{"AMITY_RANKS=" + std::to_string(pes), "AMITY_FABRIC=ofi",
+                                      "AMITY_OFI_PROVIDER=" + provider, "AMITY_OFI_ADDRESS=127.0.0.1"};
+    };
     const auto over = [&](const std::string& what) {
       job found = ours(d, what);
       found.run.words.back() = d.tiny() ? "1" : "20";
-      found.run.environment = {"AMITY_RANKS=2", "AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider,
-                               "AMITY_OFI_ADDRESS=127.0.0.1"};
+      found.run.environment = on(2);
       return contest{found, {}, {}, 3};
     };
     const auto named = [&](const std::string& figure) { return provider + ": " + figure; };
@@ -96,6 +99,8 @@ void drive_network(driver& d) {
                                     {named("request and quiet, 0 B"), "time", "ns", "request_0_ns", "", "", {}},
                                     {named("4096 requests of 4 B"), "rate", "M/s", "one_way_m_per_s", "", "", {}},
                                 });
+    const job many{"16 PEs", {{AMITY_BENCH_SHMEM_MEETINGS, d.tiny() ? "2" : "500", "0"}, on(16)}};
+    d.compare({many, {}, {}, 3}, {{named("barrier_all of 16 PEs"), "time", "us", "us", "", "", {}}});
   }
 }
 
