@@ -32,11 +32,11 @@ static void* wait_in_thread(void* given) {
   }
   return NULL;
 }
-static void start_threads(void) {
+static void start_threads(int all_put) {
   static int numbers[threads];
   for (int i = 0; i < threads; ++i) {
     pthread_t started;
-    numbers[i] = i;
+    numbers[i] = all_put ? 2 : i;
     CHECK(pthread_create(&started, NULL, wait_in_thread, &numbers[i]) == 0);
   }
 }
@@ -50,8 +50,9 @@ int main(int argc, char** argv) {
   const int me = shmem_my_pe();
   shmemx_am_attach(id_end, end_handler);
   shmemx_am_attach(id_wait, wait_handler);
-  IF(threads) start_threads();
-  IF(threads_first) start_threads();
+  IF(threads) start_threads(0);
+  IF(threads_first) start_threads(0);
+  IF(threads_put) start_threads(1);
   shmem_barrier_all();
   IF(all) shmem_global_exit(0);
   if (me == 0) {
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
     IF(waiting) shmem_global_exit(0);
     IF(polling) shmem_global_exit(0);
     IF(threads) shmem_global_exit(0);
+    IF(threads_put) shmem_global_exit(0);
     IF(in_handler) shmemx_am_request(0, id_end, NULL, 0);
     IF(computing) shmemx_am_request(0, id_end, NULL, 0);
     IF(handler_waits) {
