@@ -86,8 +86,15 @@ bool network::try_open(int pe, std::size_t bytes) noexcept {
 }
 
 void network::open(int pe, std::size_t bytes) {
-  // Handlers stay outside: they could send, and a message may be half in the packet.
-  for (unsigned round = 0; !try_open(pe, bytes); ++round) self.joined->pause(round);
+  // No packet is open now.
+  for (unsigned round = 0; !try_open(pe, bytes); ++round) rest(round);
+}
+
+// No handlers: they could send, and a message may be half on its way. Other threads come in, as one that ends the job:
+// what this one waits for may come from a PE that has left by then.
+void network::rest(unsigned round) {
+  const guard::outside others(threads_);
+  self.joined->pause(round);
 }
 
 std::byte* network::append(peer& to, const item& what) noexcept {
@@ -146,7 +153,7 @@ std::size_t network::ask_for(void* dest, std::size_t bytes, bool waits) {
   for (unsigned round = 0; next_is_taken();) {
     if (number != last_question_) continue;
     send_all();
-    self.joined->pause(round++);
+    rest(round++);
   }
   last_question_ = number;
   question& asked = questions_[number];

@@ -119,6 +119,7 @@ class network final : public fabric::sink {
   peer& at(int pe) noexcept { return peers_[static_cast<std::size_t>(pe)]; }
   bool try_open(int pe, std::size_t bytes) noexcept;
   void open(int pe, std::size_t bytes);
+  void rest(unsigned round);
   std::byte* append(peer& to, const item& what) noexcept;
   std::size_t ask_for(void* dest, std::size_t bytes, bool waits);
   void send_get(const char* call, std::size_t number, const void* source, std::size_t bytes, int pe);

@@ -18,14 +18,14 @@ class guard {
    public:
     explicit inside(guard& of) : of_(of.required_ ? &of : nullptr), entered_(true) {
       if (of_ != nullptr) [[unlikely]]
-        of_->mutex_.lock();
+        of_->enter();
     }
     /// The same unless another thread is inside: for those who would wait for nothing else.
     inside(guard& of, std::try_to_lock_t)
-        : of_(of.required_ && of.mutex_.try_lock() ? &of : nullptr), entered_(of_ != nullptr || !of.required_) {}
+        : of_(of.required_ && of.try_enter() ? &of : nullptr), entered_(of_ != nullptr || !of.required_) {}
     ~inside() {
       if (of_ != nullptr) [[unlikely]]
-        of_->mutex_.unlock();
+        of_->exit();
     }
     inside(const inside&) = delete;
     inside& operator=(const inside&) = delete;
@@ -37,18 +37,50 @@ class guard {
     bool entered_;
   };
 
+  /// For one that is inside and has to wait there: outside until its end, so that others may come in.
+  class outside {
+   public:
+    explicit outside(guard& of) : of_(of), depth_(of.depth_) {
+      for (int i = 0; i < depth_; ++i) of_.exit();
+    }
+    ~outside() {
+      for (int i = 0; i < depth_; ++i) of_.enter();
+    }
+    outside(const outside&) = delete;
+    outside& operator=(const outside&) = delete;
+
+   private:
+    guard& of_;
+    int depth_;
+  };
+
   /// The thread that is inside stays there beyond that end, until it leaves.
   void stay() {
     if (required_) [[unlikely]]
-      mutex_.lock();
+      enter();
   }
   void leave() {
     if (required_) [[unlikely]]
-      mutex_.unlock();
+      exit();
   }
 
  private:
+  void enter() {
+    mutex_.lock();
+    ++depth_;
+  }
+  bool try_enter() {
+    if (!mutex_.try_lock()) return false;
+    ++depth_;
+    return true;
+  }
+  void exit() {
+    --depth_;
+    mutex_.unlock();
+  }
+
   std::recursive_mutex mutex_;
+  int depth_ = 0;  ///< how often the thread inside has come in
   bool required_ = false;
 };
 
