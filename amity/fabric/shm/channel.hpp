@@ -238,7 +238,7 @@ class inbound {
   /// Once for so many packets of a backlog.
   static constexpr std::uint32_t packets_per_look = 8;
   /// Fetches the lines of the packets behind the next ones, if all of them have been written: the source would have to
-  /// take others back, as it must the one by which this is seen.
+  /// take others back, as it must the one by which this is seen. A ring of no more slots is never that full.
   void look_ahead() const noexcept {
     constexpr std::uint32_t last = 2 * packets_per_look - 1;
     if (stamp_info::sequence(stamp_of(slot_at(position_ + last))) != next_sequence() + last) return;

@@ -222,8 +222,10 @@ void job::notify_far(int pe) {
 
 void job::idle(unsigned round) {
   leave_if_ended();
-  // Where there is no network to poll; that looks by itself.
-  if (self.far == nullptr && round % end_rounds == end_rounds - 1) network_.look_for_the_end(0);
+  // However many messages come, which `round` does not count.
+  const unsigned rounds = rounds_.load(std::memory_order_relaxed) + 1;
+  rounds_.store(rounds, std::memory_order_relaxed);
+  if (rounds % end_rounds == 0) network_.look_for_the_end(0);
   if (round < patience_) {
     cpu_pause(3);
   } else {

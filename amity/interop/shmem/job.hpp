@@ -85,6 +85,7 @@ class job {
   void look() {
     if (make_progress()) {
       set_idle_looks(0);
+      leave_if_ended();
     } else {
       const unsigned round = set_idle_looks(idle_looks() + 1);
       idle(crowded_ ? round : round % end_rounds);
@@ -93,7 +94,7 @@ class job {
   /// The same for calls of which some belong to such loops and most do not.
   void look_seldom() {
     if (self.far != nullptr) network_.look_for_the_end(0);  // after that `composite` looks at a quiet network, too
-    if (make_progress()) return;
+    if (make_progress()) return leave_if_ended();
     if (crowded_ && (set_idle_looks(idle_looks() + 1) & 15u) == 0) {
       idle(patience_);
     } else {
@@ -125,7 +126,7 @@ class job {
     idle_looks_.store(count, std::memory_order_relaxed);
     return count;
   }
-  /// In a row, until a PE that finds nothing asks whether the job still runs. It has patience for that many.
+  /// Each so many rounds of waiting a PE asks whether the job still runs. It has patience for more.
   static constexpr unsigned end_rounds = 1024;
   void idle(unsigned round);
   bool poll_network() { return self.far != nullptr && network_.poll(); }
@@ -158,6 +159,7 @@ class job {
   bool crowded_ = false;  ///< more PEs than CPUs
   yielder yielder_;
   std::atomic<unsigned> idle_looks_ = 0;
+  std::atomic<unsigned> rounds_ = 0;      ///< of waiting
   std::atomic<bool> is_telling_ = false;  ///< a thread tells all PEs that the job has ended: until then nobody leaves
   std::atomic<bool> is_ending_ = false;   ///< a thread ends this process
   std::unique_ptr<am_engine<node_substrate>> messages_;

@@ -85,16 +85,16 @@ bool network::try_open(int pe, std::size_t bytes) noexcept {
   return transport_.acquire(pe, to.open) == status::ok;
 }
 
-void network::open(int pe, std::size_t bytes) {
-  // No packet is open now.
-  for (unsigned round = 0; !try_open(pe, bytes); ++round) rest(round);
-}
-
-// No handlers: they could send, and a message may be half on its way. Other threads come in, as one that ends the job:
-// what this one waits for may come from a PE that has left by then.
+// Runs no handlers: they could send, and a message may be half on its way. Other threads come in, one that ends the job
+// among them: the PE that this one waits for may have left by then.
 void network::rest(unsigned round) {
   const guard::outside others(threads_);
   self.joined->pause(round);
+}
+
+void network::open(int pe, std::size_t bytes) {
+  // While it rests no packet to this PE is open.
+  for (unsigned round = 0; !try_open(pe, bytes); ++round) rest(round);
 }
 
 std::byte* network::append(peer& to, const item& what) noexcept {

@@ -38,8 +38,8 @@ class network final : public fabric::sink {
   /// Copies; a word that is aligned is stored whole.
   void put(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
     const guard::inside alone(threads_);
-    at(pe).changed = true;
     write(call, dest, source, bytes, pe);
+    at(pe).changed = true;  // not before: another thread may call `quiet` meanwhile
   }
   /// The same for what the library has other means to wait for than `quiet`.
   void write(const char* call, void* dest, const void* source, std::size_t bytes, int pe);
@@ -118,10 +118,11 @@ class network final : public fabric::sink {
 
   peer& at(int pe) noexcept { return peers_[static_cast<std::size_t>(pe)]; }
   bool try_open(int pe, std::size_t bytes) noexcept;
-  void open(int pe, std::size_t bytes);
+  // The next three may wait, and other threads come in meanwhile.
   void rest(unsigned round);
-  std::byte* append(peer& to, const item& what) noexcept;
+  void open(int pe, std::size_t bytes);
   std::size_t ask_for(void* dest, std::size_t bytes, bool waits);
+  std::byte* append(peer& to, const item& what) noexcept;
   void send_get(const char* call, std::size_t number, const void* source, std::size_t bytes, int pe);
   void await(std::size_t number);
   void carry_out(int source, const item& what, const std::byte* content) noexcept;

@@ -63,6 +63,7 @@ class job {
   static constexpr unsigned rounds_per_help = 16;
 
   unsigned count_idle_look();
+  bool should_help_other_library();
   /// Its puts may need the target's help, where they are messages.
   void help_other_library();
   void notify(int pe);
@@ -77,6 +78,7 @@ class job {
   yielder yielder_;
   void (*open_mpi_progress_)();
   std::atomic<unsigned> idle_looks_ = 0;
+  std::atomic<unsigned> pauses_ = 0;
   am_engine<public_substrate> messages_;
   bool all_map_all_;  ///< so that all see what each one shows
 };

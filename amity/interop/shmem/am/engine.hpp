@@ -105,7 +105,7 @@ class am_engine {
     if (!alone.entered() || running_ != nullptr || polling_) return false;
     const std::uint64_t handled = handled_;
     polling_ = true;
-    if (held_ > 0 || kept_ > 0 || !stashed_.empty()) [[unlikely]]
+    if (is_behind()) [[unlikely]]
       catch_up();
     for (std::size_t source = 0; source < inboxes_.size(); ++source) {
       if (has_arrived(source) && held_ == 0) drain(source);
@@ -119,17 +119,18 @@ class am_engine {
   void quiet() {
     const guard::inside alone(threads_);
     if (running_ != nullptr) return;  // what handlers have begun, others end
-    bool unhandled = held_ > 0;       // perhaps: then what has come is kept back
+    bool arrivals = false;
     for (std::size_t dest = 0; dest < outboxes_.size(); ++dest) {
       await_completion(static_cast<int>(dest));
       // Replies have come before the word that says that their requests are complete.
-      unhandled |= has_arrived(dest);
+      arrivals |= has_arrived(dest);
     }
-    if (unhandled) handle_replies();
+    if (arrivals || is_behind()) handle_replies();
   }
 
   /// After all PEs have come to a barrier: returns when what any of them has sent before is handled, replies included.
-  /// Collective; all must be mapped. Other threads send again when it has ended, or it might never.
+  /// Collective; all must be mapped. Other threads of this PE send again when it has ended: they could keep it from
+  /// that.
   void settle() {
     const guard::inside alone(threads_);
     wait([&] {
@@ -371,7 +372,9 @@ class am_engine {
     answer_source(source, from);
   }
 
-  /// What is not on the way of most polls: no handler may run, or something was kept for later.
+  /// Whether no handler may run, or something was kept for later.
+  bool is_behind() const noexcept { return held_ > 0 || kept_ > 0 || !stashed_.empty(); }
+  /// Then: makes room for others, or does what was kept.
   [[gnu::noinline]] void catch_up() {
     for (std::size_t pe = 0; pe < inboxes_.size() && held_ > 0; ++pe) set_aside(pe);
     while (!stashed_.empty() && held_ == 0) {

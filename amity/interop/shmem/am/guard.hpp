@@ -1,8 +1,8 @@
 #pragma once
 
 /// Keeps the threads of a PE apart, where it has several that call the library: then one at a time is inside the engine
-/// of active messages, handlers included. A handler may call the engine again. Where there is one thread it costs a
-/// branch.
+/// of active messages, handlers included, and one inside the network. A handler may call the engine again. Where there
+/// is one thread it costs a branch.
 
 #include <mutex>
 
@@ -37,7 +37,8 @@ class guard {
     bool entered_;
   };
 
-  /// For one that is inside and has to wait there: outside until its end, so that others may come in.
+  /// For one that is inside and has to wait there: outside until its end, so that others may come in. Not for who
+  /// counts on being alone, as handlers do.
   class outside {
    public:
     explicit outside(guard& of) : of_(of), depth_(of.depth_) {
