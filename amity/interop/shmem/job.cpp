@@ -128,7 +128,7 @@ job::job(bool threads)
   if (std::ranges::any_of(peers_, is_far)) self.far = &network_;
   self.pes = transport_->size();
   crowded_ = is_crowded(*transport_, place_.cpus);
-  patience_ = crowded_ ? 5 : 4000;  // the first one by rings of four PEs on two CPUs
+  patience_ = crowded_ ? 5 : patient_looks;  // the first one by rings of four PEs on two CPUs
 
   arrivals_ = static_cast<arrival*>(share(pes * sizeof(arrival)));
   ended_ = static_cast<std::uint64_t*>(share(sizeof *ended_));

@@ -7,24 +7,24 @@
 namespace amity::shmem {
 namespace {
 
-/// What each rest of a wait is told, if messages come before some of its looks.
-std::vector<unsigned> rests_of(const std::vector<bool>& messages) {
+/// What each rest of a wait is told, of so many looks, if messages have come before one of them.
+std::vector<unsigned> rests_of(unsigned looks, unsigned messages_before) {
   std::vector<unsigned> rests;
-  serve_until([&] { return rests.size() == messages.size(); }, [&] { return messages[rests.size()]; },
-              [&](unsigned looks) { rests.push_back(looks); });
+  serve_until([&] { return rests.size() == looks; }, [&] { return rests.size() == messages_before; },
+              [&](unsigned in_vain) { rests.push_back(in_vain); });
   return rests;
 }
 
-TEST(Serve, LooksInVainAddUp) {
-  EXPECT_EQ(rests_of({false, false, false, false}), (std::vector<unsigned>{0, 1, 2, 3}));
+TEST(Serve, LooksInVainAddUp) { EXPECT_EQ(rests_of(2 * patient_looks, 10).back(), 2 * patient_looks - 1); }
+
+TEST(Serve, WhoServesOthersHasPatienceForMore) {
+  const auto rests = rests_of(2 * patient_looks + 60, 2 * patient_looks);
+  EXPECT_EQ(rests[2 * patient_looks - 1], 2 * patient_looks - 1);
+  EXPECT_EQ(rests[2 * patient_looks], patient_looks - looks_after_service);
+  EXPECT_EQ(rests[2 * patient_looks + looks_after_service], patient_looks);
 }
 
-TEST(Serve, WhoServesOthersHasNotLookedInVain) {
-  EXPECT_EQ(rests_of({false, false, false, true, false, true, true, false}),
-            (std::vector<unsigned>{0, 1, 2, 0, 1, 0, 0, 1}));
-}
-
-TEST(Serve, WhatIsReadyNeedsNeither) { EXPECT_TRUE(rests_of({}).empty()); }
+TEST(Serve, WhatIsReadyNeedsNeither) { EXPECT_TRUE(rests_of(0, 0).empty()); }
 
 }  // namespace
 }  // namespace amity::shmem

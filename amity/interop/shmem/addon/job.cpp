@@ -67,7 +67,7 @@ job::job(bool threads)
       sent_(static_cast<std::size_t>(self.pes)),
       awaited_(static_cast<std::size_t>(self.pes)),
       crowded_(self.pes > ::sysconf(_SC_NPROCESSORS_ONLN)),
-      patience_(crowded_ ? 20 : 4000),
+      patience_(crowded_ ? 20 : patient_looks),
       open_mpi_progress_(reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "opal_progress"))),
       all_map_all_(agree_that_all_map_all()) {
   if (threads) messages_.threads().require();
