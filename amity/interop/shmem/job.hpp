@@ -88,7 +88,7 @@ class job {
       leave_if_ended();
     } else {
       const unsigned round = set_idle_looks(idle_looks() + 1);
-      idle(crowded_ ? round : round % end_rounds);
+      idle(crowded_ ? round : 0);
     }
   }
   /// The same for calls of which some belong to such loops and most do not.
@@ -126,7 +126,7 @@ class job {
     idle_looks_.store(count, std::memory_order_relaxed);
     return count;
   }
-  /// Each so many rounds of waiting a PE asks whether the job still runs. It has patience for more.
+  /// Each so many rounds of waiting a PE asks whether the job still runs.
   static constexpr unsigned end_rounds = 1024;
   void idle(unsigned round);
   bool poll_network() { return self.far != nullptr && network_.poll(); }

@@ -105,7 +105,7 @@ void job::await(int pe) {
 void job::look() {
   const unsigned idle = count_idle_look();
   // Who has a CPU of its own keeps it: the program may have more to do than to look.
-  pause(crowded_ ? idle : idle % rounds_per_help);
+  pause(crowded_ ? idle : 0);
 }
 
 void job::look_seldom() {
