@@ -126,6 +126,25 @@ TEST(gate, holds_each_peer_to_its_credits) {
   EXPECT_EQ(admit(source, next_packet(target, 0, packet_kind::credits, 0, 0)), admission::wrong_credits);
 }
 
+TEST(gate, needs_no_credits_of_a_peer_that_has_left) {
+  gate source = gate_of(0), target = gate_of(1);
+  for (std::uint32_t i = 0; i < credits; ++i) next_packet(source, 1, packet_kind::data, i, 0);  // on their way
+  ASSERT_EQ(source.credits_left(1), 0u);
+  const bytes goodbye = next_packet(target, 0, packet_kind::goodbye, 0, 0);
+  admitted_packet found;
+  ASSERT_EQ(source.admit(goodbye, found), admission::admitted);
+  EXPECT_TRUE(found.released);  // who waits for credits need not wait any more
+  EXPECT_EQ(source.credits_left(1), credits);
+}
+
+TEST(gate, admits_all_that_is_sent_after_its_own_goodbye) {
+  gate source = gate_of(0), target = gate_of(1);
+  target.with(0).heard_goodbye = true;
+  for (std::uint32_t i = 0; i < 3 * credits; ++i) {
+    EXPECT_EQ(admit(target, next_packet(source, 1, packet_kind::data, i, 0)), admission::admitted);
+  }
+}
+
 TEST(gate, refuses_kinds_that_there_are_not) {
   gate source = gate_of(0), target = gate_of(1);
   EXPECT_EQ(admit(target, packed(source.make(1, packet_kind{0}, 1, 0), 0)), admission::wrong_kind);

@@ -54,7 +54,7 @@ void ofi_pair::start(const std::function<void(lanes&, const std::vector<std::str
     settings config;
     for (const auto& [name, value] : {std::pair<std::string, std::string>{"AMITY_FABRIC", "ofi"},
                                       {"AMITY_OFI_PROVIDER", provider},
-                                      {"AMITY_OFI_PEER_SECONDS", "4"},
+                                      {"AMITY_OFI_PEER_SECONDS", std::to_string(peer_seconds)},
                                       {"AMITY_OFI_CREDITS", std::to_string(credits)},
                                       {"AMITY_RANKS", "2"},
                                       {"AMITY_THREADS", std::to_string(threads)},

@@ -15,6 +15,7 @@ struct ofi_pair {
   std::string provider;
   int credits = 16;
   rank_t threads = 1;  ///< lanes of each rank
+  int peer_seconds = 4;
 
   /// Runs `body` once for each rank, in processes of their own.
   void run(const std::function<void(fabric&)>& body) const;

@@ -72,6 +72,22 @@ void a_rank_that_computes_is_not_gone(const std::string& provider) {
   });
 }
 
+/// Others learn only later that they, too, may leave.
+void a_rank_that_has_left_takes_all(const std::string& provider) {
+  constexpr int credits = 4;
+  // The one that has left does not give up waiting for the other one's goodbye.
+  ofi_pair{.provider = provider, .credits = credits, .peer_seconds = 3600}.run([](fabric& own) {
+    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mail.barrier();
+    if (own.rank() == 1) return;
+    const std::vector<std::byte> large(own.caps().packet_bytes_max);
+    for (int i = 0; i < 20 * credits; ++i) mail.send(1, 0, large);
+  });
+}
+
+TEST(a_rank_that_has_left, takes_all_that_is_sent_over_rxm) { a_rank_that_has_left_takes_all("tcp;ofi_rxm"); }
+TEST(a_rank_that_has_left, takes_all_that_is_sent_over_net) { a_rank_that_has_left_takes_all("net"); }
+
 TEST(a_rank_that_computes, is_not_gone_over_rxm) { a_rank_that_computes_is_not_gone("tcp;ofi_rxm"); }
 TEST(a_rank_that_computes, is_not_gone_over_net) { a_rank_that_computes_is_not_gone("net"); }
 

@@ -71,16 +71,20 @@ admission gate::judge(bytes_view arrived, admitted_packet& out) noexcept {
   if (kind < packet_kind::data || kind > packet_kind::abort) return admission::wrong_kind;
   const bool is_data = kind == packet_kind::data;
   if (!is_data && payload_bytes != 0) return admission::wrong_kind;
-  if (is_data && own.data_in - own.released_in >= given_.credits) return admission::wrong_credits;
+  if (is_data && !own.heard_goodbye && own.data_in - own.released_in >= given_.credits) {
+    return admission::wrong_credits;
+  }
   if (found.released - own.released_out > own.data_out - own.released_out) return admission::wrong_credits;
 
   ++own.next_in;
   if (is_data) ++own.data_in;
+  const bool leaves = kind == packet_kind::goodbye;
+  if (leaves) own.has_left = true;
   out = {.source = static_cast<rank_t>(found.source),
          .kind = kind,
          .header = found.header,
          .payload = arrived.subspan(sizeof found),
-         .released = found.released != own.released_out};
+         .released = leaves || found.released != own.released_out};
   own.released_out = found.released;
   return admission::admitted;
 }

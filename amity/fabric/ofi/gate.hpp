@@ -6,8 +6,9 @@
 /// admitted it: the seal proves that a rank of this job made the header for this rank, at this place of its stream, so
 /// neither strangers nor copies of old packets get through. What is refused is counted and changes nothing.
 ///
-/// The gate also counts credits: a packet of data holds one from its sending to its release. It knows nothing of
-/// libfabric, so that a test can feed it whatever it likes.
+/// The gate also counts credits: a packet of data holds one from its sending to its release. A rank that has said
+/// goodbye releases nothing any more, and takes all that still comes without a credit: whoever has not left yet can
+/// send, and need not know. The gate knows nothing of libfabric, so that a test can feed it whatever it likes.
 
 #include <array>
 #include <cstddef>
@@ -47,6 +48,8 @@ struct flow {
   std::uint32_t data_in = 0;       ///< packets of data admitted
   std::uint32_t released_in = 0;   ///< of them, released here
   std::uint32_t announced = 0;     ///< `released_in` as the peer knows it
+  bool has_left = false;           ///< the peer has said goodbye, or cannot be reached any more
+  bool heard_goodbye = false;      ///< the peer has: ours
 };
 
 /// What became of bytes that have arrived.
@@ -68,7 +71,7 @@ struct admitted_packet {
   packet_kind kind{};
   std::uint64_t header = 0;
   bytes_view payload;     ///< inside the bytes that were shown
-  bool released = false;  ///< it brought credits back
+  bool released = false;  ///< it brought credits back, or the end of them
 };
 
 struct gate_options {
@@ -88,7 +91,7 @@ class gate {
 
   std::uint32_t credits_left(rank_t peer) const noexcept {
     const flow& own = with(peer);
-    return given_.credits - (own.data_out - own.released_out);
+    return own.has_left ? given_.credits : given_.credits - (own.data_out - own.released_out);
   }
 
   /// Makes the header of the next packet to `dest`. It is sent, or made anew: `sent` says that the former was done.

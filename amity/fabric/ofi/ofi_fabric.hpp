@@ -127,8 +127,6 @@ class ofi_fabric final : public fabric {
     bool refused = false;                    ///< and has had no credit since
     bool owes_credits = false;               ///< we do, and the provider had no room for it
     bool is_busy = false;                    ///< stands in `busy_`
-    bool has_left = false;                   ///< has said goodbye, or cannot be reached any more
-    bool heard_goodbye = false;              ///< ours
   };
 
   peer_state& peer(rank_t rank) noexcept {

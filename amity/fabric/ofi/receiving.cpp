@@ -45,8 +45,8 @@ void ofi_fabric::release_buffer(std::uint32_t token) noexcept {
 }
 
 void ofi_fabric::owe_credits(rank_t source) noexcept {
+  if (gate_.with(source).has_left || gate_.with(source).heard_goodbye) return;
   peer_state& to = peer(source);
-  if (to.has_left) return;
   if (to.backlog.empty() && announce(source)) return;
   to.owes_credits = true;
   mark_busy(source);
@@ -121,7 +121,6 @@ void ofi_fabric::take_packet(std::uint32_t index, std::size_t bytes) noexcept {
       return;
     }
     if (found.kind == packet_kind::abort) aborted_ = true;
-    if (found.kind == packet_kind::goodbye) peer(found.source).has_left = true;
   } else if (verdict == admission::lost) {
     packets_lost_ = true;
   }
@@ -143,8 +142,8 @@ void ofi_fabric::take_failure() noexcept {
   const rank_t dest = outgoing_[slot_index].dest;
   --posted_;
   free_slot(slot_index);
-  if (!peer(dest).has_left) lose(dest, failed.err);
-  peer(dest).has_left = true;
+  if (!gate_.with(dest).has_left) lose(dest, failed.err);
+  gate_.with(dest).has_left = true;
 }
 
 }  // namespace amity::fabric::ofi

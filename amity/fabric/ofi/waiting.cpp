@@ -125,15 +125,14 @@ void ofi_fabric::knock(std::uint64_t now) noexcept {
   const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
   if (silent != no_rank) lose(silent, FI_EHOSTUNREACH);
   for (const rank_t dest : reached_) {
-    const peer_state& each = peer(dest);
-    if (!each.has_left && !each.spare_is_busy) send_spare(dest, packet_kind::credits);
+    if (!gate_.with(dest).has_left && !peer(dest).spare_is_busy) send_spare(dest, packet_kind::credits);
   }
 }
 
 void ofi_fabric::miss_the_unreachable(std::uint64_t now) noexcept {
   for (const rank_t dest : busy_) {
+    if (gate_.with(dest).has_left) continue;
     peer_state& each = peer(dest);
-    if (each.has_left) continue;
     if (each.unreachable_since_ns == 0) each.unreachable_since_ns = now;
     if (now - each.unreachable_since_ns > given_.peer_timeout_ns / 2) lose(dest, FI_ECONNREFUSED);
   }
@@ -183,7 +182,10 @@ void ofi_fabric::say_goodbye() noexcept {
   leaving_ = true;
   while (!have_parted_from_all() && !ended() && steady_now_ns() - begin_ns < given_.peer_timeout_ns) {
     progress();
-    while (!arrived_.empty()) arrived_.pop();
+    while (!arrived_.empty()) {
+      release_buffer(arrived_.front().token);
+      arrived_.pop();
+    }
     if (remote_) remote_->forget_events();
     if (!have_parted_from_all()) sleep(1'000'000);
   }
@@ -192,12 +194,13 @@ void ofi_fabric::say_goodbye() noexcept {
 bool ofi_fabric::have_parted_from_all() noexcept {
   bool all = true;
   for (const rank_t dest : reached_) {
-    peer_state& each = peer(dest);
-    if (!each.heard_goodbye && !each.spare_is_busy) {
-      each.heard_goodbye = true;
+    const peer_state& each = peer(dest);
+    flow& traffic = gate_.with(dest);
+    if (!traffic.heard_goodbye && !each.spare_is_busy) {
+      traffic.heard_goodbye = true;
       send_spare(dest, packet_kind::goodbye);
     }
-    all = all && each.heard_goodbye && each.has_left && each.slots_used == 0 && !each.spare_is_busy;
+    all = all && traffic.heard_goodbye && traffic.has_left && each.slots_used == 0 && !each.spare_is_busy;
   }
   return all;
 }

@@ -4,10 +4,12 @@
 #include <shmem.h>
 #include <shmemx.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../check.h"
 
-enum { id_end = 1, id_wait = 2, threads = 4 };
+enum { id_end = 1, id_wait = 2, id_nothing = 3 };
+enum role { wait_for_word, poll_messages, put, test_word, roles };
 
 static int word, waiting;
 static char bytes[4096];
@@ -18,27 +20,35 @@ static void wait_handler(void* buffer, size_t size, int source, shmemx_am_token_
   shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99);
 }
 
+static void nothing_handler(void* buffer, size_t size, int source, shmemx_am_token_t token) {}
+
 static void* wait_in_thread(void* given) {
-  switch (*(int*)given) {
-    case 0:
-      shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99);
-      break;
-    case 1:
-      for (;;) shmemx_am_poll();
-    case 2:
-      for (;;) shmem_putmem(bytes, bytes, sizeof bytes, 1 - shmem_my_pe());
-    default:
-      for (;;) shmem_int_test(&word, SHMEM_CMP_EQ, 99);
+  for (;;) {
+    switch (*(enum role*)given) {
+      case wait_for_word:
+        shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99);
+        break;
+      case poll_messages:
+        shmemx_am_poll();
+        break;
+      case put:
+        shmem_putmem(bytes, bytes, sizeof bytes, 1 - shmem_my_pe());
+        break;
+      default:
+        shmem_int_test(&word, SHMEM_CMP_EQ, 99);
+    }
   }
   return NULL;
 }
-static void start_threads(int all_put) {
-  static int numbers[threads];
-  for (int i = 0; i < threads; ++i) {
-    pthread_t started;
-    numbers[i] = all_put ? 2 : i;
-    CHECK(pthread_create(&started, NULL, wait_in_thread, &numbers[i]) == 0);
-  }
+static void start_thread(enum role given) {
+  static enum role given_to[roles];
+  static int started;
+  pthread_t thread;
+  given_to[started] = given;
+  CHECK(pthread_create(&thread, NULL, wait_in_thread, &given_to[started++]) == 0);
+}
+static void start_threads(void) {
+  for (int i = 0; i < roles; ++i) start_thread((enum role)i);
 }
 
 int main(int argc, char** argv) {
@@ -50,11 +60,21 @@ int main(int argc, char** argv) {
   const int me = shmem_my_pe();
   shmemx_am_attach(id_end, end_handler);
   shmemx_am_attach(id_wait, wait_handler);
-  IF(threads) start_threads(0);
-  IF(threads_first) start_threads(0);
-  IF(threads_put) start_threads(1);
+  shmemx_am_attach(id_nothing, nothing_handler);
+  IF(threads) start_threads();
+  IF(threads_first) start_threads();
+  IF(threads_put) {
+    for (int i = 0; i < roles; ++i) start_thread(put);
+  }
   shmem_barrier_all();
   IF(all) shmem_global_exit(0);
+  IF(all_at_last) { /* PE 1 is out of credits then, and PE 0 leaves without a look at what has come */
+    if (me == 0) sleep(1);
+    if (me == 1) {
+      for (int i = 0; i < 2; ++i) shmemx_am_request(0, id_nothing, NULL, 0);
+    }
+    shmem_global_exit(0);
+  }
   if (me == 0) {
     IF(threads_first) shmem_global_exit(0); /* PE 1 hears of it after this one's own threads */
   }
