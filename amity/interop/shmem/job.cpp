@@ -223,9 +223,7 @@ void job::notify_far(int pe) {
 void job::idle(unsigned round) {
   leave_if_ended();
   // However many messages come, which `round` does not count.
-  const unsigned rounds = rounds_.load(std::memory_order_relaxed) + 1;
-  rounds_.store(rounds, std::memory_order_relaxed);
-  if (rounds % end_rounds == 0) network_.look_for_the_end(0);
+  if (rounds_.is_due()) network_.look_for_the_end(0);
   if (round < patience_) {
     cpu_pause(3);
   } else {

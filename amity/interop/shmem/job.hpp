@@ -21,6 +21,7 @@
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
+#include "amity/interop/shmem/am/every.hpp"
 #include "amity/interop/shmem/am/serve.hpp"
 #include "amity/interop/shmem/network.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
@@ -126,8 +127,6 @@ class job {
     idle_looks_.store(count, std::memory_order_relaxed);
     return count;
   }
-  /// Each so many rounds of waiting a PE asks whether the job still runs.
-  static constexpr unsigned end_rounds = 1024;
   void idle(unsigned round);
   bool poll_network() { return self.far != nullptr && network_.poll(); }
   void notify_far(int pe);
@@ -159,7 +158,7 @@ class job {
   bool crowded_ = false;  ///< more PEs than CPUs
   yielder yielder_;
   std::atomic<unsigned> idle_looks_ = 0;
-  std::atomic<unsigned> rounds_ = 0;      ///< of waiting
+  every<1024> rounds_;                    ///< of waiting, until the PE asks whether the job still runs
   std::atomic<bool> is_telling_ = false;  ///< a thread tells all PEs that the job has ended: until then nobody leaves
   std::atomic<bool> is_ending_ = false;   ///< a thread ends this process
   std::unique_ptr<am_engine<node_substrate>> messages_;

@@ -6,9 +6,10 @@
 /// (docs/decisions/0017-openshmem.md). Nothing else of amity uses it. It is one PE, and its functions are called by one
 /// thread at a time, unless the program asks for more.
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "amity/interop/shmem/am/every.hpp"
 
 namespace amity::shmem {
 
@@ -42,7 +43,7 @@ struct process {
   const peer_memory* peers = nullptr;
   network* far = nullptr;   ///< the way to PEs that are not mapped; null: there are none
   int threads = 2;          ///< SHMEM_THREAD_SERIALIZED, until a program asks for more
-  std::uint32_t calls = 0;  ///< of functions too short to make progress each time
+  every<16> calls;          ///< of functions too short to make progress each time
   std::uint32_t drawn = 0;  ///< where the last search for any of several variables began
   phase now = phase::before;
   job* joined = nullptr;  ///< all that short functions do not need
@@ -94,11 +95,7 @@ template <class T>
 
 /// For functions that take nanoseconds: a program that calls nothing else makes progress, too.
 [[gnu::always_inline]] inline void seldom_progress() {
-  // Threads may count beside one another: it does not matter whether all of that is seen.
-  const std::atomic_ref calls(self.calls);
-  const std::uint32_t now = calls.load(std::memory_order_relaxed) + 1;
-  calls.store(now, std::memory_order_relaxed);
-  if ((now & 15u) == 0) [[unlikely]]
+  if (self.calls.is_due()) [[unlikely]]
     progress();
 }
 

@@ -126,15 +126,9 @@ void job::help_other_library() {
   if (open_mpi_progress_ != nullptr) open_mpi_progress_();
 }
 
-// However many messages come: what the PE waits for may come through the other library.
-bool job::should_help_other_library() {
-  const unsigned pauses = pauses_.load(std::memory_order_relaxed) + 1;
-  pauses_.store(pauses, std::memory_order_relaxed);
-  return pauses % rounds_per_help == 0;
-}
-
 void job::pause(unsigned round) {
-  if (should_help_other_library()) help_other_library();
+  // However many messages come: what the PE waits for may come through the other library.
+  if (pauses_.is_due()) help_other_library();
   if (round < patience_) {
     cpu_pause(3);
   } else {

@@ -15,6 +15,7 @@
 #include "amity/base/yielder.hpp"
 #include "amity/interop/shmem/addon/public_substrate.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
+#include "amity/interop/shmem/am/every.hpp"
 #include "amity/interop/shmem/am/serve.hpp"
 
 namespace amity::shmem::addon {
@@ -60,10 +61,7 @@ class job {
     std::uint64_t count;
   };
 
-  static constexpr unsigned rounds_per_help = 16;
-
   unsigned count_idle_look();
-  bool should_help_other_library();
   /// Its puts may need the target's help, where they are messages.
   void help_other_library();
   void notify(int pe);
@@ -78,7 +76,7 @@ class job {
   yielder yielder_;
   void (*open_mpi_progress_)();
   std::atomic<unsigned> idle_looks_ = 0;
-  std::atomic<unsigned> pauses_ = 0;
+  every<16> pauses_;  ///< until the other library gets help
   am_engine<public_substrate> messages_;
   bool all_map_all_;  ///< so that all see what each one shows
 };

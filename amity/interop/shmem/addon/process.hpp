@@ -5,9 +5,10 @@
 /// As in amity's own library, the C API has no parameter for it, so one object at namespace scope holds it
 /// (docs/decisions/0017-openshmem.md).
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "amity/interop/shmem/am/every.hpp"
 
 namespace amity::shmem::addon {
 
@@ -23,8 +24,8 @@ enum class phase { before, running, after };
 
 struct process {
   int me = -1;
-  int pes = 0;              ///< 0 unless running: the range check of a PE is also the check that there is a job
-  std::uint32_t calls = 0;  ///< of functions too short to make progress each time
+  int pes = 0;      ///< 0 unless running: the range check of a PE is also the check that there is a job
+  every<16> calls;  ///< of functions too short to make progress each time
   phase now = phase::before;
   peer_memory* peers = nullptr;  ///< of what the library itself shares
   job* joined = nullptr;
@@ -53,11 +54,7 @@ void progress();
 
 /// For functions that take nanoseconds.
 inline void seldom_progress() {
-  // Threads may count beside one another: it does not matter whether all of that is seen.
-  const std::atomic_ref calls(self.calls);
-  const std::uint32_t now = calls.load(std::memory_order_relaxed) + 1;
-  calls.store(now, std::memory_order_relaxed);
-  if ((now & 15u) == 0) [[unlikely]]
+  if (self.calls.is_due()) [[unlikely]]
     progress();
 }
 
