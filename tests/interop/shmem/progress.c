@@ -4,6 +4,9 @@
 #include <sched.h>
 #include <shmem.h>
 #include <shmemx.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "../check.h"
 
@@ -16,7 +19,9 @@ enum {
   requests = 20000,
   holders = 4,
   turns = 500,
-  meetings = 200
+  meetings = 200,
+  block = 4096,
+  blocks = 20
 };
 
 static int me, pes, next;
@@ -134,6 +139,61 @@ static void put_beside_a_mutex(void) {
   shmem_barrier_all();
 }
 
+/* Each thread finds all that it has put after its own quiet, whatever the others wait for. */
+static void* put_and_get_back(void* given) {
+  static long there[holders][block], from[holders][block], back[holders][block];
+  const long i = (long)given;
+  for (long round = 1; round <= blocks; ++round) {
+    for (int k = 0; k < block; ++k) from[i][k] = round * block + k;
+    shmem_putmem(there[i], from[i], sizeof from[i], next);
+    shmem_quiet();
+    shmem_getmem(back[i], there[i], sizeof back[i], next);
+    CHECK(memcmp(back[i], from[i], sizeof back[i]) == 0);
+  }
+  return NULL;
+}
+static void put_beside_quiets(void) {
+  pthread_t running[holders];
+  for (long i = 0; i < holders; ++i) CHECK(pthread_create(&running[i], NULL, put_and_get_back, (void*)i) == 0);
+  for (int i = 0; i < holders; ++i) CHECK(pthread_join(running[i], NULL) == 0);
+  shmem_barrier_all();
+}
+
+/* A thread that waits for a PE which makes no progress keeps no other one from its work with a third PE. */
+static volatile sig_atomic_t told;
+static volatile int begun;
+static char much[1 << 22];
+static void tell(int number) { told = 1; }
+static void* put_much(void* given) {
+  begun = 1;
+  shmem_putmem(much, much, sizeof much, 1);
+  return NULL;
+}
+static void pass_one_that_waits(void) {
+  static int slow, word;
+  if (me == 1) {
+    signal(SIGUSR1, tell);
+    shmem_int_p(&slow, (int)getpid(), 0);
+  }
+  shmem_barrier_all();
+  if (me == 0) {
+    pthread_t waiting;
+    CHECK(pthread_create(&waiting, NULL, put_much, NULL) == 0);
+    while (!begun) continue;
+    usleep(100000);
+    for (int i = 1; i <= 50; ++i) {
+      shmem_int_p(&word, i, 2);
+      shmem_quiet();
+      CHECK(shmem_int_g(&word, 2) == i);
+    }
+    CHECK(kill(slow, SIGUSR1) == 0);
+    CHECK(pthread_join(waiting, NULL) == 0);
+  } else if (me == 1) {
+    while (!told) usleep(1000);
+  }
+  shmem_barrier_all();
+}
+
 /* Barriers end while another thread sends all the time. */
 static int met;
 static void* send_until_met(void* given) {
@@ -172,6 +232,8 @@ int main(int argc, char** argv) {
   several();
   take_turns();
   put_beside_a_mutex();
+  put_beside_quiets();
+  if (pes > 2) pass_one_that_waits();
   meet_beside_a_sender();
   shmem_finalize();
   return 0;
