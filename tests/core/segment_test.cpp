@@ -134,6 +134,25 @@ TEST(names_of_segments, hold_in_their_own_world) {
   });
 }
 
+// Whichever way the payload takes.
+TEST(names_of_segments, that_are_gone_are_an_error_of_each_protocol) {
+  for (const char* protocol : {"packed", "ordered", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+    const std::string text = failure_of([&] {
+      simulate(2, {}, [&](endpoint& own) {
+        remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", protocol}}));
+        const handler_id take = own.add_handler("take", [](request&) {});
+        const own_segment mine = memory.allocate(100'000);
+        const auto all = memory.exchange(mine);
+        if (own.rank() == 0) memory.release(mine);
+        own.barrier();
+        if (own.rank() == 1) memory.request_long({all[0], 0}, take, {mine.data, 100'000}, {}, memory.implicit());
+        own.wait_until("the end of the job", [] { return false; });
+      });
+    });
+    expect_parts(text, {"(rank 0): rank 1", "segment", "release a segment after"});
+  }
+}
+
 // The target gets the payload in a round of progress: what it meets there ends the job as in a handler.
 TEST(a_round_of_progress, that_fails_ends_the_job) {
   const std::string text = failure_of([] {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -71,6 +72,37 @@ void a_rank_that_computes_is_not_gone(const std::string& provider) {
     mail.barrier();
   });
 }
+
+/// The peer is well: it is not said to have vanished.
+void memory_is_gone(const std::string& provider) {
+  ofi_pair{.provider = provider}.run([](fabric& own) {
+    mailbox mail(own, [](const packet&) { return disposition::release; });
+    const segment made = own.remote()->create(100'000);
+    segment_key key;
+    std::ranges::copy(mail.exchange(made.key.bytes).at(1), key.bytes.begin());
+    if (own.rank() == 1) own.remote()->destroy(made);
+    mail.barrier();
+    const std::vector<std::byte> bytes(100'000);
+    if (own.rank() == 1) {
+      EXPECT_ANY_THROW(mail.until([] { return false; }));
+      return;
+    }
+    mail.on_done([](std::uint64_t) {});
+    static_cast<void>(own.remote()->put(own.remote()->open(1, key), 0, bytes, {.complete = 1}));
+    std::string problem;
+    try {
+      mail.until([] { return false; });
+    } catch (const error& caught) {
+      problem = caught.what();
+    }
+    EXPECT_TRUE(
+        problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): an operation in the memory of rank 1 has failed: "))
+        << problem;
+  });
+}
+
+TEST(memory_that_is_gone, is_what_a_failed_operation_names_over_rxm) { memory_is_gone("tcp;ofi_rxm"); }
+TEST(memory_that_is_gone, is_what_a_failed_operation_names_over_net) { memory_is_gone("net"); }
 
 /// Others learn only later that they, too, may leave.
 void a_rank_that_has_left_takes_all(const std::string& provider) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "mailbox.hpp"
 #include "payloads.hpp"
 #include "remote_user.hpp"
+#include "sim_ranks.hpp"
 
 namespace amity::fabric::sim {
 namespace {
@@ -177,18 +180,54 @@ TEST(sim_remote, one_seed_is_one_schedule) {
   EXPECT_NE(trace(1), trace(2));
 }
 
-TEST(sim_remote, an_operation_on_a_segment_that_is_gone_is_a_bug_with_a_name) {
-  EXPECT_DEATH(run(1, plain,
-                   [](fabric& own) {
-                     mailbox mail(own);
-                     const segment made = own.remote()->create(8);
-                     const remote_segment opened = own.remote()->open(0, made.key);
-                     static_cast<void>(own.remote()->put(opened, 0, {}));
-                     own.remote()->destroy(made);
-                     mail.until([] { return false; });
-                     return 0;
-                   }),
-               "target.alive");
+/// How a job ends in which rank 0 does that to a segment that rank 1 has destroyed.
+std::string end_of(const std::function<void(remote_user&, const remote_segment&)>& use) {
+  return message_of([&] {
+    run(2, plain, [&](fabric& own) {
+      mailbox mail(own);
+      remote_user user(own, mail);
+      remote_memory& memory = user.memory();
+      const segment made = memory.create(1000);
+      const auto keys = mail.exchange(made.key.bytes);
+      segment_key key;
+      std::ranges::copy(keys.at(1), key.bytes.begin());
+      const remote_segment opened = memory.open(1, key);
+      mail.barrier();
+      if (own.rank() == 1) memory.destroy(made);
+      mail.barrier();
+      std::set<std::uint32_t> told;
+      mail.on_notify([&](std::uint32_t bits) { told.insert(bits); });
+      if (own.rank() == 0) use(user, opened);
+      if (own.rank() == 1) mail.until([&] { return told.contains(7); });
+      mail.barrier();
+      return 0;
+    });
+  });
+}
+
+TEST(sim_remote, an_operation_on_a_segment_that_is_gone_is_an_error_of_its_owner) {
+  const std::string text =
+      "amity: AMITY_FABRIC=sim (rank 1): rank 0 has used a segment that this rank has released; release a segment "
+      "after "
+      "a barrier behind its last use";
+  std::vector<std::byte> bytes(1000, std::byte{1});
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) { user.start_put(gone, 0, bytes); }), text);
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) {
+              user.start_get(gone, 0, bytes);
+              user.finish();  // never, with bytes that nobody has sent
+            }),
+            text);
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) {
+              user.atomic(gone, 0, {.op = atomic_op::add, .bytes = 8, .operand = 1});
+            }),
+            text);
+}
+
+// What it was for comes by packets.
+TEST(sim_remote, a_notification_to_a_segment_that_is_gone_is_told) {
+  const std::vector<std::byte> bytes(1000, std::byte{1});
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) { user.start_notify(gone, 0, bytes, 7); }),
+            "no error");
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ stage remote::begun(operation* made, ssize_t status) noexcept {
   if (status == 0) return stage::accepted;
   free_.push(static_cast<std::uint32_t>(made - operations_.data()));
   refused_ = true;
-  if (status != -FI_EAGAIN && lost_.peer == no_rank) lost_ = {.peer = made->peer, .reason = static_cast<int>(-status)};
+  if (status != -FI_EAGAIN && lost_.peer == no_rank) lost_ = {.peer = made->peer, .reason = static_cast<int>(-status), .in_its_memory = true};
   return stage::refused;
 }
 
@@ -300,7 +300,7 @@ void remote::take_completion(void* context) noexcept {
 void remote::take_failure(void* context, int reason) noexcept {
   auto* const failed = static_cast<operation*>(context);
   free_.push(static_cast<std::uint32_t>(failed - operations_.data()));
-  if (lost_.peer == no_rank) lost_ = {.peer = failed->peer, .reason = reason};
+  if (lost_.peer == no_rank) lost_ = {.peer = failed->peer, .reason = reason, .in_its_memory = true};
 }
 
 void remote::take_notification(std::uint64_t data) noexcept {

@@ -28,6 +28,7 @@ namespace amity::fabric::ofi {
 struct loss {
   rank_t peer = no_rank;
   int reason = 0;
+  bool in_its_memory = false;  ///< an operation there has failed: the peer may be well, and a segment gone
 };
 
 /// What the provider can do, as far as its description tells.

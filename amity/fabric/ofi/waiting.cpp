@@ -156,13 +156,19 @@ void ofi_fabric::look_for_the_end() {
   if (lost()) {
     const rank_t who = company_.rank_of(lost_.peer);
     abort();
+    if (lost_.in_its_memory) {
+      throw error("AMITY_FABRIC=ofi", own_rank(),
+                  fmt::format("an operation in the memory of rank {} has failed: {}", who, port_.reason(lost_.reason)),
+                  "release a segment after a barrier behind its last use; or see what has become of that rank");
+    }
     throw error("AMITY_FABRIC=ofi", own_rank(),
                 fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
                 "see what it has printed, or what has become of its host");
   }
   if (packets_lost_) {
     abort();
-    throw error("AMITY_FABRIC=ofi", own_rank(), "the provider has lost packets", "use another AMITY_OFI_PROVIDER");
+    throw error("AMITY_FABRIC=ofi", own_rank(), "the provider has lost packets",
+                "release segments after a barrier behind their last use, or use another AMITY_OFI_PROVIDER");
   }
 }
 

@@ -374,6 +374,11 @@ void port::end() {
   if (aborted()) throw job_aborted("amity: another rank has ended the job");
   last_ns_ = std::min(abort_ns_, kill_ns_);
   miss_ns_ = never;
+  if (blamed_ != no_rank) {
+    throw error("AMITY_FABRIC=sim", rank_ / job_.options().lanes,
+                fmt::format("{} has used a segment that this rank has released", job_.options().name_of(blamed_)),
+                "release a segment after a barrier behind its last use");
+  }
   throw error("AMITY_FABRIC=sim", rank_ / job_.options().lanes,
               fmt::format("{} has vanished: AMITY_SIM_FAULTS has killed it, with seed {}",
                           job_.options().name_of(missed_), job_.options().seed),
@@ -397,6 +402,11 @@ void port::will_miss(rank_t killed, std::uint64_t time_ns) noexcept {
   missed_ = killed;
   last_ns_ = std::min(last_ns_, miss_ns_);
   wake_by(time_ns);
+}
+
+void port::blame(rank_t peer) noexcept {
+  blamed_ = peer;
+  last_ns_ = std::min(last_ns_, clock_ns_);
 }
 
 std::string port::trouble() const {

@@ -66,6 +66,9 @@ class alignas(cache_line_bytes) port final : public fabric {
   /// Another rank was killed: the first wait of this one from `time_ns` on throws an error that names it.
   void will_miss(rank_t killed, std::uint64_t time_ns) noexcept;
 
+  /// `peer` has used a segment that this rank has destroyed: the next wait of this one throws an error that says so.
+  void blame(rank_t peer) noexcept;
+
   /// A rank that was killed goes on, to unwind its stack.
   void unwind() noexcept { wake_by(clock_ns_); }
 
@@ -213,6 +216,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t kill_notice_ns_ = 0;
   std::uint64_t miss_ns_ = never;  // when this rank notices that `missed_` is gone
   rank_t missed_ = no_rank;
+  rank_t blamed_ = no_rank;
   bool dead_ = false;
 };
 

@@ -9,6 +9,9 @@
 ///
 /// A put of few bytes is taken at once. A larger one leaves its bytes where they are, until the source has been told
 /// that they may change or the target has them: a program that changes them too early sends the wrong ones.
+///
+/// What comes to a segment that its owner has destroyed is dropped, and is that owner's error. A notification is told
+/// all the same: whoever has sent it says by packets what it was for, and is judged by that.
 
 #include "amity/fabric/remote_memory.hpp"
 #include "amity/fabric/sim/operations.hpp"
