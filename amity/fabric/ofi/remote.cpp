@@ -181,7 +181,8 @@ stage remote::begun(operation* made, ssize_t status) noexcept {
   if (status == 0) return stage::accepted;
   free_.push(static_cast<std::uint32_t>(made - operations_.data()));
   refused_ = true;
-  if (status != -FI_EAGAIN && lost_.peer == no_rank) lost_ = {.peer = made->peer, .reason = static_cast<int>(-status), .in_its_memory = true};
+  if (status != -FI_EAGAIN && lost_.peer == no_rank)
+    lost_ = {.peer = made->peer, .reason = static_cast<int>(-status), .in_its_memory = true};
   return stage::refused;
 }
 
