@@ -16,9 +16,9 @@ using namespace amity::shmem;
 namespace {
 
 /// Everybody has what it takes.
-void end(const group& all) {
+void end(const char* call, const group& all) {
   finish_taking();
-  sync(all);
+  sync(call, all);
 }
 
 void broadcast(const char* call, const group& all, void* dest, const void* source, std::size_t bytes, int root,
@@ -27,15 +27,17 @@ void broadcast(const char* call, const group& all, void* dest, const void* sourc
     fail(call, fmt::format("there is no root {} in the group", root).c_str(),
          fmt::format("name it by its number in the group, 0 to {}", all.size - 1).c_str());
   }
-  sync(all);
+  check_dest(call, dest, bytes);
+  sync(call, all);
   if (all.me != root || also_at_root) take(call, dest, source, bytes, all.world_pe(root));
-  end(all);
+  end(call, all);
 }
 
 void collect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
   std::uint64_t& offer = self.joined->offer();
   offer = bytes;
-  sync(all);
+  check_dest(call, dest, bytes);
+  sync(call, all);
   auto* to = static_cast<std::byte*>(dest);
   for (int member = 0; member < all.size; ++member) {
     std::uint64_t its = 0;
@@ -44,23 +46,25 @@ void collect(const char* call, const group& all, void* dest, const void* source,
     take(call, to, source, its, all.world_pe(member));
     to += its;
   }
-  end(all);
+  end(call, all);
 }
 
 void fcollect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
-  sync(all);
+  check_dest(call, dest, bytes);
+  sync(call, all);
   auto* const to = static_cast<std::byte*>(dest);
   for (int i = 0; i < all.size; ++i) {
     const int member = (all.me + i) % all.size;  // not all at once from the same one
     take(call, to + static_cast<std::size_t>(member) * bytes, source, bytes, all.world_pe(member));
   }
-  end(all);
+  end(call, all);
 }
 
 /// Blocks of `count` elements of `unit` bytes, with strides in elements.
 void alltoall(const char* call, const group& all, void* dest, const void* source, std::ptrdiff_t dest_stride,
               std::ptrdiff_t source_stride, std::size_t count, std::size_t unit) {
-  sync(all);
+  check_dest(call, dest, count);
+  sync(call, all);
   const auto size = static_cast<std::ptrdiff_t>(unit);
   const auto block = static_cast<std::ptrdiff_t>(count) * size;
   for (int i = 0; i < all.size; ++i) {
@@ -75,7 +79,7 @@ void alltoall(const char* call, const group& all, void* dest, const void* source
     for (std::size_t k = 0; k < count; ++k, to += dest_stride * size, from += source_stride * size)
       take(call, to, from, unit, pe);
   }
-  end(all);
+  end(call, all);
 }
 
 }  // namespace

@@ -47,17 +47,17 @@ void finish_taking() {
 
 namespace {
 
-job& joined_outside_handlers() {
+job& joined_outside_handlers(const char* call) {
   if (self.joined->messages().in_handler()) {
-    fail("a collective call", "it is called inside a handler, where nothing arrives", "call it outside of handlers");
+    fail(call, "it is called inside a handler, where nothing arrives", "call it outside of handlers");
   }
   return *self.joined;
 }
 
 }  // namespace
 
-void sync(const group& all) {
-  job& joined = joined_outside_handlers();
+void sync(const char* call, const group& all) {
+  job& joined = joined_outside_handlers(call);
   joined.make_progress();
   meet(
       all.size, self.far == nullptr ? radix_of_stores : radix_of_packets,
@@ -66,10 +66,10 @@ void sync(const group& all) {
 }
 
 // Puts that are stores need no more: those before a release are seen by whoever acquires.
-void barrier(const group& all) {
-  job& joined = joined_outside_handlers();
+void barrier(const char* call, const group& all) {
+  job& joined = joined_outside_handlers(call);
   if (all.size == self.pes && self.far == nullptr) {
-    sync(all);
+    sync(call, all);
     return joined.messages().settle();
   }
   joined.messages().quiet();
@@ -78,26 +78,26 @@ void barrier(const group& all) {
     const int other = self.pes == 2 && all.size == 2 ? 1 - self.me : -1;
     self.far->quiet_but(other);
   }
-  sync(all);
+  sync(call, all);
 }
 
 }  // namespace amity::shmem
 
 AMITY_SHMEM_DEFINE(void, barrier_all, ()) {
   running("shmem_barrier_all");
-  barrier(world());
+  barrier("shmem_barrier_all", world());
 }
 AMITY_SHMEM_DEFINE(void, sync_all, ()) {
   running("shmem_sync_all");
-  sync(world());
+  sync("shmem_sync_all", world());
 }
 AMITY_SHMEM_DEFINE(void, barrier, (int start, int log_stride, int size, long*)) {
-  barrier(active_set("shmem_barrier", start, log_stride, size));
+  barrier("shmem_barrier", active_set("shmem_barrier", start, log_stride, size));
 }
 AMITY_SHMEM_DEFINE(void, sync, (int start, int log_stride, int size, long*)) {
-  sync(active_set("shmem_sync", start, log_stride, size));
+  sync("shmem_sync", active_set("shmem_sync", start, log_stride, size));
 }
 AMITY_SHMEM_DEFINE(int, team_sync, (shmem_team_t team)) {
-  sync(team_of("shmem_team_sync", team));
+  sync("shmem_team_sync", team_of("shmem_team_sync", team));
   return 0;
 }

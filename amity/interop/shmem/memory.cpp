@@ -35,7 +35,7 @@ std::size_t offset_of(const char* call, job& joined, void* pointer) {
 AMITY_SHMEM_DEFINE(void*, malloc, (size_t size)) {
   job& joined = running("shmem_malloc");
   void* const pointer = take(joined, size, symmetric_heap::alignment_min);
-  if (size > 0) barrier(world());
+  if (size > 0) barrier("shmem_malloc", world());
   return pointer;
 }
 
@@ -47,18 +47,17 @@ AMITY_SHMEM_DEFINE(void*, calloc, (size_t count, size_t size)) {
   const bool too_large = __builtin_mul_overflow(count, size, &bytes);
   void* const pointer = too_large ? nullptr : take(joined, bytes, symmetric_heap::alignment_min);
   if (pointer != nullptr) std::memset(pointer, 0, bytes);
-  if (too_large || bytes > 0) barrier(world());
+  if (too_large || bytes > 0) barrier("shmem_calloc", world());
   return pointer;
 }
 
 AMITY_SHMEM_DEFINE(void*, align, (size_t alignment, size_t size)) {
   job& joined = running("shmem_align");
-  if (!std::has_single_bit(alignment) || alignment > symmetric_heap::alignment_max) {
-    fail("shmem_align", fmt::format("{} is no alignment that the heap has", alignment).c_str(),
-         fmt::format("use a power of two up to {}", symmetric_heap::alignment_max).c_str());
+  if (!std::has_single_bit(alignment)) {
+    fail("shmem_align", fmt::format("{} is no alignment", alignment).c_str(), "use a power of two");
   }
-  void* const pointer = take(joined, size, alignment);
-  if (size > 0) barrier(world());
+  void* const pointer = alignment > symmetric_heap::alignment_max ? nullptr : take(joined, size, alignment);
+  if (size > 0) barrier("shmem_align", world());
   return pointer;
 }
 
@@ -66,7 +65,7 @@ AMITY_SHMEM_DEFINE(void, free, (void* pointer)) {
   job& joined = running("shmem_free");
   if (pointer == nullptr) return;
   const std::size_t offset = offset_of("shmem_free", joined, pointer);
-  barrier(world());  // a peer may be about to put there
+  barrier("shmem_free", world());  // a peer may be about to put there
   joined.heap().give_back(offset);
 }
 
@@ -78,7 +77,7 @@ AMITY_SHMEM_DEFINE(void*, realloc, (void* pointer, size_t size)) {
     return nullptr;
   }
   const std::size_t before = offset_of("shmem_realloc", joined, pointer);
-  barrier(world());
+  barrier("shmem_realloc", world());
   const std::size_t bytes = joined.heap().size_at(before);
   void* moved = pointer;
   if (size > bytes) {
@@ -88,7 +87,7 @@ AMITY_SHMEM_DEFINE(void*, realloc, (void* pointer, size_t size)) {
       joined.heap().give_back(before);
     }
   }
-  barrier(world());
+  barrier("shmem_realloc", world());
   return moved;
 }
 

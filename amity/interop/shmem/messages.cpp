@@ -17,7 +17,7 @@ struct own_library {
     check_pe(call, pe);
     return self.joined->messages();
   }
-  static void barrier() { amity::shmem::barrier(world()); }
+  static void barrier(const char* call) { amity::shmem::barrier(call, world()); }
   static void look() { self.joined->look(); }
   static void passed() { seldom_network_progress(); }
 };

@@ -10,8 +10,6 @@
 #include <span>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/interop/shmem/job.hpp"
@@ -33,10 +31,7 @@ std::uint64_t place_of(const char* call, const void* address, std::size_t bytes)
   if (!heap && !self.statics.holds(first)) fail_address(call, address);
   const extent& memory = heap ? self.heap : self.statics;
   const std::uintptr_t offset = first - memory.first;
-  if (bytes > memory.bytes - offset) {
-    fail(call, fmt::format("{} bytes at {} are not all in symmetric memory", bytes, address).c_str(),
-         "name objects that lie in what shmem_malloc has returned, or in one variable");
-  }
+  if (bytes > memory.bytes - offset) fail_length(call, address, bytes);
   return heap ? offset : offset | in_statics;
 }
 

@@ -35,8 +35,13 @@ void fail_pe(const char* call, int pe, int pes) {
 
 void fail_address(const char* call, const void* address) {
   fail(call, fmt::format("{} is no address of symmetric memory", address).c_str(),
-       "use what shmem_malloc returns, or a global or static variable of the program itself; those of shared libraries "
-       "and variables of functions are not symmetric");
+       "use what shmem_malloc returns, or a global or static variable of the program itself; constants, variables of "
+       "shared libraries and those of functions are not symmetric");
+}
+
+void fail_length(const char* call, const void* address, std::size_t bytes) {
+  fail(call, fmt::format("{} bytes at {} are not all in symmetric memory", bytes, address).c_str(),
+       "name objects that lie in what shmem_malloc has returned, or in one variable");
 }
 
 void check_far(const char* call, const volatile void* address) {

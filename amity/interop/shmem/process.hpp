@@ -31,6 +31,10 @@ struct extent {
   std::size_t bytes = 0;
 
   bool holds(std::uintptr_t address) const noexcept { return address - first < bytes; }
+  /// Of an address that it holds: how many there are from it on.
+  std::size_t bytes_from(const volatile void* address) const noexcept {
+    return bytes - (reinterpret_cast<std::uintptr_t>(address) - first);
+  }
 };
 
 enum class phase { before, running, after };
@@ -47,6 +51,9 @@ struct process {
   std::uint32_t drawn = 0;  ///< where the last search for any of several variables began
   phase now = phase::before;
   job* joined = nullptr;  ///< all that short functions do not need
+
+  /// Where a symmetric address is.
+  const extent& memory_of(std::uintptr_t address) const noexcept { return heap.holds(address) ? heap : statics; }
 };
 
 [[gnu::visibility("hidden")]] extern process self;
@@ -56,6 +63,7 @@ struct process {
 [[noreturn, gnu::cold]] void fail_outside(const char* call);  ///< before the beginning, or after the end
 [[noreturn, gnu::cold]] void fail_pe(const char* call, int pe, int pes = self.pes);  ///< of so many
 [[noreturn, gnu::cold]] void fail_address(const char* call, const void* address);
+[[noreturn, gnu::cold]] void fail_length(const char* call, const void* address, std::size_t bytes);
 
 /// Runs handlers of active messages, if any are due, and there is a job.
 void progress();
@@ -91,6 +99,15 @@ template <class T>
   }
   if (found == 0) __builtin_unreachable();  // so that callers need not look
   return reinterpret_cast<T*>(found);
+}
+
+/// The same for an object of so many bytes. Ends the job where it does not end in the memory that it begins in.
+template <class T>
+[[gnu::always_inline]] inline T* reach(const char* call, T* address, std::size_t bytes, int pe) {
+  T* const found = reach(call, address, pe);
+  if (bytes > self.memory_of(reinterpret_cast<std::uintptr_t>(address)).bytes_from(address)) [[unlikely]]
+    fail_length(call, address, bytes);
+  return found;
 }
 
 /// For functions that take nanoseconds: a program that calls nothing else makes progress, too.

@@ -69,16 +69,17 @@ template <class T, class Operation>
 void reduce(const char* call, const group& all, T* dest, const T* source, std::size_t count, Operation operation) {
   const auto members = static_cast<std::size_t>(all.size);
   const auto part_begin = [&](int member) { return count * static_cast<std::size_t>(member) / members; };
-  sync(all);
+  check_dest(call, dest, count);
+  sync(call, all);
   combine_part(call, all, dest, source, part_begin(all.me), part_begin(all.me + 1), operation);
-  sync(all);
+  sync(call, all);
   for (int i = 1; i < all.size; ++i) {
     const int member = (all.me + i) % all.size;
     const std::size_t begin = part_begin(member);
     take(call, dest + begin, dest + begin, (part_begin(member + 1) - begin) * sizeof(T), all.world_pe(member));
   }
   finish_taking();
-  sync(all);
+  sync(call, all);
 }
 
 }  // namespace

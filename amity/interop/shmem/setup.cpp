@@ -19,7 +19,7 @@ namespace {
 
 void end() {
   job& joined = running("shmem_finalize");
-  barrier(world());
+  barrier("shmem_finalize", world());
   delete &joined;
 }
 

@@ -53,13 +53,16 @@ bool fits(const group& parent, int start, int stride, int size) {
 }
 
 /// A new team of some of the parent's PEs, which has them; none where this PE is not among them.
-shmem_team_t split(const group& parent, int start, int stride, int size) {
+shmem_team_t split(const group& parent, int start, int stride, int size, const shmem_team_config_t* config, long mask) {
   const int distance = parent.me - start;
   const int me = stride == 0 ? distance : distance / stride;
   const bool member = me >= 0 && me < size && start + me * stride == parent.me;
   if (!member) return SHMEM_TEAM_INVALID;
-  return new amity_shmem_team{
-      .start = parent.world_pe(start), .stride = parent.stride * stride, .size = size, .me = me};
+  return new amity_shmem_team{.start = parent.world_pe(start),
+                              .stride = parent.stride * stride,
+                              .size = size,
+                              .me = me,
+                              .contexts = (mask & SHMEM_TEAM_NUM_CONTEXTS) != 0 ? config->num_contexts : 0};
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ AMITY_SHMEM_DEFINE(int, team_n_pes, (shmem_team_t team)) {
 
 AMITY_SHMEM_DEFINE(int, team_get_config, (shmem_team_t team, long mask, shmem_team_config_t* config)) {
   if (team == SHMEM_TEAM_INVALID) return -1;
-  if ((mask & SHMEM_TEAM_NUM_CONTEXTS) != 0) config->num_contexts = 1;
+  if ((mask & SHMEM_TEAM_NUM_CONTEXTS) != 0) config->num_contexts = team_of("shmem_team_get_config", team).contexts;
   return 0;
 }
 
@@ -89,27 +92,27 @@ AMITY_SHMEM_DEFINE(int, team_translate_pe, (shmem_team_t source, int pe, shmem_t
 }
 
 AMITY_SHMEM_DEFINE(int, team_split_strided,
-                   (shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t*, long,
+                   (shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t* config, long mask,
                     shmem_team_t* team)) {
   *team = SHMEM_TEAM_INVALID;
   if (parent == SHMEM_TEAM_INVALID) return 1;
   const group all = team_of("shmem_team_split_strided", parent);
   if (!fits(all, start, stride, size)) return 1;
-  *team = split(all, start, stride, size);
+  *team = split(all, start, stride, size, config, mask);
   return 0;
 }
 
 AMITY_SHMEM_DEFINE(int, team_split_2d,
-                   (shmem_team_t parent, int columns, const shmem_team_config_t*, long, shmem_team_t* x_team,
-                    const shmem_team_config_t*, long, shmem_team_t* y_team)) {
+                   (shmem_team_t parent, int columns, const shmem_team_config_t* x_config, long x_mask,
+                    shmem_team_t* x_team, const shmem_team_config_t* y_config, long y_mask, shmem_team_t* y_team)) {
   *x_team = *y_team = SHMEM_TEAM_INVALID;
   if (parent == SHMEM_TEAM_INVALID || columns < 1) return 1;
   const group all = team_of("shmem_team_split_2d", parent);
   columns = std::min(columns, all.size);
   const int row_start = all.me / columns * columns;
   const int column = all.me % columns;
-  *x_team = split(all, row_start, 1, std::min(columns, all.size - row_start));
-  *y_team = split(all, column, columns, (all.size - column + columns - 1) / columns);
+  *x_team = split(all, row_start, 1, std::min(columns, all.size - row_start), x_config, x_mask);
+  *y_team = split(all, column, columns, (all.size - column + columns - 1) / columns, y_config, y_mask);
   return 0;
 }
 
@@ -121,7 +124,7 @@ AMITY_SHMEM_DEFINE(void, team_destroy, (shmem_team_t team)) {
 AMITY_SHMEM_DEFINE(int, team_create_ctx, (shmem_team_t team, long, shmem_ctx_t* context)) {
   *context = SHMEM_CTX_INVALID;
   if (team == SHMEM_TEAM_INVALID) return 1;
-  *context = new amity_shmem_context{.team = team_of("shmem_team_create_ctx", team)};
+  *context = new amity_shmem_context{.team = team, .pes = team_of("shmem_team_create_ctx", team)};
   return 0;
 }
 
@@ -141,6 +144,6 @@ AMITY_SHMEM_DEFINE(void, ctx_destroy, (shmem_ctx_t context)) {
 AMITY_SHMEM_DEFINE(int, ctx_get_team, (shmem_ctx_t context, shmem_team_t* team)) {
   *team = context == SHMEM_CTX_INVALID   ? SHMEM_TEAM_INVALID
           : context == SHMEM_CTX_DEFAULT ? SHMEM_TEAM_WORLD
-                                         : &context->team;
+                                         : context->team;
   return context == SHMEM_CTX_INVALID ? 1 : 0;
 }

@@ -10,13 +10,15 @@ struct amity_shmem_team {
   int start;
   int stride;
   int size;
-  int me;  ///< this PE's number in the team
+  int me;            ///< this PE's number in the team
+  int contexts = 0;  ///< as many as its configuration asked for
 
   int world_pe(int pe) const noexcept { return start + pe * stride; }
 };
 
 struct amity_shmem_context {
-  amity_shmem_team team;
+  shmem_team_t team;     ///< the handle that it was made of
+  amity_shmem_team pes;  ///< what that stands for
 };
 
 namespace amity::shmem {
@@ -35,8 +37,8 @@ inline int world_pe(const char* call, shmem_ctx_t context, int pe) {
   if (context == SHMEM_CTX_DEFAULT) [[likely]]
     return pe;
   if (context == SHMEM_CTX_INVALID) fail_context(call);
-  if (static_cast<unsigned>(pe) >= static_cast<unsigned>(context->team.size)) fail_pe(call, pe, context->team.size);
-  return context->team.world_pe(pe);
+  if (static_cast<unsigned>(pe) >= static_cast<unsigned>(context->pes.size)) fail_pe(call, pe, context->pes.size);
+  return context->pes.world_pe(pe);
 }
 
 }  // namespace amity::shmem

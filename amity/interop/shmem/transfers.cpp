@@ -16,7 +16,7 @@ namespace {
 
 void put_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
   if (bytes == 0) return check_pe(call, pe);  // the address may be null
-  if (void* const there = reach(call, dest, pe)) [[likely]] {
+  if (void* const there = reach(call, dest, bytes, pe)) [[likely]] {
     std::memcpy(there, source, bytes);
   } else {
     self.far->put(call, dest, source, bytes, pe);
@@ -27,7 +27,7 @@ void put_bytes(const char* call, void* dest, const void* source, std::size_t byt
 
 void get_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
   if (bytes == 0) return check_pe(call, pe);
-  if (const void* const there = reach(call, source, pe)) [[likely]] {
+  if (const void* const there = reach(call, source, bytes, pe)) [[likely]] {
     std::memcpy(dest, there, bytes);
   } else {
     self.far->get(call, dest, source, bytes, pe);
@@ -37,7 +37,7 @@ void get_bytes(const char* call, void* dest, const void* source, std::size_t byt
 
 void begin_get(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
   if (bytes == 0) return check_pe(call, pe);
-  if (const void* const there = reach(call, source, pe)) [[likely]] {
+  if (const void* const there = reach(call, source, bytes, pe)) [[likely]] {
     std::memcpy(dest, there, bytes);
   } else {
     self.far->begin_get(call, dest, source, bytes, pe);
@@ -149,12 +149,10 @@ AMITY_SHMEM_DEFINE(void, quiet, ()) {
   seldom_progress();
 }
 AMITY_SHMEM_DEFINE(void, ctx_fence, (shmem_ctx_t context)) {
-  if (context == SHMEM_CTX_INVALID) fail_context("shmem_ctx_fence");
-  pshmem_fence();
+  if (context != SHMEM_CTX_INVALID) pshmem_fence();
 }
 AMITY_SHMEM_DEFINE(void, ctx_quiet, (shmem_ctx_t context)) {
-  if (context == SHMEM_CTX_INVALID) fail_context("shmem_ctx_quiet");
-  pshmem_quiet();
+  if (context != SHMEM_CTX_INVALID) pshmem_quiet();
 }
 
 #define DEFINE_PUT(name, type, act, unit)                                                                              \

@@ -163,6 +163,33 @@ static void part_of_team(shmem_team_t whole) {
   shmem_team_destroy(part);
 }
 
+/* What a team was asked for, and what a context was made of, beyond the context's end. */
+static void handles(void) {
+  shmem_team_config_t config = {.num_contexts = 3}, found = {.num_contexts = -1};
+  shmem_team_t asked, plain, team;
+  shmem_ctx_t context;
+  CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pes, &config, SHMEM_TEAM_NUM_CONTEXTS, &asked) == 0);
+  CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pes, &config, 0, &plain) == 0);
+  CHECK(shmem_team_get_config(asked, SHMEM_TEAM_NUM_CONTEXTS, &found) == 0 && found.num_contexts == 3);
+  CHECK(shmem_team_get_config(plain, SHMEM_TEAM_NUM_CONTEXTS, &found) == 0 && found.num_contexts == 0);
+  CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, &found) != 0);
+  CHECK(shmem_team_create_ctx(asked, 0, &context) == 0);
+  CHECK(shmem_ctx_get_team(context, &team) == 0 && team == asked);
+  shmem_ctx_destroy(context);
+  CHECK(shmem_team_n_pes(team) == pes);
+  CHECK(shmem_ctx_create(0, &context) == 0);
+  CHECK(shmem_ctx_get_team(context, &team) == 0 && team == SHMEM_TEAM_WORLD);
+  shmem_ctx_destroy(context);
+  CHECK(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &team) == 0 && team == SHMEM_TEAM_WORLD);
+  CHECK(shmem_ctx_get_team(SHMEM_CTX_INVALID, &team) != 0 && team == SHMEM_TEAM_INVALID);
+  /* PEs outside of a team have none of its contexts. */
+  shmem_ctx_fence(SHMEM_CTX_INVALID);
+  shmem_ctx_quiet(SHMEM_CTX_INVALID);
+  shmem_ctx_destroy(SHMEM_CTX_INVALID);
+  shmem_team_destroy(asked);
+  shmem_team_destroy(plain);
+}
+
 static void teams(void) {
   CHECK(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me && shmem_team_n_pes(SHMEM_TEAM_WORLD) == pes);
   CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1);
@@ -205,6 +232,7 @@ int main(void) {
   }
   over_team(SHMEM_TEAM_WORLD);
   teams();
+  handles();
   large();
 #define CALL_BITS_TO_ALL(type, name) to_all_bits_##name(SHMEM_TEAM_WORLD);
 #define CALL_ORDER_TO_ALL(type, name) to_all_order_##name(SHMEM_TEAM_WORLD);

@@ -9,6 +9,7 @@
 static int word;
 static int words[2];
 static shmemx_am_mutex mutex;
+static void* shared;
 
 static void nothing(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {}
 static void asks(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmemx_am_request(0, 1, NULL, 0); }
@@ -16,7 +17,7 @@ static void replies_twice(void* buffer, size_t bytes, int source, shmemx_am_toke
   shmemx_am_reply(1, NULL, 0, token);
   shmemx_am_reply(1, NULL, 0, token);
 }
-static void waits(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmem_barrier_all(); }
+static void waits(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { shmem_free(shared); }
 static void replies(void* buffer, size_t bytes, int source, shmemx_am_token_t token) {
   shmemx_am_reply(3, NULL, 0, token);
 }
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   shmemx_am_attach(3, replies);
   shmemx_am_attach(4, replies_twice);
   shmemx_am_attach_local(5, waits);
+  shared = shmem_malloc(8);
   shmem_barrier_all();
   IF(after) {
     shmem_finalize();
@@ -75,6 +77,7 @@ int main(int argc, char** argv) {
 #if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
     static uint64_t signal_word;
     IF(signal_address) shmem_putmem_signal(&on_stack, &word, sizeof word, &signal_word, 1, SHMEM_SIGNAL_SET, 0);
+    IF(dest) shmem_int_fcollect(SHMEM_TEAM_WORLD, &on_stack, &word, 1);
     IF(root) shmem_int_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, 7);
     IF(operation) shmem_putmem_signal(&word, words, sizeof word, &signal_word, 1, 77, 0);
     IF(context) {
@@ -86,7 +89,8 @@ int main(int argc, char** argv) {
     }
 #endif
     IF(set) shmem_barrier(0, 0, 3, NULL);
-    IF(align) shmem_align((size_t)4 << 20, 1);
+    IF(align) shmem_align(24, 1);
+    IF(length) shmem_int_put(words, words, (size_t)1 << 40, 0);
     IF(free) shmem_free(&word);
     IF(lock) {
       static long lock;

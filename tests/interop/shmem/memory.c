@@ -34,6 +34,7 @@ static void heap(int me, int pes) {
   CHECK((uintptr_t)pointers[2] % 4096 == 0);
   for (int i = 0; i < 8000; ++i) CHECK(pointers[1][i] == 0);
   check_symmetric(pointers, 5);
+  CHECK(shmem_align((size_t)4 << 20, 100) == NULL); /* more than the heap has */
   for (size_t alignment = 8; alignment <= (size_t)2 << 20; alignment *= 8) {
     char* const aligned = shmem_align(alignment, 100);
     CHECK((uintptr_t)aligned % alignment == 0);

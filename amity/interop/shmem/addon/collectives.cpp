@@ -26,19 +26,19 @@ void complete_own() {
 
 namespace amity::shmem::addon {
 
-bool meet_set(int start, int log_stride, int size) {
+bool meet_set(const char* call, int start, int log_stride, int size) {
   if (self.joined == nullptr || start < 0 || log_stride < 0 || log_stride > 30 || size < 1) return false;
   const int stride = 1 << log_stride;
   const int me = (self.me - start) / stride;
   const active_set set{.start = start, .stride = stride, .size = size, .me = me};
   if (start + (size - 1L) * stride >= self.pes || self.me < start || me >= size || set.pe_at(me) != self.me)
     return false;
-  self.joined->meet(set);
+  self.joined->meet(call, set);
   return true;
 }
 
-void meet_all() {
-  if (self.joined != nullptr) self.joined->meet_all();
+void meet_all(const char* call) {
+  if (self.joined != nullptr) self.joined->meet_all(call);
 }
 
 }  // namespace amity::shmem::addon
@@ -49,21 +49,21 @@ extern "C" {
 
 void shmem_barrier_all() {
   if (self.joined == nullptr) return pshmem_barrier_all();
-  self.joined->barrier_all();
+  self.joined->barrier_all("shmem_barrier_all");
 }
 
 void shmem_sync_all() {
   if (self.joined == nullptr) return pshmem_sync_all();
-  self.joined->meet_all();
+  self.joined->meet_all("shmem_sync_all");
 }
 
 void shmem_barrier(int start, int log_stride, int size, long* sync) {
   complete_own();
-  if (!meet_set(start, log_stride, size)) pshmem_barrier(start, log_stride, size, sync);
+  if (!meet_set("shmem_barrier", start, log_stride, size)) pshmem_barrier(start, log_stride, size, sync);
 }
 
 void shmem_sync(int start, int log_stride, int size, long* sync) {
-  if (!meet_set(start, log_stride, size)) pshmem_sync(start, log_stride, size, sync);
+  if (!meet_set("shmem_sync", start, log_stride, size)) pshmem_sync(start, log_stride, size, sync);
 }
 
 // Parameters of calls over an active set, and how they are passed on.
@@ -73,7 +73,7 @@ void shmem_sync(int start, int log_stride, int size, long* sync) {
 #define DEFINE_OVER_SET(name, parameters, arguments) \
   decltype(shmem_##name) pshmem_##name;              \
   void shmem_##name parameters {                     \
-    meet_set(PASS_SET);                              \
+    meet_set("shmem_" #name, PASS_SET);              \
     pshmem_##name arguments;                         \
   }
 

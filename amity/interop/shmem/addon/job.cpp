@@ -73,9 +73,9 @@ job::job(bool threads)
   if (threads) messages_.threads().require();
 }
 
-void job::meet(const active_set& set) {
+void job::meet(const char* call, const active_set& set) {
   if (messages_.in_handler()) {
-    fail("a collective call", "it is called inside a handler, where nothing arrives", "call it outside of handlers");
+    fail(call, "it is called inside a handler, where nothing arrives", "call it outside of handlers");
   }
   messages_.poll();
   shmem::meet(
@@ -84,10 +84,10 @@ void job::meet(const active_set& set) {
       [&](int behind) { await(set.pe_at(set.me + set.size - behind)); });
 }
 
-void job::barrier_all() {
+void job::barrier_all(const char* call) {
   if (!all_map_all_) messages_.quiet();
   pshmem_quiet();
-  meet_all();
+  meet_all(call);
   if (all_map_all_) messages_.settle();
 }
 

@@ -37,11 +37,11 @@ class job {
 
   am_engine<public_substrate>& messages() noexcept { return messages_; }
 
-  /// Returns when all PEs of the set have come.
-  void meet(const active_set& set);
-  void meet_all() { meet({.start = 0, .stride = 1, .size = self.pes, .me = self.me}); }
+  /// Returns when all PEs of the set have come. Inside a handler it is an error of `call`, as the next two.
+  void meet(const char* call, const active_set& set);
+  void meet_all(const char* call) { meet(call, {.start = 0, .stride = 1, .size = self.pes, .me = self.me}); }
   /// Returns when all PEs have come, and all that they did before is done, active messages among it.
-  void barrier_all();
+  void barrier_all(const char* call);
 
   /// Waits for something that a peer does, or a handler.
   template <class Ready>

@@ -8,7 +8,7 @@ using namespace amity::shmem::addon;
 #define DEFINE_FOR_ALL(Result, name, parameters, arguments) \
   extern "C" decltype(name) p##name;                        \
   extern "C" Result name parameters {                       \
-    meet_all();                                             \
+    meet_all(#name);                                        \
     return p##name arguments;                               \
   }
 

@@ -16,7 +16,7 @@ struct other_library {
     check_pe(call, pe);
     return self.joined->messages();
   }
-  static void barrier() { self.joined->barrier_all(); }
+  static void barrier(const char* call) { self.joined->barrier_all(call); }
   static void look() { self.joined->look(); }
   static void passed() {}
 };

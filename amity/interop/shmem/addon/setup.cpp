@@ -15,7 +15,7 @@ using namespace amity::shmem::addon;
 namespace {
 
 void end() {
-  self.joined->barrier_all();
+  self.joined->barrier_all("shmem_finalize");
   delete self.joined;  // its memory goes with the heap
   self.joined = nullptr;
   delete[] self.peers;

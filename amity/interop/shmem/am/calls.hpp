@@ -6,7 +6,7 @@
 /// - `substrate`: what the engine is over.
 /// - `messages(call)`: the engine; ends the job if there is none, before the beginning or after the end.
 /// - `messages_to(call, pe)`: the same, if there is such a PE.
-/// - `barrier()`: over all PEs; active messages that were sent before have been handled.
+/// - `barrier(call)`: over all PEs; active messages that were sent before have been handled.
 /// - `look()`: runs handlers for a program that calls this in a loop.
 /// - `passed()`: a call that looks for messages has been made; whatever else needs a look at times gets it here.
 
@@ -57,7 +57,7 @@ struct am_calls {
   extern "C" {                                                                                                  \
   void shmemx_am_attach(int id, shmemx_am_handler handler) {                                                    \
     amity::shmem::am_calls<Library>::attach("shmemx_am_attach", id, handler);                                   \
-    Library::barrier();                                                                                         \
+    Library::barrier("shmemx_am_attach");                                                                       \
   }                                                                                                             \
   void shmemx_am_attach_local(int id, shmemx_am_handler handler) {                                              \
     amity::shmem::am_calls<Library>::attach("shmemx_am_attach_local", id, handler);                             \
