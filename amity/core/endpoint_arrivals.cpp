@@ -1,6 +1,8 @@
 /// What arrives at an endpoint: which packet waits, and which handler runs for it.
 
 #include <cstring>
+#include <new>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -146,7 +148,18 @@ void endpoint::deliver_message(packet_header header, const inbound& packet) {
 
 void endpoint::deliver_fragment(packet_header header, const inbound& packet) {
   note_colour(header);
-  if (const auto whole = reassembly_.add(packet.source, packet.payload)) {
+  std::optional<reassembly::message> whole;
+  try {
+    whole = reassembly_.add(packet.source, packet.payload);
+  } catch (const std::bad_alloc&) {
+    fragment_header head;
+    std::memcpy(&head, packet.payload.data(), sizeof head);
+    throw error(
+        "message arrival", rank(),
+        fmt::format("rank {} has sent {} bytes, for which there is no memory", rank_of(packet.source), head.total),
+        "send less at once, or a Long to a segment");
+  }
+  if (whole) {
     run_handler(header, {.source = packet.source, .args = packet.args, .payload = whole->bytes, .reply = packet.reply});
   }
 }

@@ -28,7 +28,7 @@ class reassembly {
     bytes_view bytes;
   };
 
-  /// Takes in one fragment; returns the message once it is whole. Throws `error` for a fragment that does not fit.
+  /// Takes in one fragment; returns the message once it is whole. Throws `std::bad_alloc`.
   std::optional<message> add(rank_t source, bytes_view fragment);
 
   std::size_t incomplete() const noexcept { return partial_.size(); }

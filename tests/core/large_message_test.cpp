@@ -7,6 +7,7 @@
 
 #include "amity/fabric/shm/shm.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/sanitizer.hpp"
 
 namespace amity::core {
 namespace {
@@ -61,6 +62,23 @@ TEST(large_message, of_more_than_two_gib_arrives_whole) {
         own.barrier();
       },
       config);
+}
+
+// The first fragment says how large all of it is.
+TEST(large_message, for_which_there_is_no_memory_is_an_error_that_says_so) {
+  if (testing::sanitized) GTEST_SKIP() << "sanitizers end the process instead";
+  constexpr std::size_t bytes = std::size_t{1} << 44;
+  const std::string text = testing::failure_of([&] {
+    testing::run_endpoints(testing::simulated("sim", {}), 2, [&](endpoint& own) {
+      const handler_id take = own.add_handler("take", [&](request&) {});
+      own.barrier();
+      if (own.rank() == 0) own.request_medium(1, take, sparse_bytes(bytes).view(), {});
+      own.barrier();
+    });
+  });
+  EXPECT_EQ(text,
+            "amity: message arrival (rank 1): rank 0 has sent 17592186044416 bytes, for which there is no memory; send "
+            "less at once, or a Long to a segment");
 }
 
 }  // namespace
