@@ -148,6 +148,7 @@ handler_id endpoint::add_handler(std::string_view name, deliver_function call, v
 
 void endpoint::remove_handler(handler_id handler) {
   check_outside_handler("endpoint::remove_handler");  // of another thread, too, when that has gone as the job ends
+  check_handler("endpoint::remove_handler", handler);
   registry_.remove(handler);
   lent_.drop(handler);
   request_handlers_[handler].reset();
@@ -156,6 +157,7 @@ void endpoint::remove_handler(handler_id handler) {
 
 void endpoint::set_priority(handler_id handler, int priority) {
   check_own_call("endpoint::set_priority");
+  check_handler("endpoint::set_priority", handler);
   registry_.set_priority(handler, priority);
   compare_priorities();
 }

@@ -145,6 +145,7 @@ class endpoint final : private fabric::sink {
   const registry& handlers() const noexcept { return registry_; }
 
   // --- Handlers: the same calls in the same order on all ranks, outside handlers. ---
+  // --- Throw `error` for a number that no handler has. ---
 
   /// Adds a handler `void(request&)`. `name` is what ranks compare and what messages to a person show. Where ranks have
   /// several threads, each of them needs it: `team::add_handler`.
@@ -384,11 +385,14 @@ class endpoint final : private fabric::sink {
       check_thread(call);
     if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(size_)) [[unlikely]]
       throw_wrong_rank(call, dest);
-    if (!registry_.contains(handler)) [[unlikely]]
-      throw_unregistered(call, handler);
+    check_handler(call, handler);
     if (at_depth_) [[unlikely]]
       throw_outside_epoch(call);
     check_args(call, args);
+  }
+  void check_handler(std::string_view call, handler_id handler) const {
+    if (!registry_.contains(handler)) [[unlikely]]
+      throw_unregistered(call, handler);
   }
   void check_args(std::string_view call, std::size_t args) const {
     if (args > args_max) [[unlikely]]

@@ -36,6 +36,24 @@ TEST(misuse, a_request_for_a_handler_that_does_not_exist) {
   });
 }
 
+TEST(misuse, a_change_to_a_handler_that_does_not_exist) {
+  simulate(1, {}, [](endpoint& own) {
+    own.add_handler("first", [](request&) {});
+    const handler_id removed = own.add_handler("second", [](request&) {});
+    own.remove_handler(removed);
+    const std::uint64_t before = own.handlers().fingerprint();
+    for (const int wrong : {int{removed}, 77, 65535}) {
+      const auto id = static_cast<handler_id>(wrong);
+      const std::string value = std::to_string(wrong) + " is not the number of a handler (there are: #0 first)";
+      expect_error([&] { own.set_priority(id, 3); }, {"endpoint::set_priority (rank 0)", value, "add_handler"});
+      expect_error([&] { own.remove_handler(id); }, {"endpoint::remove_handler (rank 0)", value, "add_handler"});
+    }
+    EXPECT_EQ(own.handlers().fingerprint(), before);
+    EXPECT_EQ(own.add_handler("third", [](request&) {}), removed);
+    EXPECT_EQ(own.handlers().at(removed).priority, 0);
+  });
+}
+
 TEST(misuse, too_many_arguments) {
   simulate(1, {}, [](endpoint& own) {
     const handler_id take = own.add_handler("take", [](request&) {});
