@@ -39,7 +39,7 @@ class long_players {
   }
   ~long_players() {
     endpoint_.barrier();
-    for (const core::peer_segment& each : all_) memory_.close(each);
+    for (core::peer_segment& each : all_) memory_.close(each);
     endpoint_.remove_handler(take_);
   }
   long_players(const long_players&) = delete;

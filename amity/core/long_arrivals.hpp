@@ -34,8 +34,13 @@ class long_arrivals {
   /// Memory of this rank that Longs may come to. `readable`: peers may get payloads there.
   own_segment add(const fabric::segment& made, bool readable);
   bool full() const noexcept { return segments_.full(); }
-  /// Nothing comes there any more; false: nothing has since it was removed.
-  bool remove(const own_segment& own) { return segments_.remove(own.name.number); }
+  /// Whether it was added, and not removed.
+  bool has(const own_segment& own) const noexcept {
+    const offered* const found = segments_.find(own.name.number);
+    return found != nullptr && found->own == own;
+  }
+  /// Nothing comes there any more.
+  void remove(const own_segment& own) { segments_.remove(own.name.number); }
   template <class Visit>
   void for_each_segment(Visit&& visit) const {
     segments_.for_each([&](const offered& each) { visit(each.own); });

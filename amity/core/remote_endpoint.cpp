@@ -99,13 +99,10 @@ void remote_endpoint::destroy(const own_segment& own) noexcept {
 }
 
 void remote_endpoint::release(const own_segment& own) {
-  check_setup("remote_endpoint::release");
-  if (own.name.thread != static_cast<std::uint32_t>(owner_.thread())) {
-    throw error("remote_endpoint::release", owner_.rank(),
-                fmt::format("thread {} releases a segment of thread {}", owner_.thread(), own.name.thread),
-                "release a segment on the thread that has made it");
-  }
-  if (!arrivals_.remove(own)) return;
+  constexpr std::string_view call = "remote_endpoint::release";
+  check_setup(call);
+  check_own(call, own);
+  arrivals_.remove(own);
   destroy(own);
   if (!caps_.atomics && !packet_memory::has_made(own.name.key)) packets_->forget(own.name.number);
 }
@@ -126,11 +123,18 @@ peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
           .handle = memory.open(lane, name.key)};
 }
 
-void remote_endpoint::close(const peer_segment& opened) noexcept {
+void remote_endpoint::close(peer_segment& opened) {
+  constexpr std::string_view call = "remote_endpoint::close";
+  check_setup(call);
+  check_open(call, opened);
   if (!packet_memory::has_made(opened.handle)) memory_.close(opened.handle);
+  opened = {};
 }
 
 std::vector<peer_segment> remote_endpoint::exchange(const own_segment& own) {
+  constexpr std::string_view call = "remote_endpoint::exchange";
+  check_setup(call);
+  check_own(call, own);
   std::vector<peer_segment> all;
   for (const segment_name& name : exchange_names(own.name)) all.push_back(open(static_cast<rank_t>(all.size()), name));
   return all;
@@ -151,14 +155,28 @@ std::vector<segment_name> remote_endpoint::exchange_names(const segment_name& ow
   return all;
 }
 
+void remote_endpoint::check_own(std::string_view call, const own_segment& own) const {
+  if (arrivals_.has(own)) return;
+  if (own.data != nullptr && own.name.thread != static_cast<std::uint32_t>(owner_.thread())) {
+    throw error(call, owner_.rank(),
+                fmt::format("thread {} uses a segment that thread {} has made", owner_.thread(), own.name.thread),
+                "use a segment on the thread that has made it");
+  }
+  throw error(call, owner_.rank(), "the segment is none of this rank's",
+              "use what remote_endpoint::allocate or attach returned, before its release");
+}
+
 // Operations
 
-void remote_endpoint::check_place(std::string_view call, const place& at, std::size_t bytes) const {
-  if (at.segment.lane == no_rank) {
-    throw error(call, owner_.rank(), "the place is in no segment", "open one, or use what exchange returned");
-  }
+void remote_endpoint::check_open(std::string_view call, const peer_segment& opened) const {
+  if (opened.lane == no_rank) [[unlikely]]
+    throw error(call, owner_.rank(), "the segment is not open", "open one, or use what exchange returned");
   if (owner_.threads_ > 1) [[unlikely]]
-    check_threads(call, at);
+    check_threads(call, opened);
+}
+
+void remote_endpoint::check_place(std::string_view call, const place& at, std::size_t bytes) const {
+  check_open(call, at.segment);
   if (at.offset <= at.segment.bytes() && bytes <= at.segment.bytes() - at.offset) [[likely]]
     return;
   throw error(call, owner_.rank(),
@@ -168,12 +186,12 @@ void remote_endpoint::check_place(std::string_view call, const place& at, std::s
 }
 
 // The handle of a segment is of use to the fabric of one thread alone.
-void remote_endpoint::check_threads(std::string_view call, const place& at) const {
+void remote_endpoint::check_threads(std::string_view call, const peer_segment& opened) const {
   check_thread(call);
-  if (at.segment.thread == static_cast<std::uint32_t>(owner_.thread())) return;
+  if (opened.thread == static_cast<std::uint32_t>(owner_.thread())) return;
   throw error(call, owner_.rank(),
               fmt::format("thread {} uses what thread {} has opened, a segment of rank {}", owner_.thread(),
-                          at.segment.thread, owner_.rank_of(at.segment.lane)),
+                          opened.thread, owner_.rank_of(opened.lane)),
               "open segments on each thread, by a remote_endpoint of its own");
 }
 

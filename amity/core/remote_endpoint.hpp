@@ -59,15 +59,19 @@ class remote_endpoint final : private remote_part, private flushable {
   /// The same for memory of the caller's, aligned to 8 bytes, which stays until it is released. Peers cannot map it:
   /// they reach it by packets, which this rank copies when it makes progress, on every fabric.
   own_segment attach(mutable_bytes memory);
-  /// Ends it, when no operation on it is under way.
+  /// Ends it, when no operation on it is under way. Throws `error` for what is no segment of this thread's, or none any
+  /// more.
   void release(const own_segment& own);
   /// A segment of `rank`, by the name that its owner has handed out. Throws `error` for another name.
   peer_segment open(rank_t rank, const segment_name& name);
-  void close(const peer_segment& opened) noexcept;
-  /// Everybody's segments, by rank. Collective, outside epochs.
+  /// `opened` becomes null, for which this and all operations throw `error`; no copy of it is used any more.
+  void close(peer_segment& opened);
+  /// Everybody's segments, by rank. Collective, outside epochs. Throws `error` as `release` does.
   std::vector<peer_segment> exchange(const own_segment& own);
   /// The same without opening them, for a segment of any thread of this rank.
   std::vector<segment_name> exchange_names(const segment_name& own);
+  /// Throws `error` of `call` unless it is a segment that was made here and not released.
+  void check_own(std::string_view call, const own_segment& own) const;
 
   // --- Operations on them, in and outside handlers; with events, and without: these wait, outside handlers alone. ---
   // --- Throw `error` for a range that is not in the segment. ---
@@ -151,10 +155,11 @@ class remote_endpoint final : private remote_part, private flushable {
   bounce_buffer& take_bounce(std::string_view call, std::size_t bytes_min);
   void check_reply_place(std::string_view call, rank_t lane, const place& to, std::size_t bytes) const;
   void check_place(std::string_view call, const place& at, std::size_t bytes) const;
+  void check_open(std::string_view call, const peer_segment& opened) const;
   void check_setup(std::string_view call) const;
   void check_number_free(std::string_view call) const;
   void check_thread(std::string_view call) const;
-  void check_threads(std::string_view call, const place& at) const;
+  void check_threads(std::string_view call, const peer_segment& opened) const;
   void check_may_wait(std::string_view call) const;
 
   endpoint& owner_;

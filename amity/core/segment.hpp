@@ -15,6 +15,7 @@ struct segment_name {
   fabric::segment_key key;
   std::uint32_t number = 0;  ///< among the segments of its owner
   std::uint32_t thread = 0;  ///< of its rank, that owns it
+  bool operator==(const segment_name&) const = default;
 };
 
 /// Memory of this rank that peers may read and write. It begins as zeros, on a cache line.
@@ -22,9 +23,10 @@ struct own_segment {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   segment_name name;
+  bool operator==(const own_segment&) const = default;
 };
 
-/// A segment of some rank as this rank reaches it.
+/// A segment of some rank as this rank reaches it; of no lane: none.
 struct peer_segment {
   rank_t lane = no_rank;  ///< whose it is; where ranks have one thread, the rank
   std::uint32_t number = 0;

@@ -43,7 +43,7 @@ class long_storm {
     own.barrier();  // handlers use what all have exchanged
   }
   ~long_storm() {
-    for (const core::peer_segment& each : all_) memory_.close(each);
+    for (core::peer_segment& each : all_) memory_.close(each);
     own_.remove_handler(landed_);
     own_.remove_handler(back_);
   }

@@ -95,7 +95,7 @@ TEST_P(longs, carry_up_to_sixteen_words_by_every_protocol) {
       }
       own.wait_until("answers", [&] { return answers == counts && memory.implicit().done(); });
       own.barrier();
-      for (const peer_segment& each : all) memory.close(each);
+      for (peer_segment& each : all) memory.close(each);
       own.remove_handler(ask);
       own.remove_handler(back);
     }
@@ -117,7 +117,7 @@ TEST_P(longs, puts_gets_and_atomics) {
     remote_endpoint memory(own, {});
     const std::size_t area = 3 * own.packet_bytes_max() + 8;
     const own_segment mine = memory.allocate(static_cast<std::size_t>(own.size()) * area + 8);
-    const auto all = memory.exchange(mine);
+    auto all = memory.exchange(mine);
     const auto me = static_cast<std::size_t>(own.rank());
     const place counter{all[0], static_cast<std::size_t>(own.size()) * area};
     for (std::size_t bytes : {std::size_t{0}, std::size_t{8}, own.packet_bytes_max(), area}) {
@@ -138,7 +138,7 @@ TEST_P(longs, puts_gets_and_atomics) {
     const auto total = static_cast<std::uint64_t>(own.size()) * (4 + 8 + own.packet_bytes_max() + area);
     EXPECT_EQ(memory.atomic(counter, {.op = fabric::atomic_op::fetch}), total);
     own.barrier();
-    for (const peer_segment& each : all) memory.close(each);
+    for (peer_segment& each : all) memory.close(each);
     memory.release(mine);
     own.barrier();
   });
@@ -192,7 +192,7 @@ TEST_P(longs, puts_gets_and_atomics_reach_memory_of_the_caller) {
     own.barrier();
     EXPECT_EQ(memory.atomic({all[0], size * area}, {.op = fabric::atomic_op::fetch}), 4 * size);
     own.barrier();
-    for (const peer_segment& each : all) memory.close(each);
+    for (peer_segment& each : all) memory.close(each);
     memory.release(mine);
     memory.release(first);
     // It is the caller's again, with what has come.
@@ -237,7 +237,7 @@ TEST_P(longs, are_sent_by_handlers) {
     }
     memory.wait(memory.implicit());
     EXPECT_EQ(own.reduce(reduction::sum_u64, handled), size * expected);
-    for (const peer_segment& each : all) memory.close(each);
+    for (peer_segment& each : all) memory.close(each);
     memory.release(mine);
     own.barrier();
   });
@@ -270,7 +270,7 @@ TEST(long_epochs, end_after_the_longs_that_were_sent_in_them) {
         EXPECT_TRUE(fabric::testing::is_payload(r.payload(), 9));
         ++handled;
       });
-      const auto all = memory.exchange(mine);
+      auto all = memory.exchange(mine);
       const auto payload = fabric::testing::make_payload(6000, 9);
       for (int round = 1; round <= 3; ++round) {
         each->epoch([&] {
@@ -282,7 +282,7 @@ TEST(long_epochs, end_after_the_longs_that_were_sent_in_them) {
       }
       memory.wait(memory.implicit());
       own.barrier();
-      for (const peer_segment& to : all) memory.close(to);
+      for (peer_segment& to : all) memory.close(to);
       own.remove_handler(take);
     }
   });
@@ -343,7 +343,7 @@ TEST(long_misuse, names_itself) {
           memory.request_long({all[1], 41}, ask, payload);
         },
         {"remote_endpoint::request_long", "60 bytes at offset 41", "rank 1", "100 bytes"});
-    expect_error([&] { memory.request_long({}, ask, payload); }, {"the place is in no segment", "exchange"});
+    expect_error([&] { memory.request_long({}, ask, payload); }, {"the segment is not open", "exchange"});
     expect_error([&] { memory.request_long({all[1], 0}, 99, payload); }, {"99 is not the number of a handler"});
     expect_error(
         [&] {

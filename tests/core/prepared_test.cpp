@@ -134,7 +134,7 @@ TEST_P(prepared_messages, arrive_as_longs_and_as_replies) {
     own.barrier();
     // A segment may end before the runtime's memory does.
     EXPECT_EQ(memory.prepare_long({next, mine.bytes - 10}, 5, 100).payload().size(), 10u);
-    for (const peer_segment& peer : all) memory.close(peer);
+    for (peer_segment& peer : all) memory.close(peer);
     own.barrier();
   });
 }

@@ -1,9 +1,11 @@
 /// Names of segments, and what is said of wrong ones; numbers serve again.
 
+#include <array>
 #include <cstring>
 #include <vector>
 
 #include "amity/core/numbered.hpp"
+#include "amity/core/prepared.hpp"
 #include "amity/core/remote_endpoint.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
@@ -43,7 +45,7 @@ TEST(segments, have_numbers_that_serve_again) {
     std::vector<std::uint64_t> words(8);
     for (int i = 0; i < 5000; ++i) {
       const own_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
-      const peer_segment opened = memory.open(0, mine.name);
+      peer_segment opened = memory.open(0, mine.name);
       memory.put({opened, 8}, std::as_bytes(std::span(&words[0], 1)));
       memory.close(opened);
       memory.release(mine);
@@ -63,6 +65,80 @@ TEST(segments, are_as_many_as_there_are_numbers) {
     expect_error([&] { memory.allocate(8); }, {"remote_endpoint::allocate", "as it can number", "release some"});
     memory.release(first);
     memory.attach(bytes);
+  });
+}
+
+TEST(segments, are_released_by_their_name_once) {
+  simulate(1, {}, [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    std::vector<std::uint64_t> words(8);
+    const mutable_bytes bytes = std::as_writable_bytes(std::span(words));
+    const own_segment first = memory.allocate(64), attached = memory.attach(bytes), again = memory.attach(bytes);
+    peer_segment opened = memory.open(0, first.name);
+    const auto refused = [&](const own_segment& wrong) {
+      const std::string_view remedy = "what remote_endpoint::allocate or attach returned, before its release";
+      expect_error([&] { memory.release(wrong); },
+                   {"remote_endpoint::release (rank 0)", "none of this rank's", remedy});
+      expect_error([&] { memory.exchange(wrong); }, {"remote_endpoint::exchange (rank 0)", "none of this rank's"});
+    };
+    refused({});
+    own_segment forged = attached;
+    forged.name.number = first.name.number;
+    refused(forged);
+    memory.release(attached);
+    refused(attached);  // though its memory is still that of another one
+    // Neither has taken the first one along.
+    memory.put({opened, 0}, bytes.first(8));
+    memory.close(opened);
+    memory.release(first);
+    refused(first);
+    const own_segment second = memory.allocate(64);
+    refused(first);
+    memory.release(second);
+    memory.release(again);
+  });
+}
+
+class peer_segments : public testing::every_fabric {};
+INSTANTIATE_TEST_SUITE_P(core, peer_segments, testing::every_job(), testing::job_name);
+
+TEST_P(peer_segments, are_of_no_use_once_they_are_closed) {
+  run([](endpoint& own) {
+    remote_endpoint memory(own, testing::configured({}));
+    const handler_id take = own.add_handler("take", [](request&) { ADD_FAILURE() << "a Long was handled"; });
+    const own_segment mine = memory.allocate(64);
+    std::vector<peer_segment> all = memory.exchange(mine);
+    own.barrier();
+    std::array<std::byte, 8> word{};
+    for (peer_segment& each : all) {
+      memory.close(each);
+      const std::string_view problem = "the segment is not open", remedy = "what exchange returned";
+      expect_error([&] { memory.close(each); }, {"remote_endpoint::close", problem, remedy});
+      expect_error([&] { memory.put({each, 0}, word); }, {"remote_endpoint::put", problem, remedy});
+      expect_error([&] { memory.get({each, 0}, word); }, {"remote_endpoint::get", problem, remedy});
+      expect_error([&] { memory.atomic({each, 0}, {}); }, {"remote_endpoint::atomic", problem, remedy});
+      expect_error([&] { memory.request_long({each, 0}, take, word); }, {"request_long", problem, remedy});
+      expect_error([&] { memory.prepare_long({each, 0}, 0, 8); }, {"prepare_long", problem, remedy});
+    }
+    own.barrier();
+    memory.release(mine);
+    own.barrier();
+    own.remove_handler(take);
+  });
+}
+
+TEST(segments, are_closed_outside_handlers) {
+  simulate(1, {}, [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    bool ran = false;
+    peer_segment opened = memory.open(0, memory.allocate(64).name);
+    const handler_id take = own.add_handler("take", [&](request&) {
+      expect_error([&] { memory.close(opened); }, {"remote_endpoint::close", "handler"});
+      ran = true;
+    });
+    own.request_short(0, take);
+    own.wait_until("the handler", [&] { return ran; });
+    memory.close(opened);
   });
 }
 
@@ -129,7 +205,8 @@ TEST(names_of_segments, hold_in_their_own_world) {
     expect_error([&] { elsewhere.open(1, names[1]); },
                  {"remote_memory::open", "the key is of world 1, but this is world 2", "that it was made in"});
     expect_error([&] { memory.open(0, names[1]); }, {"remote_memory::open", "the key is none of rank 0"});
-    memory.close(memory.open(1, names[1]));
+    peer_segment opened = memory.open(1, names[1]);
+    memory.close(opened);
     w.barrier();
   });
 }

@@ -263,10 +263,17 @@ TEST(core_threads_misuse, names_itself) {
     });
     testing::expect_error([&] { memory.on(1).open(0, memory.own.name); },
                           {"remote_endpoint::open", "called by another thread than thread 1"});
+    core::peer_segment opened = memory.of(0, 1);
+    testing::expect_error([&] { memory.on(1).close(opened); }, {"remote_endpoint::close", "another thread"});
+    testing::expect_error([&] { memory.on(0).close(opened); },
+                          {"remote_endpoint::close", "thread 0 uses what thread 1 has opened"});
     testing::expect_error([&] { memory.on(1).release(memory.own); }, {"remote_endpoint::release", "another thread"});
     testing::expect_error([&] { memory.on(1).exchange_names(memory.own.name); }, {"exchange", "another thread"});
     threads.run_on(1, [&] {
-      testing::expect_error([&] { memory.on(1).release(memory.own); }, {"thread 1 releases a segment of thread 0"});
+      const std::string_view problem = "thread 1 uses a segment that thread 0 has made";
+      testing::expect_error([&] { memory.on(1).release(memory.own); }, {"remote_endpoint::release", problem});
+      testing::expect_error([&] { memory.on(1).exchange(memory.own); }, {"remote_endpoint::exchange", problem});
+      testing::expect_error([&] { memory.on(1).release({}); }, {"remote_endpoint::release", "none of this rank's"});
     });
     // A lambda that knows the endpoint of thread 0 may run on another.
     endpoint& main = w.endpoint();

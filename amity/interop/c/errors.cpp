@@ -29,9 +29,10 @@ std::string in_words_of_c(const char* call, std::string_view text) {
   constexpr std::string_view head = "amity: ";
   const std::size_t end = std::min(text.find(" (rank ", head.size()), text.find(": ", head.size()));
   std::string own = fmt::format("{}{}{}", head, call, text.substr(std::min(end, text.size())));
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> names{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> names{{
       {"endpoint::add_handler", "amity_handler_add"},
       {"endpoint::request_short or request_medium", "amity_request_short or amity_request_medium"},
+      {"remote_endpoint::allocate or attach returned", "amity_segment_allocate or amity_segment_attach gave"},
       {"what exchange returned", "what amity_segment_exchange gave"},
   }};
   for (const auto& [theirs, ours] : names) {

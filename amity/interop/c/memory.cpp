@@ -1,8 +1,6 @@
 /// Segments, puts, gets and atomics of C.
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -40,27 +38,17 @@ amity_peer_segment given(const rank& all, std::uint64_t id) {
   return {.owner = made.lane, .number = made.number, .direct = made.handle.direct, .bytes = made.bytes(), .id = id};
 }
 
-auto own_by(amity_world& world, const amity_segment& own) {
-  // By name: memory of the program's own may be several segments.
-  const auto is_it = [&](const core::own_segment& each) {
-    const auto name = std::bit_cast<amity_segment_name>(each.name);
-    return each.data == own.data && std::memcmp(&name, &own.name, sizeof name) == 0;
-  };
-  auto& segments = for_all_threads(world).segments;
-  const auto known = std::ranges::find_if(segments, is_it);
-  if (own.data == nullptr || known == segments.end()) {
-    mistake(world, "the segment is none of this rank's", "use what amity_segment_allocate gave, before its release");
-  }
-  return known;
+core::own_segment own_of(const amity_segment& own) {
+  return {.data = static_cast<std::byte*>(own.data),
+          .bytes = own.bytes,
+          .name = std::bit_cast<core::segment_name>(own.name)};
 }
 
 /// Longs come to a segment on the thread that has made it, so that one makes them which handles requests.
 template <class Make>
 void make_segment(amity_world& world, amity_segment& own, Make&& make) {
   core::own_segment made;
-  rank& all = for_all_threads(world);
-  all.at_home([&](amity_world& home) { made = make(home.memory); });
-  all.segments.push_back(made);
+  for_all_threads(world).at_home([&](amity_world& home) { made = make(home.memory); });
   own = {.data = made.data, .bytes = made.bytes, .name = std::bit_cast<amity_segment_name>(made.name)};
 }
 
@@ -109,9 +97,8 @@ amity_status amity_segment_attach(amity_world* world, void* memory, size_t size,
 amity_status amity_segment_release(amity_world* world, amity_segment* own) {
   return guarded(world, "amity_segment_release", [&] {
     check_given(*world, own, "own");
-    const auto known = amity::c::own_by(*world, *own);
-    world->rank.at_home([&](amity_world& home) { home.memory.release(*known); });
-    world->rank.segments.erase(known);
+    const auto gone = amity::c::own_of(*own);
+    amity::c::for_all_threads(*world).at_home([&](amity_world& home) { home.memory.release(gone); });
     *own = {};
   });
 }
@@ -120,7 +107,10 @@ amity_status amity_segment_exchange(amity_world* world, const amity_segment* own
   return guarded(world, "amity_segment_exchange", [&] {
     check_given(*world, own, "own");
     check_given(*world, all, "all");
-    const auto names = world->memory.exchange_names(amity::c::own_by(*world, *own)->name);
+    const auto mine = amity::c::own_of(*own);
+    amity::c::for_all_threads(*world).at_home(
+        [&](amity_world& home) { home.memory.check_own("remote_endpoint::exchange", mine); });
+    const auto names = world->memory.exchange_names(mine.name);
     amity::rank_t owner = 0;
     for (const auto& name : names) {
       all[owner] = amity::c::given(world->rank, world->rank.open(owner, name));

@@ -46,7 +46,7 @@ std::uint64_t rank::open(rank_t owner, const core::segment_name& name) {
 }
 
 void rank::close(std::uint64_t id) {
-  on_threads([&](amity_world& each) { each.memory.close(std::exchange(each.opened[id], {})); });
+  on_threads([&](amity_world& each) { each.memory.close(each.opened[id]); });
   closed.push_back(id);
 }
 

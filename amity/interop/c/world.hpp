@@ -102,7 +102,6 @@ struct rank {
 
   world& own;
   std::vector<std::unique_ptr<amity_world>> threads;
-  std::vector<core::own_segment> segments;
   std::vector<std::uint64_t> closed;         ///< ids of peer segments that serve again
   std::unique_ptr<epoch::open_epoch> epoch;  ///< null: none that C has begun
 
