@@ -31,10 +31,11 @@ double minimum(double a, double b) {
 double maximum(double a, double b) { return -minimum(-a, -b); }
 
 const char* name_of(reduction operation) {
-  constexpr const char* names[] = {"barrier",      "sum of uint64", "min of uint64", "max of uint64", "sum of int64",
-                                   "min of int64", "max of int64",  "sum of double", "min of double", "max of double"};
+  constexpr const char* names[] = {"a barrier",       "an exchange of segments", "a sum of uint64", "a min of uint64",
+                                   "a max of uint64", "a sum of int64",          "a min of int64",  "a max of int64",
+                                   "a sum of double", "a min of double",         "a max of double"};
   const auto index = static_cast<std::size_t>(operation);
-  return index < std::size(names) ? names[index] : "unknown collective";
+  return index < std::size(names) ? names[index] : "an unknown collective";
 }
 
 }  // namespace
@@ -42,6 +43,7 @@ const char* name_of(reduction operation) {
 std::uint64_t combine(reduction operation, std::uint64_t a, std::uint64_t b) {
   switch (operation) {
     case reduction::none:
+    case reduction::exchange:
       return 0;
     case reduction::sum_u64:
     case reduction::sum_i64:
@@ -134,7 +136,7 @@ void collectives::finish(std::uint64_t result) {
 void collectives::check_agreement(rank_t one, reduction its, rank_t other, reduction others) const {
   if (its == others) return;
   throw error("collective", rank_,
-              fmt::format("rank {} is in a {}, rank {} in a {}", one, name_of(its), other, name_of(others)),
+              fmt::format("rank {} is in {}, rank {} in {}", one, name_of(its), other, name_of(others)),
               "call the same collectives in the same order on all ranks");
 }
 

@@ -16,7 +16,8 @@
 namespace amity::core {
 
 enum class reduction : std::uint32_t {
-  none,  ///< barrier
+  none,      ///< barrier
+  exchange,  ///< the barrier that an exchange of segments begins with
   sum_u64,
   min_u64,
   max_u64,

@@ -143,7 +143,7 @@ std::vector<peer_segment> remote_endpoint::exchange(const own_segment& own) {
 std::vector<segment_name> remote_endpoint::exchange_names(const segment_name& own) {
   check_setup("remote_endpoint::exchange");
   const named mine{.round = rounds_++, .name = own};
-  owner_.barrier();  // everybody has a remote_endpoint now
+  owner_.reduce(reduction::exchange, 0);  // everybody has a remote_endpoint now
   for (rank_t rank = 0; rank < owner_.size(); ++rank) {
     owner_.send(owner_.same_threads().lane(rank), take_name_, std::as_bytes(std::span(&mine, 1)));
   }

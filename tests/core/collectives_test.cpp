@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "amity/base/error.hpp"
+#include "amity/core/remote_endpoint.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
 
 namespace amity::core {
 namespace {
@@ -51,6 +53,7 @@ std::uint64_t expected_of(reduction operation, rank_t ranks, int round) {
   const auto max = [](auto a, auto b) { return a > b ? a : b; };
   switch (operation) {
     case reduction::none:
+    case reduction::exchange:
       return 0;
     case reduction::sum_u64:
       return fold(std::uint64_t{}, plus);
@@ -182,6 +185,35 @@ TEST(collectives, ranks_in_different_ones_are_told_so) {
             << text;
         EXPECT_NE(text.find("in a max of int64"), std::string::npos) << text;
         EXPECT_NE(text.find("same collectives in the same order"), std::string::npos) << text;
+      }
+    }
+  }
+}
+
+/// How a job ends in which rank `odd` calls a barrier, and the others exchange segments; rank `late` comes last.
+std::string end_of_exchange(rank_t ranks, rank_t odd, rank_t late) {
+  return failure_of([&] {
+    simulate(ranks, {}, [&](endpoint& own) {
+      remote_endpoint memory(own, {});
+      const own_segment mine = memory.allocate(8);
+      memory.exchange(mine);
+      if (own.rank() == late) testing::idle_until(own.transport(), 100'000);
+      if (own.rank() == odd) own.barrier();
+      if (own.rank() != odd) memory.exchange(mine);
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+}
+
+TEST(collectives, an_exchange_of_segments_is_no_barrier) {
+  for (const rank_t ranks : {2, 3, 4, 8}) {
+    for (rank_t odd = 0; odd < ranks; ++odd) {
+      for (const rank_t late : {odd, (odd + 1) % ranks}) {
+        const std::string text = end_of_exchange(ranks, odd, late), rank = "rank " + std::to_string(odd);
+        EXPECT_TRUE(text.find(rank + " is in a barrier") != std::string::npos ||
+                    text.find(rank + " in a barrier") != std::string::npos)
+            << text;
+        testing::expect_parts(text, {"in an exchange of segments", "same collectives in the same order"});
       }
     }
   }

@@ -185,6 +185,21 @@ static int program(amity_world* world, void* context) {
     amity_epoch_begin(world);
     return 0;
   }
+  if (strcmp(job->mistake, "refused") == 0) {
+    /* Rank 1's exchange is refused, and it goes on. */
+    amity_segment other = own->own;
+    amity_segment_name none = {{0}};
+    if (amity_world_rank(world) == 1) {
+      other.name = none;
+      MISUSE(world, amity_segment_exchange(world, &other, own->all), "amity_segment_exchange",
+             "none of this rank's; use what amity_segment_allocate or amity_segment_attach gave, before its release");
+      status = amity_world_barrier(world);
+    } else {
+      status = amity_segment_exchange(world, &other, own->all);
+    }
+    CHECK(status != AMITY_OK);
+    return 3;
+  }
   if (strcmp(job->mistake, "unread") == 0) {
     amity_world_reduce(world, AMITY_SUM, 1, NULL);
     return 0;
