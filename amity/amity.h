@@ -33,7 +33,7 @@ extern "C" {
 typedef enum amity_status {
   AMITY_OK = 0,
   AMITY_MISUSE = 1, /* a mistake of the caller's: nothing is other than before, and the program may go on */
-  AMITY_FAILED = 2, /* this rank has failed, by a mistake in a handler, say: return from the program */
+  AMITY_FAILED = 2, /* this rank has failed, by a handler's mistake, say, or a lost rank: return from the program */
   AMITY_ABORTED = 3 /* another rank has ended the job, and said why: return from the program */
 } amity_status;
 

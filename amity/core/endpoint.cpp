@@ -348,8 +348,13 @@ void endpoint::sleep(std::string_view where) {
       log_warning(rank_, stall_report(where, static_cast<double>(now - idle_since_ns_) * 1e-9));
     }
   }
-  fabric_.wait(wait_ns_max_);
+  wait_in_fabric(wait_ns_max_);
   if (attention_.on()) attention_.end(fabric_.now_ns());
+}
+
+void endpoint::wait_in_fabric(std::uint64_t timeout_ns) try { fabric_.wait(timeout_ns); } catch (const error&) {
+  fail(std::current_exception());
+  throw;
 }
 
 void endpoint::rethrow_failure() {

@@ -95,7 +95,7 @@ bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function
   const bool handled = endpoint_.progress();
   // Whoever sends after this call finds no open packet to put it in, and hears that it is too late.
   const bool sent = endpoint_.flush_all();
-  if (!handled && !sent && !take_part(value, when)) endpoint_.transport().wait(0);  // it tells if the job has ended
+  if (!handled && !sent && !take_part(value, when)) endpoint_.wait_in_fabric(0);  // it tells if the job has ended
   if (!ended() || stays()) return false;
   leave();
   return true;

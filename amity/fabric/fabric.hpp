@@ -142,8 +142,8 @@ class fabric {
   virtual remote_memory* node_memory() noexcept { return caps().remote.mapped ? remote() : nullptr; }
 
   /// Waits until there may be something to poll or what was refused may be tried anew, but at most `timeout_ns`; may
-  /// return early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended; without a
-  /// timeout (0) that is all that it looks for.
+  /// return early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended, and `error` when
+  /// this rank has lost another one or its network; without a timeout (0) that is all that it looks for.
   virtual void wait(std::uint64_t timeout_ns) = 0;
 
   // A fabric that is made of others waits for all of them at once. It asks each whether it is `ready`; if none is, it

@@ -21,7 +21,7 @@ bool thread::poll() {
   }
   if (lane_.progress() || lane_.flush_all()) return true;
   // A rank that polls for something instead of waiting for it would never learn that the job has ended.
-  lane_.transport().wait(0);
+  lane_.wait_in_fabric(0);
   return false;
 }
 
