@@ -27,7 +27,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,6 +50,9 @@
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
+
+/// Its address tells threads apart, and asking for it is no call.
+inline thread_local constinit const char thread_mark = 0;
 
 /// Largest packet of the runtime's own.
 inline constexpr std::size_t control_bytes_max = 48;
@@ -323,7 +325,7 @@ class endpoint final : private fabric::sink {
 
   [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
   [[noreturn]] void throw_outside_epoch(std::string_view call) const;
-  bool on_own_thread() const noexcept { return std::this_thread::get_id() == own_thread_; }
+  bool on_own_thread() const noexcept { return &thread_mark == own_thread_; }
   /// Throws `error` if this is another thread than the one that has made the endpoint.
   void check_thread(std::string_view call) const;
 
@@ -478,7 +480,7 @@ class endpoint final : private fabric::sink {
   std::uint64_t stall_reported_ns_ = 0;
   std::uint64_t epochs_opened_ = 0;
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
-  const std::thread::id own_thread_ = std::this_thread::get_id();
+  const char* const own_thread_ = &thread_mark;
   std::uint32_t prepared_ = 0;         ///< packets that were prepared outside handlers, and are not committed
   std::uint64_t fragmented_ = 0;       ///< messages that were sent in fragments
   std::vector<fabric::packet> early_;  ///< kept: they belong to the next epoch

@@ -130,7 +130,7 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
 }
 
 void endpoint::check_thread(std::string_view call) const {
-  if (std::this_thread::get_id() == own_thread_) [[likely]]
+  if (on_own_thread()) [[likely]]
     return;
   throw error(
       call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),

@@ -206,7 +206,7 @@ void remote_endpoint::check_number_free(std::string_view call) const {
 }
 
 void remote_endpoint::check_thread(std::string_view call) const {
-  if (std::this_thread::get_id() == owner_.own_thread_) [[likely]]
+  if (owner_.on_own_thread()) [[likely]]
     return;
   throw error(call, owner_.rank(), fmt::format("called by another thread than thread {} of the rank", owner_.thread()),
               "make an endpoint and a remote_endpoint on each thread that sends");

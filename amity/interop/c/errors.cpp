@@ -53,8 +53,8 @@ void null_pointer(const amity_world& world, std::string_view what) {
 
 amity_status refuse_thread(const amity_world& world, const char* call) noexcept {
   std::fprintf(stderr,
-               "amity: %s (rank %d): the world of thread %d was given by another thread; use the world that the thread "
-               "was given, in handlers amity_request_world\n",
+               "amity: %s (rank %d): the world of thread %d was given by another thread; use a world on its own thread "
+               "(AMITY_THREADS, amity_threads_run), in handlers that of amity_request_world\n",
                call, static_cast<int>(world.lane.rank()), static_cast<int>(world.lane.thread()));
   return AMITY_MISUSE;
 }
@@ -114,8 +114,8 @@ void amity_world::print_unread() noexcept {
 
 const char* amity_last_error_text(amity_world* world) {
   if (world == nullptr) return "amity: the world is null; give the calls what amity_run gave to the program";
-  if (!world->on_own_thread()) [[unlikely]]
-    return "amity: the world was given to another thread; use the one that the thread was given";
+  if (!world->lane.on_own_thread()) [[unlikely]]
+    return "amity: the world is another thread's; use a world on its own thread";
   world->error_unread = false;
   return world->last_error.c_str();
 }

@@ -62,8 +62,6 @@ struct amity_world {
   std::string last_error;
   bool error_unread = false;
 
-  /// Whether the calling thread may use it, as far as ranks of several threads go.
-  bool on_own_thread() const noexcept { return lane.threads() == 1 || lane.on_own_thread(); }
   /// Turns the exception that is being handled into a status and the text of the last error. In a handler it ends the
   /// job.
   amity_status note(const char* call) noexcept;
@@ -115,7 +113,7 @@ struct rank {
 template <class Work>
 amity_status guarded(amity_world* world, const char* call, Work&& work) noexcept {
   if (world == nullptr) return AMITY_MISUSE;
-  if (!world->on_own_thread()) [[unlikely]]
+  if (!world->lane.on_own_thread()) [[unlikely]]
     return refuse_thread(*world, call);
   try {
     work();

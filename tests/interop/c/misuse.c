@@ -3,6 +3,8 @@
 
 #include "check.h"
 
+#include <pthread.h>
+
 struct rank {
   amity_world* world;
   amity_handler take, mistaken, back;
@@ -89,6 +91,20 @@ static void check_memory(amity_world* world, struct rank* own) {
 
 static void check_others(amity_world* world, struct rank* own) {
   amity_handler handler;
+/* A thread that was given no world, though the rank has no other ones. */
+static void* use_on_another_thread(void* world) {
+  CHECK(amity_world_poll(world) == AMITY_MISUSE);
+  CHECK(strstr(amity_last_error_text(world), "another thread") != NULL);
+  return NULL;
+}
+
+static void check_threads(amity_world* world) {
+  pthread_t other;
+  CHECK(pthread_create(&other, NULL, use_on_another_thread, world) == 0);
+  CHECK(pthread_join(other, NULL) == 0);
+  OK(world, amity_world_poll(world));
+}
+
   MISUSE(world, amity_handler_add(world, NULL, on_take, own, &handler), "amity_handler_add", "name is null");
   MISUSE(world, amity_handler_add(world, "x", NULL, own, &handler), "amity_handler_add", "function is null");
   MISUSE(world, amity_handler_add(world, "x", on_take, own, NULL), "amity_handler_add", "handler is null");
@@ -214,6 +230,7 @@ static int program(amity_world* world, void* context) {
   OK(world, amity_world_barrier(world));
   if (amity_world_rank(world) == 1) OK(world, amity_request_short(world, 0, own->mistaken, NULL, 0));
   status = amity_world_wait_until(world, "the end", never, NULL);
+    check_threads(world);
   if (amity_world_rank(world) == (strcmp(job->mistake, "reply") == 0 ? 1 : 0)) {
     CHECK(status == AMITY_FAILED && amity_world_poll(world) == AMITY_FAILED);
   } else {
