@@ -99,16 +99,24 @@ std::string wanted(const setting_info& info) {
   std::string_view noun = "a whole number";
   if (info.shape == setting_info::form::multiple_of_64) noun = "a multiple of 64";
   if (info.shape == setting_info::form::power_of_two) noun = "a power of two";
-  const auto range = info.max == std::numeric_limits<std::int64_t>::max()
-                         ? fmt::format("of at least {}", info.min)
-                         : fmt::format("from {} to {}", info.min, info.max);
-  return fmt::format("give {} {} ({}), for example {}={}", noun, range, info.unit, info.name, info.default_value);
+  return fmt::format("give {} from {} to {} ({}), for example {}={}", noun, info.min, info.max, info.unit, info.name,
+                     info.default_value);
+}
+
+/// Whether the text is a quantity, be it one that takes more than 64 bits.
+bool is_quantity(std::string_view text, std::string_view unit) noexcept {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number);
+  return failure != std::errc::invalid_argument && factor_of({rest, end}, unit) != 0;
 }
 
 std::int64_t checked_integer(const setting_info& info, std::string_view value) {
   const auto number = parse_quantity(value, info.unit);
   std::string problem;
-  if (!number) {
+  if (!number && is_quantity(value, info.unit)) {
+    problem = value.starts_with('-') ? "is too small" : "is too large";
+  } else if (!number) {
     problem = fmt::format("is not a whole number, with or without a suffix {}", suffixes_of(info.unit));
   } else if (*number < info.min) {
     problem = "is too small";

@@ -105,6 +105,24 @@ constexpr auto fails_from_5_on = "[ $AMITY_SIM_SEED -lt 5 ] || { echo broken $AM
 
 TEST(sim_explore, finds_the_first_seed_that_fails) {
   for (const std::string jobs : {"1", "3"}) {
+TEST(sim_command, says_which_seeds_there_are) {
+  EXPECT_EQ(seen("AMITY_SIM_SEED", {"--seed", "0"}), "0");
+  EXPECT_EQ(seen("AMITY_SIM_SEED", {"--seed", "9223372036854775807"}), "9223372036854775807");
+  for (const std::string seed : {"-3", "9223372036854775808", "99999999999999999999999"}) {
+    const auto refused = sim({"--seed", seed, "true"});
+    EXPECT_NE(refused.status, 0);
+    EXPECT_PRED2(contains, refused.errors, "AMITY_SIM_SEED=" + seed + " is too ");
+    EXPECT_PRED2(contains, refused.errors, "give a whole number from 0 to 9223372036854775807");
+  }
+  for (const std::string seeds : {"0", "-1", "99999999999999999999999"}) {
+    const auto refused = sim({"--explore", seeds, "true"});
+    EXPECT_NE(refused.status, 0);
+    EXPECT_PRED2(contains, refused.errors, "--explore: Value " + seeds + " not in range 1 to 9223372036854775807\n");
+  }
+  EXPECT_PRED2(contains, sim({"--seed", "9223372036854775807", "--explore", "2", "true"}).errors,
+               "--explore 2 from seed 9223372036854775807 on; the last seed is 9223372036854775807");
+}
+
     const auto ended =
         sim({"-n", "4", "--network", "aries", "--explore", "20", "--jobs", jobs, "sh", "-c", fails_from_5_on},
             {"AMITY_SIM_CREDITS=9"});

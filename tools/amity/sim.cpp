@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -55,6 +56,9 @@ constexpr auto with_value =
 /// What AMITY_SIM_DELAY_NS_MAX may be.
 constexpr std::int64_t delay_ns_max = 1'000'000'000;
 
+/// What AMITY_SIM_SEED may be.
+constexpr std::uint64_t last_seed = std::numeric_limits<std::int64_t>::max();
+
 struct network_fault {
   std::string_view name;
   std::string_view setting;
@@ -72,7 +76,7 @@ constexpr auto network_faults = std::to_array<network_fault>({
 struct sim_command {
   rank_t ranks = 0;
   rank_t threads = 0;
-  std::uint64_t seed = 0;
+  std::string seed;
   std::string network;
   std::vector<std::string> faults;
   std::vector<std::string> handlers;
@@ -128,7 +132,7 @@ settings settings_of(const sim_command& wanted) {
   give("AMITY_FABRIC", "sim", true);
   give("AMITY_RANKS", std::to_string(wanted.ranks), wanted.ranks > 0);
   give("AMITY_THREADS", std::to_string(wanted.threads), wanted.threads > 0);
-  give("AMITY_SIM_SEED", std::to_string(wanted.seed), wanted.seed > 0);
+  give("AMITY_SIM_SEED", wanted.seed, !wanted.seed.empty());
   give("AMITY_SIM_COMPUTE_PERCENT", "100", wanted.measured);
   give("AMITY_SIM_REPORT", wanted.report, !wanted.report.empty());
   give("AMITY_SIM_TRACE", wanted.trace, !wanted.trace.empty());
@@ -199,6 +203,10 @@ int explore_seeds(sim_command wanted) {
     values = settings_of(wanted);
   }
   const auto first = static_cast<std::uint64_t>(values.integer("AMITY_SIM_SEED"));
+  if (wanted.explore - 1 > last_seed - first) {
+    throw error("sim", no_rank, fmt::format("--explore {} from seed {} on", wanted.explore, first),
+                fmt::format("the last seed is {}", last_seed));
+  }
   const std::string environment = environment_of(values);
   hand_down(values);
   std::fflush(stdout);
@@ -250,7 +258,6 @@ int sim(int argc, char** argv) {
       ->check(CLI::Range(rank_t{1}, rank_t{256}))
       ->type_name("T");
   app.add_option("--seed", wanted.seed, "Seed of every choice that the simulator makes; the first, with --explore")
-      ->check(CLI::PositiveNumber)
       ->type_name("S");
   app.add_option("--network", wanted.network,
                  fmt::format("Costs of the network: {}, or a file; what AMITY_SIM_* say goes before",
@@ -267,7 +274,7 @@ int sim(int argc, char** argv) {
   app.add_flag("--measured", wanted.measured,
                "What ranks compute takes the time that it takes here; equal seeds then do not give equal runs");
   app.add_option("--explore", wanted.explore, "Run with N seeds, and print the first that fails")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::uint64_t{1}, last_seed))
       ->type_name("N");
   app.add_option("--jobs", wanted.jobs, "Runs at a time, with --explore; without it, one a CPU")
       ->check(CLI::Range(1u, 1024u))
