@@ -83,8 +83,12 @@ TEST(sim_command, says_in_which_line_of_a_network_file_the_mistake_is) {
   EXPECT_EQ(seen("AMITY_SIM_HANDLERS_NS", {"--network", path}), "unsigned long=2us;edge=7");
   EXPECT_EQ(seen("AMITY_SIM_HANDLERS_NS", {"--network", path}, {"AMITY_SIM_HANDLERS_NS=edge=1"}), "edge=1");
   EXPECT_EQ(seen("AMITY_SIM_HANDLERS_BYTE_PS", {"--network", path}), "edge=60");
+  EXPECT_EQ(problem(""), "");
+  EXPECT_EQ(problem("# nothing\n"), "");
   std::filesystem::remove(path);
-  EXPECT_PRED2(contains, sim({"--network", path, "true"}).errors, "cannot read " + path);
+  for (const std::string& none : {path, std::string("./")}) {
+    EXPECT_PRED2(contains, sim({"--network", none, "true"}).errors, "cannot read " + none);
+  }
 }
 
 TEST(sim_command, names_faults) {
@@ -101,10 +105,6 @@ TEST(sim_command, names_faults) {
   EXPECT_PRED2(contains, lost.errors, "rank 2 has vanished");
 }
 
-constexpr auto fails_from_5_on = "[ $AMITY_SIM_SEED -lt 5 ] || { echo broken $AMITY_SIM_SEED; exit 3; }";
-
-TEST(sim_explore, finds_the_first_seed_that_fails) {
-  for (const std::string jobs : {"1", "3"}) {
 TEST(sim_command, says_which_seeds_there_are) {
   EXPECT_EQ(seen("AMITY_SIM_SEED", {"--seed", "0"}), "0");
   EXPECT_EQ(seen("AMITY_SIM_SEED", {"--seed", "9223372036854775807"}), "9223372036854775807");
@@ -123,6 +123,10 @@ TEST(sim_command, says_which_seeds_there_are) {
                "--explore 2 from seed 9223372036854775807 on; the last seed is 9223372036854775807");
 }
 
+constexpr auto fails_from_5_on = "[ $AMITY_SIM_SEED -lt 5 ] || { echo broken $AMITY_SIM_SEED; exit 3; }";
+
+TEST(sim_explore, finds_the_first_seed_that_fails) {
+  for (const std::string jobs : {"1", "3"}) {
     const auto ended =
         sim({"-n", "4", "--network", "aries", "--explore", "20", "--jobs", jobs, "sh", "-c", fails_from_5_on},
             {"AMITY_SIM_CREDITS=9"});

@@ -111,7 +111,7 @@ void read_network(const std::string& file, settings& values) {
   std::ifstream lines(file);
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) read_line(line, fmt::format("{}:{}", file, ++number), values);
-  if (number == 0)
+  if (!lines.is_open() || lines.bad())
     throw error("sim", no_rank, fmt::format("cannot read {}", file), "name a file with a network's figures");
 }
 
