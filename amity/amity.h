@@ -42,7 +42,8 @@ typedef enum amity_status {
 typedef struct amity_world amity_world;
 
 /* What the last call that did not return AMITY_OK had to say: call, rank, value and remedy. "" if there was none. Valid
-   until the next call fails. amity_run prints the last one that nobody has asked for. */
+   until the next call fails. amity_run prints the last one that nobody has asked for. A call that knows no world - it
+   is given null, or a message that was not prepared - or that of another thread says it on standard error instead. */
 const char* amity_last_error_text(amity_world* world);
 
 /* --- The job --- */

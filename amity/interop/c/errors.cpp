@@ -51,6 +51,11 @@ void null_pointer(const amity_world& world, std::string_view what) {
   mistake(world, fmt::format("{} is null", what), "point to what the call needs");
 }
 
+amity_status refuse_null(const char* call, const char* missing) noexcept {
+  std::fprintf(stderr, "amity: %s: %s\n", call, missing);
+  return AMITY_MISUSE;
+}
+
 amity_status refuse_thread(const amity_world& world, const char* call) noexcept {
   std::fprintf(stderr,
                "amity: %s (rank %d): the world of thread %d was given by another thread; use a world on its own thread "

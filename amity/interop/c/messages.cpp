@@ -46,11 +46,14 @@ core::request* running_of(const amity_request* request) { return request == null
 template <class Work>
 amity_status guarded_reply(amity_request* request, const char* call, amity_handler handler, Work&& work) noexcept {
   amity_world* const world = request == nullptr ? nullptr : request->world;
-  return guarded(world, call, [&] {
-    core::request& message = running(*request);
-    check_handler(*world, handler);
-    work(*world, message);
-  });
+  return guarded(
+      world, call,
+      [&] {
+        core::request& message = running(*request);
+        check_handler(*world, handler);
+        work(*world, message);
+      },
+      no_request);
 }
 
 }  // namespace

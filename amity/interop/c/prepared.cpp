@@ -73,38 +73,50 @@ amity_status amity_prepare_long(amity_world* world, const amity_peer_segment* to
 amity_status amity_prepare_reply_medium(amity_request* request, size_t bytes_min, size_t bytes_max, size_t arg_count,
                                         amity_prepared* prepared) {
   amity_world* const world = amity_request_world(request);
-  return guarded(world, "amity_prepare_reply_medium", [&] {
-    check_given(*world, prepared, "prepared");
-    keep(*world, *prepared, running(*request).prepare_reply_medium(bytes_min, bytes_max, arg_count));
-  });
+  return guarded(
+      world, "amity_prepare_reply_medium",
+      [&] {
+        check_given(*world, prepared, "prepared");
+        keep(*world, *prepared, running(*request).prepare_reply_medium(bytes_min, bytes_max, arg_count));
+      },
+      amity::c::no_request);
 }
 
 amity_status amity_prepare_reply_long(amity_request* request, const amity_peer_segment* to, size_t offset,
                                       size_t bytes_min, size_t bytes_max, size_t arg_count, amity_prepared* prepared) {
   amity_world* const world = amity_request_world(request);
-  return guarded(world, "amity_prepare_reply_long", [&] {
-    check_given(*world, prepared, "prepared");
-    keep(*world, *prepared,
-         running(*request).prepare_reply_long(place(*world, to, offset), bytes_min, bytes_max, arg_count));
-  });
+  return guarded(
+      world, "amity_prepare_reply_long",
+      [&] {
+        check_given(*world, prepared, "prepared");
+        keep(*world, *prepared,
+             running(*request).prepare_reply_long(place(*world, to, offset), bytes_min, bytes_max, arg_count));
+      },
+      amity::c::no_request);
 }
 
 amity_status amity_prepared_commit(amity_prepared* prepared, amity_handler handler, size_t bytes, const uint64_t* args,
                                    size_t arg_count) {
   amity_world* const world = amity::c::world_of(prepared);
-  return guarded(world, "amity_prepared_commit", [&] {
-    amity::c::with_buffer(*world, *prepared, [&](auto& buffer) {
-      amity::c::check_handler(*world, handler);
-      buffer.commit(handler, bytes, amity::c::words(*world, args, arg_count));
-    });
-    amity::c::end(*world, *prepared);
-  });
+  return guarded(
+      world, "amity_prepared_commit",
+      [&] {
+        amity::c::with_buffer(*world, *prepared, [&](auto& buffer) {
+          amity::c::check_handler(*world, handler);
+          buffer.commit(handler, bytes, amity::c::words(*world, args, arg_count));
+        });
+        amity::c::end(*world, *prepared);
+      },
+      amity::c::no_prepared);
 }
 
 amity_status amity_prepared_cancel(amity_prepared* prepared) {
   amity_world* const world = amity::c::world_of(prepared);
-  return guarded(world, "amity_prepared_cancel", [&] {
-    amity::c::with_buffer(*world, *prepared, [](auto&) {});
-    amity::c::end(*world, *prepared);
-  });
+  return guarded(
+      world, "amity_prepared_cancel",
+      [&] {
+        amity::c::with_buffer(*world, *prepared, [](auto&) {});
+        amity::c::end(*world, *prepared);
+      },
+      amity::c::no_prepared);
 }

@@ -107,12 +107,19 @@ struct rank {
   std::uint64_t count(std::uint64_t core::traffic::*what);
 };
 
-/// Says so on standard error: what this thread may not touch has no place for it.
+// These say it on standard error: there is no world to keep it, or none that this thread may touch.
+[[gnu::cold]] amity_status refuse_null(const char* call, const char* missing) noexcept;
 [[gnu::cold]] amity_status refuse_thread(const amity_world& world, const char* call) noexcept;
 
+constexpr const char* no_world = "the world is null; give the calls what amity_run gave to the program";
+constexpr const char* no_request = "the request is null; reply in a handler, to what it was given";
+constexpr const char* no_prepared = "nothing was prepared; prepare a message before its end";
+
+/// `missing` is what there is to say where there is no world.
 template <class Work>
-amity_status guarded(amity_world* world, const char* call, Work&& work) noexcept {
-  if (world == nullptr) return AMITY_MISUSE;
+amity_status guarded(amity_world* world, const char* call, Work&& work, const char* missing = no_world) noexcept {
+  if (world == nullptr) [[unlikely]]
+    return refuse_null(call, missing);
   if (!world->lane.on_own_thread()) [[unlikely]]
     return refuse_thread(*world, call);
   try {

@@ -105,6 +105,10 @@ static void check_threads(amity_world* world) {
   OK(world, amity_world_poll(world));
 }
 
+static void check_others(amity_world* world, struct rank* own) {
+  amity_handler handler;
+  amity_prepared nothing;
+  memset(&nothing, 0, sizeof nothing);
   MISUSE(world, amity_handler_add(world, NULL, on_take, own, &handler), "amity_handler_add", "name is null");
   MISUSE(world, amity_handler_add(world, "x", NULL, own, &handler), "amity_handler_add", "function is null");
   MISUSE(world, amity_handler_add(world, "x", on_take, own, NULL), "amity_handler_add", "handler is null");
@@ -115,6 +119,8 @@ static void check_threads(amity_world* world) {
   MISUSE(world, amity_world_reduce(world, AMITY_SUM, 1, NULL), "amity_world_reduce", "result is null");
   CHECK(amity_world_barrier(NULL) == AMITY_MISUSE && amity_reply_short(NULL, 0, NULL, 0) == AMITY_MISUSE);
   CHECK(strstr(amity_last_error_text(NULL), "the world is null") != NULL);
+  CHECK(amity_prepared_commit(&nothing, own->take, 0, NULL, 0) == AMITY_MISUSE);
+  CHECK(amity_prepared_cancel(&nothing) == AMITY_MISUSE && amity_prepared_cancel(NULL) == AMITY_MISUSE);
   CHECK(amity_world_rank(NULL) == -1 && amity_world_size(NULL) == -1 && amity_request_world(NULL) == NULL);
 
   /* A request that was kept. */
