@@ -100,8 +100,9 @@ void add_faults(sim_options& options, std::string_view text, rank_t ranks) {
     reader parts(fault, ranks, chance = splitmix64::mix(chance + 1));
     if (parts.kind() == "slow") {
       const rank_t rank = parts.rank();
-      options.slow_ranks.push_back(
-          {rank, static_cast<std::uint32_t>(std::min<std::uint64_t>(parts.number("factor", ""), 1'000'000))});
+      const std::uint64_t factor = parts.number("factor", "");
+      if (factor == 0) parts.refuse("has factor=0, and it is at least 1");
+      options.slow_ranks.push_back({rank, static_cast<std::uint32_t>(std::min<std::uint64_t>(factor, 1'000'000))});
     } else if (parts.kind() == "stop") {
       const rank_t rank = parts.rank();
       const std::uint64_t from_ns = parts.number("at", "ns");
