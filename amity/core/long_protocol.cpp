@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -46,14 +47,22 @@ long_choice::long_choice(std::string_view setting, rank_t rank, const fabric::re
   large_ = found->second;
   // Empty payloads have nothing to be put.
   packed_max_ = packed_direct_max_ = 0;
-  const auto refuse = [&](std::string_view lacks) {
-    throw error("remote_endpoint", rank, fmt::format("AMITY_LONG_PROTOCOL={}, but this fabric {}", setting, lacks),
-                "leave AMITY_LONG_PROTOCOL unset, or choose put_sync_send, chained or rendezvous");
+  const auto works = [&](long_protocol which) {
+    if (which == long_protocol::ordered) return can.puts_before_packets;
+    return which != long_protocol::reassembly || can.notify_bits >= slot_bits_min;
   };
-  if (large_ == long_protocol::ordered && !can.puts_before_packets) refuse("does not deliver packets after puts");
-  if (large_ == long_protocol::reassembly && can.notify_bits < slot_bits_min) {
-    refuse(fmt::format("has notifications of {} bits, and {} are needed", can.notify_bits, slot_bits_min));
+  if (works(large_)) return;
+  std::vector<std::string_view> others;
+  for (const auto& [name, which] : names) {
+    if (works(which)) others.push_back(name);
   }
+  throw error(
+      "remote_endpoint", rank,
+      fmt::format("AMITY_LONG_PROTOCOL={}, but this fabric {}", setting,
+                  large_ == long_protocol::ordered
+                      ? "does not deliver packets after puts"
+                      : fmt::format("has notifications of {} bits, and {} are needed", can.notify_bits, slot_bits_min)),
+      fmt::format("leave AMITY_LONG_PROTOCOL unset, or choose one of {}", fmt::join(others, ", ")));
 }
 
 }  // namespace amity::core

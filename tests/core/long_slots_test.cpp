@@ -144,6 +144,10 @@ TEST(slots, need_notifications_with_enough_bits) {
   EXPECT_EQ(chosen(), long_protocol::chained);
   testing::expect_error([&] { long_choice("reassembly", 0, can, packets); },
                         {"AMITY_LONG_PROTOCOL=reassembly", "notifications of 15 bits, and 16 are needed"});
+  can.puts_before_packets = true;
+  testing::expect_error([&] { long_choice("reassembly", 0, can, packets); },
+                        {"choose one of packed, ordered, put_sync_send, chained, rendezvous"});
+  can.puts_before_packets = false;
   can.notify_bits = slot_bits_min;
   EXPECT_EQ(chosen(), long_protocol::reassembly);
 }
