@@ -51,8 +51,8 @@
 
 namespace amity::core {
 
-/// Its address tells threads apart, and asking for it is no call.
-inline thread_local constinit const char thread_mark = 0;
+/// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
+[[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
 
 /// Largest packet of the runtime's own.
 inline constexpr std::size_t control_bytes_max = 48;
