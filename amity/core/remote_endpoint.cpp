@@ -1,5 +1,6 @@
 #include "amity/core/remote_endpoint.hpp"
 
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -75,10 +76,11 @@ own_segment remote_endpoint::attach(mutable_bytes memory) {
   constexpr std::string_view call = "remote_endpoint::attach";
   check_setup(call);
   check_number_free(call);
-  if (memory.empty() || reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(std::uint64_t) != 0) {
-    throw error(call, owner_.rank(),
-                fmt::format("{} bytes at {}", memory.size(), static_cast<const void*>(memory.data())),
-                "attach at least 1 byte of memory that is aligned to 8 bytes");
+  if (memory.empty() || memory.size() > SIZE_MAX / 2 ||
+      reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(std::uint64_t) != 0) {
+    throw error(
+        call, owner_.rank(), fmt::format("{} bytes at {}", memory.size(), static_cast<const void*>(memory.data())),
+        fmt::format("attach at least 1 byte, and at most {}, of memory that is aligned to 8 bytes", SIZE_MAX / 2));
   }
   return arrivals_.add(packets().adopt(memory), owner_.transport().remote() == nullptr);
 }

@@ -356,6 +356,11 @@ TEST(long_misuse, names_itself) {
     std::array<std::uint64_t, 2> words{};
     const mutable_bytes odd = std::as_writable_bytes(std::span(words)).subspan(1);
     expect_error([&] { memory.attach(odd); }, {"remote_endpoint::attach", "15 bytes at", "aligned to 8 bytes"});
+    expect_error(
+        [&] {
+          memory.attach({odd.data() - 1, SIZE_MAX});
+        },
+        {"remote_endpoint::attach", "18446744073709551615 bytes at", "at most 9223372036854775807"});
     expect_error([&] { memory.attach({}); }, {"remote_endpoint::attach", "0 bytes", "at least 1 byte"});
     EXPECT_EQ(own.counts().of(ask).sent, 0u);
     if (own.rank() == 0) {

@@ -70,6 +70,8 @@ static void check_memory(amity_world* world, struct rank* own) {
   uint64_t word = 0;
   MISUSE(world, amity_segment_allocate(world, 0, &other), "amity_segment_allocate", "0 bytes");
   MISUSE(world, amity_segment_allocate(world, 8, NULL), "amity_segment_allocate", "null");
+  MISUSE(world, amity_segment_attach(world, &word, (size_t)-1, &other), "amity_segment_attach",
+         "18446744073709551615 bytes");
   memset(&other, 0, sizeof other);
   MISUSE(world, amity_segment_release(world, &other), "amity_segment_release", "none of this rank's");
   MISUSE(world, amity_segment_exchange(world, &other, own->all), "amity_segment_exchange", "none of this rank's");
