@@ -91,8 +91,6 @@ static void check_memory(amity_world* world, struct rank* own) {
   MISUSE(world, amity_atomic(world, &own->all[0], 0, NULL, NULL, NULL), "amity_atomic", "null");
 }
 
-static void check_others(amity_world* world, struct rank* own) {
-  amity_handler handler;
 /* A thread that was given no world, though the rank has no other ones. */
 static void* use_on_another_thread(void* world) {
   CHECK(amity_world_poll(world) == AMITY_MISUSE);
@@ -232,13 +230,13 @@ static int program(amity_world* world, void* context) {
     check_requests(world, own);
     check_memory(world, own);
     check_others(world, own);
+    check_threads(world);
     return 0;
   }
 
   OK(world, amity_world_barrier(world));
   if (amity_world_rank(world) == 1) OK(world, amity_request_short(world, 0, own->mistaken, NULL, 0));
   status = amity_world_wait_until(world, "the end", never, NULL);
-    check_threads(world);
   if (amity_world_rank(world) == (strcmp(job->mistake, "reply") == 0 ? 1 : 0)) {
     CHECK(status == AMITY_FAILED && amity_world_poll(world) == AMITY_FAILED);
   } else {
