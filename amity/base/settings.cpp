@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -103,31 +102,39 @@ std::string wanted(const setting_info& info) {
                      info.default_value);
 }
 
-/// Whether the text is a quantity, be it one that takes more than 64 bits.
-bool is_quantity(std::string_view text, std::string_view unit) noexcept {
-  std::int64_t number = 0;
+struct quantity {
+  std::int64_t value = 0;
+  std::errc failure{};  ///< invalid_argument: the text is none; result_out_of_range: it takes more than 64 bits
+};
+
+quantity read_quantity(std::string_view text, std::string_view unit) noexcept {
+  quantity found;
   const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  return failure != std::errc::invalid_argument && factor_of({rest, end}, unit) != 0;
+  const auto [rest, failure] = std::from_chars(text.data(), end, found.value);
+  const std::int64_t factor = failure == std::errc::invalid_argument ? 0 : factor_of({rest, end}, unit);
+  if (factor == 0) return {.failure = std::errc::invalid_argument};
+  if (failure != std::errc{} || __builtin_mul_overflow(found.value, factor, &found.value)) {
+    found.failure = std::errc::result_out_of_range;
+  }
+  return found;
 }
 
 std::int64_t checked_integer(const setting_info& info, std::string_view value) {
-  const auto number = parse_quantity(value, info.unit);
+  const quantity number = read_quantity(value, info.unit);
+  const bool beyond = number.failure == std::errc::result_out_of_range;
   std::string problem;
-  if (!number && is_quantity(value, info.unit)) {
-    problem = value.starts_with('-') ? "is too small" : "is too large";
-  } else if (!number) {
+  if (number.failure == std::errc::invalid_argument) {
     problem = fmt::format("is not a whole number, with or without a suffix {}", suffixes_of(info.unit));
-  } else if (*number < info.min) {
+  } else if (beyond ? value.starts_with('-') : number.value < info.min) {
     problem = "is too small";
-  } else if (*number > info.max) {
+  } else if (beyond || number.value > info.max) {
     problem = "is too large";
-  } else if (!has_form(*number, info.shape)) {
+  } else if (!has_form(number.value, info.shape)) {
     problem = info.shape == setting_info::form::power_of_two ? "is not a power of two" : "is not a multiple of 64";
   }
   if (!problem.empty())
     throw error("settings", no_rank, fmt::format("{}={} {}", info.name, value, problem), wanted(info));
-  return *number;
+  return number.value;
 }
 
 void check_choice(const setting_info& info, std::string_view value) {
@@ -142,15 +149,8 @@ void check_choice(const setting_info& info, std::string_view value) {
 }  // namespace
 
 std::optional<std::int64_t> parse_quantity(std::string_view text, std::string_view unit) noexcept {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc{}) return std::nullopt;
-  const std::int64_t factor = factor_of({rest, end}, unit);
-  if (factor == 0) return std::nullopt;
-  if (number > std::numeric_limits<std::int64_t>::max() / factor) return std::nullopt;
-  if (number < std::numeric_limits<std::int64_t>::min() / factor) return std::nullopt;
-  return number * factor;
+  const quantity found = read_quantity(text, unit);
+  return found.failure == std::errc{} ? std::optional(found.value) : std::nullopt;
 }
 
 settings::settings() : entries_(setting_table().size()) {

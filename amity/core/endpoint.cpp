@@ -352,9 +352,13 @@ void endpoint::sleep(std::string_view where) {
   if (attention_.on()) attention_.end(fabric_.now_ns());
 }
 
-void endpoint::wait_in_fabric(std::uint64_t timeout_ns) try { fabric_.wait(timeout_ns); } catch (const error&) {
-  fail(std::current_exception());
-  throw;
+void endpoint::wait_in_fabric(std::uint64_t timeout_ns) {
+  try {
+    fabric_.wait(timeout_ns);
+  } catch (const error&) {
+    fail(std::current_exception());
+    throw;
+  }
 }
 
 void endpoint::rethrow_failure() {

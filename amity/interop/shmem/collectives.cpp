@@ -50,7 +50,7 @@ void collect(const char* call, const group& all, void* dest, const void* source,
 }
 
 void fcollect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
-  check_dest(call, dest, bytes);
+  check_dest(call, dest, bytes * static_cast<std::size_t>(all.size));
   sync(call, all);
   auto* const to = static_cast<std::byte*>(dest);
   for (int i = 0; i < all.size; ++i) {
@@ -63,7 +63,7 @@ void fcollect(const char* call, const group& all, void* dest, const void* source
 /// Blocks of `count` elements of `unit` bytes, with strides in elements.
 void alltoall(const char* call, const group& all, void* dest, const void* source, std::ptrdiff_t dest_stride,
               std::ptrdiff_t source_stride, std::size_t count, std::size_t unit) {
-  check_dest(call, dest, count);
+  check_dest(call, dest, count * unit);
   sync(call, all);
   const auto size = static_cast<std::ptrdiff_t>(unit);
   const auto block = static_cast<std::ptrdiff_t>(count) * size;

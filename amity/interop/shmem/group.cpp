@@ -34,7 +34,7 @@ group active_set(const char* call, int start, int log_stride, int size) {
 
 void take(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
   if (bytes == 0) return;
-  if (const void* const there = reach(call, source, pe)) {
+  if (const void* const there = reach(call, source, bytes, pe)) {
     if (dest != there) std::memcpy(dest, there, bytes);
   } else {
     self.far->begin_get(call, dest, source, bytes, pe);

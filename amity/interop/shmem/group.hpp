@@ -14,9 +14,9 @@ group active_set(const char* call, int start, int log_stride, int size);
 /// Copies from PE `pe`'s object that is at `source` here; complete after `finish_taking`. There may be none of it.
 void take(const char* call, void* dest, const void* source, std::size_t bytes, int pe);
 void finish_taking();
-/// Ends the job where the destination of a collective call is not symmetric.
+/// Ends the job where the destination of a collective call is not all symmetric.
 inline void check_dest(const char* call, const void* dest, std::size_t bytes) {
-  if (bytes > 0) reach(call, dest, self.me);
+  if (bytes > 0) reach(call, dest, bytes, self.me);
 }
 
 /// Returns when all have come. Inside a handler it is an error of `call`.

@@ -30,8 +30,8 @@ std::uint64_t place_of(const char* call, const void* address, std::size_t bytes)
   const bool heap = self.heap.holds(first);
   if (!heap && !self.statics.holds(first)) fail_address(call, address);
   const extent& memory = heap ? self.heap : self.statics;
+  if (bytes > memory.bytes_from(address)) fail_length(call, address, bytes);
   const std::uintptr_t offset = first - memory.first;
-  if (bytes > memory.bytes - offset) fail_length(call, address, bytes);
   return heap ? offset : offset | in_statics;
 }
 

@@ -69,7 +69,7 @@ template <class T, class Operation>
 void reduce(const char* call, const group& all, T* dest, const T* source, std::size_t count, Operation operation) {
   const auto members = static_cast<std::size_t>(all.size);
   const auto part_begin = [&](int member) { return count * static_cast<std::size_t>(member) / members; };
-  check_dest(call, dest, count);
+  check_dest(call, dest, count * sizeof(T));
   sync(call, all);
   combine_part(call, all, dest, source, part_begin(all.me), part_begin(all.me + 1), operation);
   sync(call, all);

@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
     IF(set) shmem_barrier(0, 0, 3, NULL);
     IF(align) shmem_align(24, 1);
     IF(length) shmem_int_put(words, words, (size_t)1 << 40, 0);
+    IF(set_length) shmem_int_sum_to_all(words, words, 1 << 30, 0, 0, 2, NULL, NULL);
     IF(free) shmem_free(&word);
     IF(lock) {
       static long lock;

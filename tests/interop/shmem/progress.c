@@ -5,7 +5,6 @@
 #include <shmem.h>
 #include <shmemx.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -19,9 +18,7 @@ enum {
   requests = 20000,
   holders = 4,
   turns = 500,
-  meetings = 200,
-  block = 4096,
-  blocks = 20
+  meetings = 200
 };
 
 static int me, pes, next;
@@ -139,26 +136,6 @@ static void put_beside_a_mutex(void) {
   shmem_barrier_all();
 }
 
-/* Each thread finds all that it has put after its own quiet, whatever the others wait for. */
-static void* put_and_get_back(void* given) {
-  static long there[holders][block], from[holders][block], back[holders][block];
-  const long i = (long)given;
-  for (long round = 1; round <= blocks; ++round) {
-    for (int k = 0; k < block; ++k) from[i][k] = round * block + k;
-    shmem_putmem(there[i], from[i], sizeof from[i], next);
-    shmem_quiet();
-    shmem_getmem(back[i], there[i], sizeof back[i], next);
-    CHECK(memcmp(back[i], from[i], sizeof back[i]) == 0);
-  }
-  return NULL;
-}
-static void put_beside_quiets(void) {
-  pthread_t running[holders];
-  for (long i = 0; i < holders; ++i) CHECK(pthread_create(&running[i], NULL, put_and_get_back, (void*)i) == 0);
-  for (int i = 0; i < holders; ++i) CHECK(pthread_join(running[i], NULL) == 0);
-  shmem_barrier_all();
-}
-
 #if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
 /* A thread that waits for a PE which makes no progress keeps no other one from its work with a third PE. In Open MPI's
    OpenSHMEM it does: a quiet waits for the puts of all threads. */
@@ -235,7 +212,6 @@ int main(int argc, char** argv) {
   several();
   take_turns();
   put_beside_a_mutex();
-  put_beside_quiets();
 #if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
   if (pes > 2) pass_one_that_waits();
 #endif
