@@ -33,7 +33,7 @@ handler_id registry::add(std::string_view name, deliver_function deliver, void* 
   if (place == entries_.end()) {
     if (entries_.size() > std::numeric_limits<handler_id>::max()) {
       throw error("registering a handler", no_rank, fmt::format("'{}' would be handler {}", name, entries_.size()),
-                  "destroy message types that are no longer used");
+                  "remove handlers, or destroy message types, that are no longer used");
     }
     place = entries_.emplace(entries_.end());
   }
