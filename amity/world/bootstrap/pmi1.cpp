@@ -11,6 +11,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -26,19 +27,18 @@ namespace {
               "start it by mpiexec of MPICH, by a process manager with PMIx, or by `amity run -n N`");
 }
 
-/// A number in the environment; nothing if there is none, or something else.
-std::optional<int> number_in(const char* variable) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr) return std::nullopt;
+/// Nothing if the text is no number, or a lower one.
+std::optional<int> number_in(std::string_view text, int least) {
   int number = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [rest, problem] = std::from_chars(text, end, number);
-  return problem == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+  const char* const end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, number);
+  return problem == std::errc() && rest == end && number >= least ? std::optional(number) : std::nullopt;
 }
 
 int number_wanted(const char* variable, int least) {
-  const auto number = number_in(variable);
-  if (!number || *number < least) not_joinable(fmt::format("{} is no number that makes sense", variable));
+  const char* const text = std::getenv(variable);
+  const auto number = number_in(text == nullptr ? "" : text, least);
+  if (!number) not_joinable(fmt::format("{} is no number that makes sense", variable));
   return *number;
 }
 
@@ -101,14 +101,13 @@ class pmi1 final : public fabric::bootstrap {
   static constexpr std::size_t line_bytes_max = 8192;
 
   std::string read(int round, rank_t other) {
-    const std::string pieces = get(fmt::format("amity-{}-{}", round, other));
-    int count = 0;
-    std::from_chars(pieces.data(), pieces.data() + pieces.size(), count);
+    const auto pieces = number_in(get(fmt::format("amity-{}-{}", round, other)), 0);
     std::string text;
-    for (int i = 0; i < count && text.size() <= 2 * blob_bytes_max; ++i)
+    for (int i = 0; i < pieces.value_or(0) && text.size() <= 2 * blob_bytes_max; ++i)
       text += get(fmt::format("amity-{}-{}-{}", round, other, i));
     std::string bytes;
-    if (!from_hex(text, bytes)) not_joinable(fmt::format("what rank {} has given is no value of amity's", other));
+    if (!pieces || !from_hex(text, bytes))
+      not_joinable(fmt::format("what rank {} has given is no value of amity's", other));
     return bytes;
   }
 
@@ -125,11 +124,9 @@ class pmi1 final : public fabric::bootstrap {
     return *found;
   }
   static std::size_t limit_in(const std::string& line, const std::string& key) {
-    const std::string text = text_in(line, key);
-    std::size_t number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    if (number < 16) not_joinable(fmt::format("its answer '{}' makes no sense", line));
-    return number;
+    const auto number = number_in(text_in(line, key), 16);
+    if (!number) not_joinable(fmt::format("its answer '{}' makes no sense", line));
+    return static_cast<std::size_t>(*number);
   }
 
   /// Sends a question and waits for its answer, which must be `wanted` and no refusal.
