@@ -284,6 +284,11 @@ class endpoint final : private fabric::sink {
   void close_epoch();
   /// Whether this rank is between `open_epoch` and `close_epoch`.
   bool epoch_open() const noexcept { return open_epoch_ != no_epoch; }
+  /// Who sends messages over other ranks says so for as long as it may: each of these makes them deeper, which the
+  /// program that has declared a depth knows nothing of.
+  void add_route() noexcept { ++routes_; }
+  void remove_route() noexcept { --routes_; }
+  bool has_routes() const noexcept { return routes_ > 0; }
   /// Whether what is sent now belongs to an epoch. A handler's sends belong to the epoch of the message that it
   /// handles, or to none if that did: an epoch could end between the two. Nor does what is sent outside handlers once
   /// the body has ended.
@@ -482,6 +487,7 @@ class endpoint final : private fabric::sink {
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
   const char* const own_thread_ = &thread_mark;
   std::uint32_t prepared_ = 0;         ///< packets that were prepared outside handlers, and are not committed
+  std::uint32_t routes_ = 0;           ///< see `add_route`
   std::uint64_t fragmented_ = 0;       ///< messages that were sent in fragments
   std::vector<fabric::packet> early_;  ///< kept: they belong to the next epoch
   std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets

@@ -67,7 +67,7 @@ void epochs::release_depth(int requested) noexcept {
 }
 
 int epochs::depth() const noexcept {
-  if (depths_.empty()) return core::any_depth;
+  if (depths_.empty() || endpoint_.has_routes()) return core::any_depth;
   const int largest = *std::ranges::max_element(depths_);
   return largest > depth_counted_max ? core::any_depth : largest;
 }

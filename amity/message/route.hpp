@@ -144,7 +144,13 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
         hops_max_(std::clamp(owner.size() - 1, 1, topology_hops_max)) {
     AMITY_ASSERT(owner.size() <= route_label::ranks_max, owner.size());
     if constexpr (requires { topology_.arrange(std::span<const rank_t>()); }) topology_.arrange(nodes_by_rank(owner));
+    if (hops_max_ > 1) endpoint_.add_route();
   }
+  ~stage() {
+    if (hops_max_ > 1) endpoint_.remove_route();
+  }
+  stage(const stage&) = delete;
+  stage& operator=(const stage&) = delete;
 
   void send(rank_t dest, const T& message) {
     if (static_cast<std::uint32_t>(dest) >= ranks_) [[unlikely]]

@@ -100,6 +100,46 @@ TEST_P(routed_messages, arrive_once_over_every_topology) {
   });
 }
 
+// No handler sends deeper than is declared; ranks on the way do.
+TEST_P(routed_messages, may_be_of_a_declared_depth) {
+  run([](world& w) {
+    for (const std::uint32_t deepest : {0u, 2u}) {
+      std::uint64_t handled = 0;
+      const auto send_on = [&](std::uint32_t left, auto& self) {
+        ++handled;
+        if (left > 0) self.send((w.rank() + 1) % w.size(), left - 1);
+      };
+      const auto depth = w.request_depth(static_cast<int>(deepest));
+      const auto check = [&](auto&& message) {
+        handled = 0;
+        const auto all = w.epoch(
+            [&] {
+              for (rank_t dest = 0; dest < w.size(); ++dest) message.send(dest, deepest);
+            },
+            [&] { return handled; });
+        const auto ranks = static_cast<std::uint64_t>(w.size());
+        EXPECT_EQ(all, ranks * ranks * (deepest + 1));
+      };
+      check(w.message<std::uint32_t>(send_on, route{ring{}}));
+      check(w.message<std::uint32_t>(send_on, route{grid{}}, coalesce{}));
+    }
+  });
+}
+
+TEST(routing, gone_leaves_declared_depths_in_force) {
+  const std::string failure = testing::failure_in_worlds(4, [](world& w) {
+    {
+      const auto routed = w.message<int>([](int) {}, route{ring{}});
+    }
+    const auto depth = w.request_depth(0);
+    auto message = w.message<int>([&](int left, auto& self) {
+      if (left > 0) self.send((w.rank() + 1) % w.size(), left - 1);
+    });
+    w.epoch([&] { message.send((w.rank() + 1) % w.size(), 2); });
+  });
+  EXPECT_NE(failure.find("deeper than the depth 0 that was declared"), std::string::npos) << failure;
+}
+
 TEST(routed_messages_of_odd_jobs, arrive_once_over_every_topology) {
   const fabric::sim::sim_options rough{
       .node_ranks = 4, .delay_ns_max = 9000, .reorder_percent = 30, .credits = 2, .packet_bytes = 528};
