@@ -31,9 +31,11 @@ double minimum(double a, double b) {
 double maximum(double a, double b) { return -minimum(-a, -b); }
 
 const char* name_of(reduction operation) {
-  constexpr const char* names[] = {"a barrier",       "an exchange of segments", "a sum of uint64", "a min of uint64",
-                                   "a max of uint64", "a sum of int64",          "a min of int64",  "a max of int64",
-                                   "a sum of double", "a min of double",         "a max of double"};
+  constexpr const char* names[] = {
+      "a barrier",       "an exchange of segments", "the barrier at the end of its program",
+      "a sum of uint64", "a min of uint64",         "a max of uint64",
+      "a sum of int64",  "a min of int64",          "a max of int64",
+      "a sum of double", "a min of double",         "a max of double"};
   const auto index = static_cast<std::size_t>(operation);
   return index < std::size(names) ? names[index] : "an unknown collective";
 }
@@ -44,6 +46,7 @@ std::uint64_t combine(reduction operation, std::uint64_t a, std::uint64_t b) {
   switch (operation) {
     case reduction::none:
     case reduction::exchange:
+    case reduction::ending:
       return 0;
     case reduction::sum_u64:
     case reduction::sum_i64:

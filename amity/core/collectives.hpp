@@ -18,6 +18,7 @@ namespace amity::core {
 enum class reduction : std::uint32_t {
   none,      ///< barrier
   exchange,  ///< the barrier that an exchange of segments begins with
+  ending,    ///< the barrier of ranks whose programs have ended
   sum_u64,
   min_u64,
   max_u64,

@@ -382,7 +382,8 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
   // Whoever leaves after the collective must not take a Long with it that waits to be sent.
   if (!remote_quiet()) wait_until("Longs and puts before a collective", [this] { return remote_quiet(); });
   collectives_.start(operation, value);
-  wait_until("a barrier or reduction", [this] { return collectives_.done() && control_sent(); });
+  wait_until(operation == reduction::ending ? "the ends of the other ranks' programs" : "a barrier or reduction",
+             [this] { return collectives_.done() && control_sent(); });
   return collectives_.result();
 }
 

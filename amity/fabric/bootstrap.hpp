@@ -6,6 +6,8 @@
 /// Whoever started the job provides it: amity's own launcher, a process manager that speaks PMIx or PMI-1. Fabrics that
 /// reach across nodes take it as they find it.
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <string>
@@ -24,6 +26,8 @@ class bootstrap {
   /// Each process may contribute this much to an all-gather: the addresses of some hundred threads.
   static constexpr std::size_t blob_bytes_max = 8192;
 
+  /// Nobody whose end would be that of the job has started this process.
+  bootstrap() = default;
   virtual ~bootstrap() = default;
 
   /// One line for people: who started this job.
@@ -36,6 +40,9 @@ class bootstrap {
   /// What names this process's node (node.hpp).
   const std::string& node() const noexcept { return node_; }
   void set_node(std::string name) { node_ = std::move(name); }
+
+  /// The process that has started this one, and without which nobody would end the job; 0: none.
+  pid_t starter() const noexcept { return starter_; }
 
   /// Collective: what each process has given, by rank. At most `rounds_max` times.
   virtual std::vector<std::string> all_gather(std::string_view mine) = 0;
@@ -51,6 +58,7 @@ class bootstrap {
   }
 
  protected:
+  explicit bootstrap(pid_t starter) : starter_(starter) {}
   bool aborted_here() const noexcept { return aborted_here_.load(std::memory_order_relaxed); }
 
  private:
@@ -61,7 +69,13 @@ class bootstrap {
   virtual void tell_of_abort() noexcept {}
 
   std::string node_;
+  pid_t starter_ = 0;
   std::atomic<bool> aborted_here_ = false;
 };
+
+/// Whether this process has lost its `bootstrap::starter`. A system call.
+bool is_left_by(pid_t starter) noexcept;
+/// The `error` that says so of rank `own`, in the words of a fabric.
+[[noreturn]] void throw_left(std::string_view fabric, rank_t own, pid_t starter);
 
 }  // namespace amity::fabric

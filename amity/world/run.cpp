@@ -52,6 +52,13 @@ int report_failure() noexcept {
   return 1;
 }
 
+/// Of larger statuses the system keeps the low eight bits, which may be those of success.
+int with_low_bits(int status) { return status != 0 && status % 256 == 0 ? 1 : status; }
+
+void tell_of_status(rank_t rank, int status) {
+  log_warning(rank, fmt::format("the program ended with status {}, and so does the job", status));
+}
+
 /// Prints each rank's report, in the order of the ranks. Collective.
 void print_in_turn(world& own, const std::string& report) {
   auto& endpoint = own.endpoint();
@@ -114,13 +121,13 @@ int run_main_thread(core::team& threads, const settings& config, const std::func
   const bool counts_messages = config.integer("AMITY_MESSAGE_COUNTERS") != 0;
   if (counts_messages) own.endpoint().set_counter_book(&ended_counters);
   const std::uint64_t handlers_at_start = own.endpoint().handlers().fingerprint();
-  const int status = program(own);
+  const int status = with_low_bits(program(own));
   // A failure does not wait for the others.
   if (status != 0) return status;
   check_handlers_ended(own, handlers_at_start);
   check_worlds_ended(own);
   // No rank leaves before all are ready to: a message to it would find nobody.
-  own.barrier();
+  static_cast<void>(own.endpoint().reduce(core::reduction::ending, 0));
   if (counts_messages) {
     const std::string table = counters_report(own, ended_counters);
     if (own.rank() == 0) std::fputs(table.c_str(), stderr);
@@ -172,8 +179,12 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
   const rank_t each = core::threads_per_rank(config);
   std::vector<std::unique_ptr<core::team>> teams;
   for (rank_t rank = 0; rank < ranks; ++rank) teams.push_back(std::make_unique<core::team>(each));
+  std::atomic_flag told;  // of the first that fails: the others may all do
   const auto lane_main = [&](fabric::fabric& transport) {
-    return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, program);
+    const rank_t rank = transport.rank() / each;
+    const int status = run_thread(transport, *teams[static_cast<std::size_t>(rank)], config, program);
+    if (status != 0 && ranks > 1 && !told.test_and_set()) tell_of_status(rank, status);
+    return status;
   };
   if (config.text("AMITY_FABRIC") == "threads") return fabric::shm::run_threads(config, ranks * each, lane_main);
   return run_simulated(config, ranks, each, lane_main);
@@ -194,7 +205,10 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
       if (by.start) by.start->abort();  // it takes no leave of whoever has started it
     };
     try {
-      return run_thread(transport, threads, config, program);
+      const int status = run_thread(transport, threads, config, program);
+      // Amity's launcher says it itself.
+      if (status != 0 && !by.is_watched()) tell_of_status(transport.rank() / each, status);
+      return status;
     } catch (const job_aborted&) {
       give_up();
       throw;  // the status is that of the thread that has ended the job
@@ -243,7 +257,7 @@ int run_rank_of_mpi(const settings& config, const std::function<int(world&)>& pr
   try {
     status = run_with_mpi(*joined, config, program);
     if (status == 0) return 0;
-    log_warning(joined->rank(), fmt::format("the program ended with status {}, and so does the job", status));
+    tell_of_status(joined->rank(), status);
   } catch (...) {
     report_failure();
   }
@@ -263,6 +277,7 @@ int run_on_communicator(int communicator, mpi_family family, const settings& con
   int status = 1;
   try {
     status = run_with_mpi(*joined, config, program);
+    if (status != 0) log_warning(joined->rank(), fmt::format("the program ended with status {}", status));
   } catch (...) {
     report_failure();
   }
@@ -280,6 +295,7 @@ int run_job(const settings& given, int argc, const char* const* argv, const std:
   if (made.fabric == "mpi") config.set("AMITY_FABRIC", made.fabric);
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const std::string& kind = config.text("AMITY_FABRIC");
+  if (!ranks_are_processes(kind)) refuse_to_be_many_jobs(kind);
   if (!ranks_are_processes(kind) && is_first_process(config)) show(config, made);
   if (kind == "mpi") return run_rank_of_mpi(config, program);
   const bool processes = ranks_are_processes(kind);

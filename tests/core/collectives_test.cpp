@@ -54,6 +54,7 @@ std::uint64_t expected_of(reduction operation, rank_t ranks, int round) {
   switch (operation) {
     case reduction::none:
     case reduction::exchange:
+    case reduction::ending:
       return 0;
     case reduction::sum_u64:
       return fold(std::uint64_t{}, plus);

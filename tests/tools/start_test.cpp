@@ -1,7 +1,9 @@
 // Programs of amity::run on shared memory and on the fabric ofi, started by whoever starts jobs here.
 
 #include <signal.h>
+#include <stdlib.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +82,21 @@ TEST_P(started, a_rank_that_is_killed_ends_the_job) {
   for (const auto& each : watches) EXPECT_TRUE(each.ends());
 }
 
+TEST_P(started, ranks_end_with_whoever_has_started_them) {
+  char files[] = "/tmp/amity-start-XXXXXX";  // a launcher that is killed leaves some
+  ASSERT_NE(::mkdtemp(files), nullptr);
+  child_options with_files = options();
+  with_files.environment.push_back(std::string("TMPDIR=") + files);
+  with_files.environment.push_back("AMITY_CORE_STALL_SECONDS=0");  // who prints into a broken pipe ends, too
+  child job(command(3, {WORLD_PROGRAM, "wait inside"}), with_files);
+  const auto ranks = processes_in(job.wait_for_lines(3));
+  const std::vector<process_watch> watches(ranks.begin(), ranks.end());
+  job.signal(SIGKILL);
+  for (const auto& each : watches) EXPECT_TRUE(each.ends());
+  EXPECT_EQ(job.finish().status, -SIGKILL);
+  std::filesystem::remove_all(files);
+}
+
 INSTANTIATE_TEST_SUITE_P(everywhere, started, ::testing::ValuesIn(launchers()),
                          [](const auto& each) { return each.param.name; });
 
@@ -123,6 +140,17 @@ TEST(start, one_of_many_that_cannot_find_the_others_is_an_error) {
     EXPECT_EQ(ended.output, "");
     EXPECT_PRED2(contains, ended.errors, "has started 2 processes (" + sign + "), but nothing by which");
     EXPECT_EQ(alone({sign + "=1"}).status, 0);
+  }
+}
+
+TEST(start, one_of_many_that_would_be_a_job_of_its_own_is_an_error) {
+  for (const std::string fabric : {"sim", "threads"}) {
+    const auto ended = alone({"OMPI_COMM_WORLD_SIZE=2", "AMITY_FABRIC=" + fabric, "AMITY_RANKS=3"});
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_EQ(ended.output, "");
+    EXPECT_PRED2(contains, ended.errors,
+                 "has started 2 processes (OMPI_COMM_WORLD_SIZE), but with AMITY_FABRIC=" + fabric);
+    EXPECT_EQ(alone({"OMPI_COMM_WORLD_SIZE=1", "AMITY_FABRIC=" + fabric}).status, 0);
   }
 }
 

@@ -16,19 +16,19 @@ void say(const std::string& text) {
   std::fflush(stdout);
 }
 
-/// All ranks wait for rank 0, which does not come.
-int wait_for_ever(amity::world& w) {
+/// All ranks wait for rank 0, which does not come: it waits elsewhere, or for what nobody sends.
+int wait_for_ever(amity::world& w, bool elsewhere) {
   say("ready " + std::to_string(::getpid()));
-  if (w.rank() == 0) {
-    for (;;) ::pause();
-  }
+  while (w.rank() == 0 && elsewhere) ::pause();
+  if (w.rank() == 0) w.endpoint().wait_until("what nobody sends", [] { return false; });
   w.barrier();
   return 0;
 }
 
 int act(amity::world& w, const std::string& what, int argc, char** argv) {
   const bool last = w.rank() == w.size() - 1;
-  if (what == "wait") return wait_for_ever(w);
+  if (what == "wait") return wait_for_ever(w, true);
+  if (what == "wait inside") return wait_for_ever(w, false);
   if (what == "sum") {
     const auto sum = w.sum(static_cast<std::uint64_t>(w.rank()));
     say("rank " + std::to_string(w.rank()) + " of " + std::to_string(w.size()) + ": sum " + std::to_string(sum));

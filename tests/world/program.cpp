@@ -87,6 +87,10 @@ int act(world& w, int argc, char** argv) {
   if (what == "library") return library(w, argv[2]);
   if (what == "fail in an epoch") return fail_in_an_epoch(w);
   if (what == "different types") return different_types(w);
+  if (what == "end with 256") {
+    if (w.rank() == w.size() - 1) return 256;
+    w.barrier();
+  }
   if (what == "throw in a handler") {
     auto message = w.message<int>([](int value) {
       if (value == 7) throw amity::error("test", 1, "no sevens", "send others");

@@ -69,6 +69,9 @@ TEST_P(launched_programs, send_functions_of_libraries) {
 
 TEST_P(programs, end_with_the_status_of_the_rank_that_failed) { EXPECT_EQ(run({"fail in an epoch"}).status, 7); }
 
+// Of 256 the system would keep 0.
+TEST_P(programs, do_not_succeed_with_any_other_status_than_0) { EXPECT_EQ(run({"end with 256"}).status, 1); }
+
 TEST_P(programs, print_the_error_of_a_handler_once) {
   const auto ended = run({"throw in a handler"});
   EXPECT_EQ(ended.status, 1);

@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/error.hpp"
+#include "tests/tools/child.hpp"
 
 namespace amity {
 namespace {
@@ -89,7 +90,31 @@ TEST_P(in_process, returns_the_status_of_the_rank_that_failed) {
     return 0;
   });
   EXPECT_EQ(ended.status, 7);
-  EXPECT_EQ(ended.errors, "");
+  const std::string last = std::to_string(ranks() - 1);
+  EXPECT_EQ(ended.errors,
+            ranks() == 1 ? "" : "amity: rank " + last + ": the program ended with status 7, and so does the job\n");
+}
+
+TEST_P(in_process, does_not_take_a_status_of_which_processes_keep_nothing_for_success) {
+  const auto ended = run_job(config(), [&](world& w) {
+    if (w.rank() == ranks() - 1) return 256;
+    w.barrier();
+    return 0;
+  });
+  EXPECT_EQ(ended.status, 1);
+}
+
+TEST_P(in_process, names_the_rank_whose_program_has_ended_while_others_wait) {
+  if (ranks() == 1) return;
+  const auto ended = run_job(config(), [&](world& w) {
+    if (w.rank() != ranks() - 1) w.barrier();
+  });
+  EXPECT_EQ(ended.status, 1);
+  // Whichever of the two is named first.
+  const std::string last = "rank " + std::to_string(ranks() - 1);
+  const std::string there = " in the barrier at the end of its program";
+  EXPECT_TRUE(tests::contains(ended.errors, last + " is" + there) || tests::contains(ended.errors, last + there))
+      << ended.errors;
 }
 
 TEST_P(in_process, a_failure_ends_ranks_that_wait_in_an_epoch) {

@@ -135,7 +135,7 @@ class ofi_fabric final : public fabric {
   }
   bool lost() const noexcept { return lost_.peer != no_rank; }
   rank_t own_rank() const noexcept { return company_.rank_of(rank_); }
-  bool ended() const noexcept { return aborted_ || lost() || start_->aborted(); }
+  bool ended() const noexcept { return aborted_ || lost() || is_left_ || start_->aborted(); }
 
   // ---- connecting
 
@@ -256,6 +256,7 @@ class ofi_fabric final : public fabric {
   bool credit_is_back_ = false;  ///< of a peer that had refused
   bool aborted_ = false;
   bool leaving_ = false;
+  bool is_left_ = false;  ///< by whoever has started this process
   bool packets_lost_ = false;
   bool remote_comes_first_ = false;
   loss lost_;

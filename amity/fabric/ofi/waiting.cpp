@@ -122,6 +122,7 @@ void ofi_fabric::knock(std::uint64_t now) noexcept {
   if (posted_ == 0 && (!remote_ || remote_->is_idle())) miss_the_unreachable(now);
   if (now - last_knock_ns_ < given_.peer_timeout_ns / 4) return;
   last_knock_ns_ = now;
+  is_left_ = is_left_by(start_->starter());
   const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
   if (silent != no_rank) lose(silent, FI_EHOSTUNREACH);
   for (const rank_t dest : reached_) {
@@ -164,6 +165,10 @@ void ofi_fabric::look_for_the_end() {
     throw error("AMITY_FABRIC=ofi", own_rank(),
                 fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
                 "see what it has printed, or what has become of its host");
+  }
+  if (is_left_) {
+    abort();
+    throw_left("AMITY_FABRIC=ofi", own_rank(), start_->starter());
   }
   if (packets_lost_) {
     abort();

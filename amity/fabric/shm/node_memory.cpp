@@ -60,7 +60,8 @@ node_memory share_memory(bootstrap& start, const neighbourhood& known, rank_t la
     if (rank == creator && !memory) memory = open_memory(theirs, creator, start.rank(), ranks);
     peers.push_back({.name = rank, .pid = theirs.pid});
   }
-  return {.job = std::move(*memory), .watch = std::make_shared<peer_watch>(start.rank(), std::move(peers))};
+  return {.job = std::move(*memory),
+          .watch = std::make_shared<peer_watch>(start.rank(), start.starter(), std::move(peers))};
 }
 
 }  // namespace amity::fabric::shm

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/fabric/bootstrap.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -19,7 +20,8 @@ constexpr std::uint64_t look_every_ns = 500'000'000;
 
 }  // namespace
 
-peer_watch::peer_watch(rank_t own, std::vector<peer_process> peers) : own_(own), peers_(std::move(peers)) {
+peer_watch::peer_watch(rank_t own, pid_t starter, std::vector<peer_process> peers)
+    : own_(own), starter_(starter), peers_(std::move(peers)) {
   // A descriptor stays that process's, where a number may name another one later.
   for (const peer_process& each : peers_) {
     processes_.emplace_back(each.name == own_ ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, each.pid, 0)));
@@ -46,6 +48,7 @@ void peer_watch::look(const std::function<bool(std::size_t)>& has_left) const {
     throw error("shared memory", own_, fmt::format("rank {} has vanished: its process has ended", peers_[index].name),
                 "see what it has printed");
   }
+  if (is_left_by(starter_)) throw_left("shared memory", own_, starter_);
 }
 
 }  // namespace amity::fabric::shm

@@ -56,7 +56,11 @@ std::optional<std::string> value_in(const std::string& line, const std::string& 
 
 class pmi1 final : public fabric::bootstrap {
  public:
-  pmi1() : fd_(number_wanted("PMI_FD", 0)), rank_(number_wanted("PMI_RANK", 0)), size_(number_wanted("PMI_SIZE", 1)) {
+  pmi1()
+      : bootstrap(::getppid()),
+        fd_(number_wanted("PMI_FD", 0)),
+        rank_(number_wanted("PMI_RANK", 0)),
+        size_(number_wanted("PMI_SIZE", 1)) {
     if (rank_ >= size_) not_joinable(fmt::format("PMI_RANK={} is not below PMI_SIZE={}", rank_, size_));
     ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
     const std::string limits = ask("cmd=get_maxes", "maxes");

@@ -1,6 +1,7 @@
 #include "amity/world/bootstrap/pmix.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +83,7 @@ void* load() {
 
 class pmix final : public fabric::bootstrap {
  public:
-  pmix() : client_(load()) {
+  pmix() : bootstrap(::getppid()), client_(load()) {
     if (client_.init == nullptr || client_.get == nullptr || client_.fence == nullptr || client_.put == nullptr ||
         client_.commit == nullptr || client_.finalize == nullptr || client_.text_of == nullptr) {
       cannot_join_by_pmix("libpmix.so.2 is no client library of PMIx");

@@ -64,6 +64,15 @@ void refuse_to_be_one_of_many() {
               "start them by srun --mpi=pmix (srun --mpi=list shows what there is), mpirun, mpiexec or amity run");
 }
 
+void refuse_to_be_many_jobs(const std::string& fabric) {
+  const auto sign = fabric::find_launcher_sign();
+  if (!sign) return;
+  throw error("joining the job", no_rank,
+              fmt::format("{} has started {} processes ({}), but with AMITY_FABRIC={} all ranks are in one",
+                          sign->launcher, sign->processes, sign->variable, fabric),
+              "start the program alone, with AMITY_RANKS as many ranks as you want, or leave AMITY_FABRIC unset");
+}
+
 std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config) {
   auto joined = join_starter(config);
   joined->set_node(fabric::node_identity(config.text("AMITY_NODE")));

@@ -3,6 +3,7 @@
 /// Who has started this process, and the start-up that goes with it.
 
 #include <memory>
+#include <string>
 
 #include "amity/base/settings.hpp"
 #include "amity/fabric/bootstrap.hpp"
@@ -26,6 +27,10 @@ bool is_first_process(const settings& config);
 /// Throws `error` if the environment shows that a launcher has started several processes, though nobody is there by
 /// whom they could find one another.
 void refuse_to_be_one_of_many();
+
+/// Throws `error` if the environment shows that a launcher has started several processes, of which each would run all
+/// ranks of a job of its own.
+void refuse_to_be_many_jobs(const std::string& fabric);
 
 /// Joins the job that was started. A starter that is there but cannot be joined is an `error`.
 std::shared_ptr<fabric::bootstrap> make_bootstrap(const settings& config);
