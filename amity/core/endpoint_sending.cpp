@@ -1,6 +1,7 @@
 /// What an endpoint sends: requests, replies, fragments, lent buffers and packets filled in place.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -167,6 +168,10 @@ void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std
 // It is counted before it waits: it carries the colour that the rank has now.
 void endpoint::send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                           bytes_view payload) try {
+  if (payload.size() > SIZE_MAX / 2) {
+    throw error("sending a message", rank_, fmt::format("a payload of {} bytes", payload.size()),
+                "no memory has so many: look at how the size was found, maybe as the result of a call that has failed");
+  }
   ledger_.sent(header.handler(), lane, 1, in_epoch());
   if (args.size_bytes() + payload.size() > packet_bytes_max_) {
     send_fragments(lane, header, args, payload);

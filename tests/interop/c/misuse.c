@@ -51,6 +51,10 @@ static void check_requests(amity_world* world, struct rank* own) {
          "use at most");
   MISUSE(world, amity_request_short(world, 0, own->take, NULL, 1), "amity_request_short", "args is null");
   MISUSE(world, amity_request_medium(world, 0, own->take, NULL, 5, NULL, 0), "amity_request_medium", "payload is null");
+  MISUSE(world, amity_request_medium(world, 0, own->take, args, (size_t)-1, NULL, 0), "amity_request_medium",
+         "a payload of 18446744073709551615 bytes");
+  MISUSE(world, amity_request_medium(world, 0, own->take, args, (size_t)-4, args, 1), "amity_request_medium",
+         "a payload of 18446744073709551612 bytes");
   MISUSE(world, amity_request_long(world, &own->all[0], 60, own->take, args, 5, NULL, 0, NULL), "amity_request_long",
          "5 bytes at offset 60 do not fit the segment of rank 0, which has 64 bytes");
   MISUSE(world, amity_request_long(world, NULL, 0, own->take, args, 5, NULL, 0, NULL), "amity_request_long",
