@@ -124,7 +124,7 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
   }
   app.add_option("-n,--ranks", wanted.ranks, "Ranks to start; in a job that is already running its own count")
       ->check(CLI::Range(1, 65536));
-  app.add_option("-t,--threads", wanted.threads, "Threads of each rank")->check(CLI::Range(1, 1024));
+  app.add_option("-t,--threads", wanted.threads, "Threads of each rank")->check(CLI::Range(1, 256));
   app.add_option("--fabric", wanted.fabric, "How ranks reach each other: shm, threads, sim, mpi, ofi or composite");
   app.add_option("--repeat", wanted.repeat, "Runs, to report the median time; 0: a few if they are short")
       ->check(CLI::Range(0, any))
