@@ -164,14 +164,15 @@ int run_simulated(const settings& config, rank_t ranks, rank_t lanes, const fabr
   auto network = fabric::sim::sim_options::from(config).for_lanes(lanes);
   handler_costs costs(config, network.handler);
   if (!costs.empty()) network.handler_of = [&](std::uint64_t header) { return costs.of(header); };
-  const int status = fabric::sim::run(ranks * lanes, network, lane_main).status;
+  const auto ended = fabric::sim::run(ranks * lanes, network, lane_main);
+  if (ended.status != 0 && ranks > 1) tell_of_status(ended.failed / lanes, ended.status);
   for (const std::string& name : costs.unmet()) {
     log_warning(no_rank,
                 fmt::format("AMITY_SIM_HANDLERS_*: no message of '{}' has come; AMITY_MESSAGE_COUNTERS=1 shows "
                             "the names of message types",
                             name));
   }
-  return status;
+  return ended.status;
 }
 
 /// All ranks of a job in this process.
@@ -179,15 +180,16 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
   const rank_t each = core::threads_per_rank(config);
   std::vector<std::unique_ptr<core::team>> teams;
   for (rank_t rank = 0; rank < ranks; ++rank) teams.push_back(std::make_unique<core::team>(each));
-  std::atomic_flag told;  // of the first that fails: the others may all do
   const auto lane_main = [&](fabric::fabric& transport) {
-    const rank_t rank = transport.rank() / each;
-    const int status = run_thread(transport, *teams[static_cast<std::size_t>(rank)], config, program);
-    if (status != 0 && ranks > 1 && !told.test_and_set()) tell_of_status(rank, status);
-    return status;
+    return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, program);
   };
-  if (config.text("AMITY_FABRIC") == "threads") return fabric::shm::run_threads(config, ranks * each, lane_main);
-  return run_simulated(config, ranks, each, lane_main);
+  if (config.text("AMITY_FABRIC") == "sim") return run_simulated(config, ranks, each, lane_main);
+  std::atomic_flag told;  // of the first that fails: the others may all do
+  return fabric::shm::run_threads(config, ranks * each, [&](fabric::fabric& transport) {
+    const int status = lane_main(transport);
+    if (status != 0 && ranks > 1 && !told.test_and_set()) tell_of_status(transport.rank() / each, status);
+    return status;
+  });
 }
 
 /// The rank that this process is.
@@ -295,10 +297,10 @@ int run_job(const settings& given, int argc, const char* const* argv, const std:
   if (made.fabric == "mpi") config.set("AMITY_FABRIC", made.fabric);
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const std::string& kind = config.text("AMITY_FABRIC");
-  if (!ranks_are_processes(kind)) refuse_to_be_many_jobs(kind);
   if (!ranks_are_processes(kind) && is_first_process(config)) show(config, made);
   if (kind == "mpi") return run_rank_of_mpi(config, program);
   const bool processes = ranks_are_processes(kind);
+  if (!processes) refuse_to_be_many_jobs(kind);
   // Before the warnings: rank 0 of the launched job prints them.
   if (processes && find_starter(config) == starter::nobody) {
     refuse_to_be_one_of_many();

@@ -59,11 +59,12 @@ sim_result engine::run() {
   }
   if (deadlock_) std::rethrow_exception(deadlock_);
   if (threw_.what) std::rethrow_exception(threw_.what);
-  if (was_aborted_.what && failed_.what == 0) std::rethrow_exception(was_aborted_.what);
+  if (was_aborted_.what && failed_.what.status == 0) std::rethrow_exception(was_aborted_.what);
 
   std::uint64_t hash = options_.seed;
   for (const port& p : ports_) hash = splitmix64::mix(hash ^ p.trace_hash()) + p.now_ns();
-  return {.status = failed_.what,
+  return {.status = failed_.what.status,
+          .failed = failed_.what.rank,
           .end_ns = end_ns_,
           .events = events_,
           .switches = switches_,
@@ -124,7 +125,7 @@ void engine::run_program(port& self) noexcept {
     self.begin_to_compute();
     const int status = main_(self);
     if (status != 0 && lives()) {
-      failed_.offer(self.now_ns(), status);
+      failed_.offer(self.now_ns(), {.status = status, .rank = self.rank()});
       abort(self);
     }
   } catch (const job_aborted&) {

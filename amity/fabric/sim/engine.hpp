@@ -120,7 +120,11 @@ class engine {
   std::uint64_t events_ = 0;
   std::uint64_t switches_ = 0;
   std::uint64_t end_ns_ = 0;
-  first<int> failed_;
+  struct ending {
+    int status = 0;
+    rank_t rank = no_rank;
+  };
+  first<ending> failed_;
   first<std::exception_ptr> threw_;
   first<std::exception_ptr> was_aborted_;
   std::exception_ptr deadlock_;

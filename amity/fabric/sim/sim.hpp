@@ -110,6 +110,7 @@ using rank_main = std::function<int(fabric&)>;
 
 struct sim_result {
   int status = 0;              ///< of the rank that was the first, in virtual time, to end with another status than 0
+  rank_t failed = no_rank;     ///< that rank
   std::uint64_t end_ns = 0;    ///< virtual time when the last rank ended
   std::uint64_t events = 0;    ///< packets handed to a sink
   std::uint64_t switches = 0;  ///< times that a fiber was resumed
