@@ -52,8 +52,8 @@ int report_failure() noexcept {
   return 1;
 }
 
-/// Of larger statuses the system keeps the low eight bits, which may be those of success.
-int with_low_bits(int status) { return status != 0 && status % 256 == 0 ? 1 : status; }
+/// Of a status the system keeps the low eight bits, which must not be those of success.
+int kept_as_failure(int status) { return status != 0 && status % 256 == 0 ? 1 : status; }
 
 void tell_of_status(rank_t rank, int status) {
   log_warning(rank, fmt::format("the program ended with status {}, and so does the job", status));
@@ -121,7 +121,7 @@ int run_main_thread(core::team& threads, const settings& config, const std::func
   const bool counts_messages = config.integer("AMITY_MESSAGE_COUNTERS") != 0;
   if (counts_messages) own.endpoint().set_counter_book(&ended_counters);
   const std::uint64_t handlers_at_start = own.endpoint().handlers().fingerprint();
-  const int status = with_low_bits(program(own));
+  const int status = kept_as_failure(program(own));
   // A failure does not wait for the others.
   if (status != 0) return status;
   check_handlers_ended(own, handlers_at_start);

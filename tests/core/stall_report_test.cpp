@@ -35,8 +35,8 @@ class hasty final : public fabric::decorator {
   std::uint64_t now_ns_ = 0;
 };
 
-/// What rank 0 prints while it waits in a barrier for rank 1, which comes only after rank 0 has slept 20 times.
-std::string printed_while_waiting(const std::string& stall_seconds) {
+/// What rank 0 prints while it waits in a collective for rank 1, which comes only after rank 0 has slept 20 times.
+std::string printed_while_waiting(const std::string& stall_seconds, reduction where = reduction::none) {
   ::testing::internal::CaptureStderr();
   std::atomic<int> sleeps = 0;
   fabric::shm::run_threads({}, 2, [&](fabric::fabric& transport) {
@@ -53,10 +53,15 @@ std::string printed_while_waiting(const std::string& stall_seconds) {
     if (!waits) {
       for (const int before = sleeps; sleeps < before + 20;) ::sched_yield();
     }
-    own.barrier();
+    own.reduce(where, 0);
     return 0;
   });
   return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(stall_report, tells_the_end_of_a_program_from_a_barrier) {
+  testing::expect_parts(printed_while_waiting("1", reduction::ending),
+                        {"amity: rank 0: no progress for 1 s in the ends of the other ranks' programs"});
 }
 
 TEST(stall_report, says_where_the_rank_waits_and_what_was_sent) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "amity/amity.hpp"
@@ -81,6 +82,18 @@ void failure_ends_the_world() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// The last rank's program ends with 5: its process, too.
+int end_with_a_status() {
+  MPI_Init(nullptr, nullptr);
+  const int status = amity::mpi::run(MPI_COMM_WORLD, [](amity::world& w) {
+    if (w.rank() == w.size() - 1) return 5;
+    w.barrier();
+    return 0;
+  });
+  MPI_Finalize();
+  return status;
+}
+
 int run_at_level(const std::string& name, bool on_main_thread) {
   int level = name == "single" ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
   MPI_Init_thread(nullptr, nullptr, level, &level);
@@ -98,6 +111,7 @@ int run_at_level(const std::string& name, bool on_main_thread) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "status") return end_with_a_status();
   if (argc > 1) return run_at_level(argv[1], argc == 2);
   int level = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
