@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "amity/amity.hpp"
+#include "amity/base/settings.hpp"
 #include "apps/graph/command/kernels.hpp"
 #include "apps/graph/input/formats.hpp"
 #include "apps/graph/input/packages.hpp"
@@ -16,6 +19,12 @@ namespace amity::apps::graph {
 namespace {
 
 constexpr int usage_error = 2;
+
+/// What the setting behind an option can be.
+CLI::Range range_of(std::string_view setting) {
+  const auto& info = *std::ranges::find(setting_table(), setting, &setting_info::name);
+  return {static_cast<int>(info.min), static_cast<int>(info.max)};
+}
 
 constexpr auto explanation =
     R"(Runs graph and data kernels with active messages, on any number of ranks and threads.
@@ -123,8 +132,8 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
         ->capture_default_str();
   }
   app.add_option("-n,--ranks", wanted.ranks, "Ranks to start; in a job that is already running its own count")
-      ->check(CLI::Range(1, 65536));
-  app.add_option("-t,--threads", wanted.threads, "Threads of each rank")->check(CLI::Range(1, 256));
+      ->check(range_of("AMITY_RANKS"));
+  app.add_option("-t,--threads", wanted.threads, "Threads of each rank")->check(range_of("AMITY_THREADS"));
   app.add_option("--fabric", wanted.fabric, "How ranks reach each other: shm, threads, sim, mpi, ofi or composite");
   app.add_option("--repeat", wanted.repeat, "Runs, to report the median time; 0: a few if they are short")
       ->check(CLI::Range(0, any))
