@@ -16,10 +16,12 @@ constexpr std::size_t compared_bytes = 4096;
 sample measure_protocols(world& w, const job_context& job) {
   const auto batches = job.scaled(15, 3);
   const auto round_trips = job.scaled<std::uint64_t>(300, 10);
-  std::vector<double> reassembly_ns, put_sync_send_ns, ratios;
+  std::vector<double> reassembly_ns, put_sync_send_ns, chosen_ns, ratios;
+  const std::pair<const char*, std::vector<double>*> protocols[] = {
+      {"reassembly", &reassembly_ns}, {"put_sync_send", &put_sync_send_ns}, {"auto", &chosen_ns}};
   for (int i = 0; i < batches; ++i) {
-    for (auto* const into : {&reassembly_ns, &put_sync_send_ns}) {
-      long_players players(w, compared_bytes, into == &reassembly_ns ? "reassembly" : "put_sync_send");
+    for (const auto& [protocol, into] : protocols) {
+      long_players players(w, compared_bytes, protocol);
       players.one_way_ns(compared_bytes, round_trips / 10);
       into->push_back(players.one_way_ns(compared_bytes, round_trips));
       players.check();
@@ -28,6 +30,7 @@ sample measure_protocols(world& w, const job_context& job) {
   }
   return {{"reassembly_us", 2e-3 * summarise(reassembly_ns).median},
           {"put_sync_send_us", 2e-3 * summarise(put_sync_send_ns).median},
+          {"chosen_us", 2e-3 * summarise(chosen_ns).median},
           {"ratio", summarise(ratios).median}};
 }
 
@@ -38,6 +41,7 @@ void drive_protocols(driver& d) {
     const contest jobs{d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider})};
     d.compare(jobs, {{provider + ": reassembly", "round trip of 4 KiB", "us", "reassembly_us"},
                      {provider + ": put-sync-send", "round trip of 4 KiB", "us", "put_sync_send_us"},
+                     {provider + ": as chosen", "round trip of 4 KiB", "us", "chosen_us"},
                      {provider + ": reassembly / put-sync-send", "time", "x", "ratio", "", "", {at_most(reach)}}});
   }
 }

@@ -12,9 +12,6 @@
 namespace amity::core {
 namespace {
 
-// Up to this a copy at the target is taken to cost less than a second transfer.
-constexpr std::size_t packed_usual_max = 2048;
-
 constexpr std::array<std::pair<std::string_view, long_protocol>, 6> names{{
     {"packed", long_protocol::packed},
     {"ordered", long_protocol::ordered},
@@ -32,21 +29,22 @@ long_choice::long_choice(std::string_view setting, rank_t rank, const fabric::re
   // Beside a payload in the same line, the target needs no other one.
   const std::size_t line_room =
       packets.inline_bytes_max > sizeof(envelope) ? packets.inline_bytes_max - sizeof(envelope) : 0;
-  packed_max_ = std::min(room, packed_usual_max);
+  packed_max_ = std::min(room, can.packed_bytes_max);
   packed_direct_max_ = std::min(room, line_room);
+  packed_over_packets_max_ = room;
   large_ = otherwise_ = can.puts_before_packets            ? long_protocol::ordered
                         : can.notify_bits >= slot_bits_min ? long_protocol::reassembly
                                                            : long_protocol::chained;
   const auto* const found = std::ranges::find(names, setting, [](const auto& each) { return each.first; });
   if (found == names.end()) return;
   if (found->second == long_protocol::packed) {
-    packed_max_ = packed_direct_max_ = room;
+    packed_max_ = packed_direct_max_ = packed_over_packets_max_ = room;
     return;
   }
   forced_ = true;
   large_ = found->second;
   // Empty payloads have nothing to be put.
-  packed_max_ = packed_direct_max_ = 0;
+  packed_max_ = packed_direct_max_ = packed_over_packets_max_ = 0;
   const auto works = [&](long_protocol which) {
     if (which == long_protocol::ordered) return can.puts_before_packets;
     return which != long_protocol::reassembly || can.notify_bits >= slot_bits_min;

@@ -77,7 +77,7 @@ class long_choice {
 
   /// To a segment that only packets reach, though the fabric has remote memory.
   long_protocol over_packets(std::size_t payload_bytes) const noexcept {
-    return payload_bytes <= packed_max_ ? long_protocol::packed : long_protocol::reassembly;
+    return payload_bytes <= packed_over_packets_max_ ? long_protocol::packed : long_protocol::reassembly;
   }
 
  private:
@@ -86,6 +86,7 @@ class long_choice {
   long_protocol otherwise_;  ///< where the one that is forced cannot be had for a message
   std::size_t packed_max_;
   std::size_t packed_direct_max_;
+  std::size_t packed_over_packets_max_;
 };
 
 }  // namespace amity::core

@@ -52,7 +52,11 @@ packet_memory::packet_memory(endpoint& owner, std::function<void(std::uint32_t)>
 }
 
 fabric::remote_capabilities packet_memory::caps() {
-  return {.available = true, .atomics = true, .notify_bits = 32, .operations_max = operations_max};
+  return {.available = true,
+          .atomics = true,
+          .notify_bits = 32,
+          .operations_max = operations_max,
+          .packed_bytes_max = SIZE_MAX};  // a put is packets itself
 }
 
 fabric::segment packet_memory::create(std::size_t bytes) {

@@ -38,6 +38,9 @@ struct remote_capabilities {
   bool atomics = false;              ///< `remote_memory::atomic` may be called
   std::uint32_t notify_bits = 0;     ///< of a notification; 0: `put_notify` may not be called
   std::size_t operations_max = 0;    ///< in flight from one rank before `refused`; 0: none ever is in flight
+  /// Payloads of up to so many bytes, as far as a packet has room for them, arrive sooner inside it, though the target
+  /// copies them, than by a put and a packet. Of handles without a `direct` address.
+  std::size_t packed_bytes_max = 2048;
 };
 
 /// Names a segment to the fabric of any rank of the job; may be copied as bytes.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "amity/core/long_envelope.hpp"
 #include "amity/core/prepared.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
@@ -303,6 +304,32 @@ TEST(long_protocols, are_chosen_by_what_the_fabric_can_do) {
   EXPECT_EQ(chosen({}, 2049), long_protocol::ordered);
   EXPECT_EQ(chosen(unordered(1), 2049), long_protocol::reassembly);
   EXPECT_EQ(chosen({.packet_bytes = 576}, 576), long_protocol::ordered);
+}
+
+TEST(long_protocols, pack_what_the_fabric_says_as_far_as_a_packet_has_room) {
+  fabric::remote_capabilities can{.available = true, .notify_bits = 32};
+  fabric::capabilities packets;
+  packets.packet_bytes_max = 8192;
+  const std::size_t room = packets.packet_bytes_max - envelope_bytes_max;
+  const auto most_packed = [&](const std::string& setting, auto&& protocol_of) {
+    const long_choice choice(setting, 0, can, packets);
+    std::size_t bytes = packets.packet_bytes_max;
+    while (bytes > 0 && protocol_of(choice, bytes) != long_protocol::packed) --bytes;
+    return bytes;
+  };
+  const auto by_puts = [](const long_choice& choice, std::size_t bytes) {
+    return choice.of(bytes, false, [] { return false; });
+  };
+  const auto by_packets = [](const long_choice& choice, std::size_t bytes) { return choice.over_packets(bytes); };
+  EXPECT_EQ(most_packed("auto", by_puts), 2048u);
+  can.packed_bytes_max = 5000;
+  EXPECT_EQ(most_packed("auto", by_puts), 5000u);
+  can.packed_bytes_max = packets.packet_bytes_max;
+  EXPECT_EQ(most_packed("auto", by_puts), room);
+  can.packed_bytes_max = 0;
+  EXPECT_EQ(most_packed("auto", by_packets), room) << "a put is packets, too";
+  EXPECT_EQ(most_packed("packed", by_puts), room);
+  EXPECT_EQ(most_packed("reassembly", by_packets), 0u);
 }
 
 TEST(long_misuse, names_itself) {

@@ -27,16 +27,18 @@ TEST(an_abort, is_told_by_packets_where_no_launcher_tells_it) {
 }
 
 /// What the contract's tests of remote memory pass over where it is missing.
-void has_remote_memory(const std::string& provider, bool atomics) {
-  ofi_pair{.provider = provider}.run([atomics](fabric& own) {
+void has_remote_memory(const std::string& provider, bool atomics, bool through_sockets) {
+  ofi_pair{.provider = provider}.run([=](fabric& own) {
     EXPECT_NE(own.remote(), nullptr);
     EXPECT_EQ(own.caps().remote.notify_bits, 32u);
     EXPECT_EQ(own.caps().remote.atomics, atomics);
+    EXPECT_EQ(own.caps().remote.packed_bytes_max, through_sockets ? own.caps().packet_bytes_max : 2048);
   });
 }
 
-TEST(remote_memory, is_there_over_rxm) { has_remote_memory("tcp;ofi_rxm", true); }
-TEST(remote_memory, is_there_over_net) { has_remote_memory("net", false); }
+TEST(remote_memory, is_there_over_rxm) { has_remote_memory("tcp;ofi_rxm", true, true); }
+TEST(remote_memory, is_there_over_net) { has_remote_memory("net", false, true); }
+TEST(remote_memory, is_there_over_shm) { has_remote_memory("shm", true, false); }
 
 void a_rank_is_gone(const std::string& provider, rank_t threads = 1) {
   const auto lane_main = [threads](fabric& own) -> int {

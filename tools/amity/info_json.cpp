@@ -16,7 +16,8 @@ json to_json(const fabric::remote_capabilities& remote) {
           {"puts_before_packets", remote.puts_before_packets},
           {"atomics", remote.atomics},
           {"notify_bits", remote.notify_bits},
-          {"operations_max", remote.operations_max}};
+          {"operations_max", remote.operations_max},
+          {"packed_bytes_max", remote.packed_bytes_max}};
 }
 
 json to_json(const fabric::capabilities& caps) {

@@ -38,9 +38,10 @@ void append_wrapped(std::string& page, std::size_t indent, std::string_view text
 
 std::string remote_facts(const fabric::remote_capabilities& remote) {
   if (!remote.available) return "no remote memory";
-  return fmt::format("remote memory{}, notifications of {} bits, {}atomics, {}",
+  return fmt::format("remote memory{}, notifications of {} bits, {}atomics, {}{}",
                      remote.mapped ? ", mapped on the own node" : "", remote.notify_bits, remote.atomics ? "" : "no ",
-                     remote.puts_before_packets ? "packets come after earlier puts" : "packets may overtake puts");
+                     remote.puts_before_packets ? "packets come after earlier puts" : "packets may overtake puts",
+                     remote.mapped ? "" : fmt::format(", Longs packed up to {} B", remote.packed_bytes_max));
 }
 
 void append_fabric(std::string& page, const fabric::capabilities& caps) {

@@ -55,7 +55,7 @@ capabilities capabilities_of(const library& fabrics, const fi_info& info, const 
           .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
           .ordered = true,
           .virtual_time = false,
-          .remote = remote_capabilities_of(info)};
+          .remote = remote_capabilities_of(info, given.packet_bytes)};
 }
 
 ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, rank_t thread, reach whom,

@@ -116,6 +116,12 @@ std::size_t message_bytes_max(const fi_info& info) {
   return std::string_view(info.fabric_attr->prov_name).ends_with(layer) ? eager_bytes : info.ep_attr->max_msg_size;
 }
 
+bool goes_through_sockets(const fi_info& info) {
+  constexpr std::array<std::string_view, 4> over_sockets{"net", "tcp", "udp", "sockets"};
+  const std::string_view name = info.fabric_attr->prov_name;
+  return std::ranges::find(over_sockets, name.substr(0, name.find(';'))) != over_sockets.end();
+}
+
 std::string name_of(const fi_info& info) {
   return fmt::format("{} on {}", info.fabric_attr->prov_name, info.fabric_attr->name);
 }

@@ -26,6 +26,9 @@ info_ptr find_provider(const library& fabrics, const provider_request& wanted, s
 /// The longest message, in bytes, that is received before those that are sent after it.
 std::size_t message_bytes_max(const fi_info& info);
 
+/// Each message costs system calls.
+bool goes_through_sockets(const fi_info& info);
+
 /// "tcp;ofi_rxm on 127.0.0.1/32"
 std::string name_of(const fi_info& info);
 

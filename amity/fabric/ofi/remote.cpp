@@ -15,6 +15,7 @@
 #include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
 #include "amity/fabric/key_bytes.hpp"
+#include "amity/fabric/ofi/provider.hpp"
 
 namespace amity::fabric::ofi {
 namespace {
@@ -54,18 +55,21 @@ std::byte* line_in(const zeroed_memory& memory) noexcept {
 
 }  // namespace
 
-remote_capabilities remote_capabilities_of(const fi_info& info) {
+remote_capabilities remote_capabilities_of(const fi_info& info, std::size_t packet_bytes) {
   // Where local memory must be registered, too, every operation would have to.
   const bool usable = (info.caps & FI_RMA) != 0 && (info.domain_attr->mr_mode & FI_MR_LOCAL) == 0 &&
                       info.domain_attr->mr_key_size >= sizeof(std::uint64_t);
   if (!usable) return {};
-  return {.available = true,
-          .mapped = false,
-          .unattended = false,
-          .puts_before_packets = (info.tx_attr->msg_order & FI_ORDER_SAW) != 0,
-          .atomics = (info.caps & FI_ATOMIC) != 0,
-          .notify_bits = info.domain_attr->cq_data_size >= 4 ? 32u : 0u,
-          .operations_max = operations_max};
+  remote_capabilities found{.available = true,
+                            .mapped = false,
+                            .unattended = false,
+                            .puts_before_packets = (info.tx_attr->msg_order & FI_ORDER_SAW) != 0,
+                            .atomics = (info.caps & FI_ATOMIC) != 0,
+                            .notify_bits = info.domain_attr->cq_data_size >= 4 ? 32u : 0u,
+                            .operations_max = operations_max};
+  // No copy of a packet costs as much as a second message's system calls.
+  if (goes_through_sockets(info)) found.packed_bytes_max = packet_bytes;
+  return found;
 }
 
 /// How the bytes of a key begin.

@@ -32,7 +32,7 @@ struct loss {
 };
 
 /// What the provider can do, as far as its description tells.
-remote_capabilities remote_capabilities_of(const fi_info& info);
+remote_capabilities remote_capabilities_of(const fi_info& info, std::size_t packet_bytes);
 
 class remote final : public remote_memory {
  public:
