@@ -123,7 +123,8 @@ TEST(sim_command, says_which_seeds_there_are) {
                "--explore 2 from seed 9223372036854775807 on; the last seed is 9223372036854775807");
 }
 
-constexpr auto fails_from_5_on = "[ $AMITY_SIM_SEED -lt 5 ] || { echo broken $AMITY_SIM_SEED; exit 3; }";
+const std::string fails_from_5_on =
+    "[ $AMITY_SIM_SEED -lt 5 ] || { echo broken $AMITY_SIM_SEED; exit 3; }; exec " WORLD_PROGRAM " sum";
 
 TEST(sim_explore, finds_the_first_seed_that_fails) {
   for (const std::string jobs : {"1", "3"}) {
@@ -139,8 +140,8 @@ TEST(sim_explore, finds_the_first_seed_that_fails) {
 }
 
 TEST(sim_explore, succeeds_where_all_seeds_do) {
-  const auto ended = sim({"--explore", "4", "sh", "-c", fails_from_5_on});
-  EXPECT_EQ(ended.status, 0);
+  const auto ended = sim({"-n", "4", "--explore", "4", WORLD_PROGRAM, "sum"});
+  EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_PRED2(contains, ended.output, "nothing is left to chance; adding --fault delay=6000ns");
   EXPECT_PRED2(contains, ended.output, "all 4 seeds succeed, 1 to 4");
 }
@@ -167,9 +168,20 @@ TEST(sim_explore, is_not_for_reports_and_traces_of_the_environment_either) {
 }
 
 TEST(sim_explore, delays_no_longer_than_can_be_asked_for) {
-  const auto ended = sim({"--explore", "1", "true"}, {"AMITY_SIM_LATENCY_NS=400ms"});
+  const auto ended = sim({"-n", "2", "--explore", "1", WORLD_PROGRAM, "sum"}, {"AMITY_SIM_LATENCY_NS=400ms"});
   EXPECT_EQ(ended.status, 0) << ended.errors;
   EXPECT_PRED2(contains, ended.output, "adding --fault delay=1000000000ns");
+}
+
+TEST(sim_explore, takes_no_run_for_a_success_that_has_simulated_nothing_to_its_end) {
+  using words = std::vector<std::string>;
+  for (words line : {words{"true"}, words{WORLD_PROGRAM, "exit"}}) {
+    line.insert(line.begin(), {"-n", "3", "--explore", "2"});
+    const auto ended = sim(line);
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_PRED2(contains, ended.output, "seed 1 ends with status 0, but no simulated job has come to its end");
+    EXPECT_PRED2(contains, ended.output, "replay: amity sim -n 3 --seed 1");
+  }
 }
 
 TEST(sim_explore, takes_a_deadlock_for_a_failure) {

@@ -38,16 +38,19 @@ class seeded_run {
   seeded_run(const exploration& wanted, std::uint64_t seed)
       : seed_(seed),
         output_(std::tmpfile(), &std::fclose),
+        witness_(std::tmpfile(), &std::fclose),
         deadline_(clock::now() + std::chrono::seconds(wanted.seconds_max)) {
-    if (!output_) refuse("no file for the output of a run");
+    if (!output_ || !witness_) refuse("no file for the output of a run");
     std::vector<std::string> words = wanted.command;
     std::vector<char*> line;
     for (std::string& word : words) line.push_back(word.data());
     line.push_back(nullptr);
     const std::string value = std::to_string(seed);
+    // Scripts may close what they inherit, so the program gets a name for it.
+    const std::string witness = fmt::format("/proc/{}/fd/{}", ::getpid(), ::fileno(witness_.get()));
     process_ = ::fork();
     if (process_ < 0) refuse("no process for a run");
-    if (process_ == 0) begin(line.data(), value.c_str());
+    if (process_ == 0) begin(line.data(), value.c_str(), witness.c_str());
     ended_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
     if (ended_ < 0) refuse("no descriptor for a process");
   }
@@ -72,14 +75,19 @@ class seeded_run {
     int how = 0;
     if (::waitpid(process_, &how, too_long ? 0 : WNOHANG) != process_) return std::nullopt;
     status_ = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
-    return run_outcome{
-        .seed = seed_, .status = *status_, .too_long = too_long && *status_ == 128 + SIGKILL, .tail = tail()};
+    const bool unseen = *status_ == 0 && end_of(witness_.get()) == 0;
+    return run_outcome{.seed = seed_,
+                       .status = unseen ? 1 : *status_,
+                       .too_long = too_long && *status_ == 128 + SIGKILL,
+                       .unseen = unseen,
+                       .tail = tail()};
   }
 
  private:
-  [[noreturn]] void begin(char** line, const char* seed) {
+  [[noreturn]] void begin(char** line, const char* seed, const char* witness) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setenv("AMITY_SIM_SEED", seed, 1);
+    ::setenv("AMITY_SIM_WITNESS", witness, 1);
     const int nothing = ::open("/dev/null", O_RDONLY);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(::fileno(output_.get()), STDOUT_FILENO);
@@ -89,10 +97,14 @@ class seeded_run {
     std::_Exit(errno == ENOENT ? 127 : 126);
   }
 
+  static long end_of(std::FILE* file) {
+    std::fseek(file, 0, SEEK_END);
+    return std::ftell(file);
+  }
+
   std::string tail() {
     std::FILE* const file = output_.get();
-    std::fseek(file, 0, SEEK_END);
-    const auto bytes = std::min<long>(std::ftell(file), tail_bytes);
+    const auto bytes = std::min<long>(end_of(file), tail_bytes);
     std::fseek(file, -bytes, SEEK_END);
     std::string text(static_cast<std::size_t>(bytes), '\0');
     text.resize(std::fread(text.data(), 1, text.size(), file));
@@ -103,6 +115,7 @@ class seeded_run {
 
   std::uint64_t seed_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> output_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> witness_;
   clock::time_point deadline_;
   pid_t process_ = -1;
   int ended_ = -1;

@@ -20,11 +20,12 @@ struct run_outcome {
   std::uint64_t seed = 0;
   int status = 0;         ///< exit status; 128 + signal; 0 if no run has failed
   bool too_long = false;  ///< it was killed because it took too long
+  bool unseen = false;    ///< it ended with 0, but no simulated job came to its end
   std::string tail;       ///< the last lines that it printed, on both outputs
 };
 
 /// The failure with the smallest seed, which does not depend on how many run at a time, or a status of 0. Sets
-/// AMITY_SIM_SEED for each run; all else of the environment is this process's. Throws `error` if no run can be started.
+/// AMITY_SIM_SEED and AMITY_SIM_WITNESS for each run; all else of the environment is this process's. Throws `error` if no run can be started.
 run_outcome explore(const exploration& wanted);
 
 }  // namespace amity::tools

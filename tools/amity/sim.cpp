@@ -189,6 +189,15 @@ std::string replay(const sim_command& wanted, std::uint64_t seed, const std::str
   return text;
 }
 
+std::string how_it_fails(const run_outcome& failed, const sim_command& wanted) {
+  if (failed.too_long) return fmt::format("fails to end within {} s", wanted.seconds_max);
+  if (failed.unseen) {
+    return "ends with status 0, but no simulated job has come to its end (the program calls no amity::run, with the "
+           "settings of its environment, or has left it by exit)";
+  }
+  return fmt::format("fails with status {}", failed.status);
+}
+
 int explore_seeds(sim_command wanted) {
   settings values = settings_of(wanted);
   if (!values.text("AMITY_SIM_REPORT").empty() || !values.text("AMITY_SIM_TRACE").empty()) {
@@ -220,10 +229,8 @@ int explore_seeds(sim_command wanted) {
     fmt::print("amity sim: all {} seeds succeed, {} to {}\n", wanted.explore, first, first + wanted.explore - 1);
     return 0;
   }
-  fmt::print("amity sim: seed {} fails {}; {} before it succeed. The end of its output:\n{}", failed.seed,
-             failed.too_long ? fmt::format("to end within {} s", wanted.seconds_max)
-                             : fmt::format("with status {}", failed.status),
-             failed.seed - first, failed.tail);
+  fmt::print("amity sim: seed {} {}; {} before it succeed. The end of its output:\n{}", failed.seed,
+             how_it_fails(failed, wanted), failed.seed - first, failed.tail);
   fmt::print("{}replay: {}\n", failed.tail.empty() || failed.tail.ends_with('\n') ? "" : "\n",
              replay(wanted, failed.seed, environment));
   return failed.status;

@@ -1,5 +1,6 @@
 #include "amity/fabric/sim/sim.hpp"
 
+#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -80,6 +81,7 @@ sim_options sim_options::from(const settings& config) {
   value(options.stack_bytes, "AMITY_SIM_STACK_BYTES");
   options.report = config.text("AMITY_SIM_REPORT");
   options.trace = config.text("AMITY_SIM_TRACE");
+  options.witness = config.text("AMITY_SIM_WITNESS");
   add_faults(options, config.text("AMITY_SIM_FAULTS"), static_cast<rank_t>(config.integer("AMITY_RANKS")));
   return options;
 }
@@ -125,6 +127,10 @@ sim_result run(rank_t ranks, const sim_options& options, const rank_main& main) 
     throw;
   }
   write_down();
+  if (!options.witness.empty() && !(std::ofstream(options.witness, std::ios::app) << "ended\n").flush()) {
+    throw error("AMITY_FABRIC=sim", no_rank, fmt::format("cannot write AMITY_SIM_WITNESS={}", options.witness),
+                "unset it");
+  }
   return result;
 }
 

@@ -88,9 +88,10 @@ struct sim_options {
   handling handler = {};                    ///< what a packet takes for which `handler_of` has nothing else
   /// What packets with this header take; null, or no function: `handler`.
   std::function<const handling*(std::uint64_t header)> handler_of = {};
-  rank_t lanes = 1;         ///< so many ranks of the fabric are the threads of one of the program's
-  std::string report = {};  ///< see `write_report`
-  std::string trace = {};   ///< see `trace_file`
+  rank_t lanes = 1;          ///< so many ranks of the fabric are the threads of one of the program's
+  std::string report = {};   ///< see `write_report`
+  std::string trace = {};    ///< see `trace_file`
+  std::string witness = {};  ///< file that gets a line when the job has come to its end and nothing was thrown
 
   /// The settings AMITY_SIM_*, for a job of AMITY_RANKS.
   static sim_options from(const settings& config);
