@@ -303,6 +303,8 @@ TEST(graph_command, wrong_command_lines_have_status_2) {
   EXPECT_EQ(graph({"bfs", "-n", "0"}).status, 2);
   EXPECT_PRED2(amity::tests::contains, graph({"bfs", "-n", "0"}).errors, "Value 0 not in range 1 to 65536");
   EXPECT_EQ(graph({"bfs", "-n", "65537"}).status, 2);
+  EXPECT_EQ(graph({"bsf"}).status, 2);
+  EXPECT_PRED2(amity::tests::contains, graph({"bsf"}).errors, "there is no kernel 'bsf'");
   EXPECT_PRED2(amity::tests::contains, graph({"bfs", "-t", "257"}).errors, "Value 257 not in range 1 to 256");
   for (const std::string delta : {"-1", "nan", "inf", "1e300", "wide"}) {
     const outcome refused = graph({"sssp", "--delta", delta});

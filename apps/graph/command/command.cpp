@@ -177,6 +177,11 @@ int command(int argc, char** argv) {
     add_options(its, each.options, wanted);
     its.callback([&chosen, &each] { chosen = &each; });
   }
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::ranges::find(kernel_table(), argv[1], &kernel::name) == kernel_table().end()) {
+    fmt::print(stderr, "amity graph: there is no kernel '{}'; `amity graph --help` lists them\n", argv[1]);
+    return usage_error;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& stop) {
