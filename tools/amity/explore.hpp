@@ -25,7 +25,8 @@ struct run_outcome {
 };
 
 /// The failure with the smallest seed, which does not depend on how many run at a time, or a status of 0. Sets
-/// AMITY_SIM_SEED and AMITY_SIM_WITNESS for each run; all else of the environment is this process's. Throws `error` if no run can be started.
+/// AMITY_SIM_SEED and AMITY_SIM_WITNESS for each run; all else of the environment is this process's. Throws `error` if
+/// no run can be started.
 run_outcome explore(const exploration& wanted);
 
 }  // namespace amity::tools
