@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,13 @@ sim_options priced() {
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string take(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  return text;
+}
 
 TEST(sim_kill, a_rank_that_is_killed_is_missed_and_named) {
   sim_options options = priced();
@@ -82,15 +90,108 @@ TEST(sim_kill, the_dead_neither_send_nor_handle) {
   EXPECT_EQ(arrived, 50) << "what began to leave before";
 }
 
-TEST(sim_kill, a_job_that_needs_the_rank_no_more_ends_well) {
+TEST(sim_kill, is_the_error_of_a_job_whose_other_ranks_have_ended) {
   sim_options options = priced();
   options.killed_ranks = {{.rank = 1, .at_ns = 5000}};
-  const auto ended = run(2, options, [](fabric& own) {
-    if (own.rank() == 1) own.wait(forever);
+  for (const int status : {0, 3}) {
+    const auto end_without_it = [&] {
+      return run(2, options, [&](fabric& own) {
+        if (own.rank() == 1) own.wait(forever);
+        return status;
+      });
+    };
+    if (status == 0) {
+      const std::string text = message_of([&] { end_without_it(); });
+      EXPECT_TRUE(contains(text, "rank 1 has vanished")) << text;
+    } else {
+      EXPECT_EQ(end_without_it().status, status);
+    }
+  }
+}
+
+TEST(sim_kill, wakes_the_dead_for_nothing_that_comes_for_them) {
+  sim_options options = priced();
+  options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
+  options.report = ::testing::TempDir() + "amity_sim_dead.csv";
+  bool unwound = false, alive_at_the_end = true;
+  message_of([&] {
+    run(2, options, [&](fabric& own) {
+      testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+      if (own.rank() == 1) {
+        struct leaving {
+          bool& seen;
+          ~leaving() { seen = true; }
+        } const on_stack{unwound};
+        mail.until([] { return false; });
+      }
+      while (own.now_ns() < 100'000) {
+        send(own, 1, 0);
+        own.wait(1000);
+      }
+      alive_at_the_end = !unwound;
+      return 0;
+    });
+  });
+  EXPECT_TRUE(alive_at_the_end) << "operations may refer to its stack";
+  EXPECT_TRUE(unwound);
+  const std::string report = take(options.report);
+  EXPECT_TRUE(contains(report, "\n1,0,5000,")) << report;
+}
+
+TEST(sim_kill, the_dead_put_nothing) {
+  sim_options options = priced();
+  options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
+  segment_key key;
+  std::uint64_t begun = 0, arrived = 0;
+  message_of([&] {
+    run(2, options, [&](fabric& own) {
+      segment mine;
+      if (own.rank() == 0) {
+        mine = own.remote()->create(8 * 200);
+        key = mine.key;
+      }
+      testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+      if (own.rank() == 1) {
+        own.wait(1000);
+        const remote_segment there = own.remote()->open(0, key);
+        const std::uint64_t one = 1;
+        for (std::size_t i = 0; own.now_ns() < 8000; ++i, ++begun) {
+          EXPECT_EQ(own.remote()->put(there, 8 * i, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);
+        }
+        own.wait(forever);
+      }
+      while (own.now_ns() < 200'000) {
+        own.poll(mail, 1);
+        own.wait(1000);
+      }
+      const auto* const words = reinterpret_cast<const std::uint64_t*>(mine.data);
+      for (std::size_t i = 0; i < 200; ++i) arrived += words[i];
+      return 0;
+    });
+  });
+  EXPECT_EQ(begun, 70u);
+  EXPECT_EQ(arrived, 40u) << "what began to leave before";
+}
+
+TEST(sim_figures, count_the_flight_of_operations) {
+  segment_key key;
+  const auto ended = run(2, priced(), [&](fabric& own) {
+    testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+    if (own.rank() == 1) {
+      own.wait(1000);
+      const std::uint64_t one = 1;
+      const remote_segment there = own.remote()->open(0, key);
+      EXPECT_EQ(own.remote()->put(there, 0, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);
+      return 0;
+    }
+    const segment mine = own.remote()->create(8);
+    key = mine.key;
+    own.wait(3 * L);
+    own.poll(mail, 1);
     return 0;
   });
-  EXPECT_EQ(ended.status, 0);
-  EXPECT_EQ(ended.ranks.at(1).end_ns, 5000u);
+  EXPECT_EQ(ended.ranks.at(1).sent, 1u);
+  EXPECT_EQ(ended.ranks.at(1).flight_ns, L);
 }
 
 TEST(sim_stop, peers_look_up_and_see_who_is_stopped) {
@@ -225,13 +326,6 @@ TEST(sim_report, comes_as_a_table_as_csv_and_as_json) {
 }
 
 /// What a file holds; it is removed.
-std::string take(const std::string& path) {
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::filesystem::remove(path);
-  return text;
-}
-
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;

@@ -60,6 +60,8 @@ sim_result engine::run() {
   if (deadlock_) std::rethrow_exception(deadlock_);
   if (threw_.what) std::rethrow_exception(threw_.what);
   if (was_aborted_.what && failed_.what.status == 0) std::rethrow_exception(was_aborted_.what);
+  // The others had ended before they could miss it.
+  if (lost_.time_ns < never && failed_.what.status == 0) throw loss_of(lost_.what, no_rank);
 
   std::uint64_t hash = options_.seed;
   for (const port& p : ports_) hash = splitmix64::mix(hash ^ p.trace_hash()) + p.now_ns();
@@ -139,8 +141,16 @@ void engine::run_program(port& self) noexcept {
   }
 }
 
+error engine::loss_of(rank_t gone, rank_t observer) const {
+  return {"AMITY_FABRIC=sim", observer == no_rank ? no_rank : observer / options_.lanes,
+          fmt::format("{} has vanished: AMITY_SIM_FAULTS has killed it, with seed {}", options_.name_of(gone),
+                      options_.seed),
+          "a job does not survive the loss of a rank; see what it was about to do"};
+}
+
 void engine::lose(const port& gone, std::uint64_t notice_ns) noexcept {
   ++killed_;
+  lost_.offer(notice_ns, gone.rank());
   for (port& p : ports_) {
     if (&p != &gone) p.will_miss(gone.rank(), notice_ns);
   }

@@ -56,6 +56,8 @@ class engine {
 
   /// `gone` was killed: the others notice at `notice_ns`, and the job goes on without it until then.
   void lose(const port& gone, std::uint64_t notice_ns) noexcept;
+  /// The error of a job that has lost `gone`, as `observer` sees it.
+  error loss_of(rank_t gone, rank_t observer) const;
 
   /// When the last of the stops that are asked for ends.
   std::uint64_t last_stop_ns() const noexcept { return last_stop_ns_; }
@@ -125,6 +127,7 @@ class engine {
     rank_t rank = no_rank;
   };
   first<ending> failed_;
+  first<rank_t> lost_;
   first<std::exception_ptr> threw_;
   first<std::exception_ptr> was_aborted_;
   std::exception_ptr deadlock_;

@@ -20,7 +20,7 @@ struct rank_figures {
   std::uint64_t stopped_ns = 0;
   std::uint64_t sent = 0;  ///< packets and operations on remote memory
   std::uint64_t bytes_sent = 0;
-  std::uint64_t received = 0;   ///< packets, notifications, and news of its own operations
+  std::uint64_t received = 0;   ///< packets and notifications
   std::uint64_t flight_ns = 0;  ///< what it has sent was under way for so long, added up
   std::uint64_t late_ns = 0;    ///< what it has received had arrived so long before, added up
 

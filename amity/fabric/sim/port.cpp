@@ -79,7 +79,7 @@ rank_figures port::figures() const noexcept {
   const rank_t lanes = job_.options().lanes;
   return {.rank = rank_ / lanes,
           .thread = rank_ % lanes,
-          .end_ns = clock_ns_,
+          .end_ns = dead_ ? died_ns_ : clock_ns_,
           .busy_ns = booked_.busy_ns,
           .network_ns = booked_.network_ns,
           .stopped_ns = booked_.stopped_ns,
@@ -157,7 +157,7 @@ void port::send(parcel_id id) noexcept {
   booked_.flight_ns += p.time_ns - clock_ns_;
   if (job_.trace() != nullptr) [[unlikely]]
     job_.trace()->sent({rank_, begin_ns, clock_ns_}, p.target, p.bytes, token_of(id, p));
-  if (begin_ns >= last_ns_ && begin_ns >= kill_ns_) [[unlikely]]
+  if (is_of_the_dead(begin_ns)) [[unlikely]]
     return;  // the dead send nothing; the memory of the packet goes with the job's
   job_.at(p.target).arrive(id);
 }
@@ -263,6 +263,7 @@ void port::let_others_catch_up() noexcept {
 // Whether the sink was told of something: of an operation's steps some are the fabric's own.
 bool port::hand_over(sink& receiver) {
   const parcel_id id = inbox_.front().number;
+  const std::uint64_t due_ns = inbox_.front().time_ns;
   const bool is_packet = !operation_step::is_one(id);
   // One of these is handed over next, and each lies somewhere else in memory.
   for (std::size_t i = 1; i < std::min<std::size_t>(inbox_.size(), 3); ++i) {
@@ -271,7 +272,7 @@ bool port::hand_over(sink& receiver) {
   std::pop_heap(inbox_.begin(), inbox_.end(), later{});
   inbox_.pop_back();
   --heaped_;
-  if (!is_packet) return remote_.take(operation_step::of(id), receiver);
+  if (!is_packet) return remote_.take(operation_step::of(id), due_ns, receiver);
   parcel& p = job_.parcels()[id];
   __builtin_prefetch(&job_.at(p.source).credits_, 1);
   const std::uint64_t begin_ns = clock_ns_;
@@ -379,18 +380,16 @@ void port::end() {
                 fmt::format("{} has used a segment that this rank has released", job_.options().name_of(blamed_)),
                 "release a segment after a barrier behind its last use");
   }
-  throw error("AMITY_FABRIC=sim", rank_ / job_.options().lanes,
-              fmt::format("{} has vanished: AMITY_SIM_FAULTS has killed it, with seed {}",
-                          job_.options().name_of(missed_), job_.options().seed),
-              "a job does not survive the loss of a rank; see what it was about to do");
+  throw job_.loss_of(missed_, rank_);
 }
 
 // The dead say nothing. Their stacks are unwound when nobody else is left, or the job has ended.
 void port::die() {
   if (!dead_) {
     dead_ = true;
-    if (job_.trace() != nullptr) job_.trace()->happened(rank_, clock_ns_, "killed");
-    job_.lose(*this, clock_ns_ + kill_notice_ns_);
+    died_ns_ = clock_ns_;
+    if (job_.trace() != nullptr) job_.trace()->happened(rank_, kill_ns_, "killed");
+    job_.lose(*this, kill_ns_ + kill_notice_ns_);
     if (!aborted()) sleep_until(never);
   }
   throw job_aborted("amity: this rank was killed");
@@ -432,7 +431,7 @@ void port::sleep_until(std::uint64_t wake_ns) noexcept {
   advance_to(wake_ns_);
 }
 
-void port::wake_by(std::uint64_t time_ns) noexcept {
+void port::resume_by(std::uint64_t time_ns) noexcept {
   if (!waiting_ || time_ns >= wake_ns_) return;
   wake_ns_ = std::max(time_ns, clock_ns_);
   job_.wake(rank_, wake_ns_);
@@ -443,7 +442,7 @@ void port::abort() noexcept { job_.abort(*this); }
 void port::abort_at(std::uint64_t time_ns) noexcept {
   abort_ns_ = std::min(abort_ns_, time_ns);
   last_ns_ = std::min(last_ns_, abort_ns_);
-  wake_by(abort_ns_);
+  resume_by(abort_ns_);
 }
 
 }  // namespace amity::fabric::sim

@@ -70,7 +70,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   void blame(rank_t peer) noexcept;
 
   /// A rank that was killed goes on, to unwind its stack.
-  void unwind() noexcept { wake_by(clock_ns_); }
+  void unwind() noexcept { resume_by(clock_ns_); }
 
   /// Why peers do not answer, as far as faults are the reason.
   std::string trouble() const override;
@@ -159,7 +159,13 @@ class alignas(cache_line_bytes) port final : public fabric {
   }
   void end();
   void sleep_until(std::uint64_t wake_ns) noexcept;
-  void wake_by(std::uint64_t time_ns) noexcept;
+  /// What comes for the dead wakes nobody.
+  void wake_by(std::uint64_t time_ns) noexcept {
+    if (!dead_) resume_by(time_ns);
+  }
+  void resume_by(std::uint64_t time_ns) noexcept;
+  /// Whether what begins to leave at this time is that of a rank that is killed by then.
+  bool is_of_the_dead(std::uint64_t begin_ns) const noexcept { return begin_ns >= last_ns_ && begin_ns >= kill_ns_; }
 
   // What other ranks look at when they send here, together on one cache line.
   std::vector<arrival> inbox_;     // a heap, and behind it what arrived since it was last looked at
@@ -217,6 +223,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t miss_ns_ = never;  // when this rank notices that `missed_` is gone
   rank_t missed_ = no_rank;
   rank_t blamed_ = no_rank;
+  std::uint64_t died_ns_ = 0;
   bool dead_ = false;
 };
 

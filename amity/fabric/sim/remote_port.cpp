@@ -125,12 +125,17 @@ stage remote_port::start(operation&& wanted) noexcept {
   const rank_t owner = target.owner;
   const std::size_t bytes = wanted.what == operation::kind::get ? request_bytes : wanted.bytes;
   const operation_id id = job_.operations().open(std::move(wanted));
+  const std::uint64_t begin_ns = own_.now_ns();
   own_.spend_on_network(own_.overhead_ns_);
+  const std::uint64_t left_ns = own_.leave(bytes);
+  const std::uint64_t arrives_ns = left_ns + travel_ns(owner);
   own_.booked_.sent += 1;
   own_.booked_.bytes_sent += bytes;
-  const std::uint64_t left_ns = own_.leave(bytes);
+  own_.booked_.flight_ns += arrives_ns - own_.now_ns();
+  if (own_.is_of_the_dead(begin_ns)) [[unlikely]]
+    return reached;
   if (tells_when_free) own_.comes_about(left_ns, operation_step{operation_step::kind::source_free, id}.number());
-  job_.at(owner).comes_about(left_ns + travel_ns(owner), operation_step{operation_step::kind::at_target, id}.number());
+  job_.at(owner).comes_about(arrives_ns, operation_step{operation_step::kind::at_target, id}.number());
   return reached;
 }
 
@@ -145,13 +150,13 @@ std::uint64_t remote_port::travel_ns(rank_t peer) noexcept {
 
 // When a step is due
 
-bool remote_port::take(operation_step step, sink& receiver) noexcept {
+bool remote_port::take(operation_step step, std::uint64_t due_ns, sink& receiver) noexcept {
   // The end of a job frees the memory that operations refer to.
   if (job_.aborted()) return false;
   operation& due = job_.operations()[step.id];
   switch (step.what) {
     case operation_step::kind::at_target:
-      return take_at_target(step.id, receiver);
+      return take_at_target(step.id, due_ns, receiver);
     case operation_step::kind::source_free:
       if (!due.applied) due.copy.assign(due.from, due.from + due.bytes);
       due.owns_source = true;
@@ -166,7 +171,7 @@ bool remote_port::take(operation_step step, sink& receiver) noexcept {
   return context != 0 && tell(context, receiver);
 }
 
-bool remote_port::take_at_target(operation_id id, sink& receiver) noexcept {
+bool remote_port::take_at_target(operation_id id, std::uint64_t due_ns, sink& receiver) noexcept {
   operation& arrived = job_.operations()[id];
   const bool alive = job_.segments()[arrived.segment].alive;
   if (alive) {
@@ -181,7 +186,7 @@ bool remote_port::take_at_target(operation_id id, sink& receiver) noexcept {
       .comes_about(leaves_ns + travel_ns(arrived.source), operation_step{operation_step::kind::complete, id}.number());
   if (!arrived.notifies) return false;
   const std::uint32_t bits = arrived.bits;
-  own_.receive(own_.now_ns(), own_.factor_ * own_.job_.options().handler.ns);
+  own_.receive(due_ns, own_.factor_ * own_.job_.options().handler.ns);
   own_.trace(bits, arrived.bytes, arrived.source);
   own_.begin_to_compute();
   receiver.on_notify(bits);

@@ -37,7 +37,7 @@ class remote_port final : public remote_memory {
                    std::uint64_t when_free) noexcept override;
 
   /// For the port: a step is due. Whether the sink was told of something.
-  bool take(operation_step step, sink& receiver) noexcept;
+  bool take(operation_step step, std::uint64_t due_ns, sink& receiver) noexcept;
 
   /// Whether an operation that was refused can be tried anew, and nobody has been told.
   bool has_room_again() const noexcept { return room_again_; }
@@ -52,7 +52,7 @@ class remote_port final : public remote_memory {
 
   stage start(operation&& wanted) noexcept;
   void apply_here(operation& arrived) noexcept;
-  bool take_at_target(operation_id id, sink& receiver) noexcept;
+  bool take_at_target(operation_id id, std::uint64_t due_ns, sink& receiver) noexcept;
   bool tell(std::uint64_t context, sink& receiver) noexcept;
   std::uint64_t travel_ns(rank_t peer) noexcept;
 

@@ -15,6 +15,8 @@
 namespace amity::fabric::sim {
 namespace {
 
+constexpr std::uint32_t node_ranks_max = 1u << 16;
+
 template <class Value, class Bound>
 void require(bool holds, std::string_view field, Value value, std::string_view relation, Bound bound) {
   if (holds) return;
@@ -36,7 +38,7 @@ void check(rank_t ranks, const sim_options& options) {
   at_least("latency_ns", options.latency_ns, 1);
   at_least("node_latency_ns", options.node_latency_ns, 1);
   at_least("node_ranks", options.node_ranks, 1);
-  at_most("node_ranks", options.node_ranks, std::size_t{1} << 16);
+  at_most("node_ranks", options.node_ranks, node_ranks_max);
   at_least("poll_ns", options.poll_ns, 1);
   at_least("credits", options.credits, 1);
   at_least("packet_bytes", options.packet_bytes, packet_bytes_guaranteed);
@@ -93,7 +95,7 @@ std::string sim_options::name_of(rank_t lane) const {
 sim_options sim_options::for_lanes(rank_t each) const {
   sim_options spread = *this;
   spread.lanes = each;
-  spread.node_ranks *= static_cast<std::uint32_t>(each);
+  spread.node_ranks = std::min(spread.node_ranks * static_cast<std::uint32_t>(each), node_ranks_max);
   const auto copy_to_lanes = [&]<class Fault>(std::vector<Fault>& faults) {
     const std::vector<Fault> of_ranks = std::exchange(faults, {});
     for (Fault fault : of_ranks) {
@@ -115,16 +117,23 @@ sim_result run(rank_t ranks, const sim_options& options, const rank_main& main) 
     if (job.trace() != nullptr) job.trace()->finish();
     write_report(options.report, job.figures());
   };
-  sim_result result;
-  try {
-    result = job.run();
-  } catch (...) {
+  const auto write_down_if_possible = [&] {
     try {
       write_down();
     } catch (const error& unwritten) {
       log_warning(no_rank, unwritten.what());
     }
+  };
+  sim_result result;
+  try {
+    result = job.run();
+  } catch (...) {
+    write_down_if_possible();
     throw;
+  }
+  if (result.status != 0) {
+    write_down_if_possible();
+    return result;
   }
   write_down();
   if (!options.witness.empty() && !(std::ofstream(options.witness, std::ios::app) << "ended\n").flush()) {

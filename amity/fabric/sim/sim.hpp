@@ -49,7 +49,7 @@ struct stopped_rank {
 
 /// A rank that ends at `at_ns` without a word: it handles nothing any more, and what it sends is lost. Its stack is
 /// unwound when the job has ended. The others learn of it `notice_ns` later: then the first that waits throws an
-/// `error` that names it, and the job ends.
+/// `error` that names it, and the job ends. Where they have ended before, that is the error of the job.
 struct killed_rank {
   rank_t rank = 0;
   std::uint64_t at_ns = 0;
