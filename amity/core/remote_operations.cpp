@@ -29,6 +29,13 @@ void remote_operations::list::push(remote_operation& one) noexcept {
   ++count;
 }
 
+void remote_operations::list::push_front(remote_operation& one) noexcept {
+  one.behind = first;
+  if (first == nullptr) last = &one;
+  first = &one;
+  ++count;
+}
+
 remote_operation& remote_operations::list::pop() noexcept {
   remote_operation& one = *first;
   first = one.behind;
@@ -56,13 +63,14 @@ void remote_operations::begin(remote_operation&& wanted) {
     if (told != nullptr) told->expect();
   }
   if (wanted.plan[0] == step::put_and_await) {  // the fabric keeps the operation's address
-    while (free_.count == 0) make_place();
+    for (retry_first(); free_.count == 0; retry_first()) make_place();
     remote_operation& kept = keep(wanted);
     put_aside(kept, take_steps(kept));
     return;
   }
   // It may have a slot or a credit that those which have all places wait for: it must go on trying itself.
   for (;;) {
+    retry_first();
     const outcome how = take_steps(wanted);
     if (how == outcome::ended) return;
     if (free_.count > 0) return put_aside(keep(wanted), how);
@@ -100,6 +108,14 @@ void remote_operations::take_back(rank_t lane, const slot_news& news) {
   int left = slots_.take_back(lane, news);
   list& waiting = slotless_[lane];
   for (; left > 0 && waiting.count > 0; --left) ready_.push(waiting.pop());
+}
+
+// What could not begin before goes first: a rank that goes on sending would take all there is from it.
+void remote_operations::retry_first() noexcept {
+  if (ready_.count == 0 || owner_.in_handler()) return;
+  remote_operation& first = ready_.pop();
+  const outcome how = take_steps(first);
+  how == outcome::refused ? ready_.push_front(first) : put_aside(first, how);
 }
 
 bool remote_operations::advance() noexcept {

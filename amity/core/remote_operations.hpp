@@ -48,6 +48,7 @@ class remote_operations {
     std::size_t count = 0;
 
     void push(remote_operation& one) noexcept;
+    void push_front(remote_operation& one) noexcept;
     remote_operation& pop() noexcept;
   };
 
@@ -57,6 +58,7 @@ class remote_operations {
   void make_place();
   remote_operation& keep(const remote_operation& wanted) noexcept;
   void put_aside(remote_operation& of, outcome why) noexcept;
+  void retry_first() noexcept;
   outcome take_steps(remote_operation& of) noexcept;
   outcome take(remote_operation& of, step now) noexcept;
   outcome come_to(remote_operation& of, fabric::stage reached) noexcept;

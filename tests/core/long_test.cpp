@@ -1,5 +1,6 @@
 /// Long messages: every protocol, on every fabric, whatever comes first.
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -330,6 +331,29 @@ TEST(long_protocols, pack_what_the_fabric_says_as_far_as_a_packet_has_room) {
   EXPECT_EQ(most_packed("auto", by_packets), room) << "a put is packets, too";
   EXPECT_EQ(most_packed("packed", by_puts), room);
   EXPECT_EQ(most_packed("reassembly", by_packets), 0u);
+}
+
+TEST(longs_that_wait, go_before_those_that_are_begun_later) {
+  constexpr std::uint64_t sent = 5000;
+  std::uint64_t arrived = 0, most_overtaken_by = 0;
+  simulate(2, {.credits = 2}, [&](endpoint& own) {
+    remote_endpoint memory(own, {});
+    const own_segment mine = memory.allocate(64);
+    const handler_id take = own.add_handler("take", [&](request& r) {
+      most_overtaken_by = std::max(most_overtaken_by, arrived - std::min(arrived, r.args()[0]));
+      ++arrived;
+    });
+    const auto all = memory.exchange(mine);
+    own.barrier();
+    if (own.rank() == 0) {
+      const std::vector<std::byte> payload(64);
+      for (std::uint64_t i = 0; i < sent; ++i) memory.request_long({all[1], 0}, take, payload, {i}, memory.implicit());
+      memory.wait(memory.implicit());
+    }
+    own.wait_until("Longs", [&] { return arrived == sent; });
+    own.barrier();
+  });
+  EXPECT_LE(most_overtaken_by, 2 * std::stoull(std::string(settings().text("AMITY_LONG_PENDING"))));
 }
 
 TEST(long_misuse, names_itself) {
