@@ -112,7 +112,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
     }
     AMITY_ASSERT(false, static_cast<int>(header.kind()), arrived.source);
   } catch (...) {
-    worlds_->failure = std::current_exception();
+    fail(std::current_exception());
   }
 }
 

@@ -173,6 +173,21 @@ TEST_P(handler_failures, surface_from_the_call_that_ran_the_handler) {
   EXPECT_EQ(text, "a handler's own problem");
 }
 
+TEST_P(handler_failures, keep_the_first_where_a_handler_has_two) {
+  const std::string text = failure_of([&] {
+    run([](endpoint& own) {
+      const handler_id fail = own.add_handler("fail", [&](request&) {
+        own.fail(std::make_exception_ptr(std::runtime_error("why")));
+        throw std::runtime_error("what follows from it");
+      });
+      own.barrier();
+      if (own.rank() == 0) own.request_short(own.size() - 1, fail);
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  EXPECT_EQ(text, "why");
+}
+
 TEST_P(handler_failures, later_messages_are_not_handled) {
   const std::string text = failure_of([&] {
     run([](endpoint& own) {
