@@ -1,7 +1,7 @@
 #pragma once
 
 /// Memory of the runtime's for payloads that are written here and sent from here. A buffer serves again once its last
-/// payload has left, so that memory is allocated for as many as ever were in use at once.
+/// payload has left, so that there are as many as ever were in use at once; it grows where no free one is large enough.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ class bounce_buffers {
 
   /// A buffer of at least `bytes_min` bytes.
   bounce_buffer& take(std::size_t bytes_min) {
-    const auto free = first_free();
+    const auto free = free_for(bytes_min);
     bounce_buffer& taken = free != all_.end() ? *free : all_.emplace_back();
     if (taken.bytes < bytes_min || taken.data == nullptr) {
       const std::size_t bytes = std::max(bytes_min, usual_bytes);
@@ -40,7 +40,7 @@ class bounce_buffers {
   /// Memory of all of them, and how much more there will be after `take(bytes_min)`.
   std::size_t bytes() const noexcept { return bytes_; }
   std::size_t growth(std::size_t bytes_min) noexcept {
-    const auto free = first_free();
+    const auto free = free_for(bytes_min);
     const std::size_t before = free != all_.end() ? free->bytes : 0;
     return before > 0 && before >= bytes_min ? 0 : std::max(bytes_min, usual_bytes) - before;
   }
@@ -53,7 +53,11 @@ class bounce_buffers {
  private:
   static bool is_free(const bounce_buffer& each) noexcept { return !each.open && each.source_free.done(); }
 
-  std::deque<bounce_buffer>::iterator first_free() noexcept { return std::ranges::find_if(all_, is_free); }
+  std::deque<bounce_buffer>::iterator free_for(std::size_t bytes_min) noexcept {
+    const auto fits =
+        std::ranges::find_if(all_, [&](const bounce_buffer& each) { return is_free(each) && each.bytes >= bytes_min; });
+    return fits != all_.end() ? fits : std::ranges::find_if(all_, is_free);
+  }
 
   std::deque<bounce_buffer> all_;
   std::size_t bytes_ = 0;

@@ -27,9 +27,10 @@ bounce_buffer& remote_endpoint::take_bounce(std::string_view call, std::size_t b
   if (more > 0 && owner_.spill_.bytes() + bounce_.bytes() + more > owner_.spill_bytes_max_) {
     throw error(
         call, owner_.rank(),
-        fmt::format("{} bytes of prepared messages and {} of others wait, and {} more in a handler would exceed "
-                    "AMITY_CORE_SPILL_BYTES_MAX={}",
-                    bounce_.bytes(), owner_.spill_.bytes(), more, owner_.spill_bytes_max_),
+        fmt::format(
+            "there are {} bytes for prepared messages and {} of others wait, and {} more in a handler would exceed "
+            "AMITY_CORE_SPILL_BYTES_MAX={}",
+            bounce_.bytes(), owner_.spill_.bytes(), more, owner_.spill_bytes_max_),
         "prepare less in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
   }
   return bounce_.take(bytes_min);

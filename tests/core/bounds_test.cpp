@@ -121,6 +121,19 @@ TEST(bounce_buffers, grow_and_serve_again) {
   EXPECT_EQ(&all.take(1), &second);
 }
 
+TEST(bounce_buffers, serve_again_where_they_are_large_enough) {
+  constexpr std::size_t usual = bounce_buffers::usual_bytes, large = std::size_t{1} << 20;
+  bounce_buffers all;
+  bounce_buffer& small = all.take(1);
+  bounce_buffer& wide = all.take(large);
+  small.open = wide.open = false;
+  EXPECT_EQ(all.growth(large), 0u);
+  EXPECT_EQ(&all.take(large), &wide);
+  EXPECT_EQ(all.growth(large), large - usual) << "the free one would grow";
+  EXPECT_EQ(&all.take(1), &small);
+  EXPECT_EQ(all.bytes(), usual + large);
+}
+
 TEST(prepared_longs_of_handlers, are_bounded_as_what_they_spill) {
   constexpr std::size_t usual = bounce_buffers::usual_bytes;
   simulate(
