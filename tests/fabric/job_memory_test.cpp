@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "amity/base/file_descriptor.hpp"
@@ -107,8 +108,12 @@ TEST(job_memory, attaches_only_with_the_right_number_of_ranks) {
   const auto job = job_memory::create(4);
   for (const rank_t ranks : {-1, 0, 3, 5}) {
     EXPECT_PRED2(contains, error_of([&] { job_memory::attach(job.fd(), ranks); }),
-                 "is a job of 4 ranks, but AMITY_RANKS=" + std::to_string(ranks));
+                 fmt::format("is a job of 4 threads in all, but AMITY_RANKS={0} with 1 a rank make {0}", ranks));
   }
+  EXPECT_PRED2(
+      contains, error_of([&] { job_memory::attach(job.fd(), 4, 2); }),
+      "is a job of 4 threads in all, but AMITY_RANKS=4 with 2 a rank make 8; start the program with `amity run "
+      "-n N`, with what it is to have of AMITY_THREADS and AMITY_PROGRESS_THREAD");
 }
 
 TEST(job_memory, attaches_only_to_its_own_version) {

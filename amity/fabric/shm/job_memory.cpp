@@ -31,7 +31,8 @@ constexpr std::uint32_t job_version = 3;
 
 [[noreturn]] void not_joinable(int fd, std::string_view problem) {
   throw error("joining the job", no_rank, fmt::format("AMITY_JOB_FD={} {}", fd, problem),
-              "start the program with `amity run -n N`, or unset AMITY_JOB_FD and AMITY_RANK to start it alone");
+              "start the program with `amity run -n N`, with what it is to have of AMITY_THREADS and "
+              "AMITY_PROGRESS_THREAD, or unset AMITY_JOB_FD and AMITY_RANK to start it alone");
 }
 
 }  // namespace
@@ -86,7 +87,8 @@ job_memory job_memory::create(rank_t ranks, int cpus) {
   return job_memory(std::move(own));
 }
 
-job_memory job_memory::attach(int fd, rank_t ranks) {
+job_memory job_memory::attach(int fd, rank_t program_ranks, rank_t threads) {
+  const rank_t ranks = program_ranks * threads;
   if (::fcntl(fd, F_GETFD) < 0) not_joinable(fd, "is not an open descriptor in this process");
   identity found{};
   if (::pread(fd, &found, sizeof found, 0) != sizeof found || found.magic != job_magic) {
@@ -97,7 +99,8 @@ job_memory job_memory::attach(int fd, rank_t ranks) {
                                  found.version, job_version));
   }
   if (found.ranks != ranks) {
-    not_joinable(fd, fmt::format("is a job of {} ranks, but AMITY_RANKS={}", found.ranks, ranks));
+    not_joinable(fd, fmt::format("is a job of {} threads in all, but AMITY_RANKS={} with {} a rank make {}",
+                                 found.ranks, program_ranks, threads, ranks));
   }
   auto own = std::make_unique<mappings>();
   own->fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);

@@ -39,9 +39,10 @@ class job_memory {
   /// For ranks that share this many CPUs.
   static job_memory create(rank_t ranks, int cpus);
 
-  /// The job behind an inherited descriptor, which stays the caller's but is not inherited any further. Throws `error`
-  /// if `fd` is no job, a job of another version of amity, or one with another number of ranks.
-  static job_memory attach(int fd, rank_t ranks);
+  /// The job behind an inherited descriptor, which stays the caller's but is not inherited any further; each of the
+  /// program's ranks is so many of the job's. Throws `error` if `fd` is no job, a job of another version of amity, or
+  /// one with another number of ranks.
+  static job_memory attach(int fd, rank_t ranks, rank_t threads = 1);
 
   job_memory(job_memory&&) noexcept;
   job_memory& operator=(job_memory&&) noexcept;

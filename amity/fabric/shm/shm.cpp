@@ -365,9 +365,10 @@ class shm_fabric final : public fabric, private remote_memory {
 };
 
 /// The memory of the job that this process was launched for, or of a job of its own.
-std::shared_ptr<joined_job> join_job(const settings& config, rank_t ranks) {
-  if (config.integer("AMITY_RANK") < 0) return std::make_shared<joined_job>(job_memory::create(ranks));
-  return std::make_shared<joined_job>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks));
+std::shared_ptr<joined_job> join_job(const settings& config, rank_t processes, rank_t threads) {
+  if (config.integer("AMITY_RANK") < 0) return std::make_shared<joined_job>(job_memory::create(processes * threads));
+  return std::make_shared<joined_job>(
+      job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), processes, threads));
 }
 
 /// Ranks of a job that are threads of this process.
@@ -424,8 +425,9 @@ int run_threads(const settings& config, rank_t ranks, const std::function<int(fa
 
 std::unique_ptr<lanes> join(const settings& config, rank_t threads) {
   const auto process = static_cast<rank_t>(config.integer("AMITY_RANK"));
-  const rank_t ranks = threads * (process >= 0 ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1);
-  return std::make_unique<hosted_ranks>(hosted_ranks::parts{.job = join_job(config, ranks),
+  const rank_t processes = process >= 0 ? static_cast<rank_t>(config.integer("AMITY_RANKS")) : 1;
+  const rank_t ranks = processes * threads;
+  return std::make_unique<hosted_ranks>(hosted_ranks::parts{.job = join_job(config, processes, threads),
                                                             .sizes = geometry::from(config, ranks),
                                                             .caps = describe_processes(config, ranks),
                                                             .first = std::max(process, 0) * threads,

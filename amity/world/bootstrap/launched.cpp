@@ -87,7 +87,7 @@ class launched final : public bootstrap {
 std::unique_ptr<bootstrap> launched_bootstrap(const settings& config) {
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const rank_t lanes = core::threads_per_rank(config);
-  return std::make_unique<launched>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks * lanes),
+  return std::make_unique<launched>(job_memory::attach(static_cast<int>(config.integer("AMITY_JOB_FD")), ranks, lanes),
                                     static_cast<rank_t>(config.integer("AMITY_RANK")), lanes);
 }
 
