@@ -7,8 +7,9 @@
 ///
 /// Promises:
 /// - A Long's handler runs once, on the rank whose segment it is, with the payload in place. It may reply, once.
-/// - An operation that is begun with an event makes no progress on its own account unless too many wait already
-///   (`AMITY_LONG_PENDING`); in handlers it never does.
+/// - An operation that is begun with an event waits for nothing unless too many wait already (`AMITY_LONG_PENDING`),
+/// but
+///   may run handlers: a Long now and then gives way to those of others. In handlers it does neither.
 /// - Nothing is ordered.
 ///
 /// All ranks of an endpoint's world make theirs, in the same order as their handlers. Where ranks have several threads,

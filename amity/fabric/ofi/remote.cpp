@@ -67,8 +67,9 @@ remote_capabilities remote_capabilities_of(const fi_info& info, std::size_t pack
                             .atomics = (info.caps & FI_ATOMIC) != 0,
                             .notify_bits = info.domain_attr->cq_data_size >= 4 ? 32u : 0u,
                             .operations_max = operations_max};
-  // No copy of a packet costs as much as a second message's system calls.
-  if (goes_through_sockets(info)) found.packed_bytes_max = packet_bytes;
+  // A second message's system calls cost as much as copying so many bytes that the target has not in its cache.
+  constexpr std::size_t worth_a_message = 16 << 10;
+  if (goes_through_sockets(info)) found.packed_bytes_max = std::min(packet_bytes, worth_a_message);
   return found;
 }
 
