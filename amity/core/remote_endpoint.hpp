@@ -7,9 +7,8 @@
 ///
 /// Promises:
 /// - A Long's handler runs once, on the rank whose segment it is, with the payload in place. It may reply, once.
-/// - An operation that is begun with an event waits for nothing unless too many wait already (`AMITY_LONG_PENDING`),
-/// but
-///   may run handlers: a Long now and then gives way to those of others. In handlers it does neither.
+/// - An operation that is begun with an event waits only if too many wait already (`AMITY_LONG_PENDING`), or, a Long,
+///   for what handlers have spilled; it may run handlers. In handlers it does neither.
 /// - Nothing is ordered.
 ///
 /// All ranks of an endpoint's world make theirs, in the same order as their handlers. Where ranks have several threads,

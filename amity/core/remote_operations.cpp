@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,23 +23,19 @@ std::uint64_t context_of(event* told) noexcept { return told == nullptr ? 0 : to
 
 void remote_operation::reached() noexcept { owner->resume(*this); }
 
-void remote_operations::list::push(remote_operation& one) noexcept {
-  one.behind = nullptr;
-  (first == nullptr ? first : last->behind) = &one;
-  last = &one;
+void remote_operations::list::put_behind(remote_operation* before, remote_operation& one) noexcept {
+  remote_operation*& link = before == nullptr ? first : before->behind;
+  one.behind = link;
+  if (one.behind == nullptr) last = &one;
+  link = &one;
   ++count;
 }
 
-void remote_operations::list::push_front(remote_operation& one) noexcept {
-  one.behind = first;
-  if (first == nullptr) last = &one;
-  first = &one;
-  ++count;
-}
-
-remote_operation& remote_operations::list::pop() noexcept {
-  remote_operation& one = *first;
-  first = one.behind;
+remote_operation& remote_operations::list::take_behind(remote_operation* before) noexcept {
+  remote_operation*& link = before == nullptr ? first : before->behind;
+  remote_operation& one = *link;
+  link = one.behind;
+  if (link == nullptr) last = before;
   --count;
   return one;
 }
@@ -63,14 +60,15 @@ void remote_operations::begin(remote_operation&& wanted) {
     if (told != nullptr) told->expect();
   }
   if (wanted.plan[0] == step::put_and_await) {  // the fabric keeps the operation's address
-    for (retry_first(); free_.count == 0; retry_first()) make_place();
+    while (free_.count == 0) make_place();
     remote_operation& kept = keep(wanted);
-    put_aside(kept, take_steps(kept));
+    const bool behind = must_queue(kept);
+    put_aside(kept, behind ? outcome::refused : take_steps(kept));
     return;
   }
   // It may have a slot or a credit that those which have all places wait for: it must go on trying itself.
   for (;;) {
-    retry_first();
+    if (must_queue(wanted) && free_.count > 0) return put_aside(keep(wanted), outcome::refused);
     const outcome how = take_steps(wanted);
     if (how == outcome::ended) return;
     if (free_.count > 0) return put_aside(keep(wanted), how);
@@ -99,23 +97,57 @@ remote_operation& remote_operations::keep(const remote_operation& wanted) noexce
 }
 
 void remote_operations::put_aside(remote_operation& of, outcome why) noexcept {
+  const rank_t lane = of.to.segment.lane;
   if (why == outcome::ended) free_.push(of);
-  if (why == outcome::refused) ready_.push(of);
-  if (why == outcome::lacks_slot) slotless_[of.to.segment.lane].push(of);
+  if (why != outcome::refused && why != outcome::lacks_slot) return;
+  count_waiting(lane, 1);
+  const list* const slotless = slotless_.find(lane);
+  const bool behind_these = of.plan[of.next] == step::take_slot && slotless != nullptr && slotless->count > 0;
+  if (why == outcome::lacks_slot || behind_these) return slotless_[lane].push(of);
+  ready_.push(of);
+}
+
+void remote_operations::resume(remote_operation& of) noexcept {
+  count_waiting(of.to.segment.lane, 1);
+  ready_.push(of);
+}
+
+void remote_operations::count_waiting(rank_t lane, int more) noexcept {
+  waiting_ += static_cast<std::size_t>(more);
+  waiting_at_[lane] += static_cast<std::size_t>(more);
+}
+
+bool remote_operations::anyone_waits_at(rank_t lane) const noexcept {
+  if (waiting_ == 0) return false;
+  const std::size_t* const here = waiting_at_.find(lane);
+  return here != nullptr && *here > 0;
+}
+
+// Whoever goes on sending would otherwise take all credits and slots from what could not begin before. In handlers,
+// where places are few, and after a failure, which may have taken the events of those that wait, each is for itself.
+bool remote_operations::must_queue(const remote_operation& wanted) noexcept {
+  const rank_t lane = wanted.to.segment.lane;
+  if (!anyone_waits_at(lane) || owner_.in_handler() || owner_.worlds_->failure) return false;
+  retry_first(lane);
+  return anyone_waits_at(lane);
+}
+
+void remote_operations::retry_first(rank_t lane) noexcept {
+  remote_operation* before = nullptr;
+  remote_operation* first = ready_.first;
+  while (first != nullptr && first->to.segment.lane != lane) before = std::exchange(first, first->behind);
+  if (first == nullptr) return;
+  ready_.take_behind(before);
+  const outcome how = take_steps(*first);
+  if (how == outcome::refused) return ready_.put_behind(before, *first);
+  count_waiting(lane, -1);
+  put_aside(*first, how);
 }
 
 void remote_operations::take_back(rank_t lane, const slot_news& news) {
   int left = slots_.take_back(lane, news);
   list& waiting = slotless_[lane];
   for (; left > 0 && waiting.count > 0; --left) ready_.push(waiting.pop());
-}
-
-// What could not begin before goes first: a rank that goes on sending would take all there is from it.
-void remote_operations::retry_first() noexcept {
-  if (ready_.count == 0 || owner_.in_handler()) return;
-  remote_operation& first = ready_.pop();
-  const outcome how = take_steps(first);
-  how == outcome::refused ? ready_.push_front(first) : put_aside(first, how);
 }
 
 bool remote_operations::advance() noexcept {
@@ -125,6 +157,7 @@ bool remote_operations::advance() noexcept {
     const std::uint8_t before = next.next;
     const outcome how = take_steps(next);
     any |= next.next != before || how == outcome::ended;
+    count_waiting(next.to.segment.lane, -1);
     put_aside(next, how);
   }
   return any;

@@ -34,7 +34,7 @@ class remote_operations {
   /// Slots of a target may be used.
   void take_back(rank_t lane, const slot_news& news);
   /// What it waited for has come.
-  void resume(remote_operation& of) noexcept { ready_.push(of); }
+  void resume(remote_operation& of) noexcept;
 
   std::size_t kept() const noexcept { return places_.size() - free_.count; }
   const borrowed_slots& slots() const noexcept { return slots_; }
@@ -47,9 +47,11 @@ class remote_operations {
     remote_operation* last = nullptr;
     std::size_t count = 0;
 
-    void push(remote_operation& one) noexcept;
-    void push_front(remote_operation& one) noexcept;
-    remote_operation& pop() noexcept;
+    /// Null: in front of all.
+    void put_behind(remote_operation* before, remote_operation& one) noexcept;
+    remote_operation& take_behind(remote_operation* before) noexcept;
+    void push(remote_operation& one) noexcept { put_behind(last, one); }
+    remote_operation& pop() noexcept { return take_behind(nullptr); }
   };
 
   fabric::remote_memory& memory_of(const fabric::remote_segment& there) noexcept {
@@ -58,7 +60,10 @@ class remote_operations {
   void make_place();
   remote_operation& keep(const remote_operation& wanted) noexcept;
   void put_aside(remote_operation& of, outcome why) noexcept;
-  void retry_first() noexcept;
+  void count_waiting(rank_t lane, int more) noexcept;
+  bool anyone_waits_at(rank_t lane) const noexcept;
+  bool must_queue(const remote_operation& wanted) noexcept;
+  void retry_first(rank_t lane) noexcept;
   outcome take_steps(remote_operation& of) noexcept;
   outcome take(remote_operation& of, step now) noexcept;
   outcome come_to(remote_operation& of, fabric::stage reached) noexcept;
@@ -73,8 +78,10 @@ class remote_operations {
   std::deque<remote_operation> places_;
   std::size_t places_max_;
   list free_;
-  list ready_;               ///< tried in each round of progress
-  rank_map<list> slotless_;  ///< by lane: without a slot of it
+  list ready_;                        ///< tried in each round of progress
+  rank_map<list> slotless_;           ///< by lane: without a slot of it
+  std::size_t waiting_ = 0;           ///< in either
+  rank_map<std::size_t> waiting_at_;  ///< by lane
 };
 
 }  // namespace amity::core
