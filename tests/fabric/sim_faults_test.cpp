@@ -31,6 +31,7 @@ sim_options priced() {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// What a file holds; it is removed.
 std::string take(const std::string& path) {
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -109,6 +110,25 @@ TEST(sim_kill, is_the_error_of_a_job_whose_other_ranks_have_ended) {
   }
 }
 
+TEST(sim_kill, is_one_for_a_rank_that_sends_until_it_ends) {
+  sim_options options = priced();
+  options.killed_ranks = {{.rank = 1, .at_ns = 5000}};
+  options.report = ::testing::TempDir() + "amity_sim_dead_end.csv";
+  for (const int status : {0, 9}) {
+    const std::string text = message_of([&] {
+      run(2, options, [&](fabric& own) {
+        testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+        if (own.rank() == 0) mail.until([] { return false; });
+        while (own.now_ns() < 6000) send(own, 0, 0);
+        return status;
+      });
+    });
+    EXPECT_TRUE(contains(text, "rank 1 has vanished")) << text;
+    const std::string report = take(options.report);
+    EXPECT_TRUE(contains(report, "\n1,0,6000,0,6000,0,0,")) << report;
+  }
+}
+
 TEST(sim_kill, wakes_the_dead_for_nothing_that_comes_for_them) {
   sim_options options = priced();
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
@@ -155,7 +175,7 @@ TEST(sim_kill, the_dead_put_nothing) {
         own.wait(1000);
         const remote_segment there = own.remote()->open(0, key);
         const std::uint64_t one = 1;
-        for (std::size_t i = 0; own.now_ns() < 8000; ++i, ++begun) {
+        for (std::size_t i = 0; i < 200 && own.now_ns() < 8000; ++i, ++begun) {
           EXPECT_EQ(own.remote()->put(there, 8 * i, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);
         }
         own.wait(forever);
@@ -325,7 +345,6 @@ TEST(sim_report, comes_as_a_table_as_csv_and_as_json) {
   EXPECT_TRUE(contains(message_of([] { check_report("ranks.txt"); }), ".csv or .json"));
 }
 
-/// What a file holds; it is removed.
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;

@@ -122,11 +122,14 @@ fiber& engine::run_rank(port& self) noexcept {
 
 // Whatever a rank does that was killed, nobody hears of it.
 void engine::run_program(port& self) noexcept {
-  const auto lives = [&] { return !self.killed(); };
+  const auto lives = [&] {
+    self.fall_if_killed();
+    return !self.killed();
+  };
   try {
     self.begin_to_compute();
     const int status = main_(self);
-    if (status != 0 && lives()) {
+    if (lives() && status != 0) {
       failed_.offer(self.now_ns(), {.status = status, .rank = self.rank()});
       abort(self);
     }

@@ -76,10 +76,11 @@ void port::pass_stops() noexcept {
 }
 
 rank_figures port::figures() const noexcept {
+  if (at_death_) return *at_death_;
   const rank_t lanes = job_.options().lanes;
   return {.rank = rank_ / lanes,
           .thread = rank_ % lanes,
-          .end_ns = dead_ ? died_ns_ : clock_ns_,
+          .end_ns = clock_ns_,
           .busy_ns = booked_.busy_ns,
           .network_ns = booked_.network_ns,
           .stopped_ns = booked_.stopped_ns,
@@ -386,13 +387,18 @@ void port::end() {
 // The dead say nothing. Their stacks are unwound when nobody else is left, or the job has ended.
 void port::die() {
   if (!dead_) {
-    dead_ = true;
-    died_ns_ = clock_ns_;
-    if (job_.trace() != nullptr) job_.trace()->happened(rank_, kill_ns_, "killed");
-    job_.lose(*this, kill_ns_ + kill_notice_ns_);
+    fall_if_killed();
     if (!aborted()) sleep_until(never);
   }
   throw job_aborted("amity: this rank was killed");
+}
+
+void port::fall_if_killed() noexcept {
+  if (dead_ || clock_ns_ < kill_ns_) return;
+  at_death_ = std::make_unique<rank_figures>(figures());
+  dead_ = true;
+  if (job_.trace() != nullptr) job_.trace()->happened(rank_, kill_ns_, "killed");
+  job_.lose(*this, kill_ns_ + kill_notice_ns_);
 }
 
 void port::will_miss(rank_t killed, std::uint64_t time_ns) noexcept {

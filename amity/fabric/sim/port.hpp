@@ -9,6 +9,7 @@
 /// the order and at the times of the one virtual clock, at much fewer switches than one an event.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,9 @@ class alignas(cache_line_bytes) port final : public fabric {
 
   /// `peer` has used a segment that this rank has destroyed: the next wait of this one throws an error that says so.
   void blame(rank_t peer) noexcept;
+
+  /// A rank whose time has come is dead from now on. Those that wait or poll find out by themselves.
+  void fall_if_killed() noexcept;
 
   /// A rank that was killed goes on, to unwind its stack.
   void unwind() noexcept { resume_by(clock_ns_); }
@@ -223,7 +227,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t miss_ns_ = never;  // when this rank notices that `missed_` is gone
   rank_t missed_ = no_rank;
   rank_t blamed_ = no_rank;
-  std::uint64_t died_ns_ = 0;
+  std::unique_ptr<const rank_figures> at_death_;
   bool dead_ = false;
 };
 

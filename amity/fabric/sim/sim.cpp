@@ -1,12 +1,17 @@
 #include "amity/fabric/sim/sim.hpp"
 
-#include <fstream>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/file_descriptor.hpp"
 #include "amity/base/log.hpp"
 #include "amity/fabric/sim/engine.hpp"
 #include "amity/fabric/sim/faults.hpp"
@@ -58,6 +63,18 @@ void check(rank_t ranks, const sim_options& options) {
   check_report(options.report);
 }
 
+// Where processes have other numbers, the name may be of anything: what `amity sim` has made for this is empty, or has
+// heard of an earlier job, and is in no directory.
+void tell_witness(const std::string& path) {
+  const file_descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  struct stat about {};
+  const bool is_made_for_this =
+      file && ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink == 0 && about.st_size <= 1;
+  if (is_made_for_this && (about.st_size == 1 || ::write(file.get(), "+", 1) == 1)) return;
+  log_warning(no_rank,
+              fmt::format("`amity sim --explore` cannot be told that the job has ended: {} is not its file", path));
+}
+
 }  // namespace
 
 sim_options sim_options::from(const settings& config) {
@@ -95,7 +112,8 @@ std::string sim_options::name_of(rank_t lane) const {
 sim_options sim_options::for_lanes(rank_t each) const {
   sim_options spread = *this;
   spread.lanes = each;
-  spread.node_ranks = std::min(spread.node_ranks * static_cast<std::uint32_t>(each), node_ranks_max);
+  spread.node_ranks =
+      std::min(spread.node_ranks, node_ranks_max / static_cast<std::uint32_t>(each)) * static_cast<std::uint32_t>(each);
   const auto copy_to_lanes = [&]<class Fault>(std::vector<Fault>& faults) {
     const std::vector<Fault> of_ranks = std::exchange(faults, {});
     for (Fault fault : of_ranks) {
@@ -136,10 +154,7 @@ sim_result run(rank_t ranks, const sim_options& options, const rank_main& main) 
     return result;
   }
   write_down();
-  if (!options.witness.empty() && !(std::ofstream(options.witness, std::ios::app) << "ended\n").flush()) {
-    throw error("AMITY_FABRIC=sim", no_rank, fmt::format("cannot write AMITY_SIM_WITNESS={}", options.witness),
-                "unset it");
-  }
+  if (!options.witness.empty()) tell_witness(options.witness);
   return result;
 }
 

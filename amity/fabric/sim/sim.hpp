@@ -91,7 +91,7 @@ struct sim_options {
   rank_t lanes = 1;          ///< so many ranks of the fabric are the threads of one of the program's
   std::string report = {};   ///< see `write_report`
   std::string trace = {};    ///< see `trace_file`
-  std::string witness = {};  ///< file that gets a line when the job has come to its end and nothing was thrown
+  std::string witness = {};  ///< file that gets a byte when the job has come to its end and nothing was thrown
 
   /// The settings AMITY_SIM_*, for a job of AMITY_RANKS.
   static sim_options from(const settings& config);
