@@ -54,9 +54,12 @@ class bounce_buffers {
   static bool is_free(const bounce_buffer& each) noexcept { return !each.open && each.source_free.done(); }
 
   std::deque<bounce_buffer>::iterator free_for(std::size_t bytes_min) noexcept {
-    const auto fits =
-        std::ranges::find_if(all_, [&](const bounce_buffer& each) { return is_free(each) && each.bytes >= bytes_min; });
-    return fits != all_.end() ? fits : std::ranges::find_if(all_, is_free);
+    auto best = std::ranges::find_if(all_, is_free);
+    for (auto each = best; each != all_.end(); ++each) {
+      if (!is_free(*each) || each->bytes < bytes_min) continue;
+      if (best->bytes < bytes_min || each->bytes < best->bytes) best = each;
+    }
+    return best;
   }
 
   std::deque<bounce_buffer> all_;

@@ -131,7 +131,13 @@ TEST(bounce_buffers, serve_again_where_they_are_large_enough) {
   EXPECT_EQ(&all.take(large), &wide);
   EXPECT_EQ(all.growth(large), large - usual) << "the free one would grow";
   EXPECT_EQ(&all.take(1), &small);
-  EXPECT_EQ(all.bytes(), usual + large);
+  wide.open = false;
+  bounce_buffer& third = all.take(1);
+  EXPECT_EQ(&third, &wide) << "there is no other one";
+  bounce_buffer& fourth = all.take(1);
+  third.open = fourth.open = false;
+  EXPECT_EQ(&all.take(1), &fourth) << "the smallest that fits";
+  EXPECT_EQ(all.bytes(), 2 * usual + large);
 }
 
 TEST(prepared_longs_of_handlers, are_bounded_as_what_they_spill) {

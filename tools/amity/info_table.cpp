@@ -36,12 +36,15 @@ void append_wrapped(std::string& page, std::size_t indent, std::string_view text
   page += '\n';
 }
 
-std::string remote_facts(const fabric::remote_capabilities& remote) {
+std::string remote_facts(const fabric::remote_capabilities& remote, std::size_t packet_bytes) {
   if (!remote.available) return "no remote memory";
   return fmt::format("remote memory{}, notifications of {} bits, {}atomics, {}{}",
                      remote.mapped ? ", mapped on the own node" : "", remote.notify_bits, remote.atomics ? "" : "no ",
                      remote.puts_before_packets ? "packets come after earlier puts" : "packets may overtake puts",
-                     remote.mapped ? "" : fmt::format(", Longs packed up to {} B", remote.packed_bytes_max));
+                     remote.mapped ? ""
+                     : remote.packed_bytes_max >= packet_bytes
+                         ? ", Longs packed as far as a packet has room"
+                         : fmt::format(", Longs packed up to {} B", remote.packed_bytes_max));
 }
 
 void append_fabric(std::string& page, const fabric::capabilities& caps) {
@@ -52,7 +55,7 @@ void append_fabric(std::string& page, const fabric::capabilities& caps) {
       "{}; {}; {}",
       caps.packet_bytes_max, caps.inline_bytes_max, caps.credits_per_peer, caps.slots_per_peer, caps.bytes_per_peer,
       caps.ordered ? "packets of a pair stay in order" : "packets may overtake each other",
-      caps.virtual_time ? "virtual time" : "wall-clock time", remote_facts(caps.remote));
+      caps.virtual_time ? "virtual time" : "wall-clock time", remote_facts(caps.remote, caps.packet_bytes_max));
   append_wrapped(page, 13, facts);
 }
 
