@@ -373,8 +373,10 @@ std::uint64_t most_overtaken_by(const std::string& protocol, bool another_lies_s
 
 TEST(longs_that_wait, go_before_those_that_are_begun_later) {
   for (const std::string protocol : {"auto", "packed", "reassembly", "put_sync_send", "chained", "rendezvous"}) {
+    // With slots, those that may wait at a time can pass each other: a put here, an envelope there.
+    const std::uint64_t passed_at_most = protocol == "reassembly" ? 256 : 0;
     for (const bool another_lies_still : {false, true}) {
-      EXPECT_LE(most_overtaken_by(protocol, another_lies_still), 600u) << protocol << another_lies_still;
+      EXPECT_LE(most_overtaken_by(protocol, another_lies_still), passed_at_most) << protocol << another_lies_still;
     }
   }
 }
