@@ -82,7 +82,7 @@ void failure_ends_the_world() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// The last rank's program ends with 5: its process, too.
+/// The last rank's program ends with 5.
 int end_with_a_status() {
   MPI_Init(nullptr, nullptr);
   const int status = amity::mpi::run(MPI_COMM_WORLD, [](amity::world& w) {

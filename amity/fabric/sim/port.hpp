@@ -178,6 +178,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   const rank_t rank_;
   std::uint32_t arrivals_ = 0;
   bool waiting_ = false;
+  bool dead_ = false;
 
   alignas(cache_line_bytes) credits credits_;  // what ranks touch that release packets of this one
 
@@ -228,7 +229,6 @@ class alignas(cache_line_bytes) port final : public fabric {
   rank_t missed_ = no_rank;
   rank_t blamed_ = no_rank;
   std::unique_ptr<const rank_figures> at_death_;
-  bool dead_ = false;
 };
 
 }  // namespace amity::fabric::sim
