@@ -16,6 +16,8 @@
 #include "amity/fabric/sim/report.hpp"
 #include "amity/fabric/sim/sim.hpp"
 #include "mailbox.hpp"
+#include "payloads.hpp"
+#include "remote_user.hpp"
 #include "sim_ranks.hpp"
 
 namespace amity::fabric::sim {
@@ -368,6 +370,56 @@ TEST(sim_trace, equal_seeds_give_equal_files) {
   EXPECT_EQ(count(once, "\"ph\":\"f\""), 2u) << once;
   EXPECT_EQ(count(once, "\"name\":\"handle\""), 2u) << once;
   EXPECT_TRUE(contains(once, "\"ts\":0.500,\"dur\":0.100,\"name\":\"send\",\"args\":{\"to\":0,\"bytes\":30}")) << once;
+}
+
+TEST(sim_trace, shows_operations_on_remote_memory) {
+  using testing::everybodys_segments;
+  using testing::mailbox;
+  using testing::remote_user;
+  sim_options options = priced();
+  options.trace = ::testing::TempDir() + "amity_sim_operations.json";
+  run(2, options, [](fabric& own) {
+    mailbox mail(own);
+    remote_user user(own, mail);
+    everybodys_segments all(own, mail, 1000);
+    mail.on_notify([](std::uint32_t) {});
+    mail.barrier();
+    if (own.rank() == 0) {
+      const auto source = testing::make_payload(100, 1);
+      std::vector<std::byte> back(200);
+      user.start_put(all.of(1), 0, source);
+      user.finish();
+      user.start_notify(all.of(1), 0, source, 1);
+      user.finish();
+      user.start_get(all.of(1), 0, back);
+      user.finish();
+      user.atomic(all.of(1), 0, {.op = atomic_op::add, .operand = 1});
+    }
+    mail.barrier();
+    return 0;
+  });
+  const std::string trace = take(options.trace);
+  const auto shown = [&](const std::string& what) { return count(trace, what); };
+  struct kind {
+    std::string name;
+    std::string bytes;
+    std::string told;
+  };
+  const std::vector<kind> kinds{{"put", "100", "complete"},
+                                {"put_notify", "100", "free"},
+                                {"get", "200", "complete"},
+                                {"atomic", "8", "complete"}};
+  for (std::size_t number = 1; number <= kinds.size(); ++number) {
+    const auto& [name, bytes, told] = kinds[number - 1];
+    const std::string arrow = "\"name\":\"operation\",\"cat\":\"operation\",\"id\":\"" + std::to_string(number) + "\"}";
+    const std::string begun = "\"dur\":0.100,\"name\":\"" + name + "\",\"args\":{\"to\":1,\"bytes\":" + bytes + "}},\n";
+    const std::string arrived = "\"name\":\"" + name + "\",\"args\":{\"from\":0,\"bytes\":" + bytes + "}}";
+    EXPECT_EQ(shown(arrow), 2u) << name << '\n' << trace;
+    EXPECT_EQ(shown(begun + "{\"ph\":\"s\",\"pid\":0,\"tid\":0"), 1u) << name << '\n' << trace;
+    EXPECT_EQ(shown(arrow + ",\n{\"ph\":\"X\",\"pid\":0,\"tid\":1"), 1u) << name << '\n' << trace;
+    EXPECT_EQ(shown(arrived), 1u) << name << '\n' << trace;
+    EXPECT_EQ(shown("\"name\":\"" + name + " " + told + "\""), 1u) << name << '\n' << trace;
+  }
 }
 
 TEST(sim_trace, is_written_when_the_job_fails_too) {

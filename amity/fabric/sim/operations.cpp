@@ -6,6 +6,18 @@
 
 namespace amity::fabric::sim {
 
+std::string_view operation::name() const noexcept {
+  switch (what) {
+    case kind::get:
+      return "get";
+    case kind::atomic:
+      return "atomic";
+    case kind::put:
+      break;
+  }
+  return notifies ? "put_notify" : "put";
+}
+
 operation_id operation_pool::open(operation&& started) {
   if (free_.empty()) {
     AMITY_ASSERT(all_.size() < std::size_t{1} << operation_step::id_bits);
@@ -15,6 +27,7 @@ operation_id operation_pool::open(operation&& started) {
   const operation_id id = free_.back();
   free_.pop_back();
   all_[id] = std::move(started);
+  all_[id].number = ++opened_;
   return id;
 }
 

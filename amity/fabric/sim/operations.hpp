@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string_view>
 #include <vector>
 
 #include "amity/base/types.hpp"
@@ -22,6 +23,7 @@ using operation_id = std::uint32_t;
 struct operation {
   enum class kind : std::uint8_t { put, get, atomic };
 
+  std::uint64_t number = 0;  ///< of all that the job has begun
   kind what = kind::put;
   bool notifies = false;
   bool owns_source = false;  ///< the source was told that it may change: what it held is in `copy`
@@ -37,6 +39,8 @@ struct operation {
   std::uint32_t bits = 0;
   events tell = {};
   std::vector<std::byte> copy = {};
+
+  std::string_view name() const noexcept;
 };
 
 /// The steps of operations as they stand in an inbox, where other numbers name parcels.
@@ -65,6 +69,7 @@ class operation_pool {
  private:
   std::deque<operation> all_;
   std::vector<operation_id> free_;
+  std::uint64_t opened_ = 0;
 };
 
 /// The segments of a job, by number. Numbers are not used again, so that what arrives too late is noticed.

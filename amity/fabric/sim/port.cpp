@@ -157,7 +157,7 @@ void port::send(parcel_id id) noexcept {
   booked_.bytes_sent += p.bytes;
   booked_.flight_ns += p.time_ns - clock_ns_;
   if (job_.trace() != nullptr) [[unlikely]]
-    job_.trace()->sent({rank_, begin_ns, clock_ns_}, p.target, p.bytes, token_of(id, p));
+    job_.trace()->leaves({rank_, begin_ns, clock_ns_}, "send", p.target, p.bytes, {"packet", token_of(id, p)});
   if (is_of_the_dead(begin_ns)) [[unlikely]]
     return;  // the dead send nothing; the memory of the packet goes with the job's
   job_.at(p.target).arrive(id);
@@ -285,7 +285,7 @@ bool port::hand_over(sink& receiver) {
   const disposition wanted = receiver.on_packet(arrived);
   pass_computed_time();
   if (job_.trace() != nullptr) [[unlikely]]
-    job_.trace()->handled({rank_, begin_ns, clock_ns_}, p.source, p.bytes, token_of(id, p));
+    job_.trace()->arrives({rank_, begin_ns, clock_ns_}, "handle", p.source, p.bytes, {"packet", token_of(id, p)});
   if (wanted == disposition::keep) {
     p.state = parcel_state::kept;
   } else {

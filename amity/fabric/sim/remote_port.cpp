@@ -28,6 +28,8 @@ constexpr std::size_t segment_bytes_max = std::size_t{1} << 46;  // more than a 
 // What a packet without a payload has for its bytes: a request for a get or an atomic.
 constexpr std::size_t request_bytes = 0;
 
+trace_file::arrow arrow_of(const operation& shown) { return {.kind = "operation", .number = shown.number}; }
+
 }  // namespace
 
 segment remote_port::create(std::size_t bytes) {
@@ -132,6 +134,7 @@ stage remote_port::start(operation&& wanted) noexcept {
   own_.booked_.sent += 1;
   own_.booked_.bytes_sent += bytes;
   own_.booked_.flight_ns += arrives_ns - own_.now_ns();
+  show_begun(job_.operations()[id], owner, begin_ns);
   if (own_.is_of_the_dead(begin_ns)) [[unlikely]]
     return reached;
   if (tells_when_free) own_.comes_about(left_ns, operation_step{operation_step::kind::source_free, id}.number());
@@ -160,11 +163,13 @@ bool remote_port::take(operation_step step, std::uint64_t due_ns, sink& receiver
     case operation_step::kind::source_free:
       if (!due.applied) due.copy.assign(due.from, due.from + due.bytes);
       due.owns_source = true;
+      show_told(due, "free");
       return tell(due.tell.source_free, receiver);
     case operation_step::kind::complete:
       break;
   }
   const std::uint64_t context = due.tell.complete;
+  if (context != 0) show_told(due, "complete");
   job_.operations().close(step.id);
   --in_flight_;
   room_again_ |= refused_;
@@ -184,13 +189,18 @@ bool remote_port::take_at_target(operation_id id, std::uint64_t due_ns, sink& re
   const std::uint64_t leaves_ns = bytes_back == 0 ? own_.now_ns() : own_.leave(bytes_back);
   job_.at(arrived.source)
       .comes_about(leaves_ns + travel_ns(arrived.source), operation_step{operation_step::kind::complete, id}.number());
-  if (!arrived.notifies) return false;
+  const std::uint64_t begin_ns = own_.now_ns();
+  if (!arrived.notifies) {
+    show_arrived(arrived, begin_ns);
+    return false;
+  }
   const std::uint32_t bits = arrived.bits;
   own_.receive(due_ns, own_.factor_ * own_.job_.options().handler.ns);
   own_.trace(bits, arrived.bytes, arrived.source);
   own_.begin_to_compute();
   receiver.on_notify(bits);
   own_.pass_computed_time();
+  show_arrived(arrived, begin_ns);
   return true;
 }
 
@@ -215,6 +225,22 @@ bool remote_port::tell(std::uint64_t context, sink& receiver) noexcept {
   receiver.on_done(context);
   own_.pass_computed_time();
   return true;
+}
+
+void remote_port::show_begun(const operation& begun, rank_t owner, std::uint64_t begin_ns) noexcept {
+  if (trace_file* const trace = job_.trace()) [[unlikely]]
+    trace->leaves({own_.rank(), begin_ns, own_.now_ns()}, begun.name(), owner, begun.bytes, arrow_of(begun));
+}
+
+void remote_port::show_arrived(const operation& arrived, std::uint64_t begin_ns) noexcept {
+  if (trace_file* const trace = job_.trace()) [[unlikely]]
+    trace->arrives({own_.rank(), begin_ns, own_.now_ns()}, arrived.name(), arrived.source, arrived.bytes,
+                   arrow_of(arrived));
+}
+
+void remote_port::show_told(const operation& of, std::string_view what) noexcept {
+  if (trace_file* const trace = job_.trace()) [[unlikely]]
+    trace->happened(own_.rank(), own_.now_ns(), fmt::format("{} {}", of.name(), what));
 }
 
 }  // namespace amity::fabric::sim

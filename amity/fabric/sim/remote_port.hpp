@@ -13,6 +13,10 @@
 /// What comes to a segment that its owner has destroyed is dropped, and is that owner's error. A notification is told
 /// all the same: whoever has sent it says by packets what it was for, and is judged by that.
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
 #include "amity/fabric/remote_memory.hpp"
 #include "amity/fabric/sim/operations.hpp"
 
@@ -54,6 +58,11 @@ class remote_port final : public remote_memory {
   void apply_here(operation& arrived) noexcept;
   bool take_at_target(operation_id id, std::uint64_t due_ns, sink& receiver) noexcept;
   bool tell(std::uint64_t context, sink& receiver) noexcept;
+
+  // In the trace, if somebody wants one.
+  void show_begun(const operation& begun, rank_t owner, std::uint64_t begin_ns) noexcept;
+  void show_arrived(const operation& arrived, std::uint64_t begin_ns) noexcept;
+  void show_told(const operation& of, std::string_view what) noexcept;
   std::uint64_t travel_ns(rank_t peer) noexcept;
 
   engine& job_;

@@ -18,7 +18,7 @@ bool has_nodes(const sim_options& options) { return options.node_ranks > static_
 
 [[noreturn]] void refuse(const std::string& path, int reason) {
   throw error("sim::run", no_rank, fmt::format("cannot write AMITY_SIM_TRACE={}: {}", path, std::strerror(reason)),
-              "name a file that can be written, on a disk with room: some 500 bytes a packet");
+              "name a file that can be written, on a disk with room: some 500 bytes a packet or operation");
 }
 
 }  // namespace
@@ -43,24 +43,29 @@ trace_file::trace_file(const sim_options& options, rank_t ranks)
   }
 }
 
-void trace_file::sent(const slice& when, rank_t dest, std::size_t bytes, std::uint64_t packet) {
+void trace_file::leaves(const slice& when, std::string_view what, rank_t to, std::size_t bytes, const arrow& way) {
+  took(when, what, "to", to, bytes);
+  point(when, "s", way);
+}
+
+// An arrow's end belongs to the slice that follows it, which may be one without a length.
+void trace_file::arrives(const slice& when, std::string_view what, rank_t from, std::size_t bytes, const arrow& way) {
+  point(when, "f", way);
+  took(when, what, "from", from, bytes);
+}
+
+void trace_file::took(const slice& when, std::string_view what, std::string_view preposition, rank_t peer,
+                      std::size_t bytes) {
   begin(when.rank, "X", when.begin_ns);
-  fmt::format_to(std::back_inserter(waiting_), ",\"dur\":{},\"name\":\"send\",\"args\":{{\"to\":{},\"bytes\":{}}}",
-                 micro(when.end_ns - when.begin_ns), short_name_of(dest), bytes);
-  end();
-  begin(when.rank, "s", when.begin_ns);
-  fmt::format_to(std::back_inserter(waiting_), ",\"name\":\"packet\",\"cat\":\"packet\",\"id\":\"{:x}\"", packet);
+  fmt::format_to(std::back_inserter(waiting_), ",\"dur\":{},\"name\":\"{}\",\"args\":{{\"{}\":{},\"bytes\":{}}}",
+                 micro(when.end_ns - when.begin_ns), what, preposition, short_name_of(peer), bytes);
   end();
 }
 
-void trace_file::handled(const slice& when, rank_t source, std::size_t bytes, std::uint64_t packet) {
-  begin(when.rank, "X", when.begin_ns);
-  fmt::format_to(std::back_inserter(waiting_), ",\"dur\":{},\"name\":\"handle\",\"args\":{{\"from\":{},\"bytes\":{}}}",
-                 micro(when.end_ns - when.begin_ns), short_name_of(source), bytes);
-  end();
-  begin(when.rank, "f", when.begin_ns);
-  fmt::format_to(std::back_inserter(waiting_), ",\"bp\":\"e\",\"name\":\"packet\",\"cat\":\"packet\",\"id\":\"{:x}\"",
-                 packet);
+void trace_file::point(const slice& when, std::string_view phase, const arrow& way) {
+  begin(when.rank, phase, when.begin_ns);
+  fmt::format_to(std::back_inserter(waiting_), ",\"name\":\"{}\",\"cat\":\"{}\",\"id\":\"{:x}\"", way.kind, way.kind,
+                 way.number);
   end();
 }
 

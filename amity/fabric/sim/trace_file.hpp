@@ -1,7 +1,7 @@
 #pragma once
 
 /// A trace of a simulation in Chrome's JSON form, which Perfetto (ui.perfetto.dev) shows: a line for each rank with
-/// what it sends and handles, and arrows along the packets.
+/// what it sends and handles, what is done to its memory, and arrows along packets and operations.
 ///
 /// Equal runs give equal files: nothing in them depends on addresses or on the wall clock.
 
@@ -28,15 +28,22 @@ class trace_file {
     std::uint64_t end_ns;
   };
 
+  /// What connects two slices, those where it leaves and where it arrives; no two of a run have kind and number in
+  /// common.
+  struct arrow {
+    std::string_view kind;
+    std::uint64_t number;
+  };
+
   /// The file that the options name, which outlive it. Throws `error` if it cannot be created. Ranks of one node stand
   /// together.
   trace_file(const sim_options& options, rank_t ranks);
   trace_file(const trace_file&) = delete;
   trace_file& operator=(const trace_file&) = delete;
 
-  /// `packet` is a number of which no two packets of the run have the same.
-  void sent(const slice& when, rank_t dest, std::size_t bytes, std::uint64_t packet);
-  void handled(const slice& when, rank_t source, std::size_t bytes, std::uint64_t packet);
+  /// The rank did `what` for a packet or an operation on remote memory that goes to another rank, or comes from there.
+  void leaves(const slice& when, std::string_view what, rank_t to, std::size_t bytes, const arrow& way);
+  void arrives(const slice& when, std::string_view what, rank_t from, std::size_t bytes, const arrow& way);
 
   /// Anything else that took a rank's time.
   void took(const slice& when, std::string_view what);
@@ -51,6 +58,8 @@ class trace_file {
   std::uint32_t process_of(rank_t rank) const noexcept { return static_cast<std::uint32_t>(rank) / node_ranks_; }
   /// How arguments name a rank.
   std::string short_name_of(rank_t rank) const;
+  void took(const slice& when, std::string_view what, std::string_view preposition, rank_t peer, std::size_t bytes);
+  void point(const slice& when, std::string_view phase, const arrow& way);
   void begin(rank_t rank, std::string_view phase, std::uint64_t time_ns);
   void end();
   void write_out();
