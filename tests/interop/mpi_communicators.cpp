@@ -90,6 +90,7 @@ int end_with_a_status() {
     w.barrier();
     return 0;
   });
+  require(status != 0, "the status was lost");
   MPI_Finalize();
   return status;
 }
