@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::string_view prefix = "AMITY_";
 
-const setting_info* look_up(std::string_view name) noexcept {
-  const auto table = setting_table();
-  const auto row = std::ranges::lower_bound(table, name, {}, &setting_info::name);
-  return row != table.end() && row->name == name ? &*row : nullptr;
-}
-
 std::size_t row_of(const setting_info& info) noexcept {
   return static_cast<std::size_t>(&info - setting_table().data());
 }
@@ -148,6 +142,12 @@ void check_choice(const setting_info& info, std::string_view value) {
 
 }  // namespace
 
+const setting_info* find_setting(std::string_view name) noexcept {
+  const auto table = setting_table();
+  const auto row = std::ranges::lower_bound(table, name, {}, &setting_info::name);
+  return row != table.end() && row->name == name ? &*row : nullptr;
+}
+
 std::optional<std::int64_t> parse_quantity(std::string_view text, std::string_view unit) noexcept {
   const quantity found = read_quantity(text, unit);
   return found.failure == std::errc{} ? std::optional(found.value) : std::nullopt;
@@ -175,7 +175,7 @@ settings settings::from_list(std::span<const std::string> environment) {
                   fmt::format("write {}=VALUE", variable));
     }
     const auto name = variable.substr(0, equals);
-    if (const auto* const info = look_up(name)) {
+    if (const auto* const info = find_setting(name)) {
       result.assign(*info, variable.substr(equals + 1), origin::environment);
     } else {
       result.warnings_.push_back(fmt::format("{} is not a setting; {}", name, remedy_for_unknown(name)));
@@ -185,7 +185,7 @@ settings settings::from_list(std::span<const std::string> environment) {
 }
 
 const settings::entry& settings::find(std::string_view name) const {
-  const auto* const info = look_up(name);
+  const auto* const info = find_setting(name);
   AMITY_ASSERT(info != nullptr, name);
   return entries_[row_of(*info)];
 }
@@ -201,7 +201,7 @@ void settings::assign(const setting_info& info, std::string_view value, origin f
 }
 
 std::int64_t settings::integer(std::string_view name) const {
-  const auto* const info = look_up(name);
+  const auto* const info = find_setting(name);
   AMITY_ASSERT(info != nullptr && info->type == setting_info::kind::integer, name);
   return find(name).integer;
 }
@@ -211,7 +211,7 @@ const std::string& settings::text(std::string_view name) const { return find(nam
 settings::origin settings::where_from(std::string_view name) const { return find(name).from; }
 
 void settings::set(std::string_view name, std::string_view value) {
-  const auto* const info = look_up(name);
+  const auto* const info = find_setting(name);
   if (info == nullptr) {
     throw error("settings", no_rank, fmt::format("{} is not a setting", name), remedy_for_unknown(name));
   }

@@ -35,6 +35,9 @@ struct setting_info {
 /// The whole table, sorted by name.
 std::span<const setting_info> setting_table() noexcept;
 
+/// Its row of that name, or null.
+const setting_info* find_setting(std::string_view name) noexcept;
+
 /// A whole number with an optional suffix: k, m, g (powers of 1024); of the unit "ns" also ns, us, ms, s; of "%" also
 /// %. Nothing if `text` is anything else or does not fit.
 std::optional<std::int64_t> parse_quantity(std::string_view text, std::string_view unit) noexcept;

@@ -29,9 +29,8 @@ using core::request;
 
 /// The choices of the setting, from the table.
 std::vector<std::string> detector_names() {
-  const auto row = std::ranges::find(setting_table(), "AMITY_EPOCH_DETECTOR", &setting_info::name);
   std::vector<std::string> names;
-  for (std::string_view left = row->choices; !left.empty();) {
+  for (std::string_view left = find_setting("AMITY_EPOCH_DETECTOR")->choices; !left.empty();) {
     const std::size_t end = std::min(left.find('|'), left.size());
     names.emplace_back(left.substr(0, end));
     left.remove_prefix(std::min(end + 1, left.size()));

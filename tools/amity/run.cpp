@@ -19,6 +19,7 @@
 #include "amity/world/launch.hpp"
 #include "commands.hpp"
 #include "own_arguments.hpp"
+#include "setting_range.hpp"
 
 namespace amity::tools {
 namespace {
@@ -81,11 +82,11 @@ int run(int argc, char** argv) {
   CLI::App app("Starts a program as the ranks of one job, over shared memory, or as AMITY_FABRIC says.", "amity run");
   app.footer(examples);
   auto* const ranks = app.add_option("-n,--ranks", options.ranks, "Number of ranks; without it, AMITY_RANKS counts")
-                          ->check(CLI::Range(rank_t{1}, rank_t{65536}))
+                          ->check(range_of("AMITY_RANKS"))
                           ->type_name("N");
   rank_t threads_wanted = 0;
   app.add_option("-t,--threads", threads_wanted, "Threads of each rank; without it, AMITY_THREADS counts")
-      ->check(CLI::Range(rank_t{1}, rank_t{256}))
+      ->check(range_of("AMITY_THREADS"))
       ->type_name("T");
   std::string fabric;
   app.add_option("--fabric", fabric, "shm, or mpi: MPI's launcher starts the ranks; without it, AMITY_FABRIC counts")

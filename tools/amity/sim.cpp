@@ -25,6 +25,7 @@
 #include "explore.hpp"
 #include "network_file.hpp"
 #include "own_arguments.hpp"
+#include "setting_range.hpp"
 
 namespace amity::tools {
 namespace {
@@ -259,10 +260,10 @@ int sim(int argc, char** argv) {
                "amity sim");
   app.footer(examples);
   app.add_option("-n,--ranks", wanted.ranks, "Number of ranks; without it, AMITY_RANKS counts")
-      ->check(CLI::Range(rank_t{1}, rank_t{65536}))
+      ->check(range_of("AMITY_RANKS"))
       ->type_name("N");
   app.add_option("-t,--threads", wanted.threads, "Threads of each rank; without it, AMITY_THREADS counts")
-      ->check(CLI::Range(rank_t{1}, rank_t{256}))
+      ->check(range_of("AMITY_THREADS"))
       ->type_name("T");
   app.add_option("--seed", wanted.seed, "Seed of every choice that the simulator makes; the first, with --explore")
       ->type_name("S");

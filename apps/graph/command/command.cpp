@@ -22,8 +22,8 @@ constexpr int usage_error = 2;
 
 /// What the setting behind an option can be.
 CLI::Range range_of(std::string_view setting) {
-  const auto& info = *std::ranges::find(setting_table(), setting, &setting_info::name);
-  return {static_cast<int>(info.min), static_cast<int>(info.max)};
+  const setting_info& info = *find_setting(setting);
+  return {info.min, info.max};
 }
 
 constexpr auto explanation =
