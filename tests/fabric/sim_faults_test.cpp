@@ -507,6 +507,7 @@ TEST(sim_fault_names, that_are_wrong_are_errors_that_show_them) {
   EXPECT_TRUE(contains(problem("slow:rank=100,factor=2"), "has rank=100, and there are 100 ranks"));
   EXPECT_TRUE(contains(problem("slow:rank=1"), "lacks factor="));
   EXPECT_TRUE(contains(problem("slow:rank=1,factor=0"), "'slow:rank=1,factor=0' has factor=0, and it is at least 1"));
+  EXPECT_TRUE(contains(problem("slow:rank=1,factor=1000001"), "has factor=1000001, and it is at most 1000000"));
   EXPECT_TRUE(contains(problem("slow:rank=1,factor=2,when=3"), "has when, which nobody asked for"));
   EXPECT_TRUE(contains(problem("stop:rank=1,at=soon,for=1ms"), "has at=soon, which is no time"));
   EXPECT_TRUE(contains(problem("maim:rank=1"), "'maim:rank=1' is no fault of a rank"));

@@ -63,7 +63,8 @@ TEST(sim_command, knows_networks_by_name) {
   EXPECT_EQ(seen("AMITY_SIM_BYTE_PS", {"--network", "aries"}, {"AMITY_SIM_BYTE_PS=7"}), "7");
   const auto unknown = sim({"--network", "arise", "true"});
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_PRED2(contains, unknown.errors, "there is no network arise; give one of aries, ethernet25, hpc, wan");
+  EXPECT_PRED2(contains, unknown.errors, "there is no network 'arise'; give one of aries, ethernet25, hpc, wan");
+  EXPECT_PRED2(contains, sim({"--network", "", "true"}).errors, "there is no network ''");
 }
 
 TEST(sim_command, says_in_which_line_of_a_network_file_the_mistake_is) {
@@ -74,6 +75,7 @@ TEST(sim_command, says_in_which_line_of_a_network_file_the_mistake_is) {
   };
   EXPECT_PRED2(contains, problem("# costs\nlatency_ns = 5us\nlatency = 3\n"), path + ":3: a network has no latency");
   EXPECT_PRED2(contains, problem("latency_ns\n"), path + ":1: 'latency_ns' is no line");
+  EXPECT_PRED2(contains, problem(" = 5\n"), path + ":1: '= 5' is no line");
   EXPECT_PRED2(contains, problem("credits = 0\n"), path + ":1: credits = 0; ");
   EXPECT_PRED2(contains, problem("credits = 0\n"), "give a whole number from 1 to 65536");
   EXPECT_PRED2(contains, problem("handler_ns.edge = slow\n"), path + ":1: handler_ns.edge = slow; name a message type");
@@ -114,6 +116,7 @@ TEST(sim_command, says_which_seeds_there_are) {
     EXPECT_PRED2(contains, refused.errors, "AMITY_SIM_SEED=" + seed + " is too ");
     EXPECT_PRED2(contains, refused.errors, "give a whole number from 0 to 9223372036854775807");
   }
+  EXPECT_PRED2(contains, sim({"--seed", "", "true"}).errors, "AMITY_SIM_SEED= is ");
   for (const std::string seeds : {"0", "-1", "99999999999999999999999"}) {
     const auto refused = sim({"--explore", seeds, "true"});
     EXPECT_NE(refused.status, 0);
@@ -136,6 +139,14 @@ TEST(sim_explore, finds_the_first_seed_that_fails) {
     EXPECT_PRED2(contains, ended.output, "\nbroken 5\n");
     EXPECT_PRED2(contains, ended.output,
                  "\nreplay: AMITY_SIM_CREDITS=9 amity sim -n 4 --seed 5 --network aries sh -c '[ $AMITY_SIM_SEED");
+  }
+}
+
+TEST(sim_explore, is_asked_for_by_who_says_how_to_explore) {
+  for (const std::string option : {"--jobs", "--timeout"}) {
+    const auto refused = sim({option, "2", "true"});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_PRED2(contains, refused.errors, option + " requires --explore");
   }
 }
 

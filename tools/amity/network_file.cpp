@@ -66,11 +66,11 @@ void read_line(std::string_view line, const std::string& place, settings& values
   line = trimmed(line.substr(0, line.find('#')));
   if (line.empty()) return;
   const auto equals = line.find('=');
-  if (equals == line.npos) {
+  const auto key = trimmed(line.substr(0, equals));
+  if (equals == line.npos || key.empty()) {
     throw error("sim", no_rank, fmt::format("{}: '{}' is no line of a network file", place, line),
                 "write NAME = VALUE, for example latency_ns = 1300");
   }
-  const auto key = trimmed(line.substr(0, equals));
   const auto value = trimmed(line.substr(equals + 1));
   if (read_by_name(key, value, place, values)) return;
   if (std::ranges::find(keys, key) == keys.end()) {
@@ -103,8 +103,8 @@ std::string find_network(const std::string& network) {
   if (network.find_first_of("/.") != network.npos) return network;
   const auto file = directory() / (network + ".network");
   if (std::filesystem::exists(file)) return file.string();
-  throw error("sim", no_rank, fmt::format("there is no network {}", network),
-              fmt::format("give one of {}, or a file, as ./{}", fmt::join(network_names(), ", "), network));
+  throw error("sim", no_rank, fmt::format("there is no network '{}'", network),
+              fmt::format("give one of {}, or a file, as ./FILE", fmt::join(network_names(), ", ")));
 }
 
 void read_network(const std::string& file, settings& values) {

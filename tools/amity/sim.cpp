@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -77,8 +78,8 @@ constexpr auto network_faults = std::to_array<network_fault>({
 struct sim_command {
   rank_t ranks = 0;
   rank_t threads = 0;
-  std::string seed;
-  std::string network;
+  std::optional<std::string> seed;
+  std::optional<std::string> network;
   std::vector<std::string> faults;
   std::vector<std::string> handlers;
   bool measured = false;
@@ -124,7 +125,7 @@ void add_handler(const std::string& handler, settings& values) {
 settings settings_of(const sim_command& wanted) {
   auto values = settings::from_environment();
   for (const auto& warning : values.warnings()) log_warning(no_rank, warning);
-  if (!wanted.network.empty()) read_network(find_network(wanted.network), values);
+  if (wanted.network) read_network(find_network(*wanted.network), values);
   for (const std::string& fault : wanted.faults) add_fault(fault, values);
   for (const std::string& handler : wanted.handlers) add_handler(handler, values);
   const auto give = [&](std::string_view name, const std::string& value, bool given) {
@@ -133,7 +134,7 @@ settings settings_of(const sim_command& wanted) {
   give("AMITY_FABRIC", "sim", true);
   give("AMITY_RANKS", std::to_string(wanted.ranks), wanted.ranks > 0);
   give("AMITY_THREADS", std::to_string(wanted.threads), wanted.threads > 0);
-  give("AMITY_SIM_SEED", wanted.seed, !wanted.seed.empty());
+  give("AMITY_SIM_SEED", wanted.seed.value_or(""), wanted.seed.has_value());
   give("AMITY_SIM_COMPUTE_PERCENT", "100", wanted.measured);
   give("AMITY_SIM_REPORT", wanted.report, !wanted.report.empty());
   give("AMITY_SIM_TRACE", wanted.trace, !wanted.trace.empty());
@@ -182,7 +183,7 @@ std::string replay(const sim_command& wanted, std::uint64_t seed, const std::str
   if (wanted.ranks > 0) text += fmt::format(" -n {}", wanted.ranks);
   if (wanted.threads > 0) text += fmt::format(" -t {}", wanted.threads);
   text += fmt::format(" --seed {}", seed);
-  if (!wanted.network.empty()) text += fmt::format(" --network {}", quoted(wanted.network));
+  if (wanted.network) text += fmt::format(" --network {}", quoted(*wanted.network));
   for (const std::string& fault : wanted.faults) text += fmt::format(" --fault {}", quoted(fault));
   for (const std::string& handler : wanted.handlers) text += fmt::format(" --handler {}", quoted(handler));
   if (wanted.measured) text += " --measured";
@@ -281,14 +282,16 @@ int sim(int argc, char** argv) {
       ->type_name("TIME");
   app.add_flag("--measured", wanted.measured,
                "What ranks compute takes the time that it takes here; equal seeds then do not give equal runs");
-  app.add_option("--explore", wanted.explore, "Run with N seeds, and print the first that fails")
-      ->check(CLI::Range(std::uint64_t{1}, last_seed))
-      ->type_name("N");
+  auto* const explore = app.add_option("--explore", wanted.explore, "Run with N seeds, and print the first that fails")
+                            ->check(CLI::Range(std::uint64_t{1}, last_seed))
+                            ->type_name("N");
   app.add_option("--jobs", wanted.jobs, "Runs at a time, with --explore; without it, one a CPU")
       ->check(CLI::Range(1u, 1024u))
+      ->needs(explore)
       ->type_name("J");
   app.add_option("--timeout", wanted.seconds_max, "A run that takes longer has failed, with --explore")
       ->check(CLI::Range(1u, 86400u))
+      ->needs(explore)
       ->capture_default_str()
       ->type_name("SECONDS");
   app.add_option("--report", wanted.report,

@@ -27,6 +27,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+constexpr std::uint64_t slow_factor_max = 1'000'000;
+
 constexpr std::string_view remedy =
     "write slow:rank=3,factor=10, stop:rank=2,at=1ms,for=5ms or kill:rank=5,at=2ms, separated by ';'";
 
@@ -102,7 +104,9 @@ void add_faults(sim_options& options, std::string_view text, rank_t ranks) {
       const rank_t rank = parts.rank();
       const std::uint64_t factor = parts.number("factor", "");
       if (factor == 0) parts.refuse("has factor=0, and it is at least 1");
-      options.slow_ranks.push_back({rank, static_cast<std::uint32_t>(std::min<std::uint64_t>(factor, 1'000'000))});
+      if (factor > slow_factor_max)
+        parts.refuse(fmt::format("has factor={}, and it is at most {}", factor, slow_factor_max));
+      options.slow_ranks.push_back({rank, static_cast<std::uint32_t>(factor)});
     } else if (parts.kind() == "stop") {
       const rank_t rank = parts.rank();
       const std::uint64_t from_ns = parts.number("at", "ns");
