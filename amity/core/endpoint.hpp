@@ -75,6 +75,8 @@ class flushable {
   virtual bool flush_all() = 0;
   /// Called in every round of progress of those that have asked for it; true if it has done anything.
   virtual bool on_progress() { return false; }
+  /// Of those: whether it holds messages to this rank that are counted only when they are handled.
+  virtual bool holds_uncounted() const noexcept { return false; }
 
  protected:
   ~flushable() = default;
@@ -314,9 +316,10 @@ class endpoint final : private fabric::sink {
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
   /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch or its
-  /// priority, and no memory is lent.
+  /// priority, no memory is lent, and no message waits that nobody has counted.
   bool quiet() const noexcept {
-    return spill_.empty() && lent_.empty() && early_ready_.empty() && !keeps_any() && remote_quiet();
+    return spill_.empty() && lent_.empty() && early_ready_.empty() && !keeps_any() && remote_quiet() &&
+           !holds_uncounted();
   }
   /// Sends off all that the flushables of all worlds of this rank hold; true if there was anything.
   bool flush_all();
@@ -359,6 +362,8 @@ class endpoint final : private fabric::sink {
   void on_notify(std::uint32_t bits) noexcept override;
   void check_remote(rank_t source) const;
   remote_part& remote_for(std::string_view call) const;
+  bool holds_uncounted() const noexcept;
+  void busy_round();
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
   bool keep_for_later(const fabric::packet& arrived, packet_header header);
   std::size_t poll_by_priority(std::size_t packets_max);

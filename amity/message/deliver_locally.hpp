@@ -118,6 +118,7 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
   }
   /// Nothing waits when a rank has nothing else to do: progress has seen to that.
   bool flush_all() override { return false; }
+  bool holds_uncounted() const noexcept override { return !waiting_.empty(); }
 
   core::endpoint& endpoint_;
   std::size_t count_;

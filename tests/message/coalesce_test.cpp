@@ -251,6 +251,29 @@ TEST_P(idle_flush, a_busy_rank_does_not_sit_on_its_messages) {
   });
 }
 
+// Rank 0 never waits: it sends, to itself or to others, until the answer to a message that its handler has collected.
+TEST_P(idle_flush, a_rank_that_only_sends_does_not_sit_on_its_messages) {
+  run([](world& w) {
+    for (rank_t to = 0; to < w.size(); ++to) {
+      bool answered = false;
+      std::uint64_t sent = 0;
+      auto work = w.message<int>([](int) {});
+      auto answer = w.message<int>([&](int) { answered = true; });
+      auto ask = w.message<int>([&](int) { answer.send(0, 1); }, coalesce{});
+      auto begin = w.message<int>([&](int) { ask.send(w.size() - 1, 1); });
+      w.epoch([&] {
+        if (w.rank() == w.size() - 1) begin.send(0, 1);
+        if (w.rank() != 0) return;
+        while (!answered && sent < 20'000'000) {
+          work.send(to, 1);
+          ++sent;
+        }
+        EXPECT_TRUE(answered) << "after " << sent << " messages to rank " << to;
+      });
+    }
+  });
+}
+
 TEST_P(idle_flush, a_barrier_sends_off_what_was_collected_before) {
   run([](world& w) {
     int arrived = 0;

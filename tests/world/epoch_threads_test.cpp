@@ -2,6 +2,7 @@
 /// priorities, counters, ends that do not wait, and several worlds.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -188,6 +189,66 @@ TEST(epochs_of_threads, are_ended_by_a_call) {
                        }),
             "amity: epoch (rank 0): epoch 1 was begun, and destroyed before its end; call end, or try_end until it "
             "tells the end\n");
+}
+
+// Messages to the own rank are counted when they are handled: a thread that holds some is not done, however long it has
+// been busy with them.
+TEST(epochs_of_threads, do_not_end_while_a_thread_holds_messages_of_its_own) {
+  for (const std::string fabric : {"sim", "threads"}) {
+    const auto status = run_job(fabric, 2, {"AMITY_PROGRESS_THREAD=1"}, [](world& w) {
+      constexpr int chain = 2000;
+      std::atomic<int> handled = 0;
+      auto on = w.message<int>(
+          [&](int left, auto& self) {
+            ++handled;
+            if (left > 1) self.send(w.rank(), left - 1);
+          },
+          deliver_locally{});
+      for (const bool waits : {true, false, true, false}) {
+        handled = 0;
+        auto period = w.begin_epoch([&] { on.send(w.rank(), chain); });
+        if (waits) {
+          period.end();
+        } else {
+          while (!period.try_end()) {
+          }
+        }
+        EXPECT_EQ(handled, chain) << waits;
+      }
+    });
+    EXPECT_EQ(status, 0) << fabric;
+  }
+}
+
+// What one policy holds may come to another one that holds it for the own rank, in one and the same flush.
+TEST(epochs_of_threads, do_not_end_while_combined_messages_wait_for_their_own_rank) {
+  for (int seed = 1; seed <= 5; ++seed) {
+    const std::vector<std::string> delayed{"AMITY_THREADS=2", "AMITY_SIM_DELAY_NS_MAX=6000",
+                                           "AMITY_SIM_SEED=" + std::to_string(seed)};
+    const auto status = run_job("sim", 2, delayed, [](world& w) {
+      constexpr int chain = 200;
+      std::atomic<std::uint64_t> hops = 0;
+      auto hop = w.message<int>(
+          [&](int left, auto& self) {
+            ++hops;
+            if (left > 1) self.send((w.rank() + 1) % w.size(), left - 1);
+          },
+          parallel{});
+      auto first = w.message<int>([&](int, auto& self) { hop.on(self).send((w.rank() + 1) % w.size(), chain); },
+                                  combine{[](int key) { return key; }, [](int kept, int) { return kept; }},
+                                  deliver_locally{}, parallel{});
+      for (int round = 0; round < 5; ++round) {
+        hops = 0;
+        auto period = w.begin_epoch([&](thread& own) {
+          if (w.rank() == 0 && own.thread_index() == 1) first.on(own).send(0, 7);
+        });
+        while (!period.try_end()) {
+        }
+        EXPECT_EQ(w.sum(hops.load()), std::uint64_t{chain});
+      }
+    });
+    EXPECT_EQ(status, 0);
+  }
 }
 
 TEST(worlds_of_threads, are_destroyed_outside_their_epochs) {

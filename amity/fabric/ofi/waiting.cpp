@@ -54,11 +54,10 @@ void ofi_fabric::cannot_reach(rank_t peer, std::string_view reason) {
 
 void ofi_fabric::wait(std::uint64_t timeout_ns) {
   look_for_the_end();
-  if (timeout_ns == 0) return;
   const std::uint64_t begin_ns = steady_now_ns();
   // Also where others always have something: they need not be the one that is waited for.
   if (begin_ns - last_knock_ns_ >= given_.peer_timeout_ns / 4) knock(begin_ns);
-  if (woken()) return;
+  if (timeout_ns == 0 || woken()) return;
   if (remote_ && remote_->was_refused()) {
     // The provider does not say when it has room again.
     progress();
@@ -121,9 +120,9 @@ void ofi_fabric::sleep(std::uint64_t timeout_ns) noexcept {
 void ofi_fabric::knock(std::uint64_t now) noexcept {
   if (posted_ == 0 && (!remote_ || remote_->is_idle())) miss_the_unreachable(now);
   if (now - last_knock_ns_ < given_.peer_timeout_ns / 4) return;
-  last_knock_ns_ = now;
   is_left_ = is_left_by(start_->starter());
   const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
+  last_knock_ns_ = steady_now_ns();  // with many connections, looking at them takes long
   if (silent != no_rank) lose(silent, FI_EHOSTUNREACH);
   for (const rank_t dest : reached_) {
     if (!gate_.with(dest).has_left && !peer(dest).spare_is_busy) send_spare(dest, packet_kind::credits);
