@@ -46,6 +46,7 @@ void crew::assemble() {
 
 void crew::run(function_ref<void(rank_t)> work) {
   if (size_ == 1) return work(0);
+  lane(0).check_thread("a call that takes all threads of the rank");
   if (!assembled_) {
     lane(0).rethrow_failure();
     throw job_aborted("amity: the threads of the rank have ended after a failure");

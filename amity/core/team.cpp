@@ -75,6 +75,7 @@ void team::remove_handler(handler_id handler) {
 }
 
 void team::check_outside_handler(std::string_view call) {
+  if (size() > 1) lane(0).check_thread(call);
   if (!lane(0).in_handler()) return;
   throw error(call, lane(0).rank(), "called in a handler", "let the handler return first; it may only send and reply");
 }

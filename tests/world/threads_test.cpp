@@ -402,6 +402,48 @@ TEST(threads_misuse, a_wrong_rank_is_named) {
   EXPECT_EQ(errors, "amity: message::send (rank 1): destination 2 is not a rank of this job; use 0 to 1\n");
 }
 
+TEST(threads_misuse, handlers_on_other_threads_begin_no_epochs_and_change_no_handlers) {
+  struct mistake {
+    std::string call;
+    std::function<void(world&)> make;
+  };
+  const std::vector<mistake> mistakes{
+      {"epoch", [](world& w) { w.epoch([] {}); }},
+      {"epoch", [](world& w) { auto period = w.begin_epoch(); }},
+      {"team::add_handler", [](world& w) { w.team().add_handler("late", [](core::request&) {}); }},
+      {"team::remove_handler", [](world& w) { w.team().remove_handler(0); }}};
+  for (const auto& [call, make] : mistakes) {
+    const auto [status, errors] = outcome_of(shape("threads", 1, 1, {"AMITY_PROGRESS_THREAD=1"}), [&](world& w) {
+      const auto handler = w.team().add_handler("here", [&](core::request&) { make(w); });
+      w.barrier();
+      w.endpoint().request_short(0, handler);
+      w.endpoint().wait_until("an error", [] { return false; });
+    });
+    EXPECT_EQ(status, 1) << call;
+    EXPECT_TRUE(errors.starts_with("amity: " + call + " (rank 0): called by another thread than thread 0")) << errors;
+  }
+}
+
+// A message to the own rank that goes round keeps it busy.
+TEST(threads, that_are_never_idle_learn_that_the_job_has_ended) {
+  for (const std::string progress : {"0", "1"}) {
+    for (const rank_t ranks : {1, 2}) {
+      if (progress == "0" && ranks == 1) continue;
+      const auto [status, errors] =
+          outcome_of(shape("threads", ranks, 1, {"AMITY_PROGRESS_THREAD=" + progress}), [](world& w) {
+            auto round = w.message<int>([&](int, auto& self) { self.send(w.rank(), 1); });
+            w.epoch([&] {
+              if (w.rank() == 0) round.send(0, 1);
+              if (w.rank() == w.size() - 1) throw std::runtime_error("no more");
+            });
+          });
+      EXPECT_EQ(status, 1);
+      EXPECT_EQ(errors,
+                "amity: the program ended with an exception on rank " + std::to_string(ranks - 1) + ": no more\n");
+    }
+  }
+}
+
 TEST(threads_misuse, epochs_do_not_nest) {
   const auto [status, errors] = outcome_of(shape("threads", 1, 2), [](world& w) { w.epoch([&] { w.epoch([] {}); }); });
   EXPECT_EQ(status, 1);
