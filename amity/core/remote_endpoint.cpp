@@ -26,6 +26,7 @@ std::size_t operations_in_handlers(const settings& config) {
 
 remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
     : owner_(owner),
+      world_(owner.number()),
       memory_(owner.transport().remote() != nullptr ? *owner.transport().remote() : packets()),
       caps_(owner.transport().remote() != nullptr ? owner.transport().caps().remote : packet_memory::caps()),
       choice_(config.text("AMITY_LONG_PROTOCOL"), owner.rank(), caps_, owner.transport().caps()),
@@ -48,6 +49,7 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
 
 remote_endpoint::~remote_endpoint() {
   if (abandoned_) return;
+  for (const auto& [id, left] : opened_) memory_.close(left);
   arrivals_.for_each_segment([this](const own_segment& left) { destroy(left); });
   owner_.remote_ = nullptr;
   owner_.remove_flushable(*this);
@@ -56,6 +58,7 @@ remote_endpoint::~remote_endpoint() {
 
 void remote_endpoint::abandon() noexcept {
   abandoned_ = true;
+  opened_.clear();
   arrivals_.abandon();
   owner_.remote_ = nullptr;
   owner_.remove_flushable(*this);
@@ -119,17 +122,23 @@ peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
   }
   const rank_t lane = owner_.lane_of(rank, static_cast<rank_t>(name.thread));
   fabric::remote_memory& memory = packet_memory::has_made(name.key) ? packets() : memory_;
+  const fabric::remote_segment handle = memory.open(lane, name.key);
+  if (!packet_memory::has_made(handle)) opened_.emplace(handle.id, handle);
   return {.lane = lane,
           .number = name.number,
-          .thread = static_cast<std::uint32_t>(owner_.thread()),
-          .handle = memory.open(lane, name.key)};
+          .thread = static_cast<std::uint16_t>(owner_.thread()),
+          .world = owner_.number(),
+          .handle = handle};
 }
 
 void remote_endpoint::close(peer_segment& opened) {
   constexpr std::string_view call = "remote_endpoint::close";
   check_setup(call);
   check_open(call, opened);
-  if (!packet_memory::has_made(opened.handle)) memory_.close(opened.handle);
+  if (const auto mine = opened_.find(opened.handle.id); mine != opened_.end()) {
+    memory_.close(mine->second);
+    opened_.erase(mine);
+  }
   opened = {};
 }
 
@@ -173,6 +182,12 @@ void remote_endpoint::check_own(std::string_view call, const own_segment& own) c
 void remote_endpoint::check_open(std::string_view call, const peer_segment& opened) const {
   if (opened.lane == no_rank) [[unlikely]]
     throw error(call, owner_.rank(), "the segment is not open", "open one, or use what exchange returned");
+  if (opened.world != world_) [[unlikely]] {
+    throw error(
+        call, owner_.rank(),
+        fmt::format("the segment was opened in another world, as that of its rank {}", opened.lane / owner_.threads()),
+        "open segments in each world, by a remote_endpoint of its own");
+  }
   if (owner_.threads_ > 1) [[unlikely]]
     check_threads(call, opened);
 }
@@ -190,7 +205,7 @@ void remote_endpoint::check_place(std::string_view call, const place& at, std::s
 // The handle of a segment is of use to the fabric of one thread alone.
 void remote_endpoint::check_threads(std::string_view call, const peer_segment& opened) const {
   check_thread(call);
-  if (opened.thread == static_cast<std::uint32_t>(owner_.thread())) return;
+  if (opened.thread == owner_.thread()) return;
   throw error(call, owner_.rank(),
               fmt::format("thread {} uses what thread {} has opened, a segment of rank {}", owner_.thread(),
                           opened.thread, owner_.rank_of(opened.lane)),

@@ -163,6 +163,7 @@ class remote_endpoint final : private remote_part, private flushable {
   void check_may_wait(std::string_view call) const;
 
   endpoint& owner_;
+  world_number world_;
   std::optional<packet_memory> packets_;  ///< where the fabric has no remote memory or no atomics, and of callers
   fabric::remote_memory& memory_;
   fabric::remote_capabilities caps_;
@@ -175,6 +176,7 @@ class remote_endpoint final : private remote_part, private flushable {
   std::unordered_map<std::uint64_t, std::vector<std::pair<rank_t, segment_name>>> names_;  ///< by round
   std::uint64_t rounds_ = 0;
   handler_id take_name_;
+  std::unordered_multimap<std::uint64_t, fabric::remote_segment> opened_;  ///< by id
   bool abandoned_ = false;
 };
 

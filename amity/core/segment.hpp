@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "amity/base/types.hpp"
+#include "amity/core/packet_header.hpp"
 #include "amity/fabric/remote_memory.hpp"
 
 namespace amity::core {
@@ -30,7 +31,8 @@ struct own_segment {
 struct peer_segment {
   rank_t lane = no_rank;  ///< whose it is; where ranks have one thread, the rank
   std::uint32_t number = 0;
-  std::uint32_t thread = 0;  ///< of this rank, that has opened it
+  std::uint16_t thread = 0;  ///< of this rank, that has opened it
+  world_number world = 0;    ///< in which that was
   fabric::remote_segment handle;
 
   std::size_t bytes() const noexcept { return handle.bytes; }

@@ -54,7 +54,7 @@ TEST(long_lanes_misuse, names_the_thread) {
     const handler_id take = own.add_handler("take", [](request&) {});
     const auto all = memory.exchange(memory.allocate(8));
     peer_segment of_the_other = all[1];
-    of_the_other.thread = static_cast<std::uint32_t>(1 - own.thread());
+    of_the_other.thread = static_cast<std::uint16_t>(1 - own.thread());
     const std::string here = "thread " + std::to_string(own.thread());
     const std::string there = "what thread " + std::to_string(1 - own.thread()) + " has opened, a segment of rank 1";
     const std::vector<std::byte> payload(8);

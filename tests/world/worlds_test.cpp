@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "amity/core/remote_endpoint.hpp"
 #include "amity/world/run.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/sanitizer.hpp"
@@ -394,6 +397,53 @@ TEST(worlds_misuse, a_world_that_outlives_the_program) {
             "amity: amity::run (rank 0): the program has ended before the worlds that it has made; there are still 1; "
             "let every world end inside the program, at the latest with it\n");
   EXPECT_EQ(status, 1);
+}
+
+TEST(segments_of_worlds, are_not_taken_for_those_of_others) {
+  const char* const arguments[] = {"test", nullptr};
+  for (const char* const fabric : {"threads", "sim"}) {
+    EXPECT_EQ(run(job(fabric, 2), 1, arguments,
+                  [](world& w) {
+                    const auto one = w.duplicate();
+                    const auto other = w.split({.colour = 0, .key = -w.rank()});
+                    core::remote_endpoint here(one->endpoint(), w.config());
+                    core::remote_endpoint there(other->endpoint(), w.config());
+                    const auto opened = here.exchange(here.allocate(64));
+                    static_cast<void>(there.exchange(there.allocate(64)));
+                    const std::uint64_t word = 1;
+                    const core::place at{opened[1], 0};
+                    const auto why = testing::failure_of([&] { there.put(at, std::as_bytes(std::span(&word, 1))); });
+                    testing::expect_parts(why, {"remote_endpoint::put", "the segment was opened in another world",
+                                                "by a remote_endpoint of its own"});
+                    w.barrier();
+                  }),
+              0);
+  }
+}
+
+// What is still open when a remote_endpoint ends is closed with it: else each would leave its mappings behind.
+TEST(segments_of_worlds, leave_no_mappings_behind) {
+  const auto mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    int found = 0;
+    for (std::string line; std::getline(maps, line);) found += line.find("memfd:amity") != std::string::npos;
+    return found;
+  };
+  const char* const arguments[] = {"test", nullptr};
+  EXPECT_EQ(run(job("threads", 2), 1, arguments,
+                [&](world& w) {
+                  w.barrier();
+                  const int before = mappings();
+                  for (int i = 0; i < 50; ++i) {
+                    core::remote_endpoint memory(w.endpoint(), w.config());
+                    EXPECT_EQ(memory.exchange(memory.allocate(4096)).size(), 2u);
+                    w.barrier();
+                  }
+                  w.barrier();
+                  EXPECT_EQ(mappings(), before);
+                  w.barrier();
+                }),
+            0);
 }
 
 // Jobs of one process know nothing of one another.
