@@ -151,6 +151,7 @@ class composite final : public fabric {
     if (packets_max == 0) return 0;
     const std::size_t found = turns_.is_due() ? poll_both(receiver, packets_max) : local_->poll(receiver, packets_max);
     if (found > 0) waits_in_vain_ = 0;
+    turns_.handed_over(found);
     return found;
   }
 

@@ -4,6 +4,7 @@
 /// local packets hardly notice.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -16,10 +17,14 @@ class network_turns {
   /// Whether this poll looks. A quiet network costs a look at the clock in some of them.
   bool is_due() noexcept {
     if (quiet_looks_ < quiet_from) return true;
-    if (++polls_ % polls_a_clock != 0) return false;
+    if (++polls_ < polls_a_clock) return false;
+    polls_ = 0;
     const std::uint64_t share = std::exchange(for_one_who_waits_, false) ? waiting_share : quiet_share;
     return steady_now_ns() >= look_end_ns_ + std::min(share * look_ns_, pause_ns_max);
   }
+
+  /// A poll has handed over so many local packets, each of which takes as long as its handler does.
+  void handed_over(std::size_t packets) noexcept { polls_ += static_cast<std::uint32_t>(packets); }
 
   /// Something was sent there, so that something may come back.
   void expect() noexcept { quiet_looks_ = 0; }
@@ -51,8 +56,8 @@ class network_turns {
   };
 
  private:
-  static constexpr std::uint32_t quiet_from = 64;  ///< looks in vain
-  static constexpr std::uint32_t polls_a_clock = 128;
+  static constexpr std::uint32_t quiet_from = 64;      ///< looks in vain
+  static constexpr std::uint32_t polls_a_clock = 128;  ///< or packets
   /// Looks in vain take one part of so many of the time.
   static constexpr std::uint64_t quiet_share = 256, waiting_share = 16;
   /// One that was interrupted says nothing of what looks take.

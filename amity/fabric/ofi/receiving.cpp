@@ -70,8 +70,9 @@ void ofi_fabric::post_receives() noexcept {
     const std::uint32_t index = unposted_.front();
     const ssize_t status = fi_recv(port_.endpoint(), received_.wire(index), header_bytes + given_.packet_bytes,
                                    received_.descriptor(), FI_ADDR_UNSPEC, &contexts_[index]);
-    // A provider that refuses one has enough of them until some complete.
-    if (status == -FI_EAGAIN) return;
+    // A provider that refuses one has enough of them until some complete; that named shm says so in its own way.
+    const bool some_posted = unposted_.room() > 0;
+    if (status == -FI_EAGAIN || (status == -FI_ENOMEM && some_posted)) return;
     AMITY_ASSERT(status == 0, status);
     unposted_.pop();
   }
