@@ -1,6 +1,5 @@
 #include "amity/world/launch.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,19 +12,12 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/base/standard_descriptors.hpp"
 #include "amity/core/team.hpp"
 #include "amity/world/launch/job.hpp"
 
 namespace amity {
 namespace {
-
-/// A process may be started without standard descriptors; the next files opened would then pass for them.
-void open_missing_standard_descriptors() {
-  int fd;
-  do fd = ::open("/dev/null", O_RDWR);
-  while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd >= 0) ::close(fd);
-}
 
 std::string remedy_for(const std::string& program, int reason) {
   const bool searched = program.find('/') == std::string::npos;

@@ -13,6 +13,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/base/standard_descriptors.hpp"
 #include "amity/core/team.hpp"
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
@@ -290,6 +291,7 @@ int run_on_communicator(int communicator, mpi_family family, const settings& con
 }
 
 int run_job(const settings& given, int argc, const char* const* argv, const std::function<int(world&)>& program) try {
+  open_missing_standard_descriptors();
   const bool asks_launcher = ranks_are_processes(given.text("AMITY_FABRIC")) && given.integer("AMITY_RANK") < 0;
   settings config = asks_launcher && std::getenv("AMITY_RANK") != nullptr ? with_launchers_word(given) : given;
   // All others are decided about when the ranks know where they are.
