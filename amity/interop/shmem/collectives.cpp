@@ -43,6 +43,7 @@ void collect(const char* call, const group& all, void* dest, const void* source,
     std::uint64_t its = 0;
     take(call, &its, &offer, sizeof its, all.world_pe(member));
     finish_taking();
+    check_dest(call, to, its);
     take(call, to, source, its, all.world_pe(member));
     to += its;
   }
@@ -63,7 +64,11 @@ void fcollect(const char* call, const group& all, void* dest, const void* source
 /// Blocks of `count` elements of `unit` bytes, with strides in elements.
 void alltoall(const char* call, const group& all, void* dest, const void* source, std::ptrdiff_t dest_stride,
               std::ptrdiff_t source_stride, std::size_t count, std::size_t unit) {
-  check_dest(call, dest, count * unit);
+  if (count > 0) {
+    const std::size_t strides =
+        (static_cast<std::size_t>(all.size) * count - 1) * static_cast<std::size_t>(dest_stride);
+    check_dest(call, dest, (strides + 1) * unit);
+  }
   sync(call, all);
   const auto size = static_cast<std::ptrdiff_t>(unit);
   const auto block = static_cast<std::ptrdiff_t>(count) * size;

@@ -17,6 +17,7 @@
 #include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
+#include "amity/base/standard_descriptors.hpp"
 #include "amity/interop/shmem/heap_size.hpp"
 #include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/statics.hpp"
@@ -60,12 +61,20 @@ class card_box final : public fabric::sink {
 };
 
 job::place join() {
+  open_missing_standard_descriptors();
   const settings config = settings::from_environment();
   if (!detail::ranks_are_processes(config.text("AMITY_FABRIC"))) {
     throw error("shmem_init", no_rank,
                 fmt::format("AMITY_FABRIC={} is no fabric for OpenSHMEM, whose PEs are processes of their own",
                             config.text("AMITY_FABRIC")),
                 "unset AMITY_FABRIC, or set it to shm, ofi or composite");
+  }
+  for (const char* const lanes : {"AMITY_THREADS", "AMITY_PROGRESS_THREAD"}) {
+    if (config.integer(lanes) == settings().integer(lanes)) continue;
+    throw error("shmem_init", no_rank,
+                fmt::format("{}={} is not for OpenSHMEM, whose PEs have the threads of their programs", lanes,
+                            config.text(lanes)),
+                "unset it; AMITY_SHMEM_PROGRESS_THREAD=1 asks for a thread that runs handlers");
   }
   if (detail::find_starter(config) == detail::starter::nobody) {
     detail::refuse_to_be_one_of_many();
@@ -157,7 +166,15 @@ job::~job() {
 
 std::byte* job::take_memory(const extent& statics, std::size_t heap_bytes) {
   if (fabric::remote_memory* const memory = transport_->node_memory(); memory != nullptr) {
-    own_ = memory->create(statics.bytes + heap_bytes);
+    try {
+      own_ = memory->create(statics.bytes + heap_bytes);
+    } catch (const error& refused) {
+      throw error(
+          "shmem_init", transport_->rank(),
+          fmt::format("there is no memory for a symmetric heap of {} bytes and {} bytes of static variables ({})",
+                      heap_bytes, statics.bytes, refused.what()),
+          "set a smaller SHMEM_SYMMETRIC_SIZE");
+    }
     replace_statics(statics, own_.data);
     return own_.data + statics.bytes;
   }

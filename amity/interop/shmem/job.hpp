@@ -73,6 +73,7 @@ class job {
   /// Waits for something that a peer does, or a handler.
   template <class Ready>
   void wait(Ready ready) {
+    if (ready()) return seldom_progress();
     serve_until(
         ready, [this] { return make_progress(); }, [this](unsigned round) { idle(round); });
   }

@@ -50,6 +50,7 @@ struct process {
   every<16> calls;          ///< of functions too short to make progress each time
   std::uint32_t drawn = 0;  ///< where the last search for any of several variables began
   phase now = phase::before;
+  int pid = 0;            ///< of the process that has begun: its children see this object, and are no PEs
   job* joined = nullptr;  ///< all that short functions do not need
 
   /// Where a symmetric address is.

@@ -23,9 +23,10 @@ void end() {
   delete &joined;
 }
 
-/// A program that returns from main has come to its end. One that fails leaves the rest to the launcher.
+/// A program that returns from main has come to its end. One that fails leaves the rest to the launcher, and a child
+/// that a PE has forked to the PE.
 void at_exit(int status, void*) {
-  if (status == 0 && self.now == phase::running) end();
+  if (status == 0 && self.now == phase::running && self.pid == ::getpid()) end();
 }
 
 void begin(const char* call, int threads = SHMEM_THREAD_SINGLE) {
@@ -38,6 +39,7 @@ void begin(const char* call, int threads = SHMEM_THREAD_SINGLE) {
     ::_exit(1);
   }
   self.now = phase::running;
+  self.pid = ::getpid();
   self.threads = threads == SHMEM_THREAD_MULTIPLE ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SERIALIZED;
   ::on_exit(at_exit, nullptr);
 }

@@ -14,8 +14,14 @@ using namespace amity::shmem;
 
 namespace {
 
+/// Of no bytes, whose address may be null.
+void nothing_to_do(const char* call, int pe) {
+  check_pe(call, pe);
+  seldom_progress();
+}
+
 void put_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
-  if (bytes == 0) return check_pe(call, pe);  // the address may be null
+  if (bytes == 0) return nothing_to_do(call, pe);
   if (void* const there = reach(call, dest, bytes, pe)) [[likely]] {
     std::memcpy(there, source, bytes);
   } else {
@@ -26,7 +32,7 @@ void put_bytes(const char* call, void* dest, const void* source, std::size_t byt
 }
 
 void get_bytes(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
-  if (bytes == 0) return check_pe(call, pe);
+  if (bytes == 0) return nothing_to_do(call, pe);
   if (const void* const there = reach(call, source, bytes, pe)) [[likely]] {
     std::memcpy(dest, there, bytes);
   } else {
@@ -36,7 +42,7 @@ void get_bytes(const char* call, void* dest, const void* source, std::size_t byt
 }
 
 void begin_get(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
-  if (bytes == 0) return check_pe(call, pe);
+  if (bytes == 0) return nothing_to_do(call, pe);
   if (const void* const there = reach(call, source, bytes, pe)) [[likely]] {
     std::memcpy(dest, there, bytes);
   } else {
@@ -56,10 +62,21 @@ void copy_strided(void* dest, const void* source, std::ptrdiff_t dest_stride, st
   for (; count > 0; --count, to += dest_stride * size, from += source_stride * size) copy(to, from);
 }
 
+/// From the first byte to the last of `count` elements, more than none.
+std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t stride, std::size_t bytes) {
+  if (stride < 1) [[unlikely]]
+    fail(call, fmt::format("a stride of {} elements", stride).c_str(), "use one of at least 1");
+  std::size_t between = 0;
+  if (__builtin_mul_overflow(count - 1, static_cast<std::size_t>(stride), &between) ||
+      __builtin_mul_overflow(between, bytes, &between)) [[unlikely]]
+    fail(call, fmt::format("{} elements with a stride of {}", count, stride).c_str(), "no memory has so many");
+  return between + bytes;
+}
+
 void put_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
                  std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
-  if (count == 0) return check_pe(call, pe);
-  if (void* const there = reach(call, dest, pe)) [[likely]] {
+  if (count == 0) return nothing_to_do(call, pe);
+  if (void* const there = reach(call, dest, strided_bytes(call, count, dest_stride, bytes), pe)) [[likely]] {
     copy_strided(there, source, dest_stride, source_stride, count, bytes,
                  [bytes](void* to, const void* from) { std::memcpy(to, from, bytes); });
   } else {
@@ -72,8 +89,8 @@ void put_strided(const char* call, void* dest, const void* source, std::ptrdiff_
 
 void get_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
                  std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
-  if (count == 0) return check_pe(call, pe);
-  if (const void* const there = reach(call, source, pe)) [[likely]] {
+  if (count == 0) return nothing_to_do(call, pe);
+  if (const void* const there = reach(call, source, strided_bytes(call, count, source_stride, bytes), pe)) [[likely]] {
     copy_strided(dest, there, dest_stride, source_stride, count, bytes,
                  [bytes](void* to, const void* from) { std::memcpy(to, from, bytes); });
   } else {

@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <shmem.h>
 #include <shmemx.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -86,6 +88,7 @@ int main(int argc, char** argv) {
     IF(threads_put) shmem_global_exit(0);
     IF(in_handler) shmemx_am_request(0, id_end, NULL, 0);
     IF(computing) shmemx_am_request(0, id_end, NULL, 0);
+    IF(satisfied) shmemx_am_request(0, id_end, NULL, 0);
     IF(handler_waits) {
       shmemx_am_request(0, id_wait, NULL, 0);
       while (!shmem_int_g(&waiting, 0)) continue;
@@ -93,6 +96,16 @@ int main(int argc, char** argv) {
     }
   }
   IF(polling) for (;;) shmemx_am_poll();
+  IF(satisfied) for (;;) shmem_int_wait_until(&waiting, SHMEM_CMP_EQ, 0);
+  IF(forked) { /* a child is no PE */
+    if (me == 0) {
+      const pid_t child = fork();
+      if (child == 0) exit(0);
+      CHECK(waitpid(child, NULL, 0) == child);
+    }
+    shmem_barrier_all();
+    return 0;
+  }
   if (me == 0) {
     IF(computing) for (volatile int forever = 1; forever;) continue;
   }

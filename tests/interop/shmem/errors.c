@@ -54,7 +54,9 @@ int main(int argc, char** argv) {
   if (me == 1) {
     IF(pe) shmem_int_p(&word, 1, 2);
     IF(address) shmem_int_p(&on_stack, 1, 0);
-    IF(stride) shmem_int_iput(&word, words, -((ptrdiff_t)1 << 40), 1, 2, 0);
+    IF(stride) shmem_int_iput(&word, words, (ptrdiff_t)1 << 40, 1, 2, 0);
+    IF(no_stride) shmem_int_iget(words, words, 1, -1, 2, 0);
+    IF(bytes) shmemx_am_request(0, 1, &word, (size_t)-1);
     IF(unknown) shmemx_am_request(0, 77, NULL, 0);
     IF(request) shmemx_am_request(0, 2, NULL, 0);
     IF(twice) shmemx_am_request(0, 4, NULL, 0);
@@ -77,6 +79,7 @@ int main(int argc, char** argv) {
 #if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
     static uint64_t signal_word;
     IF(signal_address) shmem_putmem_signal(&on_stack, &word, sizeof word, &signal_word, 1, SHMEM_SIGNAL_SET, 0);
+    IF(alltoall) shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words, (size_t)1 << 40);
     IF(dest) shmem_int_fcollect(SHMEM_TEAM_WORLD, &on_stack, &word, 1);
     IF(root) shmem_int_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, 7);
     IF(operation) shmem_putmem_signal(&word, words, sizeof word, &signal_word, 1, 77, 0);

@@ -62,6 +62,7 @@ class am_engine {
       Substrate::fail("shmemx_am_request", "it is called inside a handler",
                       "reply with shmemx_am_reply, or send the request after the handler has returned");
     }
+    check_bytes("shmemx_am_request", bytes);
     outbox& to = outbox_of(dest);
     if (to.requests - to.completed == requests_max || !to.kept.empty()) [[unlikely]]
       await_turn(dest, to);
@@ -86,6 +87,7 @@ class am_engine {
     if (running_->replied) {
       Substrate::fail("shmemx_am_reply", "it is the second reply to one request", "put all into one reply");
     }
+    check_bytes("shmemx_am_reply", bytes);
     running_->replied = true;
     traffic_.count_sent();
     const int dest = running_->source;
@@ -166,6 +168,14 @@ class am_engine {
   }
 
  private:
+  static void check_bytes(const char* call, std::size_t bytes) {
+    if (bytes >> payload_place::line_shift == 0) [[likely]]
+      return;
+    Substrate::fail(
+        call, ("a message of " + std::to_string(bytes) + " bytes").c_str(),
+        "no memory has so many: look at how the size was found, maybe as the result of a call that has failed");
+  }
+
   /// What a PE tells each source of messages: records taken below, completed requests above.
   struct alignas(line_bytes) answer {
     std::uint64_t word;
