@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "amity/base/random.hpp"
 #include "scratch.hpp"
@@ -293,6 +295,121 @@ TEST(graph_command, fails_where_its_output_cannot_be_written) {
     const outcome ended = child({"sh", "-c", command}).finish();
     EXPECT_EQ(ended.status, 1) << command;
     EXPECT_TRUE(ended.errors.starts_with("amity: standard output takes no more; ")) << ended.errors;
+  }
+  for (const std::string ranks : {"1", "2"}) {
+    const auto command = fmt::format("{} graph bfs {} --no-progress -n {} >&-", AMITY_COMMAND, file, ranks);
+    EXPECT_EQ(child({"sh", "-c", command}).finish().status, 1) << command;
+  }
+}
+
+TEST(graph_command, made_graphs_have_the_lengths_and_directions_that_are_asked_for) {
+  const auto unit = result_of({"sssp", "--erdos-renyi", "6", "--root", "3", "--weights", "unit", "--top", "1"});
+  const auto hops = result_of({"bfs", "--erdos-renyi", "6", "--root", "3", "--top", "1"});
+  EXPECT_EQ(unit["farthest"][0]["distance"], hops["farthest"][0]["distance"]);
+  const auto whole = result_of({"sssp", "--kronecker", "6", "--weights", "integer", "--top", "1"});
+  EXPECT_EQ(whole["lengths"], "whole numbers from 1 to 255, seed 1");
+  EXPECT_EQ(std::fmod(whole["farthest"][0]["distance"].get<double>(), 1), 0);
+  EXPECT_GE(whole["farthest"][0]["distance"], 1);
+  EXPECT_PRED2(amity::tests::contains, graph({"sssp", "--kronecker", "6", "--weights", "/nowhere"}).errors,
+               "--weights /nowhere: a graph that is made has no file of lengths");
+  scratch files;
+  const auto levels = [&](std::vector<std::string> more) {
+    const auto file = files.write("levels", "").string();
+    more.insert(more.begin(), {"bfs", "--erdos-renyi", "4", "--edge-factor", "1", "--root", "0", "--output", file});
+    result_of(more);
+    return contents(file);
+  };
+  EXPECT_NE(levels({"--reverse"}), levels({}));
+}
+
+TEST(graph_command, a_symmetric_matrix_has_its_diagonal_once_and_entries_any_sign) {
+  scratch files;
+  const auto product = [&](const std::string& matrix) {
+    const auto to = files.write("y", "").string();
+    const auto result = result_of({"spmv", files.write("a.mtx", matrix).string(), "-n", "2", "--output", to});
+    return std::pair(result["entries"].get<int>(), contents(to));
+  };
+  const auto half = product("%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 10\n2 1 -2\n2 2 5\n3 3 7\n");
+  EXPECT_EQ(half.first, 5);
+  EXPECT_EQ(half,
+            product("%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 10\n2 1 -2\n1 2 -2\n2 2 5\n3 3 7\n"));
+  const auto file = files.write("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 -2\n").string();
+  EXPECT_PRED2(amity::tests::contains, graph({"sssp", file}).errors, "value -2 is negative");
+}
+
+TEST(graph_command, says_whether_pagerank_has_converged) {
+  scratch files;
+  std::string path;
+  for (int i = 0; i < 1000; ++i) path += fmt::format("{} {}\n", i, i + 1);
+  const auto file = files.write("path.el", path).string();
+  EXPECT_TRUE(result_of({"pagerank", file})["converged"]);
+  EXPECT_FALSE(result_of({"pagerank", file, "--iterations", "1"})["converged"]);
+  EXPECT_PRED2(amity::tests::contains, graph({"pagerank", file, "--iterations", "1"}).output,
+               "not below 1e-06: --iterations has ended it");
+}
+
+TEST(graph_command, a_distance_beyond_float32_is_no_unreached_vertex) {
+  scratch files;
+  const auto file = files.write("far.el", "1 2 3e38\n2 3 3e38\n3 4 1\n").string();
+  const outcome ended = graph({"sssp", file, "--root", "1", "--no-progress"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(amity::tests::contains, ended.errors, "is longer than float32 can tell");
+}
+
+TEST(graph_command, labels_are_found_with_a_progress_thread) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\nb c\n").string();
+  for (const std::string ranks : {"1", "3"}) {
+    const outcome ended =
+        graph({"bfs", file, "--root", "a", "--no-progress", "-n", ranks}, {.environment = {"AMITY_PROGRESS_THREAD=1"}});
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_PRED2(amity::tests::contains, ended.output, "a -> b -> c");
+  }
+}
+
+TEST(graph_command, reads_what_rank_0_alone_has) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\nb c\n").string();
+  const auto input =
+      fmt::format("{} graph bfs /dev/stdin --root a -n 2 --no-progress --json - < {}", AMITY_COMMAND, file);
+  const outcome ended = child({"sh", "-c", input}).finish();
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_EQ(nlohmann::json::parse(ended.output)["reached"], 3);
+  const auto lengths =
+      fmt::format("printf 12345678 | {} graph sssp {} --weights /dev/stdin -n 2 --no-progress", AMITY_COMMAND, file);
+  EXPECT_PRED2(amity::tests::contains, child({"sh", "-c", lengths}).finish().errors,
+               "/dev/stdin: it is not the same file on all ranks");
+}
+
+TEST(graph_command, takes_no_option_that_would_do_nothing) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\n").string();
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"triangles", file, "--output", "out"},
+                                             {"graph500", "--scale", "4", "--json", "out"},
+                                             {"spmv", file, "--delta", "1"},
+                                             {"bfs", "--kronecker", "4", "--format", "edges"},
+                                             {"bfs", ""},
+                                             {"bfs", file, "--root", ""},
+                                             {"bfs", file, "--seed", "-1"},
+                                             {"bfs", file, "--top", "99999999999999999999999"},
+                                             {"pagerank", file, "--tolerance", "nan"},
+                                             {"pagerank", file, "--tolerance", "0"}}) {
+    EXPECT_EQ(graph(line).status, 2) << line[0] << ' ' << line.back();
+  }
+  const auto numbers = files.write("n.el", "007 x\n").string();
+  EXPECT_EQ(result_of({"bfs", numbers, "--root", "007", "-n", "2"})["reached"], 2);
+  const auto out = files.write("reached", "").string();
+  result_of({"explore", file, "--root", "b", "--output", out});
+  EXPECT_EQ(contents(out), "b 1\n");
+}
+
+TEST(graph_command, says_that_memory_is_short) {
+  const auto line = fmt::format("ulimit -v 3000000; {} graph histogram --slots 4294967296 --updates 1", AMITY_COMMAND);
+  if (const outcome ended = child({"sh", "-c", line}).finish(); ended.status == 1) {
+    EXPECT_PRED2(amity::tests::contains, ended.errors, "there is not enough memory for what was asked for");
+  } else {
+    ADD_FAILURE() << ended.status << ended.errors;
   }
 }
 

@@ -1,5 +1,6 @@
 // What each format means, and how files are told apart.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -138,6 +139,52 @@ TEST(read_metis, takes_lengths_and_skips_weights_of_vertices) {
   EXPECT_TRUE(graph.has_lengths);
   EXPECT_EQ(edges_text(read_quietly(files.write("b.metis", "2 1 1\n2 0.5\n1 0.5\n"))), "1>2:0.5");
   EXPECT_EQ(read_quietly(files.write("c.metis", "3 1\n2\n1\n\n")).vertices(), 3u) << "the third has no neighbours";
+}
+
+TEST(read_metis, both_ends_list_an_edge_alike) {
+  scratch files;
+  const std::string problem = "some edge is listed by one of its ends only, or its ends give it different weights";
+  const auto why = [&](const std::string& content, bool with_lengths) {
+    return error_of([&] { read_quietly(files.write("a.graph", content), "", with_lengths); });
+  };
+  EXPECT_NE(why("4 2\n2\n3\n1\n1\n", false).find(problem), std::string::npos);
+  EXPECT_NE(why("3 2 001\n2 5\n1 7 3 1\n2 1\n", true).find(problem), std::string::npos);
+  EXPECT_EQ(why("3 2 001\n2 5\n1 5 3 1\n2 1\n", true), "no error");
+}
+
+TEST(read_metis, a_vertex_may_have_very_many_neighbours) {
+  scratch files;
+  constexpr int leaves = 200'000;
+  std::string content = fmt::format("{} {}\n", leaves + 1, leaves);
+  for (int i = 2; i <= leaves + 1; ++i) content += fmt::format("{} ", i);
+  for (int i = 0; i < leaves; ++i) content += "\n1";
+  EXPECT_EQ(read_quietly(files.write("star.graph", content)).edges.size(), std::size_t{leaves});
+}
+
+TEST(read_text_edges, passes_by_a_byte_order_mark) {
+  scratch files;
+  EXPECT_EQ(edges_text(read_quietly(files.write("a",
+                                                "\xef\xbb\xbf"
+                                                "1 2\n2 1\n"))),
+            "1>2:1 2>1:1");
+}
+
+TEST(read_text_edges, refuses_empty_columns_and_ends_of_lines_of_old) {
+  scratch files;
+  const auto why = [&](const std::string& content) {
+    return error_of([&] { read_quietly(files.write("a", content)); });
+  };
+  EXPECT_NE(why("1,,2.5\n").find("a:1: a column is empty"), std::string::npos);
+  EXPECT_NE(why(",1,2\n").find("a:1: a column is empty"), std::string::npos);
+  EXPECT_EQ(why("1, 2\n3 ; 4;\n"), "no error");
+  EXPECT_NE(why("1 2\r2 3\r").find("a:1: there is a carriage return inside a line"), std::string::npos);
+}
+
+TEST(read_text_edges, takes_lengths_too_small_for_their_type_as_the_nearest) {
+  scratch files;
+  EXPECT_EQ(edges_text(read_quietly(files.write("a", "1 2 1e-400\n"), "", true)), "1>2:0");
+  EXPECT_NE(error_of([&] { read_quietly(files.write("a", "1 2 1e400\n"), "", true); }).find("is not finite"),
+            std::string::npos);
 }
 
 TEST(read_dimacs, arcs_lead_one_way) {

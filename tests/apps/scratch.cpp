@@ -41,7 +41,7 @@ fs::path scratch::write_gzip(const std::string& name, std::string_view content, 
 edge_list read_quietly(const fs::path& file, const std::string& format, bool with_lengths) {
   progress quiet(progress::style::off);
   edge_list whole = read_turns(file, format, {with_lengths}, {}, quiet);
-  if (whole.check) whole.check({whole.vertices(), whole.edges.size(), whole.listed});
+  if (whole.check) whole.check({whole.vertices(), whole.edges.size(), whole.listed, whole.unpaired});
   return whole;
 }
 

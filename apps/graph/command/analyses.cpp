@@ -108,7 +108,11 @@ int run_pagerank(session& job) {
       "round", input.noun);
   report result = begin_report(job, input, "PageRank of");
   result.add("rounds", found.rounds, "rounds", grouped(found.rounds));
-  result.add("change", found.change, "change of the last", fmt::format("{:.2g}", found.change));
+  const bool converged = found.change < how.tolerance;
+  result.add("change", found.change, "change of the last",
+             fmt::format("{:.2g}{}", found.change,
+                         converged ? "" : fmt::format(", not below {:g}: --iterations has ended it", how.tolerance)));
+  result.add("converged", converged);
   result.add_cost(runs.median, runs.count, job.simulated());
   job.verify(
       [&] {
@@ -117,7 +121,9 @@ int run_pagerank(session& job) {
                                        : fmt::format("one more round would change ranks by {:.3g}, and they sum to {}",
                                                      check.residual, check.total);
       },
-      result, "one more round changes nothing that matters; ranks sum to 1");
+      result,
+      converged ? "one more round changes nothing that matters; ranks sum to 1"
+                : "one more round changes no more than the last; ranks sum to 1");
   write_output(job, input, graph, {},
                [&](std::size_t part, vertex row) { return fmt::format("{:.9g}", found.parts[part][row]); });
   const auto top = greatest(job.ranks(), graph, found.parts, job.wanted().top);
@@ -210,6 +216,8 @@ int run_explore(session& job) {
   result.add_cost(runs.median, runs.count, job.simulated());
   job.verify([&] { return mistakes_text(mistakes_of(job.ranks(), graph, root, found)); }, result,
              "a breadth-first search reaches the same");
+  write_output(job, input, graph, {},
+               [&](std::size_t part, vertex row) { return std::string(found.parts[part].contains(row) ? "1" : ""); });
   return finish(job, result);
 }
 

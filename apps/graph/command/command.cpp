@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +47,22 @@ std::string width_problem(const std::string& text) {
   return fmt::format("'{}' is not a finite number of at least 0", text);
 }
 
+std::string tolerance_problem(const std::string& text) {
+  const auto tolerance = parse_length(text);
+  if (tolerance && std::isfinite(*tolerance) && *tolerance > 0) return {};
+  return fmt::format("'{}' is not a finite number above 0", text);
+}
+
+std::string emptiness(const std::string& text) { return text.empty() ? "it is empty" : ""; }
+
+/// CLI11 takes -1 for the greatest number there is, and so those that are greater.
+std::string count_problem(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed == std::errc{} && end == text.data() + text.size()) return {};
+  return fmt::format("'{}' is not a whole number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+}
+
 std::string ownership_problem(const std::string& word) {
   return parse_ownership(word) ? "" : fmt::format("'{}' is none of block, cyclic and hash", word);
 }
@@ -52,16 +71,19 @@ void add_sizes_of_made_graph(CLI::App& app, options& wanted) {
   app.add_option("--edge-factor", wanted.edge_factor, "Edges of a made graph for each vertex")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--seed", wanted.seed, "Seed of whatever is random")->capture_default_str();
+  app.add_option("--seed", wanted.seed, "Seed of whatever is random")
+      ->check(CLI::Validator(count_problem, "", "seed"))
+      ->capture_default_str();
   app.add_option_function<std::string>(
          "--ownership", [&](const std::string& word) { wanted.owners = *parse_ownership(word); },
          "How vertices are dealt out to ranks: block, cyclic (the standard) or hash")
       ->check(CLI::Validator(ownership_problem, "", "ownership"));
 }
 
-void add_graph_options(CLI::App& app, options& wanted) {
-  CLI::Option* const file = app.add_option("FILE", wanted.file, "Graph to work on; see the formats below");
-  app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell");
+void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
+  CLI::Option* const file = app.add_option("FILE", wanted.file, "Graph to work on; see the formats below")
+                                ->check(CLI::Validator(emptiness, "", "name"));
+  app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell")->needs(file);
   CLI::Option* const packages =
       app.add_flag("--packages", wanted.packages, "The packages, and nothing in their stead")->excludes(file);
   app.add_option("--lists", wanted.lists, "Folder of package lists")->capture_default_str();
@@ -81,15 +103,21 @@ void add_graph_options(CLI::App& app, options& wanted) {
   add_sizes_of_made_graph(app, wanted);
   app.add_flag("--reverse", wanted.reverse, "Walk edges backwards: to those that depend on a package");
   app.add_flag("--undirected", wanted.undirected, "Walk edges both ways");
-  app.add_option("--output", wanted.output, "File for a line of each vertex: its label and what was found");
+  if (groups.per_vertex) {
+    app.add_option("--output", wanted.output,
+                   "File for a line of each vertex that was found: its label and what was found of it");
+  }
   app.footer(formats_help());
 }
 
-void add_length_options(CLI::App& app, options& wanted) {
-  app.add_option("--weights", wanted.lengths,
-                 "Lengths of edges: input (its own; random in [0, 1) if it has none), unit, uniform (random in [0, "
-                 "1)), integer (random, 1 to 255), or a file of float32, one an edge")
+void add_length_options(CLI::App& app, const takes& groups, options& wanted) {
+  app.add_option(
+         "--weights", wanted.lengths,
+         "Lengths of edges: input (its own; random in [0, 1) if it has none), unit, uniform (random in [0, "
+         "1)), integer (random, 1 to 255), or a file of float32, one an edge. Lengths, and sums of them along a "
+         "path, are float32: some 7 digits")
       ->capture_default_str();
+  if (groups.entries) return;
   app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the lengths")
       ->check(CLI::Validator(width_problem, "", "width"))
       ->capture_default_str();
@@ -97,15 +125,18 @@ void add_length_options(CLI::App& app, options& wanted) {
 
 void add_options(CLI::App& app, const takes& groups, options& wanted) {
   constexpr int any = std::numeric_limits<int>::max();
-  if (groups.graph) add_graph_options(app, wanted);
-  if (groups.lengths) add_length_options(app, wanted);
-  if (groups.root) app.add_option("--root", wanted.root, "Label of the vertex to start from");
+  if (groups.graph) add_graph_options(app, groups, wanted);
+  if (groups.lengths) add_length_options(app, groups, wanted);
+  if (groups.root) {
+    app.add_option("--root", wanted.root, "Label of the vertex to start from")
+        ->check(CLI::Validator(emptiness, "", "label"));
+  }
   if (groups.direction || groups.benchmark) {
     app.add_flag("--top-down", wanted.top_down, "Search from above only, also where looking from below is less work");
   }
   if (groups.top) {
     app.add_option("--top", wanted.top, "How many of the farthest, or highest, vertices to show")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Validator(count_problem, "", "count"))
         ->capture_default_str();
   }
   if (groups.iterations) {
@@ -113,7 +144,7 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
         ->check(CLI::Range(1, any))
         ->capture_default_str();
     app.add_option("--tolerance", wanted.tolerance, "Change of all values together below which it ends")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Validator(tolerance_problem, "", "number"))
         ->capture_default_str();
   }
   if (groups.benchmark) {
@@ -123,23 +154,30 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
         ->check(CLI::Validator(width_problem, "", "width"));
   }
   if (groups.table) {
-    app.add_option("--seed", wanted.seed, "Seed of whatever is random")->capture_default_str();
-    app.add_option("--slots", wanted.slots, "Slots of the table on each rank, of 8 bytes")
+    app.add_option("--seed", wanted.seed, "Seed of whatever is random")
+        ->check(CLI::Validator(count_problem, "", "seed"))
+        ->capture_default_str();
+    app.add_option("--slots", wanted.slots, "Slots of the table on each thread, of 8 bytes")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
         ->capture_default_str();
-    app.add_option("--updates", wanted.updates, "Messages that each rank sends")
+    app.add_option("--updates", wanted.updates, "Messages that each thread sends")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
         ->capture_default_str();
   }
   app.add_option("-n,--ranks", wanted.ranks, "Ranks to start; in a job that is already running its own count")
       ->check(range_of("AMITY_RANKS"));
-  app.add_option("-t,--threads", wanted.threads, "Threads of each rank")->check(range_of("AMITY_THREADS"));
-  app.add_option("--fabric", wanted.fabric, "How ranks reach each other: shm, threads, sim, mpi, ofi or composite");
-  app.add_option("--repeat", wanted.repeat, "Runs, to report the median time; 0: a few if they are short")
+  app.add_option("-t,--threads", wanted.threads, "Threads of each rank; likewise")->check(range_of("AMITY_THREADS"));
+  app.add_option("--fabric", wanted.fabric,
+                 "How ranks reach each other: shm, threads, sim, mpi, ofi or composite; likewise");
+  app.add_option("--repeat", wanted.repeat,
+                 groups.benchmark ? "Searches by each kernel; 0: 64"
+                                  : "Runs, to report the median time; 0: a few if they are short")
       ->check(CLI::Range(0, any))
       ->capture_default_str();
   app.add_flag("--verify,!--no-verify", wanted.verify, "Check the answer (the standard)");
-  app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text");
+  if (!groups.benchmark) {
+    app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text");
+  }
   app.add_flag("!--no-progress", wanted.progress, "Do not show progress");
 }
 
@@ -155,11 +193,14 @@ settings job_settings(const options& wanted) {
 }
 
 int run_kernel(const kernel& chosen, world& w, const options& wanted) {
-  session job(w, wanted, chosen.options.lengths);
+  session job(w, wanted, chosen.options.lengths, chosen.options.entries);
   try {
     return chosen.run(job);
   } catch (const answered&) {
     return 1;
+  } catch (const std::bad_alloc&) {
+    throw error("graph", w.rank(), "there is not enough memory for what was asked for",
+                "use a smaller graph or table, or more hosts");
   }
 }
 

@@ -19,6 +19,8 @@ struct takes {
   bool direction = false;  ///< searches that can look from below
   bool top = false;        ///< reports that list the first of many
   bool lengths = false;
+  bool entries = false;     ///< lengths are entries of a matrix: of any sign
+  bool per_vertex = true;   ///< with --output
   bool iterations = false;  ///< of an iterative method
   bool benchmark = false;   ///< Graph500's scale and edge factor
   bool table = false;       ///< sizes of a distributed table, in place of a graph

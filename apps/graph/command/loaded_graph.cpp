@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "amity/base/log.hpp"
 #include "apps/graph/command/kernels.hpp"
@@ -46,7 +49,8 @@ graph_share read_input(session& job) {
   world& w = job.ranks();
   const bool with_lengths = job.uses_lengths() && wanted.lengths == "input";
   if (!wanted.file.empty()) {
-    return read_graph(w, wanted.file, wanted.format, {.with_lengths = with_lengths}, job.watcher());
+    return read_graph(w, wanted.file, wanted.format, {.with_lengths = with_lengths, .any_sign = job.takes_any_sign()},
+                      job.watcher());
   }
   // Packages turn their own edges round: lengths are those of what an edge leads to.
   if (wanted.packages || !find_package_lists(wanted.lists).empty()) {
@@ -65,7 +69,7 @@ loaded_graph from_input(session& job) {
   graph_share read = read_input(job);
   loaded_graph graph;
   if (job.uses_lengths()) {
-    graph.lengths = set_lengths(job.ranks(), read, wanted.lengths, wanted.seed, job.watcher());
+    graph.lengths = set_lengths(job.ranks(), read, wanted.lengths, wanted.seed, job.watcher(), job.takes_any_sign());
   }
   if (wanted.reverse && read.noun != "package") {
     for (edge& e : read.mine) std::swap(e.source, e.target);
@@ -86,6 +90,18 @@ loaded_graph from_input(session& job) {
   return graph;
 }
 
+/// Changes edges on their way out of a generator.
+void change(loaded_graph& graph, const std::function<void(edge&)>& each) {
+  graph.edges_here = [made = std::move(graph.edges_here), each](const thread& t, const edge_taker& take) {
+    std::vector<edge> changed;
+    made(t, [&](std::span<const edge> some) {
+      changed.assign(some.begin(), some.end());
+      std::ranges::for_each(changed, each);
+      take(changed);
+    });
+  };
+}
+
 loaded_graph from_generator(const session& job, const generator auto& made, world& w) {
   const generated about = made.about();
   loaded_graph graph;
@@ -95,7 +111,16 @@ loaded_graph from_generator(const session& job, const generator auto& made, worl
   graph.undirected = about.undirected || job.wanted().undirected;
   graph.names = distributed_names::numbered(about.vertices, 0);
   graph.edges_here = source_of(w, made);
-  if (job.uses_lengths()) graph.lengths = fmt::format("uniform in [0, 1), seed {}", job.wanted().seed);
+  if (job.uses_lengths()) {
+    const std::string& choice = job.wanted().lengths;
+    graph.lengths = described_lengths(choice, job.wanted().seed);
+    if (choice == "unit" || choice == "integer")
+      change(graph, [choice](edge& e) { e.length = length_of(choice, e.length); });
+  }
+  if (job.wanted().reverse && !graph.undirected) {
+    change(graph, [](edge& e) { std::swap(e.source, e.target); });
+    graph.title += ", edges reversed";
+  }
   return graph;
 }
 

@@ -40,8 +40,8 @@ cost median(std::vector<cost> all) {
 
 }  // namespace
 
-session::session(world& w, const options& wanted, bool uses_lengths)
-    : world_(w), wanted_(wanted), uses_lengths_(uses_lengths), watcher_(style_for(w, wanted)) {}
+session::session(world& w, const options& wanted, bool uses_lengths, bool any_sign)
+    : world_(w), wanted_(wanted), uses_lengths_(uses_lengths), any_sign_(any_sign), watcher_(style_for(w, wanted)) {}
 
 bool session::simulated() const { return world_.config().text("AMITY_FABRIC") == "sim"; }
 

@@ -18,7 +18,8 @@ namespace amity::apps::graph {
 
 class session {
  public:
-  session(world& w, const options& wanted, bool uses_lengths);
+  /// `any_sign`: lengths are entries of a matrix, which may be negative.
+  session(world& w, const options& wanted, bool uses_lengths, bool any_sign);
 
   world& ranks() { return world_; }
   const options& wanted() const { return wanted_; }
@@ -26,6 +27,7 @@ class session {
   bool simulated() const;
   /// Whether the kernel looks at lengths of edges.
   bool uses_lengths() const { return uses_lengths_; }
+  bool takes_any_sign() const { return any_sign_; }
 
   /// Rank 0 works while the others wait. Collective. Throws `answered` on all ranks if `work` throws, which rank 0 has
   /// then explained on standard error.
@@ -61,6 +63,7 @@ class session {
   world& world_;
   const options& wanted_;
   bool uses_lengths_;
+  bool any_sign_;
   progress watcher_;
 };
 

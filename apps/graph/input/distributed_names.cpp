@@ -42,9 +42,9 @@ std::vector<std::string> distributed_names::texts(world& w, std::span<const vert
   using answer = std::pair<std::uint64_t, std::string>;
   auto reply = w.message<answer>([&](const answer& a) { result[a.first] = a.second; }, coalesce{});
   auto ask = w.message<question>(
-      [&](const question& q) {
+      [&](const question& q, auto& self) {
         const held_range& r = range_of(q.asked);
-        reply.send(q.asker, {q.slot, held_.text(r.held_before + (q.asked - r.of.first))});
+        reply.on(self).send(q.asker, {q.slot, held_.text(r.held_before + (q.asked - r.of.first))});
       },
       coalesce{});
   w.epoch([&] {
@@ -57,7 +57,11 @@ std::optional<vertex> distributed_names::find(world& w, std::string_view label) 
   if (are_numbered()) return held_.find(label);
   const auto held = held_.find(label);
   const auto found = static_cast<vertex>(w.min(std::uint64_t{held ? number_of(w.rank(), *held) : no_vertex}));
-  return found == no_vertex ? std::nullopt : std::optional(found);
+  if (found != no_vertex) return found;
+  // Readers of text keep numbers without leading zeros.
+  const bool is_number = std::ranges::all_of(label, [](char c) { return c >= '0' && c <= '9'; });
+  if (is_number && label.size() > 1 && label[0] == '0') return find(w, label.substr(1));
+  return {};
 }
 
 std::vector<std::string> distributed_names::nearest(world& w, std::string_view wanted, std::size_t count) const {

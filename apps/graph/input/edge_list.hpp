@@ -17,6 +17,7 @@ struct totals {
   std::uint64_t vertices = 0;
   std::uint64_t edges = 0;
   std::uint64_t listed = 0;
+  std::uint64_t unpaired = 0;
 };
 
 struct edge_list {
@@ -37,7 +38,8 @@ struct edge_list {
   };
   std::vector<block_start> blocks;  ///< those that gave any, in their order
 
-  std::uint64_t listed = 0;                  ///< entries, where a format has several for an edge
+  std::uint64_t listed = 0;    ///< entries, where a format has several for an edge
+  std::uint64_t unpaired = 0;  ///< where both ends list an edge: a sum over entries in which two equal ones cancel out
   std::function<void(const totals&)> check;  ///< throws `input_error` if what all have read is no whole graph
 
   vertex vertices() const { return names.size(); }

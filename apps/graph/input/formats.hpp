@@ -20,6 +20,8 @@ namespace amity::apps::graph {
 struct read_options {
   /// Lengths are used: read them, and refuse those that no shortest path can add up. Otherwise they are skipped.
   bool with_lengths = false;
+  /// They are entries of a matrix, which may be negative.
+  bool any_sign = false;
   /// How finely ranks share the input; see `turns`. Tests want it small.
   std::size_t block_bytes = turns().block_bytes;
 };
@@ -68,7 +70,7 @@ inline constexpr std::array<std::string_view, 4> wordnet_files{"data.noun", "dat
 std::optional<float> parse_length(std::string_view text);
 
 /// Why a shortest path cannot add this length up; empty if it can.
-std::string length_problem(float length);
+std::string length_problem(float length, bool any_sign = false);
 
 /// Throws at `where` if `count` vertices are more than `edges` can plausibly have: a damaged number would otherwise
 /// take all memory.

@@ -1,6 +1,7 @@
 #include "apps/graph/input/graph_share.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <utility>
 
@@ -13,13 +14,6 @@ namespace amity::apps::graph {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Whether each rank can read it from its beginning. What is missing or forbidden may as well be found by all.
-bool can_be_shared(const fs::path& file) {
-  std::error_code ignored;
-  const auto kind = fs::status(file, ignored).type();
-  return kind != fs::file_type::fifo && kind != fs::file_type::character && kind != fs::file_type::socket;
-}
 
 bool any(world& w, bool mine) { return w.max(std::uint64_t{mine}) > 0; }
 
@@ -73,7 +67,7 @@ graph_share assemble(world& w, edge_list local, rank_t readers) {
   }
 
   number_vertices(w, local, readers, graph);
-  const totals all{graph.vertices, graph.edges, w.sum(local.listed)};
+  const totals all{graph.vertices, graph.edges, w.sum(local.listed), w.sum(local.unpaired)};
   together(w, [&] {
     if (local.check) local.check(all);
     if (graph.vertices == 0) fail(graph.title, "there are no vertices in it", "name a file with a graph");
@@ -82,9 +76,18 @@ graph_share assemble(world& w, edge_list local, rank_t readers) {
   return graph;
 }
 
+bool all_can_read(world& w, const fs::path& file) {
+  struct stat about {};
+  const bool there = ::stat(file.c_str(), &about) == 0;
+  if (any(w, there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))) return false;
+  // The hosts of a job may number their file systems as they like, but each gives a file one size.
+  const auto same = [&](std::uint64_t value) { return w.min(value) == w.max(value); };
+  return same(there) && same(there && S_ISREG(about.st_mode) ? static_cast<std::uint64_t>(about.st_size) : 0);
+}
+
 graph_share read_graph(world& w, const fs::path& file, const std::string& format_name, const read_options& options,
                        progress& watcher) {
-  const rank_t readers = any(w, w.rank() == 0 && !can_be_shared(file)) ? 1 : w.size();
+  const rank_t readers = w.size() > 1 && !all_can_read(w, file) ? 1 : w.size();
   edge_list local;
   together(w, [&] {
     if (w.rank() >= readers) return;

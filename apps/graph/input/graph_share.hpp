@@ -49,4 +49,8 @@ graph_share read_package_graph(world& w, const std::filesystem::path& folder, bo
 /// those of rank 0.
 graph_share assemble(world& w, edge_list local, rank_t readers);
 
+/// Collective: whether each rank can read this from its beginning, as no pipe, and no standard input that is a file on
+/// rank 0 alone. What is missing or forbidden may as well be found by all.
+bool all_can_read(world& w, const std::filesystem::path& file);
+
 }  // namespace amity::apps::graph

@@ -141,8 +141,8 @@ bool line_reader::take(std::string_view& line) {
   std::size_t end = 0;
   while ((end = rest_.find('\n')) == std::string_view::npos) {
     joined_ += rest_;
-    if (joined_.size() > line_bytes_max) {
-      fail(fmt::format("the line is longer than {} bytes", line_bytes_max), "is this a text file? see --format");
+    if (joined_.size() > line_bytes_allowed_) {
+      fail(fmt::format("the line is longer than {} bytes", line_bytes_allowed_), "is this a text file? see --format");
     }
     if (!load()) {
       line = joined_;

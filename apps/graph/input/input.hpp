@@ -10,6 +10,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -109,10 +110,13 @@ class input {
 /// Cuts an input into lines. A line belongs to the block in which it begins.
 class line_reader {
  public:
-  /// No line of a text format is longer; a binary file read as text would be.
+  /// No line of most text formats is longer; a binary file read as text would be.
   static constexpr std::size_t line_bytes_max = std::size_t{1} << 20;
 
   explicit line_reader(input& from) : from_(from) {}
+
+  /// From now on lines may be so long, if that is more.
+  void allow(std::size_t line_bytes) { line_bytes_allowed_ = std::max(line_bytes_allowed_, line_bytes); }
 
   /// The next line, without its end ("\n" or "\r\n"), valid until the next call. False at the end of the input.
   bool next(std::string_view& line);
@@ -147,6 +151,7 @@ class line_reader {
   std::uint64_t line_number_ = 0;
   std::uint64_t percent_lines_ = 0;
   std::uint64_t block_ = 0;
+  std::size_t line_bytes_allowed_ = line_bytes_max;
   bool mine_ = true;
   bool shared_ = false;
 };

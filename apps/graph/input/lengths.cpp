@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -41,7 +42,7 @@ struct placed_edges {
   }
 };
 
-void read_lengths(const placed_edges& graph, const std::string& file, progress& watcher) {
+void read_lengths(const placed_edges& graph, const std::string& file, progress& watcher, bool any_sign) {
   input from(file, watcher);
   watcher.begin("reading " + from.name(), from.file_bytes(), true);
   std::uint64_t first = 0;  // of the block
@@ -52,7 +53,7 @@ void read_lengths(const placed_edges& graph, const std::string& file, progress& 
       for (std::uint64_t i = std::max(first, graph.runs[run].first); i < std::min(last, graph.end(run)); ++i) {
         float length = 0;
         std::memcpy(&length, block.data() + (i - first) * sizeof length, sizeof length);
-        const std::string problem = length_problem(length);
+        const std::string problem = length_problem(length, any_sign);
         if (!problem.empty()) {
           fail(fmt::format("{}: byte {}", from.name(), i * sizeof length), fmt::format("length {} {}", length, problem),
                "shortest paths want lengths that are finite and at least 0", i);
@@ -73,32 +74,48 @@ void read_lengths(const placed_edges& graph, const std::string& file, progress& 
 }
 
 /// Returns the description.
-std::string set(const placed_edges& graph, const std::string& choice, std::uint64_t seed, progress& watcher) {
+std::string set(const placed_edges& graph, const std::string& choice, std::uint64_t seed, progress& watcher,
+                bool any_sign) {
   const auto random = [&](std::uint64_t i) { return splitmix64::mix(splitmix64::mix(seed) + i); };
-  if (choice == "unit") {
-    graph.set([](std::uint64_t) { return 1.0f; });
-    return "1 each";
-  }
-  if (choice == "uniform" || choice == "input") {
-    graph.set([&](std::uint64_t i) { return uniform(random(i)); });
-    return fmt::format("uniform in [0, 1), seed {}", seed);
-  }
   if (choice == "integer") {
     graph.set([&](std::uint64_t i) { return static_cast<float>(1 + random(i) % integer_max); });
-    return fmt::format("whole numbers from 1 to {}, seed {}", integer_max, seed);
+    return described_lengths(choice, seed);
   }
-  if (!graph.mine.empty()) read_lengths(graph, choice, watcher);
+  if (choice == "unit" || choice == "uniform" || choice == "input") {
+    graph.set([&](std::uint64_t i) { return length_of(choice, uniform(random(i))); });
+    return described_lengths(choice, seed);
+  }
+  if (!graph.mine.empty()) read_lengths(graph, choice, watcher, any_sign);
   return fmt::format("from {}", choice);
 }
 
 }  // namespace
 
-std::string set_lengths(world& w, graph_share& graph, const std::string& choice, std::uint64_t seed,
-                        progress& watcher) {
+float length_of(const std::string& choice, float uniform) {
+  if (choice == "unit") return 1;
+  return choice == "integer" ? 1 + std::floor(uniform * integer_max) : uniform;
+}
+
+std::string described_lengths(const std::string& choice, std::uint64_t seed) {
+  if (choice == "unit") return "1 each";
+  if (choice == "integer") return fmt::format("whole numbers from 1 to {}, seed {}", integer_max, seed);
+  if (choice == "uniform" || choice == "input") return fmt::format("uniform in [0, 1), seed {}", seed);
+  fail("--weights " + choice, "a graph that is made has no file of lengths", "use unit, uniform or integer");
+}
+
+std::string set_lengths(world& w, graph_share& graph, const std::string& choice, std::uint64_t seed, progress& watcher,
+                        bool any_sign) {
   if (choice == "input" && graph.has_lengths) return "from the input";
   graph.unit.clear();
+  const bool named = choice != "unit" && choice != "uniform" && choice != "integer" && choice != "input";
+  if (named && !all_can_read(w, choice)) {
+    together(w, [&] {
+      fail(choice, "it is not the same file on all ranks, each of which reads its lengths by itself",
+           "name a file that all can open, no pipe, or use one rank");
+    });
+  }
   std::string description;
-  together(w, [&] { description = set({graph.mine, graph.runs, graph.edges}, choice, seed, watcher); });
+  together(w, [&] { description = set({graph.mine, graph.runs, graph.edges}, choice, seed, watcher, any_sign); });
   return description;
 }
 

@@ -19,7 +19,14 @@ namespace amity::apps::graph {
 /// - "uniform": random in [0, 1);
 /// - "integer": random whole numbers from 1 to 255;
 /// - else the name of a file of float32, one an edge, as Graph500 keeps them.
-/// Where a file does not fit, or has values that no shortest path can add up, all ranks throw the same `amity::error`.
-std::string set_lengths(world& w, graph_share& graph, const std::string& choice, std::uint64_t seed, progress& watcher);
+/// Where a file does not fit, or has values that are not finite, or negative without `any_sign`, all ranks throw the
+/// same `amity::error`.
+std::string set_lengths(world& w, graph_share& graph, const std::string& choice, std::uint64_t seed, progress& watcher,
+                        bool any_sign = false);
+
+/// The same for edges that a generator makes with lengths that are random in [0, 1): what `choice` makes of one, and
+/// the description. Throws `amity::error` for the name of a file.
+float length_of(const std::string& choice, float uniform);
+std::string described_lengths(const std::string& choice, std::uint64_t seed);
 
 }  // namespace amity::apps::graph

@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
+#include "amity/base/random.hpp"
 #include "apps/graph/input/formats.hpp"
 #include "apps/graph/input/words.hpp"
 
@@ -42,6 +46,11 @@ header read_header(line_reader& lines) {
   return result;
 }
 
+/// Of an edge, whichever of its ends lists it.
+std::uint64_t print_of(vertex lesser, vertex greater, float length) {
+  return splitmix64::mix(splitmix64::mix(std::uint64_t{lesser} << 32 | greater) ^ std::bit_cast<std::uint32_t>(length));
+}
+
 /// The rest of a vertex's line. An edge is kept where its lesser end lists it.
 void read_neighbours(std::string_view line, vertex own, const header& expected, const read_options& options,
                      const line_reader& lines, edge_list& into) {
@@ -51,6 +60,8 @@ void read_neighbours(std::string_view line, vertex own, const header& expected, 
     const float length = expected.edge_weights ? take_length(line, "weight", options, lines, repair) : 1.0f;
     if (other == own) lines.fail(fmt::format("vertex {} is a neighbour of itself", own + 1), repair);
     ++into.listed;
+    const std::uint64_t print = print_of(std::min(own, other), std::max(own, other), length);
+    into.unpaired += own < other ? print : -print;
     if (own < other) into.edges.push_back({own, other, length});
   }
 }
@@ -78,7 +89,13 @@ void read_metis(input& from, const read_options& options, edge_list& into) {
            repair);
     }
     check_edge_count(where, wanted, all.edges, "edges");
+    if (all.unpaired != 0) {
+      fail(where, "some edge is listed by one of its ends only, or its ends give it different weights", repair);
+    }
   };
+  // A vertex may have all others as its neighbours.
+  constexpr std::size_t neighbour_bytes_max = 64;
+  lines.allow(neighbour_bytes_max * (expected.vertices + expected.vertex_weights));
   lines.share();
   for (std::string_view line; lines.next(line);) {
     if (line.starts_with(comment)) continue;

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view repair = "write 'source target' or 'source target length' on each line";
 
+/// What some editors put in front of UTF-8.
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 constexpr bool is_separator(char c) { return c == ' ' || c == '\t' || c == ',' || c == ';'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -22,6 +25,7 @@ constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 struct fields {
   std::array<std::string_view, 4> text;
   std::size_t count = 0;
+  bool has_gap = false;  ///< nothing stands between two commas or semicolons, or in front of one
 };
 
 fields split(std::string_view line) {
@@ -29,7 +33,9 @@ fields split(std::string_view line) {
   const char* at = line.data();
   const char* const end = at + line.size();
   while (result.count < result.text.size()) {
-    while (at != end && is_separator(*at)) ++at;
+    int marks = 0;
+    for (; at != end && is_separator(*at); ++at) marks += *at == ',' || *at == ';';
+    result.has_gap |= marks > (result.count > 0 ? 1 : 0);
     if (at == end) break;
     const char* const begin = at;
     while (at != end && !is_separator(*at)) ++at;
@@ -52,10 +58,10 @@ vertex read_vertex(std::string_view label, const line_reader& lines, labels& nam
   return names.intern(label, number);
 }
 
-float read_length(std::string_view text, const line_reader& lines) {
+float read_length(std::string_view text, const read_options& options, const line_reader& lines) {
   const auto length = parse_length(text);
   if (!length) lines.fail(fmt::format("length '{}' is not a number", text), repair);
-  const std::string problem = length_problem(*length);
+  const std::string problem = length_problem(*length, options.any_sign);
   if (!problem.empty()) {
     lines.fail(fmt::format("length {} {}", text, problem),
                "shortest paths want lengths that are finite and at least 0");
@@ -69,9 +75,13 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
   line_reader lines(from);
   std::size_t columns = 0;
   for (std::string_view line; lines.next(line);) {
+    if (lines.line_number() == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
     const fields found = split(line);
     if (found.count == 0 || found.text[0][0] == '#' || found.text[0][0] == '%') continue;
     if (line.find('\0') != std::string_view::npos) lines.fail("there is a NUL byte: this is not text", "see --format");
+    if (line.find('\r') != std::string_view::npos)
+      lines.fail("there is a carriage return inside a line", "end lines by LF, or CR LF");
+    if (found.has_gap) lines.fail("a column is empty", repair);
     if (found.count == 1) lines.fail(fmt::format("vertex '{}' has no target", found.text[0]), repair);
     if (found.count > 3) lines.fail("there are more than 3 columns", repair);
     if (columns == 0) {  // the first edge, which says it for all ranks
@@ -87,7 +97,7 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
     const vertex target = read_vertex(found.text[1], lines, into.names);
     if (std::max(source, target) == no_vertex) lines.fail("there are more vertices than 2^32 - 1", "split the graph");
     const bool use_length = options.with_lengths && columns == 3;
-    into.edges.push_back({source, target, use_length ? read_length(found.text[2], lines) : 1.0f});
+    into.edges.push_back({source, target, use_length ? read_length(found.text[2], options, lines) : 1.0f});
   }
   into.has_lengths = columns == 3;
   into.check = [name = from.name()](const totals& all) {

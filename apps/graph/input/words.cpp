@@ -36,7 +36,7 @@ std::uint64_t take_number(std::string_view& line, std::string_view what, const l
 vertex take_vertex(std::string_view& line, std::string_view what, std::uint64_t count, const line_reader& lines,
                    std::string_view remedy) {
   const std::uint64_t number = take_number(line, what, lines, remedy);
-  if (number == 0) lines.fail(fmt::format("{} 0, where {}s count from 1", what, what), remedy);
+  if (number == 0) lines.fail(fmt::format("{} 0, where {} count from 1", what, plural(what)), remedy);
   if (number > count) {
     lines.fail(fmt::format("{} {} is greater than the number of {}, {}", what, number, plural(what), count), remedy);
   }
@@ -50,7 +50,7 @@ float take_length(std::string_view& line, std::string_view what, const read_opti
   const auto value = parse_length(word);
   if (!value) lines.fail(fmt::format("{} '{}' is not a number", what, word), remedy);
   if (!options.with_lengths) return 1;
-  const std::string problem = length_problem(*value);
+  const std::string problem = length_problem(*value, options.any_sign);
   if (!problem.empty()) {
     lines.fail(fmt::format("{} {} {}", what, word, problem),
                "shortest paths want lengths that are finite and at least 0");

@@ -136,10 +136,12 @@ distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex ver
   const auto for_each_arc = [&](const thread& t, auto visit) {
     edges(t, [&](std::span<const edge> some) {
       for (const edge& e : some) {
+        const bool loop = e.source == e.target;
         // A row of nothing but loops would end up empty among those that have arcs.
-        if (how.simple && e.source == e.target) continue;
-        if (!how.reversed || how.undirected) visit(e.source, e.target, e.length);
-        if (how.reversed || how.undirected) visit(e.target, e.source, e.length);
+        if (how.simple && loop) continue;
+        visit(e.source, e.target, e.length);
+        // Both ways of a loop are one.
+        if (how.undirected && !loop) visit(e.target, e.source, e.length);
       }
     });
   };

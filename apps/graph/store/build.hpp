@@ -21,8 +21,7 @@ edge_source source_of(std::span<const edge> edges);
 
 struct build_options {
   ownership kind = ownership::cyclic;
-  bool undirected = false;  ///< each edge is two arcs
-  bool reversed = false;    ///< each arc leads from its edge's target to the source
+  bool undirected = false;  ///< each edge is two arcs, a loop one
   /// Drops loops, and all but the shortest of the arcs that join the same two vertices.
   bool simple = true;
 };

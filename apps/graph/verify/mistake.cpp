@@ -31,6 +31,8 @@ std::string sentence(const mistake<Distance>& m, vertex other) {
       return fmt::format("{}: an edge from {} leads to it at distance {}", who, name_of(other), m.by_other);
     case rule::rooted:
       return fmt::format("{}: its parents never lead to the root", who);
+    case rule::range:
+      return fmt::format("{}: a path by {} is longer than float32 can tell; give smaller lengths", who, name_of(other));
     case rule::none:
       break;
   }

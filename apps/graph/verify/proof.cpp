@@ -47,6 +47,8 @@ class part_proof {
     const vertex row = told.target - part_.first;
     const Distance distance = found_.distance[row];
     if (distance > told.distance) note(rule::edge, row, told.source, told.distance);
+    if (distance == unreached<Distance> && distance == told.distance) [[unlikely]]
+      note(rule::range, row, told.source);
     if (found_.parent[row] == told.source && distance == told.distance && !on_tree_[row]) join(row);
   }
 
