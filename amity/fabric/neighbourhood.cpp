@@ -21,6 +21,14 @@ constexpr auto alike = std::to_array<std::string_view>(
      "AMITY_MESSAGE_COUNTERS", "AMITY_OFI_CREDITS", "AMITY_OFI_PACKET_BYTES", "AMITY_OFI_PROVIDER",
      "AMITY_PROGRESS_THREAD", "AMITY_SHM_BUFFERS", "AMITY_SHM_PACKET_BYTES", "AMITY_SHM_RING_SLOTS", "AMITY_THREADS"});
 
+/// A value as it travels to the others: a short line.
+std::string tellable(std::string_view name, std::string value, rank_t rank) {
+  constexpr std::size_t bytes_max = 255;
+  if (value.size() <= bytes_max && value.find('\n') == value.npos) return value;
+  throw error("joining the job", rank, fmt::format("{} has {} bytes, or several lines", name, value.size()),
+              fmt::format("give it one line of at most {} bytes", bytes_max));
+}
+
 /// A process as it describes itself, a line for each part.
 struct introduction {
   std::string node;
@@ -29,7 +37,8 @@ struct introduction {
 
   static introduction of_this(const bootstrap& start, const settings& config) {
     introduction made{.node = start.node(), .cpus = allowed_cpus().text(), .values = {}};
-    for (std::size_t i = 0; i < alike.size(); ++i) made.values[i] = config.value(alike[i]);
+    for (std::size_t i = 0; i < alike.size(); ++i)
+      made.values[i] = tellable(alike[i], config.value(alike[i]), start.rank());
     return made;
   }
   static introduction parse(const std::string& told) {

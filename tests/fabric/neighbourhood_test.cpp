@@ -68,6 +68,20 @@ void meet_bound(const std::vector<std::string>& nodes, const std::vector<rank_t>
 TEST(neighbours, share_the_cpus_to_which_each_is_bound) { meet_bound({"here", "here"}, {0, 0}, 2); }
 TEST(neighbours, share_none_with_other_nodes) { meet_bound({"here", "there"}, {0, 1}, 1); }
 
+TEST(neighbours, tell_each_other_short_lines) {
+  const auto job = shm::job_memory::create(1);
+  for (const std::string& value : {std::string(8300, 'x'), std::string("net\ntcp")}) {
+    settings config;
+    config.set("AMITY_RANK", "0");
+    config.set("AMITY_JOB_FD", std::to_string(job.fd()));
+    config.set("AMITY_OFI_PROVIDER", value);
+    const auto start = amity::detail::launched_bootstrap(config);
+    expect_error([&] { meet(*start, config); },
+                 {"AMITY_OFI_PROVIDER has " + std::to_string(value.size()) + " bytes, or several lines",
+                  "give it one line of at most 255 bytes"});
+  }
+}
+
 TEST(a_node, has_a_name_of_one_short_line) {
   EXPECT_EQ(node_identity("rack 7"), "rack 7");
   EXPECT_FALSE(node_identity("").empty());

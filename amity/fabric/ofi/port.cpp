@@ -17,6 +17,17 @@ namespace {
 
 static_assert(sizeof(wire_header) <= cache_line_bytes);
 
+std::string_view remedy_for(int status) {
+  switch (-status) {
+    case FI_EMFILE:
+      return "raise the limit of open files (ulimit -n), or use fewer threads or ranks";
+    case FI_EADDRNOTAVAIL:
+      return "set AMITY_OFI_ADDRESS to an address that this host has, or unset it";
+    default:
+      return "try another AMITY_OFI_PROVIDER (`fi_info -t FI_EP_RDM` lists them)";
+  }
+}
+
 }  // namespace
 
 buffer_arena::buffer_arena(std::size_t count, std::size_t payload_bytes)
@@ -46,8 +57,7 @@ std::byte* buffer_arena::wire(std::size_t index) const noexcept { return payload
 void port::check(int status, std::string_view act) const {
   if (status == 0) return;
   throw error("AMITY_FABRIC=ofi", rank_,
-              fmt::format("{} cannot {}: {}", name_of(*info_), act, library_.strerror(-status)),
-              "try another AMITY_OFI_PROVIDER (`fi_info -t FI_EP_RDM` lists them)");
+              fmt::format("{} cannot {}: {}", name_of(*info_), act, library_.strerror(-status)), remedy_for(status));
 }
 
 template <class Object, class Open>
