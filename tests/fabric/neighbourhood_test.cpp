@@ -69,8 +69,8 @@ TEST(neighbours, share_the_cpus_to_which_each_is_bound) { meet_bound({"here", "h
 TEST(neighbours, share_none_with_other_nodes) { meet_bound({"here", "there"}, {0, 1}, 1); }
 
 TEST(neighbours, tell_each_other_short_lines) {
-  const auto job = shm::job_memory::create(1);
   for (const std::string& value : {std::string(8300, 'x'), std::string("net\ntcp")}) {
+    const auto job = shm::job_memory::create(1);
     settings config;
     config.set("AMITY_RANK", "0");
     config.set("AMITY_JOB_FD", std::to_string(job.fd()));

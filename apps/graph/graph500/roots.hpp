@@ -17,9 +17,9 @@ namespace amity::apps::graph {
 template <class Arc>
 std::vector<vertex> search_roots(world& w, const distributed_graph<Arc>& graph, std::uint64_t seed, std::size_t count);
 
-/// Collective, of a simple graph (`build_options`): the input's edges that leave what a search has reached, each counted
-/// once, repeated edges too, but no loops. On an undirected graph these are the edges of the component. So counts the
-/// reference code; the specification ("Performance metrics") has loops count.
+/// Collective, of a simple graph (`build_options`): the input's edges that leave what a search has reached, each
+/// counted once, repeated edges too, but no loops. On an undirected graph these are the edges of the component. So
+/// counts the reference code; the specification ("Performance metrics") has loops count.
 template <class Arc, class Distance>
 std::uint64_t traversed_edges(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found);
 
