@@ -312,6 +312,8 @@ class endpoint final : private fabric::sink {
     run_handler(header, message);
   }
 
+  /// Throws `error` in a handler, and, where ranks have several threads, on another one.
+  void check_own_call(std::string_view call) const;
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
@@ -417,8 +419,6 @@ class endpoint final : private fabric::sink {
   /// The handler that runs on this rank, by number; 0: none.
   std::uint64_t context() const noexcept { return in_handler() ? worlds_->handlers_run : 0; }
   void check_outside_handler(std::string_view call) const;
-  /// Where ranks have several threads, the thread as well.
-  void check_own_call(std::string_view call) const;
   void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
   void commit(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);
   void push_spill(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);

@@ -58,7 +58,7 @@ void team::run_on(rank_t thread, function_ref<void()> work) {
 }
 
 handler_id team::add_handler(std::string_view name, const std::function<void(request&)>& handler) {
-  check_outside_handler("team::add_handler");
+  lane(0).check_own_call("team::add_handler");
   std::vector<handler_id> made(static_cast<std::size_t>(size()));
   run([&](rank_t thread) { made[static_cast<std::size_t>(thread)] = lane(thread).add_handler(name, handler); });
   const auto other = std::ranges::find_if(made, [&](handler_id id) { return id != made[0]; });
@@ -70,14 +70,8 @@ handler_id team::add_handler(std::string_view name, const std::function<void(req
 }
 
 void team::remove_handler(handler_id handler) {
-  check_outside_handler("team::remove_handler");
+  lane(0).check_own_call("team::remove_handler");
   run([&](rank_t thread) { lane(thread).remove_handler(handler); });
-}
-
-void team::check_outside_handler(std::string_view call) {
-  if (size() > 1) lane(0).check_thread(call);
-  if (!lane(0).in_handler()) return;
-  throw error(call, lane(0).rank(), "called in a handler", "let the handler return first; it may only send and reply");
 }
 
 bool team::try_run(function_ref<void(rank_t)> work) noexcept {

@@ -66,8 +66,6 @@ class team {
   void leave(rank_t thread) noexcept;
 
  private:
-  void check_outside_handler(std::string_view call);
-
   struct place {
     std::unique_ptr<sub_fabric> road;  ///< null in the job's own world
     std::unique_ptr<endpoint> own;
