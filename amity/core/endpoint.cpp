@@ -23,10 +23,10 @@ constexpr std::size_t packets_per_progress = 64;
 constexpr std::size_t packets_per_choice = 8;
 
 // Rounds of progress without a pause after which collected messages are sent off all the same; more with many ranks, so
-// that even one flush to each of them is rare.
+// that even one flush to each of them is rare. A turn between sends weighs less than such a round: a rank that sends
+// goes on filling packets, and the caches of policies, which should serve many times before they are emptied.
 constexpr std::uint64_t busy_rounds_max = 256;
-// So many turns between sends, each behind some packets, weigh as much as one of those rounds.
-constexpr std::uint64_t sends_a_busy_round = 16;
+constexpr std::uint64_t round_weight = 16, turn_weight = 1;
 
 // A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
@@ -203,15 +203,15 @@ void endpoint::take_as_sent() {
   const std::uint64_t sent = ledger_.total().packets_sent;
   const auto since = static_cast<std::size_t>(sent - std::exchange(packets_sent_before_, sent));
   advance(std::clamp(since, kept_ ? packets_per_choice : 1, packets_per_progress));
-  busy_round();
+  pass_busy_time(turn_weight);
 }
 
 // Callers send off what is collected, and look whether the job has ended, once there is nothing else to do. A rank for
-// which that never comes must not sit on it for ever. One that sends goes on filling packets, and the caches of
-// policies, which should serve many times before they are emptied: its rounds weigh less.
-void endpoint::busy_round() {
+// which that never comes must not sit on it for ever.
+void endpoint::pass_busy_time(std::uint64_t weight) {
   const auto rounds_max = std::max<std::uint64_t>(busy_rounds_max, 4 * static_cast<std::uint64_t>(lanes_));
-  if (++busy_rounds_ < rounds_max * sends_a_busy_round) return;
+  busy_weight_ += weight;
+  if (busy_weight_ < rounds_max * round_weight) return;
   flush_all();
   wait_in_fabric(0);
 }
@@ -235,7 +235,7 @@ bool endpoint::flush_all() {
 }
 
 bool endpoint::flush_own() {
-  busy_rounds_ = 0;
+  busy_weight_ = 0;
   if (flushables_.empty()) return false;
   const no_waiting sends_never_wait(*this);
   bool any = false;
@@ -258,8 +258,7 @@ void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
 bool endpoint::progress() {
   check_own_call("endpoint::progress");
   if (!advance(packets_per_progress)) return false;
-  busy_rounds_ += sends_a_busy_round - 1;
-  busy_round();
+  pass_busy_time(round_weight);
   return true;
 }
 

@@ -365,7 +365,7 @@ class endpoint final : private fabric::sink {
   void check_remote(rank_t source) const;
   remote_part& remote_for(std::string_view call) const;
   bool holds_uncounted() const noexcept;
-  void busy_round();
+  void pass_busy_time(std::uint64_t weight);
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
   bool keep_for_later(const fabric::packet& arrived, packet_header header);
   std::size_t poll_by_priority(std::size_t packets_max);
@@ -458,7 +458,7 @@ class endpoint final : private fabric::sink {
   int depth_ = any_depth;  ///< declared for the open epoch
   rank_worlds* worlds_ = &own_worlds_;
   rank_worlds own_worlds_;         ///< of the job's own world; the others refer to it
-  std::uint64_t busy_rounds_ = 0;  ///< of progress since all packets were last closed
+  std::uint64_t busy_weight_ = 0;  ///< of what was done since all packets were last closed
   std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened
   std::uint64_t wait_ns_max_;
   attention_clock attention_;
