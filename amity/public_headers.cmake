@@ -25,6 +25,7 @@ set(AMITY_PUBLIC_HEADERS
   core/control.hpp
   core/crew.hpp
   core/endpoint.hpp
+  core/flushable.hpp
   core/kept_arguments.hpp
   core/kept_arrivals.hpp
   core/event.hpp

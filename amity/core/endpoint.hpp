@@ -35,6 +35,7 @@
 #include "amity/core/attentiveness.hpp"
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
+#include "amity/core/flushable.hpp"
 #include "amity/core/kept_arrivals.hpp"
 #include "amity/core/ledger.hpp"
 #include "amity/core/lent.hpp"
@@ -56,31 +57,6 @@ namespace amity::core {
 
 /// Largest packet of the runtime's own.
 inline constexpr std::size_t control_bytes_max = 48;
-
-/// A packet that is being filled, in the fabric's memory or, inside a handler without credit, in the spill.
-struct outgoing {
-  std::byte* data = nullptr;   ///< null: none is open
-  std::uint32_t capacity = 0;  ///< bytes
-  fabric::slot slot;
-  std::unique_ptr<spilled_packet> spilled;
-};
-
-/// Whoever holds packets open or messages back, so that they can be sent off when credits run short or the rank goes
-/// idle, or has anything else to do then. What it sends meanwhile never waits, as in a handler.
-class flushable {
- public:
-  /// Closes the packet that is open for a lane, if there is one, because its credit is wanted.
-  virtual void close_packet(rank_t) {}
-  /// Sends off all that is held; true if there was anything. Of one endpoint's, those that were added later come first.
-  virtual bool flush_all() = 0;
-  /// Called in every round of progress of those that have asked for it; true if it has done anything.
-  virtual bool on_progress() { return false; }
-  /// Of those: whether it holds messages to this rank that are counted only when they are handled.
-  virtual bool holds_uncounted() const noexcept { return false; }
-
- protected:
-  ~flushable() = default;
-};
 
 /// The lanes that a type of message goes to, by the index that its sends name.
 struct destinations {
@@ -312,8 +288,6 @@ class endpoint final : private fabric::sink {
     run_handler(header, message);
   }
 
-  /// Throws `error` in a handler, and, where ranks have several threads, on another one.
-  void check_own_call(std::string_view call) const;
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
@@ -338,6 +312,8 @@ class endpoint final : private fabric::sink {
   bool on_own_thread() const noexcept { return &thread_mark == own_thread_; }
   /// Throws `error` if this is another thread than the one that has made the endpoint.
   void check_thread(std::string_view call) const;
+  /// Throws `error` in a handler, and, where ranks have several threads, on another one.
+  void check_own_call(std::string_view call) const;
 
  private:
   struct request_handler {

@@ -1,0 +1,40 @@
+#pragma once
+
+/// Packets that are being filled, and whoever keeps some of them open.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "amity/base/types.hpp"
+#include "amity/core/spill.hpp"
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::core {
+
+/// A packet that is being filled, in the fabric's memory or, inside a handler without credit, in the spill.
+struct outgoing {
+  std::byte* data = nullptr;   ///< null: none is open
+  std::uint32_t capacity = 0;  ///< bytes
+  fabric::slot slot;
+  std::unique_ptr<spilled_packet> spilled;
+};
+
+/// Whoever holds packets open or messages back, so that they can be sent off when credits run short or the rank goes
+/// idle, or has anything else to do then. What it sends meanwhile never waits, as in a handler.
+class flushable {
+ public:
+  /// Closes the packet that is open for a lane, if there is one, because its credit is wanted.
+  virtual void close_packet(rank_t) {}
+  /// Sends off all that is held; true if there was anything. Of one endpoint's, those that were added later come first.
+  virtual bool flush_all() = 0;
+  /// Called in every round of progress of those that have asked for it; true if it has done anything.
+  virtual bool on_progress() { return false; }
+  /// Of those: whether it holds messages to this rank that are counted only when they are handled.
+  virtual bool holds_uncounted() const noexcept { return false; }
+
+ protected:
+  ~flushable() = default;
+};
+
+}  // namespace amity::core
