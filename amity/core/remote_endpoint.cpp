@@ -127,7 +127,7 @@ peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
   return {.lane = lane,
           .number = name.number,
           .thread = static_cast<std::uint16_t>(owner_.thread()),
-          .world = owner_.number(),
+          .world = world_,
           .handle = handle};
 }
 
@@ -135,7 +135,10 @@ void remote_endpoint::close(peer_segment& opened) {
   constexpr std::string_view call = "remote_endpoint::close";
   check_setup(call);
   check_open(call, opened);
-  if (const auto mine = opened_.find(opened.handle.id); mine != opened_.end()) {
+  if (!packet_memory::has_made(opened.handle)) {
+    const auto mine = opened_.find(opened.handle.id);
+    if (mine == opened_.end())
+      throw error(call, owner_.rank(), "the segment was closed before, by a copy of this", "close each segment once");
     memory_.close(mine->second);
     opened_.erase(mine);
   }

@@ -54,6 +54,18 @@ TEST(segments, have_numbers_that_serve_again) {
   });
 }
 
+TEST(segments, are_closed_once) {
+  simulate(1, {}, [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    const own_segment mine = memory.allocate(64);
+    peer_segment opened = memory.open(0, mine.name), copy = opened;
+    memory.close(opened);
+    expect_error([&] { memory.close(opened); }, {"remote_endpoint::close", "the segment is not open"});
+    expect_error([&] { memory.close(copy); }, {"remote_endpoint::close", "the segment was closed before"});
+    memory.release(mine);
+  });
+}
+
 TEST(segments, are_as_many_as_there_are_numbers) {
   simulate(1, {}, [](endpoint& own) {
     remote_endpoint memory(own, {});
