@@ -65,9 +65,10 @@ void fcollect(const char* call, const group& all, void* dest, const void* source
 void alltoall(const char* call, const group& all, void* dest, const void* source, std::ptrdiff_t dest_stride,
               std::ptrdiff_t source_stride, std::size_t count, std::size_t unit) {
   if (count > 0) {
-    const std::size_t strides =
-        (static_cast<std::size_t>(all.size) * count - 1) * static_cast<std::size_t>(dest_stride);
-    check_dest(call, dest, (strides + 1) * unit);
+    std::size_t elements = 0;
+    if (__builtin_mul_overflow(count, static_cast<std::size_t>(all.size), &elements)) elements = SIZE_MAX;
+    check_dest(call, dest, strided_bytes(call, elements, dest_stride, unit));
+    strided_bytes(call, elements, source_stride, unit);
   }
   sync(call, all);
   const auto size = static_cast<std::ptrdiff_t>(unit);

@@ -44,6 +44,16 @@ void fail_length(const char* call, const void* address, std::size_t bytes) {
        "name objects that lie in what shmem_malloc has returned, or in one variable");
 }
 
+std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t stride, std::size_t bytes) {
+  if (stride < 1) [[unlikely]]
+    fail(call, fmt::format("a stride of {} elements", stride).c_str(), "use one of at least 1");
+  std::size_t between = 0;
+  if (__builtin_mul_overflow(count - 1, static_cast<std::size_t>(stride), &between) ||
+      __builtin_mul_overflow(between, bytes, &between)) [[unlikely]]
+    fail(call, fmt::format("{} elements with a stride of {}", count, stride).c_str(), "no memory has so many");
+  return between + bytes;
+}
+
 void check_far(const char* call, const volatile void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (!self.heap.holds(at) && !self.statics.holds(at)) fail_address(call, const_cast<const void*>(address));

@@ -66,6 +66,10 @@ struct process {
 [[noreturn, gnu::cold]] void fail_address(const char* call, const void* address);
 [[noreturn, gnu::cold]] void fail_length(const char* call, const void* address, std::size_t bytes);
 
+/// From the first byte to the last of `count` elements, more than none, with a stride in elements. Ends the job where
+/// that is below 1, or no memory has so many.
+std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t stride, std::size_t bytes);
+
 /// Runs handlers of active messages, if any are due, and there is a job.
 void progress();
 

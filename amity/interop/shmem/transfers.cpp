@@ -62,17 +62,6 @@ void copy_strided(void* dest, const void* source, std::ptrdiff_t dest_stride, st
   for (; count > 0; --count, to += dest_stride * size, from += source_stride * size) copy(to, from);
 }
 
-/// From the first byte to the last of `count` elements, more than none.
-std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t stride, std::size_t bytes) {
-  if (stride < 1) [[unlikely]]
-    fail(call, fmt::format("a stride of {} elements", stride).c_str(), "use one of at least 1");
-  std::size_t between = 0;
-  if (__builtin_mul_overflow(count - 1, static_cast<std::size_t>(stride), &between) ||
-      __builtin_mul_overflow(between, bytes, &between)) [[unlikely]]
-    fail(call, fmt::format("{} elements with a stride of {}", count, stride).c_str(), "no memory has so many");
-  return between + bytes;
-}
-
 void put_strided(const char* call, void* dest, const void* source, std::ptrdiff_t dest_stride,
                  std::ptrdiff_t source_stride, std::size_t count, std::size_t bytes, int pe) {
   if (count == 0) return nothing_to_do(call, pe);

@@ -102,6 +102,13 @@ int main(int argc, char** argv) {
     }
   }
   IF(holding) shmem_barrier_all();
+#if SHMEM_MINOR_VERSION >= 5 || SHMEM_MAJOR_VERSION > 1
+  IF(collect) { /* each contribution fits, but not the second one behind the first */
+    int* const large = shmem_malloc(40 << 20);
+    shmem_int_collect(SHMEM_TEAM_WORLD, large, large, 10 << 20);
+  }
+  IF(no_block_stride) shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words, 0, 1, 1);
+#endif
   shmem_int_wait_until(&word, SHMEM_CMP_EQ, 99); /* for ever */
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <shmem.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../check.h"
@@ -11,6 +12,18 @@ static long zeroed[5000];
 static char small = 3;
 static uintptr_t offsets[16];
 static uintptr_t theirs[16];
+
+/* What nobody has written to takes no memory, shared or not. */
+static char untouched[(size_t)64 << 20];
+static void sparse(void) {
+  char line[256];
+  long kilobytes = -1;
+  FILE* const status = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, status) != NULL) sscanf(line, "RssShmem: %ld", &kilobytes);
+  fclose(status);
+  CHECK(kilobytes >= 0 && kilobytes < 48 << 10);
+  CHECK(((volatile char*)untouched)[shmem_my_pe()] == 0);
+}
 
 /* All PEs have the same offsets from their first object. */
 static void check_symmetric(char* const* pointers, int count) {
@@ -85,6 +98,7 @@ int main(void) {
   shmem_init();
   const int me = shmem_my_pe();
   const int pes = shmem_n_pes();
+  sparse();
   statics(me, pes);
   heap(me, pes);
 
