@@ -127,7 +127,8 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_SIM_SEED", integer, "seed", "1", 0, no_max, "", "Seed of every choice that the simulator makes."},
     {"AMITY_SIM_STACK_BYTES", integer, "bytes", "256k", 16 * kib, 1 * gib, "", "Stack of a simulated rank."},
     {"AMITY_SIM_TRACE", text, "file", "", 0, 0, "",
-     "File for a trace of all packets, in the JSON form that Perfetto and Chrome read."},
+     "File for a trace of all packets and operations on remote memory, in the JSON form that Perfetto and Chrome "
+     "read."},
     {"AMITY_SIM_WITNESS", text, "file", "", 0, 0, "", "Gets a byte when a simulated job has come to its end.",
      form::any, true},
     {"AMITY_THREADS", integer, "threads a rank", "1", 1, 256, "",

@@ -297,7 +297,9 @@ int sim(int argc, char** argv) {
   app.add_option("--report", wanted.report,
                  "What became of each rank's time. table: the extremes; or a file for all ranks, .csv or .json")
       ->type_name("WHAT");
-  app.add_option("--trace", wanted.trace, "File for a trace of all packets, for ui.perfetto.dev")->type_name("FILE");
+  app.add_option("--trace", wanted.trace,
+                 "File for a trace of all packets and operations on remote memory, for ui.perfetto.dev")
+      ->type_name("FILE");
   app.add_option("PROGRAM", program, "What to start; looked for in PATH unless it has a '/'")->required();
   try {
     app.parse(std::vector<std::string>(std::reverse_iterator(rest), arguments.rend()));
