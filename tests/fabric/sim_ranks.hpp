@@ -2,7 +2,10 @@
 
 /// What tests of the simulated fabric do on its ranks.
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/sim/sim.hpp"
 
 namespace amity::fabric::sim {
 
@@ -27,6 +31,21 @@ inline std::string message_of(const std::function<void()>& act) {
     return e.what();
   }
   return "no error";
+}
+
+/// Figures that are easy to reckon with.
+inline sim_options priced() {
+  return {.latency_ns = 10'000, .overhead_ns = 100, .gap_ns = 0, .byte_ps = 0, .poll_ns = 7, .credits = 200};
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// What a file holds; it is removed.
+inline std::string take(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  return text;
 }
 
 }  // namespace amity::fabric::sim
