@@ -132,6 +132,20 @@ TEST(graph_command, runs_graph500_in_the_words_of_its_reference_code) {
   EXPECT_PRED2(amity::tests::contains, ended.output, "sssp max_validate:");
 }
 
+TEST(graph_command, names_components_alike_on_any_number_of_ranks) {
+  scratch files;
+  std::string text = random_edges(2);
+  text.resize(text.find('\n', text.size() / 8) + 1);  // so that there are many
+  const auto file = files.write("random.el", text).string();
+  const auto found = files.folder() / "found";
+  result_of({"components", file, "--output", found.string()});
+  const std::string one = contents(found);
+  for (const std::string owners : {"block", "cyclic", "hash"}) {
+    result_of({"components", file, "-n", "3", "-t", "2", "--ownership", owners, "--output", found.string()});
+    EXPECT_EQ(contents(found), one) << owners;
+  }
+}
+
 TEST(graph_command, writes_what_it_has_found_about_each_vertex) {
   scratch files;
   const auto file = files.write("a.el", "a b\nb c\nd e\n").string();
@@ -142,9 +156,7 @@ TEST(graph_command, writes_what_it_has_found_about_each_vertex) {
   };
   result_of({"bfs", file, "--root", "a", "-n", "3", "--output", found.string()});
   EXPECT_EQ(contents(found), "a 0 a\nb 1 a\nc 2 b\n");
-  const std::string components = written_by("components");
-  EXPECT_EQ(std::ranges::count(components, '\n'), 5);
-  EXPECT_EQ(components.substr(2, 1), components.substr(6, 1)) << "a and b hang together: " << components;
+  EXPECT_EQ(written_by("components"), "a a\nb a\nc a\nd d\ne d\n");
   EXPECT_EQ(std::ranges::count(written_by("pagerank"), '\n'), 5);
   EXPECT_EQ(std::ranges::count(written_by("spmv"), '\n'), 5);
   const outcome refused = graph({"bfs", file, "-n", "2", "--output", "/nowhere/found", "--no-progress"});
@@ -389,6 +401,7 @@ TEST(graph_command, takes_no_option_that_would_do_nothing) {
                                              {"graph500", "--scale", "4", "--json", "out"},
                                              {"spmv", file, "--delta", "1"},
                                              {"bfs", "--kronecker", "4", "--format", "edges"},
+                                             {"bfs", file, "--format", "edge"},
                                              {"bfs", ""},
                                              {"bfs", file, "--root", ""},
                                              {"bfs", file, "--seed", "-1"},
@@ -432,7 +445,9 @@ TEST(graph_command, wrong_command_lines_have_status_2) {
   const outcome help = graph({"bfs", "--help"});
   EXPECT_EQ(help.status, 0);
   EXPECT_NE(help.output.find("matrix-market"), std::string::npos) << help.output;
-  EXPECT_EQ(graph({"bfs", "--fabric", "pigeons"}).status, 1);
+  const outcome refused = graph({"bfs", "--fabric", "pigeons"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_PRED2(amity::tests::contains, refused.errors, "--fabric: 'pigeons' is none of shm, threads, sim,");
 }
 
 }  // namespace

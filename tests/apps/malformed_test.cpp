@@ -162,7 +162,7 @@ TEST(malformed_input, damaged_gzip) {
   file = files.write("b.el.gz", bytes);
   const std::string message = error_of([&] { read_quietly(file); });
   EXPECT_TRUE(message.starts_with("amity: b.el.gz: byte ")) << message;
-  EXPECT_NE(message.find("the gzip stream is damaged"), std::string::npos) << message;
+  EXPECT_NE(message.find("the gzip stream is damaged (invalid "), std::string::npos) << message;
 }
 
 TEST(malformed_input, missing_file_and_folder) {

@@ -219,7 +219,7 @@ TEST_P(shared_reading, values_are_written_in_the_order_of_the_vertices) {
         if (v != 7) say(v, std::to_string(v * 10), v == 0 ? no_vertex : v - 1);
       }
     };
-    write_values(w, out, graph.names, {.with_parents = true, .mine = say_mine});
+    write_values(w, out, graph.names, {.shown = columns::value_and_other, .mine = say_mine});
     write_values(w, files.folder() / "short", graph.names, {.mine = say_mine});
     EXPECT_EQ(error_of([&] { write_values(w, "/none/x", graph.names, {.mine = say_mine}); }).substr(0, 41),
               "amity: /none/x: No such file or directory");

@@ -87,9 +87,9 @@ int run_components(session& job) {
   job.verify([&] { return mistakes_text(mistakes_of(job.ranks(), graph, found)); }, result,
              "each component has one label, which comes everywhere in it");
   if (!job.wanted().output.empty()) {
-    const auto labels = numbers_at(job.ranks(), graph, found.labels);
-    write_output(job, input, graph, {},
-                 [&](std::size_t part, vertex row) { return std::to_string(labels[part][row]); });
+    const auto first = first_of_components(job.ranks(), graph, found);
+    write_output(job, input, graph, columns::other,
+                 [&](std::size_t part, vertex row) { return vertex_line{.value = {}, .other = first[part][row]}; });
   }
   return finish(job, result);
 }
@@ -124,8 +124,9 @@ int run_pagerank(session& job) {
       result,
       converged ? "one more round changes nothing that matters; ranks sum to 1"
                 : "one more round changes no more than the last; ranks sum to 1");
-  write_output(job, input, graph, {},
-               [&](std::size_t part, vertex row) { return fmt::format("{:.9g}", found.parts[part][row]); });
+  write_output(job, input, graph, columns::value, [&](std::size_t part, vertex row) {
+    return vertex_line{fmt::format("{:.9g}", found.parts[part][row])};
+  });
   const auto top = greatest(job.ranks(), graph, found.parts, job.wanted().top);
   std::vector<vertex> wanted;
   for (const valued& v : top) wanted.push_back(v.number);
@@ -186,8 +187,8 @@ int run_spmv(session& job) {
   result.add("entries", matrix.arcs, "entries", grouped(matrix.arcs));
   result.add_cost(runs.median, runs.count, job.simulated());
   result.add("entries_per_second", rate, "entries/s", rate_text(rate));
-  write_output(job, input, matrix, {},
-               [&](std::size_t part, vertex row) { return fmt::format("{:.9g}", y[part][row]); });
+  write_output(job, input, matrix, columns::value,
+               [&](std::size_t part, vertex row) { return vertex_line{fmt::format("{:.9g}", y[part][row])}; });
   job.verify(
       [&] {
         const double off = product_error(job.ranks(), matrix, x, y);
@@ -216,8 +217,9 @@ int run_explore(session& job) {
   result.add_cost(runs.median, runs.count, job.simulated());
   job.verify([&] { return mistakes_text(mistakes_of(job.ranks(), graph, root, found)); }, result,
              "a breadth-first search reaches the same");
-  write_output(job, input, graph, {},
-               [&](std::size_t part, vertex row) { return std::string(found.parts[part].contains(row) ? "1" : ""); });
+  write_output(job, input, graph, columns::value, [&](std::size_t part, vertex row) {
+    return found.parts[part].contains(row) ? std::optional(vertex_line{"1"}) : std::nullopt;
+  });
   return finish(job, result);
 }
 

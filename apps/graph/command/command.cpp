@@ -53,6 +53,14 @@ std::string tolerance_problem(const std::string& text) {
   return fmt::format("'{}' is not a finite number above 0", text);
 }
 
+std::string fabric_problem(const std::string& word) {
+  const std::string_view all = find_setting("AMITY_FABRIC")->choices;
+  const std::vector<std::string> fabrics = CLI::detail::split(std::string(all), '|');
+  return std::ranges::find(fabrics, word) != fabrics.end()
+             ? ""
+             : fmt::format("'{}' is none of {}", word, fmt::join(fabrics, ", "));
+}
+
 std::string emptiness(const std::string& text) { return text.empty() ? "it is empty" : ""; }
 
 /// CLI11 takes -1 for the greatest number there is, and so those that are greater.
@@ -83,7 +91,9 @@ void add_sizes_of_made_graph(CLI::App& app, options& wanted) {
 void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
   CLI::Option* const file = app.add_option("FILE", wanted.file, "Graph to work on; see the formats below")
                                 ->check(CLI::Validator(emptiness, "", "name"));
-  app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell")->needs(file);
+  app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell")
+      ->check(CLI::Validator(format_problem, "", "format"))
+      ->needs(file);
   CLI::Option* const packages =
       app.add_flag("--packages", wanted.packages, "The packages, and nothing in their stead")->excludes(file);
   app.add_option("--lists", wanted.lists, "Folder of package lists")->capture_default_str();
@@ -168,7 +178,8 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
       ->check(range_of("AMITY_RANKS"));
   app.add_option("-t,--threads", wanted.threads, "Threads of each rank; likewise")->check(range_of("AMITY_THREADS"));
   app.add_option("--fabric", wanted.fabric,
-                 "How ranks reach each other: shm, threads, sim, mpi, ofi or composite; likewise");
+                 "How ranks reach each other: shm, threads, sim, mpi, ofi or composite; likewise")
+      ->check(CLI::Validator(fabric_problem, "", "fabric"));
   app.add_option("--repeat", wanted.repeat,
                  groups.benchmark ? "Searches by each kernel; 0: 64"
                                   : "Runs, to report the median time; 0: a few if they are short")

@@ -3,7 +3,9 @@
 /// The graph that the user asks for, from wherever it comes: a file, this machine's packages, or a generator.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "apps/graph/command/session.hpp"
 #include "apps/graph/console/report.hpp"
@@ -32,14 +34,16 @@ struct loaded_graph {
 /// Collective. Throws `answered` for whatever the user can mend, which rank 0 has then explained.
 loaded_graph load(session& job);
 
-/// Collective: the distributed graph, made while the user sees progress.
+/// Collective: the distributed graph, made while the user sees progress. Throws `answered` if there are more vertices
+/// than have numbers.
 template <class Arc>
 distributed_graph<Arc> build(session& job, const loaded_graph& input, const build_options& how) {
   job.watcher().begin("building", 0, false);
-  auto graph = build_graph<Arc>(job.ranks(), input.vertices, input.edges_here, how);
-  const std::uint64_t bytes = job.ranks().sum(graph.bytes());
-  job.watcher().finish(counted(graph.arcs, "arc") + ", " + bytes_text(bytes));
-  return graph;
+  std::optional<distributed_graph<Arc>> graph;
+  job.explained([&] { graph = build_graph<Arc>(job.ranks(), input.vertices, input.edges_here, how); });
+  const std::uint64_t bytes = job.ranks().sum(graph->bytes());
+  job.watcher().finish(counted(graph->arcs, "arc") + ", " + bytes_text(bytes));
+  return *std::move(graph);
 }
 
 }  // namespace amity::apps::graph

@@ -132,12 +132,16 @@ int search_and_report(session& job, const loaded_graph& input,
         return found->spent;
       },
       words<Search>::round, input.noun);
-  std::vector<large_array<vertex>> parents;
-  for (const auto& part : found->parts) parents.push_back(part.parent);
-  write_output(job, input, graph, parents, [&](std::size_t part, vertex row) {
-    const auto distance = found->parts[part].distance[row];
-    return found->parts[part].parent[row] == no_vertex ? std::string() : fmt::format("{}", distance);
-  });
+  if (!job.wanted().output.empty()) {
+    std::vector<large_array<vertex>> parents;
+    for (const auto& part : found->parts) parents.push_back(part.parent);
+    parents = numbers_at(w, graph, parents);
+    write_output(job, input, graph, columns::value_and_other, [&](std::size_t i, vertex row) {
+      const vertex parent = parents[i][row];
+      return parent == no_vertex ? std::nullopt
+                                 : std::optional(vertex_line{fmt::format("{}", found->parts[i].distance[row]), parent});
+    });
+  }
   const search_summary summary = summarise(w, graph, *found, job.wanted().top);
   const auto paths = labels_of(w, input, summary.farthest);
   const std::string root_label = label_at(w, input, graph, root);

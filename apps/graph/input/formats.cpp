@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "amity/base/assert.hpp"
 #include "amity/base/edit_distance.hpp"
 #include "amity/base/error.hpp"
 #include "apps/graph/console/text.hpp"
@@ -35,19 +36,25 @@ constexpr auto table = std::to_array<format>({
 
 const format& choose(const std::string& wanted, std::string_view file_name, std::string_view head) {
   if (file_name.ends_with(".gz")) file_name.remove_suffix(3);
-  for (const format& candidate : table) {
-    if (wanted.empty() ? candidate.recognises(file_name, head) : candidate.name == wanted) return candidate;
-  }
-  std::vector<std::string_view> names;
-  for (const format& each : table) names.push_back(each.name);
-  const auto close = nearest(wanted, names);
-  throw error("--format", no_rank, fmt::format("there is no format '{}'", wanted),
-              close ? fmt::format("did you mean {}?", *close) : "see amity graph --help");
+  const auto found = std::ranges::find_if(table, [&](const format& candidate) {
+    return wanted.empty() ? candidate.recognises(file_name, head) : candidate.name == wanted;
+  });
+  AMITY_ASSERT(found != table.end(), wanted);
+  return *found;
 }
 
 }  // namespace
 
 std::span<const format> format_table() { return table; }
+
+std::string format_problem(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const format& each : table) names.push_back(each.name);
+  if (std::ranges::find(names, name) != names.end()) return {};
+  const auto close = nearest(name, names);
+  return fmt::format("there is no format '{}'; {}", name,
+                     close ? fmt::format("did you mean {}?", *close) : "see amity graph --help");
+}
 
 edge_list read_turns(const fs::path& file, const std::string& format_name, const read_options& options,
                      const turns& sharing, progress& watcher) {

@@ -82,7 +82,8 @@ std::size_t input::fill() {
   const int got = ::gzread(stream_, buffer_.data(), buffer_bytes);
   if (got == static_cast<int>(buffer_bytes)) return buffer_bytes;
   int code = Z_OK;
-  const char* reason = ::gzerror(stream_, &code);
+  std::string_view reason = ::gzerror(stream_, &code);
+  if (const auto name_end = reason.rfind(": "); name_end != reason.npos) reason.remove_prefix(name_end + 2);
   if (got < 0 || code == Z_BUF_ERROR) {
     constexpr std::uint64_t behind_all_lines = ~std::uint64_t{0} - 1;  // those in front are complete
     fail(fmt::format("{}: byte {}", name_, position()),

@@ -18,7 +18,7 @@ namespace {
 /// A line on its way to the rank that writes it.
 struct value_line {
   vertex about;
-  vertex parent;
+  vertex other;
   std::array<char, 31> text;
   std::uint8_t size;
   std::string_view value() const { return {text.data(), size}; }
@@ -31,8 +31,8 @@ std::vector<value_line> deal_lines(world& w, vertex vertices, const value_lines&
   std::vector<value_line> own;
   auto deal = w.message<value_line>([&](const value_line& line) { own.push_back(line); }, coalesce{});
   w.epoch([&] {
-    lines.mine([&](vertex v, std::string_view value, vertex parent) {
-      value_line line{.about = v, .parent = parent, .text = {}, .size = static_cast<std::uint8_t>(value.size())};
+    lines.mine([&](vertex v, std::string_view value, vertex other) {
+      value_line line{.about = v, .other = other, .text = {}, .size = static_cast<std::uint8_t>(value.size())};
       AMITY_ASSERT(value.size() <= line.text.size(), value.size());
       std::ranges::copy(value, line.text.begin());
       deal.send(static_cast<rank_t>(v / share), line);
@@ -63,23 +63,20 @@ void write_values(world& w, const std::filesystem::path& file, const distributed
   together(w, [&] {
     if (w.rank() == 0) write_at(file, "w", 0, "");
   });
+  const bool values = lines.shown != columns::other, others = lines.shown != columns::value;
   const auto own = deal_lines(w, names.size(), lines);
   std::vector<vertex> wanted;
   for (const value_line& line : own) {
     wanted.push_back(line.about);
-    if (line.parent != no_vertex && lines.with_parents) wanted.push_back(line.parent);
+    if (others && line.other != no_vertex) wanted.push_back(line.other);
   }
   const auto labels = names.texts(w, wanted);
   std::string text;
   auto label = labels.begin();
   for (const value_line& line : own) {
     text += *label++;
-    text += ' ';
-    text += line.value();
-    if (lines.with_parents) {
-      text += ' ';
-      text += line.parent == no_vertex ? "-" : *label++;
-    }
+    if (values) text.append(" ").append(line.value());
+    if (others) text.append(" ").append(line.other == no_vertex ? "-" : *label++);
     text += '\n';
   }
   const block_count size{static_cast<std::uint64_t>(w.rank()), text.size()};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Writes what a search has found as text: "label value" for each vertex, or "label value parent".
+/// Writes what a kernel has found of each vertex as text: its label, and a value, another vertex's label, or both.
 ///
 /// Lines come in the order of the vertices' numbers, and so are the same for any number of ranks. Every rank writes a
 /// part of the file; for a moment it has that part in memory.
@@ -14,12 +14,15 @@
 
 namespace amity::apps::graph {
 
-/// Says a vertex of the whole graph, its value (at most 31 characters), and its parent, or `no_vertex` for none, where
-/// "-" is written. Vertices about which nobody says anything get no line.
-using value_taker = std::function<void(vertex v, std::string_view value, vertex parent)>;
+/// Says a vertex of the whole graph, its value (at most 31 characters), and another vertex, or `no_vertex` for none,
+/// where "-" is written. Vertices about which nobody says anything get no line.
+using value_taker = std::function<void(vertex v, std::string_view value, vertex other)>;
+
+/// What stands in a line behind the label.
+enum class columns { value, other, value_and_other };
 
 struct value_lines {
-  bool with_parents = false;
+  columns shown = columns::value;
   std::function<void(const value_taker& say)> mine;  ///< says all that this rank knows
 };
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "apps/graph/kernels/order.hpp"
+#include "apps/graph/store/look_up.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -198,6 +199,32 @@ components connected_components(world& w, const distributed_graph<vertex>& graph
   found.largest = w.max(found.largest);
   found.spent = clock.read();
   return found;
+}
+
+std::vector<large_array<vertex>> first_of_components(world& w, const distributed_graph<vertex>& graph,
+                                                     const components& found) {
+  struct member {
+    vertex target;  // the place that is the label
+    vertex number;
+  };
+  const auto index = [](const auto& who) { return static_cast<std::size_t>(who.thread_index()); };
+  const auto earlier = [](const member& a, const member& b) { return a.number < b.number ? a : b; };
+  std::vector<large_array<vertex>> first;
+  for (const auto& part : graph.parts) first.emplace_back(part.size(), no_vertex);
+  auto tell = w.message<member>(
+      [&](const member& m, auto& self) {
+        vertex& least = first[index(self)][m.target - graph.parts[index(self)].first];
+        least = std::min(least, m.number);
+      },
+      combine{&member::target, earlier}, parallel{thread_of_target{graph.where}}, coalesce{});
+  w.epoch([&](thread& t) {
+    const auto& part = graph.of(t);
+    const auto& labels = found.labels[index(t)];
+    for (vertex row = 0; row < part.size(); ++row) {
+      tell.on(t).send(graph.where.rank(labels[row]), {labels[row], part.vertex_of[row]});
+    }
+  });
+  return look_up(w, graph, found.labels, [&](std::size_t part, vertex row) { return first[part][row]; });
 }
 
 }  // namespace amity::apps::graph

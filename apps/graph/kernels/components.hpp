@@ -25,6 +25,11 @@ struct components {
 /// their component.
 components connected_components(world& w, const distributed_graph<vertex>& graph, const observer& watch);
 
+/// Collective: for each row the number of the first vertex of its component, in the order of the input: the same for
+/// any number of ranks.
+std::vector<large_array<vertex>> first_of_components(world& w, const distributed_graph<vertex>& graph,
+                                                     const components& found);
+
 /// Collective: how many mistakes there are in labels and count; that there are none proves both. From every vertex that
 /// is its own label, the label spreads along the arcs. It must meet no other label: no component has two. It must come
 /// everywhere: no two components have the same.
