@@ -51,7 +51,7 @@ void collect(const char* call, const group& all, void* dest, const void* source,
 }
 
 void fcollect(const char* call, const group& all, void* dest, const void* source, std::size_t bytes) {
-  check_dest(call, dest, bytes * static_cast<std::size_t>(all.size));
+  check_dest(call, dest, bytes_of(bytes, static_cast<std::size_t>(all.size)));
   sync(call, all);
   auto* const to = static_cast<std::byte*>(dest);
   for (int i = 0; i < all.size; ++i) {
@@ -65,8 +65,7 @@ void fcollect(const char* call, const group& all, void* dest, const void* source
 void alltoall(const char* call, const group& all, void* dest, const void* source, std::ptrdiff_t dest_stride,
               std::ptrdiff_t source_stride, std::size_t count, std::size_t unit) {
   if (count > 0) {
-    std::size_t elements = 0;
-    if (__builtin_mul_overflow(count, static_cast<std::size_t>(all.size), &elements)) elements = SIZE_MAX;
+    const std::size_t elements = bytes_of(count, static_cast<std::size_t>(all.size));
     check_dest(call, dest, strided_bytes(call, elements, dest_stride, unit));
     strided_bytes(call, elements, source_stride, unit);
   }
@@ -126,17 +125,17 @@ DEFINE_FOR_SETS(64)
   AMITY_SHMEM_DEFINE(int, broadcast_name,                                                                        \
                      (shmem_team_t team, type * dest, const type* source, size_t count, int root)) {             \
     const char* const call = "shmem_" #broadcast_name;                                                           \
-    broadcast(call, team_of(call, team), dest, source, count* unit, root, true);                                 \
+    broadcast(call, team_of(call, team), dest, source, bytes_of(count, unit), root, true);                       \
     return 0;                                                                                                    \
   }                                                                                                              \
   AMITY_SHMEM_DEFINE(int, collect_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {    \
     const char* const call = "shmem_" #collect_name;                                                             \
-    collect(call, team_of(call, team), dest, source, count* unit);                                               \
+    collect(call, team_of(call, team), dest, source, bytes_of(count, unit));                                     \
     return 0;                                                                                                    \
   }                                                                                                              \
   AMITY_SHMEM_DEFINE(int, fcollect_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {   \
     const char* const call = "shmem_" #fcollect_name;                                                            \
-    fcollect(call, team_of(call, team), dest, source, count* unit);                                              \
+    fcollect(call, team_of(call, team), dest, source, bytes_of(count, unit));                                    \
     return 0;                                                                                                    \
   }                                                                                                              \
   AMITY_SHMEM_DEFINE(int, alltoall_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {   \

@@ -66,6 +66,12 @@ struct process {
 [[noreturn, gnu::cold]] void fail_address(const char* call, const void* address);
 [[noreturn, gnu::cold]] void fail_length(const char* call, const void* address, std::size_t bytes);
 
+/// Of `count` elements of `bytes`; the most that there can be, which no memory has, where they are more.
+constexpr std::size_t bytes_of(std::size_t count, std::size_t bytes) noexcept {
+  std::size_t all = 0;
+  return __builtin_mul_overflow(count, bytes, &all) ? SIZE_MAX : all;
+}
+
 /// From the first byte to the last of `count` elements, more than none, with a stride in elements. Ends the job where
 /// that is below 1, or no memory has so many.
 std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t stride, std::size_t bytes);

@@ -49,7 +49,7 @@ void combine_part(const char* call, const group& all, T* dest, const T* source, 
   for (; begin < end; begin += block.size()) {
     const std::size_t count = std::min(block.size(), end - begin);
     for (int member = 0; member < all.size; ++member) {
-      const T* from = reach(call, source + begin, all.world_pe(member));
+      const T* from = reach(call, source + begin, count * sizeof(T), all.world_pe(member));
       if (from == nullptr) {
         take(call, fetched.data(), source + begin, count * sizeof(T), all.world_pe(member));
         finish_taking();
@@ -69,7 +69,7 @@ template <class T, class Operation>
 void reduce(const char* call, const group& all, T* dest, const T* source, std::size_t count, Operation operation) {
   const auto members = static_cast<std::size_t>(all.size);
   const auto part_begin = [&](int member) { return count * static_cast<std::size_t>(member) / members; };
-  check_dest(call, dest, count * sizeof(T));
+  check_dest(call, dest, bytes_of(count, sizeof(T)));
   sync(call, all);
   combine_part(call, all, dest, source, part_begin(all.me), part_begin(all.me + 1), operation);
   sync(call, all);

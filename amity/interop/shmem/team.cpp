@@ -52,17 +52,21 @@ bool fits(const group& parent, int start, int stride, int size) {
   return size > 0 && (stride != 0 || size == 1) && start >= 0 && start < parent.size && last >= 0 && last < parent.size;
 }
 
-/// A new team of some of the parent's PEs, which has them; none where this PE is not among them.
-shmem_team_t split(const group& parent, int start, int stride, int size, const shmem_team_config_t* config, long mask) {
+int contexts_asked_for(const char* call, const shmem_team_config_t* config, long mask) {
+  if ((mask & SHMEM_TEAM_NUM_CONTEXTS) == 0) return 0;
+  if (config == nullptr)
+    fail(call, "the mask names SHMEM_TEAM_NUM_CONTEXTS, but there is no configuration", "pass one, or 0 as the mask");
+  return config->num_contexts;
+}
+
+/// A new team of some of the parent's PEs, which has so many contexts; none where this PE is not among them.
+shmem_team_t split(const group& parent, int start, int stride, int size, int contexts) {
   const int distance = parent.me - start;
   const int me = stride == 0 ? distance : distance / stride;
   const bool member = me >= 0 && me < size && start + me * stride == parent.me;
   if (!member) return SHMEM_TEAM_INVALID;
-  return new amity_shmem_team{.start = parent.world_pe(start),
-                              .stride = parent.stride * stride,
-                              .size = size,
-                              .me = me,
-                              .contexts = (mask & SHMEM_TEAM_NUM_CONTEXTS) != 0 ? config->num_contexts : 0};
+  return new amity_shmem_team{
+      .start = parent.world_pe(start), .stride = parent.stride * stride, .size = size, .me = me, .contexts = contexts};
 }
 
 }  // namespace
@@ -96,9 +100,11 @@ AMITY_SHMEM_DEFINE(int, team_split_strided,
                     shmem_team_t* team)) {
   *team = SHMEM_TEAM_INVALID;
   if (parent == SHMEM_TEAM_INVALID) return 1;
-  const group all = team_of("shmem_team_split_strided", parent);
+  constexpr const char* call = "shmem_team_split_strided";
+  const group all = team_of(call, parent);
+  const int contexts = contexts_asked_for(call, config, mask);
   if (!fits(all, start, stride, size)) return 1;
-  *team = split(all, start, stride, size, config, mask);
+  *team = split(all, start, stride, size, contexts);
   return 0;
 }
 
@@ -107,12 +113,15 @@ AMITY_SHMEM_DEFINE(int, team_split_2d,
                     shmem_team_t* x_team, const shmem_team_config_t* y_config, long y_mask, shmem_team_t* y_team)) {
   *x_team = *y_team = SHMEM_TEAM_INVALID;
   if (parent == SHMEM_TEAM_INVALID || columns < 1) return 1;
-  const group all = team_of("shmem_team_split_2d", parent);
+  constexpr const char* call = "shmem_team_split_2d";
+  const group all = team_of(call, parent);
+  const int x_contexts = contexts_asked_for(call, x_config, x_mask);
+  const int y_contexts = contexts_asked_for(call, y_config, y_mask);
   columns = std::min(columns, all.size);
   const int row_start = all.me / columns * columns;
   const int column = all.me % columns;
-  *x_team = split(all, row_start, 1, std::min(columns, all.size - row_start), x_config, x_mask);
-  *y_team = split(all, column, columns, (all.size - column + columns - 1) / columns, y_config, y_mask);
+  *x_team = split(all, row_start, 1, std::min(columns, all.size - row_start), x_contexts);
+  *y_team = split(all, column, columns, (all.size - column + columns - 1) / columns, y_contexts);
   return 0;
 }
 

@@ -163,21 +163,21 @@ AMITY_SHMEM_DEFINE(void, ctx_quiet, (shmem_ctx_t context)) {
 
 #define DEFINE_PUT(name, type, act, unit)                                                                              \
   AMITY_SHMEM_DEFINE(void, name, (type * dest, const type* source, size_t count, int pe)) {                            \
-    act("shmem_" #name, dest, source, count* unit, pe);                                                                \
+    act("shmem_" #name, dest, source, bytes_of(count, unit), pe);                                                      \
   }                                                                                                                    \
   AMITY_SHMEM_DEFINE(void, ctx_##name, (shmem_ctx_t context, type * dest, const type* source, size_t count, int pe)) { \
-    act("shmem_ctx_" #name, dest, source, count* unit, world_pe("shmem_ctx_" #name, context, pe));                     \
+    act("shmem_ctx_" #name, dest, source, bytes_of(count, unit), world_pe("shmem_ctx_" #name, context, pe));           \
   }
 #define DEFINE_PUT_SIGNAL(name, type, unit)                                                                       \
   AMITY_SHMEM_DEFINE(                                                                                             \
       void, name,                                                                                                 \
       (type * dest, const type* source, size_t count, uint64_t* signal, uint64_t value, int operation, int pe)) { \
-    put_signal("shmem_" #name, dest, source, count* unit, signal, value, operation, pe);                          \
+    put_signal("shmem_" #name, dest, source, bytes_of(count, unit), signal, value, operation, pe);                \
   }                                                                                                               \
   AMITY_SHMEM_DEFINE(void, ctx_##name,                                                                            \
                      (shmem_ctx_t context, type * dest, const type* source, size_t count, uint64_t* signal,       \
                       uint64_t value, int operation, int pe)) {                                                   \
-    put_signal("shmem_ctx_" #name, dest, source, count* unit, signal, value, operation,                           \
+    put_signal("shmem_ctx_" #name, dest, source, bytes_of(count, unit), signal, value, operation,                 \
                world_pe("shmem_ctx_" #name, context, pe));                                                        \
   }
 #define DEFINE_STRIDED(name, type, act, unit)                                                                    \

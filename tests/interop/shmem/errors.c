@@ -81,6 +81,10 @@ int main(int argc, char** argv) {
     IF(signal_address) shmem_putmem_signal(&on_stack, &word, sizeof word, &signal_word, 1, SHMEM_SIGNAL_SET, 0);
     IF(alltoall) shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words, (size_t)1 << 40);
     IF(dest) shmem_int_fcollect(SHMEM_TEAM_WORLD, &on_stack, &word, 1);
+    IF(configuration) {
+      shmem_team_t second;
+      shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 2, NULL, SHMEM_TEAM_NUM_CONTEXTS, &second);
+    }
     IF(root) shmem_int_broadcast(SHMEM_TEAM_WORLD, &word, &word, 1, 7);
     IF(operation) shmem_putmem_signal(&word, words, sizeof word, &signal_word, 1, 77, 0);
     IF(context) {
@@ -94,6 +98,7 @@ int main(int argc, char** argv) {
     IF(set) shmem_barrier(0, 0, 3, NULL);
     IF(align) shmem_align(24, 1);
     IF(length) shmem_int_put(words, words, (size_t)1 << 40, 0);
+    IF(count_of_words) shmem_int_get(words, words, SIZE_MAX / 2 + 3, 0); /* whose bytes no size_t counts */
     IF(set_length) shmem_int_sum_to_all(words, words, 1 << 30, 0, 0, 2, NULL, NULL);
     IF(free) shmem_free(&word);
     IF(lock) {
@@ -106,6 +111,10 @@ int main(int argc, char** argv) {
   IF(collect) { /* each contribution fits, but not the second one behind the first */
     int* const large = shmem_malloc(40 << 20);
     shmem_int_collect(SHMEM_TEAM_WORLD, large, large, 10 << 20);
+  }
+  IF(source_length) { /* the source begins in symmetric memory and ends behind it */
+    int* const large = shmem_malloc(40 << 20);
+    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, large, large + (30 << 18), 38 << 18);
   }
   IF(no_block_stride) shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words, 0, 1, 1);
 #endif
