@@ -30,6 +30,14 @@ struct traffic {
   std::uint64_t messages_handled = 0;
   std::uint64_t packets_sent = 0;
   std::uint64_t bytes_sent = 0;  ///< payload of packets
+
+  traffic& operator+=(const traffic& other) noexcept {
+    messages_sent += other.messages_sent;
+    messages_handled += other.messages_handled;
+    packets_sent += other.packets_sent;
+    bytes_sent += other.bytes_sent;
+    return *this;
+  }
 };
 
 class ledger {

@@ -60,6 +60,12 @@ world::~world() {
 
 bool world::poll() { return thread(endpoint_).poll(); }
 
+core::traffic world::counters() const noexcept {
+  core::traffic all;
+  for (rank_t thread = 0; thread < team_.size(); ++thread) all += team_.lane(thread).counts().total();
+  return all;
+}
+
 epoch::open_epoch world::begin_epoch() {
   return begin_epoch([] {});
 }

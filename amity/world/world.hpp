@@ -199,8 +199,8 @@ class world {
     return reduce<T>(value, core::reduction::max_u64, core::reduction::max_i64, core::reduction::max_f64);
   }
 
-  /// What this rank has sent and handled since the job began.
-  core::traffic counters() const noexcept { return endpoint_.counts().total(); }
+  /// What this rank has sent and handled since the job began. With several threads: outside epochs.
+  core::traffic counters() const noexcept;
 
   /// The floor below: requests and replies without types.
   core::endpoint& endpoint() noexcept { return endpoint_; }
