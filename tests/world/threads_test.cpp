@@ -378,18 +378,55 @@ TEST_P(failing_thread, leaves_the_status_of_its_program) {
   EXPECT_EQ(run(shape(GetParam(), 1, 3), 1, arguments, [](world&) { return 42; }), 42);
 }
 
+/// Sends on thread 1 as if it was thread 0, whatever the policies are.
+template <class... Policies>
+void send_in_anothers_place(world& w, const Policies&... policies) {
+  auto any = w.message<int>([](int) {}, policies...);
+  w.epoch([&](thread& t) {
+    if (t.thread_index() == 1) any.send(0, 1);
+  });
+}
+
 TEST(threads_misuse, a_thread_uses_its_own_view) {
+  const std::vector<std::function<void(world&)>> programs{
+      [](world& w) { send_in_anothers_place(w); },
+      [](world& w) { send_in_anothers_place(w, coalesce{}); },
+      [](world& w) { send_in_anothers_place(w, unique{direct_mapped{16}}); },
+      [](world& w) { send_in_anothers_place(w, deliver_locally{}); },
+      [](world& w) { send_in_anothers_place(w, route{grid()}); },
+  };
+  for (const auto& wrong : programs) {
+    const auto [status, errors] = outcome_of(shape("threads", 1, 2), wrong);
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(errors,
+              "amity: message::send (rank 0): called by another thread than thread 0 of the rank; send through "
+              "message::on(thread), or on(self) in a handler; call the endpoint that team::lane has for the thread, or "
+              "request::owner in a handler; and use no threads of your own\n");
+  }
   const auto [status, errors] = outcome_of(shape("threads", 1, 2), [](world& w) {
-    auto any = w.message<int>([](int) {}, coalesce{});
+    const std::vector<int> numbers(100);
+    auto any = w.message<int>([](int) {});
     w.epoch([&](thread& t) {
-      if (t.thread_index() == 1) any.send(0, 1);
+      if (t.thread_index() == 1) any.send_buffer(0, numbers, 0);
     });
   });
   EXPECT_EQ(status, 1);
-  EXPECT_EQ(errors,
-            "amity: message::send (rank 0): called by another thread than thread 0 of the rank; send through "
-            "message::on(thread), or on(self) in a handler; call the endpoint that team::lane has for the thread, or "
-            "request::owner in a handler; and use no threads of your own\n");
+  EXPECT_EQ(errors.substr(0, 76), "amity: message::send_buffer (rank 0): called by another thread than thread 0");
+}
+
+TEST(threads, count_for_their_rank) {
+  const char* const arguments[] = {"test", nullptr};
+  const int status = run(shape("threads", 2, 3), 1, arguments, [](world& w) {
+    auto message = w.message<int>([](int) {});
+    const core::traffic before = w.counters();
+    w.epoch([&](thread& t) {
+      for (int i = 0; i < 10; ++i) message.on(t).send(1 - w.rank(), i);
+    });
+    EXPECT_EQ(w.counters().messages_sent - before.messages_sent, 30u);
+    EXPECT_EQ(w.counters().messages_handled - before.messages_handled, 30u);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
 }
 
 TEST(threads_misuse, a_wrong_rank_is_named) {
