@@ -96,6 +96,7 @@ std::unique_ptr<world> world::split(const membership& own) {
   if (endpoint_.epoch_open())
     throw error(call, rank(), "called inside an epoch", "make worlds before the epoch begins");
 
+  const auto own_depth = request_depth(any_depth);  // whatever the program has declared for its messages
   std::vector<wish> wishes;
   answer told;
   auto tell = message<answer>([&](const answer& from_root) { told = from_root; });

@@ -55,6 +55,15 @@ TEST_P(several_worlds, a_duplicate_has_the_same_ranks) {
   });
 }
 
+TEST_P(several_worlds, are_made_whatever_depth_is_declared) {
+  run([](world& w) {
+    const auto depth = w.request_depth(0);
+    const auto other = w.duplicate();
+    EXPECT_EQ(all_to_all(*other), square(w.size()));
+    EXPECT_EQ(w.epochs().depth(), 0);
+  });
+}
+
 TEST_P(several_worlds, a_split_by_colour) {
   run([](world& w) {
     const auto half = w.split({.colour = w.rank() % 2});
