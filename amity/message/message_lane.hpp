@@ -62,7 +62,8 @@ class message_lane final {
   message_lane(core::endpoint& owner, std::size_t coalesce_bytes, Handler& handler, const Policies&... policies)
       : endpoint_(owner),
         handler_(handler),
-        id_(owner.add_handler(detail::type_name<T>(), &message_lane::deliver, this)),
+        registered_(owner, owner.add_handler(detail::type_name<T>(), &message_lane::deliver, this)),
+        id_(registered_.id),
         stages_(make_stages(owner, id_, coalesce_bytes, policies...)) {
     static_assert(detail::handler_of<Handler, T, message_lane>,
                   "amity: the handler cannot be called with this message: give it (const T&), (const T&, auto& self), "
@@ -75,7 +76,7 @@ class message_lane final {
           .id = id_, .dest = stays(policies...), .context = this, .handle = &message_lane::handle_here});
     }
   }
-  ~message_lane() { endpoint_.remove_handler(id_); }
+  ~message_lane() { registered_.remove(); }
   message_lane(const message_lane&) = delete;
   message_lane& operator=(const message_lane&) = delete;
 
@@ -182,8 +183,23 @@ class message_lane final {
   template <class Self>
   static constexpr bool spans_of_varying_size = !detail::plain<T> && detail::takes_only_spans<Handler, T, Self>;
 
+  /// Of the handler; also where the policies refuse what they are given.
+  struct registration {
+    core::endpoint* owner;
+    core::handler_id id;
+
+    registration(core::endpoint& at, core::handler_id number) noexcept : owner(&at), id(number) {}
+    ~registration() { remove(); }
+    registration(const registration&) = delete;
+    registration& operator=(const registration&) = delete;
+    void remove() {
+      if (owner != nullptr) std::exchange(owner, nullptr)->remove_handler(id);
+    }
+  };
+
   core::endpoint& endpoint_;
   Handler& handler_;
+  registration registered_;
   core::handler_id id_;
   stages stages_;
 };

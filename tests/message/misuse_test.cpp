@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "amity/base/error.hpp"
+#include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity {
@@ -80,6 +81,18 @@ TEST(message_misuse, a_rank_that_does_not_exist) {
       });
     });
     EXPECT_EQ(w.counters().messages_sent, 0u);
+  });
+  EXPECT_EQ(failure, "");
+}
+
+TEST(message_misuse, a_message_type_with_a_policy_that_is_refused_leaves_nothing_behind) {
+  const auto failure = failure_in_worlds(2, [](world& w) {
+    testing::expect_parts(failure_of([&] { w.message<int>([](int) {}, unique{direct_mapped{0}}); }),
+                          {"a cache of 0 slots", "use 1 to"});
+    int handled = 0;
+    auto message = w.message<int>([&](int) { ++handled; });
+    w.epoch([&] { message.send(1 - w.rank(), 1); });
+    EXPECT_EQ(handled, 1);
   });
   EXPECT_EQ(failure, "");
 }
