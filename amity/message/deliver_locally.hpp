@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,7 +79,7 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
       endpoint_.throw_outside_epoch(send_call);
     if (waiting_.size() >= count_) [[unlikely]]
       return send_beyond_the_bound(dest, message);
-    waiting_.push_back({message});
+    waiting_.emplace_back(message);
   }
 
   void flush(rank_t dest) {
@@ -101,10 +102,17 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
 
   [[gnu::noinline]] void send_beyond_the_bound(rank_t dest, const T& message) {
     if (endpoint_.in_handler() || count_ == 0) return this->next_.send(dest, message);
-    // Handlers run meanwhile, and may change what the reference refers to.
-    const element copy{message};
-    on_progress();
-    waiting_.push_back(copy);
+    // Handlers run meanwhile, and may change what the reference refers to. A large one does not fit every stack.
+    if constexpr (sizeof(element) > 1024) {
+      const std::unique_ptr<const element> copy(new element(message));
+      on_progress();
+      waiting_.push_back(*copy);
+    } else {
+      const element copy(message);
+      on_progress();
+      waiting_.push_back(copy);
+    }
+    explicit element(const T& sent) : message(sent) {}
   }
 
   bool on_progress() override {

@@ -1,8 +1,10 @@
 /// Messages of a rank to itself that do not travel: when they are handled, and that nothing else changes.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -159,6 +161,23 @@ TEST(deliver_locally, a_send_beyond_the_bound_runs_the_handler_of_those_before) 
     });
     EXPECT_EQ(w.counters().packets_sent, 0u);
     EXPECT_EQ(note.counters().sent, 7u);
+  });
+}
+
+// Simulated ranks have small stacks.
+TEST(deliver_locally, takes_messages_that_no_stack_holds) {
+  struct large {
+    std::array<std::uint64_t, 40'000> words;
+  };
+  run_worlds(simulated("sim", {}), 2, [](world& w) {
+    const auto sent = std::make_unique<large>();
+    sent->words.back() = 7;
+    std::uint64_t sum = 0;
+    auto add = w.message<large>([&](const large& value) { sum += value.words.back(); }, deliver_locally{.count = 2});
+    w.epoch([&] {
+      for (int i = 0; i < 5; ++i) add.send(w.rank(), *sent);
+    });
+    EXPECT_EQ(sum, 35u);
   });
 }
 
