@@ -74,8 +74,8 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
 
   void send(rank_t dest, const T& message) {
     if (dest != here_.dest) return this->next_.send(dest, message);
-    if (!endpoint_.in_epoch()) [[unlikely]]
     if (endpoint_.threads() > 1) endpoint_.check_thread(send_call);
+    if (!endpoint_.in_epoch()) [[unlikely]]
       endpoint_.throw_outside_epoch(send_call);
     if (waiting_.size() >= count_) [[unlikely]]
       return send_beyond_the_bound(dest, message);
@@ -91,12 +91,22 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
     this->next_.flush();
   }
 
+  /// The ledger has counted what was handled here, but `route` counts anew.
+  void count(message_counters& counters) const {
+    this->next_.count(counters);
+    if constexpr (requires { Next::replaces_counts; }) {
+      counters.sent += handled_here_;
+      counters.handled += handled_here_;
+    }
+  }
+
  private:
   static constexpr std::size_t bytes_standard = 16 * 1024;
   static constexpr std::size_t count_max = std::size_t{1} << 30;
 
   // In a structure, because a vector of bool has no elements.
   struct element {
+    explicit element(const T& sent) : message(sent) {}
     T message;
   };
 
@@ -112,7 +122,6 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
       on_progress();
       waiting_.push_back(copy);
     }
-    explicit element(const T& sent) : message(sent) {}
   }
 
   bool on_progress() override {
@@ -122,6 +131,7 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
     handled_.swap(waiting_);
     static_assert(sizeof(element) == sizeof(T));
     const std::span messages(&handled_.front().message, handled_.size());
+    handled_here_ += messages.size();
     endpoint_.handle_here(here_.id, messages.size(), [&] { here_.handle(here_.context, messages); });
     return true;
   }
@@ -134,6 +144,7 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
   handler_here<T> here_;
   std::vector<element> waiting_;
   std::vector<element> handled_;  // those that are being handled, or have been
+  std::uint64_t handled_here_ = 0;
 };
 
 }  // namespace detail

@@ -164,6 +164,8 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   void flush(rank_t dest) { this->next_.flush(next_hop(dest)); }
   void flush() { this->next_.flush(); }
 
+  /// What the stages in front have handled themselves, they add.
+  static constexpr bool replaces_counts = true;
   /// Messages, not hops: those that ranks on the way pass on count there as forwarded only.
   void count(message_counters& counters) const {
     this->next_.count(counters);

@@ -53,6 +53,22 @@ TEST_P(message_counters_of, packets_and_their_fill) {
   });
 }
 
+TEST_P(message_counters_of, what_is_handled_here_and_what_is_routed) {
+  run([](world& w) {
+    std::uint64_t handled = 0;
+    auto message = w.message<int>([&](int) { ++handled; }, deliver_locally{}, route{grid()}, coalesce{});
+    w.epoch([&] {
+      for (rank_t dest = 0; dest < w.size(); ++dest) {
+        for (int i = 0; i < 5; ++i) message.send(dest, i);
+      }
+    });
+    const auto expected = 5 * static_cast<std::uint64_t>(w.size());
+    EXPECT_EQ(handled, expected);
+    EXPECT_EQ(message.counters().sent, expected);
+    EXPECT_EQ(message.counters().handled, expected);
+  });
+}
+
 TEST_P(message_counters_of, look_ups_in_caches) {
   run([](world& w) {
     const auto itself = [](int i) { return i; };
