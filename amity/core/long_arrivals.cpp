@@ -60,7 +60,7 @@ void long_arrivals::on_envelope(packet_header header, rank_t lane, bytes_view pa
 void long_arrivals::arrive(lent_slot& at, lent_slot::part part) noexcept {
   AMITY_ASSERT((at.parts & part) == 0, at.number, static_cast<int>(at.parts), static_cast<int>(part));
   at.parts = static_cast<std::uint8_t>(at.parts | part);
-  if (at.parts != lent_slot::both) return;
+  if (at.parts != lent_slot::both || owner_.worlds().failure) return;  // after a failure nothing is handled
   ++(part == lent_slot::payload ? payload_last_ : head_last_);
   try {
     // Another message may take the slot before the handler has returned.
@@ -114,10 +114,10 @@ const fabric::remote_segment& long_arrivals::opened_for(const lent_slot& at) {
   const segment_name& name = at.from.segment;
   const std::uint64_t key = static_cast<std::uint64_t>(at.lane) << 32 | numbered<offered>::index(name.number);
   auto found = opened_.find(key);
-  if (found != opened_.end() && found->second.number == name.number) return found->second.handle;
+  if (found != opened_.end() && found->second.name == name) return found->second.handle;
   const fabric::remote_segment handle = memory_.open(at.lane, name.key);
   if (found != opened_.end()) memory_.close(found->second.handle);
-  return opened_.insert_or_assign(key, opened{name.number, handle}).first->second.handle;
+  return opened_.insert_or_assign(key, opened{name, handle}).first->second.handle;
 }
 
 bool long_arrivals::start_get(lent_slot& at) {

@@ -67,7 +67,7 @@ class long_arrivals {
 
  private:
   struct opened {
-    std::uint32_t number;
+    segment_name name;
     fabric::remote_segment handle;
   };
 

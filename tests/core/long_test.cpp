@@ -462,6 +462,31 @@ TEST(long_misuse, a_protocol_that_the_fabric_cannot_have) {
       << refused;
 }
 
+// Numbers of segments repeat sooner than their keys.
+TEST(long_rendezvous, takes_from_the_segment_that_there_is) {
+  simulate(2, {}, [](endpoint& own) {
+    remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "rendezvous"}}));
+    const own_segment mine = memory.allocate(64);
+    const auto all = memory.exchange(mine);
+    std::vector<std::byte> seen;
+    const handler_id take = own.add_handler("take", [&](request& r) { seen.push_back(r.payload()[0]); });
+    own.barrier();
+    for (const std::byte each : {std::byte{1}, std::byte{2}}) {
+      if (own.rank() == 0) {
+        for (int i = 0; each == std::byte{2} && i < 4095; ++i) memory.release(memory.allocate(64));
+        const own_segment source = memory.allocate(64);
+        source.data[0] = each;
+        memory.request_long({all[1], 0}, take, bytes_view(source.data, source.bytes));
+        memory.release(source);
+      }
+      own.barrier();
+    }
+    const std::vector<std::byte> both{std::byte{1}, std::byte{2}};
+    EXPECT_EQ(seen, own.rank() == 1 ? both : std::vector<std::byte>());
+    memory.release(mine);
+  });
+}
+
 TEST(long_misuse, a_segment_that_is_released_too_early) {
   const std::string text = failure_of([] {
     simulate(2, {}, [](endpoint& own) {
