@@ -62,6 +62,7 @@ void rank::finish() {
     throw error("amity_run", own.rank(), "the program has ended without the end of a message that it has prepared",
                 "commit or cancel what is prepared");
   }
+  own.endpoint().reduce(core::reduction::ending, 0);  // nobody who still calls collectives pairs up with the sums below
   on_threads([](amity_world& each) { each.memory.wait(event(each.implicit)); });
   // What had been handled everywhere before the second sum began is all that had been sent when it ended: nothing is
   // under way. (Mattern, "Algorithms for Distributed Termination Detection", 1987, four counters.)

@@ -11,6 +11,7 @@ struct rank {
   amity_segment own;
   amity_peer_segment all[8];
   amity_request* kept;
+  uint64_t sum;
   int taken, answered, replies_to_replies;
 };
 
@@ -224,6 +225,13 @@ static int program(amity_world* world, void* context) {
       status = amity_segment_exchange(world, &other, own->all);
     }
     CHECK(status != AMITY_OK);
+    return 3;
+  }
+  if (strcmp(job->mistake, "alone") == 0) {
+    /* Rank 0 has ended. */
+    if (amity_world_rank(world) == 0) return 0;
+    status = amity_world_reduce(world, AMITY_SUM, 1, &own->sum);
+    CHECK(status == AMITY_FAILED || status == AMITY_ABORTED);
     return 3;
   }
   if (strcmp(job->mistake, "unread") == 0) {
