@@ -150,7 +150,13 @@ std::vector<peer_segment> remote_endpoint::exchange(const own_segment& own) {
   check_setup(call);
   check_own(call, own);
   std::vector<peer_segment> all;
-  for (const segment_name& name : exchange_names(own.name)) all.push_back(open(static_cast<rank_t>(all.size()), name));
+  try {
+    for (const segment_name& name : exchange_names(own.name))
+      all.push_back(open(static_cast<rank_t>(all.size()), name));
+  } catch (...) {
+    for (peer_segment& each : all) close(each);
+    throw;
+  }
   return all;
 }
 

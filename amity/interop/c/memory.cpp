@@ -1,6 +1,8 @@
 /// Segments, puts, gets and atomics of C.
 
+#include <algorithm>
 #include <bit>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -111,11 +113,15 @@ amity_status amity_segment_exchange(amity_world* world, const amity_segment* own
     amity::c::for_all_threads(*world).at_home(
         [&](amity_world& home) { home.memory.check_own("remote_endpoint::exchange", mine); });
     const auto names = world->memory.exchange_names(mine.name);
-    amity::rank_t owner = 0;
-    for (const auto& name : names) {
-      all[owner] = amity::c::given(world->rank, world->rank.open(owner, name));
-      ++owner;
+    std::vector<std::uint64_t> opened;
+    try {
+      for (const auto& name : names)
+        opened.push_back(world->rank.open(static_cast<amity::rank_t>(opened.size()), name));
+    } catch (...) {
+      for (const std::uint64_t id : opened) world->rank.close(id);
+      throw;
     }
+    std::ranges::transform(opened, all, [&](std::uint64_t id) { return amity::c::given(world->rank, id); });
   });
 }
 
