@@ -369,7 +369,7 @@ void endpoint::sleep(std::string_view where) {
 void endpoint::wait_in_fabric(std::uint64_t timeout_ns) {
   try {
     fabric_.wait(timeout_ns);
-  } catch (const error&) {
+  } catch (...) {
     fail(std::current_exception());
     throw;
   }
@@ -395,7 +395,12 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
   flush_all();
   // Whoever leaves after the collective must not take a Long with it that waits to be sent.
   if (!remote_quiet()) wait_until("Longs and puts before a collective", [this] { return remote_quiet(); });
-  collectives_.start(operation, value);
+  try {
+    collectives_.start(operation, value);
+  } catch (const error&) {
+    fail(std::current_exception());  // it is half begun
+    throw;
+  }
   wait_until(operation == reduction::ending ? "the ends of the other ranks' programs" : "a barrier or reduction",
              [this] { return collectives_.done() && control_sent(); });
   return collectives_.result();

@@ -242,7 +242,7 @@ class endpoint final : private fabric::sink {
   void fail(std::exception_ptr cause) noexcept {
     if (!worlds_->failure) worlds_->failure = std::move(cause);
   }
-  /// The fabric's `wait`. An `error` of it, as the loss of a rank, ends the job as that of a handler does.
+  /// The fabric's `wait`. What it throws, as the loss of a rank, ends the job as an exception of a handler does.
   void wait_in_fabric(std::uint64_t timeout_ns);
 
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
