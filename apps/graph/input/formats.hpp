@@ -44,8 +44,8 @@ std::span<const format> format_table();
 /// Empty if there is a format of that name; a sentence that names the nearest one otherwise.
 std::string format_problem(const std::string& name);
 
-/// Reads what is this rank's turn of a file, in the named format, which there is, or in the first one that recognises it
-/// where the name is empty.
+/// Reads what is this rank's turn of a file, in the named format, which there is, or in the first one that recognises
+/// it where the name is empty.
 edge_list read_turns(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
                      const turns& sharing, progress& watcher);
 
