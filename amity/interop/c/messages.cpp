@@ -14,13 +14,18 @@ namespace {
 
 static_assert(std::is_same_v<amity_handler, core::handler_id>);
 
-/// Says which message the world's request stands for while a handler runs.
+/// Says for which message a request of the world stands while a handler runs.
 class run {
  public:
-  run(amity_world& world, core::request& message) : request_(world.request) { request_.running = &message; }
+  run(amity_world& world, core::request& message)
+      : request_(world.requests[world.request_next++ % world.requests.size()]) {
+    request_.running = &message;
+  }
   ~run() { request_.running = nullptr; }
   run(const run&) = delete;
   run& operator=(const run&) = delete;
+
+  amity_request* request() noexcept { return &request_; }
 
  private:
   amity_request& request_;
@@ -30,9 +35,9 @@ std::uint64_t run_handler(void* context, const core::inbound& packet) {
   const auto& handler = *static_cast<amity_world::registered*>(context);
   core::request message(handler.owner->lane, packet);
   amity_world& world = *handler.owner;
-  const run this_one(world, message);
+  run this_one(world, message);
   const std::size_t prepared = world.prepared;
-  handler.function(&world.request, handler.context);
+  handler.function(this_one.request(), handler.context);
   if (world.prepared > prepared) [[unlikely]] {
     throw error("a handler", world.lane.rank(), "it has returned without the end of a message that it has prepared",
                 "commit or cancel what is prepared");

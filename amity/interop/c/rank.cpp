@@ -5,7 +5,9 @@
 #include "amity/interop/c/world.hpp"
 
 amity_world::amity_world(amity::c::rank& of, amity::rank_t thread)
-    : rank(of), lane(of.own.team().lane(thread)), memory(lane, of.own.config()) {}
+    : rank(of), lane(of.own.team().lane(thread)), memory(lane, of.own.config()) {
+  requests.fill({.world = this});
+}
 
 amity_world::~amity_world() {
   if (lane.in_handler()) return;

@@ -8,6 +8,8 @@
 /// A handle of C's is one thread's. What concerns all threads of a rank - handlers, segments - thread 0 does on each of
 /// them, so that one number of a handler, and one peer segment, serves them all.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -31,10 +33,11 @@ namespace amity::c {
 struct rank;
 }
 
-/// One for each world, so that one that is kept after its handler has returned is found out.
+/// Handlers take those of their world in turn, so that one that is kept after its handler has returned is found out,
+/// also in those that run next.
 struct amity_request {
   amity_world* world;
-  amity::core::request* running = nullptr;  ///< null: no handler runs
+  amity::core::request* running = nullptr;  ///< null: no handler runs with it
 };
 
 struct amity_world {
@@ -55,7 +58,8 @@ struct amity_world {
   amity::core::endpoint& lane;
   amity::core::remote_endpoint memory;
   amity_event implicit = AMITY_EVENT_INIT;
-  amity_request request{.world = this};
+  std::array<amity_request, 64> requests;
+  std::size_t request_next = 0;
   std::vector<std::unique_ptr<registered>> handlers;  ///< by number; null: none of C's
   std::vector<amity::core::peer_segment> opened;      ///< by the id of C's peer segments; of no lane: closed
   std::size_t prepared = 0;                           ///< buffers, neither committed nor cancelled

@@ -154,6 +154,7 @@ static void on_mistaken(amity_request* request, void* context) {
     OK(world, amity_reply_short(request, own->back, NULL, 0));
     status = AMITY_FAILED;
   }
+  IF(kept) status = amity_reply_short(own->kept, own->back, NULL, 0);
   IF(handler) status = amity_reply_short(request, 77, NULL, 0);
   IF(args) status = amity_reply_medium(request, own->back, NULL, 0, args, AMITY_ARGS_MAX + 1);
   IF(place)
@@ -247,7 +248,10 @@ static int program(amity_world* world, void* context) {
   }
 
   OK(world, amity_world_barrier(world));
-  if (amity_world_rank(world) == 1) OK(world, amity_request_short(world, 0, own->mistaken, NULL, 0));
+  if (amity_world_rank(world) == 1) {
+    if (strcmp(job->mistake, "kept") == 0) OK(world, amity_request_short(world, 0, own->take, NULL, 0));
+    OK(world, amity_request_short(world, 0, own->mistaken, NULL, 0));
+  }
   status = amity_world_wait_until(world, "the end", never, NULL);
   if (amity_world_rank(world) == (strcmp(job->mistake, "reply") == 0 ? 1 : 0)) {
     CHECK(status == AMITY_FAILED && amity_world_poll(world) == AMITY_FAILED);
