@@ -125,7 +125,7 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
   }
 
   bool on_progress() override {
-    if (waiting_.empty()) return false;
+    if (waiting_.empty() || endpoint_.worlds().failure) return false;
     // What the handlers send here waits for the next round.
     handled_.clear();
     handled_.swap(waiting_);

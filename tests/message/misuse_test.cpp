@@ -87,10 +87,12 @@ TEST(message_misuse, a_rank_that_does_not_exist) {
 
 TEST(message_misuse, a_message_type_with_a_policy_that_is_refused_leaves_nothing_behind) {
   const auto failure = failure_in_worlds(2, [](world& w) {
+    const core::handler_id next = w.message<int>([](int) {}).id();
     testing::expect_parts(failure_of([&] { w.message<int>([](int) {}, unique{direct_mapped{0}}); }),
                           {"a cache of 0 slots", "use 1 to"});
     int handled = 0;
     auto message = w.message<int>([&](int) { ++handled; });
+    EXPECT_EQ(message.id(), next);
     w.epoch([&] { message.send(1 - w.rank(), 1); });
     EXPECT_EQ(handled, 1);
   });

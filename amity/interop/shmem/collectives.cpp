@@ -95,17 +95,17 @@ void alltoall(const char* call, const group& all, void* dest, const void* source
       void, broadcast##bits,                                                                                        \
       (void* dest, const void* source, size_t count, int root, int start, int log_stride, int size, long*)) {       \
     const char* const call = "shmem_broadcast" #bits;                                                               \
-    broadcast(call, SET, dest, source, count*(bits / 8), root, false);                                              \
+    broadcast(call, SET, dest, source, bytes_of(count, bits / 8), root, false);                                     \
   }                                                                                                                 \
   AMITY_SHMEM_DEFINE(void, collect##bits,                                                                           \
                      (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
     const char* const call = "shmem_collect" #bits;                                                                 \
-    collect(call, SET, dest, source, count*(bits / 8));                                                             \
+    collect(call, SET, dest, source, bytes_of(count, bits / 8));                                                    \
   }                                                                                                                 \
   AMITY_SHMEM_DEFINE(void, fcollect##bits,                                                                          \
                      (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
     const char* const call = "shmem_fcollect" #bits;                                                                \
-    fcollect(call, SET, dest, source, count*(bits / 8));                                                            \
+    fcollect(call, SET, dest, source, bytes_of(count, bits / 8));                                                   \
   }                                                                                                                 \
   AMITY_SHMEM_DEFINE(void, alltoall##bits,                                                                          \
                      (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \

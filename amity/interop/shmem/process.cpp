@@ -49,9 +49,9 @@ std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t st
     fail(call, fmt::format("a stride of {} elements", stride).c_str(), "use one of at least 1");
   std::size_t between = 0;
   if (__builtin_mul_overflow(count - 1, static_cast<std::size_t>(stride), &between) ||
-      __builtin_mul_overflow(between, bytes, &between)) [[unlikely]]
+      __builtin_mul_overflow(between, bytes, &between) || __builtin_add_overflow(between, bytes, &between)) [[unlikely]]
     fail(call, fmt::format("{} elements with a stride of {}", count, stride).c_str(), "no memory has so many");
-  return between + bytes;
+  return between;
 }
 
 void check_far(const char* call, const volatile void* address) {

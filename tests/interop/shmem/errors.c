@@ -8,6 +8,8 @@
 
 static int word;
 static int words[2];
+static long longs[2];
+static long sync_words[SHMEM_COLLECT_SYNC_SIZE];
 static shmemx_am_mutex mutex;
 static void* shared;
 
@@ -98,7 +100,9 @@ int main(int argc, char** argv) {
     IF(set) shmem_barrier(0, 0, 3, NULL);
     IF(align) shmem_align(24, 1);
     IF(length) shmem_int_put(words, words, (size_t)1 << 40, 0);
-    IF(count_of_words) shmem_int_get(words, words, SIZE_MAX / 2 + 3, 0); /* whose bytes no size_t counts */
+    IF(count_in_set) shmem_collect64(words, words, ((size_t)1 << 61) + 1, 0, 0, 2, sync_words);
+    IF(count_to_all) shmem_long_iput(longs, longs, 1, 1, (size_t)1 << 61, 0); /* 2^64 bytes */
+    IF(count_of_words) shmem_int_get(words, words, SIZE_MAX / 2 + 3, 0);      /* whose bytes no size_t counts */
     IF(set_length) shmem_int_sum_to_all(words, words, 1 << 30, 0, 0, 2, NULL, NULL);
     IF(free) shmem_free(&word);
     IF(lock) {
