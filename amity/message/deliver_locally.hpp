@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -91,15 +90,6 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
     this->next_.flush();
   }
 
-  /// The ledger has counted what was handled here, but `route` counts anew.
-  void count(message_counters& counters) const {
-    this->next_.count(counters);
-    if constexpr (requires { Next::replaces_counts; }) {
-      counters.sent += handled_here_;
-      counters.handled += handled_here_;
-    }
-  }
-
  private:
   static constexpr std::size_t bytes_standard = 16 * 1024;
   static constexpr std::size_t count_max = std::size_t{1} << 30;
@@ -112,39 +102,37 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
 
   [[gnu::noinline]] void send_beyond_the_bound(rank_t dest, const T& message) {
     if (endpoint_.in_handler() || count_ == 0) return this->next_.send(dest, message);
-    // Handlers run meanwhile, and may change what the reference refers to. A large one does not fit every stack.
-    if constexpr (sizeof(element) > 1024) {
-      const std::unique_ptr<const element> copy(new element(message));
-      on_progress();
-      waiting_.push_back(*copy);
-    } else {
-      const element copy(message);
-      on_progress();
-      waiting_.push_back(copy);
-    }
+    take_waiting();
+    waiting_.emplace_back(message);  // before handlers run, which may change what the reference refers to
+    handle_taken();
   }
 
   bool on_progress() override {
     if (waiting_.empty() || endpoint_.worlds().failure) return false;
-    // What the handlers send here waits for the next round.
-    handled_.clear();
-    handled_.swap(waiting_);
-    static_assert(sizeof(element) == sizeof(T));
-    const std::span messages(&handled_.front().message, handled_.size());
-    handled_here_ += messages.size();
-    endpoint_.handle_here(here_.id, messages.size(), [&] { here_.handle(here_.context, messages); });
+    take_waiting();
+    handle_taken();
     return true;
   }
   /// Nothing waits when a rank has nothing else to do: progress has seen to that.
   bool flush_all() override { return false; }
   bool holds_uncounted() const noexcept override { return !waiting_.empty(); }
 
+  void take_waiting() {
+    handled_.clear();
+    handled_.swap(waiting_);
+  }
+  /// What the handlers send here waits for the next round.
+  void handle_taken() {
+    static_assert(sizeof(element) == sizeof(T));
+    const std::span messages(&handled_.front().message, handled_.size());
+    endpoint_.handle_here(here_.id, messages.size(), [&] { here_.handle(here_.context, messages); });
+  }
+
   core::endpoint& endpoint_;
   std::size_t count_;
   handler_here<T> here_;
   std::vector<element> waiting_;
   std::vector<element> handled_;  // those that are being handled, or have been
-  std::uint64_t handled_here_ = 0;
 };
 
 }  // namespace detail

@@ -63,8 +63,7 @@ class message_lane final {
       : endpoint_(owner),
         handler_(handler),
         registered_(owner, owner.add_handler(detail::type_name<T>(), &message_lane::deliver, this)),
-        id_(registered_.id),
-        stages_(make_stages(owner, id_, coalesce_bytes, policies...)) {
+        stages_(make_stages(owner, id(), coalesce_bytes, policies...)) {
     static_assert(detail::handler_of<Handler, T, message_lane>,
                   "amity: the handler cannot be called with this message: give it (const T&), (const T&, auto& self), "
                   "(std::span<const T>) or (std::span<const T>, auto& self)");
@@ -73,10 +72,9 @@ class message_lane final {
                   "(const T&, auto& self)");
     if constexpr (detail::has_policy<deliver_locally, Policies...> && detail::policies_in_order<Policies...>) {
       stages_.connect(detail::handler_here<T>{
-          .id = id_, .dest = stays(policies...), .context = this, .handle = &message_lane::handle_here});
+          .id = id(), .dest = stays(policies...), .context = this, .handle = &message_lane::handle_here});
     }
   }
-  ~message_lane() { registered_.remove(); }
   message_lane(const message_lane&) = delete;
   message_lane& operator=(const message_lane&) = delete;
 
@@ -99,7 +97,7 @@ class message_lane final {
       auto held = detail::hold(std::move(token));
       detail::check_send(endpoint_, "message::send_buffer", dest);
       if (values.empty()) return;
-      endpoint_.send_lent(endpoint_.home_threads().lane(dest), id_,
+      endpoint_.send_lent(endpoint_.home_threads().lane(dest), id(),
                           {.item_bytes = sizeof(T), .rest = std::as_bytes(values), .token = std::move(held)});
     }
   }
@@ -113,7 +111,7 @@ class message_lane final {
 
   /// What became of the messages that this thread has sent.
   message_counters counters() const {
-    message_counters all = detail::counted_on_the_wire(endpoint_, id_);
+    message_counters all = detail::counted_on_the_wire(endpoint_, id());
     stages_.count(all);
     return all;
   }
@@ -121,7 +119,7 @@ class message_lane final {
   /// Whose view this is: 0 to `world::threads() - 1`, or that for the progress thread.
   rank_t thread_index() const noexcept { return endpoint_.thread(); }
   /// The number under which the ledger counts these messages, the same on all threads and ranks.
-  core::handler_id id() const noexcept { return id_; }
+  core::handler_id id() const noexcept { return registered_.id; }
 
  private:
   static core::destinations destinations(core::endpoint& owner, const Policies&... policies) {
@@ -183,24 +181,20 @@ class message_lane final {
   template <class Self>
   static constexpr bool spans_of_varying_size = !detail::plain<T> && detail::takes_only_spans<Handler, T, Self>;
 
-  /// Of the handler; also where the policies refuse what they are given.
+  /// Of the handler. It ends also where the policies refuse what they are given.
   struct registration {
-    core::endpoint* owner;
+    core::endpoint& owner;
     core::handler_id id;
 
-    registration(core::endpoint& at, core::handler_id number) noexcept : owner(&at), id(number) {}
-    ~registration() { remove(); }
+    registration(core::endpoint& at, core::handler_id number) noexcept : owner(at), id(number) {}
+    ~registration() { owner.remove_handler(id); }
     registration(const registration&) = delete;
     registration& operator=(const registration&) = delete;
-    void remove() {
-      if (owner != nullptr) std::exchange(owner, nullptr)->remove_handler(id);
-    }
   };
 
   core::endpoint& endpoint_;
   Handler& handler_;
   registration registered_;
-  core::handler_id id_;
   stages stages_;
 };
 

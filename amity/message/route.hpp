@@ -156,7 +156,6 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
     if (static_cast<std::uint32_t>(dest) >= ranks_) [[unlikely]]
       endpoint_.throw_wrong_rank(send_call, dest);
     pass_on(route_label(dest), message);
-    ++sent_;
   }
 
   /// Sends off the packet in which messages to `dest` leave; ranks on the way send them on when they have nothing else
@@ -164,13 +163,12 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   void flush(rank_t dest) { this->next_.flush(next_hop(dest)); }
   void flush() { this->next_.flush(); }
 
-  /// What the stages in front have handled themselves, they add.
-  static constexpr bool replaces_counts = true;
-  /// Messages, not hops: those that ranks on the way pass on count there as forwarded only.
+  /// Messages, not hops, which the ledger has counted: those that ranks on the way pass on count there as forwarded
+  /// only. While a packet is open, or being handled, the ledger does not know of its messages yet.
   void count(message_counters& counters) const {
     this->next_.count(counters);
-    counters.sent = sent_;
-    counters.handled = handled_;
+    counters.sent -= std::min(counters.sent, forwarded_);
+    counters.handled -= std::min(counters.handled, forwarded_);
     counters.forwarded = forwarded_;
   }
 
@@ -195,7 +193,6 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   std::uint64_t sort(bytes_view payload, Self& self, ForMe&& for_me) {
     auto each = [&](const routed<T>& message) {
       if (message.to.dest() == here_) {
-        ++handled_;
         for_me(message);
       } else {
         ++forwarded_;
@@ -236,8 +233,6 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   rank_t here_;
   std::uint32_t ranks_;
   int hops_max_;
-  std::uint64_t sent_ = 0;
-  std::uint64_t handled_ = 0;
   std::uint64_t forwarded_ = 0;
 };
 
