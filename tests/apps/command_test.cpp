@@ -447,7 +447,7 @@ TEST(graph_command, wrong_command_lines_have_status_2) {
   EXPECT_NE(help.output.find("matrix-market"), std::string::npos) << help.output;
   const outcome refused = graph({"bfs", "--fabric", "pigeons"});
   EXPECT_EQ(refused.status, 2);
-  EXPECT_PRED2(amity::tests::contains, refused.errors, "--fabric: 'pigeons' is none of shm, threads, sim,");
+  EXPECT_PRED2(amity::tests::contains, refused.errors, "AMITY_FABRIC=pigeons is not one of shm, threads, sim,");
 }
 
 }  // namespace
