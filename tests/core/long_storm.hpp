@@ -149,4 +149,9 @@ class long_storm {
   core::handler_id back_ = 0;
 };
 
+/// Remote memory and packets come in any order, and few are under way.
+inline fabric::sim::sim_options unordered(std::uint64_t seed) {
+  return {.seed = seed, .delay_ns_max = 4000, .reorder_percent = 40, .remote_delay_ns_max = 20000, .credits = 6};
+}
+
 }  // namespace amity::testing

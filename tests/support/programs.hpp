@@ -41,6 +41,23 @@ inline int run_here(const settings& config, const program& body) {
   return run(config, 1, arguments, body);
 }
 
+#ifdef __SANITIZE_ADDRESS__  // libfabric does not give back all that it takes
+inline const bool network_is_tested = false;
+#else
+inline const bool network_is_tested = fabric::ofi::available();
+#endif
+
+struct outcome {
+  int status;
+  std::string errors;
+};
+
+inline outcome outcome_of(const settings& config, const program& body) {
+  ::testing::internal::CaptureStderr();
+  const int status = run_here(config, body);
+  return {status, ::testing::internal::GetCapturedStderr()};
+}
+
 /// Runs the job and requires that it ends well: `threads`, `sim` and single ranks in this process, the others in one
 /// for each rank, with neighbours by number on other nodes where the fabric knows nodes.
 inline void run_job(const settings& config, const program& body) {

@@ -1,0 +1,118 @@
+/// Mistakes with Long messages: each has an error that names it.
+
+#include <string>
+#include <vector>
+
+#include "tests/core/long_storm.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::configured;
+using testing::expect_error;
+using testing::failure_of;
+using testing::simulate;
+using testing::unordered;
+
+TEST(long_misuse, names_itself) {
+  simulate(2, unordered(1), [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    expect_error([&] { remote_endpoint second(own, {}); }, {"remote_endpoint", "one already"});
+    const own_segment mine = memory.allocate(100);
+    const auto all = memory.exchange(mine);
+    const std::vector<std::byte> payload(60);
+    bool ended = false;
+    handler_id back = own.add_handler("back", [&](request& r) {
+      expect_error(
+          [&] {
+            r.reply_long({all[1], 0}, 0, payload, {}, memory.implicit());
+          },
+          {"request::reply_long", "a reply of rank 1", "send a request"});
+      ended = true;
+    });
+    const handler_id ask = own.add_handler("ask", [&](request& r) {
+      expect_error(
+          [&] {
+            r.reply_long({all[1], 0}, back, payload, {}, memory.implicit());
+          },
+          {"request::reply_long", "the place is on rank 1, but rank 0 has sent"});
+      expect_error(
+          [&] {
+            r.reply_long({all[0], 50}, back, payload, {}, memory.implicit());
+          },
+          {"60 bytes at offset 50", "rank 0, which has 100 bytes"});
+      expect_error([&] { memory.request_long({all[0], 0}, back, payload); }, {"a handler would wait", "an event"});
+      expect_error([&] { memory.put({all[0], 0}, payload); }, {"remote_endpoint::put", "a handler would wait"});
+      r.reply_long({all[0], 0}, back, payload, {}, memory.implicit());
+      expect_error([&] { r.reply_long({all[0], 0}, back, payload, {}, memory.implicit()); }, {"second reply"});
+    });
+    own.barrier();
+    expect_error(
+        [&] {
+          memory.request_long({all[1], 41}, ask, payload);
+        },
+        {"remote_endpoint::request_long", "60 bytes at offset 41", "rank 1", "100 bytes"});
+    expect_error([&] { memory.request_long({}, ask, payload); }, {"the segment is not open", "exchange"});
+    expect_error([&] { memory.request_long({all[1], 0}, 99, payload); }, {"99 is not the number of a handler"});
+    expect_error(
+        [&] {
+          memory.request_long({all[1], 0}, ask, payload, std::vector<std::uint64_t>(17));
+        },
+        {"17 arguments"});
+    expect_error([&] { memory.get({all[1], 101}, {}); }, {"remote_endpoint::get", "0 bytes at offset 101"});
+    expect_error([&] { memory.atomic({all[1], 4}, {}); }, {"remote_endpoint::atomic", "8 bytes at offset 4"});
+    expect_error([&] { memory.open(2, mine.name); }, {"destination 2"});
+    std::array<std::uint64_t, 2> words{};
+    const mutable_bytes odd = std::as_writable_bytes(std::span(words)).subspan(1);
+    expect_error([&] { memory.attach(odd); }, {"remote_endpoint::attach", "15 bytes at", "aligned to 8 bytes"});
+    expect_error(
+        [&] {
+          memory.attach({odd.data() - 1, SIZE_MAX});
+        },
+        {"remote_endpoint::attach", "18446744073709551615 bytes at", "at most 9223372036854775807"});
+    expect_error([&] { memory.attach({}); }, {"remote_endpoint::attach", "0 bytes", "at least 1 byte"});
+    EXPECT_EQ(own.counts().of(ask).sent, 0u);
+    if (own.rank() == 0) {
+      memory.request_long({all[1], 40}, ask, payload);
+      own.wait_until("the reply", [&] { return ended; });
+    }
+    own.barrier();
+    memory.wait(memory.implicit());
+    own.barrier();
+  });
+}
+
+TEST(long_misuse, a_protocol_that_the_fabric_cannot_have) {
+  const std::string refused = failure_of([] {
+    simulate(1, unordered(1), [](endpoint& own) {
+      remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "ordered"}}));
+    });
+  });
+  EXPECT_NE(refused.find("AMITY_LONG_PROTOCOL=ordered, but this fabric does not deliver packets after puts; leave "
+                         "AMITY_LONG_PROTOCOL unset, or choose one of packed, put_sync_send, chained, rendezvous, "
+                         "reassembly"),
+            std::string::npos)
+      << refused;
+}
+
+TEST(long_misuse, a_segment_that_is_released_too_early) {
+  const std::string text = failure_of([] {
+    simulate(2, {}, [](endpoint& own) {
+      remote_endpoint memory(own, {});
+      const own_segment mine = memory.allocate(100);
+      const auto all = memory.exchange(mine);
+      const handler_id take = own.add_handler("take", [](request&) {});
+      own.barrier();
+      if (own.rank() == 1) memory.release(mine);
+      own.barrier();
+      if (own.rank() == 0) memory.request_long({all[1], 0}, take, std::vector<std::byte>(8));
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  testing::expect_parts(text, {"rank 0 sent 8 bytes to offset 0 of segment 0", "release a segment after"});
+}
+
+}  // namespace
+}  // namespace amity::core

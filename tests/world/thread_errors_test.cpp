@@ -1,0 +1,148 @@
+/// Ranks with several threads: how failures of one thread end, and mistakes with views of threads.
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/amity.hpp"
+#include "tests/support/programs.hpp"
+
+namespace amity {
+namespace {
+
+using testing::network_is_tested;
+using testing::outcome_of;
+using testing::shape;
+
+class failing_thread : public ::testing::TestWithParam<std::string> {};
+
+std::string fabric_name(const ::testing::TestParamInfo<std::string>& tested) { return tested.param; }
+INSTANTIATE_TEST_SUITE_P(all, failing_thread, ::testing::Values("threads", "sim", "shm"), fabric_name);
+INSTANTIATE_TEST_SUITE_P(network, failing_thread,
+                         ::testing::ValuesIn(std::vector<std::string>(network_is_tested ? 1 : 0, "ofi")), fabric_name);
+
+/// Ranks that are processes would need a launcher.
+rank_t up_to(rank_t ranks, const std::string& fabric) { return fabric == "shm" || fabric == "ofi" ? 1 : ranks; }
+
+TEST_P(failing_thread, in_its_body_ends_the_job) {
+  const auto [status, errors] = outcome_of(shape(GetParam(), up_to(3, GetParam()), 3), [](world& w) {
+    auto any = w.message<int>([](int) {}, parallel{}, coalesce{});
+    w.epoch([&](thread& t) {
+      for (int i = 0; i < 100; ++i) any.on(t).send(i % w.size(), i);
+      if (w.rank() == 0 && t.thread_index() == 2) throw std::runtime_error("no more");
+    });
+  });
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(errors, "amity: the program ended with an exception on rank 0: no more\n");
+}
+
+TEST_P(failing_thread, in_a_handler_ends_the_job) {
+  const auto [status, errors] = outcome_of(shape(GetParam(), up_to(2, GetParam()), 4), [](world& w) {
+    auto any = w.message<int>(
+        [](int value) {
+          if (value == 7) throw std::runtime_error("seven");
+        },
+        parallel{[](int value) { return static_cast<unsigned>(value); }});
+    w.epoch([&](thread& t) {
+      for (int i = 0; i < 10; ++i) any.on(t).send(w.size() - 1, i);
+    });
+  });
+  EXPECT_EQ(status, 1);
+  EXPECT_TRUE(errors.ends_with(": seven\n")) << errors;
+}
+
+TEST_P(failing_thread, outside_epochs_ends_the_others_too) {
+  const auto [status, errors] = outcome_of(shape(GetParam(), 1, 3), [](world& w) {
+    auto any = w.message<int>([](int) {}, parallel{});
+    w.epoch([](thread&) {});
+    throw std::runtime_error("between epochs");
+  });
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(errors, "amity: the program ended with an exception on rank 0: between epochs\n");
+}
+
+TEST_P(failing_thread, leaves_the_status_of_its_program) {
+  const char* const arguments[] = {"test", nullptr};
+  EXPECT_EQ(run(shape(GetParam(), 1, 3), 1, arguments, [](world&) { return 42; }), 42);
+}
+
+/// Sends on thread 1 as if it was thread 0, whatever the policies are.
+template <class... Policies>
+void send_in_anothers_place(world& w, const Policies&... policies) {
+  auto any = w.message<int>([](int) {}, policies...);
+  w.epoch([&](thread& t) {
+    if (t.thread_index() == 1) any.send(0, 1);
+  });
+}
+
+TEST(threads_misuse, a_thread_uses_its_own_view) {
+  const std::vector<std::function<void(world&)>> programs{
+      [](world& w) { send_in_anothers_place(w); },
+      [](world& w) { send_in_anothers_place(w, coalesce{}); },
+      [](world& w) { send_in_anothers_place(w, unique{direct_mapped{16}}); },
+      [](world& w) { send_in_anothers_place(w, deliver_locally{}); },
+      [](world& w) { send_in_anothers_place(w, route{grid()}); },
+  };
+  for (const auto& wrong : programs) {
+    const auto [status, errors] = outcome_of(shape("threads", 1, 2), wrong);
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(errors,
+              "amity: message::send (rank 0): called by another thread than thread 0 of the rank; send through "
+              "message::on(thread), or on(self) in a handler; call the endpoint that team::lane has for the thread, or "
+              "request::owner in a handler; and use no threads of your own\n");
+  }
+  const auto [status, errors] = outcome_of(shape("threads", 1, 2), [](world& w) {
+    const std::vector<int> numbers(100);
+    auto any = w.message<int>([](int) {});
+    w.epoch([&](thread& t) {
+      if (t.thread_index() == 1) any.send_buffer(0, numbers, 0);
+    });
+  });
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(errors.substr(0, 76), "amity: message::send_buffer (rank 0): called by another thread than thread 0");
+}
+
+TEST(threads_misuse, a_wrong_rank_is_named) {
+  const auto [status, errors] = outcome_of(shape("threads", 2, 2), [](world& w) {
+    auto keyed = w.message<int>([](int) {}, parallel{[](int) { return 1u; }}, coalesce{});
+    if (w.rank() != 1) return w.epoch([] {});
+    w.epoch([&] { keyed.send(2, 1); });
+  });
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(errors, "amity: message::send (rank 1): destination 2 is not a rank of this job; use 0 to 1\n");
+}
+
+TEST(threads_misuse, handlers_on_other_threads_begin_no_epochs_and_change_no_handlers) {
+  struct mistake {
+    std::string call;
+    std::function<void(world&)> make;
+  };
+  const std::vector<mistake> mistakes{
+      {"epoch", [](world& w) { w.epoch([] {}); }},
+      {"epoch", [](world& w) { auto period = w.begin_epoch(); }},
+      {"team::add_handler", [](world& w) { w.team().add_handler("late", [](core::request&) {}); }},
+      {"team::remove_handler", [](world& w) { w.team().remove_handler(0); }}};
+  for (const auto& [call, make] : mistakes) {
+    const auto [status, errors] = outcome_of(shape("threads", 1, 1, {"AMITY_PROGRESS_THREAD=1"}), [&](world& w) {
+      const auto handler = w.team().add_handler("here", [&](core::request&) { make(w); });
+      w.barrier();
+      w.endpoint().request_short(0, handler);
+      w.endpoint().wait_until("an error", [] { return false; });
+    });
+    EXPECT_EQ(status, 1) << call;
+    EXPECT_TRUE(errors.starts_with("amity: " + call + " (rank 0): called by another thread than thread 0")) << errors;
+  }
+}
+
+// A message to the own rank that goes round keeps it busy.
+TEST(threads_misuse, epochs_do_not_nest) {
+  const auto [status, errors] = outcome_of(shape("threads", 1, 2), [](world& w) { w.epoch([&] { w.epoch([] {}); }); });
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(errors.find("epochs do not nest"), std::string::npos) << errors;
+}
+
+}  // namespace
+}  // namespace amity
