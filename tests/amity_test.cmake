@@ -1,28 +1,20 @@
-# What most tests include, compiled once for each set of flags: GCC takes the optimisation of a precompiled header over
-# into what uses it, so tests with other flags need another one. Builds with ccache leave it out, because ccache passes
-# files by that use it; they also show an include that a test forgot.
+# What most tests include, compiled once. Builds with ccache leave it out, because ccache passes files by that use it; they
+# also show an include that a test forgot.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
-set(precompiled_source ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.cpp)
-foreach(flags optimised quick)
-  add_library(test_headers_${flags} OBJECT ${precompiled_source})
-  target_link_libraries(test_headers_${flags} PRIVATE amity::amity amity_options GTest::gtest)
-  target_precompile_headers(test_headers_${flags} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.hpp)
-endforeach()
-target_compile_options(test_headers_quick PRIVATE $<$<CONFIG:Release>:-O1>)
+set(test_optimisation $<$<CONFIG:Release>:-O1>)
+add_library(test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.cpp)
+target_link_libraries(test_headers PRIVATE amity::amity amity_options GTest::gtest)
+target_compile_options(test_headers PRIVATE ${test_optimisation})
+target_precompile_headers(test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.hpp)
 
 # amity_test_flags(TARGET)
-# How the sources of tests are compiled. The library that they link is optimised fully; what they compile themselves is
-# not worth the time, except for messages, whose templates users compile into their programs.
+# How the sources of tests are compiled. The library that they link is optimised fully, and so are the messages of the
+# applications and benchmarks; what tests compile themselves is not worth the time.
 function(amity_test_flags target)
-  get_filename_component(floor ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-  if(floor STREQUAL "message")
-    target_precompile_headers(${target} REUSE_FROM test_headers_optimised)
-  else()
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-    target_precompile_headers(${target} REUSE_FROM test_headers_quick)
-  endif()
+  target_compile_options(${target} PRIVATE ${test_optimisation})
+  target_precompile_headers(${target} REUSE_FROM test_headers)
 endfunction()
 
 # amity_test(NAME SOURCES... [LIBRARIES ...] [TIMEOUT seconds] [IN_PIECES])
@@ -45,7 +37,8 @@ function(amity_test name)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ${AMITY_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 5)
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${label})
+  # What may take long begins first, so that nothing long is left alone at the end.
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS ${label})
 endfunction()
 
 # amity_test_over(NAME FABRIC FILTER)
