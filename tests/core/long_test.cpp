@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "amity/core/long_envelope.hpp"
@@ -399,6 +402,39 @@ TEST(long_rendezvous, takes_from_the_segment_that_there_is) {
     EXPECT_EQ(seen, own.rank() == 1 ? both : std::vector<std::byte>());
     memory.release(mine);
   });
+}
+
+// All of them are there when the first one fails, and what is taken from mapped memory is there at once.
+TEST(longs_behind_one_that_fails, are_not_handled) {
+  for (const std::string protocol : {"packed", "ordered", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+    const settings config = configured({{"AMITY_LONG_PROTOCOL", protocol}});
+    std::atomic<bool> sent = false;
+    std::uint64_t handled = 0;
+    const std::string told = testing::failure_of([&] {
+      testing::threads("threads").run(2, config, [&](fabric::fabric& ours) {
+        endpoint own(ours, config);
+        remote_endpoint memory(own, config);
+        const own_segment mine = memory.allocate(8 * 64);
+        const handler_id fail = own.add_handler("fail", [&](request& r) {
+          ++handled;
+          throw std::runtime_error("the Long with " + std::to_string(r.args()[0]));
+        });
+        const auto all = memory.exchange(mine);
+        own.barrier();
+        if (own.rank() == 0) {
+          for (std::uint64_t i = 0; i < 8; ++i) {
+            memory.request_long({all[1], i * 64}, fail, bytes_view(mine.data, 64), {i}, memory.implicit());
+          }
+          sent = true;
+        } else {
+          while (!sent) std::this_thread::yield();
+        }
+        own.wait_until("the end of the job", [] { return false; });
+      });
+    });
+    EXPECT_NE(told.find("the Long with 0"), std::string::npos) << protocol << ": " << told;
+    EXPECT_EQ(handled, 1u) << protocol;
+  }
 }
 
 }  // namespace
