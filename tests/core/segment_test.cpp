@@ -7,6 +7,7 @@
 #include "amity/core/numbered.hpp"
 #include "amity/core/prepared.hpp"
 #include "amity/core/remote_endpoint.hpp"
+#include "tests/core/partly_reached.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -240,6 +241,19 @@ TEST(names_of_segments, that_are_gone_are_an_error_of_each_protocol) {
     });
     expect_parts(text, {"(rank 0): rank 1", "segment", "release a segment after"});
   }
+}
+
+TEST(an_exchange, that_fails_half_way_leaves_nothing_open) {
+  testing::simulated("sim", {}).run(3, {}, [](fabric::fabric& whole) {
+    fabric::testing::partly_reached reached(whole);
+    endpoint own(reached, {});
+    remote_endpoint memory(own, {});
+    const own_segment mine = memory.allocate(64);
+    expect_error([&] { memory.exchange(mine); }, {"the last rank's memory is far"});
+    EXPECT_EQ(reached.open_now(), 0);
+    own.barrier();
+    memory.release(mine);
+  });
 }
 
 // The target gets the payload in a round of progress: what it meets there ends the job as in a handler.
