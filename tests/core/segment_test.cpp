@@ -1,7 +1,9 @@
 /// Names of segments, and what is said of wrong ones; numbers serve again.
 
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "amity/core/numbered.hpp"
@@ -275,6 +277,52 @@ TEST(a_round_of_progress, that_fails_ends_the_job) {
     });
   });
   expect_parts(text, {"rank 1 sent 4000 bytes to offset 0 of segment 0 of this rank, which is not there any more"});
+}
+
+// Attached memory is read by its owner, whose answer comes when who has asked does not wait for it any more.
+TEST(an_answer, that_comes_after_the_end_of_the_job_changes_nothing) {
+  std::atomic<int> phase = 0;
+  const auto reach = [&](int wanted) {
+    while (phase < wanted) std::this_thread::yield();
+  };
+  std::vector<std::uint64_t> got(8);
+  const std::string told = failure_of([&] {
+    testing::threads("threads").run(3, {}, [&](fabric::fabric& ours) {
+      endpoint own(ours, {});
+      remote_endpoint memory(own, {});
+      std::vector<std::uint64_t> words(8, 7);
+      const own_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
+      const auto all = memory.exchange(mine);
+      own.barrier();
+      const auto look_again = [&] {
+        for (int i = 0; i < 50; ++i) {
+          try {
+            own.progress();
+          } catch (const job_aborted&) {
+          }
+        }
+      };
+      if (own.rank() == 0) {
+        phase = 1;
+        EXPECT_THROW(memory.get({all[1], 0}, std::as_writable_bytes(std::span(got))), job_aborted);
+        phase = 2;
+        reach(3);
+        look_again();
+        phase = 4;
+      } else if (own.rank() == 1) {
+        reach(2);
+        look_again();
+        phase = 3;
+        reach(4);
+      } else {
+        reach(1);
+        own.transport().abort();
+      }
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  EXPECT_NE(told.find("ended the job"), std::string::npos) << told;
+  EXPECT_EQ(got, std::vector<std::uint64_t>(8));
 }
 
 }  // namespace
