@@ -75,7 +75,11 @@ void crew::abandon() noexcept {
   if (!assembled_ || size_ == 1) return;
   assembled_ = false;
   lane(0).transport().abort();
-  await_departures();
+  try {
+    await_departures();
+  } catch (const job_aborted&) {
+    await_departures();  // a simulated rank was killed meanwhile, which it is told once
+  }
 }
 
 void crew::dismiss() noexcept {

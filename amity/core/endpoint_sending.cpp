@@ -135,8 +135,9 @@ void endpoint::check_thread(std::string_view call) const {
     return;
   throw error(
       call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),
-      "send through message::on(thread), or on(self) in a handler; call the endpoint that team::lane has for the "
-      "thread, or request::owner in a handler; and use no threads of your own");
+      "send through message::on(thread), or on(self) in a handler; leave reductions, barriers and async to thread 0; "
+      "at the core, call the endpoint that team::lane has for the thread, or request::owner in a handler; and use no "
+      "threads of your own");
 }
 
 // Sending

@@ -28,12 +28,14 @@ void read_costs(const settings& config, std::string_view setting, std::string_vi
     if (trimmed(entry).empty()) continue;
     const auto equals = entry.rfind('=');
     const auto name = trimmed(entry.substr(0, std::min(equals, entry.size())));
-    const auto figure = equals == entry.npos ? std::nullopt : parse_quantity(trimmed(entry.substr(equals + 1)), unit);
-    if (name.empty() || !figure || *figure < 0) {
+    const std::int64_t figure =
+        equals == entry.npos ? -1 : parse_quantity(trimmed(entry.substr(equals + 1)), unit).value_or(-1);
+    constexpr std::int64_t figure_max = 1'000'000'000;  // as for all handlers
+    if (name.empty() || figure < 0 || figure > figure_max) {
       throw error("settings", no_rank, fmt::format("{}: '{}' is no cost of a handler", setting, trimmed(entry)),
-                  fmt::format("write NAME=500{}, separated by ';'", unit));
+                  fmt::format("write NAME=500{0}, separated by ';', with figures from 0 to {1}{0}", unit, figure_max));
     }
-    each(name, static_cast<std::uint64_t>(*figure));
+    each(name, static_cast<std::uint64_t>(figure));
   }
 }
 

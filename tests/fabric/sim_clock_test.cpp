@@ -308,6 +308,55 @@ TEST(sim_faults, a_slow_rank_pays_a_multiple) {
   });
 }
 
+TEST(sim_faults, a_stop_interrupts_what_a_rank_does) {
+  sim_options options = priced();
+  options.handler.ns = 50'000;
+  options.stopped_ranks = {{.rank = 1, .from_ns = 30'000, .until_ns = 37'000},
+                           {.rank = 0, .from_ns = 5000, .until_ns = 7000}};
+  const auto ended = run(2, options, [](fabric& own) {
+    recorder seen(own);
+    if (own.rank() == 0) {
+      send(own, 1, 0);
+      own.wait(20'000);
+    } else {
+      seen.receive(1);
+    }
+    return 0;
+  });
+  EXPECT_EQ(ended.ranks.at(0).stopped_ns, 2000u) << "while it waited";
+  EXPECT_EQ(ended.ranks.at(0).end_ns, o + 20'000);
+  EXPECT_EQ(ended.ranks.at(1).stopped_ns, 7000u) << "while it handled";
+  EXPECT_EQ(ended.ranks.at(1).busy_ns, 50'000u);
+  EXPECT_EQ(ended.ranks.at(1).end_ns, o + L + o + 50'000 + 7000);
+}
+
+TEST(sim_faults, a_killed_rank_is_busy_until_its_death) {
+  sim_options options = priced();
+  options.handler.ns = 50'000;
+  options.killed_ranks = {{.rank = 1, .at_ns = 30'000}};
+  std::vector<rank_figures> figures;
+  options.report = ::testing::TempDir() + "amity_sim_busy_death.csv";
+  EXPECT_THROW(run(2, options,
+                   [](fabric& own) {
+                     recorder seen(own);
+                     if (own.rank() == 0) send(own, 1, 0);
+                     seen.receive(1);
+                     return 0;
+                   }),
+               error);
+  EXPECT_NE(take(options.report).find("\n1,0,30000,19800,100,"), std::string::npos);
+}
+
+TEST(sim_faults, the_largest_factor_of_a_slow_rank_holds) {
+  sim_options options = priced();
+  options.slow_ranks = {{.rank = 0, .factor = 2}, {.rank = 0, .factor = 5}, {.rank = 0, .factor = 3}};
+  run(1, options, [](fabric& own) {
+    send(own, 0, 0);
+    EXPECT_EQ(own.now_ns(), 5 * o);
+    return 0;
+  });
+}
+
 TEST(sim_faults, a_stopped_rank_does_not_run_between_two_times) {
   sim_options options = priced();
   options.stopped_ranks = {{.rank = 1, .from_ns = 700'000, .until_ns = 800'000},

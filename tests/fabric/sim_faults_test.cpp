@@ -105,7 +105,7 @@ TEST(sim_kill, is_one_for_a_rank_that_sends_until_it_ends) {
     });
     EXPECT_TRUE(contains(text, "rank 1 has vanished")) << text;
     const std::string report = take(options.report);
-    EXPECT_TRUE(contains(report, "\n1,0,6000,0,6000,0,0,")) << report;
+    EXPECT_TRUE(contains(report, "\n1,0,5000,0,5000,0,0,50,")) << report;
   }
 }
 
@@ -190,7 +190,7 @@ TEST(sim_stop, peers_look_up_and_see_who_is_stopped) {
     }
     return 0;
   });
-  EXPECT_EQ(ended.ranks.at(1).stopped_ns, 3'000'000'000u - 100);
+  EXPECT_EQ(ended.ranks.at(1).stopped_ns, 3'000'000'000u - 50);
 }
 
 TEST(sim_order, without_it_packets_that_are_delayed_overtake) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <span>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "amity/fabric/sim/report.hpp"
@@ -39,6 +41,25 @@ TEST(sim_figures, count_the_flight_of_operations) {
   });
   EXPECT_EQ(ended.ranks.at(1).sent, 1u);
   EXPECT_EQ(ended.ranks.at(1).flight_ns, L);
+}
+
+// Each packet counts once, whoever has sent it.
+TEST(sim_report, means_are_of_packets) {
+  const std::vector<rank_figures> ranks{
+      {.rank = 0, .sent = 3, .received = 0, .flight_ns = 300},
+      {.rank = 1, .sent = 0, .received = 4, .late_ns = 8},
+      {.rank = 2, .sent = 7, .received = 6, .flight_ns = 7700, .late_ns = 42},
+  };
+  const std::string table = extremes_table(ranks);
+  const auto line = [&](std::string_view name) {
+    const std::string_view rest = std::string_view(table).substr(table.find(name));
+    std::vector<std::string> words;
+    std::istringstream text(std::string(rest.substr(name.size(), rest.find('\n') - name.size())));
+    for (std::string word; text >> word;) words.push_back(word);
+    return words;
+  };
+  EXPECT_EQ(line("flight, each"), (std::vector<std::string>{"ns", "800", "100", "0", "1100", "2"})) << table;
+  EXPECT_EQ(line("late, each"), (std::vector<std::string>{"ns", "5", "2", "1", "7", "2"})) << table;
 }
 
 sim_result one_packet_each_way(const sim_options& options) {

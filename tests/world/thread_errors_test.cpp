@@ -54,6 +54,20 @@ TEST_P(failing_thread, in_a_handler_ends_the_job) {
   EXPECT_TRUE(errors.ends_with(": seven\n")) << errors;
 }
 
+TEST(killed_rank, with_threads_is_lost_as_one_without) {
+  for (const char* when : {"2us", "5us", "20us"}) {
+    const auto config = shape("sim", 2, 3, {"AMITY_SIM_FAULTS=kill:rank=1,at=" + std::string(when)});
+    const auto [status, errors] = outcome_of(config, [](world& w) {
+      auto any = w.message<int>([](int) {}, parallel{});
+      for (int round = 0; round < 20; ++round) {
+        w.epoch([&](thread& t) { any.on(t).send(1 - w.rank(), round); });
+      }
+    });
+    EXPECT_EQ(status, 1);
+    EXPECT_NE(errors.find("rank 1 has vanished: AMITY_SIM_FAULTS has killed it"), std::string::npos) << errors;
+  }
+}
+
 TEST_P(failing_thread, outside_epochs_ends_the_others_too) {
   const auto [status, errors] = outcome_of(shape(GetParam(), 1, 3), [](world& w) {
     auto any = w.message<int>([](int) {}, parallel{});
@@ -91,7 +105,8 @@ TEST(threads_misuse, a_thread_uses_its_own_view) {
     EXPECT_EQ(status, 1);
     EXPECT_EQ(errors,
               "amity: message::send (rank 0): called by another thread than thread 0 of the rank; send through "
-              "message::on(thread), or on(self) in a handler; call the endpoint that team::lane has for the thread, or "
+              "message::on(thread), or on(self) in a handler; leave reductions, barriers and async to thread 0; at the "
+              "core, call the endpoint that team::lane has for the thread, or "
               "request::owner in a handler; and use no threads of your own\n");
   }
   const auto [status, errors] = outcome_of(shape("threads", 1, 2), [](world& w) {

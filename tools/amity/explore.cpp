@@ -110,7 +110,7 @@ class seeded_run {
     text.resize(std::fread(text.data(), 1, text.size(), file));
     // Not half a line in front.
     const auto line = text.find('\n');
-    return static_cast<std::size_t>(bytes) == tail_bytes && line != text.npos ? text.substr(line + 1) : text;
+    return static_cast<std::size_t>(bytes) == tail_bytes && line < text.size() - 1 ? text.substr(line + 1) : text;
   }
 
   std::uint64_t seed_;

@@ -178,11 +178,12 @@ error engine::deadlock() {
     }
   }
   if (waiting > listed_max) fmt::format_to(std::back_inserter(who), " and {} more", waiting - listed_max);
-  return error("sim::run", no_rank,
-               fmt::format("deadlock with seed {}: nothing is in flight, and {} of {} {} wait without a deadline: {}",
-                           options_.seed, waiting, ranks(), options_.lanes == 1 ? "ranks" : "threads", who),
-               "look for a packet that was never sent, or one that was kept and never released; the same seed replays "
-               "the schedule");
+  return error(
+      "sim::run", no_rank,
+      fmt::format("deadlock with seed {}: nothing is in flight, and {} of {} {} wait without a deadline: {}",
+                  options_.seed, waiting, ranks(), options_.lanes == 1 ? "ranks" : "threads", who),
+      "look for ranks that call other collectives, or begin and end other epochs, than the rest, for a message "
+      "that was never sent, or a packet that was kept and never released; the same seed replays the schedule");
 }
 
 capabilities describe(const sim_options& options) {

@@ -18,10 +18,13 @@ namespace {
 // A token is a parcel and its generation: a token that was released before is not taken for a new one.
 std::uint64_t token_of(parcel_id id, const parcel& p) noexcept { return std::uint64_t{p.generation} << 32 | id; }
 
+// Of several for one rank, the largest holds.
 std::uint32_t slow_factor(const sim_options& options, rank_t rank) {
-  const auto& slow = options.slow_ranks;
-  const auto found = std::ranges::find(slow, rank, &slow_rank::rank);
-  return found == slow.end() ? 1 : found->factor;
+  std::uint32_t factor = 1;
+  for (const slow_rank& slow : options.slow_ranks) {
+    if (slow.rank == rank) factor = std::max(factor, slow.factor);
+  }
+  return factor;
 }
 
 }  // namespace
@@ -40,13 +43,13 @@ port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
   std::ranges::copy_if(options.stopped_ranks, std::back_inserter(stops_),
                        [&](const stopped_rank& stop) { return stop.rank == rank; });
   std::ranges::sort(stops_, std::ranges::greater{}, &stopped_rank::from_ns);
-  if (!stops_.empty()) stop_ns_ = stops_.back().from_ns;
   for (const killed_rank& killed : options.killed_ranks) {
     if (killed.rank != rank || killed.at_ns >= kill_ns_) continue;
     kill_ns_ = killed.at_ns;
     kill_notice_ns_ = std::max(killed.notice_ns, options.latency_ns);
     last_ns_ = kill_ns_;
   }
+  find_next_break();
   advance_to(0);
 }
 
@@ -64,15 +67,41 @@ std::uint64_t port::latency_ns(rank_t peer) const noexcept {
   return options.node_ranks > 1 && node_of(peer) == node_of(rank_) ? options.node_latency_ns : options.latency_ns;
 }
 
-void port::pass_stops() noexcept {
-  while (clock_ns_ >= stop_ns_) {
+void port::work_through_breaks(std::uint64_t& kind, std::uint64_t ns) noexcept {
+  for (;;) {
+    const std::uint64_t now_ns = std::min(ns, break_ns_ - std::min(break_ns_, clock_ns_));
+    clock_ns_ += now_ns;
+    kind += now_ns;
+    ns -= now_ns;
+    if (clock_ns_ < break_ns_) return;
+    pass_break();
+  }
+}
+
+void port::wait_through_breaks(std::uint64_t time_ns) noexcept {
+  while (break_ns_ <= time_ns) {
+    clock_ns_ = std::max(clock_ns_, break_ns_);
+    pass_break();
+  }
+  clock_ns_ = std::max(clock_ns_, time_ns);
+}
+
+// Its figures are those of its life. Whoever lives passes over the stop that begins.
+void port::pass_break() noexcept {
+  if (clock_ns_ >= death_ns()) {
+    at_death_ = std::make_unique<rank_figures>(figures());
+  } else {
     const std::uint64_t begin_ns = clock_ns_;
-    clock_ns_ = std::max(clock_ns_, stops_.back().until_ns);
+    clock_ns_ = std::max(clock_ns_, std::min(stops_.back().until_ns, death_ns()));
     booked_.stopped_ns += clock_ns_ - begin_ns;
     if (job_.trace() != nullptr) job_.trace()->took({rank_, begin_ns, clock_ns_}, "stopped");
     stops_.pop_back();
-    stop_ns_ = stops_.empty() ? never : stops_.back().from_ns;
   }
+  find_next_break();
+}
+
+void port::find_next_break() noexcept {
+  break_ns_ = std::min(stops_.empty() ? never : stops_.back().from_ns, death_ns());
 }
 
 rank_figures port::figures() const noexcept {
@@ -150,16 +179,16 @@ parcel_id port::open(rank_t target, std::size_t bytes) noexcept {
 void port::send(parcel_id id) noexcept {
   parcel& p = job_.parcels()[id];
   const std::uint64_t begin_ns = clock_ns_;
+  booked_.sent += 1;
+  booked_.bytes_sent += p.bytes;
   spend_on_network(overhead_ns_);
   p.time_ns = arrival_ns(p.target, p.bytes);
   p.state = parcel_state::in_flight;
-  booked_.sent += 1;
-  booked_.bytes_sent += p.bytes;
   booked_.flight_ns += p.time_ns - clock_ns_;
-  if (job_.trace() != nullptr) [[unlikely]]
-    job_.trace()->leaves({rank_, begin_ns, clock_ns_}, "send", p.target, p.bytes, {"packet", token_of(id, p)});
   if (is_of_the_dead(begin_ns)) [[unlikely]]
     return;  // the dead send nothing; the memory of the packet goes with the job's
+  if (job_.trace() != nullptr) [[unlikely]]
+    job_.trace()->leaves({rank_, begin_ns, clock_ns_}, "send", p.target, p.bytes, {"packet", token_of(id, p)});
   job_.at(p.target).arrive(id);
 }
 
@@ -239,6 +268,11 @@ std::size_t port::poll(sink& receiver, std::size_t packets_max) {
   sink_ = &receiver;
   std::size_t handed = 0;
   while (handed < packets_max) {
+    if (dead_) [[unlikely]] {  // it was told so; while it unwinds, it looks for what threads of its own rank do
+      idle(poll_ns_);
+      if (clock_ns_ >= job_.horizon_ns()) let_others_catch_up();
+      break;
+    }
     die_if_killed();
     const std::uint64_t due_ns = next_arrival_ns();
     if (due_ns <= clock_ns_ && due_ns < job_.horizon_ns()) {
@@ -246,7 +280,7 @@ std::size_t port::poll(sink& receiver, std::size_t packets_max) {
     } else if (handed > 0) {
       break;
     } else if (clock_ns_ < job_.horizon_ns()) {
-      spend(poll_ns_);
+      idle(poll_ns_);
       break;
     } else {
       let_others_catch_up();
@@ -307,9 +341,8 @@ std::uint64_t port::handling_ns(std::uint64_t header, std::size_t bytes) const n
 void port::receive(std::uint64_t due_ns, std::uint64_t handling_ns) noexcept {
   booked_.received += 1;
   booked_.late_ns += clock_ns_ - due_ns;
-  booked_.busy_ns += handling_ns;
-  booked_.network_ns += overhead_ns_;
-  spend(overhead_ns_ + handling_ns);
+  spend_on_network(overhead_ns_);
+  compute(handling_ns);
 }
 
 void port::trace(std::uint64_t header, std::size_t bytes, rank_t source) noexcept {
@@ -359,7 +392,7 @@ void port::wait(std::uint64_t timeout_ns) {
   const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, last_ns_});
   if (wake_ns <= clock_ns_ || remote_.has_room_again()) {
     // Time passes even for a caller that does not look at what it is woken for.
-    spend(poll_ns_);
+    idle(poll_ns_);
     if (clock_ns_ >= job_.horizon_ns()) let_others_catch_up();
   } else if (wake_ns < job_.horizon_ns()) {
     advance_to(wake_ns);
@@ -395,7 +428,6 @@ void port::die() {
 
 void port::fall_if_killed() noexcept {
   if (dead_ || clock_ns_ < kill_ns_) return;
-  at_death_ = std::make_unique<rank_figures>(figures());
   dead_ = true;
   if (job_.trace() != nullptr) job_.trace()->happened(rank_, kill_ns_, "killed");
   job_.lose(*this, kill_ns_ + kill_notice_ns_);

@@ -117,22 +117,31 @@ class alignas(cache_line_bytes) port final : public fabric {
   };
   void pass_computed_time() noexcept;
 
+  /// Work takes its time and that of the stops that interrupt it. It is booked as `kind`.
+  void work(std::uint64_t& kind, std::uint64_t ns) noexcept {
+    if (clock_ns_ + ns < break_ns_) [[likely]] {
+      clock_ns_ += ns;
+      kind += ns;
+    } else {
+      work_through_breaks(kind, ns);
+    }
+  }
+  void spend_on_network(std::uint64_t ns) noexcept { work(booked_.network_ns, ns); }
+  void compute(std::uint64_t ns) noexcept { work(booked_.busy_ns, ns); }
   /// Time that passes without being booked is waiting.
-  void spend(std::uint64_t ns) noexcept { advance_to(clock_ns_ + ns); }
-  void spend_on_network(std::uint64_t ns) noexcept {
-    booked_.network_ns += ns;
-    spend(ns);
-  }
-  void compute(std::uint64_t ns) noexcept {
-    booked_.busy_ns += ns;
-    spend(ns);
-  }
   void advance_to(std::uint64_t time_ns) noexcept {  // not a time before the clock
-    clock_ns_ = time_ns;
-    if (clock_ns_ >= stop_ns_) [[unlikely]]
-      pass_stops();
+    if (time_ns < break_ns_) [[likely]]
+      clock_ns_ = time_ns;
+    else
+      wait_through_breaks(time_ns);
   }
-  void pass_stops() noexcept;
+  void idle(std::uint64_t ns) noexcept { advance_to(clock_ns_ + ns); }
+  void work_through_breaks(std::uint64_t& kind, std::uint64_t ns) noexcept;
+  void wait_through_breaks(std::uint64_t time_ns) noexcept;
+  void pass_break() noexcept;
+  void find_next_break() noexcept;
+  /// When the rank dies, until its clock has got there.
+  std::uint64_t death_ns() const noexcept { return at_death_ ? never : kill_ns_; }
   void die_if_killed() {
     if (clock_ns_ >= last_ns_ && clock_ns_ >= kill_ns_) [[unlikely]]
       die();
@@ -188,7 +197,7 @@ class alignas(cache_line_bytes) port final : public fabric {
 
   std::size_t heaped_ = 0;           // size of the heap in the inbox
   std::uint64_t wire_free_ns_ = 0;   // when the next packet can leave
-  std::uint64_t stop_ns_ = never;    // the next stop: the clock never stands inside one
+  std::uint64_t break_ns_ = never;   // the next stop, inside of which the clock never stands, or the rank's death
   std::uint64_t credit_ns_ = never;  // no credit of a peer in `refused_` arrives before
   std::uint64_t last_ns_ = never;    // from then on a wait throws: the first of the three at the end
   std::uint64_t trace_hash_ = 0;

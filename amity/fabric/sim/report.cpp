@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,11 +39,16 @@ constexpr auto columns = std::to_array<column>({
 
 std::uint64_t mean(std::uint64_t sum, std::uint64_t count) { return count == 0 ? 0 : sum / count; }
 
-/// What the table shows of a rank.
+using figure = std::uint64_t (*)(const rank_figures&);
+
+/// What the table shows of ranks: a sum of what each has, or of each of so many things that it has.
 struct row {
   std::string_view name;
   std::string_view unit;
-  std::uint64_t (*of)(const rank_figures&);
+  figure sum;
+  figure count = [](const rank_figures&) -> std::uint64_t { return 1; };
+
+  std::uint64_t of(const rank_figures& rank) const { return mean(sum(rank), count(rank)); }
 };
 
 constexpr auto rows = std::to_array<row>({
@@ -54,8 +60,10 @@ constexpr auto rows = std::to_array<row>({
     {"sent", "", [](const rank_figures& r) { return r.sent; }},
     {"bytes sent", "", [](const rank_figures& r) { return r.bytes_sent; }},
     {"received", "", [](const rank_figures& r) { return r.received; }},
-    {"flight, each", "ns", [](const rank_figures& r) { return mean(r.flight_ns, r.sent); }},
-    {"late, each", "ns", [](const rank_figures& r) { return mean(r.late_ns, r.received); }},
+    {"flight, each", "ns", [](const rank_figures& r) { return r.flight_ns; },
+     [](const rank_figures& r) { return r.sent; }},
+    {"late, each", "ns", [](const rank_figures& r) { return r.late_ns; },
+     [](const rank_figures& r) { return r.received; }},
 });
 
 bool is_table(std::string_view where) { return where == "table"; }
@@ -73,10 +81,17 @@ std::string extremes_table(std::span<const rank_figures> ranks) {
                   fmt::format("{} {}", ranks.size(), threaded ? "threads" : "ranks"), "mean", "least", of, "most", of);
   for (const row& each : rows) {
     std::uint64_t sum = 0;
-    for (const rank_figures& rank : ranks) sum += each.of(rank);
-    const auto [least, most] = std::ranges::minmax_element(ranks, {}, each.of);
+    std::uint64_t count = 0;
+    for (const rank_figures& rank : ranks) {
+      sum += each.sum(rank);
+      count += each.count(rank);
+    }
+    // A rank that has none of what is counted is neither.
+    const auto of_rank = [&](const rank_figures& rank) { return std::pair(each.count(rank) == 0, each.of(rank)); };
+    const auto least = std::ranges::min_element(ranks, {}, of_rank);
+    const auto most = std::ranges::max_element(ranks, {}, [&](const rank_figures& rank) { return each.of(rank); });
     fmt::format_to(std::back_inserter(text), "{:<20} {:>2} {:>14} {:>14} {:>11} {:>14} {:>11}\n", each.name, each.unit,
-                   mean(sum, ranks.size()), each.of(*least), name(*least), each.of(*most), name(*most));
+                   mean(sum, count), each.of(*least), name(*least), each.of(*most), name(*most));
   }
   return text;
 }

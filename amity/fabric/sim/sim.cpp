@@ -61,6 +61,10 @@ void check(rank_t ranks, const sim_options& options) {
   }
   for (const killed_rank& killed : options.killed_ranks) is_rank("killed_rank::rank", killed.rank);
   check_report(options.report);
+  if (!options.trace.empty() && options.trace == options.report) {
+    throw error("sim::run", no_rank, fmt::format("AMITY_SIM_TRACE={} is AMITY_SIM_REPORT's file, too", options.trace),
+                "give each a file of its own");
+  }
 }
 
 // Where processes have other numbers, the name may be of anything: what `amity sim` has made for this is empty, or has
