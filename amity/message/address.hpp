@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "amity/base/error.hpp"
@@ -30,6 +32,7 @@ class block_map {
   rank_t owner(std::uint64_t item) const noexcept {
     const std::uint64_t in_large = large_ * (small_ + 1);
     if (item < in_large) return static_cast<rank_t>(item / (small_ + 1));
+    if (small_ == 0) return static_cast<rank_t>(ranks_);  // there is no such item: no rank
     return static_cast<rank_t>(large_ + (item - in_large) / small_);
   }
   rank_t operator()(std::uint64_t item) const noexcept { return owner(item); }
@@ -85,7 +88,7 @@ class hash_map {
 
   template <class Key>
   rank_t owner(const Key& key) const {
-    const std::uint64_t hash = splitmix64::mix(std::hash<Key>{}(key));
+    const std::uint64_t hash = splitmix64::mix(hash_of(key));
     return static_cast<rank_t>((hash >> 32) * ranks_ >> 32);
   }
   template <class Key>
@@ -94,6 +97,18 @@ class hash_map {
   }
 
  private:
+  /// Text by what it says, whatever holds it.
+  template <class Key>
+  static std::uint64_t hash_of(const Key& key) {
+    if constexpr (std::is_convertible_v<const Key&, std::string_view>) {
+      return std::hash<std::string_view>{}(key);
+    } else {
+      static_assert(!std::is_pointer_v<Key>,
+                    "amity: hash_map: a pointer has another value on each rank: give what it refers to");
+      return std::hash<Key>{}(key);
+    }
+  }
+
   std::uint64_t ranks_;
 };
 

@@ -131,6 +131,10 @@ class world {
   /// and costs one more wave.
   template <detail::epoch_part Body, detail::epoch_part Value>
   std::uint64_t epoch(Body&& body, Value&& value) {
+    static_assert(
+        std::integral<decltype(detail::call(value, std::declval<thread&>()))>,
+        "amity: epoch(body, value): values are summed as whole numbers: let it return one, and sum others with "
+        "world::sum");
     if (team_.size() > 1) {
       // Asked for when thread 0 has nothing left, a summand of the rank would miss what the others still handle.
       constexpr bool of_rank = !detail::takes_thread<Value> && !std::same_as<Value, detail::no_value>;

@@ -127,14 +127,15 @@ TEST(message_misuse, a_wrong_rank_in_a_handler) {
 }
 
 TEST(message_misuse, a_message_type_that_the_target_has_not_made) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                if (w.rank() == 1) return w.epoch([] {});
-                                auto message = w.message<int>([](int) {});
-                                w.epoch([&] { message.send(1, 1); });
-                              }),
-            "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which does not exist here "
-            "(there are: #0 async); make the same message types in the same order on all ranks");
+  EXPECT_EQ(
+      failure_in_worlds(2,
+                        [](world& w) {
+                          if (w.rank() == 1) return w.epoch([] {});
+                          auto message = w.message<int>([](int) {});
+                          w.epoch([&] { message.send(1, 1); });
+                        }),
+      "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which does not exist here "
+      "(there are: #0 async); make the same message types, or add the same handlers, in the same order on all ranks");
 }
 
 TEST(message_misuse, a_message_type_that_some_ranks_have_not_made_though_nobody_uses_it) {
@@ -178,20 +179,21 @@ TEST(message_misuse, an_exception_destroys_message_types_on_its_way) {
 }
 
 TEST(message_misuse, message_types_made_in_another_order) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                const auto exchange = [&](auto first, auto second) {
-                                  auto one = w.message<decltype(first)>([](decltype(first)) {}, coalesce{});
-                                  auto two = w.message<decltype(second)>([](decltype(second)) {}, coalesce{});
-                                  w.epoch([&] {
-                                    if (w.rank() == 0) one.send(1, first);
-                                    w.barrier();
-                                  });
-                                };
-                                w.rank() == 0 ? exchange(1, 2.0) : exchange(1.0, 2);
-                              }),
-            "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which is of another type there "
-            "than 'double' here; make the same message types in the same order on all ranks");
+  EXPECT_EQ(
+      failure_in_worlds(2,
+                        [](world& w) {
+                          const auto exchange = [&](auto first, auto second) {
+                            auto one = w.message<decltype(first)>([](decltype(first)) {}, coalesce{});
+                            auto two = w.message<decltype(second)>([](decltype(second)) {}, coalesce{});
+                            w.epoch([&] {
+                              if (w.rank() == 0) one.send(1, first);
+                              w.barrier();
+                            });
+                          };
+                          w.rank() == 0 ? exchange(1, 2.0) : exchange(1.0, 2);
+                        }),
+      "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which is of another type there "
+      "than 'double' here; make the same message types, or add the same handlers, in the same order on all ranks");
 }
 
 TEST(message_misuse, a_message_type_destroyed_on_some_ranks_only) {

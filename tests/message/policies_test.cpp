@@ -369,6 +369,8 @@ TEST(owner_maps, blocks_are_contiguous) {
   for (std::uint64_t item = 0; item < 10; ++item) owners.push_back(map(item));
   EXPECT_EQ(owners, (std::vector<rank_t>{0, 0, 0, 1, 1, 1, 2, 2, 3, 3}));
   EXPECT_EQ(map.first_of(2), 6u);
+  EXPECT_EQ(block_map(3, 4)(2), 2);
+  EXPECT_EQ(block_map(3, 4)(3), 4) << "no rank";
 }
 
 TEST(owner_maps, hashing_spreads_keys_that_lie_close_together) {
@@ -377,7 +379,9 @@ TEST(owner_maps, hashing_spreads_keys_that_lie_close_together) {
   for (int key = 0; key < 7000; ++key) ++owned[map(key * 64)];
   ASSERT_EQ(owned.size(), 7u);
   for (const auto& [rank, keys] : owned) EXPECT_NEAR(keys, 1000, 150) << rank;
-  EXPECT_EQ(map(std::string("gnome")), map(std::string("gnome")));
+  const char* const text = "gnome";
+  EXPECT_EQ(map(text), map(std::string("gnome")));
+  EXPECT_EQ(map(std::string("gnome").c_str()), map(std::string_view("gnome"))) << "wherever it lies";
 }
 
 }  // namespace

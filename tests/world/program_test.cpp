@@ -84,9 +84,10 @@ TEST_P(programs, print_the_error_of_a_handler_once) {
 TEST_P(programs, say_which_message_types_differ) {
   const auto ended = run({"different types"});
   EXPECT_EQ(ended.status, 1);
-  EXPECT_PRED2(contains, ended.errors,
-               "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which is of another type there "
-               "than 'double' here; make the same message types in the same order on all ranks\n");
+  EXPECT_PRED2(
+      contains, ended.errors,
+      "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which is of another type there "
+      "than 'double' here; make the same message types, or add the same handlers, in the same order on all ranks\n");
 }
 
 TEST_P(programs, run_checked_and_print_trace_reports_in_order) {

@@ -1,0 +1,3 @@
+#include "amity/message/address.hpp"
+
+auto use(const amity::hash_map& map, const int* key) { return map(key); }
