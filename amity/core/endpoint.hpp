@@ -378,10 +378,12 @@ class endpoint final : private fabric::sink {
     if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(size_)) [[unlikely]]
       throw_wrong_rank(call, dest);
     check_handler(call, handler);
-    if (at_depth_) [[unlikely]]
+    if (at_depth_ || (sending_epoch_ == no_epoch && is_between_ends())) [[unlikely]]
       throw_outside_epoch(call);
     check_args(call, args);
   }
+  /// The program, which for epochs is thread 0, has asked for the end of one that is still open.
+  bool is_between_ends() const noexcept { return epoch_open() && !in_handler() && thread() == 0; }
   void check_handler(std::string_view call, handler_id handler) const {
     if (!registry_.contains(handler)) [[unlikely]]
       throw_unregistered(call, handler);

@@ -212,14 +212,14 @@ void endpoint::throw_unknown_handler(packet_header header, rank_t source) const 
     throw error("message arrival", rank_,
                 fmt::format("rank {} sent a message for handler #{}, which is of another type there than '{}' here",
                             rank_of(source), header.handler(), registry_.at(header.handler()).name),
-                "make the same message types in the same order on all ranks");
+                "make the same message types, or add the same handlers, in the same order on all ranks");
   }
   throw error("message arrival", rank_,
               fmt::format("rank {} sent a message for handler #{}, which does not exist here (there are: {})",
                           rank_of(source), header.handler(), registry_.describe()),
-              threads_ == 1 ? "make the same message types in the same order on all ranks"
-                            : "make the same message types in the same order on all ranks, and add handlers to all "
-                              "threads of a rank, by team::add_handler");
+              threads_ == 1 ? "make the same message types, or add the same handlers, in the same order on all ranks"
+                            : "make the same message types, or add the same handlers, in the same order on all ranks"
+                              ", and on all threads of a rank, as team::add_handler does");
 }
 
 }  // namespace amity::core

@@ -28,18 +28,21 @@ void prepared::check_sizes(std::string_view call, const endpoint& owner, std::si
   }
 }
 
+void prepared::check_place(std::string_view call) const {
+  if (context_ == owner_.context()) return;
+  throw error(call, owner_.rank(),
+              context_ == 0 ? "a handler ended a buffer that was prepared outside handlers"
+                            : "a buffer is ended after the handler that has prepared it",
+              "commit or cancel a buffer where it was prepared");
+}
+
 packet_header prepared::check_commit(std::string_view call, handler_id handler, std::size_t bytes,
                                      std::size_t args) const {
   const rank_t rank = owner_.rank();
   if (!open_) {
     throw error(call, rank, "this buffer was committed before, or moved from", "prepare one for each message");
   }
-  if (context_ != owner_.context()) {
-    throw error(call, rank,
-                context_ == 0 ? "a handler committed a buffer that was prepared outside handlers"
-                              : "a buffer was committed after the handler that has prepared it",
-                "commit a buffer where it was prepared");
-  }
+  check_place(call);
   if (bytes > payload_.size()) {
     throw error(call, rank, fmt::format("{} bytes of a buffer of {}", bytes, payload_.size()),
                 "write and commit no more than payload() has");

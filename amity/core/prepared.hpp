@@ -33,6 +33,9 @@ class prepared {
   /// Where to write; not initialised. Empty after `commit`.
   mutable_bytes payload() const noexcept { return payload_; }
 
+  /// Throws `error` where the buffer was not prepared: in another run of a handler, or outside of the one.
+  void check_place(std::string_view call) const;
+
  protected:
   prepared(endpoint& owner, rank_t lane, request* answers, std::size_t args);
   prepared(prepared&& other) noexcept

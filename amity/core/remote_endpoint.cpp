@@ -161,7 +161,10 @@ std::vector<peer_segment> remote_endpoint::exchange(const own_segment& own) {
 }
 
 std::vector<segment_name> remote_endpoint::exchange_names(const segment_name& own) {
-  check_setup("remote_endpoint::exchange");
+  constexpr std::string_view call = "remote_endpoint::exchange";
+  check_setup(call);
+  if (owner_.epoch_open())
+    throw error(call, owner_.rank(), "called inside an epoch", "exchange segments before it begins, or after its end");
   const named mine{.round = rounds_++, .name = own};
   owner_.reduce(reduction::exchange, 0);  // everybody has a remote_endpoint now
   for (rank_t rank = 0; rank < owner_.size(); ++rank) {
@@ -309,6 +312,7 @@ std::uint64_t remote_endpoint::atomic(const place& at, const fabric::atomic_requ
 }
 
 void remote_endpoint::wait(const event& told) {
+  owner_.check_outside_handler("remote_endpoint::wait");
   if (told.done()) return;
   owner_.wait_until("an operation on memory of a peer", [&] { return told.done(); });
 }

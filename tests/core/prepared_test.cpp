@@ -169,9 +169,9 @@ TEST(prepared_misuse, names_itself) {
     });
     const handler_id ask = own.add_handler("ask", [&](request& r) {
       expect_error([&] { outside->commit(0, 0); },
-                   {"prepared_medium::commit", "a handler committed a buffer that was prepared outside handlers"});
+                   {"prepared_medium::commit", "a handler ended a buffer that was prepared outside handlers"});
       if (kept) {
-        const std::string_view later = "committed after the handler that has prepared it";
+        const std::string_view later = "ended after the handler that has prepared it";
         expect_error([&] { kept->commit(back, 0); }, {"prepared_medium::commit", later});
         expect_error([&] { kept_long->commit(back, 0); }, {"prepared_long::commit", later});
         return;
@@ -207,7 +207,7 @@ TEST(prepared_misuse, names_itself) {
       own.request_short(1, ask);
     }
     own.wait_until("requests", [&] { return own.rank() == 0 || own.counts().of(ask).handled == 2; });
-    if (kept) expect_error([&] { kept->commit(back, 0); }, {"prepared_medium::commit", "committed after the handler"});
+    if (kept) expect_error([&] { kept->commit(back, 0); }, {"prepared_medium::commit", "ended after the handler"});
     own.barrier();
   });
 }

@@ -115,7 +115,7 @@ amity_status amity_prepared_cancel(amity_prepared* prepared) {
   return guarded(
       world, "amity_prepared_cancel",
       [&] {
-        amity::c::with_buffer(*world, *prepared, [](auto&) {});
+        amity::c::with_buffer(*world, *prepared, [](auto& buffer) { buffer.check_place("amity_prepared_cancel"); });
         amity::c::end(*world, *prepared);
       },
       amity::c::no_prepared);

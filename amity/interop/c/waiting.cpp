@@ -14,6 +14,7 @@ int amity_event_done(const amity_event* event) {
 amity_status amity_event_wait(amity_world* world, const amity_event* event) {
   return guarded(world, "amity_event_wait", [&] {
     check_given(*world, event, "the event");
+    world->lane.check_own_call("amity_event_wait");
     if (amity_event_done(event) == 0) {
       world->memory.wait(*std::launder(reinterpret_cast<const amity::core::event*>(event->opaque)));
     }
@@ -29,6 +30,7 @@ amity_status amity_world_poll(amity_world* world) {
 amity_status amity_world_wait_until(amity_world* world, const char* where, int (*done)(void* context), void* context) {
   return guarded(world, "amity_world_wait_until", [&] {
     check_given(*world, reinterpret_cast<const void*>(done), "done");
+    world->lane.check_own_call("amity_world_wait_until");
     const auto is_done = [&] { return amity::c::run_program(*world, [&] { return done(context) != 0; }); };
     world->rank.own.team().wait_until(world->lane, where == nullptr ? "amity_world_wait_until" : where, is_done);
   });

@@ -11,6 +11,7 @@ struct rank {
   amity_segment own;
   amity_peer_segment all[8];
   amity_request* kept;
+  amity_prepared prepared;
   uint64_t sum;
   int taken, answered, replies_to_replies;
 };
@@ -110,6 +111,18 @@ static void check_threads(amity_world* world) {
   OK(world, amity_world_poll(world));
 }
 
+static void check_epochs(amity_world* world, struct rank* own) {
+  int ended = 0;
+  OK(world, amity_epoch_begin(world));
+  MISUSE(world, amity_segment_exchange(world, &own->own, own->all), "amity_segment_exchange", "inside an epoch");
+  OK(world, amity_epoch_try_end(world, &ended));
+  if (!ended) {
+    MISUSE(world, amity_request_short(world, 0, own->back, NULL, 0), "amity_request_short",
+           "after the end of its epoch had been asked for");
+    OK(world, amity_epoch_end(world));
+  }
+}
+
 static void check_others(amity_world* world, struct rank* own) {
   amity_handler handler;
   amity_prepared nothing;
@@ -165,6 +178,9 @@ static void on_mistaken(amity_request* request, void* context) {
   IF(barrier) status = amity_world_barrier(world);
   IF(poll) status = amity_world_poll(world);
   IF(wait) status = amity_world_wait_until(world, NULL, never, NULL);
+  IF(done) status = amity_event_wait(world, amity_event_implicit(world));
+  IF(at_once) status = amity_world_wait_until(world, NULL, taken, own);
+  IF(cancel) status = amity_prepared_cancel(&own->prepared);
   IF(blocking) status = amity_get(world, &own->all[1], 0, &own->taken, sizeof own->taken, NULL);
   IF(add) status = amity_handler_add(world, "more", on_take, own, &own->take);
   IF(epoch) status = amity_epoch_begin(world);
@@ -243,13 +259,19 @@ static int program(amity_world* world, void* context) {
     check_requests(world, own);
     check_memory(world, own);
     check_others(world, own);
+    check_epochs(world, own);
     check_threads(world);
     return 0;
   }
 
+  if (strcmp(job->mistake, "cancel") == 0 && amity_world_rank(world) == 0) {
+    OK(world, amity_prepare_medium(world, 1, 1, 1, 0, &own->prepared));
+  }
   OK(world, amity_world_barrier(world));
   if (amity_world_rank(world) == 1) {
-    if (strcmp(job->mistake, "kept") == 0) OK(world, amity_request_short(world, 0, own->take, NULL, 0));
+    if (strcmp(job->mistake, "kept") == 0 || strcmp(job->mistake, "at_once") == 0) {
+      OK(world, amity_request_short(world, 0, own->take, NULL, 0));
+    }
     OK(world, amity_request_short(world, 0, own->mistaken, NULL, 0));
   }
   status = amity_world_wait_until(world, "the end", never, NULL);
