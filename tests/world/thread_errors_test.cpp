@@ -64,7 +64,8 @@ TEST(killed_rank, with_threads_is_lost_as_one_without) {
       }
     });
     EXPECT_EQ(status, 1);
-    EXPECT_NE(errors.find("rank 1 has vanished: AMITY_SIM_FAULTS has killed it"), std::string::npos) << errors;
+    EXPECT_TRUE(errors.starts_with("amity: AMITY_FABRIC=sim (rank 0): rank 1, thread ")) << errors;
+    EXPECT_NE(errors.find(" has vanished: AMITY_SIM_FAULTS has killed it"), std::string::npos) << errors;
   }
 }
 
