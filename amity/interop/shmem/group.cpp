@@ -62,7 +62,7 @@ void sync(const char* call, const group& all) {
   meet(
       all.size, self.far == nullptr ? radix_of_stores : radix_of_packets,
       [&](int ahead) { joined.notify(all.world_pe((all.me + ahead) % all.size)); },
-      [&](int behind) { joined.await(all.world_pe((all.me - behind + all.size) % all.size)); });
+      [&](int behind) { joined.await(call, all.world_pe((all.me - behind + all.size) % all.size)); });
 }
 
 // Puts that are stores need no more: those before a release are seen by whoever acquires.

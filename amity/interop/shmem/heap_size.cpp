@@ -25,7 +25,7 @@ std::size_t heap_bytes_wanted() {
     }
     if (end == text || *end != '\0' || !(bytes >= 0) || bytes > 0x1p45) {
       throw error("shmem_init", no_rank, fmt::format("{}={} is no size of a symmetric heap", name, text),
-                  "give a number of bytes, or one with K, M, G or T, as 512M");
+                  "give a number of bytes, at most 32T, or one with K, M, G or T, as 512M");
     }
     return static_cast<std::size_t>(bytes);
   }

@@ -97,6 +97,10 @@ std::size_t page_round(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
+std::uint64_t stall_seconds() {
+  return static_cast<std::uint64_t>(settings::from_environment().integer("AMITY_CORE_STALL_SECONDS"));
+}
+
 /// What the library takes for itself, beside what the program asked for.
 std::size_t own_bytes(int pes) {
   return page_round(static_cast<std::size_t>(pes) * (am_engine<node_substrate>::bytes_per_peer + 256) + 4096);
@@ -143,6 +147,7 @@ job::job(bool threads)
   ended_ = static_cast<std::uint64_t*>(share(sizeof *ended_));
   offer_ = static_cast<std::uint64_t*>(share(sizeof *offer_));
   for (int pe = 0; pe < self.pes; ++pe) peers_arrivals_.push_back(reach("shmem_init", arrivals_ + self.me, pe));
+  self.stall_ns = stall_seconds() * 1'000'000'000;
   self.joined = this;  // the substrate of active messages takes memory through it
   messages_ = std::make_unique<am_engine<node_substrate>>();
   const bool helped = settings::from_environment().integer("AMITY_SHMEM_PROGRESS_THREAD") != 0;
@@ -230,6 +235,10 @@ void* job::share(std::size_t bytes) {
   AMITY_ASSERT(offset.has_value(), bytes);
   return reinterpret_cast<void*>(self.heap.first + *offset);
 }
+
+std::string job::describe_meeting(const char* call, int pe) { return fmt::format("{}: PE {} is to come", call, pe); }
+
+std::string job::network_trouble() const { return transport_->trouble(); }
 
 void job::notify_far(int pe) {
   network_.write("a collective call", arrivals_ + self.me, &sent_[static_cast<std::size_t>(pe)], sizeof(arrival::count),

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "amity/base/types.hpp"
@@ -63,19 +64,20 @@ class job {
     std::atomic_ref(peers_arrivals_[index]->count).store(sent_[index], std::memory_order_release);
   }
   /// Waits until `pe` has called `notify` as often as this PE has called `await` for it.
-  void await(int pe) {
+  void await(const char* call, int pe) {
     const auto index = static_cast<std::size_t>(pe);
     const std::uint64_t wanted = ++awaited_[index];
     const std::atomic_ref<std::uint64_t> count(arrivals_[index].count);
-    wait([&] { return count.load(std::memory_order_acquire) >= wanted; });
+    wait([&] { return count.load(std::memory_order_acquire) >= wanted; }, [&] { return describe_meeting(call, pe); });
   }
 
-  /// Waits for something that a peer does, or a handler.
-  template <class Ready>
-  void wait(Ready ready) {
+  /// Waits for something that a peer does, or a handler. `describe()` says in which call and for what, for a report.
+  template <class Ready, class Describe>
+  void wait(Ready ready, Describe describe) {
     if (ready()) return seldom_progress();
     serve_until(
-        ready, [this] { return make_progress(); }, [this](unsigned round) { idle(round); });
+        ready, [this] { return make_progress(); }, [this](unsigned round) { idle(round); }, self.stall_ns,
+        [&](double seconds) { report_stall(seconds, describe()); });
   }
   /// True if it has done something for others.
   bool make_progress() {
@@ -109,6 +111,9 @@ class job {
     idle(round);
   }
 
+  /// What the fabric knows of peers that do not answer; empty: nothing.
+  std::string network_trouble() const;
+
   /// A word by which this PE shows the others a number.
   std::uint64_t& offer() noexcept { return *offer_; }
 
@@ -129,6 +134,7 @@ class job {
     return count;
   }
   void idle(unsigned round);
+  static std::string describe_meeting(const char* call, int pe);
   bool poll_network() { return self.far != nullptr && network_.poll(); }
   void notify_far(int pe);
   /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.

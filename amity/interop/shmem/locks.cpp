@@ -49,7 +49,9 @@ struct lock_word {
 AMITY_SHMEM_DEFINE(void, set_lock, (volatile long* lock)) {
   const lock_word word("shmem_set_lock", lock);
   const std::uint32_t mine = next_of(word.draw());
-  self.joined->wait([&] { return served_of(word.load()) == mine; });
+  self.joined->wait(
+      [&] { return served_of(word.load()) == mine; },
+      [&] { return fmt::format("shmem_set_lock: the lock at {} is to be cleared", fmt::ptr(word.word)); });
 }
 
 AMITY_SHMEM_DEFINE(void, clear_lock, (volatile long* lock)) {

@@ -10,6 +10,8 @@
 #include <span>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/interop/shmem/job.hpp"
@@ -89,7 +91,12 @@ void network::rest(unsigned round) {
 
 void network::open(int pe, std::size_t bytes) {
   // While it rests no packet to this PE is open.
-  for (unsigned round = 0; !try_open(pe, bytes); ++round) rest(round);
+  stall_clock clock(self.stall_ns);
+  for (unsigned round = 0; !try_open(pe, bytes); ++round) {
+    rest(round);
+    if (round >= patient_looks && clock.is_due()) [[unlikely]]
+      report_stall(clock.seconds(), fmt::format("a call that sends: PE {} is to take what it was sent before", pe));
+  }
 }
 
 std::byte* network::append(peer& to, const item& what) noexcept {
@@ -160,10 +167,11 @@ std::size_t network::ask_for(void* dest, std::size_t bytes, bool waits) {
   return number;
 }
 
-void network::await(std::size_t number) {
+void network::await(const char* call, std::size_t number, int pe) {
   question& asked = questions_[number];
   // Acquire; pairs with the release in take_data().
-  self.joined->wait([&] { return asked.left.load(std::memory_order_acquire) == 0; });
+  self.joined->wait([&] { return asked.left.load(std::memory_order_acquire) == 0; },
+                    [&] { return fmt::format("{}: PE {} is to answer", call, pe); });
   // Not inside: another thread may be there, and wait for this question.
   asked.taken.store(false, std::memory_order_release);
 }
@@ -181,7 +189,7 @@ std::uint64_t network::fetch(const char* call, void* address, const fabric::atom
     std::memcpy(append(at(pe), head), &given, sizeof given);
     send(pe);
   }
-  await(number);
+  await(call, number, pe);
   return before;
 }
 
@@ -200,7 +208,7 @@ void network::get(const char* call, void* dest, const void* source, std::size_t 
     send_get(call, number, source, bytes, pe);
     send(pe);
   }
-  await(number);
+  await(call, number, pe);
 }
 
 void network::begin_get(const char* call, void* dest, const void* source, std::size_t bytes, int pe) {
@@ -221,13 +229,15 @@ void network::quiet_but(int excepted) {
       send(pe);
     }
   }
-  self.joined->wait([&] { return unanswered_.load(std::memory_order_acquire) == 0; });
+  self.joined->wait([&] { return unanswered_.load(std::memory_order_acquire) == 0; },
+                    [] { return "a quiet, or a barrier: other PEs are to carry out what this one has sent"; });
   finish_gets();
 }
 
 void network::finish_gets() {
   send_all();
-  self.joined->wait([&] { return nobody_waits_.load(std::memory_order_acquire) == 0; });
+  self.joined->wait([&] { return nobody_waits_.load(std::memory_order_acquire) == 0; },
+                    [] { return "the end of shmem_get_nbi or the like: other PEs are to answer"; });
 }
 
 // At the PE whose memory it is, and back

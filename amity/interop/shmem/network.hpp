@@ -124,7 +124,7 @@ class network final : public fabric::sink {
   std::size_t ask_for(void* dest, std::size_t bytes, bool waits);
   std::byte* append(peer& to, const item& what) noexcept;
   void send_get(const char* call, std::size_t number, const void* source, std::size_t bytes, int pe);
-  void await(std::size_t number);
+  void await(const char* call, std::size_t number, int pe);
   void carry_out(int source, const item& what, const std::byte* content) noexcept;
   void take_data(std::uint64_t number, const std::byte* content, std::size_t bytes) noexcept;
   void reply_all() noexcept;

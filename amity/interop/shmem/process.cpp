@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/interop/shmem/job.hpp"
 #include "amity/interop/shmem/network.hpp"
 
@@ -42,6 +44,16 @@ void fail_address(const char* call, const void* address) {
 void fail_length(const char* call, const void* address, std::size_t bytes) {
   fail(call, fmt::format("{} bytes at {} are not all in symmetric memory", bytes, address).c_str(),
        "name objects that lie in what shmem_malloc has returned, or in one variable");
+}
+
+void report_stall(double seconds, std::string_view waits_for) {
+  const std::string trouble = self.joined->network_trouble();
+  log_warning(self.me, fmt::format("no progress for {:.0f} s in {}{}{}", seconds, waits_for,
+                                   trouble.empty() ? "" : "; network: ", trouble));
+}
+
+void report_stall(double seconds, const char* waits_for, int pe) {
+  report_stall(seconds, pe < 0 ? std::string(waits_for) : fmt::format("{} {}", waits_for, pe));
 }
 
 std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t stride, std::size_t bytes) {

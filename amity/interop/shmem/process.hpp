@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "amity/interop/shmem/am/every.hpp"
 
@@ -50,8 +51,9 @@ struct process {
   every<16> calls;          ///< of functions too short to make progress each time
   std::uint32_t drawn = 0;  ///< where the last search for any of several variables began
   phase now = phase::before;
-  int pid = 0;            ///< of the process that has begun: its children see this object, and are no PEs
-  job* joined = nullptr;  ///< all that short functions do not need
+  std::uint64_t stall_ns = 0;  ///< a wait that lasts so long without progress is told of; 0: none
+  int pid = 0;                 ///< of the process that has begun: its children see this object, and are no PEs
+  job* joined = nullptr;       ///< all that short functions do not need
 
   /// Where a symmetric address is.
   const extent& memory_of(std::uintptr_t address) const noexcept { return heap.holds(address) ? heap : statics; }
@@ -65,6 +67,11 @@ struct process {
 [[noreturn, gnu::cold]] void fail_pe(const char* call, int pe, int pes = self.pes);  ///< of so many
 [[noreturn, gnu::cold]] void fail_address(const char* call, const void* address);
 [[noreturn, gnu::cold]] void fail_length(const char* call, const void* address, std::size_t bytes);
+
+/// Tells that this PE has waited for long: "no progress for 30 s in ", and then what it waits for.
+[[gnu::cold]] void report_stall(double seconds, std::string_view waits_for);
+/// The same of a PE, whose number stands behind what is waited for; -1: of none.
+[[gnu::cold]] void report_stall(double seconds, const char* waits_for, int pe);
 
 /// Of `count` elements of `bytes`; the most that there can be, which no memory has, where they are more.
 constexpr std::size_t bytes_of(std::size_t count, std::size_t bytes) noexcept {

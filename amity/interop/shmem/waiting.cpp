@@ -43,6 +43,17 @@ bool holds(const char* call, volatile T* variable, int comparison, T value) {
   return compare(call, load(variable), comparison, value);
 }
 
+const void* address(const volatile void* variable) { return const_cast<const void*>(variable); }
+
+/// Waits for one variable, and returns what has satisfied the condition: a later value may not.
+template <class T>
+T wait_for(const char* call, volatile T* variable, int comparison, T value) {
+  T seen = 0;
+  running(call).wait([&] { return compare(call, seen = load(variable), comparison, value); },
+                     [&] { return fmt::format("{}: the variable at {} is {}", call, address(variable), seen); });
+  return seen;
+}
+
 /// A number that has no pattern which a program could meet.
 std::uint32_t draw() {
   // Threads may draw the same one.
@@ -95,20 +106,24 @@ struct conditions {
     return found;
   }
 
+  auto description() const {
+    return [this] { return fmt::format("{}: variables are to change, of {} at {}", call, count, address(variables)); };
+  }
+
   // Where no variable counts there is nothing to wait for.
   void wait_all() const {
-    running(call).wait([&] { return all(); });
+    running(call).wait([&] { return all(); }, description());
   }
   std::size_t wait_any() const {
     std::size_t found = SIZE_MAX;
     const bool nothing = none_counts();
-    running(call).wait([&] { return (found = any()) != SIZE_MAX || nothing; });
+    running(call).wait([&] { return (found = any()) != SIZE_MAX || nothing; }, description());
     return found;
   }
   std::size_t wait_some(std::size_t* indices) const {
     std::size_t found = 0;
     const bool nothing = none_counts();
-    running(call).wait([&] { return (found = some(indices)) > 0 || nothing; });
+    running(call).wait([&] { return (found = some(indices)) > 0 || nothing; }, description());
     return found;
   }
   // Programs that test in a loop make progress by that.
@@ -133,14 +148,10 @@ struct conditions {
 
 #define DEFINE_WAITS(type, name)                                                                        \
   AMITY_SHMEM_DEFINE(void, name##_wait_until, (volatile type * variable, int comparison, type value)) { \
-    running("shmem_" #name "_wait_until").wait([&] {                                                    \
-      return holds("shmem_" #name "_wait_until", variable, comparison, value);                          \
-    });                                                                                                 \
+    wait_for<type>("shmem_" #name "_wait_until", variable, comparison, value);                          \
   }                                                                                                     \
   AMITY_SHMEM_DEFINE(void, name##_wait, (volatile type * variable, type value)) {                       \
-    running("shmem_" #name "_wait").wait([&] {                                                          \
-      return holds("shmem_" #name "_wait", variable, SHMEM_CMP_NE, value);                              \
-    });                                                                                                 \
+    wait_for<type>("shmem_" #name "_wait", variable, SHMEM_CMP_NE, value);                              \
   }                                                                                                     \
   AMITY_SHMEM_DEFINE(int, name##_test, (volatile type * variable, int comparison, type value)) {        \
     running("shmem_" #name "_test").look();                                                             \
@@ -157,10 +168,5 @@ AMITY_SHMEM_WAIT_TYPES(DEFINE_WAITS)
 AMITY_SHMEM_DEFINE(void, wait, (volatile long* variable, long value)) { pshmem_long_wait(variable, value); }
 
 AMITY_SHMEM_DEFINE(uint64_t, signal_wait_until, (uint64_t * signal, int comparison, uint64_t value)) {
-  // What has satisfied the condition: a later value may not.
-  uint64_t seen = 0;
-  running("shmem_signal_wait_until").wait([&] {
-    return compare("shmem_signal_wait_until", seen = load(signal), comparison, value);
-  });
-  return seen;
+  return wait_for("shmem_signal_wait_until", signal, comparison, value);
 }

@@ -11,8 +11,21 @@ namespace {
 std::vector<unsigned> rests_of(unsigned looks, unsigned messages_before) {
   std::vector<unsigned> rests;
   serve_until([&] { return rests.size() == looks; }, [&] { return rests.size() == messages_before; },
-              [&](unsigned in_vain) { rests.push_back(in_vain); });
+              [&](unsigned in_vain) { rests.push_back(in_vain); }, 0, [](double) {});
   return rests;
+}
+
+/// How often a wait of so many looks is told of, if messages have come before one of them.
+std::size_t reports_of(unsigned looks, unsigned messages_before, std::uint64_t stall_ns) {
+  unsigned rests = 0;
+  std::size_t reports = 0;
+  serve_until([&] { return rests == looks; }, [&] { return rests == messages_before; }, [&](unsigned) { ++rests; },
+              stall_ns,
+              [&](double seconds) {
+                EXPECT_GT(seconds, 0);
+                ++reports;
+              });
+  return reports;
 }
 
 TEST(Serve, LooksInVainAddUp) { EXPECT_EQ(rests_of(2 * patient_looks, 10).back(), 2 * patient_looks - 1); }
@@ -25,6 +38,21 @@ TEST(Serve, WhoServesOthersHasPatienceForMore) {
 }
 
 TEST(Serve, WhatIsReadyNeedsNeither) { EXPECT_TRUE(rests_of(0, 0).empty()); }
+
+TEST(Serve, AWaitIsToldOfAgainAndAgain) {
+  EXPECT_GT(reports_of(patient_looks + 1000, 0, 1), 1u);
+  EXPECT_EQ(reports_of(patient_looks + 1000, 0, 3'600'000'000'000), 0u);
+}
+
+TEST(Serve, AWaitIsNotToldOfBeforePatienceEnds) { EXPECT_EQ(reports_of(patient_looks, 0, 1), 0u); }
+
+TEST(Serve, WhoServesOthersBeginsToWaitAgain) {
+  // One look to begin with, and one that is due; after the messages both, once patience has ended again.
+  EXPECT_EQ(reports_of(patient_looks + 2, 0, 1), 1u);
+  EXPECT_EQ(reports_of(patient_looks + 2, patient_looks + 1, 1), 0u);
+}
+
+TEST(Serve, ReportsCanBeTurnedOff) { EXPECT_EQ(reports_of(patient_looks + 1000, 0, 0), 0u); }
 
 }  // namespace
 }  // namespace amity::shmem

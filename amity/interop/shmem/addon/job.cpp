@@ -81,7 +81,7 @@ void job::meet(const char* call, const active_set& set) {
   shmem::meet(
       set.size, all_map_all_ ? radix_of_stores : radix_of_packets,
       [&](int ahead) { notify(set.pe_at(set.me + ahead)); },
-      [&](int behind) { await(set.pe_at(set.me + set.size - behind)); });
+      [&](int behind) { await(call, set.pe_at(set.me + set.size - behind)); });
 }
 
 void job::barrier_all(const char* call) {
@@ -95,11 +95,12 @@ void job::notify(int pe) {
   public_substrate::put_flag(&arrivals_[self.me].count, ++sent_[static_cast<std::size_t>(pe)], pe);
 }
 
-void job::await(int pe) {
+void job::await(const char* call, int pe) {
   const std::uint64_t wanted = ++awaited_[static_cast<std::size_t>(pe)];
   // Acquire; pairs with put_flag().
   const std::atomic_ref count(arrivals_[pe].count);
-  wait([&] { return count.load(std::memory_order_acquire) >= wanted; });
+  wait([&] { return count.load(std::memory_order_acquire) >= wanted; },
+       [&] { return std::string(call) + ": PE " + std::to_string(pe) + " is to come"; });
 }
 
 void job::look() {

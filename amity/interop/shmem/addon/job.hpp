@@ -43,11 +43,12 @@ class job {
   /// Returns when all PEs have come, and all that they did before is done, active messages among it.
   void barrier_all(const char* call);
 
-  /// Waits for something that a peer does, or a handler.
-  template <class Ready>
-  void wait(Ready ready) {
+  /// Waits for something that a peer does, or a handler. `describe()` says in which call and for what, for a report.
+  template <class Ready, class Describe>
+  void wait(Ready ready, Describe describe) {
     serve_until(
-        ready, [this] { return messages_.poll(); }, [this](unsigned round) { pause(round); });
+        ready, [this] { return messages_.poll(); }, [this](unsigned round) { pause(round); }, self.stall_ns,
+        [&](double seconds) { report_stall(seconds, describe()); });
   }
   /// Runs handlers in a call that programs make in a loop of their own until they find something.
   void look();
@@ -65,7 +66,7 @@ class job {
   /// Its puts may need the target's help, where they are messages.
   void help_other_library();
   void notify(int pe);
-  void await(int pe);
+  void await(const char* call, int pe);
 
   arrival* arrivals_;    ///< by peer
   std::uint64_t* zero_;  ///< stays so

@@ -36,7 +36,8 @@ extern "C" {
 void shmem_set_lock(volatile long* lock) {
   long* const word = word_of("shmem_set_lock", lock);
   const std::uint32_t mine = next_of(pshmem_long_atomic_fetch_add(word, one_ticket, home));
-  self.joined->wait([&] { return served_of(pshmem_long_atomic_fetch(word, home)) == mine; });
+  self.joined->wait([&] { return served_of(pshmem_long_atomic_fetch(word, home)) == mine; },
+                    [] { return "shmem_set_lock: the lock is to be cleared"; });
 }
 
 void shmem_clear_lock(volatile long* lock) {

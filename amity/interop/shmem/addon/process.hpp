@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "amity/interop/shmem/am/every.hpp"
 
@@ -27,6 +28,7 @@ struct process {
   int pes = 0;      ///< 0 unless running: the range check of a PE is also the check that there is a job
   every<16> calls;  ///< of functions too short to make progress each time
   phase now = phase::before;
+  std::uint64_t stall_ns = 0;    ///< a wait that lasts so long without progress is told of; 0: none
   peer_memory* peers = nullptr;  ///< of what the library itself shares
   job* joined = nullptr;
 };
@@ -37,6 +39,11 @@ struct process {
 [[noreturn, gnu::cold]] void fail(const char* call, const char* problem, const char* remedy);
 [[noreturn, gnu::cold]] void fail_outside(const char* call);  ///< before the beginning, or after the end
 [[noreturn, gnu::cold]] void fail_pe(const char* call, int pe);
+
+/// Tells that this PE has waited for long: "no progress for 30 s in ", and then what it waits for.
+[[gnu::cold]] void report_stall(double seconds, const std::string& waits_for);
+/// The same of a PE, whose number stands behind what is waited for; -1: of none.
+[[gnu::cold]] void report_stall(double seconds, const char* waits_for, int pe);
 
 inline job& running(const char* call) {
   if (self.joined == nullptr) [[unlikely]]

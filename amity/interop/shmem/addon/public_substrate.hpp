@@ -54,6 +54,13 @@ struct public_substrate {
   /// Part of a loop that waits: now and then the other library makes progress. Runs no handler.
   static void rest(unsigned round);
 
+  /// After so long a wait without progress is told of; 0: never.
+  static std::uint64_t stall_ns() noexcept { return self.stall_ns; }
+  /// `pe`: what stands behind what it waits for; -1: nothing.
+  static void report_stall(double seconds, const char* waits_for, int pe) {
+    addon::report_stall(seconds, waits_for, pe);
+  }
+
   [[noreturn]] static void fail(const char* call, const char* problem, const char* remedy) {
     addon::fail(call, problem, remedy);
   }

@@ -29,12 +29,19 @@ void at_exit(int status, void*) {
   if (status == 0 && self.now == phase::running) end();
 }
 
+/// As of programs of amity's own, whose table of settings is not here.
+std::uint64_t stall_seconds() {
+  const char* const given = ::getenv("AMITY_CORE_STALL_SECONDS");
+  return given == nullptr ? 30 : ::strtoul(given, nullptr, 10);
+}
+
 /// The other library has begun.
 void begin(bool threads) {
   if (self.now != phase::before) return;
   self.me = pshmem_my_pe();
   self.pes = pshmem_n_pes();
   self.peers = new peer_memory[static_cast<std::size_t>(self.pes)];  // deleted when it ends, as the next one
+  self.stall_ns = stall_seconds() * 1'000'000'000;
   self.joined = new job(threads);
   self.now = phase::running;
   ::on_exit(at_exit, nullptr);

@@ -1,5 +1,7 @@
 /// Waiting for what others write to this PE's memory: handlers run meanwhile.
 
+#include <string>
+
 #include "amity/interop/shmem/addon/job.hpp"
 #include "amity/interop/shmem/declare/type_lists.h"
 
@@ -14,22 +16,24 @@ void look() {
 
 /// The other library's own beginning and end may wait, too.
 template <class Ready>
-void wait(Ready ready) {
-  if (self.joined != nullptr) return self.joined->wait(ready);
+void wait(const char* call, Ready ready) {
+  if (self.joined != nullptr) {
+    return self.joined->wait(ready, [&] { return std::string(call) + ": the variable is to change"; });
+  }
   while (!ready()) {
   }
 }
 
 }  // namespace
 
-#define DEFINE_WAITS(type, name)                                                                   \
-  AMITY_SHMEM_PROFILING(name##_test);                                                              \
-  extern "C" void shmem_##name##_wait_until(volatile type* variable, int comparison, type value) { \
-    wait([&] { return pshmem_##name##_test(variable, comparison, value) != 0; });                  \
-  }                                                                                                \
-  extern "C" int shmem_##name##_test(volatile type* variable, int comparison, type value) {        \
-    look();                                                                                        \
-    return pshmem_##name##_test(variable, comparison, value);                                      \
+#define DEFINE_WAITS(type, name)                                                                                \
+  AMITY_SHMEM_PROFILING(name##_test);                                                                           \
+  extern "C" void shmem_##name##_wait_until(volatile type* variable, int comparison, type value) {              \
+    wait("shmem_" #name "_wait_until", [&] { return pshmem_##name##_test(variable, comparison, value) != 0; }); \
+  }                                                                                                             \
+  extern "C" int shmem_##name##_test(volatile type* variable, int comparison, type value) {                     \
+    look();                                                                                                     \
+    return pshmem_##name##_test(variable, comparison, value);                                                   \
   }
 AMITY_SHMEM_WAIT_TYPES(DEFINE_WAITS)
 

@@ -68,7 +68,7 @@ class am_engine {
       await_turn(dest, to);
     traffic_.count_sent();
     std::size_t sent = 0;
-    do wait([&] { return send_fragment(dest, to, record_kind::request, id, source, bytes, sent); });
+    do wait(taking, dest, [&] { return send_fragment(dest, to, record_kind::request, id, source, bytes, sent); });
     while (sent < bytes);
     ++to.requests;
     if ((to.requests & 63u) == 0) poll();
@@ -135,7 +135,7 @@ class am_engine {
   /// that.
   void settle() {
     const guard::inside alone(threads_);
-    wait([&] {
+    wait("a barrier: the messages before it, and their replies, are to be handled by all PEs", -1, [&] {
       if (traffic_.settle()) return true;
       // What was sent after the barrier may have come, too: then its sender has shown that all before is handled.
       if (held_ > 0 && !stashed_.empty()) fail_holding("a barrier", "messages that have come cannot be handled");
@@ -238,10 +238,14 @@ class am_engine {
     to.completed = static_cast<std::uint32_t>(word >> 32);
   }
 
+  static constexpr const char* taking = "shmemx_am_request: requests before it are to be handled by PE";
+
+  /// `what`, of one PE or of all (-1), is for a report of a stall.
   template <class Done>
-  void wait(Done done) {
+  void wait(const char* what, int pe, Done done) {
     serve_until(
-        done, [this] { return poll(); }, &Substrate::rest);
+        done, [this] { return poll(); }, &Substrate::rest, Substrate::stall_ns(),
+        [&](double seconds) { Substrate::report_stall(seconds, what, pe); });
   }
 
   // Sending.
@@ -251,7 +255,7 @@ class am_engine {
     learn(dest, to);
     if (held_ > 0 && dest == me_ && to.requests - to.completed == requests_max) [[unlikely]]
       fail_holding("shmemx_am_request", "its requests to itself cannot be handled");
-    wait([&] {
+    wait(taking, dest, [&] {
       send_kept(dest);
       learn(dest, to);
       return to.kept.empty() && to.requests - to.completed < requests_max;
@@ -325,7 +329,7 @@ class am_engine {
     if (held_ > 0 && dest == me_ && to.completed != to.requests) {
       fail_holding("shmemx_am_quiet", "its requests to itself cannot be handled");
     }
-    wait([&] {
+    wait("shmemx_am_quiet: requests are to be handled by PE", dest, [&] {
       learn(dest, to);
       return to.completed == to.requests;
     });

@@ -1,0 +1,41 @@
+/* Waits that nothing comes of while PE 0 sleeps, one for each name: PE 1 tells of them. */
+
+#include <shmem.h>
+#include <shmemx.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../check.h"
+
+static int word;
+static long lock;
+static int handled;
+
+static void count(void* buffer, size_t bytes, int source, shmemx_am_token_t token) { ++handled; }
+
+int main(int argc, char** argv) {
+  const char* const call = argv[1];
+#define IF(name) if (strcmp(call, #name) == 0)
+  shmem_init();
+  const int me = shmem_my_pe();
+  shmemx_am_attach(1, count);
+  if (me == 0) shmem_set_lock(&lock);
+  shmem_barrier_all();
+  if (me == 0) {
+    sleep(3);
+    shmem_int_p(&word, 7, 1);
+    shmem_clear_lock(&lock);
+  } else {
+    IF(word) shmem_int_wait_until(&word, SHMEM_CMP_EQ, 7);
+    IF(lock) shmem_set_lock(&lock);
+    IF(get) shmem_int_g(&word, 0);
+    IF(quiet) {
+      shmemx_am_request(0, 1, NULL, 0);
+      shmemx_am_quiet();
+    }
+    /* barrier: it goes there at once */
+  }
+  shmem_barrier_all();
+  shmem_finalize();
+  return 0;
+}
