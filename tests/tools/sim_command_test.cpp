@@ -1,5 +1,6 @@
 // amity sim: what programs start with, networks and faults by name, and the first seed that fails.
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -161,6 +162,49 @@ TEST(sim_explore, names_the_signal_and_the_seed_to_begin_with) {
   const auto ended = sim({"--seed", "8", "--explore", "4", "--network", "wan", "sh", "-c", "kill -9 $$"});
   EXPECT_EQ(ended.status, 137);
   EXPECT_PRED2(contains, ended.output, "seed 8 fails with status 137; 0 before it succeed");
+}
+
+/// An exploration whose runs start a process that outlives them, and the first such process.
+class exploration_of_sleepers {
+ public:
+  explicit exploration_of_sleepers(const std::string& seconds)
+      : started_(::testing::TempDir() + "amity_sleeper_" + std::to_string(::getpid())),
+        command_(amity_command({"sim", "-n", "2", "--explore", "1", "--timeout", seconds, "sh", "-c",
+                                "sleep 600 & echo $! > " + started_ + "; wait"})),
+        sleeper_(read_number()) {}
+  ~exploration_of_sleepers() { std::filesystem::remove(started_); }
+
+  child& command() { return command_; }
+  bool sleeper_ends() const { return sleeper_.ends(); }
+
+ private:
+  pid_t read_number() const {
+    pid_t number = 0;
+    while (number == 0) {
+      ::usleep(1000);
+      std::ifstream(started_) >> number;
+    }
+    return number;
+  }
+
+  std::string started_;  ///< the file with its number
+  child command_;
+  process_watch sleeper_;
+};
+
+TEST(sim_explore, leaves_nothing_of_a_run_that_takes_too_long) {
+  exploration_of_sleepers exploring("2");
+  EXPECT_PRED2(contains, exploring.command().finish().output, "seed 1 fails to end within 2 s");
+  EXPECT_TRUE(exploring.sleeper_ends());
+}
+
+TEST(sim_explore, leaves_nothing_when_a_signal_ends_it) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    exploration_of_sleepers exploring("600");
+    exploring.command().signal(number);
+    EXPECT_EQ(exploring.command().finish().status, -number);
+    EXPECT_TRUE(exploring.sleeper_ends());
+  }
 }
 
 TEST(sim_explore, replays_with_what_the_environment_and_the_options_say) {

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,13 +30,50 @@ using clock = std::chrono::steady_clock;
 constexpr std::size_t tail_bytes = 4096;
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw error("sim", no_rank, fmt::format("{}: {}", what, std::strerror(errno)), "see what the system lacks");
+  throw error("sim", no_rank, fmt::format("{}: {}", what, std::strerror(errno)),
+              "ask for fewer runs at a time (--jobs), or raise this system's limits (ulimit -a)");
 }
 
-/// One run of the program. It is killed when it is given up.
+/// While it lives, signals that ask this process to end wait until they are taken.
+class end_requests {
+ public:
+  end_requests() {
+    sigset_t asking;
+    sigemptyset(&asking);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now {};
+      ::sigaction(signal, nullptr, &now);
+      if (now.sa_handler != SIG_IGN) sigaddset(&asking, signal);
+    }
+    ::sigprocmask(SIG_BLOCK, &asking, &before_);
+    taken_ = ::signalfd(-1, &asking, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (taken_ < 0) refuse("no descriptor for signals");
+  }
+  end_requests(const end_requests&) = delete;
+  end_requests& operator=(const end_requests&) = delete;
+  ~end_requests() {
+    ::close(taken_);
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+  pollfd arrivals() const { return {.fd = taken_, .events = POLLIN, .revents = 0}; }
+  /// The signal that has come; 0: none.
+  int take() {
+    signalfd_siginfo which{};
+    return ::read(taken_, &which, sizeof which) == sizeof which ? static_cast<int>(which.ssi_signo) : 0;
+  }
+  /// What a process that this one starts begins with.
+  const sigset_t& mask_before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+  int taken_ = -1;
+};
+
+/// One run of the program, in a process group of its own, all of which is killed when the run is given up or has ended.
 class seeded_run {
  public:
-  seeded_run(const exploration& wanted, std::uint64_t seed)
+  seeded_run(const exploration& wanted, const sigset_t& signals, std::uint64_t seed)
       : seed_(seed),
         output_(std::tmpfile(), &std::fclose),
         witness_(std::tmpfile(), &std::fclose),
@@ -50,7 +88,8 @@ class seeded_run {
     const std::string witness = fmt::format("/proc/{}/fd/{}", ::getpid(), ::fileno(witness_.get()));
     process_ = ::fork();
     if (process_ < 0) refuse("no process for a run");
-    if (process_ == 0) begin(line.data(), value.c_str(), witness.c_str());
+    if (process_ == 0) begin(line.data(), value.c_str(), witness.c_str(), signals);
+    ::setpgid(process_, process_);  // as the process does itself: whoever is first
     ended_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
     if (ended_ < 0) refuse("no descriptor for a process");
   }
@@ -58,7 +97,7 @@ class seeded_run {
   seeded_run& operator=(const seeded_run&) = delete;
   ~seeded_run() {
     if (!status_) {
-      ::kill(process_, SIGKILL);
+      ::kill(-process_, SIGKILL);
       ::waitpid(process_, nullptr, 0);
     }
     ::close(ended_);
@@ -71,9 +110,14 @@ class seeded_run {
   /// How it has ended, once it has, or now that it may run no longer.
   std::optional<run_outcome> outcome() {
     const bool too_long = clock::now() >= deadline_;
-    if (too_long) ::kill(process_, SIGKILL);
+    if (too_long) ::kill(-process_, SIGKILL);
+    // The process keeps its number, and with it the group's, until all of the group are killed.
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOWAIT | (too_long ? 0 : WNOHANG));
+    if (ended.si_pid != process_) return std::nullopt;
+    ::kill(-process_, SIGKILL);
     int how = 0;
-    if (::waitpid(process_, &how, too_long ? 0 : WNOHANG) != process_) return std::nullopt;
+    ::waitpid(process_, &how, 0);
     status_ = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
     const bool unseen = *status_ == 0 && end_of(witness_.get()) == 0;
     return run_outcome{.seed = seed_,
@@ -84,8 +128,10 @@ class seeded_run {
   }
 
  private:
-  [[noreturn]] void begin(char** line, const char* seed, const char* witness) {
+  [[noreturn]] void begin(char** line, const char* seed, const char* witness, const sigset_t& signals) {
+    ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::sigprocmask(SIG_SETMASK, &signals, nullptr);
     ::setenv("AMITY_SIM_SEED", seed, 1);
     ::setenv("AMITY_SIM_WITNESS", witness, 1);
     const int nothing = ::open("/dev/null", O_RDONLY);
@@ -124,8 +170,9 @@ class seeded_run {
 
 using runs = std::vector<std::unique_ptr<seeded_run>>;
 
-void wait_for_one(const runs& running) {
-  std::vector<pollfd> entries;
+/// Until a run has ended, or may run no longer, or a signal has come.
+void wait_for_one(const runs& running, const end_requests& asked) {
+  std::vector<pollfd> entries{asked.arrivals()};
   auto deadline = running.front()->deadline();
   for (const auto& each : running) {
     entries.push_back(each->ends());
@@ -135,19 +182,19 @@ void wait_for_one(const runs& running) {
   ::poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
 }
 
-}  // namespace
-
-run_outcome explore(const exploration& wanted) {
-  run_outcome first;  // of those that have failed
+/// Sets the failure with the smallest seed, if any run fails. Returns the signal that has come before that is known; 0:
+/// none. No run is left then.
+int find_first_failure(const exploration& wanted, end_requests& asked, run_outcome& first) {
   std::uint64_t next = wanted.first_seed;
   std::uint64_t end = wanted.first_seed + wanted.seeds;  // no seed from here on matters
   runs running;
   for (;;) {
     while (running.size() < wanted.jobs && next < end) {
-      running.push_back(std::make_unique<seeded_run>(wanted, next++));
+      running.push_back(std::make_unique<seeded_run>(wanted, asked.mask_before(), next++));
     }
-    if (running.empty()) return first;
-    wait_for_one(running);
+    if (running.empty()) return 0;
+    wait_for_one(running, asked);
+    if (const int signal = asked.take(); signal != 0) return signal;
     std::erase_if(running, [&](const auto& each) {
       auto ended = each->outcome();
       if (ended && ended->status != 0 && ended->seed < end) {
@@ -158,6 +205,19 @@ run_outcome explore(const exploration& wanted) {
     });
     std::erase_if(running, [&](const auto& each) { return each->seed() >= end; });
   }
+}
+
+}  // namespace
+
+run_outcome explore(const exploration& wanted) {
+  run_outcome first;
+  int signal = 0;
+  {
+    end_requests asked;
+    signal = find_first_failure(wanted, asked, first);
+  }
+  if (signal != 0) ::raise(signal);  // it does what it does to every process
+  return first;
 }
 
 }  // namespace amity::tools

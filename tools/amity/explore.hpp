@@ -26,7 +26,7 @@ struct run_outcome {
 
 /// The failure with the smallest seed, which does not depend on how many run at a time, or a status of 0. Sets
 /// AMITY_SIM_SEED and AMITY_SIM_WITNESS for each run; all else of the environment is this process's. Throws `error` if
-/// no run can be started.
+/// no run can be started. A signal that asks this process to end first ends the runs, with all that they have started.
 run_outcome explore(const exploration& wanted);
 
 }  // namespace amity::tools
