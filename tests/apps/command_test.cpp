@@ -299,6 +299,22 @@ TEST(graph_command, mistakes_are_explained_once_and_end_all_ranks) {
   EXPECT_NE(json.errors.find("--json: "), std::string::npos) << json.errors;
 }
 
+TEST(graph_command, looks_at_the_files_that_it_will_write_before_it_reads_a_graph) {
+  scratch files;
+  const auto folder = files.folder().string();
+  for (const std::string option : {"--json", "--output"}) {
+    for (const auto& [file, why] :
+         {std::pair(folder + "/none/x", "No such file or directory"), std::pair(folder, "Is a directory")}) {
+      const outcome ended = graph({"bfs", "no_such_graph", option, file, "-n", "2"});
+      EXPECT_EQ(ended.status, 1);
+      EXPECT_TRUE(ended.errors.starts_with("amity: " + option + ": " + file + ": " + why +
+                                           "; name a file that can be "
+                                           "written\n"))
+          << ended.errors;
+    }
+  }
+}
+
 TEST(graph_command, fails_where_its_output_cannot_be_written) {
   scratch files;
   const auto file = files.write("a.el", "a b\n").string();

@@ -207,6 +207,7 @@ settings job_settings(const options& wanted) {
 int run_kernel(const kernel& chosen, world& w, const options& wanted) {
   session job(w, wanted, chosen.options.lengths, chosen.options.entries);
   try {
+    job.check_files();
     return chosen.run(job);
   } catch (const answered&) {
     return 1;

@@ -1,11 +1,13 @@
 #include "apps/graph/command/session.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
 
 #include "amity/base/error.hpp"
@@ -20,15 +22,28 @@ progress::style style_for(const world& w, const options& wanted) {
   return progress::style_for(stderr);
 }
 
-[[noreturn]] void fail_to_write(const std::string& file) {
-  throw error("--json", no_rank, fmt::format("{}: {}", file, std::strerror(errno)), "name a file that can be written");
+[[noreturn]] void fail_to_write(std::string_view option, const std::string& file) {
+  throw error(option, no_rank, fmt::format("{}: {}", file, std::strerror(errno)), "name a file that can be written");
+}
+
+/// Throws `error` where the file cannot be written, which is not made yet.
+void check_file(std::string_view option, const std::filesystem::path& file) {
+  if (file.empty()) return;
+  const bool exists = ::access(file.c_str(), F_OK) == 0;
+  if (std::filesystem::is_directory(file)) {
+    errno = EISDIR;
+  } else if (exists ? ::access(file.c_str(), W_OK) == 0
+                    : ::access((file.parent_path() / ".").c_str(), W_OK | X_OK) == 0) {
+    return;
+  }
+  fail_to_write(option, file);
 }
 
 void write_file(const std::string& file, const std::string& text) {
   std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) fail_to_write(file);
+  if (out == nullptr) fail_to_write("--json", file);
   const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  if (std::fclose(out) != 0 || !written) fail_to_write(file);
+  if (std::fclose(out) != 0 || !written) fail_to_write("--json", file);
 }
 
 /// The costs of the run with the median time: the first is cold, the fastest is luck.
@@ -59,6 +74,13 @@ void session::on_first(const std::function<void()>& work) {
   }
   broadcast(world_, well);
   if (!well) throw answered();
+}
+
+void session::check_files() {
+  on_first([&] {
+    if (wanted_.json != "-") check_file("--json", wanted_.json);
+    check_file("--output", wanted_.output);
+  });
 }
 
 void session::explained(const std::function<void()>& step) {

@@ -33,6 +33,10 @@ class session {
   /// then explained on standard error.
   void on_first(const std::function<void()>& work);
 
+  /// Finds out at the beginning, not after hours, that a file which the user names cannot be written. Collective, as
+  /// `on_first`.
+  void check_files();
+
   /// Does a collective step that throws the same `error` on all ranks if it fails; throws `answered` then, and rank 0
   /// has explained it.
   void explained(const std::function<void()>& step);
