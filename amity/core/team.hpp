@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,20 @@ void check_same_number(std::string_view call, const endpoint& own, handler_id fi
 
 class team {
  public:
+  /// What uses the endpoints until its own end, and must end before they do: a name for whoever has to tell that it has
+  /// not. Thread 0.
+  class tenant {
+   public:
+    tenant(team& of, std::string_view name) : team_(of), at_(of.tenants_.insert(of.tenants_.end(), name)) {}
+    ~tenant() { team_.tenants_.erase(at_); }
+    tenant(const tenant&) = delete;
+    tenant& operator=(const tenant&) = delete;
+
+   private:
+    team& team_;
+    std::list<std::string_view>::iterator at_;
+  };
+
   /// Of the job's own world, for a rank of so many threads.
   explicit team(rank_t threads);
   /// Of the world `number` of `members`, ranks of the job in the order of the new ones, on the threads of `beside`.
@@ -62,6 +77,8 @@ class team {
 
   /// The job's own world: makes the endpoint of the calling thread. It lives until all threads have left.
   endpoint& enter(fabric::fabric& transport, const settings& config);
+  /// Names of those that have not ended.
+  const std::list<std::string_view>& tenants() const noexcept { return tenants_; }
   /// Called once by each thread that has entered, when it has done with its fabric, which may then go.
   void leave(rank_t thread) noexcept;
 
@@ -73,6 +90,7 @@ class team {
 
   std::shared_ptr<crew> crew_;  ///< shared by the worlds of the rank, which may outlive the job's own
   std::vector<place> lanes_;
+  std::list<std::string_view> tenants_;
   std::atomic<rank_t> left_ = 0;
 };
 

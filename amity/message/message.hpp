@@ -26,6 +26,7 @@
 #include "amity/message/priority.hpp"
 #include "amity/message/route.hpp"
 #include "amity/message/sender.hpp"
+#include "amity/message/type_name.hpp"
 #include "amity/message/unique.hpp"
 
 namespace amity {
@@ -60,6 +61,7 @@ class message_type final {
 
   message_type(core::team& threads, std::size_t coalesce_bytes, Handler handler, Policies... policies)
       : team_(threads),
+        tenant_(threads, detail::type_name<T>()),
         handler_(std::move(handler)),
         first_(threads.lane(0), coalesce_bytes, handler_, policies...),
         others_(threads, [&](core::endpoint& owner) {
@@ -123,6 +125,7 @@ class message_type final {
   lane& other(rank_t thread) const noexcept { return *static_cast<lane*>(others_.of(thread)); }
 
   core::team& team_;
+  core::team::tenant tenant_;
   Handler handler_;
   lane first_;
   detail::other_lanes others_;

@@ -1,7 +1,11 @@
 #include "amity/world/world.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 
@@ -46,6 +50,7 @@ world::world(core::team& threads, const settings& config)
 }
 
 world::~world() {
+  if (!team_.tenants().empty() && std::uncaught_exceptions() == 0) end_before_its_message_types();
   // What the destructor cannot throw, the next call that makes progress in any world of the rank does.
   if (!endpoint_.of_job() && endpoint_.epoch_open() && std::uncaught_exceptions() == 0) {
     endpoint_.fail(std::make_exception_ptr(
@@ -56,6 +61,15 @@ world::~world() {
     if (index > 0) others_[static_cast<std::size_t>(index) - 1].reset();
   });
   if (endpoint_.of_job()) team_.threads().dismiss();
+}
+
+// They would use what is gone when they end, in a destructor that no error can leave.
+void world::end_before_its_message_types() const {
+  const error mistake("world", rank(),
+                      fmt::format("a world was destroyed before its message type '{}'", team_.tenants().front()),
+                      "destroy message types before the world that has made them");
+  std::fprintf(stderr, "%s\n", mistake.what());
+  std::abort();
 }
 
 bool world::poll() { return thread(endpoint_).poll(); }

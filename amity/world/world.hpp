@@ -85,8 +85,9 @@ class world {
   /// Collective, outside epochs. A new world has message types, epochs, collectives, counters and ranks of its own, and
   /// may be split again; at most 255 live at once on a rank. While this rank waits in one of its worlds, handlers of
   /// all run. Destroying it is collective over its ranks, outside its epochs and handlers, and waits for nothing; it
-  /// must happen before the program ends, but not before or after another world is destroyed. The new world has the
-  /// threads of this one. Throws `error` where no number is free.
+  /// must happen before the program ends and after its message types are destroyed (else the job is aborted), but not
+  /// before or after another world is destroyed. The new world has the threads of this one. Throws `error` where no
+  /// number is free.
   std::unique_ptr<world> split(const membership& own);
   /// A new world of the same ranks, with the same numbers. Collective, outside epochs.
   std::unique_ptr<world> duplicate() { return split({.colour = 0, .key = rank()}); }
@@ -229,6 +230,7 @@ class world {
     }
   }
   void check_outside_epoch(std::string_view call) const;
+  [[noreturn]] void end_before_its_message_types() const;
 
   /// What each thread of the rank does of a body, or gives as its summand.
   template <class Result, class Part>

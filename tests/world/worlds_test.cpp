@@ -382,6 +382,19 @@ TEST(worlds_misuse, a_world_destroyed_inside_its_epoch) {
             "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world");
 }
 
+TEST(worlds_misuse, a_world_destroyed_before_its_message_type) {
+  const auto destroy = [] {
+    failure_in_worlds(1, [](world& w) {
+      auto other = w.duplicate();
+      auto message = other->message<int>([](int) {});
+      other.reset();
+    });
+  };
+  EXPECT_DEATH(destroy(),
+               "amity: world .rank 0.: a world was destroyed before its message type 'int'; destroy message types "
+               "before the world that has made them");
+}
+
 TEST(worlds_misuse, a_wrong_rank_of_a_part) {
   EXPECT_EQ(failure_in_worlds(3,
                               [](world& w) {
