@@ -67,10 +67,11 @@ TEST(stall_report, tells_the_end_of_a_program_from_a_barrier) {
 TEST(stall_report, says_where_the_rank_waits_and_what_was_sent) {
   const std::string text = printed_while_waiting("1");
   testing::expect_parts(
-      text, {"amity: rank 0: no progress for 1 s in a barrier or reduction", "epoch 0",
-             "messages of epochs: 0 sent, 0 handled", "spilled: none", "held back for the next epoch: 0 packets",
-             "incomplete large messages: 0", "polls: ", "#0 unused: sent/handled by peer: 0:0/0 1:0/0",
-             "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
+      text,
+      {"amity: rank 0: no progress for 1 s in a barrier or reduction", "epoch 0",
+       "messages of epochs: 0 sent, 0 handled", "spilled: none", "held back for the next epoch: 0 packets",
+       "incomplete large messages: 0", "it ends when all ranks have come to it: compare the places in their reports",
+       "polls: ", "#0 unused: sent/handled by peer: 0:0/0 1:0/0", "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
   // Again every second, with the whole time.
   EXPECT_NE(text.find("no progress for 2 s"), std::string::npos) << text;
 }
@@ -151,6 +152,7 @@ TEST(stall_report, tells_what_is_spilled_and_for_whom) {
       own.wait_until("the burst", [&] { return !text.empty(); });
       EXPECT_NE(text.find("no progress for 7 s in a test"), std::string::npos) << text;
       EXPECT_NE(text.find("spilled: 8 packets to rank 1"), std::string::npos) << text;
+      EXPECT_EQ(text.find("all ranks"), std::string::npos) << "no collective: " << text;
     } else {
       own.wait_until("the burst", [&] { return taken == 10; });
     }
