@@ -26,7 +26,11 @@ class function_ref<Result(Args...)> {
         call_([](void* object, Args... args) -> Result {
           return static_cast<Result>(
               (*static_cast<std::remove_reference_t<Callable>*>(object))(std::forward<Args>(args)...));
-        }) {}
+        }) {
+    static_assert(!std::is_integral_v<Result> || !std::is_floating_point_v<std::invoke_result_t<Callable&, Args...>>,
+                  "amity: a whole number is asked for, and this function returns a floating-point one: let it return "
+                  "a whole number");
+  }
 
   Result operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
