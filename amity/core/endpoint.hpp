@@ -221,9 +221,10 @@ class endpoint final : private fabric::sink {
   bool progress();
   /// Makes progress until `done()` holds. When nothing arrives and nothing can go out, packets that are being filled
   /// are sent off, then `on_idle()` is called, and if it does nothing (returns false), the rank sleeps until something
-  /// arrives. `where` is for stall reports; there are none without it.
+  /// arrives. `where` is for stall reports; there are none without it. Throws `error` in handlers.
   template <class Done, class OnIdle>
   void wait_until(std::string_view where, Done&& done, OnIdle&& on_idle) {
+    check_outside_handler("endpoint::wait_until");
     idle_rounds_ = 0;
     while (!done()) {
       if (progress() || flush_all() || on_idle()) continue;

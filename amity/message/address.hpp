@@ -65,6 +65,7 @@ class cyclic_map {
       : count_(count), ranks_(block_map::checked_ranks("cyclic_map", ranks)) {}
 
   std::uint64_t count() const noexcept { return count_; }
+  /// The rank of an item, which must be less than `count()`.
   rank_t owner(std::uint64_t item) const noexcept { return static_cast<rank_t>(item % ranks_); }
   rank_t operator()(std::uint64_t item) const noexcept { return owner(item); }
   std::uint64_t count_of(rank_t rank) const noexcept {
