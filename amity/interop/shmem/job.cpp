@@ -238,8 +238,6 @@ void* job::share(std::size_t bytes) {
 
 std::string job::describe_meeting(const char* call, int pe) { return fmt::format("{}: PE {} is to come", call, pe); }
 
-std::string job::network_trouble() const { return transport_->trouble(); }
-
 void job::notify_far(int pe) {
   network_.write("a collective call", arrivals_ + self.me, &sent_[static_cast<std::size_t>(pe)], sizeof(arrival::count),
                  pe);

@@ -111,9 +111,6 @@ class job {
     idle(round);
   }
 
-  /// What the fabric knows of peers that do not answer; empty: nothing.
-  std::string network_trouble() const;
-
   /// A word by which this PE shows the others a number.
   std::uint64_t& offer() noexcept { return *offer_; }
 

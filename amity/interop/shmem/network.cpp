@@ -152,10 +152,13 @@ std::size_t network::ask_for(void* dest, std::size_t bytes, bool waits) {
     number = (number + 1) % questions_max;
     return questions_[number].taken.load(std::memory_order_acquire);
   };
+  stall_clock clock(self.stall_ns);
   for (unsigned round = 0; next_is_taken();) {
     if (number != last_question_) continue;
     send_all();
-    rest(round++);
+    rest(round);
+    if (round++ >= patient_looks && clock.is_due()) [[unlikely]]
+      report_stall(clock.seconds(), "a call that gets: other PEs are to answer those before it");
   }
   last_question_ = number;
   question& asked = questions_[number];

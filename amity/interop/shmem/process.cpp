@@ -47,9 +47,7 @@ void fail_length(const char* call, const void* address, std::size_t bytes) {
 }
 
 void report_stall(double seconds, std::string_view waits_for) {
-  const std::string trouble = self.joined->network_trouble();
-  log_warning(self.me, fmt::format("no progress for {:.0f} s in {}{}{}", seconds, waits_for,
-                                   trouble.empty() ? "" : "; network: ", trouble));
+  log_warning(self.me, fmt::format("no progress for {:.0f} s in {}", seconds, waits_for));
 }
 
 void report_stall(double seconds, const char* waits_for, int pe) {

@@ -7,7 +7,7 @@
 
 #include "../check.h"
 
-static int word;
+static int word, into[100];
 static long lock;
 static int handled;
 
@@ -29,6 +29,9 @@ int main(int argc, char** argv) {
     IF(word) shmem_int_wait_until(&word, SHMEM_CMP_EQ, 7);
     IF(lock) shmem_set_lock(&lock);
     IF(get) shmem_int_g(&word, 0);
+    IF(gets) { /* more than can be under way */
+      for (int i = 0; i < 100; ++i) shmem_int_get_nbi(&into[i], &word, 1, 0);
+    }
     IF(quiet) {
       shmemx_am_request(0, 1, NULL, 0);
       shmemx_am_quiet();

@@ -31,8 +31,12 @@ void at_exit(int status, void*) {
 
 /// As of programs of amity's own, whose table of settings is not here.
 std::uint64_t stall_seconds() {
+  constexpr std::uint64_t usual = 30, most = 86400;
   const char* const given = ::getenv("AMITY_CORE_STALL_SECONDS");
-  return given == nullptr ? 30 : ::strtoul(given, nullptr, 10);
+  if (given == nullptr || *given < '0' || *given > '9') return usual;
+  char* end = nullptr;
+  const std::uint64_t seconds = ::strtoul(given, &end, 10);
+  return *end == '\0' && seconds <= most ? seconds : usual;
 }
 
 /// The other library has begun.
