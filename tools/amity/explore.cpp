@@ -40,12 +40,13 @@ class end_requests {
   end_requests() {
     sigset_t asking;
     sigemptyset(&asking);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    ::sigprocmask(SIG_BLOCK, nullptr, &before_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
       struct sigaction now {};
       ::sigaction(signal, nullptr, &now);
-      if (now.sa_handler != SIG_IGN) sigaddset(&asking, signal);
+      if (now.sa_handler != SIG_IGN && sigismember(&before_, signal) == 0) sigaddset(&asking, signal);
     }
-    ::sigprocmask(SIG_BLOCK, &asking, &before_);
+    ::sigprocmask(SIG_BLOCK, &asking, nullptr);
     taken_ = ::signalfd(-1, &asking, SFD_CLOEXEC | SFD_NONBLOCK);
     if (taken_ < 0) refuse("no descriptor for signals");
   }
@@ -91,15 +92,17 @@ class seeded_run {
     if (process_ == 0) begin(line.data(), value.c_str(), witness.c_str(), signals);
     ::setpgid(process_, process_);  // as the process does itself: whoever is first
     ended_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
-    if (ended_ < 0) refuse("no descriptor for a process");
+    if (ended_ < 0) {
+      const int why = errno;
+      end_all();
+      errno = why;
+      refuse("no descriptor for a process");
+    }
   }
   seeded_run(const seeded_run&) = delete;
   seeded_run& operator=(const seeded_run&) = delete;
   ~seeded_run() {
-    if (!status_) {
-      ::kill(-process_, SIGKILL);
-      ::waitpid(process_, nullptr, 0);
-    }
+    if (!status_) end_all();
     ::close(ended_);
   }
 
@@ -128,6 +131,11 @@ class seeded_run {
   }
 
  private:
+  void end_all() {
+    ::kill(-process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+
   [[noreturn]] void begin(char** line, const char* seed, const char* witness, const sigset_t& signals) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -216,7 +224,10 @@ run_outcome explore(const exploration& wanted) {
     end_requests asked;
     signal = find_first_failure(wanted, asked, first);
   }
-  if (signal != 0) ::raise(signal);  // it does what it does to every process
+  if (signal != 0) {
+    ::raise(signal);        // it does what it does to every process
+    ::_exit(128 + signal);  // but the first one of a container
+  }
   return first;
 }
 
