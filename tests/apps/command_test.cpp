@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -299,12 +300,24 @@ TEST(graph_command, mistakes_are_explained_once_and_end_all_ranks) {
   EXPECT_NE(json.errors.find("--json: "), std::string::npos) << json.errors;
 }
 
+TEST(graph_command, writes_no_output_that_has_no_places) {
+  scratch files;
+  const auto pipe = files.folder() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const outcome ended = graph({"bfs", "no_such_graph", "--output", pipe.string()});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_EQ(ended.errors, "amity: --output: " + pipe.string() +
+                              " cannot be written at several places, as the ranks do; "
+                              "name a file, and send it on afterwards\n");
+}
+
 TEST(graph_command, looks_at_the_files_that_it_will_write_before_it_reads_a_graph) {
   scratch files;
   const auto folder = files.folder().string();
   for (const std::string option : {"--json", "--output"}) {
     for (const auto& [file, why] :
-         {std::pair(folder + "/none/x", "No such file or directory"), std::pair(folder, "Is a directory")}) {
+         {std::pair(folder + "/none/x", "No such file or directory"), std::pair(folder, "Is a directory"),
+          std::pair(folder + "/" + std::string(300, 'x') + "/x", "File name too long")}) {
       const outcome ended = graph({"bfs", "no_such_graph", option, file, "-n", "2"});
       EXPECT_EQ(ended.status, 1);
       EXPECT_TRUE(ended.errors.starts_with("amity: " + option + ": " + file + ": " + why +

@@ -1,5 +1,6 @@
 #include "apps/graph/command/session.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -30,13 +31,25 @@ progress::style style_for(const world& w, const options& wanted) {
 void check_file(std::string_view option, const std::filesystem::path& file) {
   if (file.empty()) return;
   const bool exists = ::access(file.c_str(), F_OK) == 0;
-  if (std::filesystem::is_directory(file)) {
+  if (std::error_code unknown; std::filesystem::is_directory(file, unknown)) {
     errno = EISDIR;
   } else if (exists ? ::access(file.c_str(), W_OK) == 0
                     : ::access((file.parent_path() / ".").c_str(), W_OK | X_OK) == 0) {
     return;
   }
   fail_to_write(option, file);
+}
+
+/// Pipes and terminals; not what is not there.
+bool is_written_in_a_row(const std::filesystem::path& file) {
+  std::error_code unknown;
+  const auto what = std::filesystem::status(file, unknown);
+  if (std::filesystem::is_fifo(what) || std::filesystem::is_socket(what)) return true;
+  if (!std::filesystem::is_character_file(what)) return false;
+  const int device = ::open(file.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  const bool in_a_row = device >= 0 && ::lseek(device, 0, SEEK_CUR) < 0;
+  if (device >= 0) ::close(device);
+  return in_a_row;
 }
 
 void write_file(const std::string& file, const std::string& text) {
@@ -80,6 +93,10 @@ void session::check_files() {
   on_first([&] {
     if (wanted_.json != "-") check_file("--json", wanted_.json);
     check_file("--output", wanted_.output);
+    if (is_written_in_a_row(wanted_.output)) {
+      throw error("--output", no_rank, wanted_.output + " cannot be written at several places, as the ranks do",
+                  "name a file, and send it on afterwards");
+    }
   });
 }
 
