@@ -435,8 +435,11 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
                       describe_spill(), early_.size(), reassembly_.incomplete());
-  if (!collectives_.done() || epoch_open())
-    text += "; it ends when all ranks have come to it: compare the places in their reports";
+  const bool at_the_end_of_an_epoch = epoch_open() && body_epoch_ == no_epoch;
+  if (!collectives_.done() || at_the_end_of_an_epoch) {
+    text += fmt::format("; it ends when all ranks have come to it{}: compare the places in their reports",
+                        at_the_end_of_an_epoch ? ", and all messages are handled" : "");
+  }
   if (prepared_ > 0) text += "; a prepared buffer holds a credit and is not committed";
   if (const std::string trouble = fabric_.trouble(); !trouble.empty()) text += fmt::format("; network: {}", trouble);
   if (remote_ != nullptr) text += remote_->describe();

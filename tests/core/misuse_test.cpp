@@ -64,6 +64,19 @@ TEST(misuse, too_many_arguments) {
   });
 }
 
+TEST(misuse, a_wait_in_a_handler_for_what_holds_already) {
+  simulate(1, {}, [](endpoint& own) {
+    bool handled = false;
+    const handler_id waits = own.add_handler("waits", [&](request&) {
+      expect_error([&] { own.wait_until("nothing", [] { return true; }); },
+                   {"endpoint::wait_until", "(rank 0)", "called in a handler"});
+      handled = true;
+    });
+    own.request_short(0, waits);
+    own.wait_until("the handler", [&] { return handled; });
+  });
+}
+
 TEST(misuse, a_second_reply) {
   simulate(2, {}, [](endpoint& own) {
     int replies = 0;

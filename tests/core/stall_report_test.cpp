@@ -152,7 +152,7 @@ TEST(stall_report, tells_what_is_spilled_and_for_whom) {
       own.wait_until("the burst", [&] { return !text.empty(); });
       EXPECT_NE(text.find("no progress for 7 s in a test"), std::string::npos) << text;
       EXPECT_NE(text.find("spilled: 8 packets to rank 1"), std::string::npos) << text;
-      EXPECT_EQ(text.find("all ranks"), std::string::npos) << "no collective: " << text;
+      EXPECT_EQ(text.find("all ranks"), std::string::npos) << "one peer ends it: " << text;
     } else {
       own.wait_until("the burst", [&] { return taken == 10; });
     }
