@@ -68,8 +68,9 @@ class am_engine {
       await_turn(dest, to);
     traffic_.count_sent();
     std::size_t sent = 0;
-    do wait(taking, dest, [&] { return send_fragment(dest, to, record_kind::request, id, source, bytes, sent); });
-    while (sent < bytes);
+    do {
+      while (!send_fragment(dest, to, record_kind::request, id, source, bytes, sent)) [[unlikely]] await_room(dest, to);
+    } while (sent < bytes);
     ++to.requests;
     if ((to.requests & 63u) == 0) poll();
   }
@@ -259,6 +260,14 @@ class am_engine {
       send_kept(dest);
       learn(dest, to);
       return to.kept.empty() && to.requests - to.completed < requests_max;
+    });
+  }
+
+  /// Until the target has taken more than was known when a fragment found no room.
+  [[gnu::noinline]] void await_room(int dest, outbox& to) {
+    wait(taking, dest, [&, known = to.taken] {
+      learn(dest, to);
+      return to.taken != known;
     });
   }
 
