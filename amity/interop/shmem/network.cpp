@@ -89,14 +89,17 @@ void network::rest(unsigned round) {
   self.joined->pause(round);
 }
 
+template <class Ready, class Describe>
+void network::wait_outside(Ready ready, Describe describe) {
+  serve_until(
+      ready, [] { return false; }, [this](unsigned round) { rest(round); }, self.stall_ns,
+      [&](double seconds) { report_stall(seconds, describe()); });
+}
+
 void network::open(int pe, std::size_t bytes) {
   // While it rests no packet to this PE is open.
-  stall_clock clock(self.stall_ns);
-  for (unsigned round = 0; !try_open(pe, bytes); ++round) {
-    rest(round);
-    if (round >= patient_looks && clock.is_due()) [[unlikely]]
-      report_stall(clock.seconds(), fmt::format("a call that sends: PE {} is to take what it was sent before", pe));
-  }
+  wait_outside([&] { return try_open(pe, bytes); },
+               [&] { return fmt::format("a call that sends: PE {} is to take what it was sent before", pe); });
 }
 
 std::byte* network::append(peer& to, const item& what) noexcept {
@@ -148,18 +151,15 @@ void network::atomic(const char* call, void* address, const fabric::atomic_reque
 std::size_t network::ask_for(void* dest, std::size_t bytes, bool waits) {
   std::size_t number = last_question_;
   // Acquire; pairs with the release in await() and take_data().
-  const auto next_is_taken = [&] {
-    number = (number + 1) % questions_max;
-    return questions_[number].taken.load(std::memory_order_acquire);
-  };
-  stall_clock clock(self.stall_ns);
-  for (unsigned round = 0; next_is_taken();) {
-    if (number != last_question_) continue;
+  const auto find_free = [&] {
+    do {
+      number = (number + 1) % questions_max;
+      if (!questions_[number].taken.load(std::memory_order_acquire)) return true;
+    } while (number != last_question_);
     send_all();
-    rest(round);
-    if (round++ >= patient_looks && clock.is_due()) [[unlikely]]
-      report_stall(clock.seconds(), "a call that gets: other PEs are to answer those before it");
-  }
+    return false;
+  };
+  wait_outside(find_free, [] { return "a call that gets: other PEs are to answer those before it"; });
   last_question_ = number;
   question& asked = questions_[number];
   asked.taken.store(true, std::memory_order_relaxed);

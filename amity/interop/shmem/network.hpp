@@ -120,6 +120,9 @@ class network final : public fabric::sink {
   bool try_open(int pe, std::size_t bytes) noexcept;
   // The next three may wait, and other threads come in meanwhile.
   void rest(unsigned round);
+  /// Rests until `ready()`; other threads come in meanwhile.
+  template <class Ready, class Describe>
+  void wait_outside(Ready ready, Describe describe);
   void open(int pe, std::size_t bytes);
   std::size_t ask_for(void* dest, std::size_t bytes, bool waits);
   std::byte* append(peer& to, const item& what) noexcept;

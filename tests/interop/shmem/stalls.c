@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   if (me == 0) shmem_set_lock(&lock);
   shmem_barrier_all();
   if (me == 0) {
-    sleep(3);
+    sleep(4);
     shmem_int_p(&word, 7, 1);
     shmem_clear_lock(&lock);
   } else {
