@@ -40,10 +40,8 @@ extern const benchmark cost_sssp;
 extern const benchmark real_graphs;
 extern const benchmark weak_scaling;
 extern const benchmark strong_scaling;
-#ifdef AMITY_BENCH_MPI_LAUNCHER
 extern const benchmark mpi_short_latency;
 extern const benchmark mpi_coalesced_rate;
-#endif
 extern const benchmark ofi_bandwidth;
 extern const benchmark long_latency;
 extern const benchmark long_round_trip;

@@ -96,17 +96,26 @@ std::optional<job> peer(const std::filesystem::path& program, std::string name, 
   return result;
 }
 
-#ifdef AMITY_BENCH_MPI_LAUNCHER
 /// The variables are for Open MPI, which refuses root without them, and for MPICH; each rank gets a core.
-void start_with_mpi(job& which, int ranks) {
-  const std::vector<std::string> launcher{AMITY_BENCH_MPI_LAUNCHER, "-n", std::to_string(ranks)};
+void start_with_mpi(job& which, const mpi_installation& mpi, int ranks) {
+  const std::vector<std::string> launcher{std::string(mpi.launcher), "-n", std::to_string(ranks)};
   which.run.words.insert(which.run.words.begin(), launcher.begin(), launcher.end());
   which.run.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                            "OMPI_MCA_hwloc_base_binding_policy=core", "HYDRA_BINDING=core"};
 }
-#endif
 
 }  // namespace
+
+std::vector<mpi_installation> mpi_installations() {
+  std::vector<mpi_installation> all;
+#ifdef AMITY_BENCH_LAUNCHER_OPENMPI
+  all.push_back({.name = "Open MPI", .launcher = AMITY_BENCH_LAUNCHER_OPENMPI, .peer = AMITY_BENCH_PEER_OPENMPI});
+#endif
+#ifdef AMITY_BENCH_LAUNCHER_MPICH
+  all.push_back({.name = "MPICH", .launcher = AMITY_BENCH_LAUNCHER_MPICH, .peer = AMITY_BENCH_PEER_MPICH});
+#endif
+  return all;
+}
 
 void print_sample(const sample& measured) {
   fmt::print("{}\n", nlohmann::json(measured).dump());
@@ -130,21 +139,19 @@ job driver::ranks(const benchmark& which, int count, arguments args, std::vector
   return result;
 }
 
-#ifdef AMITY_BENCH_MPI_LAUNCHER
-job driver::mpi_ranks(const benchmark& which, int count, arguments args) const {
-  auto result = self(fmt::format("{} ranks over MPI", count), which.name, std::move(args), tiny_);
-  start_with_mpi(result, count);
+job driver::mpi_ranks(const mpi_installation& mpi, const benchmark& which, int count, arguments args) const {
+  auto result = self(fmt::format("{} ranks over {}", count, mpi.name), which.name, std::move(args), tiny_);
+  start_with_mpi(result, mpi, count);
   result.run.environment.emplace_back("AMITY_FABRIC=mpi");
   return result;
 }
 
-job driver::mpi_peer(std::string name, std::vector<std::string> words) const {
+job driver::mpi_peer(const mpi_installation& mpi, std::string name, std::vector<std::string> words) const {
   job result{std::move(name), {std::move(words), {}}};
-  result.run.words.insert(result.run.words.begin(), AMITY_BENCH_MPI_PEER);
-  start_with_mpi(result, 2);
+  result.run.words.emplace(result.run.words.begin(), mpi.peer);
+  start_with_mpi(result, mpi, 2);
   return result;
 }
-#endif
 
 job driver::raw(std::string_view which, std::string name, arguments args) const {
   return self(std::move(name), which, std::move(args), tiny_);

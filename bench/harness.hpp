@@ -50,6 +50,15 @@ struct job {
   bool seeded = false;  ///< gets AMITY_SIM_SEED=1, 2, ... in the successive rounds
 };
 
+/// An MPI that amity has a module for.
+struct mpi_installation {
+  std::string_view name;
+  std::string_view launcher;
+  std::string_view peer;  ///< the program of `driver::open_mpi`, compiled for this MPI
+};
+/// Those that were found when the benchmarks were built.
+std::vector<mpi_installation> mpi_installations();
+
 /// Jobs that are measured in turn.
 struct contest {
   job ours;
@@ -97,10 +106,10 @@ class driver {
   job ranks(int count, arguments args = {}, std::vector<std::string> settings = {}) const;
   /// As above, of another benchmark.
   job ranks(const benchmark& which, int count, arguments args = {}, std::vector<std::string> settings = {}) const;
-  /// As above, over the MPI that amity is built with.
-  job mpi_ranks(const benchmark& which, int count, arguments args = {}) const;
-  /// The program of `open_mpi`, over the MPI that amity is built with.
-  job mpi_peer(std::string name, std::vector<std::string> words) const;
+  /// The same over an MPI.
+  job mpi_ranks(const mpi_installation& mpi, const benchmark& which, int count, arguments args = {}) const;
+  /// The program of `open_mpi` over another MPI, on two ranks.
+  job mpi_peer(const mpi_installation& mpi, std::string name, std::vector<std::string> words) const;
   job raw(std::string_view which, std::string name, arguments args = {}) const;
   /// Nothing where Open MPI was not found when the benchmarks were built.
   std::optional<job> open_mpi(std::string name, std::vector<std::string> words,

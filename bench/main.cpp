@@ -53,10 +53,8 @@ const benchmark* const benchmarks[] = {
     &real_graphs,
     &weak_scaling,
     &strong_scaling,
-#ifdef AMITY_BENCH_MPI_LAUNCHER
     &mpi_short_latency,
     &mpi_coalesced_rate,
-#endif
     &ofi_bandwidth,
     &long_latency,
     &long_round_trip,

@@ -7,6 +7,9 @@ include(GNUInstallDirs)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/amity)
 
 install(TARGETS amity EXPORT amity_targets FILE_SET HEADERS)
+foreach(mpi IN LISTS AMITY_MPIS)
+  install(TARGETS amity_mpi_${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/amity)
+endforeach()
 if(TARGET amity_shmem)
   install(TARGETS amity_shmem EXPORT amity_targets)
 endif()
@@ -15,6 +18,7 @@ if(TARGET amity_shmemx)
 endif()
 if(TARGET amity_command)
   install(TARGETS amity_command)
+  set_target_properties(amity_command PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/amity")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/networks DESTINATION ${CMAKE_INSTALL_DATADIR}/amity)
 endif()
 
@@ -30,13 +34,13 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amity-config.cmake ${CMAKE_CURRENT_BIN
 
 # A program links what a static amity needs itself; a shared amity brings its own. Only one of the two is installed,
 # so a plain `pkg-config --libs amity` gives the right line for it, with `--static` or without.
-list(JOIN AMITY_MPI_LIBRARIES " " mpi_libraries)
 if(amity_is_static)
   set(pc_public_requires fmt)
-  set(pc_public_libs " -lboost_context -pthread ${mpi_libraries} -lstdc++ -lm")  # C programs link it, too
+  # C programs link it, too. Programs find amity's modules by their run path.
+  set(pc_public_libs " -lboost_context -pthread -lstdc++ -lm -Wl,-rpath,\${libdir}/amity")
 else()
   set(pc_private_requires fmt)
-  set(pc_private_libs "-lboost_context -pthread ${mpi_libraries}")
+  set(pc_private_libs "-lboost_context -pthread")
 endif()
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})

@@ -69,17 +69,11 @@ function(amity_compile_failure_test name source sentence)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS ${label})
 endfunction()
 
-# What those tests run, for builds of them alone.
-if(AMITY_MPI_LIBRARIES)
-  add_custom_target(mpi_tests)
-endif()
-
-# amity_mpi_program_test(NAME RANKS PROGRAM [ARGUMENTS...])
-# Passes if so many ranks of the program, which MPI's launcher starts, end with 0.
-function(amity_mpi_program_test name ranks program)
+# amity_mpi_program_test(NAME MPI RANKS PROGRAM [ARGUMENTS...])
+# Passes if so many ranks of the program, started by the launcher of that MPI, end with 0.
+function(amity_mpi_program_test name mpi ranks program)
   get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-  add_dependencies(mpi_tests ${program})
-  add_test(NAME ${name} COMMAND ${AMITY_MPI_LAUNCHER} -n ${ranks} $<TARGET_FILE:${program}> ${ARGN})
+  add_test(NAME ${name} COMMAND ${AMITY_MPI_LAUNCHER_${mpi}} -n ${ranks} $<TARGET_FILE:${program}> ${ARGN})
   # Ranks that wait in MPICH's own calls, as when a job begins, do not yield: with more ranks than CPUs that takes long.
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${label};mpi" PROCESSORS 2
     ENVIRONMENT "AMITY_TEST_MPI_RANKS=${ranks};AMITY_FABRIC=mpi;${AMITY_MPI_TEST_ENVIRONMENT}")
@@ -90,16 +84,15 @@ function(amity_mpi_program_test name ranks program)
 endfunction()
 
 # amity_mpi_tests(PROGRAM FILTER RANKS n...)
-# Runs those tests of an existing test program that match the filter as ranks that MPI's launcher starts. Nothing where
-# amity is built without MPI. In the filter, @ stands for the number of ranks.
+# Runs the tests of an existing test program that match the filter over each MPI that a module is built for. In the
+# filter, @ stands for the number of ranks.
 function(amity_mpi_tests program filter)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "RANKS")
-  if(NOT AMITY_MPI_LIBRARIES)
-    return()
-  endif()
-  foreach(ranks IN LISTS arg_RANKS)
-    string(REPLACE "@" "${ranks}" own_filter "${filter}")
-    set(name ${program}_mpi_${ranks})
-    amity_mpi_program_test(${name} ${ranks} ${program} --gtest_filter=${own_filter} --gtest_brief=1)
+  foreach(mpi IN LISTS AMITY_MPIS)
+    foreach(ranks IN LISTS arg_RANKS)
+      string(REPLACE "@" "${ranks}" filter_of_ranks "${filter}")
+      amity_mpi_program_test(${program}_${mpi}_${ranks} ${mpi} ${ranks} ${program}
+        --gtest_filter=${filter_of_ranks} --gtest_brief=1)
+    endforeach()
   endforeach()
 endfunction()

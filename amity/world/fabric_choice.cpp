@@ -11,12 +11,10 @@ namespace {
 
 bool under_process_manager(starter by) { return by == starter::pmix || by == starter::pmi1; }
 
-/// Why the MPI that amity is built with has not started this process; empty: it has.
-std::string why_not_mpi(starter by) {
-  if (!fabric::mpi::available()) return "this amity is built without MPI";
-  const std::string library = fabric::mpi::library();
-  const auto of_that_mpi = library.starts_with("Open MPI") ? starter::pmix : starter::pmi1;
-  return by == of_that_mpi ? "" : fmt::format("the launcher of {} has not started this process", library);
+/// Why MPI cannot connect this process with others; empty: it can. Loads an MPI.
+std::string why_not_mpi(const settings& config, starter by) {
+  if (!under_process_manager(by)) return "the launcher of an MPI has not started this process";
+  return fabric::mpi::why_unavailable(config);
 }
 
 std::string why_not_ofi(const settings& config) {
@@ -67,11 +65,10 @@ circumstances circumstances::of(const settings& config, bool thoroughly) {
   const bool is_launchers = found.by == starter::own_launcher && config.text("AMITY_FABRIC") == "shm";
   const bool is_asked = config.where_from("AMITY_FABRIC") != settings::origin::standard && !is_launchers;
   if (is_asked) found.wanted = config.text("AMITY_FABRIC");
-  found.no_mpi = why_not_mpi(found.by);
-  // It matters where MPI could take its place.
-  if (thoroughly || (!is_asked && under_process_manager(found.by) && found.no_mpi.empty())) {
-    found.no_ofi = why_not_ofi(config);
-  }
+  // Without libfabric, the fabric is mpi if an MPI can be loaded.
+  const bool could_be_mpi = !is_asked && under_process_manager(found.by);
+  if (thoroughly || could_be_mpi) found.no_ofi = why_not_ofi(config);
+  if (thoroughly || (could_be_mpi && !found.no_ofi.empty())) found.no_mpi = why_not_mpi(config, found.by);
   return found;
 }
 

@@ -1,5 +1,7 @@
 #include "amity/world/fabrics.hpp"
 
+#include <fmt/format.h>
+
 #include "amity/fabric/composite/composite.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
@@ -15,7 +17,9 @@ std::vector<fabric::capabilities> describe_fabrics(const settings& values) {
       fabric::shm::describe_processes(values, ranks), fabric::shm::describe_threads(values, ranks),
       fabric::sim::describe(fabric::sim::sim_options::from(values)), fabric::ofi::describe(values, ranks)};
   if (all.back().packet_bytes_max > 0) all.push_back(fabric::describe_composite(all.front(), all.back()));
-  if (fabric::mpi::available()) all.push_back(fabric::mpi::describe(values));
+  if (const auto mpis = fabric::mpi::installed(); !mpis.empty()) {
+    all.push_back(fabric::mpi::describe(values, fmt::format("{}", fmt::join(mpis, ", "))));
+  }
   return all;
 }
 

@@ -234,21 +234,25 @@ void print_warnings(const settings& config) {
   for (const std::string& warning : config.warnings()) log_warning(no_rank, warning);
 }
 
-/// A handle of another MPI means something else, or nothing.
-void check_family(mpi_family programs) {
-  const std::string library = fabric::mpi::library();
-  const bool fits = library.empty() || programs == mpi_family::other ||
-                    library.starts_with("Open MPI") == (programs == mpi_family::open_mpi);
-  if (fits) return;
-  throw error("amity::mpi::run", no_rank,
-              fmt::format("the program is compiled with {}, but amity is built with {}",
-                          programs == mpi_family::open_mpi ? "Open MPI" : "MPICH or a relative of it", library),
-              "compile the program with the other MPI's wrapper, or build amity with -DMPI_CXX_COMPILER=...");
+fabric::mpi::family family_of(mpi_family programs) {
+  switch (programs) {
+    case mpi_family::open_mpi:
+      return fabric::mpi::family::open_mpi;
+    case mpi_family::mpich:
+      return fabric::mpi::family::mpich;
+    case mpi_family::other:
+      break;
+  }
+  throw error("amity::mpi::run", no_rank, "the program is compiled with an MPI that is neither Open MPI nor MPICH",
+              "compile and link it with the wrapper of one of these");
 }
 
 /// As what `run_thread` does on each thread of this process, in a job of MPI.
 int run_with_mpi(fabric::mpi::job& joined, const settings& config, const std::function<int(world&)>& program) {
-  if (joined.rank() == 0) print_warnings(config);
+  if (joined.rank() == 0) {
+    print_warnings(config);
+    if (!joined.warning().empty()) log_warning(no_rank, joined.warning());
+  }
   core::team threads(core::threads_per_rank(config));
   return joined.run([&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); });
 }
@@ -275,8 +279,8 @@ int report_startup_failure() noexcept { return report_failure(); }
 
 int run_on_communicator(int communicator, mpi_family family, const settings& config,
                         const std::function<int(world&)>& program) try {
-  check_family(family);
-  const auto joined = fabric::mpi::job::of_communicator(communicator, config, core::threads_per_rank(config));
+  const auto joined =
+      fabric::mpi::job::of_communicator(communicator, family_of(family), config, core::threads_per_rank(config));
   int status = 1;
   try {
     status = run_with_mpi(*joined, config, program);

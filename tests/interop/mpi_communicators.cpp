@@ -1,7 +1,8 @@
 /// An MPI program that lets amity run in its communicators: it ends with 0 if all is as it should be.
 ///
 /// Or, as mpi_communicators LEVEL [THREAD]: with MPI at this thread level, amity is run as the environment asks, on the
-/// main thread unless another word follows; ends with amity's status.
+/// main thread unless another word follows; ends with amity's status. Or, as mpi_communicators job: leaves all to
+/// amity::run.
 
 #include <amity/interop/mpi/run.hpp>
 #include <cstdint>
@@ -113,6 +114,9 @@ int run_at_level(const std::string& name, bool on_main_thread) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "status") return end_with_a_status();
+  if (argc > 1 && std::string_view(argv[1]) == "job") {
+    return amity::run(argc, argv, [](amity::world& w) { std::printf("rank %d of %d\n", w.rank(), w.size()); });
+  }
   if (argc > 1) return run_at_level(argv[1], argc == 2);
   int level = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);

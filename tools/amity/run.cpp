@@ -45,30 +45,42 @@ void check_fabric(const settings& values) {
               "start the program itself, with AMITY_RANKS=N, or unset AMITY_FABRIC");
 }
 
+/// Commands that start programs of the MPI that AMITY_MPI_LIBRARY names, in the order in which they are tried. The
+/// program recognizes by its environment which MPI has started it.
+std::vector<std::string> mpi_launchers(const std::string& library) {
+  std::vector<std::string> commands{"mpirun", "mpiexec"};
+  if (library == "openmpi") commands.insert(commands.begin(), "mpirun.openmpi");
+  if (library == "mpich") commands.insert(commands.begin(), {"mpirun.mpich", "mpiexec.hydra"});
+  return commands;
+}
+
 /// MPI's launcher takes the place of this process.
-int start_with_mpi(const launch_options& options) {
+int start_with_mpi(const launch_options& options, const std::string& library) {
   if (options.prefix_output || options.pin) {
-    throw error("run", no_rank, "--prefix and --pin are not for the fabric mpi",
+    throw error("run", no_rank, "--prefix and --pin are not available with the fabric mpi",
                 "start the program with MPI's own launcher and its options");
   }
-#ifdef AMITY_MPI_LAUNCHER
   ::setenv("AMITY_FABRIC", "mpi", 1);
   ::setenv("AMITY_RANKS", std::to_string(options.ranks).c_str(), 1);
   for (const std::string& setting : options.environment) {
     const auto equals = setting.find('=');
     ::setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
   }
-  std::vector<std::string> words{AMITY_MPI_LAUNCHER, "-n", std::to_string(options.ranks)};
-  words.insert(words.end(), options.command.begin(), options.command.end());
-  std::vector<char*> line;
-  for (std::string& word : words) line.push_back(word.data());
-  line.push_back(nullptr);
-  ::execv(line.front(), line.data());
-  throw error("run", no_rank, fmt::format("cannot start {}: {}", words.front(), std::strerror(errno)),
-              "install the launcher of the MPI that amity is built with, or start the program with it yourself");
-#else
-  throw error("run", no_rank, "this amity was built without MPI", "build it with -DAMITY_MPI=ON");
-#endif
+  const std::vector<std::string> launchers = mpi_launchers(library);
+  for (const std::string& launcher : launchers) {
+    std::vector<std::string> words{launcher, "-n", std::to_string(options.ranks)};
+    words.insert(words.end(), options.command.begin(), options.command.end());
+    std::vector<char*> line;
+    for (std::string& word : words) line.push_back(word.data());
+    line.push_back(nullptr);
+    ::execvp(line.front(), line.data());
+    if (errno != ENOENT) {
+      throw error("run", no_rank, fmt::format("cannot start {}: {}", launcher, std::strerror(errno)),
+                  "check the installation of MPI, or start the program with the launcher of another MPI");
+    }
+  }
+  throw error("run", no_rank, fmt::format("no launcher of an MPI is found in PATH: {}", fmt::join(launchers, ", ")),
+              "install an MPI, or add the directory of its mpirun to PATH");
 }
 
 }  // namespace
@@ -112,7 +124,8 @@ int run(int argc, char** argv) {
   options.threads = core::threads_per_rank(values);
   options.command.push_back(program);
   options.command.insert(options.command.end(), rest, arguments.end());
-  return values.text("AMITY_FABRIC") == "mpi" ? start_with_mpi(options) : launch(options);
+  return values.text("AMITY_FABRIC") == "mpi" ? start_with_mpi(options, values.text("AMITY_MPI_LIBRARY"))
+                                              : launch(options);
 }
 
 }  // namespace amity::tools

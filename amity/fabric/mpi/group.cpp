@@ -11,53 +11,40 @@
 #include "amity/fabric/mpi/mpi.hpp"
 
 namespace amity::fabric::mpi {
-namespace {
 
-MPI_Comm copy_of(MPI_Comm parent) {
-  MPI_Comm made = MPI_COMM_NULL;
-  MPI_Comm_dup(parent, &made);
-  // What a program asks of its own communicators is not for ours: nobody would look at what the calls return.
-  MPI_Comm_set_errhandler(made, MPI_ERRORS_ARE_FATAL);
-  return made;
-}
-
-}  // namespace
-
-group::group(MPI_Comm parent, const settings& config, rank_t threads) : threads_(threads), caps_(describe(config)) {
-  int inter = 0;
-  MPI_Comm_test_inter(parent, &inter);
-  if (inter) {
+group::group(const library& mpi, amity_mpi_comm parent, const settings& config, rank_t threads)
+    : mpi_(*mpi),
+      threads_(threads),
+      caps_(describe(config, mpi.version())),
+      control_(mpi->no_comm),
+      notice_(mpi->no_request) {
+  if (mpi_.is_intercommunicator(parent)) {
     throw error("AMITY_FABRIC=mpi", no_rank, "an intercommunicator has two groups of ranks",
                 "merge it with MPI_Intercomm_merge first");
   }
-  control_ = copy_of(parent);
-  MPI_Comm_rank(control_, &rank_);
-  MPI_Comm_size(control_, &size_);
+  control_ = mpi_.copy(parent);
+  rank_ = mpi_.rank(control_);
+  size_ = mpi_.size(control_);
   try {
     check_settings(config);
   } catch (...) {
-    MPI_Comm_free(&control_);
+    mpi_.free_comm(&control_);
     throw;
   }
-  for (rank_t thread = 0; thread < threads; ++thread) communicators_.push_back(copy_of(parent));
+  for (rank_t thread = 0; thread < threads; ++thread) communicators_.push_back(mpi_.copy(parent));
   look_at_nodes();
-  MPI_Irecv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, control_, &notice_);
+  mpi_.post_notice(control_, &notice_);
 }
 
 group::~group() {
-  if (notice_ == MPI_REQUEST_NULL) return;
-  // What the others still do with the communicators is theirs to know.
-  MPI_Cancel(&notice_);
-  MPI_Wait(&notice_, MPI_STATUS_IGNORE);
+  // Other processes may still use the communicators, so these are not freed here.
+  if (notice_.value != mpi_.no_request.value) mpi_.cancel(&notice_);
 }
 
 void group::free_communicators() noexcept {
-  if (notice_ != MPI_REQUEST_NULL) {
-    MPI_Cancel(&notice_);
-    MPI_Wait(&notice_, MPI_STATUS_IGNORE);
-  }
-  for (MPI_Comm& each : communicators_) MPI_Comm_free(&each);
-  MPI_Comm_free(&control_);
+  if (notice_.value != mpi_.no_request.value) mpi_.cancel(&notice_);
+  for (amity_mpi_comm& each : communicators_) mpi_.free_comm(&each);
+  mpi_.free_comm(&control_);
 }
 
 void group::check_settings(const settings& config) const {
@@ -67,7 +54,7 @@ void group::check_settings(const settings& config) const {
     bounds[2 * i] = config.integer(names[i]);
     bounds[2 * i + 1] = -config.integer(names[i]);
   }
-  MPI_Allreduce(MPI_IN_PLACE, bounds.data(), static_cast<int>(bounds.size()), MPI_INT64_T, MPI_MAX, control_);
+  mpi_.all_max(bounds.data(), static_cast<int>(bounds.size()), control_);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (bounds[2 * i] == -bounds[2 * i + 1]) continue;
     throw error("AMITY_FABRIC=mpi", rank_,
@@ -79,37 +66,31 @@ void group::check_settings(const settings& config) const {
 }
 
 void group::look_at_nodes() {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(control_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
+  amity_mpi_comm node = mpi_.split_nodes(control_, rank_);
   rank_t lowest = rank_;
-  MPI_Bcast(&lowest, 1, MPI_INT32_T, 0, node);
+  mpi_.broadcast(&lowest, node);
   nodes_.resize(static_cast<std::size_t>(size_));
-  MPI_Allgather(&lowest, 1, MPI_INT32_T, nodes_.data(), 1, MPI_INT32_T, control_);
+  mpi_.all_gather(lowest, nodes_.data(), control_);
 
   // Launchers bind each process to some CPUs: what counts is how many they have together.
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   const bool known = ::sched_getaffinity(0, sizeof cpus, &cpus) == 0;
-  MPI_Allreduce(MPI_IN_PLACE, &cpus, sizeof cpus, MPI_BYTE, MPI_BOR, node);
-  int processes = 1;
-  MPI_Comm_size(node, &processes);
-  crowded_ = known && processes * threads_ > CPU_COUNT(&cpus);
-  MPI_Comm_free(&node);
+  mpi_.all_or(&cpus, sizeof cpus, node);
+  crowded_ = known && mpi_.size(node) * threads_ > CPU_COUNT(&cpus);
+  mpi_.free_comm(&node);
 }
 
 void group::abort() noexcept {
   abort_here();
   if (told_.exchange(true)) return;
   for (rank_t peer = 0; peer < size_; ++peer) {
-    if (peer == rank_) continue;
-    MPI_Request sent = MPI_REQUEST_NULL;
-    MPI_Isend(nullptr, 0, MPI_BYTE, peer, 0, control_, &sent);
-    MPI_Request_free(&sent);  // nobody waits for it: a peer may never look
+    if (peer != rank_) mpi_.notify(peer, control_);  // not awaited: a peer may never poll again
   }
 }
 
 void group::kill(int status) noexcept {
-  MPI_Abort(control_ == MPI_COMM_NULL ? MPI_COMM_WORLD : control_, status);
+  mpi_.abort(control_.value == mpi_.no_comm.value ? mpi_.world : control_, status);
   std::abort();
 }
 
@@ -117,9 +98,7 @@ bool group::aborted() noexcept {
   if (known_aborted()) return true;
   const std::unique_lock lock(notice_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;  // another thread is asking
-  int told = 0;
-  MPI_Test(&notice_, &told, MPI_STATUS_IGNORE);
-  if (told && !known_aborted()) abort_here();
+  if (mpi_.test(&notice_)) abort_here();
   return known_aborted();
 }
 

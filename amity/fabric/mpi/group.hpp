@@ -16,13 +16,15 @@ namespace amity::fabric::mpi {
 class group {
  public:
   /// Collective over `parent`. Throws `error` on all processes if their settings differ.
-  group(MPI_Comm parent, const settings& config, rank_t threads);
+  group(const library& mpi, amity_mpi_comm parent, const settings& config, rank_t threads);
   ~group();
   group(const group&) = delete;
   group& operator=(const group&) = delete;
 
   /// The calls that the processes make together at the end of a job that went well.
   void free_communicators() noexcept;
+
+  const amity_mpi_module& mpi() const noexcept { return mpi_; }
 
   rank_t rank() const noexcept { return rank_; }
   rank_t size() const noexcept { return size_; }
@@ -45,7 +47,7 @@ class group {
   bool crowded() const noexcept { return crowded_; }
 
   /// On which all messages to this thread of each process travel.
-  MPI_Comm communicator(rank_t thread) const noexcept { return communicators_[static_cast<std::size_t>(thread)]; }
+  amity_mpi_comm communicator(rank_t thread) const noexcept { return communicators_[static_cast<std::size_t>(thread)]; }
 
   /// Ends the waits of this process, of the others as well, or all at once. From any thread.
   void abort_here() noexcept { aborted_.store(true, std::memory_order_relaxed); }
@@ -60,17 +62,18 @@ class group {
   void check_settings(const settings& config) const;
   void look_at_nodes();
 
+  const amity_mpi_module& mpi_;
   rank_t rank_ = 0;
   rank_t size_ = 0;
   rank_t threads_;
   capabilities caps_;
-  std::vector<MPI_Comm> communicators_;
-  MPI_Comm control_ = MPI_COMM_NULL;
+  std::vector<amity_mpi_comm> communicators_;
+  amity_mpi_comm control_;
   std::vector<rank_t> nodes_;  ///< of each process
   bool crowded_ = false;
 
   std::mutex notice_mutex_;
-  MPI_Request notice_ = MPI_REQUEST_NULL;  ///< done when another process has aborted the job
+  amity_mpi_request notice_;  ///< complete when another process has aborted the job
   std::atomic<bool> aborted_ = false;
   std::atomic<bool> told_ = false;
 };

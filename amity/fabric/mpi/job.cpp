@@ -19,8 +19,12 @@ namespace {
 
 class joined final : public job {
  public:
-  joined(std::optional<int> handle, const settings& config, rank_t threads)
-      : use_(threads), group_(communicator(handle, config), config, threads), config_(config) {}
+  joined(library mpi, std::optional<int> handle, const settings& config, rank_t threads)
+      : use_(std::move(mpi), threads),
+        group_(use_.mpi(), communicator(use_.mpi(), handle, config), config, threads),
+        config_(config) {}
+
+  const std::string& warning() const noexcept override { return use_.mpi().warning(); }
 
   rank_t rank() const noexcept override { return group_.rank(); }
   rank_t size() const noexcept override { return group_.size(); }
@@ -42,22 +46,20 @@ class joined final : public job {
  private:
   using lane_list = std::vector<std::unique_ptr<lane>>;
 
-  static MPI_Comm communicator(std::optional<int> handle, const settings& config) {
-    if (handle) return MPI_Comm_f2c(*handle);
-    check_launcher();
-    check_ranks(config);
-    return MPI_COMM_WORLD;
+  static amity_mpi_comm communicator(const library& mpi, std::optional<int> handle, const settings& config) {
+    if (handle) return mpi->from_fortran(*handle);
+    check_launcher(mpi);
+    check_ranks(config, mpi->size(mpi->world));
+    return mpi->world;
   }
 
-  static void check_ranks(const settings& config) {
-    int processes = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  static void check_ranks(const settings& config, int processes) {
     const auto asked = config.integer("AMITY_RANKS");
     if (config.where_from("AMITY_RANKS") == settings::origin::standard || asked == processes) return;
     throw error("AMITY_FABRIC=mpi", no_rank,
                 fmt::format("AMITY_RANKS is {}, but MPI has started {} process{}", asked, processes,
                             processes == 1 ? "" : "es"),
-                fmt::format("start the program with mpirun -n {}, and leave AMITY_RANKS away", asked));
+                fmt::format("start the program with mpirun -n {}, or unset AMITY_RANKS", asked));
   }
 
   /// Waits until all messages have arrived, so that nothing is left in MPI, and gives it back what is ours. Collective.
@@ -85,13 +87,10 @@ class joined final : public job {
       }
     }
     std::uint64_t expected = 0;
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ireduce_scatter_block(sent.data(), &expected, 1, MPI_UINT64_T, MPI_SUM, group_.communicator(thread), &request);
-    for (int done = 0;;) {
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      if (done) return expected;
-      drain(lanes);
-    }
+    const amity_mpi_module& mpi = group_.mpi();
+    auto request = mpi.reduce_scatter(sent.data(), &expected, group_.communicator(thread));
+    while (!mpi.test(&request)) drain(lanes);
+    return expected;
   }
 
   /// Others may need this CPU to get as far.
@@ -108,12 +107,22 @@ class joined final : public job {
 
 }  // namespace
 
-bool available() noexcept { return true; }
+std::vector<std::string> installed() {
+  std::vector<std::string> versions;
+  for (const library& each : library::all()) versions.push_back(each.version());
+  return versions;
+}
 
-capabilities describe(const settings& config) {
+std::string why_unavailable(const settings& config) {
+  const auto found = library::find(config);
+  const auto* const why = std::get_if<refusal>(&found);
+  return why == nullptr ? "" : why->problem;
+}
+
+capabilities describe(const settings& config, std::string_view mpis) {
   capabilities caps;
   caps.name = "mpi";
-  caps.description = fmt::format("ranks are processes that MPI has started ({})", library());
+  caps.description = fmt::format("ranks are processes that MPI has started ({})", mpis);
   caps.packet_bytes_max = static_cast<std::size_t>(config.integer("AMITY_MPI_PACKET_BYTES"));
   caps.credits_per_peer = static_cast<std::size_t>(config.integer("AMITY_MPI_CREDITS"));
   caps.slots_per_peer = caps.credits_per_peer;
@@ -124,11 +133,11 @@ capabilities describe(const settings& config) {
 }
 
 std::unique_ptr<job> job::of_launcher(const settings& config, rank_t threads) {
-  return std::make_unique<joined>(std::nullopt, config, threads);
+  return std::make_unique<joined>(library::of_process(config), std::nullopt, config, threads);
 }
 
-std::unique_ptr<job> job::of_communicator(int handle, const settings& config, rank_t threads) {
-  return std::make_unique<joined>(handle, config, threads);
+std::unique_ptr<job> job::of_communicator(int handle, family compiled_with, const settings& config, rank_t threads) {
+  return std::make_unique<joined>(library::of_program(compiled_with), handle, config, threads);
 }
 
 }  // namespace amity::fabric::mpi

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -16,7 +15,7 @@ namespace amity::fabric::mpi {
 namespace {
 
 /// Sends that are looked at in one go.
-constexpr std::size_t looks_at_sends = 16;
+constexpr std::size_t looks_at_sends = AMITY_MPI_TEST_SOME_MAX;
 
 /// Messages in a row that are there when they are asked for.
 constexpr std::uint32_t found_in_a_row_max = 32;
@@ -48,13 +47,6 @@ struct token {
   }
 };
 
-int tag_max() {
-  void* value = nullptr;
-  int known = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &known);
-  return known ? *static_cast<int*>(value) : 32767;
-}
-
 void sleep_for(std::uint64_t ns) noexcept {
   const timespec time{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
                       .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
@@ -65,11 +57,12 @@ void sleep_for(std::uint64_t ns) noexcept {
 
 lane::lane(group& processes, rank_t thread, const settings& config)
     : group_(processes),
+      mpi_(processes.mpi()),
       threads_(processes.threads()),
       thread_(thread),
       rank_(processes.rank() * threads_ + thread),
       size_(processes.lanes()),
-      tags_(threads_, tag_max()),
+      tags_(threads_, mpi_.tag_max()),
       credits_(static_cast<std::uint32_t>(processes.caps().credits_per_peer)),
       give_back_from_(std::max(credits_ / 2, 1U)),
       peers_(static_cast<std::size_t>(size_)),
@@ -92,9 +85,7 @@ lane::lane(group& processes, rank_t thread, const settings& config)
 
 lane::~lane() {
   for (std::size_t place = 0; place < posted_.size(); ++place) {
-    if (posted_[place] == MPI_REQUEST_NULL) continue;
-    MPI_Cancel(&posted_[place]);
-    MPI_Wait(&posted_[place], MPI_STATUS_IGNORE);
+    if (posted_[place].value != mpi_.no_request.value) mpi_.cancel(&posted_[place]);
   }
   // A job that is lost may leave sends behind that no peer takes any more: MPI keeps what it may still read.
   if (!sends_.empty()) new send_buffers(std::move(*out_));
@@ -162,14 +153,11 @@ void lane::send(rank_t dest, std::uint32_t buffer, std::size_t bytes, content wh
   to.owed -= credits;
   ++to.sent;
   const auto [process, thread] = group_.place_of(dest);
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Isend((*out_)[buffer], static_cast<int>(bytes), MPI_BYTE, process,
-            tags_.pack({.content = what, .thread = thread_, .credits = credits}), group_.communicator(thread),
-            &request);
-  int done = 0;
-  MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  amity_mpi_request request;
   const unfinished sent{.buffer = buffer, .gives_back_to = gives_back_to};
-  if (done) {
+  if (mpi_.send((*out_)[buffer], static_cast<int>(bytes), process,
+                tags_.pack({.content = what, .thread = thread_, .credits = credits}), group_.communicator(thread),
+                &request)) {
     finished(sent);
   } else {
     sends_.push_back(request);
@@ -182,14 +170,11 @@ bool lane::finish_some() noexcept {
   if (next_look_ >= sends_.size()) next_look_ = 0;
   const std::size_t first = next_look_;
   const std::size_t count = std::min(looks_at_sends, sends_.size() - first);
-  int done = 0;
-  std::array<int, looks_at_sends> which{};
-  MPI_Testsome(static_cast<int>(count), &sends_[first], &done, which.data(), MPI_STATUSES_IGNORE);
   next_look_ = first + count;
-  if (done <= 0) return false;
+  if (mpi_.test_some(&sends_[first], static_cast<int>(count)) == 0) return false;
   // From behind, so that what takes the place of one is none of those still to be looked at.
   for (std::size_t i = first + count; i-- > first;) {
-    if (sends_[i] != MPI_REQUEST_NULL) continue;
+    if (sends_[i].value != mpi_.no_request.value) continue;
     const unfinished what = unfinished_[i];
     sends_[i] = sends_.back();
     unfinished_[i] = unfinished_.back();
@@ -211,8 +196,7 @@ void lane::finished(const unfinished& what) noexcept {
 // Receiving
 
 void lane::post(std::size_t place) noexcept {
-  MPI_Irecv(in_[posted_buffers_[place]], static_cast<int>(in_.bytes()), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
-            group_.communicator(thread_), &posted_[place]);
+  mpi_.post(in_[posted_buffers_[place]], static_cast<int>(in_.bytes()), group_.communicator(thread_), &posted_[place]);
 }
 
 void lane::post_again() noexcept {
@@ -228,24 +212,22 @@ void lane::take_head() noexcept {
 
 bool lane::arrived() noexcept {
   while (!head_has_) {
-    int done = 0;
-    MPI_Status status;
-    MPI_Test(&posted_[head_], &done, &status);
-    if (!done) {
+    amity_mpi_arrival message;
+    if (!mpi_.test_receive(&posted_[head_], &message)) {
       found_in_a_row_ = 0;
       post_again();
       return false;
     }
     ++received_;
     let_mpi_look_around();
-    read(status);
+    read(message);
   }
   return true;
 }
 
-void lane::read(const MPI_Status& status) noexcept {
-  const auto [what, thread, credits] = tags_.unpack(status.MPI_TAG);
-  const rank_t source = status.MPI_SOURCE * threads_ + thread;
+void lane::read(const amity_mpi_arrival& message) noexcept {
+  const auto [what, thread, credits] = tags_.unpack(message.tag);
+  const rank_t source = message.source * threads_ + thread;
   account& from = at(source);
   AMITY_DEBUG_ASSERT(credits <= from.in_use, rank_, source, credits, from.in_use);
   from.in_use -= credits;
@@ -253,9 +235,7 @@ void lane::read(const MPI_Status& status) noexcept {
     take_head();
     return;
   }
-  int bytes = 0;
-  MPI_Get_count(&status, MPI_BYTE, &bytes);
-  auto payload_bytes = static_cast<std::size_t>(bytes);
+  auto payload_bytes = static_cast<std::size_t>(message.bytes);
   if (what == content::packet_with_header) {
     payload_bytes -= header_bytes;
     std::memcpy(&from.header_received, in_[posted_buffers_[head_]] + payload_bytes, header_bytes);

@@ -75,7 +75,7 @@ class lane final : public fabric {
 
   void post(std::size_t place) noexcept;
   bool arrived() noexcept;
-  void read(const MPI_Status& status) noexcept;
+  void read(const amity_mpi_arrival& message) noexcept;
   void let_mpi_look_around() noexcept;
   void post_again() noexcept;
   void take_head() noexcept;
@@ -89,6 +89,7 @@ class lane final : public fabric {
   void throw_if_aborted();
 
   group& group_;
+  const amity_mpi_module& mpi_;
   rank_t threads_;
   rank_t thread_;
   rank_t rank_;
@@ -100,13 +101,13 @@ class lane final : public fabric {
   std::vector<rank_t> short_;  ///< peers that were refused and have got no credit since; room for all is reserved
 
   std::optional<send_buffers> out_;
-  std::vector<MPI_Request> sends_;      ///< not done, and...
-  std::vector<unfinished> unfinished_;  ///< ... what each of them is
-  std::size_t next_look_ = 0;           ///< at `sends_`
+  std::vector<amity_mpi_request> sends_;  ///< not done, and...
+  std::vector<unfinished> unfinished_;    ///< ... what each of them is
+  std::size_t next_look_ = 0;             ///< at `sends_`
 
   // Messages meet posted receives in the order in which these were posted, so the oldest is the next to be done.
   receive_buffers in_;
-  std::vector<MPI_Request> posted_;
+  std::vector<amity_mpi_request> posted_;
   std::vector<std::uint32_t> posted_buffers_;
   std::size_t head_ = 0;             ///< the oldest
   std::optional<arrival> head_has_;  ///< it is done, and has a packet

@@ -1,109 +1,236 @@
 #include "amity/fabric/mpi/library.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <algorithm>
-#include <array>
-#include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/launcher_sign.hpp"
-#include "amity/fabric/mpi/mpi.hpp"
 
 namespace amity::fabric::mpi {
 namespace {
 
+using version_function = decltype(amity_mpi_module::library_version);
+
+/// Name and version alone: MPIs return "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0.2\nMPICH Release date:
+/// ...".
+std::string version_of(version_function function) {
+  std::string text(AMITY_MPI_VERSION_BYTES, '\0');
+  int length = 0;
+  function(text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  text.resize(std::min(text.find_first_of(",\n"), text.size()));
+  constexpr std::string_view label = " Version:";
+  if (const auto start = text.find(label); start != std::string::npos) {
+    const auto number = text.find_first_not_of(" \t", start + label.size());
+    text = text.substr(0, start + 1) + (number == std::string::npos ? "" : text.substr(number));
+  }
+  return text;
+}
+
+version_function find_version_function(void* object) {
+  return reinterpret_cast<version_function>(::dlsym(object, "MPI_Get_library_version"));
+}
+
+bool is_mpi(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  return file.starts_with("libmpi.so") || file.starts_with("libmpich.so") || file.starts_with("libmpi_abi.so");
+}
+
+/// Of the MPI that this process has loaded; null: none. It may be visible to all, or only to the library that has
+/// loaded it, as in an interpreter.
+version_function find_loaded_mpi() {
+  if (const auto visible = find_version_function(RTLD_DEFAULT)) return visible;
+  version_function found = nullptr;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        if (!is_mpi(info->dlpi_name)) return 0;
+        void* const object = ::dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+        if (object == nullptr) return 0;
+        auto& function = *static_cast<version_function*>(result);
+        function = find_version_function(object);
+        ::dlclose(object);  // it stays loaded, as it was
+        return function != nullptr ? 1 : 0;
+      },
+      &found);
+  return found;
+}
+
+std::string loaded_version() {
+  const auto loaded = find_loaded_mpi();
+  return loaded == nullptr ? std::string() : version_of(loaded);
+}
+
 std::string_view name_of_level(int level) {
   switch (level) {
-    case MPI_THREAD_SINGLE:
+    case amity_mpi_thread_single:
       return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED:
+    case amity_mpi_thread_funneled:
       return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
+    case amity_mpi_thread_serialized:
       return "MPI_THREAD_SERIALIZED";
     default:
       return "MPI_THREAD_MULTIPLE";
   }
 }
 
-void check_level(rank_t threads, bool own) {
-  int given = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&given);
-  if (threads > 1 && given < MPI_THREAD_MULTIPLE) {
-    throw error(
-        "AMITY_FABRIC=mpi", no_rank,
-        fmt::format("MPI runs with {}, but {} threads a rank need MPI_THREAD_MULTIPLE", name_of_level(given), threads),
-        fmt::format("{}, or set AMITY_THREADS=1 and AMITY_PROGRESS_THREAD=0",
-                    own ? "use an MPI that is built for threads"
-                        : "initialise MPI with MPI_Init_thread and MPI_THREAD_MULTIPLE"));
+void check_level(const amity_mpi_module& mpi, rank_t threads, bool initialized_here) {
+  const int provided = mpi.thread_level();
+  if (threads > 1 && provided < amity_mpi_thread_multiple) {
+    throw error("AMITY_FABRIC=mpi", no_rank,
+                fmt::format("MPI runs with {}, but {} threads per rank need MPI_THREAD_MULTIPLE",
+                            name_of_level(provided), threads),
+                fmt::format("{}, or set AMITY_THREADS=1 and AMITY_PROGRESS_THREAD=0",
+                            initialized_here ? "use an MPI that is built for threads"
+                                             : "initialize MPI with MPI_Init_thread and MPI_THREAD_MULTIPLE"));
   }
-  int is_main = 0;
-  MPI_Is_thread_main(&is_main);
-  if (!is_main && given < MPI_THREAD_SERIALIZED) {
+  if (!mpi.is_main_thread() && provided < amity_mpi_thread_serialized) {
     throw error("AMITY_FABRIC=mpi", no_rank,
                 fmt::format("MPI runs with {}, but a thread other than MPI's main thread needs MPI_THREAD_SERIALIZED",
-                            name_of_level(given)),
-                "initialise MPI with MPI_Init_thread and MPI_THREAD_SERIALIZED, or call amity on the main thread");
+                            name_of_level(provided)),
+                "initialize MPI with MPI_Init_thread and MPI_THREAD_SERIALIZED, or call amity on the main thread");
   }
 }
 
 }  // namespace
 
-library_use::library_use(rank_t threads) {
-  int finalised = 0;
-  MPI_Finalized(&finalised);
-  if (finalised) {
-    throw error("AMITY_FABRIC=mpi", no_rank, "MPI has been finalised in this process, and cannot be initialised again",
-                "call amity::run once, or initialise MPI before the first call and finalise it after the last one");
+std::optional<library> library::open(family which, std::string& why_not) {
+  // The loader looks in the run paths of the program, or of amity's shared library, where the build or the installation
+  // has put its own modules.
+  const std::string file = fmt::format("amity_mpi_{}.so", setting_of(which));
+  void* const object = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (object == nullptr) {
+    why_not = ::dlerror();
+    return std::nullopt;
   }
-  int initialised = 0;
-  MPI_Initialized(&initialised);
-  if (!initialised) {
-    int given = MPI_THREAD_SINGLE;
-    MPI_Init_thread(nullptr, nullptr, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &given);
-    own_ = true;
+  using get_module = decltype(&::amity_mpi_get_module);
+  const auto get = reinterpret_cast<get_module>(::dlsym(object, AMITY_MPI_GET_MODULE));
+  const amity_mpi_module* const module = get == nullptr ? nullptr : get();
+  if (module == nullptr || module->version != AMITY_MPI_MODULE_VERSION) {
+    why_not = fmt::format("{} belongs to another version of amity", file);
+    return std::nullopt;
+  }
+  return library(module);
+}
+
+std::variant<library, refusal> library::load(const choice& made) {
+  std::string why_not;
+  auto loaded = open(made.which, why_not);
+  if (!loaded) {
+    return refusal{.problem = fmt::format("{}, but its module cannot be loaded: {}", made.reason, why_not),
+                   .remedy = fmt::format("build amity where the compiler wrapper of {} is found, or add the directory "
+                                         "of amity_mpi_{}.so to LD_LIBRARY_PATH",
+                                         name_of(made.which), setting_of(made.which))};
+  }
+  const auto programs = find_loaded_mpi();
+  if (programs != nullptr && programs != (*loaded)->library_version) {
+    return refusal{.problem = fmt::format("the program uses {}, but the module for {} uses another library ({})",
+                                          version_of(programs), name_of(made.which), loaded->version()),
+                   .remedy = "build amity with the compiler wrapper of the program's MPI"};
+  }
+  loaded->warning_ = made.warning;
+  return *std::move(loaded);
+}
+
+std::variant<library, refusal> library::find(const settings& config) {
+  const auto found = evidence::of(config, loaded_version());
+  if (const auto made = choose(found)) return load(*made);
+  if (!found.loaded.empty()) {
+    return refusal{.problem = fmt::format(
+                       "this process has loaded {}, but there are modules for Open MPI and MPICH only", found.loaded),
+                   .remedy = "link the program with one of these, or use another fabric"};
+  }
+  std::vector<library> modules = all();
+  if (modules.size() == 1) return std::move(modules.front());
+  if (modules.empty()) {
+    return refusal{.problem = "this amity has no module for an MPI",
+                   .remedy = "build it with -DAMITY_MPI=ON, where an MPI and its compiler wrapper are installed"};
+  }
+  return refusal{
+      .problem = fmt::format("there are modules for {} and {}, and nothing tells which MPI this process uses",
+                             modules[0].version(), modules[1].version()),
+      .remedy =
+          "link the program with its MPI, start it with the mpirun or mpiexec of the MPI, or set "
+          "AMITY_MPI_LIBRARY=openmpi or AMITY_MPI_LIBRARY=mpich"};
+}
+
+namespace {
+
+library or_throw(std::string_view call, std::variant<library, refusal> found) {
+  if (auto* const loaded = std::get_if<library>(&found)) return std::move(*loaded);
+  const auto& why = std::get<refusal>(found);
+  throw error(call, no_rank, why.problem, why.remedy);
+}
+
+}  // namespace
+
+library library::of_process(const settings& config) { return or_throw("AMITY_FABRIC=mpi", find(config)); }
+
+library library::of_program(family compiled_with) {
+  const std::string loaded = loaded_version();
+  if (loaded.empty()) {
+    throw error("amity::mpi::run", no_rank,
+                fmt::format("the {} of the program is not found in this process", name_of(compiled_with)),
+                "link the program with the shared library of its MPI");
+  }
+  if (family_of_version(loaded) != compiled_with) {
+    throw error(
+        "amity::mpi::run", no_rank,
+        fmt::format("the program is compiled with {}, but this process has loaded {}", name_of(compiled_with), loaded),
+        "compile and link the program with the wrapper of one MPI");
+  }
+  return or_throw(
+      "amity::mpi::run",
+      load({.which = compiled_with, .reason = fmt::format("this process has loaded {}", loaded), .warning = {}}));
+}
+
+std::vector<library> library::all() {
+  std::vector<library> found;
+  for (const family which : {family::open_mpi, family::mpich}) {
+    std::string why_not;
+    if (auto loaded = open(which, why_not)) found.push_back(*std::move(loaded));
+  }
+  return found;
+}
+
+std::string library::version() const { return version_of(module_->library_version); }
+
+library_use::library_use(library mpi, rank_t threads) : mpi_(std::move(mpi)) {
+  if (mpi_->finalized()) {
+    throw error("AMITY_FABRIC=mpi", no_rank, "MPI has been finalized in this process, and cannot be initialized again",
+                "call amity::run once, or initialize MPI before the first call and finalize it after the last one");
+  }
+  if (!mpi_->initialized()) {
+    mpi_->init(threads > 1 ? amity_mpi_thread_multiple : amity_mpi_thread_single);
+    initialized_here_ = true;
   }
   try {
-    check_level(threads, own_);
+    check_level(*mpi_, threads, initialized_here_);
   } catch (...) {
-    if (own_) MPI_Finalize();
+    if (initialized_here_) mpi_->finalize();
     throw;
   }
 }
 
 library_use::~library_use() {
-  int finalised = 0;
-  MPI_Finalized(&finalised);
-  if (own_ && !finalised) MPI_Finalize();
+  if (initialized_here_ && !mpi_->finalized()) mpi_->finalize();
 }
 
-void check_launcher() {
-  int processes = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
-  if (processes > 1) return;
+void check_launcher(const library& mpi) {
+  if (mpi->size(mpi->world) > 1) return;
   const auto sign = find_launcher_sign();
   if (!sign) return;
   throw error("AMITY_FABRIC=mpi", no_rank,
-              fmt::format("{} has started {} processes, but {}, which amity is built with, sees this one alone",
-                          sign->launcher, sign->processes, library()),
-              fmt::format("{}, or build amity with the other MPI (-DMPI_CXX_COMPILER=...)",
-                          sign->is_srun ? "choose what that MPI speaks with srun --mpi=... (srun --mpi=list)"
-                                        : "start it with the mpirun or mpiexec of that MPI"));
-}
-
-std::string library() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  // "Open MPI v4.1.4, package: ...", "MPICH Version:\t4.0.2\nMPICH Release date: ..."
-  std::string name(text.data(), static_cast<std::size_t>(length));
-  name.resize(std::min(name.find_first_of(",\n"), name.size()));
-  if (const auto colon = name.find(" Version:"); colon != std::string::npos) {
-    const auto number = name.find_first_not_of(" \t", colon + std::string_view(" Version:").size());
-    name = name.substr(0, colon + 1) + (number == std::string::npos ? "" : name.substr(number));
-  }
-  return name;
+              fmt::format("{} has started {} processes, but {} sees one process only", sign->launcher, sign->processes,
+                          mpi.version()),
+              sign->is_srun
+                  ? "choose what this MPI speaks with srun --mpi=... (srun --mpi=list), or set AMITY_MPI_LIBRARY"
+                  : "start the program with the mpirun or mpiexec of this MPI");
 }
 
 }  // namespace amity::fabric::mpi

@@ -1,29 +1,76 @@
 #pragma once
 
-/// The C interface of MPI, without the C++ bindings that some MPIs still add to it, and what it means to be in it.
+/// The MPI of this process: found, loaded, and in use.
 
-#define OMPI_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX
-#include <mpi.h>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
+#include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
+#include "amity/fabric/mpi/choice.hpp"
+#include "amity/fabric/mpi/module.h"
 
 namespace amity::fabric::mpi {
 
-/// MPI while this object lives. Initialises it unless somebody has done so, and then finalises it, too.
+/// Why the fabric cannot be used, as an `error` says it.
+struct refusal {
+  std::string problem;
+  std::string remedy;
+};
+
+/// A module that has been loaded. It stays loaded until the process ends: MPIs cannot be unloaded.
+class library {
+ public:
+  /// The MPI that the evidence of this process names or, without evidence, the only one that a module is found for.
+  /// A refusal if neither exists, or if the module cannot be loaded.
+  static std::variant<library, refusal> find(const settings& config);
+
+  /// The same. Throws the refusal as an `error`.
+  static library of_process(const settings& config);
+
+  /// The MPI that the program was compiled with, and has loaded. Throws `error` if it is another one, or none.
+  static library of_program(family compiled_with);
+
+  /// Loads the module of each MPI for which one is found.
+  static std::vector<library> all();
+
+  const amity_mpi_module& operator*() const noexcept { return *module_; }
+  const amity_mpi_module* operator->() const noexcept { return module_; }
+
+  /// Name and version of the MPI: "Open MPI v4.1.4".
+  std::string version() const;
+
+  /// For the user: that a setting is not followed. Empty: it is.
+  const std::string& warning() const noexcept { return warning_; }
+
+ private:
+  explicit library(const amity_mpi_module* module) : module_(module) {}
+  static std::optional<library> open(family which, std::string& why_not);
+  static std::variant<library, refusal> load(const choice& made);
+
+  const amity_mpi_module* module_;
+  std::string warning_;
+};
+
+/// MPI while this object lives. Initializes it unless the program has done so, and then finalizes it, too.
 class library_use {
  public:
-  /// For a process with so many threads of amity. Throws `error` as `job::of_launcher` says.
-  explicit library_use(rank_t threads);
+  /// For a process with this many threads of amity. Throws `error` as `job::of_launcher` says.
+  library_use(library mpi, rank_t threads);
   ~library_use();
   library_use(const library_use&) = delete;
   library_use& operator=(const library_use&) = delete;
 
+  const library& mpi() const noexcept { return mpi_; }
+
  private:
-  bool own_ = false;
+  library mpi_;
+  bool initialized_here_ = false;
 };
 
-/// Throws `error` if a launcher has started several processes of which this MPI sees only one.
-void check_launcher();
+/// Throws `error` if a launcher has started several processes, but this MPI sees one process only.
+void check_launcher(const library& mpi);
 
 }  // namespace amity::fabric::mpi

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Ranks that an MPI has started: any MPI-3, over its point-to-point messages.
+/// Ranks that an MPI has started: any MPI-3, over its point-to-point messages. The library of the MPI is loaded when
+/// the fabric is chosen, through a module that is compiled for that MPI (module.h).
 ///
 /// A packet is one MPI message: its payload, and its header where that is another than in the packet before. Each lane
 /// (a rank of the fabric; a process has one for each of its threads of amity) has a communicator of its own, on which
@@ -12,35 +13,44 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "amity/base/settings.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/mpi/choice.hpp"
 
 namespace amity::fabric::mpi {
 
-/// Whether this build of amity has an MPI. Without one, what follows throws `error`.
-bool available() noexcept;
+/// Name and version of each MPI that a module is found for: "Open MPI v4.1.4". Loads the modules.
+std::vector<std::string> installed();
 
-/// The MPI that amity is built with, name and version: "Open MPI v4.1.4". Legal before MPI is initialised.
-std::string library();
+/// Why `job::of_launcher` would refuse to choose an MPI for this process; empty: it would not. Loads the module of that
+/// MPI.
+std::string why_unavailable(const settings& config);
 
-/// What this fabric can do with the given settings.
-capabilities describe(const settings& config);
+/// What this fabric can do with the given settings, over one of these MPIs.
+capabilities describe(const settings& config, std::string_view mpis);
 
 /// This process in a job whose processes are those of a communicator.
 class job {
  public:
-  /// The processes that MPI's launcher has started, as many as AMITY_RANKS says if it is set. Initialises MPI unless
-  /// the program has done so; only what was initialised here is finalised, in the destructor. Collective. Throws
-  /// `error`:
-  /// - where MPI cannot give the thread level that `threads` lanes need, or has been finalised;
-  /// - where a launcher has started several processes, but this MPI, which is another one, sees each alone.
+  /// The processes that MPI's launcher has started; their number must equal AMITY_RANKS if that is set. Chooses and
+  /// loads the MPI (choice.hpp). Initializes MPI unless the program has done so; the destructor finalizes MPI only if
+  /// it was initialized here. Collective. Throws `error`:
+  /// - if the MPI cannot be chosen or loaded;
+  /// - if MPI does not provide the thread level that `threads` lanes need, or has been finalized;
+  /// - if a launcher has started several processes, but this MPI sees one process only.
   static std::unique_ptr<job> of_launcher(const settings& config, rank_t threads);
 
-  /// The processes of a communicator of the program's, whose Fortran handle this is (MPI_Comm_c2f). Collective over it.
-  static std::unique_ptr<job> of_communicator(int handle, const settings& config, rank_t threads);
+  /// The processes of a communicator of the program, given by its Fortran handle (MPI_Comm_c2f) of the MPI that the
+  /// program is compiled with. Collective over the communicator. Throws `error`.
+  static std::unique_ptr<job> of_communicator(int handle, family compiled_with, const settings& config, rank_t threads);
 
   virtual ~job() = default;
+
+  /// For the user, if a setting is not followed; else empty.
+  virtual const std::string& warning() const noexcept = 0;
 
   /// The rank of this process, and how many processes there are.
   virtual rank_t rank() const noexcept = 0;

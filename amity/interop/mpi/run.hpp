@@ -1,9 +1,10 @@
 #pragma once
 
-/// Worlds of an MPI program's own communicators.
+/// Runs amity on the communicators of an MPI program.
 ///
-/// For programs that are MPI programs already: `#include <amity/interop/mpi/run.hpp>` beside <mpi.h>. It is the only
-/// header of amity that includes mpi.h. Programs that leave MPI to amity use `amity::run` with AMITY_FABRIC=mpi.
+/// For programs that use MPI already: include this header and compile with the wrapper of Open MPI or MPICH, or of an
+/// MPI with the binary interface of MPICH. Amity needs a module for that MPI (docs/mpi.md). No other header of amity
+/// includes mpi.h. Programs that leave MPI to amity call `amity::run` with AMITY_FABRIC=mpi.
 
 #include <utility>
 
@@ -15,14 +16,15 @@
 
 namespace amity::mpi {
 
-/// Runs `program(world&)` once on each process of `communicator`: the rank of the world is that of the communicator,
-/// from which amity's messages stay apart. Collective over the communicator. The program has initialised MPI and
-/// finalises it later; with MPI_THREAD_MULTIPLE where a rank has several threads, otherwise amity is used by MPI's main
-/// thread or under MPI_THREAD_SERIALIZED. It may be called again, also for several communicators one after the other.
+/// Runs `program(world&)` once on each process of `communicator`. The rank in the world is the rank in the
+/// communicator; messages of amity travel on duplicates of it. Collective over the communicator. The caller has
+/// initialized MPI and finalizes it later. If a rank has several threads, MPI must provide MPI_THREAD_MULTIPLE;
+/// otherwise the caller must be MPI's main thread, or MPI must provide MPI_THREAD_SERIALIZED. May be called repeatedly,
+/// for any communicators.
 ///
-/// Returns what the program has returned, an exit status or nothing (0). Errors are printed to standard error, and the
-/// status is 1; a rank that fails ends the world on all ranks, where their next call that waits fails, too. MPI itself
-/// goes on: what becomes of the processes is the caller's to say.
+/// Returns the exit status that the program has returned, or 0 if it returns nothing. If the program fails, prints the
+/// error to standard error and returns 1; a rank that fails ends the world on all ranks, where the next call that waits
+/// fails, too. MPI continues, and the caller decides how the processes end.
 template <class Program>
 int run(MPI_Comm communicator, const settings& config, Program&& program) {
 #if defined(OPEN_MPI)

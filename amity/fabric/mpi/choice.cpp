@@ -1,0 +1,77 @@
+#include "amity/fabric/mpi/choice.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace amity::fabric::mpi {
+namespace {
+
+/// A variable that the launcher of one MPI sets. Slurm, and other launchers that speak PMIx, start processes of any
+/// MPI.
+struct launcher_variable {
+  const char* name;
+  family which;
+};
+constexpr std::array launcher_variables{
+    launcher_variable{.name = "OMPI_COMM_WORLD_SIZE", .which = family::open_mpi},
+    launcher_variable{.name = "MPI_LOCALRANKID", .which = family::mpich},
+};
+
+std::optional<family> family_of_setting(std::string_view value) {
+  for (const family which : {family::open_mpi, family::mpich}) {
+    if (value == setting_of(which)) return which;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view setting_of(family which) noexcept { return which == family::open_mpi ? "openmpi" : "mpich"; }
+std::string_view name_of(family which) noexcept { return which == family::open_mpi ? "Open MPI" : "MPICH"; }
+
+std::optional<family> family_of_version(std::string_view version) noexcept {
+  if (version.starts_with("Open MPI")) return family::open_mpi;
+  for (const std::string_view name : {"MPICH", "CRAY MPICH", "MVAPICH", "Intel(R) MPI"}) {
+    if (version.starts_with(name)) return family::mpich;
+  }
+  return std::nullopt;
+}
+
+evidence evidence::of(const settings& config, std::string loaded_version) {
+  evidence found{.loaded = std::move(loaded_version),
+                 .launched = {},
+                 .launcher_variable = {},
+                 .setting = family_of_setting(config.text("AMITY_MPI_LIBRARY"))};
+  for (const auto& [name, which] : launcher_variables) {
+    if (std::getenv(name) == nullptr) continue;
+    found.launched = which;
+    found.launcher_variable = name;
+    break;
+  }
+  return found;
+}
+
+std::optional<choice> choose(const evidence& found) {
+  std::optional<choice> made;
+  if (!found.loaded.empty()) {
+    const auto which = family_of_version(found.loaded);
+    if (!which) return std::nullopt;
+    made = {.which = *which, .reason = fmt::format("this process has loaded {}", found.loaded), .warning = {}};
+  } else if (found.launched) {
+    made = {.which = *found.launched,
+            .reason = fmt::format("{} is set by the launcher of {}", found.launcher_variable, name_of(*found.launched)),
+            .warning = {}};
+  } else if (found.setting) {
+    return choice{.which = *found.setting,
+                  .reason = fmt::format("AMITY_MPI_LIBRARY={}", setting_of(*found.setting)),
+                  .warning = {}};
+  }
+  if (made && found.setting && *found.setting != made->which) {
+    made->warning = fmt::format("AMITY_MPI_LIBRARY={} is ignored: {}", setting_of(*found.setting), made->reason);
+  }
+  return made;
+}
+
+}  // namespace amity::fabric::mpi

@@ -1,0 +1,109 @@
+/// Which MPI a process uses: what decides, and in which order.
+
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "amity/fabric/mpi/choice.hpp"
+
+namespace amity::fabric::mpi {
+namespace {
+
+const std::string open_mpi_version = "Open MPI v4.1.4";
+const std::string mpich_version = "MPICH 4.0.2";
+
+TEST(mpi_choice, families_by_version) {
+  EXPECT_EQ(family_of_version(open_mpi_version), family::open_mpi);
+  for (const char* const version : {"MPICH 4.0.2", "Intel(R) MPI Library 2021.9", "MVAPICH2 2.3.7", "CRAY MPICH 8.1"}) {
+    EXPECT_EQ(family_of_version(version), family::mpich) << version;
+  }
+  EXPECT_EQ(family_of_version("Platform MPI 9"), std::nullopt);
+  EXPECT_EQ(family_of_version(""), std::nullopt);
+}
+
+TEST(mpi_choice, no_evidence_no_choice) { EXPECT_FALSE(choose({})); }
+
+TEST(mpi_choice, loaded_mpi_before_launcher) {
+  const auto made = choose({.loaded = mpich_version,
+                            .launched = family::open_mpi,
+                            .launcher_variable = "OMPI_COMM_WORLD_SIZE",
+                            .setting = {}});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->which, family::mpich);
+  EXPECT_EQ(made->reason, "this process has loaded MPICH 4.0.2");
+  EXPECT_EQ(made->warning, "");
+}
+
+TEST(mpi_choice, launcher_before_setting) {
+  const auto made = choose({.loaded = "",
+                            .launched = family::open_mpi,
+                            .launcher_variable = "OMPI_COMM_WORLD_SIZE",
+                            .setting = family::mpich});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->which, family::open_mpi);
+  EXPECT_EQ(made->warning,
+            "AMITY_MPI_LIBRARY=mpich is ignored: OMPI_COMM_WORLD_SIZE is set by the launcher of Open MPI");
+}
+
+TEST(mpi_choice, setting_last) {
+  const auto made = choose({.loaded = "", .launched = {}, .launcher_variable = "", .setting = family::mpich});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->which, family::mpich);
+  EXPECT_EQ(made->warning, "");
+}
+
+TEST(mpi_choice, equal_setting_no_warning) {
+  const auto made =
+      choose({.loaded = open_mpi_version, .launched = {}, .launcher_variable = "", .setting = family::open_mpi});
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->warning, "");
+}
+
+TEST(mpi_choice, unknown_loaded_mpi_not_replaced) {
+  EXPECT_FALSE(choose({.loaded = "Platform MPI 9",
+                       .launched = family::open_mpi,
+                       .launcher_variable = "OMPI_COMM_WORLD_SIZE",
+                       .setting = family::mpich}));
+}
+
+/// The variables of launchers, absent while this object lives.
+class without_launcher {
+ public:
+  without_launcher() {
+    for (const char* const name : names) ::unsetenv(name);
+  }
+  ~without_launcher() {
+    for (const char* const name : names) ::unsetenv(name);
+  }
+
+ private:
+  static constexpr const char* names[] = {"OMPI_COMM_WORLD_SIZE", "MPI_LOCALRANKID", "PMIX_RANK", "PMI_RANK"};
+};
+
+TEST(mpi_choice, evidence_from_environment) {
+  const without_launcher none;
+  settings config;
+  EXPECT_EQ(evidence::of(config, "").launched, std::nullopt);
+  EXPECT_EQ(evidence::of(config, "").setting, std::nullopt);
+
+  config.set("AMITY_MPI_LIBRARY", "mpich");
+  EXPECT_EQ(evidence::of(config, "").setting, family::mpich);
+
+  ::setenv("MPI_LOCALRANKID", "0", 1);
+  EXPECT_EQ(evidence::of(config, "").launched, family::mpich);
+  EXPECT_EQ(evidence::of(config, "").launcher_variable, "MPI_LOCALRANKID");
+  ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  EXPECT_EQ(evidence::of(config, "").launched, family::open_mpi);
+}
+
+// Slurm sets these for programs of any MPI.
+TEST(mpi_choice, process_managers_no_evidence) {
+  const without_launcher none;
+  ::setenv("PMIX_RANK", "0", 1);
+  ::setenv("PMI_RANK", "0", 1);
+  EXPECT_EQ(evidence::of({}, "").launched, std::nullopt);
+}
+
+}  // namespace
+}  // namespace amity::fabric::mpi
