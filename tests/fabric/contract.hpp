@@ -7,8 +7,8 @@
 ///     INSTANTIATE_TEST_SUITE_P(sim, contract, every_job_of({my_harness}), job_name);
 ///
 /// The bodies are ordinary programs over `fabric`: they hold on virtual and on real time, between fibers, threads and
-/// processes. Where a fabric may answer early or late (`wait`, returned credits) they loop, and a promise that is
-/// broken shows as a test that does not end.
+/// processes. Where a fabric may answer early or late (`wait`, returned credits) they loop. A broken promise can show
+/// as a test that does not end; it fails by a limit of time (`virtual_time.hpp`, `watchdog.hpp`).
 
 #include <string>
 #include <tuple>

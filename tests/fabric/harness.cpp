@@ -12,8 +12,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/watchdog.hpp"
+
 namespace amity::fabric::testing {
 namespace {
+
+// This file is linked into all test programs whose tests run jobs.
+[[maybe_unused]] const bool watched = amity::testing::watchdog::install();
 
 [[noreturn]] void run_child(pid_t parent, rank_t rank, const std::function<void(rank_t)>& body) {
   // A test that is killed takes its ranks along; it may have died before the kernel knew.

@@ -6,6 +6,7 @@
 #include "amity/fabric/sim/sim.hpp"
 #include "amity/fabric/traced.hpp"
 #include "contract.hpp"
+#include "tests/support/virtual_time.hpp"
 
 namespace amity::fabric::testing {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 harness simulated(std::string name, sim::sim_options options) {
   return {.name = std::move(name), .run = [options](rank_t ranks, const rank_body& body) {
             sim::run(ranks, options, [&](fabric& own) {
-              body(own);
+              amity::testing::limited_in_time limited(own);
+              body(limited);
               return 0;
             });
           }};

@@ -12,6 +12,7 @@
 #include "amity/world/transport.hpp"
 #include "tests/fabric/harness.hpp"
 #include "tests/fabric/mpi_harness.hpp"
+#include "tests/support/virtual_time.hpp"
 
 namespace amity::testing {
 namespace {
@@ -34,7 +35,8 @@ settings configured(const setting_changes& changes, settings config) {
 job_kind simulated(std::string name, sim_options options) {
   return {.name = std::move(name), .run = [options](rank_t ranks, const settings&, const auto& body) {
             fabric::sim::run(ranks, options, [&](fabric::fabric& own) {
-              fabric::checked inspected(own);
+              limited_in_time limited(own);
+              fabric::checked inspected(limited);
               body(inspected);
               return 0;
             });
@@ -103,7 +105,8 @@ void run_endpoints(const job_kind& kind, rank_t ranks, const endpoint_body& body
 fabric::sim::sim_result simulate(rank_t ranks, const sim_options& options, const endpoint_body& body,
                                  const settings& config) {
   return fabric::sim::run(ranks, options, [&](fabric::fabric& transport) {
-    core::endpoint own(transport, config);
+    limited_in_time limited(transport);
+    core::endpoint own(limited, config);
     body(own);
     return 0;
   });

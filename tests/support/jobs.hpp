@@ -38,6 +38,7 @@ inline void PrintTo(const job_kind& kind, std::ostream* out) { *out << kind.name
 using setting_changes = std::vector<std::pair<std::string, std::string>>;
 settings configured(const setting_changes& changes, settings config = {});
 
+/// A simulated job that does not end fails after `virtual_seconds_max`.
 job_kind simulated(std::string name, fabric::sim::sim_options options);
 job_kind threads(std::string name, const setting_changes& changes = {});
 job_kind processes(std::string name);
