@@ -251,6 +251,8 @@ bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
   const std::size_t left = buffer.rest.size() % buffer.item_bytes;
   if (left == 0) {
     buffer.fragmented = fragmented_++;
+    // The rank may get another color before it sends the other fragments; the message keeps the one that it has now.
+    buffer.header = header_for(buffer.handler, buffer.epoch).with_kind(packet_kind::fragment);
     ledger_.sent(buffer.handler, lane, 1, buffer.epoch != no_epoch);
   }
   const std::size_t offset = left == 0 ? 0 : buffer.item_bytes - left;
@@ -258,8 +260,7 @@ bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
   const std::size_t content = std::min(packet_bytes_max_ - sizeof head, buffer.item_bytes - offset);
   std::memcpy(slot.data, &head, sizeof head);
   std::memcpy(slot.data + sizeof head, buffer.rest.data(), content);
-  const packet_header header = header_for(buffer.handler, buffer.epoch).with_kind(packet_kind::fragment);
-  fabric_.commit(lane, header.word(), slot, sizeof head + content);
+  fabric_.commit(lane, buffer.header.word(), slot, sizeof head + content);
   ledger_.packet(buffer.handler, sizeof head + content);
   buffer.rest = buffer.rest.subspan(content);
   return true;

@@ -30,6 +30,7 @@ struct lent_buffer {
   std::size_t item_bytes = 0;
   bytes_view rest;               ///< what has not left
   std::uint64_t fragmented = 0;  ///< number of the message that travels in fragments
+  packet_header header{};        ///< of all its fragments, with the color under which the message was counted as sent
   std::unique_ptr<lent_token> token;
 };
 

@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "tests/support/sanitizer.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/trees.hpp"
 #include "tests/support/worlds.hpp"
@@ -121,6 +125,49 @@ std::uint32_t waves_of(int depth) {
 // All is handled before the first wave, which must say so however many generations there were.
 TEST(declared_depth_waves, are_not_more_than_needed) {
   for (const int depth : {0, 1, 8}) EXPECT_EQ(waves_of(depth), 1u) << depth;
+}
+
+/// An item of which a packet of 512 bytes holds a part.
+struct large_node {
+  node n;
+  std::byte filling[1200];
+};
+
+/// An epoch of the depth of its trees, in which each message is one lent item. Credits are few, so that a rank handles
+/// messages of other generations between two fragments of one item.
+void lend_trees(std::uint64_t seed) {
+  const testing::trees work{.ranks = static_cast<rank_t>(3 + seed % 6),
+                            .seed = seed,
+                            .roots = 2,
+                            .depth = 6,
+                            .fanout = {0, 1, 1, 1, 1, 2, 2, 2}};
+  const fabric::sim::sim_options network{.seed = seed,
+                                         .delay_ns_max = 20'000,
+                                         .reorder_percent = 20,
+                                         .credits = static_cast<std::uint32_t>(1 + seed % 2),
+                                         .packet_bytes = 528};
+  testing::run_worlds(testing::simulated("few_credits", network), work.ranks, [&](world& w) {
+    std::uint64_t key_sum = 0;
+    const auto lend = [&](auto& message, const node& n) {
+      auto item = std::make_unique<std::vector<large_node>>(1, large_node{.n = n, .filling = {}});
+      const std::span<const large_node> whole(*item);
+      message.send_buffer(work.home(n), whole, std::move(item));
+    };
+    auto visit = w.message<large_node>([&](const large_node& visited, auto& self) {
+      key_sum += visited.n.key;
+      work.for_each_child(visited.n, [&](const node& child) { lend(self, child); });
+    });
+    const auto declared = w.request_depth(static_cast<int>(work.depth));
+    const auto send_roots = [&] { work.for_each_root(w.rank(), [&](const node& n) { lend(visit, n); }); };
+    EXPECT_EQ(w.epoch(send_roots, [&] { return key_sum; }), work.walk().key_sum());
+  });
+}
+
+// All fragments of an item belong to the generation in which the item was counted as sent.
+TEST(declared_depth_lending, items_in_fragments_are_counted_once) {
+  for (std::uint64_t seed = 1; seed <= 40 / testing::sanitizer_divisor + 8; ++seed) {
+    ASSERT_EQ(failure_of([&] { lend_trees(seed); }), "") << "seed " << seed;
+  }
 }
 
 TEST(declared_depth_misuse, a_handler_that_sends_although_none_should) {
