@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
@@ -174,6 +175,26 @@ TEST(sim_end, a_deadlock_of_many_lists_a_few) {
   });
   EXPECT_NE(text.find("100 of 100 ranks"), std::string::npos) << text;
   EXPECT_NE(text.find("and 84 more"), std::string::npos) << text;
+}
+
+// A parcel serves many packets, and each keep of one has a token of its own.
+TEST(sim_misuse, release_of_old_token_ends_program) {
+  const auto release_old_token = [](fabric& own) {
+    std::vector<std::uint64_t> tokens;
+    testing::mailbox mail(own, [&](const packet& p) {
+      tokens.push_back(p.token);
+      return disposition::keep;
+    });
+    send(own, 0, 0);
+    mail.until([&] { return tokens.size() == 1; });
+    own.release(tokens[0]);
+    send(own, 0, 0);
+    mail.until([&] { return tokens.size() == 2; });
+    EXPECT_EQ(static_cast<std::uint32_t>(tokens[0]), static_cast<std::uint32_t>(tokens[1])) << "another parcel";
+    own.release(tokens[0]);
+    return 0;
+  };
+  EXPECT_DEATH(run(1, {}, release_old_token), "amity: bug: .*token == token_of");
 }
 
 // The C++ runtime keeps the exceptions in flight per thread; here a thread has many stacks.

@@ -1,0 +1,213 @@
+/// What ranks that share memory promise beyond the contract: a returned credit or buffer wakes its source, no source is
+/// starved, and kept payloads take a bounded amount of memory.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <fstream>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/base/clock.hpp"
+#include "amity/base/settings.hpp"
+#include "amity/fabric/shm/shm.hpp"
+
+namespace amity::fabric::testing {
+namespace {
+
+/// A rank that is not woken sleeps for `timeout_ns`; one that is woken needs a small part of it, on a busy machine too.
+constexpr std::uint64_t timeout_ns = 10'000'000'000, woken_ns_max = timeout_ns / 2;
+
+constexpr std::size_t ring_slots = 16;
+settings small_rings() {
+  settings config;
+  config.set("AMITY_SHM_RING_SLOTS", std::to_string(ring_slots));
+  config.set("AMITY_SHM_BUFFERS", "2");
+  return config;
+}
+
+/// Keeps the packets that it gets, or releases them at once.
+class collector final : public sink {
+ public:
+  explicit collector(disposition answer) : answer_(answer) {}
+
+  std::size_t count() const { return sources.size(); }
+  void release_all(fabric& own) {
+    for (const std::uint64_t token : tokens) own.release(token);
+    tokens.clear();
+  }
+
+  disposition on_packet(const packet& p) noexcept override {
+    sources.push_back(p.source);
+    payloads.push_back(p.payload.data());
+    if (answer_ == disposition::keep) tokens.push_back(p.token);
+    return answer_;
+  }
+  void on_done(std::uint64_t) noexcept override {}
+  void on_notify(std::uint32_t) noexcept override {}
+
+  std::vector<rank_t> sources;
+  std::vector<const std::byte*> payloads;
+  std::vector<std::uint64_t> tokens;  ///< of packets that are kept
+
+ private:
+  disposition answer_;
+};
+
+/// Whether a thread of this process sleeps in the kernel.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.substr(name_end + 2, 1) == "S";
+}
+
+/// What the two ranks of a wake-up test know of each other.
+struct wake_up {
+  std::atomic<pid_t> waiter = 0;  ///< the thread of rank 0
+  std::atomic<int> waits = 0;     ///< that it has begun
+  std::atomic<bool> over = false;
+  bool in_time = true;
+};
+
+/// Sends until it is refused, and waits for what is missing.
+void send_and_wait(fabric& own, wake_up& state, bytes_view payload) {
+  state.waiter = ::gettid();
+  while (state.waits < 100 && state.in_time) {
+    while (own.try_send(1, 1, payload) == status::ok) {
+    }
+    const std::uint64_t begin_ns = steady_now_ns();
+    ++state.waits;
+    do own.wait(timeout_ns);  // it may return early
+    while (own.try_send(1, 1, payload) != status::ok && steady_now_ns() < begin_ns + timeout_ns);
+    state.in_time = steady_now_ns() < begin_ns + woken_ns_max;
+  }
+  state.over = true;
+}
+
+/// In each wait of rank 0, once that sleeps, gives back all that rank 0 waits for, and calls nothing else of the
+/// fabric.
+void give_back_to_sleeper(fabric& own, wake_up& state, disposition answer) {
+  for (int served = 0; !state.over;) {
+    const int waits = state.waits;
+    if (waits == served || !sleeps(state.waiter)) {
+      std::this_thread::yield();
+      continue;
+    }
+    served = waits;
+    collector all(answer);
+    own.poll(all, 64);
+    all.release_all(own);
+  }
+}
+
+/// Whether rank 0 was woken each time by what rank 1 has given back.
+bool return_wakes_source(std::size_t payload_bytes, disposition answer) {
+  wake_up state;
+  shm::run_threads(small_rings(), 2, [&](fabric& own) {
+    if (own.rank() == 0) {
+      send_and_wait(own, state, std::vector<std::byte>(payload_bytes));
+    } else {
+      give_back_to_sleeper(own, state, answer);
+    }
+    return 0;
+  });
+  return state.in_time;
+}
+
+// Nothing else happens that could wake the source.
+TEST(shm_wake_up, returned_buffer_wakes_source) {
+  EXPECT_TRUE(return_wakes_source(200, disposition::release));
+  EXPECT_TRUE(return_wakes_source(200, disposition::keep));
+}
+
+TEST(shm_wake_up, returned_credit_wakes_source) {
+  EXPECT_TRUE(return_wakes_source(8, disposition::release));
+  EXPECT_TRUE(return_wakes_source(8, disposition::keep));
+}
+
+// Rank 0 has been refused a credit and a buffer. Only credits return: the wait must not insist on a buffer.
+TEST(shm_wake_up, credit_ends_wait_for_credit_and_buffer) {
+  constexpr std::size_t small_packets = ring_slots - 2;
+  std::atomic<int> step = 0;
+  const auto await_step = [&](int wanted) {
+    while (step < wanted) std::this_thread::yield();
+  };
+  shm::run_threads(small_rings(), 2, [&](fabric& own) {
+    if (own.rank() == 0) {
+      const std::array<std::byte, 200> large{};
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(own.try_send(1, 1, large), status::ok);
+      for (std::size_t i = 0; i < small_packets; ++i) EXPECT_EQ(own.try_send(1, 2, {}), status::ok);
+      EXPECT_EQ(own.try_send(1, 2, {}), status::again);
+      EXPECT_EQ(own.try_send(1, 1, large), status::again);
+      step = 1;
+      await_step(2);
+      const std::uint64_t begin_ns = steady_now_ns();
+      own.wait(timeout_ns);
+      EXPECT_LT(steady_now_ns() - begin_ns, woken_ns_max);
+      EXPECT_EQ(own.try_send(1, 2, {}), status::ok);
+    } else {
+      await_step(1);
+      collector all(disposition::keep);
+      while (all.count() < small_packets + 2) own.poll(all, 64);
+      for (std::size_t i = 2; i < all.count(); ++i) own.release(all.tokens[i]);
+      step = 2;
+    }
+    return 0;
+  });
+}
+
+TEST(shm_poll, busy_source_does_not_starve_another) {
+  constexpr int busy_packets = 10;
+  std::atomic<int> ready = 0;
+  collector found(disposition::release);
+  shm::run_threads({}, 3, [&](fabric& own) {
+    if (own.rank() == 2) {
+      while (ready < 2) std::this_thread::yield();
+      while (found.count() < busy_packets + 1) own.poll(found, 1);
+    } else {
+      for (int i = 0; i < (own.rank() == 0 ? busy_packets : 1); ++i) EXPECT_EQ(own.try_send(2, 1, {}), status::ok);
+      ++ready;
+    }
+    return 0;
+  });
+  EXPECT_LE(std::ranges::find(found.sources, 1) - found.sources.begin(), 2);
+}
+
+// Each kept payload withholds a credit; one place more takes the next packet.
+TEST(shm_kept_payloads, take_bounded_memory) {
+  constexpr std::size_t packets = 1000;
+  std::set<const std::byte*> places;
+  shm::run_threads(small_rings(), 2, [&](fabric& own) {
+    const std::array<std::byte, 8> payload{};
+    if (own.rank() == 0) {
+      for (std::size_t sent = 0; sent < packets;) {
+        if (own.try_send(1, 1, payload) == status::ok) {
+          ++sent;
+        } else {
+          own.wait(timeout_ns);
+        }
+      }
+      return 0;
+    }
+    collector kept(disposition::keep);
+    while (kept.count() < packets) {
+      if (own.poll(kept, 64) == 0) own.wait(timeout_ns);
+      kept.release_all(own);
+    }
+    places.insert(kept.payloads.begin(), kept.payloads.end());
+    return 0;
+  });
+  EXPECT_LE(places.size(), ring_slots + 1);
+}
+
+}  // namespace
+}  // namespace amity::fabric::testing
