@@ -170,6 +170,28 @@ TEST(declared_depth_lending, items_in_fragments_are_counted_once) {
   }
 }
 
+// The packet belongs to the epoch of the body that has filled it, although the handler must not send.
+TEST(declared_depth_flushing, handler_closes_packet_of_body) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    std::uint64_t handled = 0;
+    auto collected = w.message<int>([&](int) { ++handled; }, coalesce{});
+    auto flush = w.message<int>([&](int) { collected.flush(); });
+    const auto declared = w.request_depth(0);
+    for (std::uint64_t round = 1; round <= 5; ++round) {
+      w.epoch([&] {
+        flush.send(1 - w.rank(), 1);
+        collected.send(1 - w.rank(), 1);
+        testing::idle_until(w.endpoint().transport(), w.now_ns() + 100'000);
+        w.poll();
+      });
+      EXPECT_EQ(handled, round);
+      const auto& counts = w.endpoint().counts().epochs();
+      EXPECT_EQ(w.sum(counts.sent), 4 * round);
+      EXPECT_EQ(w.sum(counts.handled), 4 * round);
+    }
+  });
+}
+
 TEST(declared_depth_misuse, a_handler_that_sends_although_none_should) {
   const auto failure = failure_in_worlds(2, [](world& w) {
     const std::string problem =

@@ -191,6 +191,25 @@ TEST(epochs, wait_for_what_is_spilled) {
   }
 }
 
+// Rank 0, which decides, learns of the late summand from the wave alone.
+TEST(epochs, late_summand_of_any_rank_counts) {
+  for (const std::string& name : detector_names()) {
+    simulate(5, {}, [&](endpoint& own) {
+      epochs periods(own, make_detector(name, own));
+      std::uint64_t handled = 0;
+      const handler_id take = add_counter(own, periods, handled);
+      for (rank_t late = 0; late < own.size(); ++late) {
+        const std::uint64_t expected = handled + 1;
+        periods.begin();
+        own.request_short(next_of(own), take, {periods.count()});
+        const auto when = own.rank() == late ? summand::late : summand::passive;
+        EXPECT_EQ(periods.end([&] { return handled; }, when), size_of(own) * expected) << name << ", rank " << late;
+      }
+      own.barrier();
+    });
+  }
+}
+
 // The end of an epoch is an agreement to stop: a rank that has left it owes nothing to the others, even if a message
 // of no epoch held the credit that the verdict needed.
 TEST(epochs, end_so_that_every_rank_may_leave_the_job) {

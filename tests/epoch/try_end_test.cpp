@@ -9,7 +9,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "amity/core/remote_endpoint.hpp"
 #include "tests/support/places.hpp"
+#include "tests/support/texts.hpp"
 #include "tests/support/trees.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -146,6 +148,32 @@ TEST(try_end_misuse, a_send_after_it_was_called) {
     }
   });
   EXPECT_EQ(failure, "");
+}
+
+TEST(try_end_misuse, core_request_between_steps_is_refused) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    core::endpoint& own = w.endpoint();
+    core::remote_endpoint memory(own, {});
+    const core::own_segment mine = memory.allocate(64);
+    const core::handler_id take = own.add_handler("take", [](core::request&) { ADD_FAILURE() << "sent"; });
+    auto all = memory.exchange(mine);
+    const bytes_view payload(mine.data, mine.bytes);
+    const std::string problem = "a message was sent after the end of its epoch had been asked for";
+    auto period = w.begin_epoch();
+    int calls = 0;
+    for (; !period.try_end(); ++calls) {
+      if (calls > 0) continue;
+      testing::expect_error([&] { own.request_short(1 - w.rank(), take); }, {"endpoint::request_short", problem});
+      testing::expect_error([&] { own.request_medium(1 - w.rank(), take, payload); },
+                            {"endpoint::request_medium", problem});
+      testing::expect_error([&] { memory.request_long({all[0], 0}, take, payload); }, {"request_long", problem});
+    }
+    EXPECT_GT(calls, 0);
+    w.barrier();
+    for (core::peer_segment& each : all) memory.close(each);
+    memory.release(mine);
+    own.remove_handler(take);
+  });
 }
 
 TEST(try_end_misuse, an_epoch_destroyed_without_its_end) {
