@@ -74,6 +74,45 @@ TEST(priorities, let_arrivals_overtake_what_is_kept) {
   });
 }
 
+// A released packet may be followed by another: the bound is on packets that a rank holds at a time.
+TEST(priorities, hold_for_any_number_of_packets) {
+  std::string order;
+  constexpr int rounds = 10;
+  testing::run_worlds(testing::simulated("sim", {.credits = 8}), 2, [&](world& w) {
+    auto lower = w.message<char>([&](char name) { order += name; }, priority{-1});
+    auto urgent = w.message<char>([&](char name) { order += name; }, priority{2});
+    for (int round = 0; round < rounds; ++round) {
+      w.epoch([&] {
+        if (w.rank() == 1) return testing::idle_until(w.endpoint().transport(), w.now_ns() + 1'000'000);
+        for (const char name : {'1', '2'}) lower.send(1, name);
+        urgent.send(1, 'U');
+      });
+      if (w.rank() == 1) order += ' ';
+    }
+  });
+  std::string expected;
+  for (int round = 0; round < rounds; ++round) expected += "U12 ";
+  EXPECT_EQ(order, expected);
+}
+
+TEST(priorities, hold_for_messages_in_fragments) {
+  struct large {
+    char name;
+    std::byte filling[3000];
+  };
+  std::string order;
+  testing::run_worlds(testing::simulated("sim", {.packet_bytes = 1024}), 2, [&](world& w) {
+    auto lower = w.message<large>([&](const large& l) { order += l.name; }, priority{-1});
+    auto urgent = w.message<char>([&](char name) { order += name; }, priority{2});
+    w.epoch([&] {
+      if (w.rank() == 1) return testing::idle_until(w.endpoint().transport(), w.now_ns() + 1'000'000);
+      for (const char name : {'1', '2'}) lower.send(1, {.name = name, .filling = {}});
+      urgent.send(1, 'U');
+    });
+  });
+  EXPECT_EQ(order, "U12");
+}
+
 class with_priorities : public testing::on_jobs {};
 INSTANTIATE_TEST_SUITE_P(message, with_priorities, testing::every_job(), testing::job_name);
 
