@@ -92,8 +92,7 @@ class participant {
     if (n.key % 3 == 0) {
       bundled_.send(home, n);
     } else {
-      // One in thirty is larger than a packet.
-      const std::vector<std::byte> payload(n.key % 30 == 1 ? endpoint_.packet_bytes_max() + 50 : 0);
+      const std::vector<std::byte> payload(n.key % job_.large_one_in == 1 ? endpoint_.packet_bytes_max() + 50 : 0);
       endpoint_.request_medium(home, single_, payload, {n.key, n.level});
     }
   }
@@ -147,6 +146,7 @@ schedule schedule::of(std::uint64_t seed) {
   job.in_steps = random.below(2) == 0;
   job.has_priorities = random.below(2) == 0;
   job.has_late_summands = random.below(3) == 0;
+  job.large_one_in = one_of<std::uint64_t>(random, {30, 2});
   return job;
 }
 

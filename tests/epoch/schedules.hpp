@@ -22,6 +22,7 @@ struct schedule {
   bool in_steps;                              ///< every other rank ends its epochs by `try_end`
   bool has_priorities;                        ///< one of the two kinds of messages is handled first
   bool has_late_summands;                     ///< every third rank gives its summand when all has been handled
+  std::uint64_t large_one_in;                 ///< of the single messages, one in so many is larger than a packet
   bool declares_depth = false;                ///< of its trees; the detector that is made is the one for that
 
   static schedule of(std::uint64_t seed);
