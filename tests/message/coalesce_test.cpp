@@ -209,6 +209,27 @@ TEST(coalesce, handlers_may_flush) {
   });
 }
 
+// Rank 1 gives back no credit until it resumes. Rank 0, which waits for one, still sends what it has collected for
+// rank 2.
+TEST(coalesce, wait_for_credit_sends_collected_messages) {
+  constexpr std::uint64_t stop_ns = 50'000, resume_ns = 5'000'000;
+  std::uint64_t handled_ns = 0;
+  const fabric::sim::sim_options one_stops{.credits = 2,
+                                           .stopped_ranks = {{.rank = 1, .from_ns = stop_ns, .until_ns = resume_ns}}};
+  run_worlds(simulated("one_stops", one_stops), 3, [&](world& w) {
+    auto collected = w.message<int>([&](int) { handled_ns = w.now_ns(); }, coalesce{});
+    auto alone = w.message<int>([](int) {});
+    w.epoch([&] {
+      testing::idle_until(w.endpoint().transport(), stop_ns + 10'000);
+      if (w.rank() != 0) return;
+      collected.send(2, 1);
+      for (int i = 0; i < 50; ++i) alone.send(1, i);
+    });
+  });
+  EXPECT_GT(handled_ns, stop_ns);
+  EXPECT_LT(handled_ns, resume_ns);
+}
+
 class idle_flush : public testing::on_jobs {};
 INSTANTIATE_TEST_SUITE_P(message, idle_flush, ::testing::ValuesIn(testing::some_jobs()), testing::job_name);
 

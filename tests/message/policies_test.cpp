@@ -189,6 +189,24 @@ TEST(unique, drops_what_was_sent_before_until_the_epoch_ends) {
   });
 }
 
+TEST(unique, equal_messages_reach_different_ranks) {
+  for (const std::size_t slots : {1, 2, 8}) {
+    run_worlds(simulated("sim", {}), 4, [&](world& w) {
+      int mapped = 0, hashed = 0;
+      auto by_cache = w.message<int>([&](int) { ++mapped; }, unique{direct_mapped{slots}});
+      auto by_table = w.message<int>([&](int) { ++hashed; }, unique{hash_table{slots}});
+      w.epoch([&] {
+        for (rank_t dest = 0; dest < w.size(); ++dest) {
+          by_cache.send(dest, 7);
+          by_table.send(dest, 7);
+        }
+      });
+      EXPECT_EQ(mapped, w.size()) << slots;
+      EXPECT_EQ(hashed, w.size()) << slots;
+    });
+  }
+}
+
 TEST(unique, compares_strings_and_plain_structures) {
   run_worlds(simulated("sim", {}), 2, [](world& w) {
     std::vector<std::string> texts;
@@ -312,6 +330,30 @@ TEST(combine, more_than_the_credits_can_carry_waits_in_the_spill) {
       for (std::uint32_t key = 0; key < 3000; ++key) add.send(1 - w.rank(), {.key = key, .value = 1});
     });
     EXPECT_EQ(sum, 3000u);
+  });
+}
+
+// A send of the flush waits for the credit, and flushes the same cache while it waits.
+TEST(combine, flush_without_credits_sends_each_once) {
+  constexpr std::uint32_t keys = 64;
+  const auto flush_all_keys = [&](world& w, auto... policies) {
+    std::uint32_t handled = 0, sum = 0;
+    auto add = w.message<offer>(
+        [&](const offer& o) {
+          ++handled;
+          sum += o.value;
+        },
+        combine{key_of, smaller, direct_mapped{4 * keys}}, policies...);
+    w.epoch([&] {
+      for (std::uint32_t key = 0; key < keys; ++key) add.send(1 - w.rank(), {.key = key, .value = key});
+      add.flush();
+    });
+    EXPECT_EQ(handled, keys);
+    EXPECT_EQ(sum, keys * (keys - 1) / 2);
+  };
+  run_worlds(simulated("one_credit", {.credits = 1}), 2, [&](world& w) {
+    flush_all_keys(w);
+    flush_all_keys(w, coalesce{.count = 2});
   });
 }
 
