@@ -2,6 +2,7 @@
 /// message that it handles.
 
 #include <cstdint>
+#include <stdexcept>
 
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
@@ -134,6 +135,28 @@ TEST(early_packets, go_back_to_the_fabric_when_the_endpoint_goes) {
       own.request_short(1, take);
     } else {
       own.wait_until("an early message", [&] { return held_back(own) == 1; });
+    }
+  });
+}
+
+// After a failure no more handlers run. The packets of low priority that this rank holds then go back all the same.
+TEST(kept_packets, go_back_after_a_failure) {
+  const fabric::sim::sim_options many_credits{.credits = 200};
+  testing::run_endpoints(testing::simulated("sim", many_credits), 2, [](endpoint& own) {
+    const handler_id low = own.add_handler("low", [](request&) { ADD_FAILURE() << "handled after the failure"; });
+    const handler_id fail = own.add_handler("fail", [](request&) { throw std::runtime_error("no such key"); });
+    const handler_id ordinary = own.add_handler("ordinary", [](request&) {});
+    own.set_priority(low, -1);
+    own.barrier();
+    if (own.rank() == 0) {
+      testing::idle_until(own.transport(), 100'000);  // rank 1 has left the barrier
+      for (int i = 0; i < 3; ++i) own.request_short(1, low);
+      own.request_short(1, fail);
+      // More than a rank polls at once, so that the failure ends its turn before it handles packets of low priority.
+      for (int i = 0; i < 100; ++i) own.request_short(1, ordinary);
+    } else {
+      testing::idle_until(own.transport(), 1'000'000);
+      EXPECT_EQ(testing::failure_of([&] { own.progress(); }), "no such key");
     }
   });
 }

@@ -379,6 +379,34 @@ TEST(longs_that_wait, go_before_those_that_are_begun_later) {
   }
 }
 
+// A collective begins when this rank's own operations have all been sent, although few may be in flight.
+TEST(longs_that_wait, are_sent_before_a_collective) {
+  for (const std::string protocol : {"packed", "reassembly", "chained", "rendezvous"}) {
+    simulate(2, {.credits = 2}, [&](endpoint& own) {
+      remote_endpoint memory(
+          own,
+          configured({{"AMITY_LONG_PROTOCOL", protocol}, {"AMITY_LONG_PENDING", "64"}, {"AMITY_LONG_SLOTS", "2"}}));
+      constexpr int sent = 30;
+      const own_segment mine = memory.allocate(2000);
+      int handled = 0;
+      const handler_id take = own.add_handler("take", [&](request&) { ++handled; });
+      auto all = memory.exchange(mine);
+      own.barrier();
+      for (int i = 0; own.rank() == 0 && i < sent; ++i) {
+        memory.request_long({all[1], 1000}, take, {mine.data, 1000}, {}, memory.implicit());
+      }
+      EXPECT_EQ(memory.count().waiting > 0, own.rank() == 0) << protocol;
+      own.barrier();
+      EXPECT_EQ(memory.count().waiting, 0u) << protocol;
+      own.wait_until("Longs", [&] { return memory.implicit().done() && (own.rank() == 0 || handled == sent); });
+      own.barrier();
+      for (peer_segment& each : all) memory.close(each);
+      memory.release(mine);
+      own.remove_handler(take);
+    });
+  }
+}
+
 // Numbers of segments repeat sooner than their keys.
 TEST(long_rendezvous, takes_from_the_segment_that_there_is) {
   simulate(2, {}, [](endpoint& own) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "amity/core/reassembly.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 
@@ -89,6 +90,25 @@ TEST_P(requests, medium_ones_have_any_size) {
     }
     own.wait_until("all sizes", [&] { return all == 3 * sizes.size(); });
     EXPECT_EQ(arrived, std::vector<int>(sizes.size(), 2));
+    own.barrier();
+  });
+}
+
+// The last fragment brings one byte. A message that is handed over without it shows in one of many payloads.
+TEST(large_requests, last_fragment_of_one_byte_counts) {
+  testing::simulate(2, {.packet_bytes = 512}, [](endpoint& own) {
+    constexpr std::uint64_t messages = 24;
+    const std::size_t content_bytes = own.packet_bytes_max() - sizeof(fragment_header);
+    std::uint64_t handled = 0;
+    const handler_id take = add_everywhere(own, "take", [&](request& r) {
+      EXPECT_TRUE(is_payload(r.payload(), r.args()[0]));
+      ++handled;
+    });
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      const std::size_t bytes = (2 + i % 3) * content_bytes + 1;
+      own.request_medium(next_of(own), take, make_payload(bytes - sizeof i, i), {i});
+    }
+    own.wait_until("all messages", [&] { return handled == messages; });
     own.barrier();
   });
 }

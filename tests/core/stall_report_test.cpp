@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -74,6 +75,20 @@ TEST(stall_report, says_where_the_rank_waits_and_what_was_sent) {
        "polls: ", "#0 unused: sent/handled by peer: 0:0/0 1:0/0", "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
   // Again every second, with the whole time.
   EXPECT_NE(text.find("no progress for 2 s"), std::string::npos) << text;
+}
+
+// A wait reports 1 s, 2 s, and so on; the next wait begins again at 1 s.
+TEST(stall_report, appears_once_per_second) {
+  const std::string text = printed_while_waiting("1");
+  const std::string begin = "no progress for ";
+  std::vector<int> seconds;
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+    seconds.push_back(std::stoi(text.substr(at + begin.size())));
+  }
+  ASSERT_GE(seconds.size(), 5u) << text;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    EXPECT_TRUE(seconds[i] == 1 || (i > 0 && seconds[i] == seconds[i - 1] + 1)) << text;
+  }
 }
 
 /// Time that passes when the test says so, and in each sleep.
