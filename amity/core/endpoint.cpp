@@ -317,7 +317,7 @@ bool endpoint::send_waiting() {
         if (fabric_.try_send(each.lane, each.header.word(), {each.payload.data(), each.bytes}) == status::ok) continue;
         refused[each.lane] = true;
       }
-      if (&*stay != &each) *stay = std::move(each);
+      if (&*stay != &each) *stay = each;
       ++stay;
     }
     any = stay != waiting_control_.end();

@@ -97,6 +97,7 @@ class prepared_medium final : public prepared {
 class prepared_long final : public prepared {
  public:
   prepared_long(prepared_long&& other) noexcept
+      // NOLINTNEXTLINE(bugprone-use-after-move): the constructor of the base moves only the members of the base.
       : prepared(std::move(other)), memory_(other.memory_), to_(other.to_), bounce_(other.bounce_) {}
   ~prepared_long();
 
