@@ -110,7 +110,8 @@ class node_aware {
   rank_t next_hop(rank_t here, rank_t dest) const noexcept {
     const place &from = places_[static_cast<std::size_t>(here)], &to = places_[static_cast<std::size_t>(dest)];
     if (from.first == to.first) return dest;
-    return members_[static_cast<std::size_t>(to.first + from.index % to.ranks)];
+    const rank_t member = to.first + from.index % to.ranks;
+    return members_[static_cast<std::size_t>(member)];
   }
 
  private:

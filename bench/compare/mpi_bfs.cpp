@@ -50,7 +50,7 @@ struct job {
   void exchange(std::vector<std::vector<word>>& out, std::vector<word>& in) {
     const auto starts_of = [](const std::vector<int>& counts, std::vector<int>& starts) {
       std::exclusive_scan(counts.begin(), counts.end(), starts.begin(), 0);
-      return static_cast<std::size_t>(starts.back() + counts.back());
+      return static_cast<std::size_t>(starts.back()) + static_cast<std::size_t>(counts.back());
     };
     std::vector<int> out_counts, out_starts(out.size()), in_counts(out.size()), in_starts(out.size());
     for (const auto& words : out) out_counts.push_back(static_cast<int>(words.size()));
