@@ -1,7 +1,9 @@
 // amity info, and amity without a command.
 
 #include <string>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -108,6 +110,13 @@ TEST(command, helps) {
   }
   EXPECT_PRED2(contains, run({"run", "--help"}).output, "amity run -n 4 --prefix ./program");
   EXPECT_PRED2(contains, run({"info", "--help"}).output, "--json");
+}
+
+TEST(command, full_standard_error_keeps_status) {
+  for (const auto& [arguments, status] : {std::pair("", 2), std::pair("rnu", 2), std::pair("sim ./nosuch", 127)}) {
+    const auto ended = child({"sh", "-c", fmt::format("{} {} 2>/dev/full", AMITY_COMMAND, arguments)}).finish();
+    EXPECT_EQ(ended.status, status) << arguments;
+  }
 }
 
 TEST(command, needs_to_know_what_to_do) {

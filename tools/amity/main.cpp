@@ -41,6 +41,9 @@ constexpr auto examples = R"(Examples:
 
 `amity COMMAND --help` tells more about a command.)";
 
+/// Prints to standard error. fmt::print throws if that is full or closed; then only the exit status can report.
+void complain(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 /// A command line that begins with no command: --help, --version, or a mistake.
 int without_command(int argc, char** argv) {
   CLI::App app("Active messages for irregular programs.", "amity");
@@ -48,11 +51,11 @@ int without_command(int argc, char** argv) {
   app.footer(examples);
   for (const auto& each : commands) app.add_subcommand(std::string(each.name), std::string(each.summary));
   if (argc < 2) {
-    fmt::print(stderr, "{}", app.help());
+    complain(app.help());
     return amity::tools::usage_error;
   }
   if (argv[1][0] != '-') {
-    fmt::print(stderr, "amity: there is no command '{}'; `amity --help` lists them\n", argv[1]);
+    complain(fmt::format("amity: there is no command '{}'; `amity --help` lists them\n", argv[1]));
     return amity::tools::usage_error;
   }
   try {
@@ -66,12 +69,13 @@ int without_command(int argc, char** argv) {
 /// A result that nobody can read is none; `status` if all of it has gone out.
 int status_once_printed(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  fmt::print(stderr, "amity: standard output takes no more; check where it goes: a full disk, a closed descriptor\n");
+  complain("amity: standard output takes no more; check where it goes: a full disk, a closed descriptor\n");
   return status == 0 ? 1 : status;
 }
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): other exceptions are bugs; they end the program with their name.
 int main(int argc, char** argv) {
   try {
     const auto* const found =
@@ -79,7 +83,7 @@ int main(int argc, char** argv) {
     const int status = found == commands.end() ? without_command(argc, argv) : found->main(argc - 1, argv + 1);
     return status_once_printed(status);
   } catch (const amity::error& mistake) {
-    fmt::print(stderr, "{}\n", mistake.what());
+    complain(fmt::format("{}\n", mistake.what()));
     return 1;
   }
 }

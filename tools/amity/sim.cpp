@@ -245,8 +245,10 @@ int run_once(const sim_command& wanted) {
   for (std::string& word : words) line.push_back(word.data());
   line.push_back(nullptr);
   ::execvp(line.front(), line.data());
-  fmt::print(stderr, "amity: sim: cannot start {}: {}\n", words.front(), std::strerror(errno));
-  return errno == ENOENT ? 127 : 126;
+  const int cause = errno;
+  // Not fmt::print, which throws if standard error is full.
+  std::fprintf(stderr, "amity: sim: cannot start %s: %s\n", line.front(), std::strerror(cause));
+  return cause == ENOENT ? 127 : 126;
 }
 
 }  // namespace
