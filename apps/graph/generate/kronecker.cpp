@@ -64,7 +64,7 @@ std::uint32_t draw(std::uint32_t random) {
   return entry ^ ((entry ^ a.other) & takes_other);
 }
 
-const kronecker_options& checked(const kronecker_options& how) {
+kronecker_options checked(const kronecker_options& how) {
   if (how.scale < 1 || how.scale > 30) {
     throw error("kronecker", no_rank, fmt::format("scale {}", how.scale), "take 1 to 30: vertices have 32-bit numbers");
   }
