@@ -148,6 +148,7 @@ class comparison {
 }  // namespace
 }  // namespace amity::bench::compare
 
+// NOLINTNEXTLINE(bugprone-exception-escape): an exception ends the program with its name.
 int main(int argc, char** argv) {
   namespace compare = amity::bench::compare;
   const boost::mpi::environment environment(argc, argv);

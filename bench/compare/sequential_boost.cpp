@@ -98,6 +98,7 @@ int measure(const char* model, int scale, std::size_t roots) {
 }  // namespace
 }  // namespace amity::bench::compare
 
+// NOLINTNEXTLINE(bugprone-exception-escape): an exception ends the program with its name.
 int main(int argc, char** argv) {
   if (argc < 4) {
     std::fprintf(stderr, "usage: %s erdos_renyi|kronecker SCALE ROOTS\n", argv[0]);

@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -67,7 +68,7 @@ double stream_gbps(int me, int windows, std::vector<char>& memory) {
   for (int i = 0; i < windows; ++i) {
     MPI_Request requests[window];
     for (int slot = 0; slot < window; ++slot) {
-      char* const place = memory.data() + slot * bytes;
+      char* const place = memory.data() + std::ptrdiff_t{slot} * bytes;
       if (me == 0) {
         MPI_Isend(place, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &requests[slot]);
       } else {
