@@ -42,7 +42,7 @@ void expect_each_once(world& w, const generator auto& graph) {
   });
   std::uint64_t count = 0, print = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::uint64_t parts = static_cast<std::uint64_t>(w.size() * w.threads());
+    const std::uint64_t parts = static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(w.threads());
     EXPECT_LE(counts[i], graph.about().edges / parts + 1);
     count += counts[i];
     print += prints[i];

@@ -29,8 +29,8 @@ class contract : public ::testing::TestWithParam<job> {
   void run(const rank_body& body) const { std::get<harness>(GetParam()).run(ranks(), body); }
 };
 
-inline auto every_job_of(std::vector<harness> harnesses) {
-  return ::testing::Combine(::testing::ValuesIn(std::move(harnesses)), ::testing::Values(1, 2, 3, 4, 8));
+inline auto every_job_of(const std::vector<harness>& harnesses) {
+  return ::testing::Combine(::testing::ValuesIn(harnesses), ::testing::Values(1, 2, 3, 4, 8));
 }
 
 inline std::string job_name(const ::testing::TestParamInfo<job>& info) {

@@ -150,7 +150,7 @@ TEST_P(contract, a_notification_comes_once_and_after_its_data) {
     if (own.caps().remote.notify_bits < 32) return;
     constexpr std::uint32_t puts = sanitized ? 30 : 100;  // from each rank to each rank
     constexpr std::size_t bytes_max = 2000;
-    const auto ranks = static_cast<std::uint32_t>(own.size());
+    const auto ranks = static_cast<std::size_t>(own.size());
     const auto size_of = [](std::uint32_t bits) { return splitmix64::mix(bits) % (bytes_max + 1); };
     mailbox mail(own);
     std::set<std::uint32_t> seen;
