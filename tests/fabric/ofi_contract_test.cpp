@@ -48,8 +48,8 @@ changes scarce_over(const std::string& provider) {
   return values;
 }
 
-auto jobs_of(std::vector<harness> harnesses, std::vector<rank_t> ranks) {
-  return ::testing::Combine(::testing::ValuesIn(std::move(harnesses)), ::testing::ValuesIn(std::move(ranks)));
+auto jobs_of(const std::vector<harness>& harnesses, const std::vector<rank_t>& ranks) {
+  return ::testing::Combine(::testing::ValuesIn(harnesses), ::testing::ValuesIn(ranks));
 }
 
 harness scarce_net() { return processes("scarce", scarce_over("net")); }

@@ -30,7 +30,7 @@ static void on_landed(amity_request* request, void* context) {
   struct rank* own = context;
   const int number = (int)amity_request_args(request)[0];
   const unsigned char* payload = amity_request_payload(request);
-  CHECK(payload == (unsigned char*)own->own.data + number * part_bytes);
+  CHECK(payload == (unsigned char*)own->own.data + (size_t)number * part_bytes);
   CHECK(amity_request_payload_bytes(request) == amity_request_args(request)[1]);
   CHECK(holds(payload, amity_request_payload_bytes(request), number + 1));
   ++own->landings;
@@ -68,7 +68,7 @@ static void send_longs(amity_world* world, struct rank* own) {
   int i;
   CHECK(amity_event_done(&source_free) == 1);
   for (i = 0; i < longs; ++i) {
-    unsigned char* from = sources + i * part_bytes;
+    unsigned char* from = sources + (size_t)i * part_bytes;
     amity_event* const completion = i % 3 == 0 ? NULL : i % 3 == 1 ? &source_free : implicit;
     uint64_t args[2];
     args[0] = (uint64_t)i;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <vector>
 
 namespace amity::shmem {
@@ -33,7 +34,7 @@ TEST(Serve, LooksInVainAddUp) { EXPECT_EQ(rests_of(2 * patient_looks, 10).back()
 TEST(Serve, WhoServesOthersHasPatienceForMore) {
   const auto rests = rests_of(2 * patient_looks + 60, 2 * patient_looks);
   EXPECT_EQ(rests[2 * patient_looks - 1], 2 * patient_looks - 1);
-  EXPECT_EQ(rests[2 * patient_looks], patient_looks - looks_after_service);
+  EXPECT_EQ(rests[std::size_t{2} * patient_looks], patient_looks - looks_after_service);
   EXPECT_EQ(rests[2 * patient_looks + looks_after_service], patient_looks);
 }
 
