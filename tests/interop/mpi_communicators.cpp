@@ -54,7 +54,8 @@ void exchange(MPI_Comm communicator, int threads) {
         for (amity::rank_t peer = 0; peer < w.size(); ++peer) message.on(own).send(peer, std::uint64_t{1});
       });
     }
-    require(handled == static_cast<std::uint64_t>(w.size() * threads), "messages are missing");
+    require(handled == static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(threads),
+            "messages are missing");
   });
   require(ran && status == 0, "the program did not run, or failed");
 }
