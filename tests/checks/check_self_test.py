@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Each check of scripts/check passes a small tree that keeps the rules, and fails, with the right sentence, once the
-tree breaks the one under test.
+tree breaks the one under test. scripts/tidy, beside it, finds what it should in the files that changed.
 
 usage: check_self_test.py PATH-OF-SCRIPTS/CHECK [unittest arguments]
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -329,6 +330,79 @@ class Driver(CheckTest):
         self.expect_ok("words")
         self.write("docs/page.md", "TO" "DO\n")
         self.expect("words", "docs/page.md:1")
+
+
+class Tidy(CheckTest):
+    MISTAKE = ("#include <string>\n#include <utility>\n"
+               "inline auto size_of(std::string a) { std::string b = std::move(a); return a.size() + b.size(); }\n")
+
+    def setUp(self):
+        super().setUp()
+        scripts = os.path.dirname(CHECK)
+        shutil.copytree(scripts, os.path.join(self.root, "scripts"), dirs_exist_ok=True)
+        shutil.copy(os.path.join(os.path.dirname(scripts), ".clang-tidy"), self.root)
+        self.write(".gitignore", "/build/\n")
+        self.build()
+        self.git("init", "-q")
+        self.commit()
+        self.push()
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b", *arguments], check=True)
+
+    def commit(self):
+        self.git("add", "--all")
+        self.git("commit", "-q", "--allow-empty", "--message", "a")
+
+    def push(self):
+        self.git("update-ref", "refs/remotes/origin/main", "HEAD")
+
+    def expect_tidy(self, arguments, status, *sentences, **options):
+        result = subprocess.run([sys.executable, os.path.join(self.root, "scripts", "tidy"), *arguments],
+                                capture_output=True, text=True, **options)
+        output = result.stdout + result.stderr
+        for sentence in sentences:
+            self.assertIn(sentence, output)
+        self.assertEqual(result.returncode, status, output)
+
+    def test_changed_source(self):
+        self.append("amity/base/a.cpp", self.MISTAKE)
+        self.expect_tidy([], 1, "amity/base/a.cpp:6:75: error: 'a' used after it was moved [bugprone-use-after-move]",
+                         "tidy: 1 findings in 1 files\n")
+
+    def test_changed_header(self):
+        self.append("amity/fabric/sim/sim.hpp", self.MISTAKE)
+        self.expect_tidy([], 1, "amity/fabric/sim/sim.hpp:5:75: error: 'a' used after it was moved",
+                         "tidy: 1 findings in 1 files\n")
+
+    def test_commits_ahead_of_origin(self):
+        self.append("amity/base/a.cpp", self.MISTAKE)
+        self.commit()
+        self.commit()
+        self.expect_tidy([], 1, "tidy: 1 findings in 1 files\n")
+        self.expect_tidy(["HEAD~1"], 0, "tidy: 0 findings in 0 files\n")
+
+    def test_last_commit_if_all_is_pushed(self):
+        self.append("amity/base/a.cpp", self.MISTAKE)
+        self.commit()
+        self.push()
+        self.expect_tidy([], 1, "tidy: 1 findings in 1 files\n")
+
+    def test_all_reports_header_once(self):
+        self.append("amity/base/a.hpp", self.MISTAKE)
+        self.commit()
+        self.expect_tidy(["HEAD"], 0)
+        self.expect_tidy(["all"], 1, "tidy: 1 findings in 3 files (1 skipped: no target compiles them)\n")
+
+    def test_unparsable_source(self):
+        self.append("amity/base/a.cpp", "int b() { return c; }\n")
+        self.expect_tidy([], 1, "amity/base/a.cpp:4:18: error: use of undeclared identifier 'c'")
+
+    def test_missing_program(self):
+        self.expect_tidy([], 2, "install the package clang-tidy-19", env={"PATH": self.root})
+
+    def test_unknown_base(self):
+        self.expect_tidy(["nowhere"], 2, "scripts/tidy: fatal: bad revision 'nowhere'")
 
 
 if __name__ == "__main__":
