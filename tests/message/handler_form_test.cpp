@@ -182,7 +182,7 @@ TEST_P(handler_objects, may_be_of_any_kind) {
     std::uint64_t* const moved = owned.get();
     auto of_named_type = w.message<token>(counter{named}, coalesce{});
     auto of_function = w.message<token>(std::function<void(const token&)>([&](const token&) { ++wrapped; }));
-    auto of_generic_lambda = w.message<token>([&](const auto& t) { generic += sizeof t / sizeof(token); }, coalesce{});
+    auto of_generic_lambda = w.message<token>([&](const auto& t) { generic += sizeof t == sizeof(token); }, coalesce{});
     auto of_moved_lambda = w.message<token>([owned = std::move(owned)](token) mutable { ++*owned; });
     auto of_pointer = w.message<token>(
         +[](const token&) {}, coalesce{});

@@ -17,7 +17,8 @@ using testing::simulated;
 TEST(opening_order, the_oldest_of_the_open_ones_comes_first) {
   detail::opening_order open;
   EXPECT_TRUE(open.empty());
-  for (std::uint32_t packet = 0; packet < 4; ++packet) open.open(packet, static_cast<rank_t>(10 + packet), packet * 5);
+  for (std::uint32_t packet = 0; packet < 4; ++packet)
+    open.open(packet, static_cast<rank_t>(10 + packet), std::uint64_t{5} * packet);
   EXPECT_EQ(open.oldest_dest(), 10);
   open.close(1);
   open.close(0);

@@ -66,7 +66,7 @@ struct arrivals {
     return false;
   }
   void expect_all(world& w, int count) const {
-    const auto pairs = static_cast<std::uint64_t>(w.size() * w.size());
+    const auto pairs = static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(w.size());
     EXPECT_EQ(damaged, 0u);
     EXPECT_EQ(w.sum(values), pairs * static_cast<std::uint64_t>(count * copies));
     EXPECT_EQ(w.sum(sum), pairs * static_cast<std::uint64_t>(copies * count * (count - 1) / 2));

@@ -62,7 +62,7 @@ TEST(epochs_of_threads, have_declared_depths_and_priorities) {
             }
           },
           [&](thread& own) { return handled[static_cast<std::size_t>(own.thread_index()) * 8]; });
-      EXPECT_EQ(sum, 4u * 40 * static_cast<std::uint64_t>(w.size() * w.threads()));
+      EXPECT_EQ(sum, std::uint64_t{4 * 40} * static_cast<std::uint64_t>(w.size() * w.threads()));
     }
     EXPECT_EQ(w.sum(urgent.counters().handled), w.sum(urgent.counters().sent));
     EXPECT_GT(urgent.counters().packets, 0u);
@@ -86,7 +86,9 @@ epoch::open_epoch begin_chains(world& w, const std::function<void(thread&, std::
     for (std::uint64_t i = 0; i < 20; ++i) send(own, 8 * i + 3);
   });
 }
-std::uint64_t chain_messages(const world& w) { return 4u * 20 * static_cast<std::uint64_t>(w.size() * w.threads()); }
+std::uint64_t chain_messages(const world& w) {
+  return std::uint64_t{4 * 20} * static_cast<std::uint64_t>(w.size() * w.threads());
+}
 
 /// A program with the message type of such epochs, in a world of its own.
 void with_chains(world& w, const std::function<void(tally&, const std::function<epoch::open_epoch()>&)>& body) {

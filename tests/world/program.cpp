@@ -104,6 +104,7 @@ int act(world& w, int argc, char** argv) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): an exception ends the program with its name.
 int main(int argc, char** argv) {
   const std::string_view what = argv[1];
   const auto program = [&](world& w) { return act(w, argc, argv); };

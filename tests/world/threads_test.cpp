@@ -156,7 +156,7 @@ TEST_P(threaded, thread_0_handles_everything_else) {
           text.on(t).send(0, "seven..");
         },
         [&] { return handled; });
-    const auto senders = static_cast<std::uint64_t>(w.size() * w.threads());
+    const auto senders = static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(w.threads());
     EXPECT_EQ(w.sum(handled), senders * 11);
     EXPECT_EQ(sum, senders * 11);  // of the whole rank, though other threads contribute to the same wave
   });
@@ -205,7 +205,7 @@ TEST_P(threaded, caches_belong_to_threads) {
     });
     std::uint64_t all = 0;
     for (const std::uint64_t each : sums) all += each;
-    const auto senders = static_cast<std::uint64_t>(w.size() * w.threads());
+    const auto senders = static_cast<std::uint64_t>(w.size()) * static_cast<std::uint64_t>(w.threads());
     EXPECT_EQ(w.sum(all), senders * (499 * 500 / 2));
     EXPECT_EQ(w.sum(visits.load()), senders * 10);
     EXPECT_EQ(once.counters().dropped, static_cast<std::uint64_t>(w.threads()) * 490);

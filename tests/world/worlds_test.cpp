@@ -173,7 +173,7 @@ TEST_P(several_worlds, handlers_send_in_an_enclosing_epoch) {
       ++questions;
       answer.send(from, w.rank());
     });
-    const auto all = static_cast<std::uint64_t>(20 * w.size());
+    const auto all = 20 * static_cast<std::uint64_t>(w.size());
     const auto answered = w.epoch(
         [&] {
           const auto asked = other->epoch(
