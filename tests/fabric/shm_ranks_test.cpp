@@ -1,5 +1,5 @@
-/// What ranks that share memory promise beyond the contract: a returned credit or buffer wakes its source, no source is
-/// starved, and kept payloads take a bounded amount of memory.
+/// What ranks that share memory promise beyond the contract: a returned credit or buffer wakes its source, an abort
+/// wakes sleeping ranks, no source is starved, and kept payloads take a bounded amount of memory.
 
 #include <unistd.h>
 
@@ -132,6 +132,25 @@ TEST(shm_wake_up, returned_buffer_wakes_source) {
 TEST(shm_wake_up, returned_credit_wakes_source) {
   EXPECT_TRUE(return_wakes_source(8, disposition::release));
   EXPECT_TRUE(return_wakes_source(8, disposition::keep));
+}
+
+TEST(shm_wake_up, abort_wakes_sleeping_rank) {
+  for (int i = 0; i < 5; ++i) {
+    wake_up state;
+    shm::run_threads(small_rings(), 2, [&](fabric& own) {
+      if (own.rank() == 0) {
+        const std::uint64_t begin_ns = steady_now_ns();
+        state.waiter = ::gettid();
+        EXPECT_THROW(while (true) own.wait(timeout_ns), job_aborted);
+        state.in_time = steady_now_ns() < begin_ns + woken_ns_max;
+      } else {
+        while (state.waiter == 0 || !sleeps(state.waiter)) std::this_thread::yield();
+        own.abort();
+      }
+      return 0;
+    });
+    EXPECT_TRUE(state.in_time);
+  }
 }
 
 // Rank 0 has been refused a credit and a buffer. Only credits return: the wait must not insist on a buffer.
