@@ -317,6 +317,78 @@ class Words(CheckTest):
         self.expect("words", "scripts/tool:1: has 'py" "pi.org'")
 
 
+class Mutations(CheckTest):
+    MUTATION = """
+[a]
+file = "amity/base/a.cpp"
+[a.{name}]
+before = "{before}"
+after = "{after}"
+breaks = "It returns another number."
+tests = ["a_test {filter}"]
+{more}
+"""
+
+    def write_list(self, name="wrong_number", before="return 1;", after="return 2;", filter="a.*", more=""):
+        self.write("tests/CMakeLists.txt", "amity_test(a_test a_test.cpp)\n")
+        self.write("tests/a_test.cpp", "TEST(a, number) {}\n")
+        self.write("tests/mutations/base.toml", self.MUTATION.format(
+            name=name, before=before, after=after, filter=filter, more=more))
+
+    def test_clean(self):
+        self.expect_ok("mutations")
+        self.write_list()
+        self.expect_ok("mutations")
+
+    def test_text_that_has_changed(self):
+        self.write_list(before="return 3;")
+        self.expect("mutations", "base/a/wrong_number: its text occurs 0 times in amity/base/a.cpp")
+
+    def test_text_that_is_ambiguous(self):
+        self.append("amity/base/a.cpp", "\nint b() { return 1; }\n")
+        self.write_list()
+        self.expect("mutations", "base/a/wrong_number: its text occurs 2 times in amity/base/a.cpp")
+        self.write_list(more='in = "int b()"')
+        self.expect_ok("mutations")
+
+    def test_block_that_has_changed(self):
+        self.write_list(more='in = "int b()"')
+        self.expect("mutations", "`int b()` occurs 0 times in amity/base/a.cpp")
+
+    def test_texts_that_overlap(self):
+        self.write_list(before="return 1; }", after="return 2; }", more="""
+[a.other_type]
+before = "int a() { return"
+after = "long a() { return"
+breaks = "Another type."
+tests = ["a_test"]
+""")
+        self.expect("mutations", "overlaps with")
+
+    def test_expression_replaced_by_nothing(self):
+        self.write_list(before="1", after="")
+        self.expect("mutations", "an expression cannot be replaced by nothing")
+
+    def test_test_that_does_not_exist(self):
+        self.write_list(filter="a.number:p/a.number/3")
+        self.expect_ok("mutations")
+        self.write_list(filter="a.letter")
+        self.expect("mutations", "no test is called a.letter")
+
+    def test_program_that_does_not_exist(self):
+        self.write_list()
+        self.write("tests/CMakeLists.txt", "")
+        self.expect("mutations", "no test program is called a_test")
+
+    def test_survivor_without_reason(self):
+        self.write_list(more='survives = "equivalent"')
+        self.expect("mutations", "survives and why belong together")
+
+    def test_unknown_key(self):
+        self.write_list(more='expect = "caught"')
+        self.expect("mutations", "expect is unknown")
+
+
 class Driver(CheckTest):
     def test_unknown_name(self):
         status, output = self.run_check("spelling")
