@@ -8,8 +8,8 @@ ENTRY_POINTS = re.compile(r"(^|/)(CMakeLists\.txt|CMakePresets\.json)$|^\.|^[^/]
 
 
 def check(tree):
-    compiled = {source for source, _ in tree.compile_commands}
-    alive = set()
+    compiled = {source for source, _, _ in tree.compile_commands}
+    alive = {source for source in compiled if source not in tree.sources}  # CMake made them
     for source in tree.sources:
         # What must not compile is compiled by its test alone.
         if source in compiled or (source.startswith("tests/") and named_by_cmake(tree, source)):
@@ -17,12 +17,7 @@ def check(tree):
         else:
             yield f"{source}: is compiled by no target of the build"
 
-    reached, waiting = set(), sorted(alive)
-    while waiting:
-        for _, _, _, target in tree.includes(waiting.pop()):
-            if target and target not in reached:
-                reached.add(target)
-                waiting.append(target)
+    reached = set().union(*map(tree.reached, alive))
     for header in tree.headers:
         if header not in reached:
             yield f"{header}: is included by nothing that is compiled"

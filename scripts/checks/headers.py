@@ -1,18 +1,40 @@
 """Each header compiles alone, with warnings as errors, whatever was included before it.
 
 A header that a source includes before anything else is compiled alone by the build, and is not compiled again here.
-Sources of tests do not count: a precompiled header may come before their first line.
+Sources of tests do not count. A precompiled header comes first, too, and provides nothing new to a header that includes it.
+For the same reason each source must include what is precompiled for it, or a missing include would not show.
 """
 
 import multiprocessing.pool
 import os
 import subprocess
+import tempfile
 
 from checks.imports import FOR_MPI_PROGRAMS, FOR_OPENSHMEM_PROGRAMS
 
+OPTIONS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+# Compiled once for the headers that include them; the first that a header includes is used.
+OFTEN_INCLUDED = ["amity/amity.hpp", "amity/core/endpoint.hpp"]
+
 
 def check(tree):
+    with tempfile.TemporaryDirectory(prefix="amity-headers-") as directory:
+        yield from check_in(tree, directory)
+
+
+def check_in(tree, directory):
     compiler = os.environ.get("CXX", "g++")
+
+    def copy_of(header):
+        return os.path.join(directory, header.replace("/", "_"))
+
+    def precompile(header):
+        if header in tree.headers:
+            with open(copy_of(header), "w") as opened:
+                opened.write(f'#include "{header}"\n')
+            # If this fails, the compiler reads the copy itself.
+            subprocess.run([compiler] + OPTIONS + ["-I" + tree.root, "-x", "c++-header", copy_of(header), "-o",
+                            copy_of(header) + ".gch"], capture_output=True)
 
     def compile_alone(header):
         # Open MPI's header adds C++ bindings, which are not free of warnings.
@@ -22,23 +44,41 @@ def check(tree):
             command = ["oshc++"]
         else:
             command = [compiler]
+            included = next((often for often in OFTEN_INCLUDED if often in tree.reached(header)), None)
+            if included:
+                command += ["-include", copy_of(included)]
         result = subprocess.run(
-            command + ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-             "-I" + tree.root, "-x", "c++", "-"],
+            command + OPTIONS + ["-fsyntax-only", "-I" + tree.root, "-x", "c++", "-"],
             input=f'#include "{header}"\n', capture_output=True, text=True, cwd=tree.root)
         if result.returncode == 0:
             return None
         errors = [line for line in result.stderr.splitlines() if "error:" in line]
         return f"{header}:1: does not compile alone: {(errors or [result.stderr.strip()])[0]}"
 
+    precompiled = {}
+    if tree.is_configured:
+        precompiled = {source: headers for source, _, headers in tree.compile_commands if source in tree.sources}
+    for source, headers in precompiled.items():
+        for header in headers:
+            if header not in tree.reached(source) and not source.startswith("tests/"):
+                yield (f"{source}:1: does not include {header}, which is precompiled for it and so hides what else it needs; "
+                       "set SKIP_PRECOMPILE_HEADERS for the source in CMakeLists.txt")
+
     with multiprocessing.pool.ThreadPool(len(os.sched_getaffinity(0))) as pool:
-        built = compiled_by_the_build(tree)
+        built = compiled_by_the_build(tree, precompiled)
+        list(pool.imap(precompile, OFTEN_INCLUDED))
         for problem in pool.imap(compile_alone, [header for header in tree.headers if header not in built]):
             if problem:
                 yield problem
 
 
-def compiled_by_the_build(tree):
-    """The first include of each source; the check `dead_files` sees to it that the build compiles the source."""
-    firsts = [next(iter(tree.includes(source)), None) for source in tree.sources if not source.startswith("tests/")]
-    return {first[3] for first in firsts if first and first[1] == '"'}
+def compiled_by_the_build(tree, precompiled):
+    """Headers that come first in a source; the check `dead_files` sees to it that the build compiles the source."""
+    found = set()
+    for source in tree.sources:
+        _, quote, _, header = next(iter(tree.includes(source)), (0, "", "", None))
+        if quote != '"' or source.startswith("tests/") or header is None:
+            continue
+        if all(before == header or before in tree.reached(header) for before in precompiled.get(source, ())):
+            found.add(header)
+    return found

@@ -29,7 +29,7 @@ OPENSHMEM_PROGRAMS = "bench/shmem/"
 
 
 def check(tree):
-    for source, compiled in tree.compile_commands:
+    for source, compiled, _ in tree.compile_commands:
         if not source.startswith(DIRECTORIES) or source.startswith(OPENSHMEM_PROGRAMS):
             continue
         listing = subprocess.run(["objdump", "-t", "-C", compiled], capture_output=True, text=True)

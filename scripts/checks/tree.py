@@ -13,6 +13,8 @@ SOURCE_ENDINGS = (".cpp", ".c")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
+UNITY_SOURCE = re.compile(r"/Unity/unity_\d+_\w+\.\w+$")
+
 
 class Tree:
     def __init__(self, root, build=None):
@@ -77,20 +79,51 @@ class Tree:
         listed = re.search(r"set\(AMITY_PUBLIC_HEADERS\s([^)]*)\)", text).group(1)
         return ["amity/" + name for name in listed.split()]
 
+    @functools.cache
+    def reached(self, file):
+        """The files of this tree that the file includes, directly or not."""
+        found, waiting = set(), [file]
+        while waiting:
+            for _, _, _, target in self.includes(waiting.pop()):
+                if target and target not in found:
+                    found.add(target)
+                    waiting.append(target)
+        return found
+
+    def relative(self, path):
+        """The path of a file of this tree relative to its root; None outside."""
+        relative = os.path.relpath(os.path.realpath(path), os.path.realpath(self.root))
+        return None if relative.startswith("..") else relative
+
+    def made(self, path):
+        """The files of this tree that a file made by CMake includes."""
+        with open(path) as opened:
+            names = [match.group(2) for match in map(INCLUDE.match, opened) if match]
+        return [self.relative(os.path.join(self.root, name)) for name in names]
+
+    @property
+    def is_configured(self):
+        return os.path.exists(os.path.join(self.build, "compile_commands.json"))
+
     @functools.cached_property
     def compile_commands(self):
-        """(source relative to the root, object file) for each compilation of the build, sources of this tree only."""
+        """(source, object file, precompiled headers) for each source of this tree that the build compiles.
+
+        Sources that are compiled in one piece have the same object file. Sources and headers are relative to the root.
+        """
         file = os.path.join(self.build, "compile_commands.json")
-        if not os.path.exists(file):
+        if not self.is_configured:
             raise SystemExit(f"{file} is missing; build first (cmake --preset release && cmake --build --preset release)")
         with open(file) as opened:
             commands = json.load(opened)
         found = []
         for command in commands:
-            source = os.path.join(command["directory"], command["file"])
-            relative = os.path.relpath(os.path.realpath(source), os.path.realpath(self.root))
-            if not relative.startswith(".."):
-                words = shlex.split(command["command"])
-                compiled = words[words.index("-o") + 1]
-                found.append((relative, os.path.join(command["directory"], compiled)))
+            path = os.path.join(command["directory"], command["file"])
+            words = shlex.split(command["command"])
+            compiled = os.path.join(command["directory"], words[words.index("-o") + 1])
+            precompiled = []
+            if "-include" in words:
+                precompiled = self.made(os.path.join(command["directory"], words[words.index("-include") + 1]))
+            sources = self.made(path) if UNITY_SOURCE.search(path) else [self.relative(path)]
+            found += [(source, compiled, precompiled) for source in sources if source]
         return found

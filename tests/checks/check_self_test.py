@@ -58,7 +58,7 @@ class CheckTest(unittest.TestCase):
         with open(os.path.join(self.root, file), "a") as opened:
             opened.write(text)
 
-    def build(self, sources=BUILT):
+    def build(self, sources=BUILT, precompiled=None):
         """Compiles the sources as a build would, and leaves its compile_commands.json."""
         build = os.path.join(self.root, "build", "release")
         os.makedirs(build, exist_ok=True)
@@ -66,6 +66,9 @@ class CheckTest(unittest.TestCase):
         for source in sources:
             compiled = source.replace("/", "_") + ".o"
             command = f"g++ -std=c++20 -I{self.root} -c {self.root}/{source} -o {compiled}"
+            if precompiled:
+                self.write("build/release/cmake_pch.hxx", f'#include "{self.root}/{precompiled}"\n')
+                command += f" -include {build}/cmake_pch.hxx"
             subprocess.run(command.split(), check=True, cwd=build)
             commands.append({"directory": build, "file": f"{self.root}/{source}", "command": command})
         with open(os.path.join(build, "compile_commands.json"), "w") as opened:
@@ -177,9 +180,31 @@ class Headers(CheckTest):
         self.expect_ok("headers")
 
 
+    def test_precompiled_header_that_the_source_includes(self):
+        self.build(["amity/base/a.cpp", "tools/main.cpp"], precompiled="amity/base/a.hpp")
+        self.expect_ok("headers")
+
+    def test_precompiled_header_that_the_source_does_not_include(self):
+        self.write("amity/base/b.cpp", "int b() { return 2; }\n")
+        self.build(["amity/base/b.cpp"], precompiled="amity/base/a.hpp")
+        self.expect("headers", "amity/base/b.cpp:1: does not include amity/base/a.hpp, which is precompiled for it")
+
+    def test_header_that_comes_after_a_precompiled_one(self):
+        self.write("amity/base/b.hpp", "#pragma once\ninline int b() { return a(); }\n")
+        self.write("amity/base/b.cpp", '#include "amity/base/b.hpp"\n#include "amity/base/a.hpp"\n')
+        self.build(["amity/base/b.cpp"], precompiled="amity/base/a.hpp")
+        self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
+
+
 class DeadFiles(CheckTest):
     def test_clean(self):
         self.build()
+        self.expect_ok("dead_files")
+
+    def test_sources_that_are_compiled_in_one_piece(self):
+        piece = "build/release/Unity/unity_0_cxx.cxx"
+        self.write(piece, "".join(f'#include "{self.root}/{source}"\n' for source in BUILT))
+        self.build([piece])
         self.expect_ok("dead_files")
 
     def test_no_build(self):
