@@ -10,7 +10,7 @@
 
 #include "amity/base/random.hpp"
 #include "amity/fabric/ofi/gate.hpp"
-#include "tests/support/sanitizer.hpp"
+#include "tests/support/cases.hpp"
 
 namespace amity::fabric::ofi {
 namespace {
@@ -189,7 +189,7 @@ void spoil(bytes& packet, splitmix64& random) {
 
 // Genuine packets come through a storm of others, each once and in order, and nothing else does.
 TEST(gate, admits_nothing_that_was_altered_or_invented) {
-  constexpr std::uint64_t attempts = 3'000'000 / testing::sanitizer_divisor;
+  const std::uint64_t attempts = testing::cases(3'000'000);
   splitmix64 random(7);
   std::array<gate, 2> sources{gate_of(0), gate_of(2)};
   gate target = gate_of(1);

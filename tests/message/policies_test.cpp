@@ -10,6 +10,7 @@
 
 #include "amity/base/random.hpp"
 #include "offers.hpp"
+#include "tests/support/cases.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
@@ -159,7 +160,7 @@ TEST_P(policies, in_every_legal_order_give_the_same_result) {
 }
 
 TEST(policies_at_random, give_the_same_result_whatever_the_network_does) {
-  for (std::uint64_t seed = 1; seed <= 200 / testing::sanitizer_divisor; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(200); ++seed) {
     splitmix64 random(splitmix64::mix(seed));
     const fabric::sim::sim_options rough{.seed = seed,
                                          .delay_ns_max = random.below(20'000),

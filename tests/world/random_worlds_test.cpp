@@ -4,7 +4,7 @@
 
 #include "amity/base/random.hpp"
 #include "amity/world/world.hpp"
-#include "tests/support/sanitizer.hpp"
+#include "tests/support/cases.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity {
@@ -99,7 +99,7 @@ void random_program(std::uint64_t seed) {
 }
 
 TEST(random_worlds, end_neither_early_nor_never) {
-  for (std::uint64_t seed = 1; seed <= 300 / testing::sanitizer_divisor; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(300); ++seed) {
     EXPECT_EQ(failure_of([&] { random_program(seed); }), "") << "seed " << seed;
     if (::testing::Test::HasFailure()) break;
   }
