@@ -1,44 +1,64 @@
-# What most tests include, compiled once. Builds with ccache leave it out, because ccache passes files by that use it; they
-# also show an include that a test forgot.
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
-  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
-endif()
-set(test_optimisation $<$<CONFIG:Release>:-O1>)
-add_library(test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.cpp)
-target_link_libraries(test_headers PRIVATE amity::amity amity_options GTest::gtest)
-target_compile_options(test_headers PRIVATE ${test_optimisation})
-target_precompile_headers(test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/support/precompiled.hpp)
-
-# amity_test_flags(TARGET)
 # How the sources of tests are compiled. The library that they link is optimised fully, and so are the messages of the
 # applications and benchmarks; what tests compile themselves is not worth the time.
+set(test_optimisation $<$<CONFIG:Release>:-O1>)
+amity_precompiled_header(test_headers tests/support/precompiled.hpp ${test_optimisation})
+target_link_libraries(test_headers PRIVATE GTest::gtest)
+
+# amity_test_flags(TARGET [SEPARATE])
 function(amity_test_flags target)
   target_compile_options(${target} PRIVATE ${test_optimisation})
   target_precompile_headers(${target} REUSE_FROM test_headers)
+  if(NOT "SEPARATE" IN_LIST ARGN)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMITY_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 5)
+    target_compile_options(${target} PRIVATE ${unity_options})
+  endif()
 endfunction()
 
-# amity_test(NAME SOURCES... [LIBRARIES ...] [TIMEOUT seconds] [IN_PIECES])
+# Test programs that `scripts/test quick` builds and runs.
+add_custom_target(quick_tests)
+set(quick_floors base fabric core epoch message world apps)
+
+# amity_test(NAME SOURCES... [LIBRARIES ...] [TIMEOUT seconds] [SHARDS n] [SEPARATE] [NOT_QUICK])
 # One GoogleTest program, registered with ctest as a single test with a timeout. Each test case cleans up after itself.
-# Its label is the directory it stands in, which names the floor: `ctest -L epoch`. A program of many sources is compiled
-# IN_PIECES of several, in half the time, where the libraries are: their names must differ.
+# Its label is the directory it stands in, which names the floor: `ctest -L epoch`. The other label, `quick`, is missing if
+# the program is NOT_QUICK. SHARDS registers the program n times, as NAME_1 to NAME_n, each with a part of its cases: for
+# cases that take long without a CPU. Sources are compiled several at a time if AMITY_UNITY_TESTS is set, unless they are
+# SEPARATE because they define the same names or each takes long.
 function(amity_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "IN_PIECES" "TIMEOUT" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE;NOT_QUICK" "TIMEOUT;SHARDS" "LIBRARIES")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
   if(AMITY_SANITIZE)
     math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
   endif()
-  get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  get_filename_component(floor ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(labels ${floor})
+  if(floor IN_LIST quick_floors AND NOT arg_NOT_QUICK)
+    list(APPEND labels quick)
+    add_dependencies(quick_tests ${name})
+  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE amity::amity amity_options GTest::gtest GTest::gtest_main ${arg_LIBRARIES})
-  amity_test_flags(${name})
-  if(arg_IN_PIECES)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ${AMITY_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 5)
+  if(arg_SEPARATE)
+    amity_test_flags(${name} SEPARATE)
+  else()
+    amity_test_flags(${name})
   endif()
-  add_test(NAME ${name} COMMAND ${name})
+  if(arg_SHARDS)
+    foreach(shard RANGE 1 ${arg_SHARDS})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${name}_${shard} COMMAND ${name})
+      set_tests_properties(${name}_${shard} PROPERTIES
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+      list(APPEND tests ${name}_${shard})
+    endforeach()
+  else()
+    add_test(NAME ${name} COMMAND ${name})
+    set(tests ${name})
+  endif()
   # What may take long begins first, so that nothing long is left alone at the end.
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS ${label})
+  set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${labels}")
 endfunction()
 
 # amity_test_over(NAME FABRIC FILTER)
@@ -53,6 +73,15 @@ function(amity_test_over name fabric filter)
   endif()
 endfunction()
 
+# Programs that must not compile find the headers of amity compiled, which is done when the tests begin.
+set(rejected_header ${CMAKE_CURRENT_BINARY_DIR}/rejected.hpp)
+if(NOT AMITY_SANITIZE)
+  file(CONFIGURE OUTPUT ${rejected_header} CONTENT "#include \"amity/amity.hpp\"\n" @ONLY)
+  add_test(NAME rejected_header COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}
+    -x c++-header ${rejected_header} -o ${rejected_header}.gch)
+  set_tests_properties(rejected_header PROPERTIES TIMEOUT 120 LABELS checks FIXTURES_SETUP rejected_header)
+endif()
+
 # amity_compile_failure_test(NAME SOURCE "sentence")
 # Passes if SOURCE does not compile and the compiler's output contains the sentence: what a user who makes this mistake
 # gets to read. A source that compiles, or fails for another reason, fails the test.
@@ -63,10 +92,11 @@ function(amity_compile_failure_test name source sentence)
     COMMAND ${CMAKE_COMMAND}
       -D COMPILER=${CMAKE_CXX_COMPILER}
       -D INCLUDES=${PROJECT_SOURCE_DIR}
+      -D PRECOMPILED=${rejected_header}
       -D SOURCE=${source}
       -D "SENTENCE=${sentence}"
       -P ${PROJECT_SOURCE_DIR}/tests/expect_compile_failure.cmake)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS ${label})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS ${label} FIXTURES_REQUIRED rejected_header)
 endfunction()
 
 # amity_mpi_program_test(NAME MPI RANKS PROGRAM [ARGUMENTS...])

@@ -1,6 +1,7 @@
-# Compiles SOURCE with COMPILER and fails unless the compiler fails and says SENTENCE, first of all.
+# Compiles SOURCE with COMPILER, after the header PRECOMPILED, and fails unless the compiler fails and says SENTENCE,
+# first of all.
 execute_process(
-  COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDES} ${SOURCE}
+  COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDES} -include ${PRECOMPILED} ${SOURCE}
   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 string(FIND "${output}" "${SENTENCE}" position)
 if(status EQUAL 0)
