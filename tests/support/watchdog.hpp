@@ -16,7 +16,7 @@
 namespace amity::testing {
 
 /// Several times the duration of the longest test on a busy machine.
-inline constexpr unsigned test_seconds_max = sanitized ? 180 : 60;
+inline constexpr unsigned test_seconds_max = sanitized ? 270 : 90;
 
 /// Uses the alarm of the process, so that it needs no thread and fork() turns it off: processes that a test has started
 /// end with the test program.
