@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/clock.hpp"
+#include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/fabric/shm/shm.hpp"
 
