@@ -1,23 +1,12 @@
 #include "amity/fabric/mpi/choice.hpp"
 
-#include <array>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace amity::fabric::mpi {
 namespace {
-
-/// A variable that the launcher of one MPI sets. Slurm, and other launchers that speak PMIx, start processes of any
-/// MPI.
-struct launcher_variable {
-  const char* name;
-  family which;
-};
-constexpr std::array launcher_variables{
-    launcher_variable{.name = "OMPI_COMM_WORLD_SIZE", .which = family::open_mpi},
-    launcher_variable{.name = "MPI_LOCALRANKID", .which = family::mpich},
-};
 
 std::optional<family> family_of_setting(std::string_view value) {
   for (const family which : {family::open_mpi, family::mpich}) {
@@ -44,11 +33,14 @@ evidence evidence::of(const settings& config, std::string loaded_version) {
                  .launched = {},
                  .launcher_variable = {},
                  .setting = family_of_setting(config.text("AMITY_MPI_LIBRARY"))};
-  for (const auto& [name, which] : launcher_variables) {
-    if (std::getenv(name) == nullptr) continue;
-    found.launched = which;
-    found.launcher_variable = name;
-    break;
+  // Each is set by the launcher of one MPI alone. Slurm, and other launchers that speak PMIx, start programs of any
+  // MPI.
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) {
+    found.launched = family::open_mpi;
+    found.launcher_variable = "OMPI_COMM_WORLD_SIZE";
+  } else if (std::getenv("MPI_LOCALRANKID") != nullptr) {
+    found.launched = family::mpich;
+    found.launcher_variable = "MPI_LOCALRANKID";
   }
   return found;
 }
