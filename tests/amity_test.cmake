@@ -108,17 +108,23 @@ function(amity_mpi_program_test name mpi ranks program)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${label};mpi" PROCESSORS 2
     ENVIRONMENT "AMITY_TEST_MPI_RANKS=${ranks};AMITY_FABRIC=mpi;${AMITY_MPI_TEST_ENVIRONMENT}")
   if(AMITY_SANITIZE)
+    # A sanitizer calls dlopen() for the program, so the loader does not look at the run path of the program.
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT LD_LIBRARY_PATH=${AMITY_MODULE_DIRECTORY})
     # MPI leaves memory of modules that it has unloaded: no list of suppressions can name them.
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endif()
 endfunction()
 
 # amity_mpi_tests(PROGRAM FILTER RANKS n...)
-# Runs the tests of an existing test program that match the filter over each MPI that a module is built for. In the
-# filter, @ stands for the number of ranks.
+# Runs the tests of an existing test program that match the filter over each MPI that a module is built for; over one MPI
+# if there is a sanitizer, which does not see into MPIs. In the filter, @ stands for the number of ranks.
 function(amity_mpi_tests program filter)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "RANKS")
-  foreach(mpi IN LISTS AMITY_MPIS)
+  set(mpis ${AMITY_MPIS})
+  if(AMITY_SANITIZE)
+    list(SUBLIST mpis 0 1 mpis)
+  endif()
+  foreach(mpi IN LISTS mpis)
     foreach(ranks IN LISTS arg_RANKS)
       string(REPLACE "@" "${ranks}" filter_of_ranks "${filter}")
       amity_mpi_program_test(${program}_${mpi}_${ranks} ${mpi} ${ranks} ${program}

@@ -1,4 +1,4 @@
-/* Waits that nothing comes of while PE 0 sleeps, one for each name: PE 1 tells of them. */
+/* Waits of PE 1 that do not end while PE 0 sleeps, one for each name: PE 1 reports them. */
 
 #include <shmem.h>
 #include <shmemx.h>
@@ -28,15 +28,20 @@ int main(int argc, char** argv) {
   } else {
     IF(word) shmem_int_wait_until(&word, SHMEM_CMP_EQ, 7);
     IF(lock) shmem_set_lock(&lock);
-    IF(get) shmem_int_g(&word, 0);
-    IF(gets) { /* more than can be under way */
-      for (int i = 0; i < 100; ++i) shmem_int_get_nbi(&into[i], &word, 1, 0);
+    if (strcmp(call, "get") == 0 || strcmp(call, "gets") == 0 || strcmp(call, "quiet") == 0) {
+      /* PE 0 may still be in the barrier and answer, so PE 1 asks until PE 0 has slept. */
+      do {
+        IF(get) shmem_int_g(&word, 0);
+        IF(gets) { /* more than can be under way */
+          for (int i = 0; i < 100; ++i) shmem_int_get_nbi(&into[i], &word, 1, 0);
+        }
+        IF(quiet) {
+          shmemx_am_request(0, 1, NULL, 0);
+          shmemx_am_quiet();
+        }
+      } while (!shmem_int_test(&word, SHMEM_CMP_EQ, 7));
     }
-    IF(quiet) {
-      shmemx_am_request(0, 1, NULL, 0);
-      shmemx_am_quiet();
-    }
-    /* barrier: it goes there at once */
+    /* barrier: PE 1 enters the next one at once */
   }
   shmem_barrier_all();
   shmem_finalize();
