@@ -1,5 +1,5 @@
-/// What ranks that share memory promise beyond the contract: a returned credit or buffer wakes its source, an abort
-/// wakes sleeping ranks, no source is starved, and kept payloads take a bounded amount of memory.
+/// What ranks that share memory promise beyond the contract: a returned credit or buffer wakes its source, a packet
+/// its target and an abort all ranks, no source is starved, and kept payloads take a bounded amount of memory.
 
 #include <unistd.h>
 
@@ -135,23 +135,50 @@ TEST(shm_wake_up, returned_credit_wakes_source) {
   EXPECT_TRUE(return_wakes_source(8, disposition::keep));
 }
 
-TEST(shm_wake_up, abort_wakes_sleeping_rank) {
-  for (int i = 0; i < 5; ++i) {
-    wake_up state;
-    shm::run_threads(small_rings(), 2, [&](fabric& own) {
-      if (own.rank() == 0) {
-        const std::uint64_t begin_ns = steady_now_ns();
-        state.waiter = ::gettid();
-        EXPECT_THROW(while (true) own.wait(timeout_ns), job_aborted);
-        state.in_time = steady_now_ns() < begin_ns + woken_ns_max;
-      } else {
-        while (state.waiter == 0 || !sleeps(state.waiter)) std::this_thread::yield();
-        own.abort();
+/// Whether rank 0 is woken by `act` of rank 1. Rank 0 sleeps until `over` holds.
+template <class Over, class Act>
+bool wakes_sleeper(const Over& over, const Act& act) {
+  wake_up state;
+  shm::run_threads(small_rings(), 2, [&](fabric& own) {
+    if (own.rank() == 0) {
+      const std::uint64_t begin_ns = steady_now_ns();
+      state.waiter = ::gettid();
+      while (!over(own) && steady_now_ns() < begin_ns + timeout_ns) {
       }
-      return 0;
-    });
-    EXPECT_TRUE(state.in_time);
+      state.in_time = steady_now_ns() < begin_ns + woken_ns_max;
+    } else {
+      while (state.waiter == 0 || !sleeps(state.waiter)) std::this_thread::yield();
+      act(own);
+    }
+    return 0;
+  });
+  return state.in_time;
+}
+
+TEST(shm_wake_up, packet_wakes_target) {
+  for (const std::size_t payload_bytes : {8, 200}) {
+    const auto arrives = [](fabric& own) {
+      own.wait(timeout_ns);
+      collector all(disposition::release);
+      return own.poll(all, 1) > 0;
+    };
+    const auto send = [&](fabric& own) {
+      EXPECT_EQ(own.try_send(0, 1, std::vector<std::byte>(payload_bytes)), status::ok);
+    };
+    EXPECT_TRUE(wakes_sleeper(arrives, send)) << payload_bytes;
   }
+}
+
+TEST(shm_wake_up, abort_wakes_sleeping_rank) {
+  const auto ends = [](fabric& own) {
+    try {
+      own.wait(timeout_ns);
+    } catch (const job_aborted&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(wakes_sleeper(ends, [](fabric& own) { own.abort(); }));
 }
 
 // Rank 0 has been refused a credit and a buffer. Only credits return: the wait must not insist on a buffer.
