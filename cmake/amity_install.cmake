@@ -18,7 +18,7 @@ if(TARGET amity_shmemx)
 endif()
 if(TARGET amity_command)
   install(TARGETS amity_command)
-  set_target_properties(amity_command PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/amity")
+  set_property(TARGET amity_command APPEND PROPERTY INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/amity")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/networks DESTINATION ${CMAKE_INSTALL_DATADIR}/amity)
 endif()
 
@@ -36,8 +36,10 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amity-config.cmake ${CMAKE_CURRENT_BIN
 # so a plain `pkg-config --libs amity` gives the right line for it, with `--static` or without.
 if(amity_is_static)
   set(pc_public_requires fmt)
-  # C programs link it, too. Programs find amity's modules by their run path.
-  set(pc_public_libs " -lboost_context -pthread -lstdc++ -lm -Wl,-rpath,\${libdir}/amity")
+  set(pc_public_libs " -lboost_context -pthread -lstdc++ -lm")  # C programs link it, too
+  if(AMITY_MPIS)
+    string(APPEND pc_public_libs " -Wl,-rpath,\${libdir}/amity")  # where programs find amity's modules
+  endif()
 else()
   set(pc_private_requires fmt)
   set(pc_private_libs "-lboost_context -pthread")

@@ -54,9 +54,8 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_MPI_CREDITS", integer, "packets a peer", "64", 1, 32768, "",
      "Packets in flight from one rank to another. All ranks alike."},
     {"AMITY_MPI_LIBRARY", text, "name", "auto", 0, 0, "auto|openmpi|mpich",
-     "MPI that the fabric mpi loads if neither the program nor its launcher shows which one it uses; auto: the only "
-     "one "
-     "that there is a module for. All ranks alike."},
+     "MPI that the fabric mpi loads if neither the program nor its launcher determines it; auto: the only MPI with a "
+     "module. The same on all ranks."},
     {"AMITY_MPI_PACKET_BYTES", integer, "bytes", "8k", 1 * kib, 1 * mib, "",
      "Largest packet, sent as one message of MPI. A multiple of 64. All ranks alike.", form::multiple_of_64},
     {"AMITY_MPI_RECEIVES", integer, "receives", "32", 1, 4096, "",

@@ -234,17 +234,8 @@ void print_warnings(const settings& config) {
   for (const std::string& warning : config.warnings()) log_warning(no_rank, warning);
 }
 
-fabric::mpi::family family_of(mpi_family programs) {
-  switch (programs) {
-    case mpi_family::open_mpi:
-      return fabric::mpi::family::open_mpi;
-    case mpi_family::mpich:
-      return fabric::mpi::family::mpich;
-    case mpi_family::other:
-      break;
-  }
-  throw error("amity::mpi::run", no_rank, "the program is compiled with an MPI that is neither Open MPI nor MPICH",
-              "compile and link it with the wrapper of one of these");
+fabric::mpi::family family_of(mpi_family program) {
+  return program == mpi_family::open_mpi ? fabric::mpi::family::open_mpi : fabric::mpi::family::mpich;
 }
 
 /// As what `run_thread` does on each thread of this process, in a job of MPI.
@@ -252,6 +243,7 @@ int run_with_mpi(fabric::mpi::job& joined, const settings& config, const std::fu
   if (joined.rank() == 0) {
     print_warnings(config);
     if (!joined.warning().empty()) log_warning(no_rank, joined.warning());
+    if (is_shown(config)) log_warning(no_rank, fmt::format("fabric: mpi uses {}", joined.mpi()));
   }
   core::team threads(core::threads_per_rank(config));
   return joined.run([&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); });

@@ -11,7 +11,7 @@
 namespace amity::detail {
 
 /// MPIs whose programs and libraries fit one another.
-enum class mpi_family : std::uint8_t { open_mpi, mpich, other };
+enum class mpi_family : std::uint8_t { open_mpi, mpich };
 
 /// `communicator` is a Fortran handle, of an MPI of this family.
 int run_on_communicator(int communicator, mpi_family family, const settings& config,

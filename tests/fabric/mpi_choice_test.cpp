@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -13,13 +14,28 @@ namespace {
 const std::string open_mpi_version = "Open MPI v4.1.4";
 const std::string mpich_version = "MPICH 4.0.2";
 
-TEST(mpi_choice, families_by_version) {
-  EXPECT_EQ(family_of_version(open_mpi_version), family::open_mpi);
-  for (const char* const version : {"MPICH 4.0.2", "Intel(R) MPI Library 2021.9", "MVAPICH2 2.3.7", "CRAY MPICH 8.1"}) {
-    EXPECT_EQ(family_of_version(version), family::mpich) << version;
+struct known_version {
+  std::string_view text;  ///< of MPI_Get_library_version
+  std::string_view version;
+  family which;
+};
+constexpr known_version known_versions[] = {
+    {"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", "Open MPI v4.1.4", family::open_mpi},
+    {"MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 2022", "MPICH 4.0.2", family::mpich},
+    {"Intel(R) MPI Library 2021.9 for Linux* OS\n", "Intel(R) MPI Library 2021.9 for Linux* OS", family::mpich},
+    {"MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date", "MVAPICH2 Version      :\t2.3.7", family::mpich},
+    {"MPI VERSION    : CRAY MPICH version 8.1.25 (ANL base 3.4a2)\nMPI BUILD INFO : now",
+     "CRAY MPICH version 8.1.25 (ANL base 3.4a2)", family::mpich},
+};
+
+TEST(mpi_choice, versions_and_families) {
+  for (const auto& [text, version, which] : known_versions) {
+    EXPECT_EQ(short_version(text), version);
+    EXPECT_EQ(family_of_version(short_version(text)), which) << text;
   }
   EXPECT_EQ(family_of_version("Platform MPI 9"), std::nullopt);
   EXPECT_EQ(family_of_version(""), std::nullopt);
+  EXPECT_EQ(short_version("MPI VERSION"), "");
 }
 
 TEST(mpi_choice, no_evidence_no_choice) { EXPECT_FALSE(choose({})); }

@@ -6,7 +6,7 @@
 # packaging.sh find_package PREFIX                a CMake project that finds the installed amity
 # packaging.sh pkg_config PREFIX [--static]       one compiler command
 # packaging.sh fetch_content SOURCE               a CMake project that builds amity as a part of itself
-# packaging.sh mpi PREFIX LAUNCHER MPICXX         over an MPI: a program without MPI, and a program of that MPI
+# packaging.sh mpi PREFIX {LAUNCHER MPICXX}...    over each MPI: one program without MPI, and a program of that MPI
 #
 # The same of a program of OpenSHMEM, over amity's own:
 # packaging.sh shmem_commands PREFIX              compiled and started by amity-oshcc and amity-oshrun
@@ -108,21 +108,30 @@ case $mode in
     ;;
 
   mpi)
-    # Both ways to find amity: neither brings an MPI into the program.
-    if grep -rE -e '-lmpi|libmpi' "$(libdir_of "$2")/pkgconfig/amity.pc" "$(libdir_of "$2")/cmake/amity"; then
+    # Both ways to find amity: neither brings an MPI into the program. The installation is moved first.
+    prefix=$work/moved
+    cp -r "$2" "$prefix"
+    libdir=$(libdir_of "$prefix")
+    if grep -rE -e '-lmpi|libmpi' "$libdir/pkgconfig/amity.pc" "$libdir/cmake/amity"; then
       fail "the installed files above name the library of an MPI"
     fi
-    configure "$consumer" -DCMAKE_PREFIX_PATH="$2"
+    configure "$consumer" -DCMAKE_PREFIX_PATH="$prefix"
     build
     if objdump -p "$work/build/consumer" | grep -E 'NEEDED +libmpi'; then fail "the program is linked with an MPI"; fi
-    AMITY_FABRIC=mpi "$3" -n 2 "$work/build/consumer" 2
-
-    PKG_CONFIG_PATH=$(libdir_of "$2")/pkgconfig
-    export PKG_CONFIG_PATH
-    # shellcheck disable=SC2046
-    "$4" -std=c++20 -O0 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX "$here/../interop/mpi_communicators.cpp" \
-      -o "$work/mpi_communicators" $(pkg-config --cflags --libs amity)
-    LD_LIBRARY_PATH=$(libdir_of "$2")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$3" -n 2 "$work/mpi_communicators"
+    export PKG_CONFIG_PATH="$libdir/pkgconfig"
+    export LD_LIBRARY_PATH="$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    shift 2
+    while [ $# -gt 0 ]; do
+      AMITY_FABRIC=mpi "$1" -n 2 "$work/build/consumer" 2
+      # shellcheck disable=SC2046
+      "$2" -std=c++20 -O0 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX "$here/../interop/mpi_communicators.cpp" \
+        -o "$work/mpi_communicators" $(pkg-config --cflags --libs amity)
+      "$1" -n 2 "$work/mpi_communicators"
+      if [ -x "$prefix/bin/amity" ]; then
+        AMITY_FABRIC=mpi "$1" -n 2 "$prefix/bin/amity" graph bfs --kronecker 8 --no-progress
+      fi
+      shift 2
+    done
     ;;
 
   shmem_commands)

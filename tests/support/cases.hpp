@@ -9,11 +9,10 @@
 
 namespace amity::testing {
 
-/// `usual` cases; fewer under a sanitizer, and 20 times as many if LONG_TESTS is in the environment (`scripts/test
-/// long`).
-inline std::uint64_t cases(std::uint64_t usual) {
-  const std::uint64_t factor = std::getenv("LONG_TESTS") != nullptr ? 20 : 1;
-  return factor * usual / sanitizer_divisor;
-}
+/// 20 if LONG_TESTS is in the environment (`scripts/test long`), otherwise 1.
+inline unsigned case_factor() { return std::getenv("LONG_TESTS") != nullptr ? 20 : 1; }
+
+/// `usual` cases; fewer under a sanitizer, and more in long tests.
+inline std::uint64_t cases(std::uint64_t usual) { return case_factor() * usual / sanitizer_divisor; }
 
 }  // namespace amity::testing

@@ -11,12 +11,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/cases.hpp"
 #include "tests/support/sanitizer.hpp"
 
 namespace amity::testing {
 
 /// Several times the duration of the longest test on a busy machine.
-inline constexpr unsigned test_seconds_max = sanitized ? 270 : 90;
+inline const unsigned test_seconds_max = (sanitized ? 270 : 90) * case_factor();
 
 /// Uses the alarm of the process, so that it needs no thread and fork() turns it off: processes that a test has started
 /// end with the test program.

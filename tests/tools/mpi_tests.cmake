@@ -21,7 +21,7 @@ foreach(mpi IN LISTS AMITY_MPIS)
     add_test(NAME mpi_command_${mpi} COMMAND amity_command run -n 3 --fabric mpi $<TARGET_FILE:world_program> sum)
     set_tests_properties(mpi_command_${mpi} PROPERTIES TIMEOUT 120 LABELS "tools;mpi" PROCESSORS 2
       ENVIRONMENT "AMITY_MPI_LIBRARY=${mpi};${AMITY_MPI_TEST_ENVIRONMENT}"
-      PASS_REGULAR_EXPRESSION "rank 2 of 3: sum 3")
+      PASS_REGULAR_EXPRESSION "rank 2 of 3: sum 3" FAIL_REGULAR_EXPRESSION "is ignored")
   endif()
 endforeach()
 
@@ -29,20 +29,26 @@ endforeach()
 function(mpi_singleton_test name environment expected)
   add_test(NAME ${name} COMMAND world_program sum)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS "tools;mpi" PASS_REGULAR_EXPRESSION "${expected}"
-    ENVIRONMENT "AMITY_FABRIC=mpi;${AMITY_MPI_TEST_ENVIRONMENT};${environment}")
+    ENVIRONMENT "AMITY_FABRIC=mpi;AMITY_FABRIC_SHOWN=1;${AMITY_MPI_TEST_ENVIRONMENT};${environment}")
 endfunction()
 foreach(mpi IN LISTS AMITY_MPIS)
-  mpi_singleton_test(mpi_setting_${mpi} "AMITY_MPI_LIBRARY=${mpi}" "rank 0 of 1: sum 0")
+  mpi_singleton_test(mpi_setting_${mpi} "AMITY_MPI_LIBRARY=${mpi}"
+    "fabric: mpi uses (Open MPI|MPICH) [^ ]*: AMITY_MPI_LIBRARY=${mpi}\n.*rank 0 of 1: sum 0")
   mpi_singleton_test(mpi_other_launcher_${mpi} "AMITY_MPI_LIBRARY=${mpi};SLURM_STEP_NUM_TASKS=2"
     "srun has started 2 processes, but .* sees one process only; choose what this MPI speaks")
 endforeach()
 list(LENGTH AMITY_MPIS count)
 if(count GREATER 1)
   mpi_singleton_test(mpi_no_choice ""
-    "there are modules for Open MPI [^ ]* and MPICH [^ ]*, and nothing tells .*; link the program with its MPI, start it with the mpirun or mpiexec of the MPI, or set AMITY_MPI_LIBRARY=openmpi or AMITY_MPI_LIBRARY=mpich")
+    "there are modules for Open MPI [^ ]* and MPICH [^ ]*, and the MPI of this process is not known; link the program with its MPI, start it with the mpirun or mpiexec of the MPI, or set AMITY_MPI_LIBRARY=openmpi or AMITY_MPI_LIBRARY=mpich")
 endif()
 if(openmpi IN_LIST AMITY_MPIS)
   mpi_end_test(mpi_setting_not_followed openmpi 2 sum
     "AMITY_MPI_LIBRARY=mpich is ignored: OMPI_COMM_WORLD_SIZE is set by the launcher of Open MPI")
   set_property(TEST mpi_setting_not_followed_openmpi APPEND PROPERTY ENVIRONMENT AMITY_MPI_LIBRARY=mpich)
+endif()
+if(TARGET amity_command)
+  add_test(NAME mpi_no_launcher COMMAND amity_command run -n 2 --fabric mpi $<TARGET_FILE:world_program> sum)
+  set_tests_properties(mpi_no_launcher PROPERTIES TIMEOUT 60 LABELS "tools;mpi" ENVIRONMENT PATH=/nonexistent
+    PASS_REGULAR_EXPRESSION "no launcher of an MPI is found in PATH: mpirun, mpiexec; install an MPI")
 endif()

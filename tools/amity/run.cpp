@@ -50,7 +50,7 @@ void check_fabric(const settings& values) {
 std::vector<std::string> mpi_launchers(const std::string& library) {
   std::vector<std::string> commands{"mpirun", "mpiexec"};
   if (library == "openmpi") commands.insert(commands.begin(), "mpirun.openmpi");
-  if (library == "mpich") commands.insert(commands.begin(), {"mpirun.mpich", "mpiexec.hydra"});
+  if (library == "mpich") commands.insert(commands.begin(), {"mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra"});
   return commands;
 }
 

@@ -1,5 +1,6 @@
 #include "amity/fabric/mpi/choice.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -20,11 +21,27 @@ std::optional<family> family_of_setting(std::string_view value) {
 std::string_view setting_of(family which) noexcept { return which == family::open_mpi ? "openmpi" : "mpich"; }
 std::string_view name_of(family which) noexcept { return which == family::open_mpi ? "Open MPI" : "MPICH"; }
 
-std::optional<family> family_of_version(std::string_view version) noexcept {
-  if (version.starts_with("Open MPI")) return family::open_mpi;
-  for (const std::string_view name : {"MPICH", "CRAY MPICH", "MVAPICH", "Intel(R) MPI"}) {
-    if (version.starts_with(name)) return family::mpich;
+// "Open MPI v4.1.4, package: ..."; "MPICH Version:\t4.0.2\nMPICH Release date: ..."; "MPI VERSION    : CRAY MPICH
+// version 8.1.25 (ANL base 3.4a2)\nMPI BUILD INFO : ..."
+std::string short_version(std::string_view text) {
+  text = text.substr(0, text.find_first_of(",\n"));
+  constexpr std::string_view label = "MPI VERSION";
+  if (text.starts_with(label)) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t:", label.size()), text.size()));
   }
+  std::string version(text);
+  constexpr std::string_view number_label = " Version:";
+  if (const auto start = version.find(number_label); start != std::string::npos) {
+    const auto number = version.find_first_not_of(" \t", start + number_label.size());
+    version = version.substr(0, start + 1) + (number == std::string::npos ? "" : version.substr(number));
+  }
+  return version;
+}
+
+std::optional<family> family_of_version(std::string_view version) noexcept {
+  const auto contains = [&](std::string_view name) { return version.find(name) != std::string_view::npos; };
+  if (contains("Open MPI")) return family::open_mpi;
+  if (contains("MPICH") || contains("MVAPICH") || contains("Intel(R) MPI")) return family::mpich;
   return std::nullopt;
 }
 

@@ -21,7 +21,9 @@ std::string_view setting_of(family which) noexcept;
 /// As in messages: "Open MPI".
 std::string_view name_of(family which) noexcept;
 
-/// The family of an MPI whose MPI_Get_library_version returns this text; nothing if it is another one.
+/// Name and version alone, from the text that MPI_Get_library_version returns: "Open MPI v4.1.4".
+std::string short_version(std::string_view text);
+/// The family of the MPI with this version; nothing if no module exists for it.
 std::optional<family> family_of_version(std::string_view version) noexcept;
 
 /// What a process shows of the MPI that it belongs to.
@@ -38,7 +40,7 @@ struct evidence {
 struct choice {
   family which;
   std::string reason;   ///< "the process has loaded Open MPI v4.1.4"
-  std::string warning;  ///< for the user, if the setting is not followed; empty: it is
+  std::string warning;  ///< to be printed if AMITY_MPI_LIBRARY is ignored; otherwise empty
 };
 
 /// Nothing if there is no evidence, or if the process has loaded an MPI of another family.

@@ -24,6 +24,7 @@ class joined final : public job {
         group_(use_.mpi(), communicator(use_.mpi(), handle, config), config, threads),
         config_(config) {}
 
+  std::string mpi() const override { return fmt::format("{}: {}", use_.mpi().version(), use_.mpi().reason()); }
   const std::string& warning() const noexcept override { return use_.mpi().warning(); }
 
   rank_t rank() const noexcept override { return group_.rank(); }
@@ -109,7 +110,8 @@ class joined final : public job {
 
 std::vector<std::string> installed() {
   std::vector<std::string> versions;
-  for (const library& each : library::all()) versions.push_back(each.version());
+  std::string why_not;
+  for (const library& each : library::all(why_not)) versions.push_back(each.version());
   return versions;
 }
 
@@ -137,7 +139,7 @@ std::unique_ptr<job> job::of_launcher(const settings& config, rank_t threads) {
 }
 
 std::unique_ptr<job> job::of_communicator(int handle, family compiled_with, const settings& config, rank_t threads) {
-  return std::make_unique<joined>(library::of_program(compiled_with), handle, config, threads);
+  return std::make_unique<joined>(library::of_program(compiled_with, config), handle, config, threads);
 }
 
 }  // namespace amity::fabric::mpi

@@ -17,52 +17,50 @@ namespace {
 
 using version_function = decltype(amity_mpi_module::library_version);
 
-/// Name and version alone: MPIs return "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0.2\nMPICH Release date:
-/// ...".
 std::string version_of(version_function function) {
   std::string text(AMITY_MPI_VERSION_BYTES, '\0');
   int length = 0;
   function(text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
-  text.resize(std::min(text.find_first_of(",\n"), text.size()));
-  constexpr std::string_view label = " Version:";
-  if (const auto start = text.find(label); start != std::string::npos) {
-    const auto number = text.find_first_not_of(" \t", start + label.size());
-    text = text.substr(0, start + 1) + (number == std::string::npos ? "" : text.substr(number));
-  }
-  return text;
+  return short_version(std::string_view(text).substr(0, static_cast<std::size_t>(length)));
 }
 
 version_function find_version_function(void* object) {
   return reinterpret_cast<version_function>(::dlsym(object, "MPI_Get_library_version"));
 }
 
-bool is_mpi(std::string_view path) {
+/// Whether a file may be the library of an MPI: libmpi.so.40, libmpich.so.12, libmpi_gnu_123.so.
+bool may_be_mpi(std::string_view path) {
   const std::string_view file = path.substr(path.rfind('/') + 1);
-  return file.starts_with("libmpi.so") || file.starts_with("libmpich.so") || file.starts_with("libmpi_abi.so");
+  return file.starts_with("libmpi") && file.find(".so") != std::string_view::npos;
 }
 
-/// Of the MPI that this process has loaded; null: none. It may be visible to all, or only to the library that has
-/// loaded it, as in an interpreter.
+/// Returns the MPI that this process has loaded; null if it has loaded none. The MPI may be visible to all libraries,
+/// or only to the one that has loaded it, as in an interpreter. Several MPIs that are not visible, as modules load them
+/// to ask for their versions, count as none.
 version_function find_loaded_mpi() {
   if (const auto visible = find_version_function(RTLD_DEFAULT)) return visible;
-  version_function found = nullptr;
+  // The loader must not be called during the iteration: another thread that loads a library would wait for it.
+  std::vector<std::string> paths;
   ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* result) {
-        if (!is_mpi(info->dlpi_name)) return 0;
-        void* const object = ::dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-        if (object == nullptr) return 0;
-        auto& function = *static_cast<version_function*>(result);
-        function = find_version_function(object);
-        ::dlclose(object);  // it stays loaded, as it was
-        return function != nullptr ? 1 : 0;
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        if (may_be_mpi(info->dlpi_name)) static_cast<std::vector<std::string>*>(found)->emplace_back(info->dlpi_name);
+        return 0;
       },
-      &found);
+      &paths);
+  version_function found = nullptr;
+  for (const std::string& path : paths) {
+    void* const object = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (object == nullptr) continue;
+    const auto function = find_version_function(object);
+    ::dlclose(object);  // it stays loaded, as it was
+    if (function == nullptr || function == found) continue;
+    if (found != nullptr) return nullptr;
+    found = function;
+  }
   return found;
 }
 
-std::string loaded_version() {
-  const auto loaded = find_loaded_mpi();
+std::string version_if_loaded(version_function loaded) {
   return loaded == nullptr ? std::string() : version_of(loaded);
 }
 
@@ -100,8 +98,7 @@ void check_level(const amity_mpi_module& mpi, rank_t threads, bool initialized_h
 }  // namespace
 
 std::optional<library> library::open(family which, std::string& why_not) {
-  // The loader looks in the run paths of the program, or of amity's shared library, where the build or the installation
-  // has put its own modules.
+  // The loader searches the run path of the object that amity is a part of: the program, or amity's shared library.
   const std::string file = fmt::format("amity_mpi_{}.so", setting_of(which));
   void* const object = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (object == nullptr) {
@@ -118,7 +115,7 @@ std::optional<library> library::open(family which, std::string& why_not) {
   return library(module);
 }
 
-std::variant<library, refusal> library::load(const choice& made) {
+std::variant<library, refusal> library::load(const choice& made, version_function programs_mpi) {
   std::string why_not;
   auto loaded = open(made.which, why_not);
   if (!loaded) {
@@ -127,36 +124,40 @@ std::variant<library, refusal> library::load(const choice& made) {
                                          "of amity_mpi_{}.so to LD_LIBRARY_PATH",
                                          name_of(made.which), setting_of(made.which))};
   }
-  const auto programs = find_loaded_mpi();
-  if (programs != nullptr && programs != (*loaded)->library_version) {
+  if (programs_mpi != nullptr && programs_mpi != (*loaded)->library_version) {
     return refusal{.problem = fmt::format("the program uses {}, but the module for {} uses another library ({})",
-                                          version_of(programs), name_of(made.which), loaded->version()),
+                                          version_of(programs_mpi), name_of(made.which), loaded->version()),
                    .remedy = "build amity with the compiler wrapper of the program's MPI"};
   }
+  loaded->reason_ = made.reason;
   loaded->warning_ = made.warning;
   return *std::move(loaded);
 }
 
 std::variant<library, refusal> library::find(const settings& config) {
-  const auto found = evidence::of(config, loaded_version());
-  if (const auto made = choose(found)) return load(*made);
+  const auto loaded = find_loaded_mpi();
+  const auto found = evidence::of(config, version_if_loaded(loaded));
+  if (const auto made = choose(found)) return load(*made, loaded);
   if (!found.loaded.empty()) {
     return refusal{.problem = fmt::format(
                        "this process has loaded {}, but there are modules for Open MPI and MPICH only", found.loaded),
                    .remedy = "link the program with one of these, or use another fabric"};
   }
-  std::vector<library> modules = all();
-  if (modules.size() == 1) return std::move(modules.front());
+  std::string why_not;
+  std::vector<library> modules = all(why_not);
   if (modules.empty()) {
-    return refusal{.problem = "this amity has no module for an MPI",
-                   .remedy = "build it with -DAMITY_MPI=ON, where an MPI and its compiler wrapper are installed"};
+    return refusal{.problem = fmt::format("no module for an MPI can be loaded: {}", why_not),
+                   .remedy = "install an MPI and its compiler wrapper, and build amity with -DAMITY_MPI=ON"};
   }
-  return refusal{
-      .problem = fmt::format("there are modules for {} and {}, and nothing tells which MPI this process uses",
-                             modules[0].version(), modules[1].version()),
-      .remedy =
-          "link the program with its MPI, start it with the mpirun or mpiexec of the MPI, or set "
-          "AMITY_MPI_LIBRARY=openmpi or AMITY_MPI_LIBRARY=mpich"};
+  if (modules.size() > 1) {
+    return refusal{.problem = fmt::format("there are modules for {} and {}, and the MPI of this process is not known",
+                                          modules[0].version(), modules[1].version()),
+                   .remedy =
+                       "link the program with its MPI, start it with the mpirun or mpiexec of the MPI, or set "
+                       "AMITY_MPI_LIBRARY=openmpi or AMITY_MPI_LIBRARY=mpich"};
+  }
+  modules.front().reason_ = "there is no module for another MPI";
+  return std::move(modules.front());
 }
 
 namespace {
@@ -171,30 +172,35 @@ library or_throw(std::string_view call, std::variant<library, refusal> found) {
 
 library library::of_process(const settings& config) { return or_throw("AMITY_FABRIC=mpi", find(config)); }
 
-library library::of_program(family compiled_with) {
-  const std::string loaded = loaded_version();
-  if (loaded.empty()) {
+library library::of_program(family compiled_with, const settings& config) {
+  const auto loaded = find_loaded_mpi();
+  if (loaded == nullptr) {
     throw error("amity::mpi::run", no_rank,
                 fmt::format("the {} of the program is not found in this process", name_of(compiled_with)),
                 "link the program with the shared library of its MPI");
   }
-  if (family_of_version(loaded) != compiled_with) {
-    throw error(
-        "amity::mpi::run", no_rank,
-        fmt::format("the program is compiled with {}, but this process has loaded {}", name_of(compiled_with), loaded),
-        "compile and link the program with the wrapper of one MPI");
+  const auto made = choose(evidence::of(config, version_of(loaded)));
+  if (!made || made->which != compiled_with) {
+    throw error("amity::mpi::run", no_rank,
+                fmt::format("the program is compiled with {}, but this process has loaded {}", name_of(compiled_with),
+                            version_of(loaded)),
+                "compile and link the program with the wrapper of one MPI");
   }
-  return or_throw(
-      "amity::mpi::run",
-      load({.which = compiled_with, .reason = fmt::format("this process has loaded {}", loaded), .warning = {}}));
+  return or_throw("amity::mpi::run", load(*made, loaded));
 }
 
-std::vector<library> library::all() {
+std::vector<library> library::all(std::string& why_not) {
   std::vector<library> found;
+  std::vector<std::string> reasons;
   for (const family which : {family::open_mpi, family::mpich}) {
-    std::string why_not;
-    if (auto loaded = open(which, why_not)) found.push_back(*std::move(loaded));
+    std::string reason;
+    if (auto loaded = open(which, reason)) {
+      found.push_back(*std::move(loaded));
+    } else {
+      reasons.push_back(std::move(reason));
+    }
   }
+  why_not = fmt::format("{}", fmt::join(reasons, "; "));
   return found;
 }
 

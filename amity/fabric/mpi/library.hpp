@@ -27,14 +27,15 @@ class library {
   /// A refusal if neither exists, or if the module cannot be loaded.
   static std::variant<library, refusal> find(const settings& config);
 
-  /// The same. Throws the refusal as an `error`.
+  /// Returns what `find` returns, or throws the refusal as an `error`.
   static library of_process(const settings& config);
 
-  /// The MPI that the program was compiled with, and has loaded. Throws `error` if it is another one, or none.
-  static library of_program(family compiled_with);
+  /// The MPI that the program was compiled with, and has loaded. Throws `error` if the process has loaded another MPI,
+  /// or none.
+  static library of_program(family compiled_with, const settings& config);
 
-  /// Loads the module of each MPI for which one is found.
-  static std::vector<library> all();
+  /// Loads the module of each MPI for which one is found. `why_not` says why the others cannot be loaded.
+  static std::vector<library> all(std::string& why_not);
 
   const amity_mpi_module& operator*() const noexcept { return *module_; }
   const amity_mpi_module* operator->() const noexcept { return module_; }
@@ -42,15 +43,20 @@ class library {
   /// Name and version of the MPI: "Open MPI v4.1.4".
   std::string version() const;
 
-  /// For the user: that a setting is not followed. Empty: it is.
+  /// Why this MPI was chosen: "AMITY_MPI_LIBRARY=mpich".
+  const std::string& reason() const noexcept { return reason_; }
+  /// To be printed if AMITY_MPI_LIBRARY is ignored; otherwise empty.
   const std::string& warning() const noexcept { return warning_; }
 
  private:
   explicit library(const amity_mpi_module* module) : module_(module) {}
   static std::optional<library> open(family which, std::string& why_not);
-  static std::variant<library, refusal> load(const choice& made);
+  /// `programs_mpi`: MPI_Get_library_version as the program is bound to it, or null.
+  static std::variant<library, refusal> load(const choice& made,
+                                             decltype(amity_mpi_module::library_version) programs_mpi);
 
   const amity_mpi_module* module_;
+  std::string reason_;
   std::string warning_;
 };
 

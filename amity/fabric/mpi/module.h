@@ -54,8 +54,8 @@ typedef struct amity_mpi_module {
   amity_mpi_comm no_comm;       /* MPI_COMM_NULL */
   amity_mpi_request no_request; /* MPI_REQUEST_NULL */
 
-  /* MPI_Get_library_version itself, as the module is bound to it: its address tells whether the module and the program
-   * use the same MPI. The text needs AMITY_MPI_VERSION_BYTES. */
+  /* MPI_Get_library_version itself, as the module is bound to it. The module and the program use the same library if
+   * the address is the same in both. The text needs AMITY_MPI_VERSION_BYTES. */
   int (*library_version)(char* text, int* length);
 
   /* Legal at any time, as the function above. */
@@ -96,8 +96,8 @@ typedef struct amity_mpi_module {
 
   /* Returns 1 if the request is complete, which makes it `no_request`. */
   int (*test)(amity_mpi_request* request);
-  /* Makes the complete ones of at most AMITY_MPI_TEST_SOME_MAX requests `no_request`, and returns how many these are.
-   * None of them may be `no_request` at the call. */
+  /* Tests at most AMITY_MPI_TEST_SOME_MAX requests, none of which is `no_request`. Sets each complete request to
+   * `no_request`, and returns their number. */
   int (*test_some)(amity_mpi_request* requests, int count);
   /* Cancels a receive, and waits until it is canceled or complete. */
   void (*cancel)(amity_mpi_request* request);

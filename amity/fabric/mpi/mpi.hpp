@@ -25,8 +25,7 @@ namespace amity::fabric::mpi {
 /// Name and version of each MPI that a module is found for: "Open MPI v4.1.4". Loads the modules.
 std::vector<std::string> installed();
 
-/// Why `job::of_launcher` would refuse to choose an MPI for this process; empty: it would not. Loads the module of that
-/// MPI.
+/// Why `job::of_launcher` would find no MPI for this process; empty if it would find one. Loads the module of the MPI.
 std::string why_unavailable(const settings& config);
 
 /// What this fabric can do with the given settings, over one of these MPIs.
@@ -49,7 +48,9 @@ class job {
 
   virtual ~job() = default;
 
-  /// For the user, if a setting is not followed; else empty.
+  /// The MPI, and why it was chosen: "Open MPI v4.1.4: AMITY_MPI_LIBRARY=openmpi".
+  virtual std::string mpi() const = 0;
+  /// To be printed if AMITY_MPI_LIBRARY is ignored; otherwise empty.
   virtual const std::string& warning() const noexcept = 0;
 
   /// The rank of this process, and how many processes there are.

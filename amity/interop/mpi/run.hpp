@@ -3,8 +3,8 @@
 /// Runs amity on the communicators of an MPI program.
 ///
 /// For programs that use MPI already: include this header and compile with the wrapper of Open MPI or MPICH, or of an
-/// MPI with the binary interface of MPICH. Amity needs a module for that MPI (docs/mpi.md). No other header of amity
-/// includes mpi.h. Programs that leave MPI to amity call `amity::run` with AMITY_FABRIC=mpi.
+/// MPI with the binary interface of MPICH. Amity needs a module for that MPI on each host (docs/mpi.md). No other
+/// header of amity includes mpi.h. Programs that leave MPI to amity call `amity::run` with AMITY_FABRIC=mpi.
 
 #include <utility>
 
@@ -32,7 +32,7 @@ int run(MPI_Comm communicator, const settings& config, Program&& program) {
 #elif defined(MPICH_VERSION) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
   constexpr auto family = amity::detail::mpi_family::mpich;
 #else
-  constexpr auto family = amity::detail::mpi_family::other;
+#error "amity: compile with the wrapper of Open MPI or MPICH, or of an MPI with the binary interface of MPICH"
 #endif
   static_assert(amity::detail::program<Program>,
                 "amity: the program of amity::run takes amity::world& and returns an exit status or nothing");
