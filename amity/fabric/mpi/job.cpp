@@ -89,7 +89,8 @@ class joined final : public job {
     }
     std::uint64_t expected = 0;
     const amity_mpi_module& mpi = group_.mpi();
-    auto request = mpi.reduce_scatter(sent.data(), &expected, group_.communicator(thread));
+    amity_mpi_request request = mpi.no_request;
+    mpi.reduce_scatter(sent.data(), &expected, group_.communicator(thread), &request);
     while (!mpi.test(&request)) drain(lanes);
     return expected;
   }

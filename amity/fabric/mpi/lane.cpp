@@ -153,7 +153,7 @@ void lane::send(rank_t dest, std::uint32_t buffer, std::size_t bytes, content wh
   to.owed -= credits;
   ++to.sent;
   const auto [process, thread] = group_.place_of(dest);
-  amity_mpi_request request;
+  amity_mpi_request request = mpi_.no_request;
   const unfinished sent{.buffer = buffer, .gives_back_to = gives_back_to};
   if (mpi_.send((*out_)[buffer], static_cast<int>(bytes), process,
                 tags_.pack({.content = what, .thread = thread_, .credits = credits}), group_.communicator(thread),

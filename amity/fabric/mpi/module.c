@@ -13,11 +13,11 @@ static amity_mpi_comm comm_of(MPI_Comm native) {
 }
 static MPI_Comm native_comm(amity_mpi_comm comm) { return (MPI_Comm)comm.value; }
 
-static MPI_Request native_request(amity_mpi_request request) { return (MPI_Request)request.value; }
-static amity_mpi_request request_of(MPI_Request native) {
-  amity_mpi_request request = {(intptr_t)native};
-  return request;
-}
+/* MPI reads and writes requests in place. Those that are numbers take the low bytes of the integer, whose other bytes
+ * are zero from the start. */
+_Static_assert(sizeof(MPI_Request) == sizeof(intptr_t) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "requests of this MPI need a conversion");
+static MPI_Request* native_request(amity_mpi_request* request) { return (MPI_Request*)request; }
 
 static int initialized(void) {
   int yes = 0;
@@ -121,42 +121,32 @@ static void all_or(void* bits, int bytes, amity_mpi_comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, bits, bytes, MPI_BYTE, MPI_BOR, native_comm(comm));
 }
 
-static amity_mpi_request reduce_scatter(const uint64_t* values, uint64_t* result, amity_mpi_comm comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ireduce_scatter_block(values, result, 1, MPI_UINT64_T, MPI_SUM, native_comm(comm), &request);
-  return request_of(request);
+static void reduce_scatter(const uint64_t* values, uint64_t* result, amity_mpi_comm comm, amity_mpi_request* request) {
+  MPI_Ireduce_scatter_block(values, result, 1, MPI_UINT64_T, MPI_SUM, native_comm(comm), native_request(request));
 }
 
 static int test(amity_mpi_request* request) {
   int done = 0;
-  MPI_Request native = native_request(*request);
-  MPI_Test(&native, &done, MPI_STATUS_IGNORE);
-  *request = request_of(native);
+  MPI_Test(native_request(request), &done, MPI_STATUS_IGNORE);
   return done;
 }
 
 static int send(const void* data, int bytes, int dest, int tag, amity_mpi_comm comm, amity_mpi_request* request) {
   int done = 0;
-  MPI_Request native = MPI_REQUEST_NULL;
-  MPI_Isend(data, bytes, MPI_BYTE, dest, tag, native_comm(comm), &native);
-  MPI_Test(&native, &done, MPI_STATUS_IGNORE);
-  *request = request_of(native);
+  MPI_Isend(data, bytes, MPI_BYTE, dest, tag, native_comm(comm), native_request(request));
+  MPI_Test(native_request(request), &done, MPI_STATUS_IGNORE);
   return done;
 }
 
 static void post(void* data, int capacity, amity_mpi_comm comm, amity_mpi_request* request) {
-  MPI_Request native = MPI_REQUEST_NULL;
-  MPI_Irecv(data, capacity, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, native_comm(comm), &native);
-  *request = request_of(native);
+  MPI_Irecv(data, capacity, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, native_comm(comm), native_request(request));
 }
 
 static int test_receive(amity_mpi_request* request, amity_mpi_arrival* arrival) {
   int done = 0;
   MPI_Status status;
-  MPI_Request native = native_request(*request);
-  MPI_Test(&native, &done, &status);
+  MPI_Test(native_request(request), &done, &status);
   if (!done) return 0;
-  *request = request_of(native);
   arrival->source = status.MPI_SOURCE;
   arrival->tag = status.MPI_TAG;
   MPI_Get_count(&status, MPI_BYTE, &arrival->bytes);
@@ -169,18 +159,16 @@ static int test_some(amity_mpi_request* requests, int count) {
   MPI_Request native[AMITY_MPI_TEST_SOME_MAX];
   /* Not MPI_STATUSES_IGNORE: GCC rejects it, because the header of MPICH declares how many bytes are written. */
   MPI_Status statuses[AMITY_MPI_TEST_SOME_MAX];
-  for (int i = 0; i < count; ++i) native[i] = native_request(requests[i]);
+  for (int i = 0; i < count; ++i) native[i] = *native_request(&requests[i]);
   MPI_Testsome(count, native, &done, which, statuses);
   if (done == MPI_UNDEFINED) return 0;
-  for (int i = 0; i < done; ++i) requests[which[i]] = request_of(MPI_REQUEST_NULL);
+  for (int i = 0; i < done; ++i) *native_request(&requests[which[i]]) = MPI_REQUEST_NULL;
   return done;
 }
 
 static void cancel(amity_mpi_request* request) {
-  MPI_Request native = native_request(*request);
-  MPI_Cancel(&native);
-  MPI_Wait(&native, MPI_STATUS_IGNORE);
-  *request = request_of(native);
+  MPI_Cancel(native_request(request));
+  MPI_Wait(native_request(request), MPI_STATUS_IGNORE);
 }
 
 static void notify(int dest, amity_mpi_comm comm) {
@@ -190,9 +178,7 @@ static void notify(int dest, amity_mpi_comm comm) {
 }
 
 static void post_notice(amity_mpi_comm comm, amity_mpi_request* request) {
-  MPI_Request native = MPI_REQUEST_NULL;
-  MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, native_comm(comm), &native);
-  *request = request_of(native);
+  MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, native_comm(comm), native_request(request));
 }
 
 static const amity_mpi_module table = {

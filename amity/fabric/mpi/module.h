@@ -19,7 +19,8 @@ extern "C" {
 /* Changes with the table. A module of another version is refused. */
 #define AMITY_MPI_MODULE_VERSION 1u
 
-/* Handles of the MPI, converted to integers: pointers in some MPIs, numbers in others. */
+/* Handles of the MPI as integers: they are pointers in some MPIs, and numbers in others. A request is zero, or
+ * `no_request`, before it is passed to a function that starts an operation. */
 typedef struct amity_mpi_comm {
   intptr_t value;
 } amity_mpi_comm;
@@ -86,7 +87,7 @@ typedef struct amity_mpi_module {
   void (*all_gather)(int32_t value, int32_t* values, amity_mpi_comm comm);
   void (*all_max)(int64_t* values, int count, amity_mpi_comm comm);
   void (*all_or)(void* bits, int bytes, amity_mpi_comm comm);
-  amity_mpi_request (*reduce_scatter)(const uint64_t* values, uint64_t* result, amity_mpi_comm comm);
+  void (*reduce_scatter)(const uint64_t* values, uint64_t* result, amity_mpi_comm comm, amity_mpi_request* request);
 
   /* Messages. `send` returns 1 if the send is complete; otherwise `request` must be tested. `post` receives a message
    * from any source with any tag, and `test_receive` returns 1 when it has arrived. */
