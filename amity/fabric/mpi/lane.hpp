@@ -89,7 +89,7 @@ class lane final : public fabric {
   void throw_if_aborted();
 
   group& group_;
-  const amity_mpi_module& mpi_;
+  const amity_mpi_module mpi_;  ///< a copy: one load less per call
   rank_t threads_;
   rank_t thread_;
   rank_t rank_;
