@@ -56,7 +56,7 @@ struct mpi_installation {
   std::string_view launcher;
   std::string_view peer;  ///< the program of `driver::open_mpi`, compiled for this MPI
 };
-/// Those that were found when the benchmarks were built.
+/// Returns the MPIs that were found when the benchmarks were built.
 std::vector<mpi_installation> mpi_installations();
 
 /// Jobs that are measured in turn.
@@ -106,7 +106,7 @@ class driver {
   job ranks(int count, arguments args = {}, std::vector<std::string> settings = {}) const;
   /// As above, of another benchmark.
   job ranks(const benchmark& which, int count, arguments args = {}, std::vector<std::string> settings = {}) const;
-  /// The same over an MPI.
+  /// The job of a benchmark on `count` ranks over an MPI.
   job mpi_ranks(const mpi_installation& mpi, const benchmark& which, int count, arguments args = {}) const;
   /// The program of `open_mpi` over another MPI, on two ranks.
   job mpi_peer(const mpi_installation& mpi, std::string name, std::vector<std::string> words) const;
