@@ -239,7 +239,7 @@ void run_schedule(std::uint64_t seed) {
 TEST(shm_schedules, channels_keep_their_word_in_any_order_of_memory) {
   const char* const replayed = std::getenv("SEED");
   const std::uint64_t first = replayed != nullptr ? std::stoull(replayed) : 1;
-  const std::uint64_t last = replayed != nullptr ? first : amity::testing::cases(2000);
+  const std::uint64_t last = replayed != nullptr ? first : amity::testing::cases(3000);
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     run_schedule(seed);
     if (HasFailure()) FAIL() << "replay it with SEED=" << seed;
