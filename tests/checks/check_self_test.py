@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Each check of scripts/check passes a small tree that keeps the rules, and fails, with the right sentence, once the
-tree breaks the one under test. scripts/tidy, beside it, finds what it should in the files that changed.
+tree breaks the one under test. The last cases run scripts/tidy on files that changed.
 
 usage: check_self_test.py PATH-OF-SCRIPTS/CHECK [unittest arguments]
 """
