@@ -341,6 +341,51 @@ class Words(CheckTest):
         self.write("scripts/tool", "curl https://py" "pi.org/simple\n")
         self.expect("words", "scripts/tool:1: has 'py" "pi.org'")
 
+    def permit(self, **ceilings):
+        self.write("scripts/checks/wordings.json", json.dumps(ceilings))
+
+    def test_wording_without_ceiling(self):
+        self.append("docs/page.md", "It does not fail any" " more.\n")
+        self.expect("words", "docs/page.md:2: has the wording 'no_longer' (1 lines of docs have it, and 0 are permitted)")
+
+    def test_wording_below_and_above_ceiling(self):
+        line = "It does not fail any" " more.\n"
+        self.permit(no_longer={"docs": 2, "readme": 1})
+        self.append("docs/page.md", line * 2)
+        self.append("README.md", line)
+        self.expect_ok("words")
+        self.append("docs/page.md", line)
+        self.expect("words", "docs/page.md:4: has the wording 'no_longer' (3 lines of docs")
+
+    def test_wording_in_each_area(self):
+        areas = {
+            "docs": ("docs/page.md", "No" "body knows.\n"),
+            "readme": ("README.md", "No" "body knows.\n"),
+            "public headers": ("amity/base/a.hpp", "// No" "body knows.\n"),
+            "strings": ("amity/base/a.hpp", 'const char* text = "No' 'body knows";\n'),
+            "other": ("amity/base/a.cpp", "// No" "body knows.\n"),
+        }
+        for area, (file, line) in areas.items():
+            self.append(file, line)
+            self.expect("words", f"(1 lines of {area} have it")
+        self.permit(indefinite_person=dict.fromkeys(areas, 1))
+        self.expect_ok("words")
+
+    def test_wording_of_strings_only(self):
+        self.append("amity/base/a.cpp", "// 7 is" " no address.\n")
+        self.expect_ok("words")
+        self.append("amity/base/a.cpp", 'const char* text = "7 is' ' no address";\n')
+        self.expect("words", "has the wording 'is_no'")
+
+    def test_lowered_ceiling(self):
+        self.append("docs/page.md", "It does not fail any" " more.\n")
+        self.permit(no_longer={"docs": 5, "other": 1}, tell={"docs": 1})
+        status, output = self.run_check("--lower")
+        self.assertEqual((status, output), (0, "check words: the ceilings fell by 6 lines\n"))
+        with open(os.path.join(self.root, "scripts/checks/wordings.json")) as opened:
+            self.assertEqual(json.load(opened), {"no_longer": {"docs": 1}})
+        self.expect_ok("words")
+
 
 class Mutations(CheckTest):
     MUTATION = """
