@@ -50,5 +50,5 @@ endif()
 if(TARGET amity_command)
   add_test(NAME mpi_no_launcher COMMAND amity_command run -n 2 --fabric mpi $<TARGET_FILE:world_program> sum)
   set_tests_properties(mpi_no_launcher PROPERTIES TIMEOUT 60 LABELS "tools;mpi" ENVIRONMENT PATH=/nonexistent
-    PASS_REGULAR_EXPRESSION "no launcher of an MPI is found in PATH: mpirun, mpiexec; install an MPI")
+    PASS_REGULAR_EXPRESSION "no MPI launcher found in PATH: mpirun, mpiexec; install an MPI")
 endif()

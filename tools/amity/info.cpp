@@ -26,10 +26,11 @@ std::string_view to_text(settings::origin from) {
 
 int info(int argc, char** argv) {
   bool json = false;
-  CLI::App app("Lists the fabrics with what they can do, and every setting with its value and where that came from.",
-               "amity info");
+  CLI::App app(
+      "Lists the fabrics with their capabilities, and all settings with their values and the origin of each value.",
+      "amity info");
   app.add_flag("--json", json, "Print one JSON object");
-  app.footer("Settings are environment variables: AMITY_SHM_BUFFERS=32 amity info");
+  app.footer("Settings are environment variables, for example: AMITY_SHM_BUFFERS=32 amity info");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& stop) {

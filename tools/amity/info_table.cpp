@@ -1,4 +1,4 @@
-// amity info for people.
+// Human-readable output of amity info.
 
 #include <algorithm>
 #include <array>
@@ -39,22 +39,22 @@ void append_wrapped(std::string& page, std::size_t indent, std::string_view text
 std::string remote_facts(const fabric::remote_capabilities& remote, std::size_t packet_bytes) {
   if (!remote.available) return "no remote memory";
   return fmt::format("remote memory{}, notifications of {} bits, {}atomics, {}{}",
-                     remote.mapped ? ", mapped on the own node" : "", remote.notify_bits, remote.atomics ? "" : "no ",
-                     remote.puts_before_packets ? "packets come after earlier puts" : "packets may overtake puts",
+                     remote.mapped ? ", mapped within the node" : "", remote.notify_bits, remote.atomics ? "" : "no ",
+                     remote.puts_before_packets ? "packets arrive after earlier puts" : "packets may overtake puts",
                      remote.mapped ? ""
                      : remote.packed_bytes_max >= packet_bytes
-                         ? ", Longs packed as far as a packet has room"
-                         : fmt::format(", Longs packed up to {} B", remote.packed_bytes_max));
+                         ? ", Long messages packed up to the size of a packet"
+                         : fmt::format(", Long messages packed up to {} B", remote.packed_bytes_max));
 }
 
 void append_fabric(std::string& page, const fabric::capabilities& caps) {
   auto out = std::back_inserter(page);
   fmt::format_to(out, "  {:<11}{}\n", caps.name, caps.description);
   const std::string facts = fmt::format(
-      "packets up to {} B (the short road: {} B); in flight to a peer: {} packets, {} slots; memory a peer: {} B; "
+      "packets up to {} B, inline path up to {} B; in flight per peer: {} packets, {} slots; memory per peer: {} B; "
       "{}; {}; {}",
       caps.packet_bytes_max, caps.inline_bytes_max, caps.credits_per_peer, caps.slots_per_peer, caps.bytes_per_peer,
-      caps.ordered ? "packets of a pair stay in order" : "packets may overtake each other",
+      caps.ordered ? "packets of a pair of ranks stay in order" : "packets may overtake each other",
       caps.virtual_time ? "virtual time" : "wall-clock time", remote_facts(caps.remote, caps.packet_bytes_max));
   append_wrapped(page, 13, facts);
 }
@@ -90,7 +90,7 @@ void append_settings(std::string& page, const settings& values, bool internal) {
 std::string as_table(const inventory& all) {
   std::string page = fmt::format("amity {}\n\nFabrics (AMITY_FABRIC)\n", all.version);
   for (const auto& caps : all.fabrics) append_fabric(page, caps);
-  page += "\nA program that is started as this one was takes\n";
+  page += "\nFabric of a program that is started in the same way\n";
   for (const auto& line : all.choice) append_wrapped(page, 2, line);
   page += "\nSettings (environment variables)\n";
   append_settings(page, all.values, false);

@@ -1,8 +1,10 @@
-// The command `amity`: starts jobs, tells what there is, and runs the applications that come with the library.
+// The command `amity`: starts jobs, lists fabrics and settings, and runs the bundled applications.
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -26,10 +28,11 @@ struct command {
 
 constexpr auto commands = std::to_array<command>({
     {"run", "Start a program as the ranks of one job", amity::tools::run},
-    {"sim", "Start a program on simulated ranks, with faults, and explore its schedules", amity::tools::sim},
+    {"sim", "Run a program on simulated ranks, inject faults, explore schedules", amity::tools::sim},
     {"info", "List fabrics and settings", amity::tools::info},
 #ifdef AMITY_WITH_GRAPH
-    {"graph", "Search a graph: from a file, or the dependencies of the system's packages", amity::apps::graph::command},
+    {"graph", "Run graph kernels on a file, a generated graph or the packages of this system",
+     amity::apps::graph::command},
 #endif
 });
 
@@ -39,14 +42,14 @@ constexpr auto examples = R"(Examples:
   amity info
   amity graph --help
 
-`amity COMMAND --help` tells more about a command.)";
+`amity COMMAND --help` describes a command.)";
 
 /// Prints to standard error. fmt::print throws if that is full or closed; then only the exit status can report.
 void complain(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-/// A command line that begins with no command: --help, --version, or a mistake.
+/// Handles a command line that does not begin with a command: --help, --version or a usage error.
 int without_command(int argc, char** argv) {
-  CLI::App app("Active messages for irregular programs.", "amity");
+  CLI::App app("Active-message runtime for irregular parallel programs.", "amity");
   app.set_version_flag("--version", "amity " AMITY_VERSION);
   app.footer(examples);
   for (const auto& each : commands) app.add_subcommand(std::string(each.name), std::string(each.summary));
@@ -55,7 +58,7 @@ int without_command(int argc, char** argv) {
     return amity::tools::usage_error;
   }
   if (argv[1][0] != '-') {
-    complain(fmt::format("amity: there is no command '{}'; `amity --help` lists them\n", argv[1]));
+    complain(fmt::format("amity: unknown command '{}'; `amity --help` lists the commands\n", argv[1]));
     return amity::tools::usage_error;
   }
   try {
@@ -66,10 +69,12 @@ int without_command(int argc, char** argv) {
   return amity::tools::usage_error;
 }
 
-/// A result that nobody can read is none; `status` if all of it has gone out.
+/// Returns `status` if all of standard output was written, otherwise a status of failure.
 int status_once_printed(int status) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  complain("amity: standard output takes no more; check where it goes: a full disk, a closed descriptor\n");
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return status;
+  complain(fmt::format("amity: cannot write to standard output: {}; check for a full disk or a closed pipe\n",
+                       flushed ? "an earlier write failed" : std::strerror(errno)));
   return status == 0 ? 1 : status;
 }
 

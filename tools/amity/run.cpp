@@ -24,20 +24,20 @@
 namespace amity::tools {
 namespace {
 
-constexpr auto examples = R"(Everything after PROGRAM belongs to it.
+constexpr auto examples = R"(All arguments after PROGRAM are passed to it.
 
 Examples:
   amity run -n 4 ./program           four ranks
-  amity run -n 4 --prefix ./program  begin each line of output with its rank
-  amity run -n 2 --pin ./program -v  one CPU for each rank; -v is an option of the program
+  amity run -n 4 --prefix ./program  prefix each line of output with its rank
+  amity run -n 2 --pin ./program -v  one CPU per rank; -v is an option of the program
   amity run -n 4 --fabric mpi ./program  the same as AMITY_FABRIC=mpi mpirun -n 4 ./program
 
-Returns the exit status of the first rank that fails, or 128 + N if signal N killed it. A rank that fails, or Ctrl-C,
-ends all ranks. Rank 0 reads standard input.)";
+Exit status: 0 if all ranks succeed, otherwise the status of the first rank that failed, or 128 + N if signal N ended
+it. If a rank fails, or on Ctrl-C, all ranks are ended. Standard input is forwarded to rank 0.)";
 
 constexpr auto with_value = std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--fabric"});
 
-/// The other fabrics hold all ranks in one process, which is not what a launcher starts.
+/// Refuses the fabrics that keep all ranks in one process.
 void check_fabric(const settings& values) {
   const auto& fabric = values.text("AMITY_FABRIC");
   if (fabric != "threads" && fabric != "sim") return;
@@ -54,7 +54,7 @@ std::vector<std::string> mpi_launchers(const std::string& library) {
   return commands;
 }
 
-/// MPI's launcher takes the place of this process.
+/// Replaces this process by the launcher of the MPI.
 int start_with_mpi(const launch_options& options, const std::string& library) {
   if (options.prefix_output || options.pin) {
     throw error("run", no_rank, "--prefix and --pin are not available with the fabric mpi",
@@ -79,7 +79,7 @@ int start_with_mpi(const launch_options& options, const std::string& library) {
                   "check the installation of MPI, or start the program with the launcher of another MPI");
     }
   }
-  throw error("run", no_rank, fmt::format("no launcher of an MPI is found in PATH: {}", fmt::join(launchers, ", ")),
+  throw error("run", no_rank, fmt::format("no MPI launcher found in PATH: {}", fmt::join(launchers, ", ")),
               "install an MPI, or add the directory of its mpirun to PATH");
 }
 
@@ -91,21 +91,21 @@ int run(int argc, char** argv) {
 
   launch_options options;
   std::string program;
-  CLI::App app("Starts a program as the ranks of one job, over shared memory, or as AMITY_FABRIC says.", "amity run");
+  CLI::App app("Starts a program as the ranks of one job on this machine.", "amity run");
   app.footer(examples);
-  auto* const ranks = app.add_option("-n,--ranks", options.ranks, "Number of ranks; without it, AMITY_RANKS counts")
+  auto* const ranks = app.add_option("-n,--ranks", options.ranks, "Number of ranks (default: $AMITY_RANKS)")
                           ->check(range_of("AMITY_RANKS"))
                           ->type_name("N");
   rank_t threads_wanted = 0;
-  app.add_option("-t,--threads", threads_wanted, "Threads of each rank; without it, AMITY_THREADS counts")
+  app.add_option("-t,--threads", threads_wanted, "Threads per rank (default: $AMITY_THREADS)")
       ->check(range_of("AMITY_THREADS"))
       ->type_name("T");
   std::string fabric;
-  app.add_option("--fabric", fabric, "shm, or mpi: MPI's launcher starts the ranks; without it, AMITY_FABRIC counts")
+  app.add_option("--fabric", fabric, "Fabric: shm, or mpi (ranks are started by mpirun) (default: $AMITY_FABRIC)")
       ->type_name("NAME");
-  app.add_flag("--prefix", options.prefix_output, "Begin each line of output with the rank that wrote it");
-  app.add_flag("--pin", options.pin, "Bind each rank to the next CPU, or one for each thread; starts over at the end");
-  app.add_option("PROGRAM", program, "What to start; looked for in PATH unless it has a '/'")->required();
+  app.add_flag("--prefix", options.prefix_output, "Prefix each line of output with the rank that wrote it");
+  app.add_flag("--pin", options.pin, "Bind each rank to one CPU per thread, in order; wraps around after the last CPU");
+  app.add_option("PROGRAM", program, "Program to start; searched in PATH if it contains no '/'")->required();
   try {
     app.parse(std::vector<std::string>(std::reverse_iterator(rest), arguments.rend()));
   } catch (const CLI::ParseError& stop) {

@@ -1,4 +1,4 @@
-// amity sim: starts a program on simulated ranks, and explores its schedules.
+// amity sim: runs a program on simulated ranks and explores its schedules.
 
 #include <unistd.h>
 
@@ -31,17 +31,17 @@
 namespace amity::tools {
 namespace {
 
-constexpr auto examples = R"(Everything after PROGRAM belongs to it.
+constexpr auto examples = R"(All arguments after PROGRAM are passed to it.
 
 Faults:
-  delay=2us             each packet is late by a random time below this
-  put-delay=2us         each operation on remote memory is: packets overtake it
-  reorder=5%            so many packets lose their place in line
-  back-pressure=5%      so many credits come back late
-  credits=2             so many packets in flight from one rank to another
-  slow:rank=3,factor=10            a rank that takes ten times as long
-  stop:rank=2,at=1ms,for=5ms       a rank that does not run for a while
-  kill:rank=any,at=2ms             a rank that is lost; any: the seed chooses which
+  delay=2us                   delay each packet by a random time of up to 2 us
+  put-delay=2us               delay each operation on remote memory by a random time; packets can overtake it
+  reorder=5%                  let 5 % of the packets overtake earlier packets
+  back-pressure=5%            return 5 % of the credits late
+  credits=2                   permit 2 packets in flight from one rank to another
+  slow:rank=3,factor=10       slow down rank 3 by a factor of 10
+  stop:rank=2,at=1ms,for=5ms  suspend rank 2 for 5 ms of virtual time
+  kill:rank=any,at=2ms        kill a rank; any: chosen by the seed
 
 Examples:
   amity sim -n 4096 ./program
@@ -49,7 +49,7 @@ Examples:
   amity sim -n 64 --network aries --seed 17 --trace out.json ./program
   amity sim -n 16 --fault reorder=5% --fault slow:rank=any,factor=20 ./program
 
-Returns the exit status of the program; with --explore, that of the first seed that fails.)";
+Exit status: that of the program; with --explore, that of the first seed that fails.)";
 
 constexpr auto with_value =
     std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--seed", "--network", "--fault", "--explore",
@@ -104,14 +104,14 @@ void add_fault(const std::string& fault, settings& values) {
   const auto* const known = std::ranges::find(network_faults, fault.substr(0, equals), &network_fault::name);
   if (known != network_faults.end()) {
     if (equals == fault.npos) {
-      throw error("sim", no_rank, fmt::format("--fault {} does not say how much", fault),
-                  "`amity sim --help` has an example of each fault");
+      throw error("sim", no_rank, fmt::format("--fault {} has no value", fault),
+                  "write it as in `amity sim --help`, for example delay=2us");
     }
     values.set(known->setting, fault.substr(equals + 1));
     return;
   }
   if (fault.find(':') == fault.npos) {
-    throw error("sim", no_rank, fmt::format("--fault {} is no fault", fault), "`amity sim --help` lists them");
+    throw error("sim", no_rank, fmt::format("unknown fault: --fault {}", fault), "`amity sim --help` lists the faults");
   }
   append("AMITY_SIM_FAULTS", fault, values);
 }
@@ -194,8 +194,9 @@ std::string replay(const sim_command& wanted, std::uint64_t seed, const std::str
 std::string how_it_fails(const run_outcome& failed, const sim_command& wanted) {
   if (failed.too_long) return fmt::format("fails to end within {} s", wanted.seconds_max);
   if (failed.unseen) {
-    return "ends with status 0, but no simulated job has come to its end (the program calls no amity::run, with the "
-           "settings of its environment, or has left it by exit)";
+    return "ends with status 0 without a completed simulated job (the program does not call amity::run with the "
+           "settings of "
+           "its environment, or has called exit inside it)";
   }
   return fmt::format("fails with status {}", failed.status);
 }
@@ -203,14 +204,14 @@ std::string how_it_fails(const run_outcome& failed, const sim_command& wanted) {
 int explore_seeds(sim_command wanted) {
   settings values = settings_of(wanted);
   if (!values.text("AMITY_SIM_REPORT").empty() || !values.text("AMITY_SIM_TRACE").empty()) {
-    throw error("sim", no_rank, "--explore makes many runs, and a report or a trace is of one",
-                "replay the seed that fails with --report or --trace (AMITY_SIM_REPORT and AMITY_SIM_TRACE ask for "
-                "them, too)");
+    throw error("sim", no_rank, "--explore makes many runs, but a report or a trace describes one run",
+                "replay a failing seed with --report or --trace, and unset AMITY_SIM_REPORT and AMITY_SIM_TRACE");
   }
   if (!leaves_something_to_chance(values)) {
     const std::int64_t delay_ns = std::min(4 * values.integer("AMITY_SIM_LATENCY_NS"), delay_ns_max);
     wanted.faults.push_back(fmt::format("delay={}ns", delay_ns));
-    fmt::print("amity sim: nothing is left to chance; adding --fault {}\n", wanted.faults.back());
+    fmt::print("amity sim: no random faults are set, so all seeds would give the same run; adding --fault {}\n",
+               wanted.faults.back());
     values = settings_of(wanted);
   }
   const auto first = static_cast<std::uint64_t>(values.integer("AMITY_SIM_SEED"));
@@ -231,7 +232,7 @@ int explore_seeds(sim_command wanted) {
     fmt::print("amity sim: all {} seeds succeed, {} to {}\n", wanted.explore, first, first + wanted.explore - 1);
     return 0;
   }
-  fmt::print("amity sim: seed {} {}; {} before it succeed. The end of its output:\n{}", failed.seed,
+  fmt::print("amity sim: seed {} {}; the {} seeds before it succeed. End of its output:\n{}", failed.seed,
              how_it_fails(failed, wanted), failed.seed - first, failed.tail);
   fmt::print("{}replay: {}\n", failed.tail.empty() || failed.tail.ends_with('\n') ? "" : "\n",
              replay(wanted, failed.seed, environment));
@@ -259,50 +260,49 @@ int sim(int argc, char** argv) {
 
   sim_command wanted;
   std::string program;
-  CLI::App app("Starts a program on simulated ranks: all of them in one process, under a virtual clock and a seed.",
+  CLI::App app("Runs a program on simulated ranks in one process, with a virtual clock and seeded random choices.",
                "amity sim");
   app.footer(examples);
-  app.add_option("-n,--ranks", wanted.ranks, "Number of ranks; without it, AMITY_RANKS counts")
+  app.add_option("-n,--ranks", wanted.ranks, "Number of ranks (default: $AMITY_RANKS)")
       ->check(range_of("AMITY_RANKS"))
       ->type_name("N");
-  app.add_option("-t,--threads", wanted.threads, "Threads of each rank; without it, AMITY_THREADS counts")
+  app.add_option("-t,--threads", wanted.threads, "Threads per rank (default: $AMITY_THREADS)")
       ->check(range_of("AMITY_THREADS"))
       ->type_name("T");
-  app.add_option("--seed", wanted.seed, "Seed of every choice that the simulator makes; the first, with --explore")
-      ->type_name("S");
+  app.add_option("--seed", wanted.seed, "Seed of all random choices; with --explore, the first seed")->type_name("S");
   app.add_option("--network", wanted.network,
-                 fmt::format("Costs of the network: {}, or a file; what AMITY_SIM_* say goes before",
+                 fmt::format("Network model: {}, or a file; AMITY_SIM_* settings override its values",
                              fmt::join(network_names(), ", ")))
       ->type_name("NAME");
-  app.add_option("--fault", wanted.faults, "A fault; may be given several times")
+  app.add_option("--fault", wanted.faults, "Inject a fault (see below); may be repeated")
       ->allow_extra_args(false)
       ->type_name("F");
-  app.add_option("--handler", wanted.handlers,
-                 "Virtual time that handling a packet takes, as 200ns; NAME=200ns: of that message type; may be given "
-                 "several times")
+  app.add_option(
+         "--handler", wanted.handlers,
+         "Virtual time per handled packet, for example 200ns, or of one message type: NAME=200ns; may be repeated")
       ->allow_extra_args(false)
       ->type_name("TIME");
   app.add_flag("--measured", wanted.measured,
-               "What ranks compute takes the time that it takes here; equal seeds then do not give equal runs");
-  auto* const explore = app.add_option("--explore", wanted.explore, "Run with N seeds, and print the first that fails")
+               "Charge the measured CPU time of computations; equal seeds then give different runs");
+  auto* const explore = app.add_option("--explore", wanted.explore, "Run with N seeds and report the first that fails")
                             ->check(CLI::Range(std::uint64_t{1}, last_seed))
                             ->type_name("N");
-  app.add_option("--jobs", wanted.jobs, "Runs at a time, with --explore; without it, one a CPU")
+  app.add_option("--jobs", wanted.jobs, "Concurrent runs of --explore (default: one per CPU)")
       ->check(CLI::Range(1u, 1024u))
       ->needs(explore)
       ->type_name("J");
-  app.add_option("--timeout", wanted.seconds_max, "A run that takes longer has failed, with --explore")
+  app.add_option("--timeout", wanted.seconds_max, "Wall-clock limit of a run of --explore; a run that exceeds it fails")
       ->check(CLI::Range(1u, 86400u))
       ->needs(explore)
       ->capture_default_str()
       ->type_name("SECONDS");
   app.add_option("--report", wanted.report,
-                 "What became of each rank's time. table: the extremes; or a file for all ranks, .csv or .json")
+                 "Report of how ranks spent their time. table: extremes; FILE.csv or FILE.json: all ranks")
       ->type_name("WHAT");
   app.add_option("--trace", wanted.trace,
-                 "File for a trace of all packets and operations on remote memory, for ui.perfetto.dev")
+                 "Write a trace of all packets and operations on remote memory, for ui.perfetto.dev")
       ->type_name("FILE");
-  app.add_option("PROGRAM", program, "What to start; looked for in PATH unless it has a '/'")->required();
+  app.add_option("PROGRAM", program, "Program to run; searched in PATH if it contains no '/'")->required();
   try {
     app.parse(std::vector<std::string>(std::reverse_iterator(rest), arguments.rend()));
   } catch (const CLI::ParseError& stop) {
