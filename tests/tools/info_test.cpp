@@ -32,7 +32,7 @@ TEST(info, lists_every_setting_with_its_value_and_where_it_came_from) {
   const auto ended = run({"info"}, {"AMITY_SHM_BUFFERS=32"});
   EXPECT_EQ(ended.status, 0);
   EXPECT_EQ(ended.errors, "");
-  EXPECT_EQ(row(ended.output, "AMITY_SHM_BUFFERS"), "AMITY_SHM_BUFFERS 32 buffers a peer 32 environment");
+  EXPECT_EQ(row(ended.output, "AMITY_SHM_BUFFERS"), "AMITY_SHM_BUFFERS 32 buffers per peer 32 environment");
   EXPECT_EQ(row(ended.output, "AMITY_SHM_PACKET_BYTES"), "AMITY_SHM_PACKET_BYTES 8k bytes 8k default");
   for (const auto& info : setting_table()) {
     EXPECT_NE(row(ended.output, std::string(info.name)), "") << info.name;
