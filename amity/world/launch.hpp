@@ -33,6 +33,7 @@ struct launch_options {
 /// - otherwise the status of the first rank that failed, 128 + signal for one that was killed, 1 for one that exited
 ///   with 0 although others still counted on it (inside amity::run, or before it while others were waiting there);
 /// - 128 + signal if SIGINT, SIGTERM, SIGHUP or SIGQUIT ended the launcher's job;
+/// - with `prefix_output`, 1 if the output of the ranks cannot be written, and 128 + SIGPIPE if its reader closed it;
 /// - 127 if there is no such program, 126 if it cannot be executed.
 ///
 /// Ranks find AMITY_RANK, AMITY_RANKS, AMITY_JOB_FD and AMITY_FABRIC in their environment. Rank 0 reads the

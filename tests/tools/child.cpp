@@ -161,6 +161,7 @@ outcome child::finish() {
   };
   outcome_.status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
   outcome_.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+  outcome_.memory_bytes_max = static_cast<std::size_t>(used.ru_maxrss) * 1024;
   return outcome_;
 }
 

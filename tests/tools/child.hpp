@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,11 @@ namespace amity::tests {
 
 /// How a command ended and what it printed.
 struct outcome {
-  int status;          ///< exit status, or -signal
-  std::string output;  ///< standard output, and standard error too on a terminal
-  std::string errors;  ///< standard error
-  double cpu_seconds;  ///< of the command and of the processes for which it waited
+  int status;                    ///< exit status, or -signal
+  std::string output;            ///< standard output, and standard error too on a terminal
+  std::string errors;            ///< standard error
+  double cpu_seconds;            ///< of the command and of the processes for which it waited
+  std::size_t memory_bytes_max;  ///< of the largest of these processes
 };
 
 struct child_options {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,9 +70,12 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 job::job(const launch_options& options)
     : threads_(options.threads),
       memory_(fabric::shm::job_memory::create(options.ranks * options.threads)),
-      output_(STDOUT_FILENO),
-      errors_(STDERR_FILENO),
+      output_target_(STDOUT_FILENO),
+      error_target_(STDERR_FILENO),
+      output_(output_target_),
+      errors_(error_target_),
       guard_(static_cast<std::size_t>(options.ranks)) {
+  output_target_.take_turns_with(error_target_);
   ranks_.reserve(static_cast<std::size_t>(options.ranks));
   if (::isatty(STDIN_FILENO) != 0) input_.emplace(STDIN_FILENO);
   start_ranks(options);
@@ -130,7 +135,8 @@ int job::run() {
   const int interrupts_before = interrupts_;
   while (!(output_.done() && errors_.done()) && interrupts_ == interrupts_before) {
     const bool woken = wait_for_events(silence);
-    if (!woken && output_.flushed() && errors_.flushed()) break;
+    // A reader may pause as long as it likes, unless the user has interrupted the job.
+    if (!woken && (interrupts_ > 0 || (output_.flushed() && errors_.flushed()))) break;
   }
   return status_;
 }
@@ -152,6 +158,7 @@ bool job::wait_for_events(std::optional<clock::duration> limit) {
   if (polls.ready(signals_.fd()) != 0) take_signals();
   output_.react(polls);
   errors_.react(polls);
+  take_write_failures();
   if (input_) input_->react(polls);
   return woken;
 }
@@ -163,6 +170,22 @@ void job::take_output() {
   polls.wait(clock::duration::zero());
   output_.react(polls);
   errors_.react(polls);
+  take_write_failures();
+}
+
+void job::take_write_failures() {
+  if (const int reason = output_.take_failure()) write_failed("standard output", reason);
+  if (const int reason = errors_.take_failure()) write_failed("standard error", reason);
+}
+
+/// Ends the job: what the ranks print from now on is lost. If standard error failed, only the status reports it.
+void job::write_failed(std::string_view stream, int reason) {
+  const bool closed = reason == EPIPE;
+  const std::string text = fmt::format("run: cannot write to {}: {}{}", stream, std::strerror(reason),
+                                       closed ? "" : "; redirect it to a file with free space");
+  if (settled_ || first_failure_) return errors_.add_line("amity: " + text);
+  // As the shell reports a process that SIGPIPE has ended.
+  settle({closed ? 128 + SIGPIPE : 1, text}, "all ranks");
 }
 
 std::optional<job::clock::duration> job::time_to_sleep() const {

@@ -12,6 +12,7 @@
 #include "amity/world/launch/input_relay.hpp"
 #include "amity/world/launch/launch_guard.hpp"
 #include "amity/world/launch/line_merger.hpp"
+#include "amity/world/launch/output_target.hpp"
 #include "amity/world/launch/poll_set.hpp"
 #include "amity/world/launch/rank_process.hpp"
 #include "amity/world/launch/signal_inbox.hpp"
@@ -58,6 +59,8 @@ class job {
   bool wait_for_events(std::optional<clock::duration> limit);
 
   void take_output();
+  void take_write_failures();
+  void write_failed(std::string_view stream, int reason);
   void take_signals();
   void interrupt(int signal);
   void take_ends();
@@ -74,6 +77,8 @@ class job {
   rank_t threads_;  ///< each rank's, which are ranks of the memory
   fabric::shm::job_memory memory_;
   signal_inbox signals_;
+  output_target output_target_;
+  output_target error_target_;
   line_merger output_;
   line_merger errors_;
   std::optional<input_relay> input_;
