@@ -89,6 +89,31 @@ TEST_P(end_with_ranks, an_interrupt_ends_all_ranks) {
   }
 }
 
+/// Far more ranks than can start before the first of them is noticed.
+constexpr int many_ranks = 3000;
+
+TEST(run_end, failed_rank_stops_start) {
+  const auto ended =
+      child(amity_command({"run", "-n", std::to_string(many_ranks), "sh", "-c", "echo started; exit 3"})).finish();
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_LT(std::ranges::count(ended.output, '\n'), many_ranks / 2);
+}
+
+TEST(run_end, interrupt_stops_start) {
+  child job(amity_command({"run", "-n", std::to_string(many_ranks), "sh", "-c", "echo started $$; exec sleep 1000"}));
+  const watches first(job.wait_for_lines(1));
+  job.signal(SIGINT);
+  const auto ended = job.finish();
+  EXPECT_EQ(ended.status, 128 + SIGINT);
+  EXPECT_LT(std::ranges::count(ended.output, '\n'), many_ranks / 2);
+  EXPECT_TRUE(first.all_end());
+}
+
+TEST(run_end, many_ended_ranks_are_all_noticed) {
+  const auto ended = child(amity_command({"run", "-n", "200", "sh", "-c", "read line; exit 0"})).finish();
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+}
+
 TEST(run_end, the_rank_is_named) {
   const auto ended = child(run_ranks(4, {"join", "join", "fail", "join"})).finish();
   EXPECT_EQ(ended.status, 3);

@@ -1,6 +1,5 @@
 #include "amity/world/launch/job.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "amity/base/log.hpp"
-#include "amity/fabric/node.hpp"
 
 namespace amity::detail {
 namespace {
@@ -32,44 +30,14 @@ constexpr auto closer_look = 200ms;
 // How long to wait for more output from processes that the ranks have left behind.
 constexpr auto silence = 1s;
 
-/// One for each thread of the rank, as long as there are enough.
-cpu_set_t cpus_of(rank_t rank, rank_t threads, const std::vector<std::size_t>& allowed) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (rank_t lane = rank * threads; lane < (rank + 1) * threads; ++lane) {
-    CPU_SET(allowed[static_cast<std::size_t>(lane) % allowed.size()], &set);
-  }
-  return set;
-}
-
-/// The launcher's environment with our variables in place of any that it has under the same names.
-std::vector<std::string> merged_environment(const std::vector<std::string>& additions) {
-  std::vector<std::string> merged;
-  const auto same_name = [](std::string_view a, std::string_view b) {
-    return a.substr(0, a.find('=')) == b.substr(0, b.find('='));
-  };
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const bool replaced =
-        std::ranges::any_of(additions, [&](const auto& added) { return same_name(added, *variable); });
-    if (!replaced) merged.emplace_back(*variable);
-  }
-  merged.insert(merged.end(), additions.begin(), additions.end());
-  return merged;
-}
-
-/// As exec wants it: valid as long as the strings are.
-std::vector<char*> pointers_to(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (auto& string : strings) pointers.push_back(string.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 }  // namespace
 
 job::job(const launch_options& options)
-    : threads_(options.threads),
+    : options_(options),
+      threads_(options.threads),
+      has_descriptors_(rank_process::has_descriptors()),
       memory_(fabric::shm::job_memory::create(options.ranks * options.threads)),
+      signals_(!has_descriptors_),
       output_target_(STDOUT_FILENO),
       error_target_(STDERR_FILENO),
       output_(output_target_),
@@ -78,52 +46,35 @@ job::job(const launch_options& options)
   output_target_.take_turns_with(error_target_);
   ranks_.reserve(static_cast<std::size_t>(options.ranks));
   if (::isatty(STDIN_FILENO) != 0) input_.emplace(STDIN_FILENO);
-  start_ranks(options);
 }
 
-void job::start_ranks(const launch_options& options) {
-  auto additions = options.environment;
-  additions.push_back(fmt::format("AMITY_RANKS={}", options.ranks));
-  additions.push_back(fmt::format("AMITY_JOB_FD={}", memory_.fd()));
-  additions.push_back("AMITY_FABRIC=" + options.fabric);
-  additions.push_back("AMITY_RANK=");  // last, and different for each rank
-  auto environment = merged_environment(additions);
-  auto command = options.command;
-  const std::string& program = options.program.empty() ? options.command.front() : options.program;
-  const auto arguments = pointers_to(command);
-  const auto cpus = options.pin ? fabric::allowed_cpus().numbers() : std::vector<std::size_t>{};
-
-  const file_descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const file_descriptor typed = input_ ? input_->take_reading_end() : file_descriptor();
-  for (rank_t rank = 0; rank < options.ranks; ++rank) {
-    environment.back() = fmt::format("AMITY_RANK={}", rank);
-    const auto variables = pointers_to(environment);
-    file_descriptor output, errors;
-    if (options.prefix_output) {
-      output = output_.add(fmt::format("[{}] ", rank));
-      errors = errors_.add(fmt::format("[{}] ", rank));
-    }
-    const int input = rank > 0 ? nothing.get() : typed ? typed.get() : STDIN_FILENO;
-    cpu_set_t own_cpus;
-    if (options.pin) own_cpus = cpus_of(rank, options.threads, cpus);
-    int reason = 0;
-    auto started = rank_process::start({.program = program.c_str(),
-                                        .arguments = arguments.data(),
-                                        .environment = variables.data(),
-                                        .guard_fd = guard_.fd(),
-                                        .inherited_fd = memory_.fd(),
-                                        .input_fd = input,
-                                        .output_fd = output ? output.get() : STDOUT_FILENO,
-                                        .error_fd = errors ? errors.get() : STDERR_FILENO,
-                                        .cpus = options.pin ? &own_cpus : nullptr,
-                                        .signal_mask = &signals_.outer_mask()},
-                                       reason);
-    if (!started) throw program_not_started{reason};
-    ranks_.push_back(std::move(*started));
+/// Between two starts, signals and the ends of ranks are handled.
+void job::start_ranks() {
+  rank_starter starter(options_, {.job_fd = memory_.fd(),
+                                  .guard_fd = guard_.fd(),
+                                  .signal_mask = &signals_.outer_mask(),
+                                  .typed = input_ ? input_->take_reading_end() : file_descriptor()});
+  while (stage_ == stage::running && size() < options_.ranks) {
+    start_rank(starter);
+    wait_for_events(clock::duration::zero());
+    take_ends();
   }
 }
 
+void job::start_rank(rank_starter& starter) {
+  const rank_t rank = size();
+  file_descriptor output, errors;
+  if (options_.prefix_output) {
+    output = output_.add(fmt::format("[{}] ", rank));
+    errors = errors_.add(fmt::format("[{}] ", rank));
+  }
+  ranks_.push_back(starter.start(rank, output ? output.get() : STDOUT_FILENO, errors ? errors.get() : STDERR_FILENO));
+  ++running_;
+  if (has_descriptors_) ends_.add(ranks_.back().fd(), static_cast<std::size_t>(rank));
+}
+
 int job::run() {
+  start_ranks();
   while (anyone_runs()) {
     wait_for_events(time_to_sleep());
     take_ends();
@@ -141,16 +92,10 @@ int job::run() {
   return status_;
 }
 
-bool job::anyone_runs() const noexcept {
-  return std::ranges::any_of(ranks_, [](const auto& rank) { return !rank.end(); });
-}
-
 bool job::wait_for_events(std::optional<clock::duration> limit) {
   poll_set polls;
   polls.watch(signals_.fd(), POLLIN);
-  for (const auto& rank : ranks_) {
-    if (!rank.end()) polls.watch(rank.fd(), POLLIN);
-  }
+  polls.watch(ends_.fd(), POLLIN);
   output_.watch(polls);
   errors_.watch(polls);
   if (input_) input_->watch(polls);
@@ -161,16 +106,6 @@ bool job::wait_for_events(std::optional<clock::duration> limit) {
   take_write_failures();
   if (input_) input_->react(polls);
   return woken;
-}
-
-void job::take_output() {
-  poll_set polls;
-  output_.watch(polls);
-  errors_.watch(polls);
-  polls.wait(clock::duration::zero());
-  output_.react(polls);
-  errors_.react(polls);
-  take_write_failures();
 }
 
 void job::take_write_failures() {
@@ -188,7 +123,7 @@ void job::write_failed(std::string_view stream, int reason) {
   settle({closed ? 128 + SIGPIPE : 1, text}, "all ranks");
 }
 
-std::optional<job::clock::duration> job::time_to_sleep() const {
+std::optional<job::clock::duration> job::time_to_sleep() {
   std::optional<clock::duration> limit;
   if (stage_ == stage::leaving || stage_ == stage::told_to_end) limit = stage_end_ - clock::now();
   const bool one_may_come_too_late = deserter() != no_rank;
@@ -202,6 +137,9 @@ void job::take_signals() {
     switch (*signal) {
       case SIGPIPE:
       case SIGTTIN:
+        break;
+      case SIGCHLD:
+        child_signal_ = true;
         break;
       case SIGCONT:
         signal_all(SIGCONT);
@@ -223,25 +161,51 @@ void job::interrupt(int signal) {
   tell_to_end(signal, time_to_end_after_interrupt);
 }
 
-void job::take_ends() {
+/// Returns all ranks that have ended since the last call. Without descriptors of processes, SIGCHLD does not reveal
+/// which they are: each process is asked.
+std::vector<rank_t> job::take_ended_ranks() {
   std::vector<rank_t> ended;
-  for (rank_t rank = 0; rank < size(); ++rank) {
-    auto& process = ranks_[static_cast<std::size_t>(rank)];
-    if (!process.end() && process.has_ended()) ended.push_back(rank);
+  const auto look_at = [&](rank_t rank) {
+    rank_process& process = process_of(rank);
+    if (process.end() || !process.has_ended()) return;
+    if (has_descriptors_) ends_.remove(process.fd());
+    process.close_fd();
+    --running_;
+    ended.push_back(rank);
+  };
+  if (has_descriptors_) {
+    for (bool more = true; more;) {
+      const std::size_t known = ended.size();
+      for (const std::size_t rank : ends_.ready()) look_at(static_cast<rank_t>(rank));
+      more = ended.size() > known;
+    }
+  } else if (std::exchange(child_signal_, false)) {
+    for (rank_t rank = 0; rank < size(); ++rank) look_at(rank);
   }
-  if (!ended.empty()) take_output();  // what a rank has said comes before what is said of its end
+  return ended;
+}
+
+void job::take_ends() {
+  std::vector<rank_t> ended = take_ended_ranks();
+  // The last output of a rank comes before the message about its end.
+  for (const rank_t rank : ended) {
+    output_.read_rest(static_cast<std::size_t>(rank));
+    errors_.read_rest(static_cast<std::size_t>(rank));
+  }
   // Of several ends at once, one by a signal comes first, and then that of the rank that has aborted the job: others
   // end because of them, not before.
   std::ranges::stable_partition(ended, [culprit = culprit()](rank_t rank) { return rank == culprit; });
-  std::ranges::stable_partition(
-      ended, [this](rank_t rank) { return ranks_[static_cast<std::size_t>(rank)].end()->by_signal; });
+  std::ranges::stable_partition(ended, [this](rank_t rank) { return process_of(rank).end()->by_signal; });
   for (const rank_t rank : ended) rank_ended(rank);
-  const rank_t missing = deserter();
-  if (settled_ || missing == no_rank) return;
+  if (!settled_ && deserter() != no_rank && clock::now() >= next_look_) look_for_waiting_ranks();
+}
+
+void job::look_for_waiting_ranks() {
+  next_look_ = clock::now() + closer_look;
   for (rank_t rank = 0; rank < size(); ++rank) {
-    if (ranks_[static_cast<std::size_t>(rank)].end() || state_of(rank) != rank_state::joined) continue;
-    return settle(
-        {1, fmt::format("{} exited without calling amity::run, where rank {} waits for it", name_of(missing), rank)});
+    if (process_of(rank).end() || state_of(rank) != rank_state::joined) continue;
+    return settle({1, fmt::format("{} exited without calling amity::run, where rank {} waits for it",
+                                  name_of(deserter()), rank)});
   }
 }
 
@@ -251,21 +215,20 @@ rank_t job::culprit() const noexcept {
   return lane == no_rank ? no_rank : lane / threads_;
 }
 
-/// A rank that has ended well without having joined the job. That is fine as long as nobody joins it.
-rank_t job::deserter() const noexcept {
-  for (rank_t rank = 0; rank < size(); ++rank) {
-    const auto& end = ranks_[static_cast<std::size_t>(rank)].end();
-    if (end && end->well() && state_of(rank) == rank_state::absent) return rank;
-  }
-  return no_rank;
+/// A rank that has ended well without having joined the job. That is no error unless another rank joins it.
+rank_t job::deserter() noexcept {
+  // A process that the rank has left behind may have joined in its place.
+  while (!absent_ends_.empty() && state_of(absent_ends_.back()) != rank_state::absent) absent_ends_.pop_back();
+  return absent_ends_.empty() ? no_rank : absent_ends_.back();
 }
 
 void job::rank_ended(rank_t rank) {
   if (settled_) return;
+  if (process_of(rank).end()->well() && state_of(rank) == rank_state::absent) absent_ends_.push_back(rank);
   const auto found = judge(rank);
   // A rank that aborts the job knows the cause, but the others may be gone before it: wait for what becomes of it.
   const rank_t aborter = culprit();
-  const bool aborter_runs = aborter != no_rank && !ranks_[static_cast<std::size_t>(aborter)].end();
+  const bool aborter_runs = aborter != no_rank && aborter < size() && !process_of(aborter).end();
   if (found && !aborter_runs) return settle(*found);
   if (!found) {
     if (rank == aborter && first_failure_) settle(*first_failure_);
@@ -277,7 +240,7 @@ void job::rank_ended(rank_t rank) {
 
 /// What is wrong with the end of a rank, if anything.
 std::optional<job::verdict> job::judge(rank_t rank) const {
-  const auto end = *ranks_[static_cast<std::size_t>(rank)].end();
+  const auto end = *process_of(rank).end();
   const int status = end.exit_status();
   if (end.by_signal) {
     return verdict{status,
@@ -288,9 +251,7 @@ std::optional<job::verdict> job::judge(rank_t rank) const {
   return verdict{1, fmt::format("{} exited with status 0 inside amity::run, without leaving it", name_of(rank))};
 }
 
-std::string job::name_of(rank_t rank) const {
-  return fmt::format("rank {} (pid {})", rank, ranks_[static_cast<std::size_t>(rank)].pid());
-}
+std::string job::name_of(rank_t rank) const { return fmt::format("rank {} (pid {})", rank, process_of(rank).pid()); }
 
 void job::settle(const verdict& found, std::string_view victims) {
   settled_ = true;

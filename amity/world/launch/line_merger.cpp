@@ -19,8 +19,13 @@ file_descriptor line_merger::add(std::string prefix) {
     throw error("launch", no_rank, std::strerror(errno),
                 "raise the limit of open files (ulimit -n), or do not use --prefix");
   }
+  file_descriptor writing_end(ends[1]);
   sources_.push_back({file_descriptor(ends[0]), std::move(prefix), {}});
-  return file_descriptor(ends[1]);
+  // The two ends have modes of their own: the writer does not see this one.
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  ready_sources_.add(ends[0], sources_.size() - 1);
+  ++open_sources_;
+  return writing_end;
 }
 
 void line_merger::add_line(std::string_view text) {
@@ -29,20 +34,26 @@ void line_merger::add_line(std::string_view text) {
 
 void line_merger::watch(poll_set& polls) const {
   if (!flushed() && !target_.must_wait()) polls.watch(target_.fd(), POLLOUT);
-  if (is_full()) return;
-  for (const auto& from : sources_) polls.watch(from.from.get(), POLLIN);
+  if (open_sources_ > 0 && !is_full()) polls.watch(ready_sources_.fd(), POLLIN);
 }
 
 void line_merger::react(const poll_set& polls) {
   if (!flushed() && polls.ready(target_.fd()) != 0) write_some();
+  if (polls.ready(ready_sources_.fd()) == 0) return;
+  const auto ready = ready_sources_.ready();
   // Each round begins with another source, so that a busy one does not fill the backlog alone.
-  const std::size_t count = sources_.size();
-  if (count > 0) next_source_ = (next_source_ + 1) % count;
-  for (std::size_t i = 0; i < count && !is_full(); ++i) {
-    source& from = sources_[(next_source_ + i) % count];
-    if (polls.ready(from.from.get()) != 0 && !read_some(from)) from.from.reset();
+  ++round_;
+  for (std::size_t i = 0; i < ready.size() && !is_full(); ++i) {
+    read_some(sources_[ready[(round_ + i) % ready.size()]]);
   }
-  std::erase_if(sources_, [](const source& from) { return !from.from; });
+}
+
+void line_merger::read_rest(std::size_t number) {
+  if (number >= sources_.size()) return;
+  constexpr int reads_max = 64;  // the capacity of a pipe; another process may still write
+  for (int i = 0; i < reads_max && sources_[number].from && !is_full(); ++i) {
+    if (!read_some(sources_[number])) return;
+  }
 }
 
 void line_merger::write_some() {
@@ -69,20 +80,28 @@ void line_merger::fail(int reason) {
   new_failure_ = reason;
   backlog_.clear();
   written_ = 0;
-  if (reason == EPIPE) sources_.clear();
+  if (reason != EPIPE) return;
+  for (source& from : sources_) close(from);
 }
 
-/// Returns false when the source has closed.
+void line_merger::close(source& from) noexcept {
+  if (!from.from) return;
+  ready_sources_.remove(from.from.get());
+  from.from.reset();
+  --open_sources_;
+}
+
+/// Returns whether something was there.
 bool line_merger::read_some(source& from) {
   std::array<char, 16 * 1024> buffer;
   const ssize_t count = ::read(from.from.get(), buffer.data(), buffer.size());
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (count <= 0) {
     if (!from.line.empty()) end_line(from);
+    close(from);
     return false;
   }
-  if (failed_) return true;
-  split(from, {buffer.data(), static_cast<std::size_t>(count)});
+  if (!failed_) split(from, {buffer.data(), static_cast<std::size_t>(count)});
   return true;
 }
 

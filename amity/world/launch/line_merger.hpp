@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/world/launch/descriptor_group.hpp"
 #include "amity/world/launch/output_target.hpp"
 #include "amity/world/launch/poll_set.hpp"
 
@@ -25,12 +26,16 @@ class line_merger {
   static constexpr std::size_t line_bytes_max = 64 * 1024;
   static constexpr std::size_t backlog_bytes_max = 256 * 1024;
 
-  /// The target must outlive the object.
-  explicit line_merger(output_target& target) noexcept : target_(target) {}
+  /// The target must outlive the object. Throws `error` if the system refuses a descriptor.
+  explicit line_merger(output_target& target) : target_(target) {}
 
-  /// Adds a source, each of whose lines will begin with `prefix`. Returns the end that its writer inherits; the caller
-  /// closes its own copy. Throws `error` if there is no descriptor left.
+  /// Adds a source, each of whose lines will begin with `prefix`. Sources are numbered from 0. Returns the end that its
+  /// writer inherits; the caller closes its own copy. Throws `error` if there is no descriptor left.
   file_descriptor add(std::string prefix);
+
+  /// Reads what the writer of a source has written before its end, unless the backlog is full. Other numbers than those
+  /// of sources are ignored.
+  void read_rest(std::size_t number);
 
   /// Adds a line of the launcher's own.
   void add_line(std::string_view text);
@@ -42,14 +47,14 @@ class line_merger {
   bool flushed() const noexcept { return written_ == backlog_.size(); }
 
   /// Whether all sources are closed and everything has been written.
-  bool done() const noexcept { return sources_.empty() && flushed(); }
+  bool done() const noexcept { return open_sources_ == 0 && flushed(); }
 
   /// Returns the error number of a write that has failed, once; otherwise 0.
   int take_failure() noexcept { return std::exchange(new_failure_, 0); }
 
  private:
   struct source {
-    file_descriptor from;
+    file_descriptor from;  ///< empty: closed
     std::string prefix;
     std::string line;  ///< the part of a line that has arrived
   };
@@ -59,14 +64,17 @@ class line_merger {
   void write_some();
   void drop_written();
   void fail(int reason);
+  void close(source& from) noexcept;
   bool read_some(source& from);
   void split(source& from, std::string_view text);
   void end_line(source& from);
 
   output_target& target_;
   std::vector<source> sources_;
-  std::size_t next_source_ = 0;  ///< with which the next round of reads begins
-  std::string backlog_;          ///< whole lines
+  std::size_t open_sources_ = 0;
+  descriptor_group ready_sources_;  ///< the open ones, by number
+  std::size_t round_ = 0;           ///< of reads
+  std::string backlog_;             ///< whole lines
   std::size_t written_ = 0;
   bool failed_ = false;
   int new_failure_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <ctime>
 
 #include "amity/base/assert.hpp"
@@ -19,20 +18,13 @@ bool poll_set::wait(std::optional<duration> limit) {
   }
   const int count = ::ppoll(watched_.data(), watched_.size(), limit ? &time : nullptr, nullptr);
   AMITY_ASSERT(count >= 0 || errno == EINTR, errno);
-  ready_.clear();
-  if (count <= 0) return false;
-  for (const auto& entry : watched_) {
-    if (entry.revents == 0) continue;
-    const auto index = static_cast<std::size_t>(entry.fd);
-    if (index >= ready_.size()) ready_.resize(index + 1);
-    ready_[index] = (entry.revents & ~entry.events) != 0 ? entry.events : entry.revents;
-  }
-  return true;
+  return count > 0;
 }
 
 short poll_set::ready(int fd) const noexcept {
-  const auto index = static_cast<std::size_t>(fd);
-  return fd >= 0 && index < ready_.size() ? ready_[index] : short{0};
+  const auto found = std::ranges::find(watched_, fd, &pollfd::fd);
+  if (found == watched_.end()) return 0;
+  return (found->revents & ~found->events) != 0 ? found->events : found->revents;
 }
 
 }  // namespace amity::detail

@@ -38,6 +38,7 @@ struct rank_start {
 
 /// Leader of its own process group; dies when the thread that started it ends. The process is not reaped before the
 /// object ends, so that the number of its group stays its own; until then it is a zombie if it has ended.
+/// An error of the system before it executes its program names the call that has failed.
 class rank_process {
  public:
   /// Starts the process and waits until it executes its program. Returns nothing if the program cannot be executed;
@@ -52,11 +53,17 @@ class rank_process {
 
   pid_t pid() const noexcept { return pid_; }
 
-  /// Becomes readable when the process ends; -1 once `has_ended` has answered true.
+  /// Whether the system gives descriptors of processes. Without them, SIGCHLD announces that one has ended.
+  static bool has_descriptors() noexcept;
+
+  /// Becomes readable when the process ends; -1 if the system has no descriptors of processes.
   int fd() const noexcept { return fd_.get(); }
 
-  /// Looks whether the process has ended; `end` tells how.
+  /// Looks whether the process has ended, without waiting; `end` returns how.
   bool has_ended();
+
+  /// Closes the descriptor, of a process that has ended.
+  void close_fd() noexcept { fd_.reset(); }
 
   const std::optional<process_end>& end() const noexcept { return end_; }
 

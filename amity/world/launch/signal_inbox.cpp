@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "amity/base/error.hpp"
 
 namespace amity::detail {
@@ -18,7 +20,7 @@ bool is_ignored(int signal) noexcept {
 
 }  // namespace
 
-signal_inbox::signal_inbox() {
+signal_inbox::signal_inbox(bool children) {
   sigset_t mine{};
   sigemptyset(&mine);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
@@ -26,8 +28,13 @@ signal_inbox::signal_inbox() {
   }
   // A write to a closed pipe and a read from the terminal in the background become errors of the call.
   for (const int signal : {SIGCONT, SIGPIPE, SIGTTIN}) sigaddset(&mine, signal);
+  if (children) sigaddset(&mine, SIGCHLD);
   fd_ = file_descriptor(::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd_) throw error("launch", no_rank, std::strerror(errno), "raise the limit of open files (ulimit -n)");
+  if (!fd_) {
+    throw error("launch", no_rank, fmt::format("cannot receive signals: signalfd: {}", std::strerror(errno)),
+                "raise the limit of open files (ulimit -n), or allow this system call in the container's seccomp "
+                "profile");
+  }
   ::pthread_sigmask(SIG_BLOCK, &mine, &outer_mask_);
 
   // With SIGCHLD ignored, which is inherited, children vanish without a status.

@@ -13,7 +13,8 @@ namespace amity::detail {
 /// that the process ignored before (nohup, a job in the background) stays ignored. One at a time, from one thread.
 class signal_inbox {
  public:
-  signal_inbox();
+  /// With `children`, also SIGCHLD.
+  explicit signal_inbox(bool children);
   signal_inbox(const signal_inbox&) = delete;
   signal_inbox& operator=(const signal_inbox&) = delete;
   ~signal_inbox();
