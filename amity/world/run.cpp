@@ -22,6 +22,7 @@
 #include "amity/fabric/traced.hpp"
 #include "amity/world/bootstrap/starter.hpp"
 #include "amity/world/counters_report.hpp"
+#include "amity/world/exit_watch.hpp"
 #include "amity/world/handler_costs.hpp"
 #include "amity/world/launch.hpp"
 #include "amity/world/run_on.hpp"
@@ -137,7 +138,7 @@ int run_main_thread(core::team& threads, const settings& config, const std::func
   return 0;
 }
 
-int run_thread(fabric::fabric& transport, core::team& threads, const settings& config,
+int run_thread(fabric::fabric& transport, core::team& threads, const settings& config, exit_watch& exits,
                const std::function<int(world&)>& program) {
   fabric::fabric* used = &transport;
   std::optional<fabric::checked> checked;
@@ -146,6 +147,7 @@ int run_thread(fabric::fabric& transport, core::team& threads, const settings& c
   if (config.integer("AMITY_FABRIC_TRACED") != 0) used = &traced.emplace(*used);
   core::endpoint& own = threads.enter(*used, config);
   const membership inside(threads, own.thread());
+  const exit_watch::runner named(exits, own.rank());
   return with_rank_named(own.rank(), [&] {
     if (own.thread() == 0) return run_main_thread(threads, config, program, traced ? &*traced : nullptr);
     threads.threads().serve(own.thread());
@@ -181,8 +183,9 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
   const rank_t each = core::threads_per_rank(config);
   std::vector<std::unique_ptr<core::team>> teams;
   for (rank_t rank = 0; rank < ranks; ++rank) teams.push_back(std::make_unique<core::team>(each));
+  exit_watch exits([](int) {});
   const auto lane_main = [&](fabric::fabric& transport) {
-    return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, program);
+    return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, exits, program);
   };
   if (config.text("AMITY_FABRIC") == "sim") return run_simulated(config, ranks, each, lane_main);
   std::atomic_flag told;  // of the first that fails: the others may all do
@@ -200,6 +203,11 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
   config.set("AMITY_FABRIC", by.fabric);
   core::team threads(each);
   std::atomic_flag reported;
+  std::unique_ptr<fabric::lanes> joined;
+  exit_watch exits([&](int) {
+    if (joined) joined->abort();
+    if (by.start) by.start->abort();
+  });
   // The reason is printed before anybody hears of the failure: a manager of processes ends this one as soon as another
   // has ended for that.
   const auto lane_main = [&](fabric::fabric& transport) {
@@ -208,7 +216,7 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
       if (by.start) by.start->abort();  // it takes no leave of whoever has started it
     };
     try {
-      const int status = run_thread(transport, threads, config, program);
+      const int status = run_thread(transport, threads, config, exits, program);
       // Amity's launcher says it itself.
       if (status != 0 && !by.is_watched()) tell_of_status(transport.rank() / each, status);
       return status;
@@ -221,7 +229,7 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
     give_up();
     return 1;
   };
-  const auto joined = join_job(config, by, each);
+  joined = join_job(config, by, each);
   if (each > 1) return fabric::run_lanes(*joined, lane_main);
   const auto transport = joined->enter(0);
   const int status = lane_main(*transport);
@@ -246,7 +254,9 @@ int run_with_mpi(fabric::mpi::job& joined, const settings& config, const std::fu
     if (is_shown(config)) log_warning(no_rank, fmt::format("fabric: mpi uses {}", joined.mpi()));
   }
   core::team threads(core::threads_per_rank(config));
-  return joined.run([&](fabric::fabric& transport) { return run_thread(transport, threads, config, program); });
+  // An MPI exits by itself when another process has ended the job.
+  exit_watch exits([&](int status) { joined.kill(status); }, &fabric::mpi::is_inside_mpi);
+  return joined.run([&](fabric::fabric& transport) { return run_thread(transport, threads, config, exits, program); });
 }
 
 /// The rank that MPI's launcher has made of this process. It ends the others when a rank fails.

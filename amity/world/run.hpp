@@ -46,7 +46,8 @@ std::function<int(world&)> with_status(Program& program) {
 /// - `mpi`: processes that MPI's launcher has started (mpirun -n 4 ./program). This process is one of them.
 /// - `sim`: simulated ranks, which call `program` in turns, on one thread.
 ///
-/// Errors are printed to standard error; the status is 1 then, and the job ends on all ranks.
+/// Errors are printed to standard error; the status is 1 then, and the job ends on all ranks. `exit` and `quick_exit`
+/// before the program has returned are such errors, even with status 0; a process that a rank has forked may exit.
 ///
 /// Which rank of which job a process is, its launcher alone says: AMITY_RANK, AMITY_RANKS and AMITY_JOB_FD are taken
 /// from the environment of a launched process also where the program gives settings of its own.

@@ -21,6 +21,8 @@ FOREIGN = re.compile(r"^(std::|CLI::|boost::|DW\.ref\.|guard variable for )|^\.(
 ACCEPTED = {
     ("amity/interop/shmem/process.cpp", "amity::shmem::self"),
     ("amity/interop/shmem/addon/process.cpp", "amity::shmem::addon::self"),
+    # The functions that `exit` calls have no parameter either.
+    ("amity/world/exit_watch.cpp", "amity::detail::(anonymous namespace)::self"),
 }
 # Constants of which each thread has one, so that they lie where variables of threads do: their addresses are of use.
 CONSTANTS = {"amity::core::thread_mark"}

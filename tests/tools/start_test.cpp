@@ -73,6 +73,12 @@ TEST_P(started, a_rank_that_fails_says_why_and_ends_the_job) {
   EXPECT_PRED2(contains, ended.errors, "amity: test (rank 2): it went wrong; do not");
 }
 
+TEST_P(started, exit_with_0_fails_job) {
+  const auto ended = child(command(3, {WORLD_PROGRAM, "exit"}), options()).finish();
+  EXPECT_NE(ended.status, 0);
+  EXPECT_PRED2(contains, ended.errors, "amity: exit (rank 2): exit(0) was called before the program has returned");
+}
+
 TEST_P(started, a_rank_that_is_killed_ends_the_job) {
   child job(command(3, {WORLD_PROGRAM, "wait"}), options());
   const auto ranks = processes_in(job.wait_for_lines(3));

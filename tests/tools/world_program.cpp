@@ -1,11 +1,13 @@
 // A program of amity::run that does one thing, for tests of the launcher: world_program WHAT [ARGUMENTS...].
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "amity/amity.hpp"
 
@@ -43,9 +45,41 @@ int act(amity::world& w, const std::string& what, int argc, char** argv) {
   if (what == "status") return last ? 9 : 0;
   if (what == "deadlock" && !last) w.barrier();
   if (what == "deadlock" && last) w.endpoint().wait_until("what nobody sends", [] { return false; });
-  if (what == "exit") {
-    if (last) std::exit(0);
+  if (what == "exit" || what == "exit in a handler") {
+    const int status = argc > 2 ? std::stoi(argv[2]) : 0;
+    if (what == "exit in a handler") {
+      auto message = w.message<int>([](int number) { std::exit(number); });
+      w.epoch([&] { message.send(w.size() - 1, status); });
+    }
+    if (last) std::exit(status);
     w.barrier();
+  }
+  if (what == "quick_exit") {
+    if (last) std::quick_exit(0);
+    w.barrier();
+  }
+  if (what == "_exit") {
+    if (last) ::_exit(0);
+    w.barrier();
+  }
+  if (what == "all exit") {
+    say("exits");
+    std::exit(0);
+  }
+  if (what == "exit in a thread") {
+    if (last) std::thread([] { std::exit(0); }).join();
+    w.barrier();
+  }
+  if (what == "exit with output") {
+    std::printf("unflushed");
+    std::exit(0);
+  }
+  if (what == "exit of a child") {
+    const pid_t process = ::fork();
+    if (process == 0) std::exit(5);
+    int status = 0;
+    ::waitpid(process, &status, 0);
+    say("child " + std::to_string(WEXITSTATUS(status)));
   }
   if (what == "kill") {
     if (last) ::kill(::getpid(), SIGKILL);
@@ -57,5 +91,8 @@ int act(amity::world& w, const std::string& what, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return amity::run(argc, argv, [&](amity::world& w) { return act(w, argv[1], argc, argv); });
+  const std::string what = argv[1];
+  const int status = amity::run(argc, argv, [&](amity::world& w) { return act(w, what, argc, argv); });
+  if (what == "exit after the program") std::exit(0);
+  return status;
 }

@@ -1,9 +1,12 @@
 #include "amity/fabric/mpi/library.hpp"
 
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <link.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +14,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/launcher_sign.hpp"
+#include "amity/fabric/mpi/mpi.hpp"
 
 namespace amity::fabric::mpi {
 namespace {
@@ -237,6 +241,15 @@ void check_launcher(const library& mpi) {
               sign->is_srun
                   ? "choose what this MPI speaks with srun --mpi=... (srun --mpi=list), or set AMITY_MPI_LIBRARY"
                   : "start the program with the mpirun or mpiexec of this MPI");
+}
+
+bool is_inside_mpi() {
+  std::array<void*, 256> frames;
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  return std::any_of(frames.begin(), frames.begin() + count, [](const void* frame) {
+    Dl_info object{};
+    return ::dladdr(frame, &object) != 0 && object.dli_fname != nullptr && may_be_mpi(object.dli_fname);
+  });
 }
 
 }  // namespace amity::fabric::mpi

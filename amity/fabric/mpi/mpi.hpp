@@ -70,4 +70,7 @@ class job {
   virtual void kill(int status) noexcept = 0;
 };
 
+/// Whether the calling thread is inside a call of an MPI. Slow: it looks through the stack.
+bool is_inside_mpi();
+
 }  // namespace amity::fabric::mpi
