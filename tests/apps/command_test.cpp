@@ -422,6 +422,58 @@ TEST(graph_command, reads_what_rank_0_alone_has) {
                "/dev/stdin: it is not the same file on all ranks");
 }
 
+/// `amity graph ARGUMENTS` as words of a shell command.
+std::string graph_line(const std::string& arguments) { return fmt::format("{} graph {}", AMITY_COMMAND, arguments); }
+
+outcome shell(const std::string& line) { return child({"sh", "-c", line}).finish(); }
+
+TEST(graph_command, dash_reads_standard_input) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\nb c\n").string();
+  const auto packed = files.write_gzip("a.el.gz", "a b\nb c\n").string();
+  for (const std::string job : {"", " -n 3", " -n 2 --fabric threads", " -n 2 --fabric sim", " -n 2 -t 2"}) {
+    const std::string search = graph_line("bfs - --root a --no-progress --json -" + job);
+    for (const std::string& line : {fmt::format("cat {} | {}", file, search), fmt::format("{} < {}", search, file),
+                                    fmt::format("cat {} | {}", packed, search)}) {
+      const outcome ended = shell(line);
+      ASSERT_EQ(ended.status, 0) << line << ended.errors;
+      const auto result = nlohmann::json::parse(ended.output);
+      EXPECT_EQ(result["reached"], 3) << line;
+      EXPECT_EQ(result["graph"], "standard input");
+    }
+  }
+  const std::string launched =
+      fmt::format("cat {} | {} run -n 3 {}", file, AMITY_COMMAND, graph_line("bfs - --root a --no-progress --json -"));
+  EXPECT_EQ(nlohmann::json::parse(shell(launched).output)["ranks"], 3);
+}
+
+TEST(graph_command, bad_standard_input_fails) {
+  for (const std::string ranks : {"1", "2"}) {
+    const std::string search = graph_line("bfs - --no-progress -n " + ranks);
+    for (const auto& [line, why] :
+         {std::pair(search + " < /dev/null", "amity: standard input: the file is empty; "),
+          std::pair("printf '1 2\n3\n' | " + search, "amity: standard input:2: vertex '3' has no target; "),
+          std::pair(search + " < /", "amity: standard input: this is a directory; "),
+          std::pair(search + " <&-", "amity: standard input: the file is empty; ")}) {
+      const outcome ended = shell(line);
+      EXPECT_EQ(ended.status, 1) << line;
+      EXPECT_TRUE(ended.errors.starts_with(why)) << line << ended.errors;
+    }
+  }
+}
+
+TEST(graph_command, fifo_feeds_several_ranks) {
+  scratch files;
+  const auto pipe = files.folder() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string search = graph_line(fmt::format("bfs {} --root a --no-progress --json -", pipe.string()));
+  for (const std::string ranks : {"1", "3"}) {
+    const outcome ended = shell(fmt::format("printf 'a b\nb c\n' > {} & {} -n {}", pipe.string(), search, ranks));
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(nlohmann::json::parse(ended.output)["reached"], 3);
+  }
+}
+
 TEST(graph_command, takes_no_option_that_would_do_nothing) {
   scratch files;
   const auto file = files.write("a.el", "a b\n").string();

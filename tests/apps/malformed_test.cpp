@@ -1,5 +1,6 @@
 // Every malformed file gets an error with file, line or byte, and reason.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "scratch.hpp"
@@ -163,6 +164,43 @@ TEST(malformed_input, damaged_gzip) {
   const std::string message = error_of([&] { read_quietly(file); });
   EXPECT_TRUE(message.starts_with("amity: b.el.gz: byte ")) << message;
   EXPECT_NE(message.find("the gzip stream is damaged (invalid "), std::string::npos) << message;
+}
+
+TEST(malformed_input, trailing_bytes_after_gzip_fail) {
+  scratch files;
+  const std::string packed = gzip("1 2\n");
+  for (const std::string& rest : {std::string("garbage"), std::string("x"), std::string(512, '\0'),
+                                  std::string("\x1f\x8b\x07"), std::string("1 2\n")}) {
+    const auto file = files.write("a.el.gz", packed + rest);
+    EXPECT_EQ(
+        error_of([&] { read_quietly(file); }),
+        fmt::format("amity: a.el.gz: byte {}: bytes follow the end of the gzip data; fetch or write the file again",
+                    packed.size()));
+  }
+}
+
+TEST(malformed_input, every_truncated_gzip_fails) {
+  scratch files;
+  const std::string packed = gzip("1 2\n") + gzip("3 4\n");
+  const std::size_t first_member = gzip("1 2\n").size();
+  for (std::size_t kept = 4; kept < packed.size(); ++kept) {
+    const std::string message = error_of([&] { read_quietly(files.write("a.el.gz", packed.substr(0, kept))); });
+    if (kept == first_member) {
+      EXPECT_EQ(message, "no error");
+    } else if (kept > first_member && kept < first_member + 4) {
+      EXPECT_NE(message.find("bytes follow the end of the gzip data"), std::string::npos) << kept << message;
+    } else {
+      EXPECT_NE(message.find("the gzip stream ends before its end mark"), std::string::npos) << kept << message;
+    }
+  }
+}
+
+TEST(malformed_input, wrong_gzip_checksum_fails) {
+  scratch files;
+  std::string packed = gzip("1 2\n");
+  packed[packed.size() - 8] ^= 1;
+  EXPECT_NE(error_of([&] { read_quietly(files.write("a.el.gz", packed)); }).find("incorrect data check"),
+            std::string::npos);
 }
 
 TEST(malformed_input, missing_file_and_folder) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "amity/base/random.hpp"
 #include "scratch.hpp"
 
 namespace amity::apps::graph::tests {
@@ -51,6 +52,41 @@ TEST(read_turns, unpacks_gzip) {
   scratch files;
   EXPECT_EQ(edges_text(read_quietly(files.write_gzip("a.el.gz", "1 2\n2 3\n"))), "1>2:1 2>3:1");
   EXPECT_EQ(read_quietly(files.write_gzip("b.el.gz", "1 2\n")).title, "b.el.gz");
+}
+
+TEST(read_turns, gzip_members_join) {
+  scratch files;
+  // The members meet at every place of a line, and beyond the first buffer.
+  EXPECT_EQ(edges_text(read_quietly(files.write("a.el.gz", gzip("1 2\n2") + gzip("") + gzip(" 3\n3 1\n")))),
+            "1>2:1 2>3:1 3>1:1");
+  splitmix64 random(5);
+  std::string content, packed;
+  while (packed.size() < 3 << 18) {  // several times what is read at once
+    std::string part;
+    for (int i = 0; i < 5000; ++i) part += fmt::format("{} {}\n", random() >> 40, random() >> 40);
+    content += part;
+    packed += gzip(part);
+  }
+  EXPECT_EQ(edges_text(read_quietly(files.write("b.el.gz", packed))),
+            edges_text(read_quietly(files.write("b.el", content))));
+}
+
+TEST(read_turns, binary_like_gzip_stays_plain) {
+  scratch files;
+  const auto file = files.write("a.int64", bytes_of(std::int64_t{0x8b1f}) + bytes_of(std::int64_t{1}));
+  EXPECT_EQ(edges_text(read_quietly(file)), "35615>1:1");
+}
+
+TEST(read_bytes, memory_reads_like_file) {
+  progress quiet(progress::style::off);
+  const auto read = [&](const std::string& bytes, const std::string& format = {}) {
+    return read_bytes(bytes, "buffer", format, {.with_lengths = true}, quiet);
+  };
+  EXPECT_EQ(edges_text(read("a b 2\nb c 3\n")), "a>b:2 b>c:3");
+  EXPECT_EQ(edges_text(read(gzip("1 2\n"))), "1>2:1");
+  EXPECT_EQ(read("%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 3\n").title, "buffer");
+  EXPECT_EQ(error_of([&] { read("", "metis"); }), "amity: buffer: the file is empty; name a file with a graph");
+  EXPECT_EQ(error_of([&] { read("2 2\n2\n1\n", "metis"); }).substr(0, 40), "amity: buffer:1: the file has 1 edges, w");
 }
 
 TEST(read_turns, takes_a_pipe) {

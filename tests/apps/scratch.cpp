@@ -30,12 +30,21 @@ fs::path scratch::write(const std::string& name, std::string_view content) const
 }
 
 fs::path scratch::write_gzip(const std::string& name, std::string_view content, std::size_t keep) const {
-  const fs::path file = folder_ / name;
-  const gzFile out = ::gzopen(file.c_str(), "wb");
-  ::gzwrite(out, content.data(), static_cast<unsigned>(content.size()));
-  ::gzclose(out);
-  if (keep < fs::file_size(file)) fs::resize_file(file, keep);
-  return file;
+  return write(name, gzip(content).substr(0, keep));
+}
+
+std::string gzip(std::string_view content) {
+  z_stream stream{};
+  ::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string packed(::deflateBound(&stream, content.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  ::deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  return packed;
 }
 
 edge_list read_quietly(const fs::path& file, const std::string& format, bool with_lengths) {

@@ -37,6 +37,9 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
+/// One gzip member with this content.
+std::string gzip(std::string_view content);
+
 /// Reads all of a file, as a rank does that is the only reader, without telling anybody how far it is.
 edge_list read_quietly(const std::filesystem::path& file, const std::string& format = {}, bool with_lengths = true);
 

@@ -90,8 +90,9 @@ void add_sizes_of_made_graph(CLI::App& app, options& wanted) {
 }
 
 void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
-  CLI::Option* const file = app.add_option("FILE", wanted.file, "Graph to work on; see the formats below")
-                                ->check(CLI::Validator(emptiness, "", "name"));
+  CLI::Option* const file =
+      app.add_option("FILE", wanted.file, "Graph to work on, or - for standard input; see the formats below")
+          ->check(CLI::Validator(emptiness, "", "name"));
   app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell")
       ->check(CLI::Validator(format_problem, "", "format"))
       ->needs(file);

@@ -56,28 +56,47 @@ std::string format_problem(const std::string& name) {
                      close ? fmt::format("did you mean {}?", *close) : "see amity graph --help");
 }
 
+namespace {
+
+/// Reads one file, or part, of an input.
+void read_part(input& from, const std::string& format_name, const read_options& options, edge_list& into,
+               progress& watcher) {
+  watcher.begin("reading " + from.name(), from.file_bytes(), true);
+  const auto head = from.peek();
+  if (head.empty()) fail(from.name(), "the file is empty", "name a file with a graph");
+  choose(format_name, from.name(), {head.data(), head.size()}).read(from, options, into);
+}
+
+}  // namespace
+
 edge_list read_turns(const fs::path& file, const std::string& format_name, const read_options& options,
                      const turns& sharing, progress& watcher) {
   edge_list result;
-  const auto read = [&](const fs::path& part, std::uint64_t first_block, std::uint64_t first_place) {
-    input from(part, watcher, sharing, first_block, first_place);
-    watcher.begin("reading " + from.name(), from.file_bytes(), true);
-    const auto head = from.peek();
-    if (head.empty()) fail(from.name(), "the file is empty", "name a file with a graph");
-    choose(format_name, from.name(), {head.data(), head.size()}).read(from, options, result);
-    return from.block() + 1;
-  };
   constexpr std::uint64_t lines_max = std::uint64_t{1} << 48;
   std::error_code absent;
-  if (fs::exists(file / wordnet_files[0], absent)) {
+  if (file != standard_input && fs::exists(file / wordnet_files[0], absent)) {
     std::uint64_t blocks = 0;
-    for (std::size_t i = 0; i < wordnet_files.size(); ++i)
-      blocks = read(file / wordnet_files[i], blocks, i * lines_max);
+    for (std::size_t i = 0; i < wordnet_files.size(); ++i) {
+      input part(file / wordnet_files[i], watcher, sharing, blocks, i * lines_max);
+      read_part(part, format_name, options, result, watcher);
+      blocks = part.block() + 1;
+    }
     result.title = "WordNet";
   } else {
-    read(file, 0, 0);
-    result.title = file.filename().string();
+    input whole(file, watcher, sharing);
+    read_part(whole, format_name, options, result, watcher);
+    result.title = whole.name();
   }
+  return result;
+}
+
+edge_list read_bytes(std::span<const char> bytes, std::string name, const std::string& format_name,
+                     const read_options& options, progress& watcher) {
+  edge_list result;
+  input whole(bytes, std::move(name), watcher, {.block_bytes = options.block_bytes});
+  read_part(whole, format_name, options, result, watcher);
+  result.title = whole.name();
+  if (result.check) result.check({result.vertices(), result.edges.size(), result.listed, result.unpaired});
   return result;
 }
 

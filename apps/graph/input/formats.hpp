@@ -49,6 +49,11 @@ std::string format_problem(const std::string& name);
 edge_list read_turns(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
                      const turns& sharing, progress& watcher);
 
+/// Reads a whole graph from memory, without a job, and checks it. `name` is for messages, and for the format like the
+/// name of a file.
+edge_list read_bytes(std::span<const char> bytes, std::string name, const std::string& format_name,
+                     const read_options& options, progress& watcher);
+
 /// The readers; see the comments in their files.
 void read_matrix_market(input& from, const read_options& options, edge_list& into);
 void read_graph500_packed(input& from, const read_options& options, edge_list& into);

@@ -77,6 +77,7 @@ graph_share assemble(world& w, edge_list local, rank_t readers) {
 }
 
 bool all_can_read(world& w, const fs::path& file) {
+  if (file == standard_input) return false;
   struct stat about {};
   const bool there = ::stat(file.c_str(), &about) == 0;
   if (any(w, there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))) return false;

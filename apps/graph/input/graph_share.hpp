@@ -37,7 +37,8 @@ struct graph_share {
   distributed_names names;
 };
 
-/// Collective: reads a file, each rank its turns, or rank 0 alone what is no regular file and can be read only once.
+/// Collective: reads a file, each rank its turns. Rank 0 alone reads what is not a regular file and can be read only
+/// once, such as a pipe, and standard input, which is named "-".
 /// Rank 0's watcher shows how far it is. Where anything is wrong, all ranks throw the same `amity::error`.
 graph_share read_graph(world& w, const std::filesystem::path& file, const std::string& format_name,
                        const read_options& options, progress& watcher);

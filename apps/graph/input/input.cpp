@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "amity/base/assert.hpp"
@@ -24,81 +25,88 @@ void fail(std::string_view where, std::string_view reason, std::string_view reme
   throw input_error(where, reason, remedy, place);
 }
 
+namespace {
+
+owned_descriptor open_file(const std::filesystem::path& file) {
+  const bool is_standard_input = file == standard_input;
+  const int descriptor = is_standard_input ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                                           : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    fail(is_standard_input ? "standard input" : file.string(), std::strerror(errno),
+         is_standard_input ? "redirect standard input to a file or a pipe"
+                           : "check the name and the permissions of the file");
+  }
+  return owned_descriptor(descriptor);
+}
+
+}  // namespace
+
 input::input(const std::filesystem::path& file, progress& watcher, const turns& sharing, std::uint64_t first_block,
              std::uint64_t first_place)
-    : name_(file.filename().string()),
+    : name_(file == standard_input ? "standard input" : file.filename().string()),
       watcher_(&watcher),
       sharing_(sharing),
       next_block_(first_block),
-      first_place_(first_place) {
+      first_place_(first_place),
+      buffer_(buffer_bytes) {
   AMITY_ASSERT(buffer_bytes % sharing.block_bytes == 0 && sharing.block_bytes % 48 == 0, sharing.block_bytes);
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(file.string(), std::strerror(errno), "check the name and the permissions of the file");
+  owned_descriptor opened = open_file(file);
   struct stat about {};
-  ::fstat(descriptor, &about);
+  ::fstat(opened.get(), &about);
   if (S_ISDIR(about.st_mode)) {
-    ::close(descriptor);
-    fail(file.string(), "this is a directory", "name a file in it");
+    fail(file == standard_input ? name_ : file.string(), "this is a directory", "name a file in it");
   }
   if (S_ISREG(about.st_mode)) file_bytes_ = static_cast<std::uint64_t>(about.st_size);
-  open(descriptor);
+  stream_.emplace(byte_source(std::move(opened)));
+}
+
+input::input(std::span<const char> bytes, std::string name, progress& watcher, const turns& sharing)
+    : name_(std::move(name)), watcher_(&watcher), file_bytes_(bytes.size()), sharing_(sharing), buffer_(buffer_bytes) {
+  stream_.emplace(byte_source(bytes));
 }
 
 input::input(const std::vector<std::string>& command, std::string name, progress& watcher)
-    : name_(std::move(name)), watcher_(&watcher) {
+    : name_(std::move(name)), watcher_(&watcher), buffer_(buffer_bytes) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail(name_, std::strerror(errno), "close some files");
+  owned_descriptor printed(ends[0]);
+  const owned_descriptor to_pipe(ends[1]);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, to_pipe.get(), STDOUT_FILENO);
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const int failed = ::posix_spawn(&child_, arguments[0], &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
   if (failed != 0) {
-    ::close(ends[0]);
     child_ = -1;
     fail(name_, fmt::format("cannot run {}: {}", command[0], std::strerror(failed)), "install the package that has it");
   }
-  open(ends[0]);
+  stream_.emplace(byte_source(std::move(printed)));
 }
 
 input::~input() {
-  if (stream_ != nullptr) ::gzclose(stream_);
+  stream_.reset();
   if (child_ > 0) ::waitpid(child_, nullptr, 0);  // its pipe is closed: it ends
 }
 
-void input::open(int descriptor) {
-  stream_ = ::gzdopen(descriptor, "rb");
-  AMITY_ASSERT(stream_ != nullptr, descriptor);
-  ::gzbuffer(stream_, 1 << 18);
-  buffer_.resize(buffer_bytes);
-}
-
-/// Fills the buffer, and finds out why if it does not get full.
+/// Fills the buffer; less only at the end of the input.
 std::size_t input::fill() {
-  const int got = ::gzread(stream_, buffer_.data(), buffer_bytes);
-  if (got == static_cast<int>(buffer_bytes)) return buffer_bytes;
-  int code = Z_OK;
-  std::string_view reason = ::gzerror(stream_, &code);
-  if (const auto name_end = reason.rfind(": "); name_end != reason.npos) reason.remove_prefix(name_end + 2);
-  if (got < 0 || code == Z_BUF_ERROR) {
-    constexpr std::uint64_t behind_all_lines = ~std::uint64_t{0} - 1;  // those in front are complete
-    fail(fmt::format("{}: byte {}", name_, position()),
-         code == Z_BUF_ERROR ? "the gzip stream ends before its end mark"
-         : code == Z_ERRNO   ? std::strerror(errno)
-                             : fmt::format("the gzip stream is damaged ({})", reason),
-         "fetch or write the file again", behind_all_lines);
+  constexpr std::uint64_t behind_all_lines = ~std::uint64_t{0} - 1;  // those in front are complete
+  const auto fail_here = [&](std::string_view reason, std::string_view remedy) {
+    fail(fmt::format("{}: byte {}", name_, stream_->position()), reason, remedy, behind_all_lines);
+  };
+  std::size_t got = 0;
+  try {
+    got = stream_->read(buffer_);
+  } catch (const unpack_error& wrong) {
+    fail_here(wrong.what(), "fetch or write the file again");
+  } catch (const std::system_error& wrong) {
+    fail_here(std::strerror(wrong.code().value()), "check the file and the file system");
   }
   if (got == 0) finish_command();
-  return static_cast<std::size_t>(got);
-}
-
-std::uint64_t input::position() const {
-  const auto offset = ::gzoffset(stream_);
-  return offset < 0 ? bytes_returned_ : static_cast<std::uint64_t>(offset);  // a pipe has none
+  return got;
 }
 
 void input::finish_command() {
@@ -121,7 +129,7 @@ std::span<const char> input::next_block() {
   rest_ = rest_.subspan(block.size());
   if (!block.empty()) ++next_block_;
   bytes_returned_ += block.size();
-  if (rest_.empty()) watcher_->advance_by(position() - std::exchange(bytes_told_, position()));
+  if (rest_.empty()) watcher_->advance_by(stream_->position() - std::exchange(bytes_told_, stream_->position()));
   return block;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Bytes of a file, or of what a command prints, read once from front to back; gzip is unpacked on the way.
+/// Bytes of a file, of standard input, of memory, or of the output of a command, read once from front to back; gzip is
+/// unpacked on the way.
 ///
 /// Ranks share an input by blocks: each reads (and unpacks) all of it, but looks closely only at the blocks whose turn
 /// it is. So there is one way for every format, packed or not, and every rank knows the number of each line.
@@ -8,11 +9,10 @@
 /// What goes wrong on the way (missing file, gzip that ends early, a command that fails) is an `input_error` that
 /// names the file and the byte.
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +21,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/types.hpp"
 #include "apps/graph/console/progress.hpp"
+#include "apps/graph/input/unpacker.hpp"
 
 namespace amity::apps::graph {
 
@@ -39,6 +40,9 @@ class input_error : public error {
 [[noreturn]] void fail(std::string_view where, std::string_view reason, std::string_view remedy,
                        std::uint64_t place = 0);
 
+/// The name of a file that stands for standard input.
+inline constexpr std::string_view standard_input = "-";
+
 /// Whose turn a block is: block i is that of rank i modulo `ranks`.
 struct turns {
   rank_t rank = 0;
@@ -53,19 +57,22 @@ class input {
   /// Bytes that are read, or unpacked, at once; the greatest size of a block.
   static constexpr std::size_t buffer_bytes = 48 << 14;
 
-  /// Opens a file. The watcher is told how much of it has been read, in bytes of the file. Blocks and places count
-  /// from those given on, where several files are one input.
+  /// Opens a file, or standard input for the name "-". The watcher shows how much of it has been read, in bytes of the
+  /// file. Blocks and places count from the given ones if several files are one input.
   explicit input(const std::filesystem::path& file, progress& watcher, const turns& sharing = {},
                  std::uint64_t first_block = 0, std::uint64_t first_place = 0);
 
   /// Runs a command and reads what it prints; `name` is for messages. The watcher is told the bytes that it printed.
   input(const std::vector<std::string>& command, std::string name, progress& watcher);
 
+  /// Reads bytes in memory, which must outlive the input; `name` is for messages.
+  input(std::span<const char> bytes, std::string name, progress& watcher, const turns& sharing = {});
+
   ~input();
   input(const input&) = delete;
   input& operator=(const input&) = delete;
 
-  /// As a person wrote it, without folders.
+  /// The name of the file without folders, or "standard input".
   const std::string& name() const { return name_; }
 
   /// Size of the file, packed as it lies there; 0 where nobody can tell, as for a pipe.
@@ -88,14 +95,12 @@ class input {
   std::uint64_t bytes_returned() const { return bytes_returned_; }
 
  private:
-  void open(int descriptor);
   std::size_t fill();
-  std::uint64_t position() const;
   void finish_command();
 
   std::string name_;
   progress* watcher_;
-  gzFile stream_ = nullptr;
+  std::optional<unpacker> stream_;
   int child_ = -1;  // process whose output this is
   std::uint64_t file_bytes_ = 0;
   turns sharing_;
