@@ -474,6 +474,16 @@ TEST(graph_command, fifo_feeds_several_ranks) {
   }
 }
 
+TEST(graph_command, stated_vertices_reach_reader) {
+  scratch files;
+  const auto file = files.write("a.int64", bytes_of(std::int64_t{0}) + bytes_of(std::int64_t{1})).string();
+  EXPECT_EQ(result_of({"components", file, "-n", "2", "--vertices", "5"})["components"], 4);
+  EXPECT_EQ(graph({"components", file, "--vertices", "1"}).status, 1);
+  for (const std::string count : {"0", "-1", "4294967295", "many"})
+    EXPECT_EQ(graph({"components", file, "--vertices", count}).status, 2) << count;
+  EXPECT_EQ(graph({"components", "--kronecker", "4", "--vertices", "16"}).status, 2);
+}
+
 TEST(graph_command, takes_no_option_that_would_do_nothing) {
   scratch files;
   const auto file = files.write("a.el", "a b\n").string();

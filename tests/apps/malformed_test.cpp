@@ -44,6 +44,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 std::string matrix(const std::string& rest) { return "%%MatrixMarket matrix coordinate real general\n" + rest; }
 
+std::string integer_matrix(const std::string& entry) {
+  return "%%MatrixMarket matrix coordinate integer general\n3 3 1\n" + entry;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     matrix_market, malformed_file,
     ::testing::Values(
@@ -77,6 +81,17 @@ INSTANTIATE_TEST_SUITE_P(
         malformed{"a.mtx", matrix("10 10 1\n1 2 x\n"), "a.mtx:3: value 'x' is not a number"},
         malformed{"a.mtx", matrix("10 10 1\n1 2 -4\n"), "a.mtx:3: value -4 is negative"},
         malformed{"a.mtx", matrix("10 10 1\n1 2 3 4\n"), "a.mtx:3: there is more on the line than one entry"},
+        malformed{"a.mtx", matrix("10 10 1 7\n1 2 3\n"), "a.mtx:2: there is more on the line than the three sizes"},
+        malformed{"a.mtx", integer_matrix("1 2 7.5\n"),
+                  "a.mtx:3: value '7.5' is not an integer, which the header states"},
+        malformed{"a.mtx", integer_matrix("1 2 1e3\n"),
+                  "a.mtx:3: value '1e3' is not an integer, which the header states"},
+        malformed{"a.mtx", integer_matrix("1 2 +\n"), "a.mtx:3: value '+' is not an integer, which the header states"},
+        malformed{"a.mtx", integer_matrix("1 2 inf\n"),
+                  "a.mtx:3: value 'inf' is not an integer, which the header states"},
+        malformed{"a.mtx", integer_matrix("1 2\n"), "a.mtx:3: the value is missing"},
+        malformed{"a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n1 2\n",
+                  "a.mtx:4: entry (1, 2) is above the diagonal of a symmetric matrix"},
         malformed{"a.mtx", matrix("10 10 3\n1 2 3\n"), "a.mtx:2: the file has 1 entries, where its header says 3"},
         malformed{"a.mtx", matrix("10 10 1\n1 2 3\n2 3 4\n"),
                   "a.mtx:2: the file has 2 entries, where its header says 1"}));
@@ -87,6 +102,16 @@ INSTANTIATE_TEST_SUITE_P(
         malformed{"a.graph", "% nothing\n", "a.graph:1: the file ends before the line with the sizes"},
         malformed{"a.graph", "3 x\n", "a.graph:1: the number of edges, 'x', is not a number that counts from 1"},
         malformed{"a.graph", "3 1 12\n", "a.graph:1: the format '12' is not three digits of 0 or 1"},
+        malformed{"a.graph", "2 1 111 18446744073709551615\n1 2 1\n1 1 1\n",
+                  "a.graph:1: the number of weights, 18446744073709551615, is out of range"},
+        malformed{"a.graph", "2 1 10 18446744073709551615\n1 2 1\n1 1 1\n",
+                  "a.graph:1: the number of weights, 18446744073709551615, is out of range"},
+        malformed{"a.graph", "2 1 18446744073709551615\n2\n1\n",
+                  "a.graph:1: the format '18446744073709551615' is not three digits of 0 or 1"},
+        malformed{"a.graph", "18446744073709551615 1\n2\n1\n",
+                  "a.graph:1: 18,446,744,073,709,551,615 vertices are more than the 4,294,967,294 that fit"},
+        malformed{"a.graph", "2 1 0 1 5\n2\n1\n",
+                  "a.graph:1: there is more on the line than sizes, format and number of weights"},
         malformed{"a.graph", "2 1\n2\n3\n", "a.graph:3: vertex 3 is greater than the number of vertices, 2"},
         malformed{"a.graph", "2 1\n2\n2\n", "a.graph:3: vertex 2 is a neighbour of itself"},
         malformed{"a.graph", "2 1 10\n1 2\n\n", "a.graph:3: the weight of the vertex is missing"},
@@ -103,6 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         malformed{"a.gr", "c only\n", "a.gr:1: the file ends before the line 'p sp'"},
         malformed{"a.gr", "a 1 2 3\n", "a.gr:1: the first line is not 'p sp'"},
+        malformed{"a.gr", "p sp 2 1 3\na 1 2 3\n", "a.gr:1: there is more on the line than the two sizes"},
         malformed{"a.gr", "p sp 2 1\nb 1 2 3\n", "a.gr:2: 'b' begins neither an arc nor a comment"},
         malformed{"a.gr", "p sp 2 1\na 1 3 3\n", "a.gr:2: vertex 3 is greater than the number of vertices, 2"},
         malformed{"a.gr", "p sp 2 1\na 1 2\n", "a.gr:2: the length is missing"},
@@ -138,7 +164,25 @@ INSTANTIATE_TEST_SUITE_P(
         malformed{"a.packed", binary(std::uint32_t{0}, std::uint32_t{0}, std::uint16_t{0}, std::uint16_t{1}),
                   "a.packed: byte 0: vertex 4294967296 is greater than 4294967293"},
         malformed{"a.packed", binary(std::uint32_t{4000000000}, std::uint32_t{0}, std::uint32_t{0}),
-                  "a.packed: 4,000,000,001 vertices are not plausible for 1 edges"}));
+                  "a.packed: 4,000,000,001 vertices are not plausible for 1 edges"},
+        malformed{"a.int64", binary(std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{10'000'000}),
+                  "a.int64: 10,000,001 vertices are not plausible for 2 edges"},
+        malformed{"a", std::string(1 << 20, '\0'), "a: byte 16384: the 16384 bytes before are zeros"},
+        malformed{"a.packed", std::string(1200 * 12, '\0'), "a.packed: byte 12288: the 12288 bytes before are zeros"},
+        malformed{"a.int64", binary(std::int64_t{1}, std::int64_t{2}) + std::string(20'000, '\0'),
+                  "a.int64: byte 16400: the 16384 bytes before are zeros"},
+        malformed{"a.int64", std::string(160, '\0'), "a.int64: all 10 edges lead from vertex 0 to itself"}));
+
+TEST(malformed_input, gigabyte_of_zeros_fails_soon) {
+  scratch files;
+  const auto file = files.write("zeros", "");
+  std::filesystem::resize_file(file, std::size_t{1} << 30);
+  progress quiet(progress::style::off);
+  edge_list graph;
+  input from(file, quiet);
+  EXPECT_NE(error_of([&] { read_graph500_int64(from, {}, graph); }), "no error");
+  EXPECT_LT(from.bytes_returned(), std::size_t{1} << 20);
+}
 
 TEST(malformed_input, text_with_a_nul_byte) {
   scratch files;

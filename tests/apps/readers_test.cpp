@@ -149,6 +149,44 @@ TEST(read_graph500, both_layouts_by_extension_and_by_content) {
   EXPECT_TRUE(graph.undirected);
 }
 
+/// What reading the file by a user gives who states a number of vertices.
+std::string vertices_with(const std::filesystem::path& file, std::uint64_t stated) {
+  progress quiet(progress::style::off);
+  std::string result;
+  const std::string message = error_of([&] {
+    const edge_list graph = read_turns(file, {}, {.vertices = stated}, {}, quiet);
+    graph.check({graph.vertices(), graph.edges.size(), graph.listed, graph.unpaired});
+    result = std::to_string(graph.vertices());
+  });
+  return result.empty() ? message : result;
+}
+
+TEST(read_graph500, stated_vertices_override_plausibility) {
+  scratch files;
+  const auto file = files.write("a.int64", int64_edge(3, 1) + int64_edge(10'000'000, 2));
+  EXPECT_EQ(vertices_with(file, 20'000'000), "20000000");
+  EXPECT_EQ(vertices_with(file, 10'000'001), "10000001");
+  EXPECT_EQ(vertices_with(file, 10'000'000),
+            "amity: a.int64: byte 16: vertex 10000000 is out of range: --vertices is 10000000; correct or omit "
+            "--vertices, or check the format (see --format)");
+}
+
+TEST(read_turns, stated_vertices_must_match_header) {
+  scratch files;
+  const auto matrix =
+      files.write("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2000000 2000000 1\n1 2\n");
+  EXPECT_EQ(vertices_with(matrix, 2'000'000), "2000000");
+  EXPECT_EQ(vertices_with(matrix, 3),
+            "amity: a.mtx:2: the file has 2,000,000 vertices, and --vertices is 3; correct or omit --vertices");
+  EXPECT_NE(error_of([&] { read_quietly(matrix); }).find("or confirm the number by --vertices 2000000"),
+            std::string::npos);
+  EXPECT_EQ(vertices_with(files.write("a.graph", "2 1\n2\n1\n"), 2), "2");
+  EXPECT_EQ(vertices_with(files.write("a.gr", "p sp 2 1\na 1 2 3\n"), 2), "2");
+  EXPECT_EQ(vertices_with(files.write("a.el", "1 2\n"), 3),
+            "amity: a.el: the format 'edges' has labels, not numbers of vertices; omit --vertices, or name another "
+            "format by --format");
+}
+
 TEST(read_graph500, records_continue_across_blocks) {
   scratch files;
   std::string content;

@@ -96,6 +96,13 @@ void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
   app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell")
       ->check(CLI::Validator(format_problem, "", "format"))
       ->needs(file);
+  app.add_option(
+         "--vertices", wanted.vertices,
+         "Number of vertices of FILE, numbered from 0 (Graph500) or 1. Sets it for Graph500 files, which do not "
+         "state it; must match the header of others. Without it, more than 2^20 vertices with less than one "
+         "edge per 256 vertices are refused as a sign of damage")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{no_vertex - 1}))
+      ->needs(file);
   CLI::Option* const packages =
       app.add_flag("--packages", wanted.packages, "The packages, and nothing in their stead")->excludes(file);
   app.add_option("--lists", wanted.lists, "Folder of package lists")->capture_default_str();

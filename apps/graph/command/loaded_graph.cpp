@@ -49,7 +49,8 @@ graph_share read_input(session& job) {
   world& w = job.ranks();
   const bool with_lengths = job.uses_lengths() && wanted.lengths == "input";
   if (!wanted.file.empty()) {
-    return read_graph(w, wanted.file, wanted.format, {.with_lengths = with_lengths, .any_sign = job.takes_any_sign()},
+    return read_graph(w, wanted.file, wanted.format,
+                      {.with_lengths = with_lengths, .any_sign = job.takes_any_sign(), .vertices = wanted.vertices},
                       job.watcher());
   }
   // Packages turn their own edges round: lengths are those of what an edge leads to.

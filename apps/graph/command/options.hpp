@@ -16,6 +16,7 @@ struct options {
   // The graph: a file, the packages, or one that is made.
   std::string file;                ///< empty: the packages, or what a generator makes
   std::string format;              ///< empty: found out from the file
+  std::optional<std::uint64_t> vertices;  ///< number of vertices of the file, as the user states it
   bool packages = false;           ///< the packages, and nothing in their stead
   std::string lists;               ///< folder of package lists
   std::optional<int> kronecker;    ///< scale

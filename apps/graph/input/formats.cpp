@@ -14,6 +14,7 @@
 #include "amity/base/edit_distance.hpp"
 #include "amity/base/error.hpp"
 #include "apps/graph/console/text.hpp"
+#include "apps/graph/input/foreign_formats.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -21,21 +22,30 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto table = std::to_array<format>({
-    {"matrix-market", "Matrix Market coordinate file: pattern, real or integer; general or symmetric", is_matrix_market,
-     read_matrix_market},
-    {"graph500-packed", "Graph500 binary edge list, two 48-bit numbers in 12 bytes", is_graph500_packed,
+    {"matrix-market", "Matrix Market coordinate file: pattern, real or integer; general or symmetric", true,
+     is_matrix_market, read_matrix_market},
+    {"graph500-packed", "Graph500 binary edge list, two 48-bit numbers in 12 bytes", true, is_graph500_packed,
      read_graph500_packed},
-    {"graph500-int64", "Graph500 binary edge list, two 64-bit numbers in 16 bytes", is_graph500_int64,
+    {"graph500-int64", "Graph500 binary edge list, two 64-bit numbers in 16 bytes", true, is_graph500_int64,
      read_graph500_int64},
-    {"metis", "METIS graph file: the neighbours of a vertex on each line, perhaps with weights", is_metis, read_metis},
-    {"dimacs", "DIMACS shortest-path file: 'p sp', then 'a source target length' on each line", is_dimacs, read_dimacs},
-    {"wordnet", "WordNet: the folder of its data files, or one of them", is_wordnet, read_wordnet},
-    {"edges", "text: source, target and perhaps a length on each line, between blanks or commas",
+    {"metis", "METIS graph file: the neighbours of a vertex on each line, perhaps with weights", true, is_metis,
+     read_metis},
+    {"dimacs", "DIMACS shortest-path file: 'p sp', then 'a source target length' on each line", true, is_dimacs,
+     read_dimacs},
+    {"wordnet", "WordNet: the folder of its data files, or one of them", false, is_wordnet, read_wordnet},
+    {"edges", "text: source, target and perhaps a length on each line, between blanks or commas", false,
      [](std::string_view, std::string_view) { return true; }, read_text_edges},
 });
 
 const format& choose(const std::string& wanted, std::string_view file_name, std::string_view head) {
+  const std::string_view whole_name = file_name;
   if (file_name.ends_with(".gz")) file_name.remove_suffix(3);
+  if (wanted.empty()) {
+    if (const auto foreign = find_foreign_format(file_name, head)) {
+      fail(whole_name, fmt::format("this is {}, which is not supported", foreign->name),
+           fmt::format("{}; if the file has a supported format, name that by --format", foreign->remedy));
+    }
+  }
   const auto found = std::ranges::find_if(table, [&](const format& candidate) {
     return wanted.empty() ? candidate.recognises(file_name, head) : candidate.name == wanted;
   });
@@ -64,7 +74,12 @@ void read_part(input& from, const std::string& format_name, const read_options& 
   watcher.begin("reading " + from.name(), from.file_bytes(), true);
   const auto head = from.peek();
   if (head.empty()) fail(from.name(), "the file is empty", "name a file with a graph");
-  choose(format_name, from.name(), {head.data(), head.size()}).read(from, options, into);
+  const format& chosen = choose(format_name, from.name(), {head.data(), head.size()});
+  if (options.vertices && !chosen.numbered) {
+    fail(from.name(), fmt::format("the format '{}' has labels, not numbers of vertices", chosen.name),
+         "omit --vertices, or name another format by --format");
+  }
+  chosen.read(from, options, into);
 }
 
 }  // namespace
@@ -117,16 +132,23 @@ std::string length_problem(float length, bool any_sign) {
   return length < 0 && !any_sign ? "is negative" : "";
 }
 
-void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges) {
+void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges,
+                        const read_options& options) {
   if (count >= no_vertex) {
     fail(where, fmt::format("{} vertices are more than the {} that fit", grouped(count), grouped(no_vertex - 1)),
          "renumber the vertices");
   }
-  constexpr std::uint64_t always_plausible = 1 << 24;
+  if (options.vertices) {
+    if (*options.vertices == count) return;
+    fail(where, fmt::format("the file has {} vertices, and --vertices is {}", grouped(count), *options.vertices),
+         "correct or omit --vertices");
+  }
+  constexpr std::uint64_t always_plausible = 1 << 20;
   constexpr std::uint64_t isolated_share = 256;
   if (count > always_plausible && count / isolated_share > edges) {
     fail(where, fmt::format("{} vertices are not plausible for {} edges", grouped(count), grouped(edges)),
-         "check the format (see --format), or renumber the vertices");
+         fmt::format("check the format (see --format), renumber the vertices, or confirm the number by --vertices {}",
+                     count));
   }
 }
 

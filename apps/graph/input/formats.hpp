@@ -22,6 +22,8 @@ struct read_options {
   bool with_lengths = false;
   /// They are entries of a matrix, which may be negative.
   bool any_sign = false;
+  /// Number of vertices, as the user states it; see `check_vertex_count`.
+  std::optional<std::uint64_t> vertices = {};
   /// How finely ranks share the input; see `turns`. Tests want it small.
   std::size_t block_bytes = turns().block_bytes;
 };
@@ -29,6 +31,7 @@ struct read_options {
 struct format {
   std::string_view name;  ///< for --format
   std::string_view help;  ///< one line
+  bool numbered;          ///< vertices are consecutive numbers, and the user may state how many there are
 
   /// Whether a file with this name (without ".gz") that begins with these bytes is of this format.
   bool (*recognises)(std::string_view file_name, std::string_view head);
@@ -44,8 +47,8 @@ std::span<const format> format_table();
 /// Empty if there is a format of that name; a sentence that names the nearest one otherwise.
 std::string format_problem(const std::string& name);
 
-/// Reads what is this rank's turn of a file, in the named format, which there is, or in the first one that recognises
-/// it where the name is empty.
+/// Reads what is this rank's turn of a file, in the named format, which must exist. If the name is empty, the first
+/// format that recognizes the file is used; a file in a foreign format (foreign_formats.hpp) is an error then.
 edge_list read_turns(const std::filesystem::path& file, const std::string& format_name, const read_options& options,
                      const turns& sharing, progress& watcher);
 
@@ -81,9 +84,11 @@ std::optional<float> parse_length(std::string_view text);
 /// Why a shortest path cannot add this length up; empty if it can.
 std::string length_problem(float length, bool any_sign = false);
 
-/// Throws at `where` if `count` vertices are more than `edges` can plausibly have: a damaged number would otherwise
-/// take all memory.
-void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges);
+/// Throws at `where` if the input has another number of vertices than the user states. If the user states none, throws
+/// if `count` vertices are not plausible for so many edges: more than 2^20, and more than 256 per edge. A damaged
+/// number would otherwise take all memory.
+void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges,
+                        const read_options& options);
 
 /// Throws at `where`, the header, if a file has more or fewer `things` than that says.
 void check_edge_count(const std::string& where, std::uint64_t wanted, std::uint64_t found, std::string_view things);

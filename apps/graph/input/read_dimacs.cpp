@@ -26,7 +26,8 @@ void read_dimacs(input& from, const read_options& options, edge_list& into) {
   if (take_word(line) != "p" || take_word(line) != "sp") lines.fail("the first line is not 'p sp'", repair);
   const std::uint64_t vertices = take_number(line, "number of vertices", lines, repair);
   const std::uint64_t arcs = take_number(line, "number of arcs", lines, repair);
-  check_vertex_count(lines.where(), vertices, arcs);
+  if (!take_word(line).empty()) lines.fail("there is more on the line than the two sizes", repair);
+  check_vertex_count(lines.where(), vertices, arcs, options);
   into.names = labels::numbered(static_cast<vertex>(vertices), 1);
   into.has_lengths = true;
   into.check = [arcs, where = lines.where()](const totals& all) { check_edge_count(where, arcs, all.edges, "arcs"); };

@@ -1,5 +1,6 @@
 /// Binary edge lists of the Graph500 benchmark (https://graph500.org, specification and reference code), little-endian
-/// and without a header. Vertices are numbered from 0; edges may be walked in both directions.
+/// and without a header. Vertices are numbered from 0, up to the greatest number in the file or the one before
+/// --vertices; edges may be walked in both directions.
 ///
 /// - packed: 12 bytes an edge: the low 32 bits of both ends, then their high 16 bits;
 /// - int64: 16 bytes an edge: both ends.
@@ -10,6 +11,7 @@
 #include <bit>
 #include <cstring>
 
+#include "apps/graph/console/text.hpp"
 #include "apps/graph/input/formats.hpp"
 
 namespace amity::apps::graph {
@@ -37,7 +39,10 @@ static_assert(sizeof(int64_record) == int64_record::bytes);
 
 static_assert(48 % packed_record::bytes == 0 && 48 % int64_record::bytes == 0, "no record straddles blocks");
 
-vertex checked(std::int64_t end, const input& from, std::uint64_t offset) {
+/// So many edges in a row from vertex 0 to itself are not edges, but a part of the file that was never written.
+constexpr std::size_t zero_records_max = 1024;
+
+vertex checked(std::int64_t end, const input& from, std::uint64_t offset, const read_options& options) {
   const auto where = [&] { return fmt::format("{}: byte {}", from.name(), offset); };
   if (end < 0)
     fail(where(), fmt::format("vertex {} is negative", end), "check the format (see --format)", from.place(offset));
@@ -45,11 +50,15 @@ vertex checked(std::int64_t end, const input& from, std::uint64_t offset) {
     fail(where(), fmt::format("vertex {} is greater than {}", end, no_vertex - 2),
          "check the format (see --format), or renumber the vertices", from.place(offset));
   }
+  if (options.vertices && static_cast<std::uint64_t>(end) >= *options.vertices) {
+    fail(where(), fmt::format("vertex {} is out of range: --vertices is {}", end, *options.vertices),
+         "correct or omit --vertices, or check the format (see --format)", from.place(offset));
+  }
   return static_cast<vertex>(end);
 }
 
 template <class Record>
-void read_records(input& from, edge_list& into) {
+void read_records(input& from, const read_options& options, edge_list& into) {
   vertex greatest = 0;
   std::uint64_t offset = 0;
   for (auto block = from.next_block(); !block.empty(); block = from.next_block()) {
@@ -63,17 +72,30 @@ void read_records(input& from, edge_list& into) {
       continue;
     }
     into.enter(from.block());
+    std::size_t zero_records = 0;  // in a row; counted in each block alone, for the same result on any number of ranks
     for (std::size_t i = 0; i < block.size(); i += Record::bytes, offset += Record::bytes) {
       Record record;
       std::memcpy(&record, block.data() + i, Record::bytes);
-      const vertex source = checked(record.end(0), from, offset);
-      const vertex target = checked(record.end(1), from, offset);
+      const vertex source = checked(record.end(0), from, offset, options);
+      const vertex target = checked(record.end(1), from, offset, options);
+      zero_records = source == 0 && target == 0 ? zero_records + 1 : 0;
+      if (zero_records > zero_records_max) {
+        fail(fmt::format("{}: byte {}", from.name(), offset),
+             fmt::format("the {} bytes before are zeros", zero_records_max * Record::bytes),
+             "check the format (see --format), and that the whole file was written", from.place(offset));
+      }
       greatest = std::max({greatest, source, target});
       into.edges.push_back({source, target, 1.0f});
     }
   }
-  into.check = [name = from.name()](const totals& all) { check_vertex_count(name, all.vertices, all.edges); };
-  into.names = labels::numbered(greatest + 1, 0);
+  into.check = [name = from.name(), options](const totals& all) {
+    check_vertex_count(name, all.vertices, all.edges, options);
+    if (all.vertices == 1) {
+      fail(name, fmt::format("all {} edges lead from vertex 0 to itself", grouped(all.edges)),
+           "check the format (see --format), and that the whole file was written");
+    }
+  };
+  into.names = labels::numbered(options.vertices ? static_cast<vertex>(*options.vertices) : greatest + 1, 0);
   into.undirected = true;
 }
 
@@ -110,10 +132,12 @@ bool is_graph500_int64(std::string_view file_name, std::string_view head) {
   return file_name.ends_with(".int64") || is_binary(file_name, head);
 }
 
-void read_graph500_packed(input& from, const read_options&, edge_list& into) {
-  read_records<packed_record>(from, into);
+void read_graph500_packed(input& from, const read_options& options, edge_list& into) {
+  read_records<packed_record>(from, options, into);
 }
 
-void read_graph500_int64(input& from, const read_options&, edge_list& into) { read_records<int64_record>(from, into); }
+void read_graph500_int64(input& from, const read_options& options, edge_list& into) {
+  read_records<int64_record>(from, options, into);
+}
 
 }  // namespace amity::apps::graph

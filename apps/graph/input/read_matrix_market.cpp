@@ -1,6 +1,6 @@
 /// Matrix Market coordinate files (https://math.nist.gov/MatrixMarket/formats.html): entry (i, j) is an edge from i to
-/// j. Vertices are numbered from 1, and exist even if no edge does. A symmetric file gives each pair once, and its
-/// edges may be walked in both directions.
+/// j. Vertices are numbered from 1, and exist even if no edge does. A symmetric file gives each pair once, on or
+/// below the diagonal, and its edges may be walked in both directions.
 
 #include <fmt/format.h>
 
@@ -21,6 +21,7 @@ constexpr char comment = '%';
 /// What the first two lines that are no comments say.
 struct header {
   bool pattern = false;  ///< entries have no value
+  bool integer = false;  ///< values are whole numbers
   bool symmetric = false;
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
@@ -49,10 +50,11 @@ void read_banner(std::string_view line, const line_reader& lines, header& into) 
   want("field", field, {"pattern", "real", "integer"});
   want("symmetry", symmetry, {"general", "symmetric"});
   into.pattern = field == "pattern";
+  into.integer = field == "integer";
   into.symmetric = symmetry == "symmetric";
 }
 
-header read_header(line_reader& lines) {
+header read_header(line_reader& lines, const read_options& options) {
   header result;
   std::string_view line;
   lines.next(line);
@@ -66,8 +68,27 @@ header read_header(line_reader& lines) {
                            result.rows, result.columns),
                "name the matrix of a graph");
   }
-  check_vertex_count(lines.where(), result.rows, result.entries);
+  if (!take_word(line).empty()) lines.fail("there is more on the line than the three sizes", repair);
+  check_vertex_count(lines.where(), result.rows, result.entries, options);
   return result;
+}
+
+bool is_integer(std::string_view word) {
+  if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
+  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Takes the value of an entry, which must have the type that the header states even if lengths are not used.
+float take_value(std::string_view& line, const header& expected, const read_options& options,
+                 const line_reader& lines) {
+  if (expected.pattern) return 1;
+  std::string_view rest = line;
+  const std::string_view word = take_word(rest);
+  if (expected.integer && !word.empty() && !is_integer(word)) {
+    lines.fail(fmt::format("value '{}' is not an integer, which the header states", word),
+               "write integers, or 'real' in the first line");
+  }
+  return take_length(line, "value", options, lines, repair);
 }
 
 }  // namespace
@@ -78,7 +99,7 @@ bool is_matrix_market(std::string_view file_name, std::string_view head) {
 
 void read_matrix_market(input& from, const read_options& options, edge_list& into) {
   line_reader lines(from);
-  const header expected = read_header(lines);
+  const header expected = read_header(lines, options);
   into.names = labels::numbered(static_cast<vertex>(expected.rows), 1);
   into.has_lengths = !expected.pattern;
   into.undirected = expected.symmetric;
@@ -90,7 +111,11 @@ void read_matrix_market(input& from, const read_options& options, edge_list& int
     const vertex row = take_vertex(line, "row", expected.rows, lines, repair);
     const vertex column = take_vertex(line, "column", expected.rows, lines, repair);
     into.enter(lines.block());
-    into.edges.push_back({row, column, expected.pattern ? 1.0f : take_length(line, "value", options, lines, repair)});
+    if (expected.symmetric && row < column) {
+      lines.fail(fmt::format("entry ({}, {}) is above the diagonal of a symmetric matrix", row + 1, column + 1),
+                 "write only the entries on and below the diagonal, or 'general' in the first line");
+    }
+    into.edges.push_back({row, column, take_value(line, expected, options, lines)});
     if (!take_word(line).empty()) lines.fail("there is more on the line than one entry", repair);
   }
 }

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view repair = "write the file again, as the manual of METIS wants it";
 constexpr char comment = '%';
+constexpr std::uint64_t weights_max = std::uint64_t{1} << 20;  // far more than METIS can balance
 
 struct header {
   std::uint64_t vertices = 0;
@@ -24,7 +25,7 @@ struct header {
   bool edge_weights = false;
 };
 
-header read_header(line_reader& lines) {
+header read_header(line_reader& lines, const read_options& options) {
   header result;
   std::string_view line;
   if (!next_content(lines, line, comment)) lines.fail("the file ends before the line with the sizes", repair);
@@ -41,8 +42,14 @@ header read_header(line_reader& lines) {
   }
   rest = line;
   const std::uint64_t constraints = take_word(rest).empty() ? 1 : take_number(line, "number of weights", lines, repair);
+  if (constraints > weights_max) {
+    lines.fail(fmt::format("the number of weights, {}, is out of range", constraints),
+               fmt::format("use at most {} weights per vertex", weights_max));
+  }
+  if (!take_word(line).empty())
+    lines.fail("there is more on the line than sizes, format and number of weights", repair);
   result.vertex_weights = sizes + (weights ? constraints : 0);
-  check_vertex_count(lines.where(), result.vertices, result.edges);
+  check_vertex_count(lines.where(), result.vertices, result.edges, options);
   return result;
 }
 
@@ -74,7 +81,7 @@ bool is_metis(std::string_view file_name, std::string_view) {
 
 void read_metis(input& from, const read_options& options, edge_list& into) {
   line_reader lines(from);
-  const header expected = read_header(lines);
+  const header expected = read_header(lines, options);
   const std::uint64_t lines_in_front = lines.line_number() - lines.percent_lines();
   const auto content_lines = [&] { return lines.line_number() - lines.percent_lines() - lines_in_front; };
   into.names = labels::numbered(static_cast<vertex>(expected.vertices), 1);
