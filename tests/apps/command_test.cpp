@@ -474,6 +474,15 @@ TEST(graph_command, fifo_feeds_several_ranks) {
   }
 }
 
+TEST(graph_command, small_tolerance_is_accepted) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\nb a\n").string();
+  for (const std::string tolerance : {"1e-300", "4.9406564584124654e-324", "+1e-3", "1e300"})
+    EXPECT_EQ(result_of({"pagerank", file, "--tolerance", tolerance})["verified"], true) << tolerance;
+  for (const std::string tolerance : {"1e-400", "1e400", "-1e-300", "inf", "0.1x", ""})
+    EXPECT_EQ(graph({"pagerank", file, "--tolerance=" + tolerance}).status, 2) << tolerance;
+}
+
 TEST(graph_command, stated_vertices_reach_reader) {
   scratch files;
   const auto file = files.write("a.int64", bytes_of(std::int64_t{0}) + bytes_of(std::int64_t{1})).string();

@@ -47,10 +47,13 @@ std::string width_problem(const std::string& text) {
   return fmt::format("'{}' is not a finite number of at least 0", text);
 }
 
+/// A tolerance is a double, of which the smallest are far below those of a length.
 std::string tolerance_problem(const std::string& text) {
-  const auto tolerance = parse_length(text);
-  if (tolerance && std::isfinite(*tolerance) && *tolerance > 0) return {};
-  return fmt::format("'{}' is not a finite number above 0", text);
+  double tolerance = 0;
+  const char* const begin = text.data() + text.starts_with('+');
+  const auto [end, failed] = std::from_chars(begin, text.data() + text.size(), tolerance);
+  if (failed == std::errc{} && end == text.data() + text.size() && std::isfinite(tolerance) && tolerance > 0) return {};
+  return fmt::format("'{}' is not a finite number above 0 that fits a double", text);
 }
 
 std::string fabric_problem(const std::string& word) {
