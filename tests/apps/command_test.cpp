@@ -27,6 +27,11 @@ outcome graph(std::vector<std::string> arguments, amity::tests::child_options op
   return child(amity::tests::amity_command(std::move(arguments)), options).finish();
 }
 
+/// `amity graph ARGUMENTS` as words of a shell command.
+std::string graph_line(const std::string& arguments) { return fmt::format("{} graph {}", AMITY_COMMAND, arguments); }
+
+outcome shell(const std::string& line) { return child({"sh", "-c", line}).finish(); }
+
 nlohmann::json result_of(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"--json", "-", "--no-progress"});
   const outcome ended = graph(arguments);
@@ -300,17 +305,6 @@ TEST(graph_command, mistakes_are_explained_once_and_end_all_ranks) {
   EXPECT_NE(json.errors.find("--json: "), std::string::npos) << json.errors;
 }
 
-TEST(graph_command, writes_no_output_that_has_no_places) {
-  scratch files;
-  const auto pipe = files.folder() / "pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const outcome ended = graph({"bfs", "no_such_graph", "--output", pipe.string()});
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_EQ(ended.errors, "amity: --output: " + pipe.string() +
-                              " cannot be written at several places, as the ranks do; "
-                              "name a file, and send it on afterwards\n");
-}
-
 TEST(graph_command, looks_at_the_files_that_it_will_write_before_it_reads_a_graph) {
   scratch files;
   const auto folder = files.folder().string();
@@ -335,12 +329,157 @@ TEST(graph_command, fails_where_its_output_cannot_be_written) {
     const auto command = fmt::format("{} graph bfs {} --no-progress{} >/dev/full", AMITY_COMMAND, file, options);
     const outcome ended = child({"sh", "-c", command}).finish();
     EXPECT_EQ(ended.status, 1) << command;
-    EXPECT_TRUE(ended.errors.starts_with("amity: cannot write to standard output: ")) << ended.errors;
+    EXPECT_TRUE(ended.errors.starts_with("amity: standard output: No space left on device; ")) << ended.errors;
   }
   for (const std::string ranks : {"1", "2"}) {
     const auto command = fmt::format("{} graph bfs {} --no-progress -n {} >&-", AMITY_COMMAND, file, ranks);
     EXPECT_EQ(child({"sh", "-c", command}).finish().status, 1) << command;
   }
+}
+
+TEST(graph_command, output_onto_input_is_refused) {
+  scratch files;
+  const auto folder = files.folder();
+  const std::string text = "a b\nb c\n";
+  const auto file = files.write("a.el", text);
+  std::filesystem::create_symlink("a.el", folder / "link");
+  std::filesystem::create_hard_link(file, folder / "hard");
+  std::filesystem::create_directory_symlink(".", folder / "here");
+  for (const std::string option : {"--output", "--json"}) {
+    for (const std::string name : {"a.el", "./a.el", "link", "hard", "here/link"}) {
+      const std::string to = (folder / name).string();
+      const outcome ended = graph({"bfs", file.string(), option, to, "-n", name == "link" ? "2" : "1"});
+      EXPECT_EQ(ended.status, 1) << to;
+      EXPECT_TRUE(ended.errors.starts_with("amity: " + option + ": " + to + ": this is the same file as the input " +
+                                           file.string() + "; name another file\n"))
+          << ended.errors;
+    }
+    const outcome by_link = graph({"bfs", (folder / "link").string(), option, file.string()});
+    EXPECT_EQ(by_link.status, 1) << by_link.errors;
+    const outcome typed = shell(graph_line(fmt::format("bfs - {} {} < {}", option, file.string(), file.string())));
+    EXPECT_EQ(typed.status, 1);
+    EXPECT_PRED2(amity::tests::contains, typed.errors, "this is the same file as the input -; name another file");
+  }
+  const outcome appended = shell(graph_line(fmt::format("bfs {} >> {}", file.string(), file.string())));
+  EXPECT_EQ(appended.status, 1);
+  EXPECT_PRED2(amity::tests::contains, appended.errors, "redirect standard output to another file");
+  EXPECT_EQ(contents(file), text);
+}
+
+TEST(graph_command, output_onto_other_inputs_is_refused) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\n").string();
+  const auto weights = files.write("weights", bytes_of(1.5f)).string();
+  const auto list = files.write("x_Packages", "Package: gnome\n").string();
+  const auto lists = files.folder().string();
+  for (const auto& name : {"data.noun", "data.verb", "data.adj", "data.adv"}) files.write(name, "");
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"sssp", file, "--weights", weights, "--json", weights},
+                                             {"spmv", file, "--weights", weights, "--output", weights},
+                                             {"bfs", "--lists", lists, "--output", list},
+                                             {"bfs", lists, "--output", lists + "/data.adj"},
+                                             {"bfs", lists, "--json", lists + "/data.noun"}}) {
+    const outcome ended = graph(line);
+    EXPECT_EQ(ended.status, 1) << line.back();
+    EXPECT_PRED2(amity::tests::contains, ended.errors, line.back() + ": this is the same file as the input ");
+  }
+  EXPECT_EQ(contents(weights), bytes_of(1.5f));
+  EXPECT_EQ(graph({"bfs", file, "--root", "a", "--output", weights}).status, 0) << "bfs does not read lengths";
+}
+
+TEST(graph_command, outputs_onto_one_file_are_refused) {
+  scratch files;
+  const auto folder = files.folder();
+  const auto file = files.write("a.el", "a b\n").string();
+  const auto old = files.write("old", "old");
+  std::filesystem::create_symlink("old", folder / "link");
+  std::filesystem::create_hard_link(old, folder / "hard");
+  std::filesystem::create_directory_symlink(".", folder / "here");
+  std::filesystem::create_symlink("new", folder / "dangling");
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  const auto at = [&](const std::string& name) { return name[0] == '/' ? name : (folder / name).string(); };
+  for (const auto& [output, json] :
+       {std::pair("old", "old"), std::pair("old", "link"), std::pair("hard", "old"), std::pair("new", "new"),
+        std::pair("new", "here/new"), std::pair("fifo", "fifo"), std::pair("/dev/stdout", "/dev/fd/1")}) {
+    const outcome ended = graph({"bfs", file, "--output", at(output), "--json", at(json)});
+    EXPECT_EQ(ended.status, 1) << output << ' ' << json;
+    EXPECT_EQ(ended.errors, fmt::format("amity: --json: {}: this is the same file as --output {}; name another file\n",
+                                        at(json), at(output)));
+  }
+  for (const auto& [output, json] : {std::pair("dangling", "dangling"), std::pair("new", "dangling")}) {
+    const outcome ended = graph({"bfs", file, "--output", at(output), "--json", at(json)});
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_PRED2(amity::tests::contains, ended.errors, "dangling: the link leads to ");
+  }
+  const outcome twice = graph({"bfs", file, "--output", "-", "--json", "-"});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_EQ(twice.errors,
+            "amity graph: --output - and --json - both use standard output; name a file for one of them\n");
+  for (const std::string option : {"--output", "--json"}) {
+    const outcome shared = shell(graph_line(fmt::format("bfs {} {} {} > {}", file, option, at("new"), at("new"))));
+    EXPECT_EQ(shared.status, 1);
+    EXPECT_PRED2(amity::tests::contains, shared.errors,
+                 "this is the same file as standard output; use " + option + " -");
+  }
+  EXPECT_EQ(contents(old), "old");
+  EXPECT_EQ(graph({"bfs", file, "--output", "/dev/null", "--json", "/dev/null"}).status, 0);
+}
+
+TEST(graph_command, dash_writes_standard_output) {
+  scratch files;
+  const auto file = files.write("random.el", random_edges(1)).string();
+  const auto found = files.write("found", "").string(), json = files.write("json", "").string();
+  result_of({"components", file, "--output", found});
+  for (const std::string name : {"-", "/dev/stdout"}) {
+    for (const std::string fabric : {"shm", "threads", "sim"}) {
+      const outcome ended = graph({"components", file, "--output", name, "-n", "3", "--fabric", fabric});
+      EXPECT_EQ(ended.status, 0) << ended.errors;
+      EXPECT_EQ(ended.output, contents(found)) << name << fabric;
+      EXPECT_PRED2(amity::tests::contains, ended.errors, "components of random.el\n") << "the report";
+    }
+  }
+  EXPECT_EQ(graph({"components", file, "--output", "-", "--json", json}).output, contents(found));
+  EXPECT_EQ(nlohmann::json::parse(contents(json))["kernel"], "components");
+  const outcome both =
+      shell(graph_line(fmt::format("components {} --output /dev/fd/3 --no-progress -n 2 --json - 3> {}", file, json)));
+  EXPECT_EQ(nlohmann::json::parse(both.output)["kernel"], "components");
+  EXPECT_EQ(contents(json), contents(found));
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
+TEST(graph_command, fifo_takes_output_of_several_ranks) {
+  scratch files;
+  const auto fifo = (files.folder() / "fifo").string();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const auto file = files.write("a.el", "a b\nb c\n").string();
+  for (const std::string ranks : {"1", "3"}) {
+    const outcome ended =
+        shell(fmt::format("{} >&2 & cat {}; wait $!",
+                          graph_line(fmt::format("bfs {} --root a --output {} -n {}", file, fifo, ranks)), fifo));
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_EQ(ended.output, "a 0 a\nb 1 a\nc 2 b\n");
+  }
+}
+
+TEST(graph_command, failed_outputs_are_errors) {
+  scratch files;
+  const auto file = files.write("a.el", "a b\n").string();
+  const auto found = files.write("found", "old").string();
+  for (const std::string ranks : {"1", "2"}) {
+    const std::string search = graph_line(fmt::format("bfs {} --root a --no-progress -n {} ", file, ranks));
+    for (const auto& [rest, where] :
+         {std::pair("--output - > /dev/full", "standard output"), std::pair("--output /dev/full", "/dev/full"),
+          std::pair("--json /dev/full", "/dev/full"), std::pair("--json - > /dev/full", "standard output")}) {
+      const outcome ended = shell(search + rest);
+      EXPECT_EQ(ended.status, 1) << rest;
+      EXPECT_TRUE(ended.errors.starts_with(fmt::format("amity: {}: No space left on device; ", where))) << ended.errors;
+    }
+    EXPECT_EQ(shell(search + "--output - >/dev/null 2>/dev/full").status, 1) << "the report is lost";
+  }
+  const outcome full = shell(graph_line(fmt::format("bfs {} --root a -n 2 --output {} 2>/dev/full", file, found)));
+  EXPECT_EQ(full.status, 1) << "lines of progress are lost";
+  EXPECT_EQ(contents(found), "a 0 a\nb 1 a\n") << "but not the output";
+  EXPECT_EQ(shell(graph_line(fmt::format("bfs {} --root a 2>&-", file))).status, 0) << "nobody wants to see progress";
 }
 
 TEST(graph_command, made_graphs_have_the_lengths_and_directions_that_are_asked_for) {
@@ -422,11 +561,6 @@ TEST(graph_command, reads_what_rank_0_alone_has) {
                "/dev/stdin: it is not the same file on all ranks");
 }
 
-/// `amity graph ARGUMENTS` as words of a shell command.
-std::string graph_line(const std::string& arguments) { return fmt::format("{} graph {}", AMITY_COMMAND, arguments); }
-
-outcome shell(const std::string& line) { return child({"sh", "-c", line}).finish(); }
-
 TEST(graph_command, dash_reads_standard_input) {
   scratch files;
   const auto file = files.write("a.el", "a b\nb c\n").string();
@@ -504,6 +638,8 @@ TEST(graph_command, takes_no_option_that_would_do_nothing) {
                                              {"bfs", file, "--format", "edge"},
                                              {"bfs", ""},
                                              {"bfs", file, "--root", ""},
+                                             {"bfs", file, "--output", ""},
+                                             {"bfs", file, "--json", ""},
                                              {"bfs", file, "--seed", "-1"},
                                              {"bfs", file, "--top", "99999999999999999999999"},
                                              {"pagerank", file, "--tolerance", "nan"},

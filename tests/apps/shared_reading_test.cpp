@@ -230,6 +230,30 @@ TEST_P(shared_reading, values_are_written_in_the_order_of_the_vertices) {
   EXPECT_EQ(content_of(files.folder() / "short").substr(0, 15), "a 0\nb 10\nc 20\nd");
 }
 
+TEST(write_values, text_beyond_window_is_complete) {
+  scratch files;
+  const auto out = files.folder() / "values";
+  constexpr vertex vertices = 300'000;  // more text than rank 0 collects at once
+  amity::testing::run_job(amity::testing::shape("threads", 3, 1), [&](world& w) {
+    const auto say_mine = [&](const value_taker& say) {
+      for (auto v = static_cast<vertex>(w.rank()); v < vertices; v += 3)
+        if (v % 7 != 0) say(v, fmt::format("{:031}", v), no_vertex);
+    };
+    write_values(w, out, distributed_names::numbered(vertices, 1), {.mine = say_mine});
+  });
+  std::ifstream in(out);
+  std::string label, value;
+  vertex lines = 0;
+  for (vertex v = 0; v < vertices; ++v) {
+    if (v % 7 == 0) continue;
+    ASSERT_TRUE(in >> label >> value);
+    ASSERT_EQ(label + " " + value, fmt::format("{} {:031}", v + 1, v));
+    ++lines;
+  }
+  EXPECT_GT(std::filesystem::file_size(out), std::uintmax_t{1} << 23);
+  EXPECT_FALSE(in >> label) << lines;
+}
+
 TEST(shared_reading_of_a_pipe, is_left_to_rank_0) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

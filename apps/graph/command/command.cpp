@@ -15,8 +15,11 @@
 #include "amity/amity.hpp"
 #include "amity/base/settings.hpp"
 #include "apps/graph/command/kernels.hpp"
+#include "apps/graph/command/loaded_graph.hpp"
+#include "apps/graph/console/console.hpp"
 #include "apps/graph/input/formats.hpp"
 #include "apps/graph/input/packages.hpp"
+#include "apps/graph/output/destination.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -127,7 +130,9 @@ void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
   app.add_flag("--undirected", wanted.undirected, "Walk edges both ways");
   if (groups.per_vertex) {
     app.add_option("--output", wanted.output,
-                   "File for a line of each vertex that was found: its label and what was found of it");
+                   "File for a line of each vertex that was found: its label and what was found of it; - for standard "
+                   "output, and the report for standard error")
+        ->check(CLI::Validator(emptiness, "", "name"));
   }
   app.footer(formats_help());
 }
@@ -199,7 +204,8 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
       ->capture_default_str();
   app.add_flag("--verify,!--no-verify", wanted.verify, "Check the answer (the standard)");
   if (!groups.benchmark) {
-    app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text");
+    app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text")
+        ->check(CLI::Validator(emptiness, "", "name"));
   }
   app.add_flag("!--no-progress", wanted.progress, "Do not show progress");
 }
@@ -218,7 +224,8 @@ settings job_settings(const options& wanted) {
 int run_kernel(const kernel& chosen, world& w, const options& wanted) {
   session job(w, wanted, chosen.options.lengths, chosen.options.entries);
   try {
-    job.check_files();
+    job.check_files(chosen.options.graph ? files_to_read(wanted, chosen.options.lengths)
+                                         : std::vector<std::filesystem::path>());
     return chosen.run(job);
   } catch (const answered&) {
     return 1;
@@ -244,7 +251,7 @@ int command(int argc, char** argv) {
   }
   if (argc > 1 && argv[1][0] != '-' &&
       std::ranges::find(kernel_table(), argv[1], &kernel::name) == kernel_table().end()) {
-    fmt::print(stderr, "amity graph: there is no kernel '{}'; `amity graph --help` lists them\n", argv[1]);
+    complain(fmt::format("amity graph: there is no kernel '{}'; `amity graph --help` lists them", argv[1]));
     return usage_error;
   }
   try {
@@ -253,16 +260,21 @@ int command(int argc, char** argv) {
     return app.exit(stop) == 0 ? 0 : usage_error;
   }
   wanted.kernel = chosen->name;
+  if (wanted.output == standard_output && wanted.json == standard_output) {
+    complain("amity graph: --output - and --json - both use standard output; name a file for one of them");
+    return usage_error;
+  }
 
   std::string program = "amity";
   std::vector<char*> arguments{program.data()};
   arguments.insert(arguments.end(), argv, argv + argc);
   arguments.push_back(nullptr);
   try {
-    return run(job_settings(wanted), argc + 1, arguments.data(),
-               [&](world& w) { return run_kernel(*chosen, w, wanted); });
+    const int status =
+        run(job_settings(wanted), argc + 1, arguments.data(), [&](world& w) { return run_kernel(*chosen, w, wanted); });
+    return status == 0 && standard_error_failed() ? 1 : status;
   } catch (const error& mistake) {
-    fmt::print(stderr, "{}\n", mistake.what());
+    complain(mistake.what());
     return 1;
   }
 }

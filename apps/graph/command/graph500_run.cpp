@@ -1,12 +1,11 @@
 /// The Graph500 benchmark: breadth-first searches and shortest paths of one Kronecker graph from 64 roots, checked, in
 /// the output format of the reference code.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "apps/graph/command/kernels.hpp"
+#include "apps/graph/console/console.hpp"
 #include "apps/graph/console/text.hpp"
 #include "apps/graph/generate/kronecker.hpp"
 #include "apps/graph/graph500/result.hpp"
@@ -79,10 +78,7 @@ int run_graph500(session& job) {
   job.watcher().finish(counted(graph.arcs, "arc"));
   delta_stepping search(w, graph, {.delta = wanted.delta});
   result.kernels.push_back(search_all(job, "sssp", graph, search, roots, result.edges));
-  job.on_first([&] {
-    fmt::print("{}", to_text(result));
-    std::fflush(stdout);
-  });
+  job.on_first([&] { print_text(to_text(result)); });
   return 0;
 }
 

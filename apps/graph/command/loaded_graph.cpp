@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
@@ -25,12 +26,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The graph that stands in for the packages where there is no apt: data/README.md tells what it is. It lies in the
-/// data folder beside the installed program, or in the source tree.
+/// Where the graph may be that is used if there is no apt (data/README.md describes it): in the data folder next to the
+/// installed program, or in the source tree.
+std::array<fs::path, 2> stand_in_files() {
+  return {fs::read_symlink("/proc/self/exe").parent_path().parent_path() / AMITY_GRAPH_DATA_INSTALLED,
+          fs::path(AMITY_GRAPH_DATA_SOURCE)};
+}
+
+/// Whether a choice of lengths is the name of a file; see `set_lengths`.
+bool names_lengths_file(const std::string& choice) {
+  return choice != "input" && choice != "unit" && choice != "uniform" && choice != "integer";
+}
+
 graph_share read_stand_in(session& job, bool with_lengths) {
-  const auto candidates =
-      std::to_array({fs::read_symlink("/proc/self/exe").parent_path().parent_path() / AMITY_GRAPH_DATA_INSTALLED,
-                     fs::path(AMITY_GRAPH_DATA_SOURCE)});
+  const auto candidates = stand_in_files();
   const auto folder = std::ranges::find_if(candidates, [](const fs::path& p) { return fs::exists(p); });
   if (folder == candidates.end()) {
     fail(candidates[0].string(), "there is no such file", "name a file with a graph, or install amity again");
@@ -151,6 +160,19 @@ void loaded_graph::add_to(report& into) const {
   into.add("edges", edges, "edges", grouped(edges) + (undirected ? ", both ways" : ""));
   if (!lengths.empty()) into.add("lengths", lengths, "lengths", unit.empty() ? lengths : lengths + ", in " + unit);
   if (!unit.empty()) into.add("unit", unit);
+}
+
+std::vector<fs::path> files_to_read(const options& wanted, bool uses_lengths) {
+  std::vector<fs::path> files;
+  if (uses_lengths && names_lengths_file(wanted.lengths)) files.emplace_back(wanted.lengths);
+  if (!wanted.file.empty()) {
+    files.emplace_back(wanted.file);
+    for (const std::string_view part : wordnet_files) files.push_back(fs::path(wanted.file) / part);
+  } else if (!wanted.kronecker && !wanted.erdos_renyi) {
+    std::ranges::move(find_package_lists(wanted.lists), std::back_inserter(files));
+    std::ranges::move(stand_in_files(), std::back_inserter(files));
+  }
+  return files;
 }
 
 loaded_graph load(session& job) {

@@ -3,9 +3,11 @@
 /// The graph that the user asks for, from wherever it comes: a file, this machine's packages, or a generator.
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "apps/graph/command/session.hpp"
 #include "apps/graph/console/report.hpp"
@@ -30,6 +32,9 @@ struct loaded_graph {
   /// Adds what a report says of any graph.
   void add_to(report& into) const;
 };
+
+/// The files that `load` reads for these options.
+std::vector<std::filesystem::path> files_to_read(const options& wanted, bool uses_lengths);
 
 /// Collective. Throws `answered` for whatever the user can mend, which rank 0 has then explained.
 loaded_graph load(session& job);

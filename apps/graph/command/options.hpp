@@ -14,18 +14,18 @@ struct options {
   std::string kernel;
 
   // The graph: a file, the packages, or one that is made.
-  std::string file;                ///< empty: the packages, or what a generator makes
-  std::string format;              ///< empty: found out from the file
+  std::string file;                       ///< empty: the packages, or what a generator makes
+  std::string format;                     ///< empty: found out from the file
   std::optional<std::uint64_t> vertices;  ///< number of vertices of the file, as the user states it
-  bool packages = false;           ///< the packages, and nothing in their stead
-  std::string lists;               ///< folder of package lists
-  std::optional<int> kronecker;    ///< scale
-  std::optional<int> erdos_renyi;  ///< scale: 2^this vertices
-  std::uint32_t edge_factor = 16;  ///< edges of a made graph for each vertex
-  std::uint64_t seed = 1;          ///< of whatever is random
-  bool reverse = false;            ///< walk all edges backwards
-  bool undirected = false;         ///< walk all edges both ways
-  std::string lengths = "input";   ///< see set_lengths
+  bool packages = false;                  ///< the packages, and nothing in their stead
+  std::string lists;                      ///< folder of package lists
+  std::optional<int> kronecker;           ///< scale
+  std::optional<int> erdos_renyi;         ///< scale: 2^this vertices
+  std::uint32_t edge_factor = 16;         ///< edges of a made graph for each vertex
+  std::uint64_t seed = 1;                 ///< of whatever is random
+  bool reverse = false;                   ///< walk all edges backwards
+  bool undirected = false;                ///< walk all edges both ways
+  std::string lengths = "input";          ///< see set_lengths
   ownership owners = ownership::cyclic;
 
   // The job.
@@ -47,8 +47,8 @@ struct options {
   std::uint64_t top = 5;
   bool verify = true;
   bool progress = true;
-  std::string json;    ///< file to write; "-": standard output; empty: none
-  std::string output;  ///< file for a line a vertex; empty: none
+  std::string json;    ///< output_file.hpp; empty: none
+  std::string output;  ///< for a line per vertex; empty: none
 };
 
 }  // namespace amity::apps::graph

@@ -10,6 +10,7 @@
 #include "apps/graph/command/loaded_graph.hpp"
 #include "apps/graph/command/session.hpp"
 #include "apps/graph/input/write_values.hpp"
+#include "apps/graph/output/destination.hpp"
 #include "apps/graph/store/distributed_graph.hpp"
 #include "apps/graph/store/look_up.hpp"
 
@@ -34,7 +35,8 @@ template <class Arc>
 void write_output(session& job, const loaded_graph& input, const distributed_graph<Arc>& graph, columns shown,
                   const std::function<std::optional<vertex_line>(std::size_t part, vertex row)>& found) {
   if (job.wanted().output.empty()) return;
-  job.watcher().begin("writing " + job.wanted().output, 0, false, input.noun);
+  const std::string& name = job.wanted().output;
+  job.watcher().begin("writing " + (name == standard_output ? "standard output" : name), 0, false, input.noun);
   const auto say_all = [&](const value_taker& say) {
     for (std::size_t i = 0; i < graph.parts.size(); ++i) {
       for (vertex row = 0; row < graph.parts[i].size(); ++row) {
@@ -42,8 +44,7 @@ void write_output(session& job, const loaded_graph& input, const distributed_gra
       }
     }
   };
-  job.explained(
-      [&] { write_values(job.ranks(), job.wanted().output, input.names, {.shown = shown, .mine = say_all}); });
+  job.explained([&] { write_values(job.ranks(), name, input.names, {.shown = shown, .mine = say_all}); });
   job.watcher().finish("done");
 }
 

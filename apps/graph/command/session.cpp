@@ -1,19 +1,18 @@
 #include "apps/graph/command/session.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <new>
 
 #include "amity/base/error.hpp"
 #include "apps/graph/collect.hpp"
+#include "apps/graph/command/check_outputs.hpp"
+#include "apps/graph/console/console.hpp"
 #include "apps/graph/console/text.hpp"
+#include "apps/graph/output/destination.hpp"
+#include "apps/graph/output/output_file.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -21,42 +20,6 @@ namespace {
 progress::style style_for(const world& w, const options& wanted) {
   if (w.rank() != 0 || !wanted.progress) return progress::style::off;
   return progress::style_for(stderr);
-}
-
-[[noreturn]] void fail_to_write(std::string_view option, const std::string& file) {
-  throw error(option, no_rank, fmt::format("{}: {}", file, std::strerror(errno)), "name a file that can be written");
-}
-
-/// Throws `error` where the file cannot be written, which is not made yet.
-void check_file(std::string_view option, const std::filesystem::path& file) {
-  if (file.empty()) return;
-  const bool exists = ::access(file.c_str(), F_OK) == 0;
-  if (std::error_code unknown; std::filesystem::is_directory(file, unknown)) {
-    errno = EISDIR;
-  } else if (exists ? ::access(file.c_str(), W_OK) == 0
-                    : ::access((file.parent_path() / ".").c_str(), W_OK | X_OK) == 0) {
-    return;
-  }
-  fail_to_write(option, file);
-}
-
-/// Pipes and terminals; not what is not there.
-bool is_written_in_a_row(const std::filesystem::path& file) {
-  std::error_code unknown;
-  const auto what = std::filesystem::status(file, unknown);
-  if (std::filesystem::is_fifo(what) || std::filesystem::is_socket(what)) return true;
-  if (!std::filesystem::is_character_file(what)) return false;
-  const int device = ::open(file.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
-  const bool in_a_row = device >= 0 && ::lseek(device, 0, SEEK_CUR) < 0;
-  if (device >= 0) ::close(device);
-  return in_a_row;
-}
-
-void write_file(const std::string& file, const std::string& text) {
-  std::FILE* const out = std::fopen(file.c_str(), "w");
-  if (out == nullptr) fail_to_write("--json", file);
-  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  if (std::fclose(out) != 0 || !written) fail_to_write("--json", file);
 }
 
 /// The costs of the run with the median time: the first is cold, the fastest is luck.
@@ -80,24 +43,17 @@ void session::on_first(const std::function<void()>& work) {
       work();
       well = true;
     } catch (const error& mistake) {
-      fmt::print(stderr, "{}\n", mistake.what());
+      complain(mistake.what());
     } catch (const std::bad_alloc&) {
-      fmt::print(stderr, "amity: graph: there is not enough memory; take a smaller graph\n");
+      complain("amity: graph: there is not enough memory; take a smaller graph");
     }
   }
   broadcast(world_, well);
   if (!well) throw answered();
 }
 
-void session::check_files() {
-  on_first([&] {
-    if (wanted_.json != "-") check_file("--json", wanted_.json);
-    check_file("--output", wanted_.output);
-    if (is_written_in_a_row(wanted_.output)) {
-      throw error("--output", no_rank, wanted_.output + " cannot be written at several places, as the ranks do",
-                  "name a file, and send it on afterwards");
-    }
-  });
+void session::check_files(const std::vector<std::filesystem::path>& inputs) {
+  on_first([&] { check_outputs(wanted_, inputs); });
 }
 
 void session::explained(const std::function<void()>& step) {
@@ -112,7 +68,7 @@ void session::explained(const std::function<void()>& step) {
 }
 
 void session::give_up(const std::string& why) {
-  if (world_.rank() == 0) fmt::print(stderr, "{}\n", why);
+  if (world_.rank() == 0) complain(why);
   world_.barrier();
   throw answered();
 }
@@ -162,13 +118,12 @@ void session::add_job(report& into) const {
 }
 
 void session::publish(const report& result) {
-  if (wanted_.json == "-") {
-    std::fputs(result.to_json().c_str(), stdout);
-  } else {
-    std::fputs(result.to_text().c_str(), stdout);
-    if (!wanted_.json.empty()) write_file(wanted_.json, result.to_json());
-  }
-  std::fflush(stdout);
+  const auto goes_to_standard_output = [](const std::string& name) {
+    return !name.empty() && find_destination(name).is_standard_output();
+  };
+  if (!wanted_.json.empty()) write_output_file(wanted_.json, result.to_json());
+  if (!wanted_.json.empty() && goes_to_standard_output(wanted_.json)) return;
+  print_text(result.to_text(), goes_to_standard_output(wanted_.output));
 }
 
 }  // namespace amity::apps::graph

@@ -3,6 +3,7 @@
 /// What every kernel of the command shares: the rank's world, what the user asked for, progress, and the way in which
 /// results and mistakes reach the user.
 
+#include <filesystem>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -33,9 +34,9 @@ class session {
   /// then explained on standard error.
   void on_first(const std::function<void()>& work);
 
-  /// Finds out at the beginning, not after hours, that a file which the user names cannot be written. Collective, as
-  /// `on_first`.
-  void check_files();
+  /// Reports at the beginning, not after hours, that an output of the command cannot be written or would replace an
+  /// input or the other output. Collective, like `on_first`.
+  void check_files(const std::vector<std::filesystem::path>& inputs);
 
   /// Does a collective step that throws the same `error` on all ranks if it fails; throws `answered` then, and rank 0
   /// has explained it.
@@ -58,7 +59,8 @@ class session {
 
   /// Adds where the job runs.
   void add_job(report& into) const;
-  /// The person's report goes to standard output, unless the program's does. On rank 0.
+  /// Writes the JSON, and prints the human-readable report: to standard output, to standard error if `--output` uses
+  /// standard output, or not at all if the JSON does. Throws `error`. On rank 0.
   void publish(const report& result);
 
  private:

@@ -55,6 +55,9 @@ std::string progress::describe(std::string_view remark) const {
   return line;
 }
 
+/// A full disk behind standard error does not end the work; the stream remembers it.
+void progress::print(const std::string& text) { std::fputs(text.c_str(), out_); }
+
 bool progress::due() const {
   return style_ != style::off && now_() - shown_ns_ >= (style_ == style::bar ? redraw_ns : next_line_ns);
 }
@@ -64,17 +67,17 @@ void progress::show(std::uint64_t done, std::string_view remark) {
   shown_ns_ = now_();
   const std::string line = describe(remark);
   if (style_ == style::bar) {
-    fmt::print(out_, "{}{}", clear_line, line.substr(0, line_width_max));
+    print(fmt::format("{}{}", clear_line, line.substr(0, line_width_max)));
   } else {
-    fmt::print(out_, "{}\n", line);
+    print(line + '\n');
   }
   std::fflush(out_);
 }
 
 void progress::finish(std::string_view summary) {
   if (style_ == style::off) return;
-  if (style_ == style::bar) fmt::print(out_, "{}", clear_line);
-  fmt::print(out_, "{}: {} ({})\n", title_, summary, duration_text(now_() - begun_ns_));
+  print(fmt::format("{}{}: {} ({})\n", style_ == style::bar ? clear_line : "", title_, summary,
+                    duration_text(now_() - begun_ns_)));
   std::fflush(out_);
 }
 

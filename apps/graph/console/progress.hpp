@@ -44,6 +44,7 @@ class progress {
 
  private:
   std::string describe(std::string_view remark) const;
+  void print(const std::string& text);
 
   style style_;
   std::FILE* out_;

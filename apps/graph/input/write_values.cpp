@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "amity/base/assert.hpp"
-#include "apps/graph/input/input.hpp"
 #include "apps/graph/input/together.hpp"
+#include "apps/graph/output/output_file.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -42,26 +40,56 @@ std::vector<value_line> deal_lines(world& w, vertex vertices, const value_lines&
   return own;
 }
 
-[[noreturn]] void fail_to_write(const std::filesystem::path& file) {
-  fail(file.string(), std::strerror(errno), "name a file that can be written, where there is space");
-}
+/// Part of a text on its way to rank 0.
+struct text_piece {
+  std::uint64_t offset;  ///< in the whole text
+  std::uint32_t size;
+  std::array<char, 244> bytes;
+};
 
-/// Writes text into the file from an offset on. `mode` is that of fopen.
-void write_at(const std::filesystem::path& file, const char* mode, std::uint64_t offset, std::string_view text) {
-  std::FILE* const out = std::fopen(file.c_str(), mode);
-  if (out == nullptr) fail_to_write(file);
-  const bool written = ::fseeko(out, static_cast<::off_t>(offset), SEEK_SET) == 0 &&
-                       std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  const bool closed = std::fclose(out) == 0;
-  if (!written || !closed) fail_to_write(file);
+/// Bytes that rank 0 collects before it writes them.
+constexpr std::uint64_t window_bytes = std::uint64_t{8} << 20;
+
+/// Collective: writes the texts of all ranks in the order of the ranks. Rank 0 has the file, and collects one window of
+/// the whole text after the other, so that neither its memory nor what is in flight grows with the text.
+void write_in_order(world& w, std::optional<output_file>& file, std::string_view mine) {
+  const block_count size{static_cast<std::uint64_t>(w.rank()), mine.size()};
+  const auto offsets = counts_in_front(w, {&size, 1});
+  const std::uint64_t begin = offsets[size.block], end = begin + mine.size(), total = offsets.back();
+  std::string window;
+  std::uint64_t first = 0;  // offset of the window
+  auto collect = w.message<text_piece>(
+      [&](const text_piece& piece) {
+        std::copy_n(piece.bytes.begin(), piece.size,
+                    window.begin() + static_cast<std::ptrdiff_t>(piece.offset - first));
+      },
+      coalesce{});
+  for (; first < total; first += window_bytes) {
+    const std::uint64_t last = std::min(total, first + window_bytes);
+    if (w.rank() == 0) window.resize(last - first);  // pieces that arrive earlier wait for the epoch
+    w.epoch([&] {
+      for (std::uint64_t at = std::max(first, begin); at < std::min(last, end);) {
+        text_piece piece{.offset = at, .size = 0, .bytes = {}};
+        const auto part =
+            mine.substr(at - begin, std::min<std::uint64_t>(piece.bytes.size(), std::min(last, end) - at));
+        piece.size = static_cast<std::uint32_t>(part.size());
+        std::ranges::copy(part, piece.bytes.begin());
+        collect.send(0, piece);
+        at += part.size();
+      }
+    });
+    together(w, [&] {
+      if (file) file->write(window);
+    });
+  }
 }
 
 }  // namespace
 
-void write_values(world& w, const std::filesystem::path& file, const distributed_names& names,
-                  const value_lines& lines) {
+void write_values(world& w, const std::string& file, const distributed_names& names, const value_lines& lines) {
+  std::optional<output_file> out;
   together(w, [&] {
-    if (w.rank() == 0) write_at(file, "w", 0, "");
+    if (w.rank() == 0) out.emplace(file);
   });
   const bool values = lines.shown != columns::other, others = lines.shown != columns::value;
   const auto own = deal_lines(w, names.size(), lines);
@@ -79,9 +107,10 @@ void write_values(world& w, const std::filesystem::path& file, const distributed
     if (others) text.append(" ").append(line.other == no_vertex ? "-" : *label++);
     text += '\n';
   }
-  const block_count size{static_cast<std::uint64_t>(w.rank()), text.size()};
-  const auto offsets = counts_in_front(w, {&size, 1});
-  together(w, [&] { write_at(file, "r+", offsets[size.block], text); });
+  write_in_order(w, out, text);
+  together(w, [&] {
+    if (out) out->commit();
+  });
 }
 
 }  // namespace amity::apps::graph

@@ -2,11 +2,12 @@
 
 /// Writes what a kernel has found of each vertex as text: its label, and a value, another vertex's label, or both.
 ///
-/// Lines come in the order of the vertices' numbers, and so are the same for any number of ranks. Every rank writes a
-/// part of the file; for a moment it has that part in memory.
+/// Lines come in the order of the vertices' numbers, and so are the same for any number of ranks. Every rank makes its
+/// part of the text, and has it in memory for a moment. Rank 0 writes all parts: the ranks need no common file system,
+/// and the output can be a FIFO or standard output.
 
-#include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "amity/amity.hpp"
@@ -26,9 +27,8 @@ struct value_lines {
   std::function<void(const value_taker& say)> mine;  ///< says all that this rank knows
 };
 
-/// Collective: replaces the file, whose name is the same on all ranks. Throws the same `amity::error` on all of them
-/// where it cannot be written.
-void write_values(world& w, const std::filesystem::path& file, const distributed_names& names,
-                  const value_lines& lines);
+/// Collective: writes the output with this name (output_file.hpp), the same on all ranks. Throws the same
+/// `amity::error` on all of them if it cannot be written; an existing file is unchanged then.
+void write_values(world& w, const std::string& file, const distributed_names& names, const value_lines& lines);
 
 }  // namespace amity::apps::graph
