@@ -21,6 +21,7 @@ set(AMITY_PUBLIC_HEADERS
   base/zeros.hpp
   core/attentiveness.hpp
   core/bounce_buffers.hpp
+  core/call_order.hpp
   core/collectives.hpp
   core/control.hpp
   core/crew.hpp
@@ -42,6 +43,7 @@ set(AMITY_PUBLIC_HEADERS
   core/prepared.hpp
   core/rank_worlds.hpp
   core/reassembly.hpp
+  core/reduction.hpp
   core/registry.hpp
   core/remote_endpoint.hpp
   core/remote_operation.hpp

@@ -4,7 +4,7 @@
 ///
 /// A state machine without waiting: `start` gives this rank's part, `on_packet` takes the parts of others, `done` tells
 /// when the result is there. A rank may be one collective ahead of another, never two: it leaves one only after all
-/// have entered it.
+/// have entered it. Ranks also compare here in which order they call collectives and begin epochs.
 
 #include <array>
 #include <cstdint>
@@ -12,28 +12,10 @@
 #include <vector>
 
 #include "amity/base/types.hpp"
+#include "amity/core/call_order.hpp"
+#include "amity/core/reduction.hpp"
 
 namespace amity::core {
-
-enum class reduction : std::uint32_t {
-  none,      ///< barrier
-  exchange,  ///< the barrier that an exchange of segments begins with
-  ending,    ///< the barrier of ranks whose programs have ended
-  sum_u64,
-  min_u64,
-  max_u64,
-  sum_i64,
-  min_i64,
-  max_i64,
-  sum_f64,
-  min_f64,
-  max_f64,
-};
-
-/// Applies one step; values are bit patterns of the operation's type. Minima and maxima of doubles are those of IEEE
-/// 754-2019: a NaN anywhere makes the result NaN, and -0 is smaller than +0, so that it matters not which rank gave
-/// what.
-std::uint64_t combine(reduction operation, std::uint64_t a, std::uint64_t b);
 
 class collectives {
  public:
@@ -46,22 +28,49 @@ class collectives {
   bool done() const noexcept { return finished_ == started_; }
   std::uint64_t result() const noexcept { return result_; }
 
-  /// Throws `error` if the source is in another collective than this rank.
+  /// Throws `error` if the source has called other collectives, or begun other epochs, than this rank.
   void on_packet(rank_t source, bytes_view payload);
+
+  /// Epochs of this rank, in their order among collectives. The first and the third throw as `on_packet` does.
+  void begin_epoch();
+  void end_epoch_body() noexcept { order_.end_body(); }
+  void await_epoch_end();
+  void close_epoch() noexcept { order_.close_epoch(); }
+  /// Some of the ranks wait for the end of the epoch that this rank is in. Throws likewise.
+  void compare(const end_call& theirs) { order_.compare(theirs); }
+  const call_order& order() const noexcept { return order_; }
+
+  /// Messages of an epoch that this rank has not begun have come from rank `source`.
+  void note_rank_ahead(rank_t source) noexcept { ahead_ = source; }
+  /// On another thread than the one that calls collectives: an epoch begins here, too.
+  void follow_epoch() noexcept {
+    ++epochs_;
+    ahead_ = no_rank;
+    forwarded_ = false;
+  }
+  /// There, too: sends that thread what `note_rank_ahead` has noted, once an epoch.
+  void forward_rank_ahead(const send_function& to_first_thread);
+  /// This rank waits in a collective, and has nothing else to do. Those messages may hold all the credits that the
+  /// other rank needs to tell more, so that this rank tells it in which collective it is, and the other one compares.
+  /// Once a collective.
+  void ask_rank_ahead();
+  bool may_ask_rank_ahead() const noexcept { return ahead_ != no_rank && asked_ != started_; }
 
  private:
   struct wire;
   struct round {
     std::vector<std::uint64_t> parts;  ///< of the children, in their order: sums of doubles are reproducible
     int arrived = 0;
-    rank_t source = 0;  ///< of the last part, and the operation that it is in
-    reduction operation = reduction::none;
+    rank_t source = 0;  ///< of the last part, and the call that it belongs to
+    collective_call call;
   };
 
   round& round_of(std::uint32_t sequence) { return rounds_[sequence & 1]; }
+  void send(rank_t dest, std::uint16_t form, std::uint64_t value) const;
   void try_combine();
   void finish(std::uint64_t result);
-  void check_agreement(rank_t one, reduction its, rank_t other, reduction others) const;
+  void check_agreement(rank_t one, const collective_call& its, rank_t other, const collective_call& others) const;
+  void compare_waiting() const;
 
   rank_t rank_;
   rank_t size_;
@@ -70,8 +79,14 @@ class collectives {
   int children_;
   std::uint32_t started_ = 0;
   std::uint32_t finished_ = 0;
-  bool combined_ = false;  ///< this rank's part of the current round has gone up
-  reduction operation_ = reduction::none;
+  bool forwarded_ = false;  ///< `ahead_`, to the thread that calls collectives
+  bool combined_ = false;   ///< this rank's part of the current round has gone up
+  call_order order_;
+  rank_t ahead_ = no_rank;    ///< has begun an epoch that this rank has not begun
+  collective_call question_;  ///< of a rank that waits in a collective, the last one
+  rank_t questioner_ = no_rank;
+  std::uint32_t epochs_ = 0;  ///< that this thread has begun
+  std::uint32_t asked_ = 0;   ///< number of the last collective in which it was asked
   std::uint64_t own_ = 0;
   std::uint64_t result_ = 0;
 };

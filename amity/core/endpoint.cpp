@@ -401,9 +401,24 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
     fail(std::current_exception());  // it is half begun
     throw;
   }
-  wait_until(operation == reduction::ending ? "the ends of the other ranks' programs" : "a barrier or reduction",
-             [this] { return collectives_.done() && control_sent(); });
+  wait_until(
+      operation == reduction::ending ? "the ends of the other ranks' programs" : "a barrier or reduction",
+      [this] { return collectives_.done() && control_sent(); }, [this] { return ask_rank_ahead(); });
   return collectives_.result();
+}
+
+// Most often the other rank has only heard of the end of the collective earlier. Under virtual time a wait ends only
+// with news.
+bool endpoint::ask_rank_ahead() {
+  constexpr std::uint64_t patience_ns = 2'000'000;
+  if (!collectives_.may_ask_rank_ahead()) return false;
+  if (idle_rounds_ == 0 && wait_ns_max_ == wait_slice_ns) {
+    ++idle_rounds_;
+    wait_in_fabric(patience_ns);
+  } else {
+    collectives_.ask_rank_ahead();
+  }
+  return true;
 }
 
 // Epochs
@@ -419,11 +434,44 @@ void endpoint::open_epoch(epoch_tag tag, int depth) {
   }
 }
 
-void endpoint::end_epoch_body() noexcept { body_epoch_ = sending_epoch_ = no_epoch; }
+void endpoint::begin_call() {
+  if (thread() > 0) return collectives_.follow_epoch();
+  try {
+    collectives_.begin_epoch();
+  } catch (const error&) {
+    fail(std::current_exception());
+    throw;
+  }
+}
+
+void endpoint::await_end_call() {
+  if (thread() > 0) return;
+  try {
+    collectives_.await_epoch_end();
+  } catch (const error&) {
+    fail(std::current_exception());
+    throw;
+  }
+}
+
+void endpoint::compare(const end_call& others) {
+  if (thread() == 0) collectives_.compare(others);
+}
+
+void endpoint::forward_rank_ahead() {
+  collectives_.forward_rank_ahead(
+      [this](rank_t dest, bytes_view bytes) { send_control(lane_of(dest, 0), packet_kind::collective, bytes); });
+}
+
+void endpoint::end_epoch_body() noexcept {
+  collectives_.end_epoch_body();
+  body_epoch_ = sending_epoch_ = no_epoch;
+}
 
 void endpoint::close_epoch() {
   // What waits in the spill now was sent by handlers of messages that belong to no epoch.
   AMITY_ASSERT(open_epoch_ != no_epoch && early_ready_.empty());
+  collectives_.close_epoch();
   open_epoch_ = body_epoch_ = sending_epoch_ = no_epoch;
 }
 

@@ -257,6 +257,16 @@ class endpoint final : private fabric::sink {
   /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`. With a
   /// declared depth, packets carry their generation as their colour, and handlers at that depth must not send.
   void open_epoch(epoch_tag tag, int depth = any_depth);
+  /// The place of the epoch among the collectives of this rank: `begin_call` in front of `open_epoch`, `await_end_call`
+  /// where the rank waits for the end. Both throw `error`, which ends the job, where ranks make calls in different
+  /// order.
+  void begin_call();
+  void await_end_call();
+  /// This rank, if it waits for the end of an epoch; and what a wave has told of others that do.
+  end_call awaited_end() const noexcept { return collectives_.order().awaited_end(); }
+  void compare(const end_call& others);
+  /// For threads other than thread 0, which alone calls collectives: it hears of epochs that other ranks have begun.
+  void forward_rank_ahead();
   /// Nothing more is sent outside handlers: what is sent there from now on belongs to no epoch.
   void end_epoch_body() noexcept;
   /// Messages of the next epoch are held back from now on.
@@ -420,6 +430,7 @@ class endpoint final : private fabric::sink {
   bool handle_early();
   bool send_waiting();
   void progress_or_sleep();
+  bool ask_rank_ahead();
   void sleep(std::string_view where);
   void release_own() noexcept;
   std::string describe_spill() const;

@@ -30,6 +30,7 @@ fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept 
     return hand_over(arrived);
   const packet_header header(arrived.header);
   if (header.epoch() != no_epoch && header.epoch() != open_epoch_) {
+    collectives_.note_rank_ahead(rank_of(arrived.source));
     early_.push_back(arrived);
     return fabric::disposition::keep;
   }

@@ -36,6 +36,7 @@ void epochs::check_begin() const {
 
 void epochs::begin() {
   check_begin();
+  endpoint_.begin_call();
   // 1 to 255 in a circle; 0 stands for no epoch.
   const auto tag = static_cast<core::epoch_tag>(count_ % 255 + 1);
   ++count_;
@@ -86,6 +87,7 @@ void epochs::end_body() {
 
 std::uint64_t epochs::end(function_ref<std::uint64_t()> value, summand when) {
   end_body();
+  endpoint_.await_end_call();
   endpoint_.wait_until(
       "the end of an epoch", [this] { return ended(); }, [&] { return take_part(value, when); });
   leave();

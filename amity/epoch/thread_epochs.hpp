@@ -44,7 +44,10 @@ class thread_epochs final : private core::flushable {
 
  private:
   bool flush_all() override {
-    if (ended()) return false;
+    if (ended()) {
+      endpoint_.forward_rank_ahead();
+      return false;
+    }
     const bool news = periods_.try_end_idle();
     if (periods_.inside()) return news;
     ended_.store(true, std::memory_order_release);

@@ -23,6 +23,8 @@ struct wave::wire {
   std::uint32_t number;
   std::uint16_t what;   ///< flags of a part, or `down` plus the outcome
   std::uint16_t depth;  ///< declared, plus one; 0: any
+  std::uint32_t calls;  ///< see core::end_call
+  rank_t waiting;
 };
 
 wave::wave(core::endpoint& owner)
@@ -41,6 +43,7 @@ void wave::contribute(const wave_part& own) {
   totals_.value += own.value;
   totals_.active |= own.active;
   totals_.late |= own.late;
+  totals_.waits.merge(endpoint_.awaited_end());
   pass_up_if_whole();
 }
 
@@ -55,6 +58,8 @@ void wave::on_packet(rank_t source, bytes_view payload) {
     return;
   }
   check_handlers(source, message);
+  const core::end_call waits{message.calls, message.waiting};
+  endpoint_.compare(waits);
   AMITY_ASSERT(missing_ > 0, source, number_);
   --missing_;
   totals_.sent += message.sent;
@@ -62,6 +67,7 @@ void wave::on_packet(rank_t source, bytes_view payload) {
   totals_.value += message.value;
   totals_.active |= (message.what & wire::active) != 0;
   totals_.late |= (message.what & wire::late) != 0;
+  totals_.waits.merge(waits);
   pass_up_if_whole();
 }
 
@@ -74,7 +80,9 @@ void wave::pass_up_if_whole() {
       .handlers = endpoint_.handlers().fingerprint(),
       .number = number_,
       .what = static_cast<std::uint16_t>((totals_.active ? wire::active : 0) | (totals_.late ? wire::late : 0)),
-      .depth = depth_};
+      .depth = depth_,
+      .calls = totals_.waits.calls,
+      .waiting = totals_.waits.rank};
   endpoint_.send_control(core::tree_parent(endpoint_.lane()), core::packet_kind::detector,
                          std::as_bytes(std::span(&up, 1)));
 }
@@ -95,7 +103,9 @@ void wave::pass_down(outcome what, std::uint64_t word) {
                   .handlers = 0,
                   .number = number_,
                   .what = static_cast<std::uint16_t>(wire::down + static_cast<std::uint16_t>(what)),
-                  .depth = depth_};
+                  .depth = depth_,
+                  .calls = 0,
+                  .waiting = no_rank};
   // The largest subtree first: it takes longest.
   rank_t children[core::tree_children_max];
   int count = 0;

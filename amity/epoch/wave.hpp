@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "amity/core/call_order.hpp"
 #include "amity/core/endpoint.hpp"
 
 namespace amity::epoch {
@@ -16,6 +17,7 @@ struct wave_part {
   std::uint64_t value = 0;    ///< the user's summand
   bool active = false;        ///< the counters were taken while the rank was still at work
   bool late = false;          ///< there is a summand that is known only when all messages have been handled
+  core::end_call waits = {};  ///< of the ranks that wait for the end of the epoch, the one with the fewest calls
 };
 
 /// What rank 0 decides about a wave.
@@ -36,7 +38,8 @@ class wave {
 
   void contribute(const wave_part& own);
 
-  /// Takes a part from below or the verdict from above. Throws `error` if the ranks disagree about the handlers.
+  /// Takes a part from below or the verdict from above. Throws `error` if the ranks disagree about the handlers, or
+  /// about the collectives in the body of the epoch.
   void on_packet(rank_t source, bytes_view payload);
 
   /// Rank 0: all parts are here, waiting for `decide`.
