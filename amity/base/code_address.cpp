@@ -4,9 +4,12 @@
 #include <link.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -55,64 +58,113 @@ std::uint64_t hash_of_module(const dl_phdr_info& info) {
   return hash;
 }
 
-}  // namespace
+struct code_range {
+  std::uint32_t module;  ///< hash
+  std::uintptr_t base;   ///< of the module
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
 
-void code_map::scan() {
-  modules_.clear();
+/// The executable segments of this process.
+std::vector<code_range> loaded_code() {
+  std::vector<code_range> found;
   const auto visit = [](dl_phdr_info* info, std::size_t, void* into) {
-    auto& modules = *static_cast<std::vector<module>*>(into);
     const auto hash = static_cast<std::uint32_t>(hash_of_module(*info));
     for (const ElfW(Phdr) & header : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
       if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
       const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-      modules.push_back(
-          {.hash = hash, .base = info->dlpi_addr, .code_begin = begin, .code_end = begin + header.p_memsz});
+      static_cast<std::vector<code_range>*>(into)->push_back(
+          {.module = hash, .base = info->dlpi_addr, .begin = begin, .end = begin + header.p_memsz});
     }
     return 0;
   };
-  ::dl_iterate_phdr(visit, &modules_);
+  ::dl_iterate_phdr(visit, &found);
+  return found;
 }
 
-const code_map::module* code_map::containing(std::uintptr_t address) const {
-  const auto found = std::ranges::find_if(
-      modules_, [&](const module& each) { return each.code_begin <= address && address < each.code_end; });
-  return found == modules_.end() ? nullptr : &*found;
+constexpr std::uint64_t key_of(code_address address) {
+  return static_cast<std::uint64_t>(address.module) << 32 | address.offset;
 }
 
-const code_map::module* code_map::named(std::uint32_t hash) const {
-  const auto found = std::ranges::find(modules_, hash, &module::hash);
-  return found == modules_.end() ? nullptr : &*found;
+/// The functions that this process has registered. One for the process, because a library registers its functions while
+/// it is loaded, before any rank could pass it an object. Initialized and destroyed without code, so it is usable in
+/// static initialization and in static destruction.
+struct function_table {
+  std::mutex mutex;
+  registered_function* first = nullptr;
+  std::atomic<std::uint64_t> version = 1;  ///< counts the changes
+};
+constinit function_table async_functions;
+
+}  // namespace
+
+registered_function::registered_function(function which) noexcept : code_(which) {
+  const std::scoped_lock lock(async_functions.mutex);
+  next_ = async_functions.first;
+  if (next_ != nullptr) next_->previous_ = this;
+  async_functions.first = this;
+  async_functions.version.fetch_add(1, std::memory_order_release);  // pairs with the acquire in code_map::update
 }
 
-code_address code_map::encode(function code) {
-  const auto address = reinterpret_cast<std::uintptr_t>(code);
-  const module* home = containing(address);
-  if (home == nullptr) {
-    scan();  // the first call, or a library was loaded since
-    home = containing(address);
+registered_function::~registered_function() {
+  const std::scoped_lock lock(async_functions.mutex);
+  (previous_ != nullptr ? previous_->next_ : async_functions.first) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+  async_functions.version.fetch_add(1, std::memory_order_release);  // pairs with the acquire in code_map::update
+}
+
+void code_map::update() {
+  if (version_ == async_functions.version.load(std::memory_order_acquire)) [[likely]]
+    return;
+  // A library that another thread loads between the two looks registers functions of a module not seen yet.
+  if (!copy_table()) copy_table();
+}
+
+bool code_map::copy_table() {
+  const std::vector<code_range> modules = loaded_code();
+  std::vector<function> registered;
+  {
+    const std::scoped_lock lock(async_functions.mutex);
+    version_ = async_functions.version.load(std::memory_order_relaxed);
+    for (const registered_function* each = async_functions.first; each != nullptr; each = each->next_)
+      registered.push_back(each->code());
   }
-  if (home == nullptr || address - home->base > ~std::uint32_t{0}) {
-    throw error("async", no_rank, fmt::format("the function at {:#x} belongs to no module of the program", address),
-                "pass a function that was compiled into the program or a shared library of it");
+  addresses_.clear();
+  functions_.clear();
+  for (const function code : registered) {
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    const auto home = std::ranges::find_if(
+        modules, [&](const code_range& each) { return each.begin <= address && address < each.end; });
+    if (home == modules.end() || address - home->base > ~std::uint32_t{0}) continue;
+    const code_address name{.module = home->module, .offset = static_cast<std::uint32_t>(address - home->base)};
+    addresses_.emplace(code, name);
+    functions_.emplace(key_of(name), code);
   }
-  return {.module = home->hash, .offset = static_cast<std::uint32_t>(address - home->base)};
+  return addresses_.size() == registered.size();
+}
+
+code_address code_map::encode(const registered_function& which) {
+  update();
+  const auto found = addresses_.find(which.code());
+  if (found != addresses_.end()) [[likely]]
+    return found->second;
+  throw error("async", no_rank,
+              fmt::format("the function at {:#x} is in no module of the program",
+                          reinterpret_cast<std::uintptr_t>(which.code())),
+              "pass a function that was compiled into the program or into a shared library of it");
 }
 
 code_map::function code_map::decode(code_address address) {
-  const module* home = named(address.module);
-  if (home == nullptr) {
-    scan();
-    home = named(address.module);
-  }
-  const std::uintptr_t code = home == nullptr ? 0 : home->base + address.offset;
-  const module* const there = containing(code);
-  if (there == nullptr || there->hash != address.module) {
-    throw error("async", no_rank,
-                fmt::format("a call arrived for module {:#010x}, offset {:#x}, which this program does not have",
-                            address.module, address.offset),
-                "run the same build of the program, with the same libraries, on all ranks");
-  }
-  return reinterpret_cast<function>(code);
+  update();
+  const auto found = functions_.find(key_of(address));
+  if (found != functions_.end()) [[likely]]
+    return found->second;
+  throw error("async", no_rank,
+              fmt::format("a call arrived for a function that this program has not registered: module {:#010x}, offset "
+                          "{:#x}",
+                          address.module, address.offset),
+              "run the same build of the program on all ranks, and load a library on all ranks before one of them "
+              "calls its functions");
 }
 
 }  // namespace amity

@@ -2,8 +2,9 @@
 
 /// Occasional messages: a function and its arguments, run where they arrive, without a message type of their own.
 ///
-/// The function is a lambda without captures or another empty callable: what it needs travels as arguments. It is
-/// recognised on the other side by its place in the program, so all ranks run the same build.
+/// The function is a lambda without captures or another empty callable: what it needs travels as arguments. The target
+/// finds it by its module and offset among the functions that instantiations of `async` have registered, so all ranks
+/// run the same build.
 
 #include <concepts>
 #include <cstdint>
@@ -137,7 +138,7 @@ class remote_calls {
 
   template <class Fn, class... Args>
   void send_as(rank_t dest, const Args&... args) {
-    const code_address code = addresses_.encode(reinterpret_cast<code_map::function>(&run<Fn, Args...>));
+    const code_address code = addresses_.encode(registered<Fn, Args...>);
     sender().send(
         dest, [&] { return (sizeof code + ... + encoded_bytes(args)); },
         [&](byte_writer& to) {
@@ -146,8 +147,9 @@ class remote_calls {
         });
   }
 
+  // Hidden: a program and a library that contain the same instantiation have, and register, a function each.
   template <class Fn, class... Args>
-  static void run(remote_calls& self, byte_reader& from) {
+  [[gnu::visibility("hidden")]] static void run(remote_calls& self, byte_reader& from) {
     std::tuple<Args...> args{decode<Args>(from)...};  // braces: left to right
     std::apply(
         [&](Args&... each) {
@@ -159,6 +161,11 @@ class remote_calls {
         },
         args);
   }
+
+  /// Registers `run` when the program or library is loaded, whether or not this process ever calls `send`.
+  template <class Fn, class... Args>
+  [[gnu::visibility("hidden")]] static inline registered_function registered{
+      reinterpret_cast<code_map::function>(&run<Fn, Args...>)};
 
   static std::uint64_t deliver(void* context, const core::inbound& packet) {
     auto& self = *static_cast<remote_calls*>(context);

@@ -1,5 +1,5 @@
-/// A function's address as a word: what it names is found again, also in libraries that come later; anything else is
-/// an error.
+/// A registered function's address as a word: what it names is found again, also in libraries that are loaded later;
+/// anything else is an error.
 
 #include "amity/base/code_address.hpp"
 
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,6 @@ namespace {
 using function = code_map::function;
 
 std::uintptr_t number_of(function code) { return reinterpret_cast<std::uintptr_t>(code); }
-function function_at(std::uintptr_t address) { return reinterpret_cast<function>(address); }
 
 struct close_library {
   void operator()(void* library) const { ::dlclose(library); }
@@ -38,6 +38,9 @@ function function_of(const library& from) { return reinterpret_cast<function>(::
 int call(function code) { return reinterpret_cast<int (*)()>(code)(); }
 
 void in_this_program() {}
+void in_this_program_too() {}
+
+const registered_function own(&in_this_program);
 
 std::string failure_of(const auto& attempt) {
   try {
@@ -48,77 +51,85 @@ std::string failure_of(const auto& attempt) {
   return "";
 }
 
-TEST(code_address, a_function_of_the_program) {
+TEST(code_address, function_of_program_found) {
   code_map source, target;
-  const code_address address = source.encode(&in_this_program);
+  const code_address address = source.encode(own);
   EXPECT_EQ(target.decode(address), &in_this_program);
   EXPECT_EQ(source.decode(address), &in_this_program);
-  EXPECT_EQ(target.encode(&in_this_program), address);
+  EXPECT_EQ(target.encode(own), address);
 }
 
-TEST(code_address, a_function_of_a_library) {
+TEST(code_address, function_of_library_found) {
   code_map source, target;
   const auto from_libc = reinterpret_cast<function>(&::getpid);
-  const code_address address = source.encode(from_libc);
+  const registered_function registered(from_libc);
+  const code_address address = source.encode(registered);
   EXPECT_EQ(target.decode(address), from_libc);
-  EXPECT_NE(address.module, source.encode(&in_this_program).module);
+  EXPECT_NE(address.module, source.encode(own).module);
 }
 
-TEST(code_address, a_function_of_a_library_that_was_loaded_later) {
+TEST(code_address, function_of_library_loaded_later_found) {
   code_map source, target;
-  const code_address known = source.encode(&in_this_program);
+  const code_address known = source.encode(own);
   static_cast<void>(target.decode(known));
   const library later = open_library(CODE_LIBRARY);
-  const code_address address = source.encode(function_of(later));
+  const registered_function registered(function_of(later));
+  const code_address address = source.encode(registered);
   EXPECT_EQ(call(target.decode(address)), 42);
   EXPECT_EQ(target.decode(known), &in_this_program);
 }
 
-// The linker may be told to leave build ids out: then name and size tell libraries apart.
-TEST(code_address, libraries_without_build_id) {
+// A linker can be told to leave build ids out: then name and size tell libraries apart.
+TEST(code_address, libraries_without_build_id_differ) {
   const library one = open_library(CODE_LIBRARY_WITHOUT_ID);
   const library other = open_library(OTHER_CODE_LIBRARY_WITHOUT_ID);
+  const registered_function of_one(function_of(one)), of_other(function_of(other));
   code_map source, target;
-  const code_address in_one = source.encode(function_of(one));
-  const code_address in_other = source.encode(function_of(other));
+  const code_address in_one = source.encode(of_one);
+  const code_address in_other = source.encode(of_other);
   EXPECT_NE(in_one.module, in_other.module);
   EXPECT_EQ(call(target.decode(in_one)), 42);
   EXPECT_EQ(call(target.decode(in_other)), 43);
 }
 
-TEST(code_address, what_is_no_function_of_the_program_has_none) {
-  code_map map;
+TEST(code_address, function_outside_modules_rejected) {
   int on_the_stack = 0;
-  const auto address = reinterpret_cast<std::uintptr_t>(&on_the_stack);
-  const std::string text = failure_of([&] { map.encode(function_at(address)); });
-  EXPECT_NE(text.find("belongs to no module of the program; pass a function that was compiled into the program"),
+  const registered_function nowhere(reinterpret_cast<function>(reinterpret_cast<std::uintptr_t>(&on_the_stack)));
+  code_map map;
+  const std::string text = failure_of([&] { map.encode(nowhere); });
+  EXPECT_NE(text.find("is in no module of the program; pass a function that was compiled into the program"),
             std::string::npos)
       << text;
-  EXPECT_THROW(map.encode(nullptr), error);
+  EXPECT_EQ(map.decode(map.encode(own)), &in_this_program);  // other functions are not affected
 }
 
-TEST(code_address, an_unknown_module_is_an_error) {
+TEST(code_address, unknown_module_rejected) {
   code_map map;
   EXPECT_EQ(failure_of([&] { map.decode({.module = 0x12345678, .offset = 0x10}); }),
-            "amity: async: a call arrived for module 0x12345678, offset 0x10, which this program does not have; "
-            "run the same build of the program, with the same libraries, on all ranks");
+            "amity: async: a call arrived for a function that this program has not registered: module 0x12345678, "
+            "offset 0x10; run the same build of the program on all ranks, and load a library on all ranks before one "
+            "of them calls its functions");
 }
 
-TEST(code_address, an_offset_outside_of_its_module_is_an_error) {
-  const library loaded = open_library(CODE_LIBRARY);
-  code_map map;
-  const auto from_libc = reinterpret_cast<function>(&::getpid);
-  // Of two libraries the lower one's offsets reach into the higher one.
-  function low = function_of(loaded), high = from_libc;
-  if (number_of(low) > number_of(high)) std::swap(low, high);
-  code_address address = map.encode(low);
-  ASSERT_LT(number_of(high) - number_of(low), 1u << 31);
-  address.offset += static_cast<std::uint32_t>(number_of(high) - number_of(low));
-  EXPECT_THROW(map.decode(address), error);
+TEST(code_address, unregistered_function_rejected) {
+  code_map source, target;
+  std::optional<registered_function> registered;
+  registered.emplace(&in_this_program_too);
+  const code_address address = source.encode(*registered);
+  EXPECT_EQ(target.decode(address), &in_this_program_too);
+  registered.reset();  // as when its library is unloaded
+  EXPECT_THROW(target.decode(address), error);
+}
 
-  code_address before_code = map.encode(&in_this_program);
-  before_code.offset = 0;  // the headers, which are no code
-  EXPECT_THROW(map.decode(before_code), error);
+// Every address in the module of a registered function but the address of that function.
+TEST(code_address, other_offsets_of_module_rejected) {
+  code_map map;
+  const code_address address = map.encode(own);
+  const auto distance = number_of(&in_this_program_too) - number_of(&in_this_program);
+  for (const std::uint32_t offset :
+       {0u, address.offset - 1, address.offset + 1, address.offset + static_cast<std::uint32_t>(distance), ~0u}) {
+    EXPECT_THROW(map.decode({.module = address.module, .offset = offset}), error) << offset;
+  }
 }
 
 }  // namespace

@@ -44,6 +44,22 @@ TEST_P(async, calls_arrive_once_on_the_rank_that_is_named) {
   });
 }
 
+// The targets have registered the function though none of them ever sends it.
+TEST_P(async, function_called_by_one_rank_runs) {
+  run([](world& w) {
+    int calls = 0;
+    const auto counter = w.share(calls);
+    w.epoch([&] {
+      if (w.rank() != 0) return;
+      for (rank_t dest = 0; dest < w.size(); ++dest) {
+        w.async(
+            dest, [](int& here) { ++here; }, counter);
+      }
+    });
+    EXPECT_EQ(calls, 1);
+  });
+}
+
 struct point {
   int x, y;
 };
