@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/attentiveness.hpp"
@@ -96,6 +97,8 @@ class endpoint final : private fabric::sink {
   rank_t lane() const noexcept { return lane_; }
   rank_t lanes() const noexcept { return lanes_; }
   rank_t rank_of(rank_t lane) const noexcept { return threads_ == 1 ? lane : lane / threads_; }
+  /// The error for a packet of a lane that no rank sends which runs the same build.
+  error invalid_packet(rank_t source, std::string_view content) const;
   rank_t lane_of(rank_t rank, rank_t thread) const noexcept { return rank * threads_ + thread; }
 
   /// Thread 0 of each rank; the thread that handles what no other one is asked to; this thread's like on each rank;

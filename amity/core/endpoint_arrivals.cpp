@@ -111,10 +111,15 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         check_remote(packet.source);
         return remote_->on_remote(packet.source, packet.payload);
     }
-    AMITY_ASSERT(false, static_cast<int>(header.kind()), arrived.source);
+    throw invalid_packet(arrived.source, fmt::format("packet kind {}", static_cast<int>(header.kind())));
   } catch (...) {
     fail(std::current_exception());
   }
+}
+
+error endpoint::invalid_packet(rank_t source, std::string_view content) const {
+  return {"message arrival", rank_, fmt::format("rank {} sent an invalid packet: {}", rank_of(source), content),
+          "run the same build of the program with the same settings on all ranks"};
 }
 
 void endpoint::check_remote(rank_t source) const {

@@ -6,11 +6,17 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/core/endpoint.hpp"
 
 namespace amity::core {
 
 long_arrivals::~long_arrivals() {
+  if (notifications_ignored_ > 0) {
+    log_warning(owner_.rank(),
+                fmt::format("{} notifications for slots that awaited none were ignored: forged, or replayed",
+                            notifications_ignored_));
+  }
   for (const auto& [name, its] : opened_) memory_.close(its.handle);
 }
 
@@ -34,18 +40,25 @@ const own_segment* long_arrivals::holder_of(bytes_view bytes) const noexcept {
 void long_arrivals::on_envelope(packet_header header, rank_t lane, bytes_view packet) {
   envelope about;
   const std::size_t args_bytes = header.args() * sizeof(std::uint64_t);
-  AMITY_ASSERT(packet.size() >= sizeof about + args_bytes && header.args() <= args_max, lane, packet.size());
+  if (header.args() > args_max || packet.size() < sizeof about + args_bytes) {
+    throw owner_.invalid_packet(lane,
+                                fmt::format("an envelope of {} bytes with {} arguments", packet.size(), header.args()));
+  }
   std::memcpy(&about, packet.data(), sizeof about);
   const bytes_view args = packet.subspan(sizeof about, args_bytes);
   const bytes_view rest = packet.subspan(sizeof about + args_bytes);
   const bytes_view landed = place_of(about, lane);
   if (about.slot == no_slot) {
-    AMITY_ASSERT(rest.empty() || rest.size() == about.bytes, lane, rest.size(), about.bytes);
+    if (!rest.empty() && rest.size() != about.bytes) {
+      throw owner_.invalid_packet(lane, fmt::format("{} bytes of a payload of {}", rest.size(), about.bytes));
+    }
     if (!rest.empty()) std::memcpy(const_cast<std::byte*>(landed.data()), rest.data(), rest.size());
     return run(header, lane, args, landed);
   }
-  lent_slot& at = slots_.at(about.slot);
-  AMITY_ASSERT(at.lane == lane && (rest.empty() || rest.size() == sizeof at.from), lane, at.lane, rest.size());
+  lent_slot& at = slot_of(lane, about.slot, lent_slot::head);
+  if (!rest.empty() && rest.size() != sizeof at.from) {
+    throw owner_.invalid_packet(lane, fmt::format("an offer of {} bytes", rest.size()));
+  }
   at.header = header;
   at.about = about;
   at.args.assign({reinterpret_cast<const std::uint64_t*>(args.data()), header.args()});
@@ -55,6 +68,28 @@ void long_arrivals::on_envelope(packet_header header, rank_t lane, bytes_view pa
     to_get_.push_back(&at);
   }
   arrive(at, lent_slot::head);
+}
+
+lent_slot& long_arrivals::slot_of(rank_t lane, std::uint32_t number, lent_slot::part part) {
+  lent_slot* const found = slots_.find(number);
+  if (found != nullptr && found->lane == lane && (found->parts & part) == 0) return *found;
+  throw owner_.invalid_packet(lane, fmt::format("a part of a Long message for slot {}, which {}", number,
+                                                found == nullptr      ? "does not exist"
+                                                : found->lane != lane ? "another rank has"
+                                                                      : "has that part already"));
+}
+
+void long_arrivals::on_notify(std::uint32_t slot) noexcept {
+  lent_slot* const at = slots_.find(slot);
+  if (at == nullptr || (at->parts & lent_slot::payload) != 0) {
+    ++notifications_ignored_;
+    return;
+  }
+  arrive(*at, lent_slot::payload);
+}
+
+void long_arrivals::on_notify_from(rank_t lane, std::uint32_t slot) {
+  arrive(slot_of(lane, slot, lent_slot::payload), lent_slot::payload);
 }
 
 void long_arrivals::arrive(lent_slot& at, lent_slot::part part) noexcept {

@@ -48,9 +48,13 @@ class long_arrivals {
   /// The readable segment that holds all of `bytes`; null: none.
   const own_segment* holder_of(bytes_view bytes) const noexcept;
 
-  /// Throws `error` for an envelope that names no place here.
+  /// Throws `error` for an envelope that is invalid, or names no place here.
   void on_envelope(packet_header header, rank_t lane, bytes_view packet);
-  void on_notify(std::uint32_t slot) noexcept { arrive(slots_.at(slot), lent_slot::payload); }
+  /// A notification of the fabric, which does not name its source and may be forged or replayed: one for a slot that
+  /// awaits no payload is counted and ignored.
+  void on_notify(std::uint32_t slot) noexcept;
+  /// The same from a packet of a lane. Throws `error` if the slot awaits no payload of that lane.
+  void on_notify_from(rank_t lane, std::uint32_t slot);
   /// A part of the message is there. With both, its handler runs.
   void arrive(lent_slot& at, lent_slot::part part) noexcept;
 
@@ -64,6 +68,8 @@ class long_arrivals {
   /// Longs whose handler had to wait for the payload, and for the envelope.
   std::uint64_t payload_last() const noexcept { return payload_last_; }
   std::uint64_t head_last() const noexcept { return head_last_; }
+  /// Notifications that were ignored.
+  std::uint64_t notifications_ignored() const noexcept { return notifications_ignored_; }
 
  private:
   struct opened {
@@ -71,6 +77,8 @@ class long_arrivals {
     fabric::remote_segment handle;
   };
 
+  /// The slot for a part that a packet of a lane brings. Throws `error`.
+  lent_slot& slot_of(rank_t lane, std::uint32_t number, lent_slot::part part);
   const fabric::remote_segment& opened_for(const lent_slot& at);
   bytes_view place_of(const envelope& about, rank_t lane) const;
   void run(packet_header header, rank_t lane, bytes_view args, bytes_view landed);
@@ -83,6 +91,7 @@ class long_arrivals {
   std::vector<lent_slot*> to_get_;
   std::uint64_t payload_last_ = 0;
   std::uint64_t head_last_ = 0;
+  std::uint64_t notifications_ignored_ = 0;
   std::unordered_map<std::uint64_t, opened> opened_;  ///< by lane and index of the segment
 };
 

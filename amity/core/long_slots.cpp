@@ -6,18 +6,25 @@
 
 namespace amity::core {
 
+bool borrowed_slots::expects(rank_t lane, const slot_news& news) const noexcept {
+  if (news.borrower != borrower_) return true;
+  const lender* const from = lenders_.find(lane);
+  if (from == nullptr || !from->asked) return false;
+  if (!from->told) return true;
+  return news.first == from->first && (news.which & (from->free | ~from->lent)) == 0;
+}
+
 int borrowed_slots::take_back(rank_t lane, const slot_news& news) {
+  AMITY_ASSERT(expects(lane, news), lane, news.first, news.which);
   if (news.borrower != borrower_) return 0;
   const int count = std::popcount(news.which);
   lender& from = lenders_[lane];
   if (!from.told) {
-    AMITY_ASSERT(from.asked, lane, news.first);
     from.first = news.first;
-    from.free = news.which;
+    from.lent = from.free = news.which;
     from.told = std::make_unique<awaited*[]>(slots_per_peer_max);
     return count;
   }
-  AMITY_ASSERT(news.first == from.first && (news.which & from.free) == 0, lane, news.first, news.which, from.free);
   from.free |= news.which;
   taken_ -= static_cast<std::size_t>(count);
   for (std::uint64_t left = news.which; left != 0; left &= left - 1) {

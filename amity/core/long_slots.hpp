@@ -60,6 +60,10 @@ class borrowed_slots {
     from.told[slot - from.first] = told;
   }
 
+  /// Whether `take_back` may be called: the news is another borrower's, or names slots that the lane was asked for, or
+  /// that were used.
+  bool expects(rank_t lane, const slot_news& news) const noexcept;
+
   /// Returns how many slots may be used that could not be before: none, if the news is another borrower's.
   int take_back(rank_t lane, const slot_news& news);
 
@@ -68,6 +72,7 @@ class borrowed_slots {
 
  private:
   struct lender {
+    std::uint64_t lent = 0;  ///< all that were lent
     std::uint64_t free = 0;
     std::uint32_t first = 0;
     bool asked = false;
@@ -105,10 +110,11 @@ class lent_slots {
   /// Lends slots to a lane that has asked for some; `owner` is told when what they await is there.
   slot_news lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner);
 
-  lent_slot& at(std::uint32_t number) {
+  /// Null: no slot has this number, which comes from a peer.
+  lent_slot* find(std::uint32_t number) noexcept {
     const std::size_t lender = number / slots_per_peer_max;
-    AMITY_ASSERT(lender < loans_.size() && number % slots_per_peer_max < each_, number, loans_.size());
-    return loans_[lender].slots[number % slots_per_peer_max];
+    const std::uint32_t index = number % slots_per_peer_max;
+    return lender < loans_.size() && index < each_ ? &loans_[lender].slots[index] : nullptr;
   }
 
   /// The slot has served. Calls send(lane, news) if it is time to give slots back; `at_once`: it is.

@@ -45,7 +45,7 @@ void tell(std::uint64_t& context) noexcept {
 
 }  // namespace
 
-packet_memory::packet_memory(endpoint& owner, std::function<void(std::uint32_t)> on_notify)
+packet_memory::packet_memory(endpoint& owner, std::function<void(rank_t, std::uint32_t)> on_notify)
     : owner_(owner), fabric_(owner.transport()), on_notify_(std::move(on_notify)), records_(operations_max) {
   for (std::uint32_t i = 0; i < operations_max; ++i) free_.push_back(i);
   unsent_.reserve(operations_max);
@@ -225,14 +225,17 @@ bool packet_memory::advance() {
   return any;
 }
 
-packet_memory::record& packet_memory::record_of(const parcel& head) {
-  AMITY_ASSERT(head.record < records_.size() && records_[head.record].head.serial == head.serial, head.record,
-               head.serial);
-  return records_[head.record];
+packet_memory::record& packet_memory::record_of(rank_t lane, const parcel& head) {
+  if (head.record < records_.size()) {
+    record& found = records_[head.record];
+    if (head.serial != 0 && found.head.serial == head.serial && found.lane == lane) return found;
+  }
+  throw owner_.invalid_packet(
+      lane, fmt::format("an answer to operation {}, which this rank has not begun there", head.serial));
 }
 
-void packet_memory::take_done(const parcel& head) {
-  record& of = record_of(head);
+void packet_memory::take_done(rank_t lane, const parcel& head) {
+  record& of = record_of(lane, head);
   if (of.previous != nullptr) *of.previous = head.at;
   finish(of);
 }
@@ -248,7 +251,9 @@ void packet_memory::finish(record& of) noexcept {
 
 void packet_memory::on_packet(rank_t lane, bytes_view packet) {
   parcel head;
-  AMITY_ASSERT(packet.size() >= sizeof head, lane, packet.size());
+  if (packet.size() < sizeof head) {
+    throw owner_.invalid_packet(lane, fmt::format("an operation on memory in {} bytes", packet.size()));
+  }
   std::memcpy(&head, packet.data(), sizeof head);
   const bytes_view content = packet.subspan(sizeof head);
   switch (head.what) {
@@ -261,29 +266,40 @@ void packet_memory::on_packet(rank_t lane, bytes_view packet) {
       return;
     case act::atomic: {
       operands given;
-      AMITY_ASSERT(content.size() == sizeof given, lane, content.size());
+      if (content.size() != sizeof given || head.op > fabric::atomic_op::bit_xor ||
+          (head.word_bytes != 4 && head.word_bytes != 8) || head.offset % head.word_bytes != 0) {
+        throw owner_.invalid_packet(lane, fmt::format("atomic operation {} on {} bytes at offset {}",
+                                                      static_cast<int>(head.op), head.word_bytes, head.offset));
+      }
       std::memcpy(&given, content.data(), sizeof given);
       const fabric::atomic_request what{
           .op = head.op, .bytes = head.word_bytes, .operand = given.operand, .expected = given.expected};
       return acknowledge(lane, head, fabric::apply_atomic(what, memory_of(lane, head, head.word_bytes)));
     }
     case act::data: {
-      record& of = record_of(head);
-      AMITY_ASSERT(head.at <= of.head.total && content.size() <= of.head.total - head.at, lane, head.at);
+      record& of = record_of(lane, head);
+      if (of.head.what != act::get || head.at > of.head.total || content.size() > of.head.total - head.at ||
+          content.size() > of.head.total - of.moved) {
+        throw owner_.invalid_packet(
+            lane, fmt::format("{} bytes at {} of a get of {}", content.size(), head.at, of.head.total));
+      }
       std::memcpy(of.to + head.at, content.data(), content.size());
       of.moved += content.size();
       if (of.moved == of.head.total) finish(of);
       return;
     }
     case act::done:
-      return take_done(head);
+      return take_done(lane, head);
   }
-  AMITY_ASSERT(false, static_cast<int>(head.what), lane);
+  throw owner_.invalid_packet(lane, fmt::format("operation {} on memory", static_cast<int>(head.what)));
 }
 
 void packet_memory::take_put(rank_t lane, const parcel& head, bytes_view content) {
   std::byte* const to = memory_of(lane, head, head.total);
-  AMITY_ASSERT(head.at <= head.total && content.size() <= head.total - head.at, lane, head.at, head.total);
+  if (head.at > head.total || content.size() > head.total - head.at) {
+    throw owner_.invalid_packet(lane,
+                                fmt::format("{} bytes at {} of a put of {}", content.size(), head.at, head.total));
+  }
   if (!content.empty()) std::memcpy(to + head.at, content.data(), content.size());
   if (content.size() < head.total) {
     // A peer's operations have different serial numbers, and so many are not under way at once.
@@ -294,7 +310,7 @@ void packet_memory::take_put(rank_t lane, const parcel& head, bytes_view content
     partial_.erase(key);
   }
   acknowledge(lane, head);
-  if (head.notifies) on_notify_(head.bits);
+  if (head.notifies) on_notify_(lane, head.bits);
 }
 
 void packet_memory::acknowledge(rank_t lane, const parcel& of, std::uint64_t before) {

@@ -24,8 +24,8 @@ class endpoint;
 
 class packet_memory final : public fabric::remote_memory {
  public:
-  /// `on_notify(bits)` is called as a sink's is.
-  packet_memory(endpoint& owner, std::function<void(std::uint32_t)> on_notify);
+  /// `on_notify(lane, bits)` is called for a notification of that lane. It may throw `error`.
+  packet_memory(endpoint& owner, std::function<void(rank_t, std::uint32_t)> on_notify);
 
   static fabric::remote_capabilities caps();
 
@@ -47,7 +47,7 @@ class packet_memory final : public fabric::remote_memory {
   fabric::stage put_notify(const fabric::remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                            std::uint64_t when_free) noexcept override;
 
-  /// Takes a packet of the kind `remote`.
+  /// Takes a packet of the kind `remote`. Throws `error` for one that is invalid.
   void on_packet(rank_t lane, bytes_view packet);
   /// Sends what waits for credits; true if anything went out.
   bool advance();
@@ -113,15 +113,15 @@ class packet_memory final : public fabric::remote_memory {
   bool send_answer(answer& of);
   bool send_packet(rank_t lane, const parcel& head, bytes_view content) noexcept;
   void take_put(rank_t lane, const parcel& head, bytes_view content);
-  void take_done(const parcel& head);
+  void take_done(rank_t lane, const parcel& head);
   void finish(record& of) noexcept;
   void acknowledge(rank_t lane, const parcel& of, std::uint64_t before = 0);
   std::byte* memory_of(rank_t lane, const parcel& head, std::size_t bytes);
-  record& record_of(const parcel& head);
+  record& record_of(rank_t lane, const parcel& head);
 
   endpoint& owner_;
   fabric::fabric& fabric_;
-  std::function<void(std::uint32_t)> on_notify_;
+  std::function<void(rank_t, std::uint32_t)> on_notify_;
   std::vector<record> records_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> unsent_;  ///< records of which something waits for a credit

@@ -90,7 +90,8 @@ own_segment remote_endpoint::attach(mutable_bytes memory) {
 
 // Made when it is needed first.
 packet_memory& remote_endpoint::packets() {
-  if (!packets_) packets_.emplace(owner_, [this](std::uint32_t bits) { arrivals_.on_notify(bits); });
+  if (!packets_)
+    packets_.emplace(owner_, [this](rank_t lane, std::uint32_t bits) { arrivals_.on_notify_from(lane, bits); });
   return *packets_;
 }
 
@@ -430,9 +431,14 @@ remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, c
 
 void remote_endpoint::on_slots(rank_t lane, bytes_view packet) {
   slot_news news;
-  AMITY_ASSERT(packet.size() == sizeof news, lane, packet.size());
+  if (packet.size() != sizeof news)
+    throw owner_.invalid_packet(lane, fmt::format("{} bytes about slots", packet.size()));
   std::memcpy(&news, packet.data(), sizeof news);
   if (news.which == 0) return arrivals_.lend(lane, news.borrower);
+  if (!operations_.slots().expects(lane, news)) {
+    throw owner_.invalid_packet(lane,
+                                fmt::format("slots {} + {:#x}, which this rank has not used", news.first, news.which));
+  }
   operations_.take_back(lane, news);
 }
 
@@ -469,7 +475,8 @@ remote_endpoint::counts remote_endpoint::count() const noexcept {
           .waiting = operations_.kept(),
           .incomplete = arrivals_.slots().incomplete(),
           .slots_borrowed = operations_.slots().taken(),
-          .slots_kept = arrivals_.slots().kept()};
+          .slots_kept = arrivals_.slots().kept(),
+          .notifications_ignored = arrivals_.notifications_ignored()};
 }
 
 std::string remote_endpoint::describe() const {

@@ -118,12 +118,13 @@ class remote_endpoint final : private remote_part, private flushable {
 
   /// For tests and reports.
   struct counts {
-    std::uint64_t payload_last;  ///< reassembled Longs whose payload came after their envelope
-    std::uint64_t head_last;     ///< and the other way round
-    std::size_t waiting;         ///< operations that could not end at once
-    std::size_t incomplete;      ///< Longs of which one part has arrived
-    std::size_t slots_borrowed;  ///< from peers, and not back
-    std::size_t slots_kept;      ///< of peers that have served here, and were not given back yet
+    std::uint64_t payload_last;           ///< reassembled Longs whose payload came after their envelope
+    std::uint64_t head_last;              ///< and the other way round
+    std::size_t waiting;                  ///< operations that could not end at once
+    std::size_t incomplete;               ///< Longs of which one part has arrived
+    std::size_t slots_borrowed;           ///< from peers, and not back
+    std::size_t slots_kept;               ///< of peers that have served here, and were not given back yet
+    std::uint64_t notifications_ignored;  ///< for slots that awaited none
   };
   counts count() const noexcept;
 

@@ -1,12 +1,17 @@
 /// Slots whose news comes late: to the next remote_endpoint, to none, or to a world that is gone.
 
+#include <functional>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "amity/core/long_slots.hpp"
 #include "amity/core/remote_endpoint.hpp"
 #include "amity/fabric/decorator.hpp"
+#include "tests/core/late_events.hpp"
+#include "tests/core/long_storm.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -42,6 +47,38 @@ class late_slots final : public decorator {
   };
   std::vector<packet> held_;
   bool holds_ = false;
+};
+
+/// Adds notifications that no peer has sent: for slots that do not exist, and for those that await no payload.
+class forged_notifications final : public decorator, private sink {
+ public:
+  explicit forged_notifications(fabric& whole) : decorator(whole) {}
+
+  std::size_t poll(sink& receiver, std::size_t events_max) override {
+    receiver_ = &receiver;
+    return inner().poll(*this, events_max);
+  }
+
+  /// Of the remote_endpoint that gets the notifications.
+  std::function<std::size_t()> incomplete = [] { return std::size_t{0}; };
+  std::uint64_t forged = 0, replayed = 0;
+
+ private:
+  disposition on_packet(const packet& arrived) noexcept override { return receiver_->on_packet(arrived); }
+  void on_done(std::uint64_t context) noexcept override { receiver_->on_done(context); }
+  void on_notify(std::uint32_t bits) noexcept override {
+    const std::size_t before = incomplete();
+    receiver_->on_notify(bits);
+    for (const std::uint32_t slot : {bits + 64 * 1000, bits | 63, ~0u}) {
+      ++forged;
+      receiver_->on_notify(slot);
+    }
+    if (incomplete() <= before) return;
+    ++replayed;  // the slot waits for its envelope
+    receiver_->on_notify(bits);
+  }
+
+  sink* receiver_ = nullptr;
 };
 
 }  // namespace
@@ -134,6 +171,70 @@ TEST(slots, that_are_given_back_in_a_world_that_is_gone_are_nobodys_mistake) {
   EXPECT_EQ(end_of_news(true, in_the_other), "");
   testing::expect_parts(end_of_news(false, in_the_other),
                         {"rank 0 sent a message in world 1, which this rank has destroyed"});
+}
+
+TEST(slots, forged_and_replayed_notifications_ignored) {
+  const settings config = configured({{"AMITY_LONG_PROTOCOL", "reassembly"}, {"AMITY_LONG_SLOTS", "8"}});
+  fabric::sim::run(2, testing::unordered(3), [&](fabric::fabric& whole) {
+    fabric::testing::late_events delayed(whole, static_cast<std::uint64_t>(whole.rank()) + 5);
+    fabric::testing::forged_notifications forging(delayed);
+    endpoint own(forging, {});
+    testing::long_storm storm(own, config);
+    forging.incomplete = [&] { return storm.memory().count().incomplete; };
+    storm.run(500);
+    EXPECT_GT(forging.replayed, 10u);
+    EXPECT_EQ(storm.memory().count().notifications_ignored, forging.forged + forging.replayed);
+    return 0;
+  });
+}
+
+/// Rank 0 sends rank 1 a packet that no rank sends; returns how the job ends.
+std::string end_of_packet(packet_kind kind, const std::function<std::vector<std::byte>(const own_segment&)>& made) {
+  return testing::failure_in_worlds(2, [&](world& w) {
+    remote_endpoint memory(w.endpoint(), configured({{"AMITY_LONG_PROTOCOL", "reassembly"}}));
+    const own_segment mine = memory.allocate(64);
+    auto all = memory.exchange(mine);
+    w.barrier();
+    if (w.rank() == 0) w.endpoint().send_control(1, kind, made(mine));
+    w.barrier();
+    w.barrier();
+    for (peer_segment& each : all) memory.close(each);
+  });
+}
+
+template <class T>
+std::vector<std::byte> bytes_of_object(const T& object) {
+  const auto bytes = std::as_bytes(std::span(&object, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(slots, invalid_packet_names_peer) {
+  const auto nothing = [](const own_segment&) { return std::vector<std::byte>(4); };
+  testing::expect_parts(end_of_packet(packet_kind::slots, nothing),
+                        {"rank 0 sent an invalid packet: 4 bytes about slots"});
+  testing::expect_parts(end_of_packet(packet_kind::envelope, nothing),
+                        {"rank 0 sent an invalid packet: an envelope of 4"});
+  const auto wrong_slot = [](const own_segment& mine) {
+    return bytes_of_object(envelope{.offset = 0, .bytes = 8, .segment = mine.name.number, .slot = 12'345});
+  };
+  testing::expect_parts(end_of_packet(packet_kind::envelope, wrong_slot),
+                        {"rank 0 sent an invalid packet", "slot 12345, which does not exist"});
+}
+
+TEST(slots, news_of_unused_slots_unexpected) {
+  borrowed_slots own(7);
+  const slot_news first{.which = 5, .borrower = 7, .first = 64};
+  EXPECT_FALSE(own.expects(3, first));  // none was asked for
+  own.take(3, [](const slot_news&) {});
+  EXPECT_TRUE(own.expects(3, first));
+  own.take_back(3, first);
+  EXPECT_FALSE(own.expects(3, first));                                     // none was used
+  EXPECT_FALSE(own.expects(3, {.which = 2, .borrower = 7, .first = 64}));  // was not lent
+  EXPECT_EQ(own.take(3, [](const slot_news&) {}), 64u);
+  EXPECT_TRUE(own.expects(3, {.which = 1, .borrower = 7, .first = 64}));
+  EXPECT_FALSE(own.expects(3, {.which = 1, .borrower = 7, .first = 128}));
+  EXPECT_FALSE(own.expects(3, {.which = 5, .borrower = 7, .first = 64}));  // one of them
+  EXPECT_TRUE(own.expects(3, {.which = 5, .borrower = 6, .first = 64}));   // of another borrower, ignored
 }
 
 TEST(slots, need_notifications_with_enough_bits) {

@@ -46,6 +46,32 @@ void simulate_poorer(rank_t ranks, bool has_memory, const fabric::sim::sim_optio
   });
 }
 
+/// Rank 0 sends rank 1 an operation on memory that no rank sends; returns how the job ends.
+std::string end_of_operation(std::vector<std::byte> packet) {
+  return failure_of([&] {
+    simulate_poorer(2, false, {}, [&](endpoint& own) {
+      remote_endpoint memory(own, {});
+      const auto all = memory.exchange(memory.allocate(64));
+      own.barrier();
+      if (own.rank() == 0) own.send_control(1, packet_kind::remote, packet);
+      own.barrier();
+      own.barrier();
+    });
+  });
+}
+
+TEST(packet_memory, invalid_operation_names_peer) {
+  testing::expect_parts(end_of_operation(std::vector<std::byte>(4)),
+                        {"rank 0 sent an invalid packet: an operation on memory in 4 bytes"});
+  std::vector<std::byte> packet(48);
+  packet[0] = std::byte{99};
+  testing::expect_parts(end_of_operation(packet), {"rank 0 sent an invalid packet: operation 99 on memory"});
+  packet[0] = std::byte{4};  // an answer
+  testing::expect_parts(end_of_operation(packet), {"rank 0 sent an invalid packet: an answer to operation 0"});
+  packet[0] = std::byte{2};  // an atomic without its operands
+  testing::expect_parts(end_of_operation(packet), {"rank 0 sent an invalid packet: atomic operation"});
+}
+
 // Rank 1 does nothing between these two moments, and packets to it use up their credits.
 constexpr std::uint64_t stops_ns = 200'000, goes_on_ns = 5'000'000;
 const fabric::sim::sim_options rank_1_stops{
