@@ -339,7 +339,7 @@ TEST(graph_command, fails_where_its_output_cannot_be_written) {
 
 TEST(graph_command, output_onto_input_is_refused) {
   scratch files;
-  const auto folder = files.folder();
+  const auto& folder = files.folder();
   const std::string text = "a b\nb c\n";
   const auto file = files.write("a.el", text);
   std::filesystem::create_symlink("a.el", folder / "link");
@@ -389,7 +389,7 @@ TEST(graph_command, output_onto_other_inputs_is_refused) {
 
 TEST(graph_command, outputs_onto_one_file_are_refused) {
   scratch files;
-  const auto folder = files.folder();
+  const auto& folder = files.folder();
   const auto file = files.write("a.el", "a b\n").string();
   const auto old = files.write("old", "old");
   std::filesystem::create_symlink("old", folder / "link");

@@ -81,6 +81,12 @@ TEST(foreign_formats, supported_files_are_not_foreign) {
     EXPECT_FALSE(find_foreign_format(name, "1 2\n")) << name;
 }
 
+TEST(foreign_formats, gzip_in_gzip_is_refused) {
+  scratch files;
+  const auto file = files.write_gzip("a.el.gz", gzip("1 2\n"));
+  EXPECT_EQ(error_of([&] { read_quietly(file); }).substr(0, 50), "amity: a.el.gz: this is gzip data inside gzip data");
+}
+
 TEST(foreign_formats, named_format_is_read) {
   scratch files;
   EXPECT_EQ(edges_text(read_quietly(files.write("a.json", "1 2\n"), "edges")), "1>2:1");

@@ -139,7 +139,7 @@ TEST(output_file, failed_write_names_file_and_reason) {
 
 TEST(output_file, unusable_names_fail) {
   scratch files;
-  const auto folder = files.folder();
+  const auto& folder = files.folder();
   const auto dangling = folder / "dangling", loop = folder / "loop";
   fs::create_symlink("nothing", dangling);
   fs::create_symlink("loop", loop);
@@ -151,7 +151,8 @@ TEST(output_file, unusable_names_fail) {
         std::pair(folder.string() + "/..", "Is a directory"), std::pair(folder.string() + "/new/", "No such file or"),
         std::pair(folder.string() + "/none/x", "No such file or"), std::pair(loop.string(), "Too many levels of"),
         std::pair(folder.string() + "/" + std::string(300, 'x'), "File name too long"),
-        std::pair(std::string("/dev/fd/999"), "Bad file descriptor")}) {
+        std::pair(std::string("/dev/fd/999"), "Bad file descriptor"),
+        std::pair(std::string("/proc/none"), "cannot create a temporary file in /proc: ")}) {
     EXPECT_TRUE(write_error(name).starts_with("amity: " + name + ": " + reason)) << write_error(name);
   }
   EXPECT_EQ(files_in(folder), 2);
@@ -199,15 +200,16 @@ TEST(output_destination, names_of_standard_output_are_known) {
   fs::create_symlink("/dev/stdout", link);
   for (const std::string& name : {std::string("-"), std::string("/dev/stdout"), std::string("/dev/fd/1"),
                                   std::string("/proc/self/fd/1"), std::string("/dev/../dev/fd/1"), link.string()}) {
-    EXPECT_TRUE(find_destination(name).is_standard_output()) << name;
+    EXPECT_TRUE(names_standard_output(name)) << name;
   }
-  for (const std::string& name : {std::string("./-"), std::string("/dev/stderr"), (files.folder() / "1").string()})
-    EXPECT_FALSE(find_destination(name).is_standard_output()) << name;
+  for (const std::string& name : {std::string("./-"), std::string("/dev/stderr"), std::string(), std::string("/none/x"),
+                                  (files.folder() / "1").string()})
+    EXPECT_FALSE(names_standard_output(name)) << name;
 }
 
 TEST(output_destination, one_file_has_one_identity) {
   scratch files;
-  const auto folder = files.folder();
+  const auto& folder = files.folder();
   const auto file = files.write("out", "");
   fs::create_symlink("out", folder / "link");
   fs::create_hard_link(file, folder / "hard");

@@ -43,13 +43,13 @@ void refuse_inputs(const named_output& output, const std::vector<fs::path>& inpu
   for (const fs::path& input : inputs) {
     if (!same_file(written, identity_of_input(input))) continue;
     refuse(output, fmt::format("this is the same file as the input {}", input.string()),
-           output.to.is_standard_output() ? "redirect standard output to another file" : "name another file");
+           output.to.descriptor == STDOUT_FILENO ? "redirect standard output to another file" : "name another file");
   }
 }
 
 /// The report, or the shell, would write to a file that is replaced.
 void refuse_standard_output(const named_output& output) {
-  if (output.to.is_standard_output()) return;
+  if (output.to.descriptor == STDOUT_FILENO) return;
   if (!same_file(output.to.identity(), find_destination(std::string(standard_output)).identity())) return;
   refuse(output, "this is the same file as standard output", fmt::format("use {} -", output.option));
 }

@@ -118,12 +118,8 @@ void session::add_job(report& into) const {
 }
 
 void session::publish(const report& result) {
-  const auto goes_to_standard_output = [](const std::string& name) {
-    return !name.empty() && find_destination(name).is_standard_output();
-  };
   if (!wanted_.json.empty()) write_output_file(wanted_.json, result.to_json());
-  if (!wanted_.json.empty() && goes_to_standard_output(wanted_.json)) return;
-  print_text(result.to_text(), goes_to_standard_output(wanted_.output));
+  if (!names_standard_output(wanted_.json)) print_text(result.to_text(), names_standard_output(wanted_.output));
 }
 
 }  // namespace amity::apps::graph

@@ -26,6 +26,7 @@ constexpr auto signatures = std::to_array<signature>({
      "\xfd"
      "7zXZ\0"sv,
      {"xz data", unpack}},
+    {0, "\x1f\x8b\x08"sv, {"gzip data inside gzip data", unpack}},
     {0, "\x28\xb5\x2f\xfd"sv, {"Zstandard data", unpack}},
     {0, "\x04\x22\x4d\x18"sv, {"LZ4 data", unpack}},
     {0, "7z\xbc\xaf\x27\x1c"sv, {"a 7z archive", extract}},

@@ -41,8 +41,6 @@ destination of_descriptor(int number) {
 
 }  // namespace
 
-bool destination::is_standard_output() const { return what == kind::descriptor && descriptor == STDOUT_FILENO; }
-
 std::optional<file_identity> destination::identity() const {
   struct stat about {};
   if (what == kind::descriptor) {
@@ -56,13 +54,14 @@ std::optional<file_identity> destination::identity() const {
 
 destination find_destination(const std::string& name) {
   if (name == standard_output) return {.what = destination::kind::descriptor, .descriptor = STDOUT_FILENO, .path = {}};
-  fs::path path = fs::absolute(name);
+  std::error_code failed;
+  fs::path path = fs::absolute(name, failed);
+  if (name.empty() || failed) fail_with(ENOENT);
   for (int links = 0; links <= links_max; ++links) {
     if (!path.has_filename()) {  // "folder/"
       std::error_code unknown;
       fail_with(fs::is_directory(path, unknown) ? EISDIR : ENOENT);
     }
-    std::error_code failed;
     const fs::path folder = fs::canonical(path.parent_path(), failed);
     if (failed) fail_with(failed.value());
     if (const auto number = descriptor_of(folder, path.filename().string())) return of_descriptor(*number);
@@ -81,6 +80,12 @@ destination find_destination(const std::string& name) {
     path = folder / target;
   }
   fail_with(ELOOP);
+}
+
+bool names_standard_output(const std::string& name) try {
+  return find_destination(name).descriptor == STDOUT_FILENO;
+} catch (const destination_error&) {
+  return false;
 }
 
 void check_permissions(const destination& to) {

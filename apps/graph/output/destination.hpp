@@ -39,8 +39,6 @@ struct destination {
   int descriptor = -1;
   std::filesystem::path path;  ///< absolute and without links; not for descriptors
 
-  bool is_standard_output() const;
-
   /// Empty for terminals and other devices of characters, and for sockets, which may have several uses at once.
   std::optional<file_identity> identity() const;
 };
@@ -48,6 +46,9 @@ struct destination {
 /// Follows links. Throws `destination_error` for a folder, for a file in a folder that does not exist, and for a link
 /// to a file that does not exist: whether that is another output as well would depend on which is written first.
 destination find_destination(const std::string& name);
+
+/// Whether a name stands for standard output: "-", /dev/stdout, or a link there.
+bool names_standard_output(const std::string& name);
 
 /// Throws `destination_error` if the permissions do not allow the output to be written.
 void check_permissions(const destination& to);

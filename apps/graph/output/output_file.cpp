@@ -72,19 +72,23 @@ output_file::output_file(const std::string& name) : name_(name == standard_outpu
   try {
     const destination to = find_destination(name);
     check_permissions(to);
-    if (to.what == destination::kind::file) {
-      descriptor_ = replacement_.emplace(to.path).descriptor();
-      return;
-    }
     descriptor_ = to.descriptor;
-    if (to.what == destination::kind::descriptor) return;
+    if (to.what == destination::kind::file) replace(to.path);
+    if (to.what != destination::kind::direct) return;
     opened_ = owned_descriptor(::open(to.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!opened_) fail(errno);
     descriptor_ = opened_.get();
   } catch (const destination_error& wrong) {
     throw error(name_, no_rank, wrong.what(), "name a file that can be written");
+  }
+}
+
+void output_file::replace(const std::filesystem::path& target) {
+  try {
+    descriptor_ = replacement_.emplace(target).descriptor();
   } catch (const std::system_error& wrong) {
-    fail(wrong.code().value());
+    throw destination_error("cannot create a temporary file in " + target.parent_path().string() + ": " +
+                            std::strerror(wrong.code().value()));
   }
 }
 

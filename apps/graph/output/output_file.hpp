@@ -2,6 +2,7 @@
 
 /// An output of the command: a file that is replaced as a whole, or a device, FIFO or open descriptor.
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ class output_file {
   void commit();
 
  private:
+  void replace(const std::filesystem::path& target);
   [[noreturn]] void fail(int code) const;
 
   std::string name_;
