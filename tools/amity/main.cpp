@@ -69,12 +69,13 @@ int without_command(int argc, char** argv) {
   return amity::tools::usage_error;
 }
 
-/// Returns `status` if all of standard output was written, otherwise a status of failure.
+/// Returns `status` if everything was printed; otherwise the result is lost, and the status is not 0.
 int status_once_printed(int status) {
+  const int earlier = errno;  // of a write that filled the buffer, if one failed
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && std::ferror(stdout) == 0) return status;
   complain(fmt::format("amity: cannot write to standard output: {}; check for a full disk or a closed pipe\n",
-                       flushed ? "an earlier write failed" : std::strerror(errno)));
+                       std::strerror(flushed ? earlier : errno)));
   return status == 0 ? 1 : status;
 }
 
