@@ -559,6 +559,8 @@ TEST(graph_command, reads_what_rank_0_alone_has) {
       fmt::format("printf 12345678 | {} graph sssp {} --weights /dev/stdin -n 2 --no-progress", AMITY_COMMAND, file);
   EXPECT_PRED2(amity::tests::contains, child({"sh", "-c", lengths}).finish().errors,
                "/dev/stdin: it is not the same file on all ranks");
+  const auto alone = fmt::format("printf 12345678 | {} graph sssp {} --weights - --no-progress", AMITY_COMMAND, file);
+  EXPECT_EQ(child({"sh", "-c", alone}).finish().status, 0) << "one rank can read a pipe";
 }
 
 TEST(graph_command, dash_reads_standard_input) {

@@ -77,6 +77,7 @@ graph_share assemble(world& w, edge_list local, rank_t readers) {
 }
 
 bool all_can_read(world& w, const fs::path& file) {
+  if (w.size() == 1) return true;
   if (file == standard_input) return false;
   struct stat about {};
   const bool there = ::stat(file.c_str(), &about) == 0;
@@ -88,7 +89,7 @@ bool all_can_read(world& w, const fs::path& file) {
 
 graph_share read_graph(world& w, const fs::path& file, const std::string& format_name, const read_options& options,
                        progress& watcher) {
-  const rank_t readers = w.size() > 1 && !all_can_read(w, file) ? 1 : w.size();
+  const rank_t readers = all_can_read(w, file) ? w.size() : 1;
   edge_list local;
   together(w, [&] {
     if (w.rank() >= readers) return;
