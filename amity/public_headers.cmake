@@ -13,6 +13,7 @@ set(AMITY_PUBLIC_HEADERS
   base/function_ref.hpp
   base/large_array.hpp
   base/log.hpp
+  base/program_file.hpp
   base/random.hpp
   base/rank_map.hpp
   base/settings.hpp

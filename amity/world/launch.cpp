@@ -12,6 +12,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/base/program_file.hpp"
 #include "amity/base/standard_descriptors.hpp"
 #include "amity/core/team.hpp"
 #include "amity/world/launch/job.hpp"
@@ -52,6 +53,21 @@ int launch(const launch_options& options) {
   }
 }
 
+namespace {
+
+/// What this process executes. The name in argv may be relative to a directory that the program has left, or anything
+/// else.
+std::string own_program() {
+  constexpr auto link = "/proc/self/exe";  // also leads to a program that has been deleted or replaced
+  if (::access(link, X_OK) == 0) return link;
+  const std::string found = program_file().string();
+  if (!found.empty()) return found;
+  throw error("launch", no_rank, "the file of this program is not found: /proc cannot be read",
+              "mount /proc, or start the program by its absolute path or with `amity run -n N`");
+}
+
+}  // namespace
+
 int self_launch(const settings& values, int argc, const char* const* argv) {
   launch_options options;
   options.ranks = static_cast<rank_t>(values.integer("AMITY_RANKS"));
@@ -59,8 +75,7 @@ int self_launch(const settings& values, int argc, const char* const* argv) {
   options.threads = core::threads_per_rank(values);
   options.environment.push_back("AMITY_THREADS=" + std::to_string(values.integer("AMITY_THREADS")));
   options.command.assign(argv, argv + argc);
-  // The name in argv may be relative to a directory that the program has left, or anything else.
-  options.program = "/proc/self/exe";
+  options.program = own_program();
   return launch(options);
 }
 

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -16,6 +18,8 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/fabric/shm/file_mapping.hpp"
+#include "tests/support/forbidden_calls.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -48,8 +52,8 @@ std::size_t file_bytes(const job_memory& job) {
   return ::fstat(job.fd(), &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;
 }
 
-class job_memory_of : public testing::TestWithParam<rank_t> {};
-INSTANTIATE_TEST_SUITE_P(ranks, job_memory_of, testing::Values(1, 2, 3, 4, 8, 65536));
+class job_memory_of : public ::testing::TestWithParam<rank_t> {};
+INSTANTIATE_TEST_SUITE_P(ranks, job_memory_of, ::testing::Values(1, 2, 3, 4, 8, 65536));
 
 TEST_P(job_memory_of, starts_with_all_ranks_absent) {
   const auto job = job_memory::create(GetParam());
@@ -230,6 +234,47 @@ TEST(job_memory, knows_how_many_cpus_its_creator_may_use) {
 
   const auto joined = job_memory::attach(free.fd(), 2);
   EXPECT_EQ(joined.cpus(), CPU_COUNT(&all));
+}
+
+/// Runs on a thread that may not create memory files, as in some containers.
+template <class Body>
+void without_memory_files(int reason, Body body) {
+  std::thread([&] {
+    if (!amity::testing::forbid({SYS_memfd_create}, reason)) GTEST_SKIP() << "this system has no seccomp";
+    body();
+  }).join();
+}
+
+TEST(job_memory, memory_without_memfd_works) {
+  for (const int reason : {EPERM, ENOSYS}) {
+    without_memory_files(reason, [] {
+      auto job = job_memory::create(2);
+      job.region(10000)[9999] = std::byte{1};
+      auto other = job_memory::attach(job.fd(), 2);
+      EXPECT_EQ(other.region(10000)[9999], std::byte{1});
+      struct stat about {};
+      ASSERT_EQ(::fstat(job.fd(), &about), 0);
+      EXPECT_EQ(about.st_nlink, 0u) << "no name is left behind";
+    });
+  }
+}
+
+TEST(job_memory, memory_without_memfd_never_shrinks) {
+  without_memory_files(EPERM, [] {
+    auto job = job_memory::create(2);
+    auto late = job_memory::attach(job.fd(), 2);
+    job.region(4 * huge_page_bytes)[4 * huge_page_bytes - 1] = std::byte{1};
+    late.region(4096);
+    EXPECT_EQ(job.region(4 * huge_page_bytes)[4 * huge_page_bytes - 1], std::byte{1});
+  });
+}
+
+TEST(job_memory, memory_beyond_file_system_is_error) {
+  without_memory_files(EPERM, [] {
+    auto job = job_memory::create(1);
+    const std::string message = error_of([&] { job.region(std::size_t{1} << 44); });
+    EXPECT_NE(message.find("enlarge /dev/shm"), std::string::npos) << message;
+  });
 }
 
 }  // namespace

@@ -174,6 +174,16 @@ TEST(start, packets_that_would_lose_their_order_are_an_error) {
                "keeps messages in order up to 16384 bytes, and packets of 16384 bytes are longer");
 }
 
+TEST(start, address_of_no_host_is_named) {
+  for (const std::string address : {"0", "0.0.0.0", "10.255.255.1", "nosuchhost.invalid"}) {
+    const auto ended = child(amity_command({"run", "-n", "2", WORLD_PROGRAM, "sum"}),
+                             {.environment = {"AMITY_FABRIC=ofi", "AMITY_OFI_ADDRESS=" + address}})
+                           .finish();
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_PRED2(contains, ended.errors, "AMITY_OFI_ADDRESS");
+  }
+}
+
 TEST(start, settings_must_agree) {
   for (const std::string fabric : {"ofi", "composite"}) {
     for (const std::string setting : {"AMITY_OFI_CREDITS", "AMITY_SHM_BUFFERS"}) {

@@ -87,26 +87,25 @@ class seeded_run {
     const std::string value = std::to_string(seed);
     // Scripts may close what they inherit, so the program gets a name for it.
     const std::string witness = fmt::format("/proc/{}/fd/{}", ::getpid(), ::fileno(witness_.get()));
+    if (::access(witness.c_str(), F_OK) != 0) {
+      throw error("sim", no_rank, fmt::format("{} is not there", witness), "mount /proc, which --explore needs");
+    }
     process_ = ::fork();
     if (process_ < 0) refuse("no process for a run");
     if (process_ == 0) begin(line.data(), value.c_str(), witness.c_str(), signals);
     ::setpgid(process_, process_);  // as the process does itself: whoever is first
+    // Without one, if the system has none or forbids them, its end is looked for again and again.
     ended_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
-    if (ended_ < 0) {
-      const int why = errno;
-      end_all();
-      errno = why;
-      refuse("no descriptor for a process");
-    }
   }
   seeded_run(const seeded_run&) = delete;
   seeded_run& operator=(const seeded_run&) = delete;
   ~seeded_run() {
     if (!status_) end_all();
-    ::close(ended_);
+    if (ended_ >= 0) ::close(ended_);
   }
 
   std::uint64_t seed() const { return seed_; }
+  /// Ignored by poll if the system has no descriptors of processes.
   pollfd ends() const { return {.fd = ended_, .events = POLLIN, .revents = 0}; }
   clock::time_point deadline() const { return deadline_; }
 
@@ -182,9 +181,10 @@ using runs = std::vector<std::unique_ptr<seeded_run>>;
 void wait_for_one(const runs& running, const end_requests& asked) {
   std::vector<pollfd> entries{asked.arrivals()};
   auto deadline = running.front()->deadline();
+  constexpr auto look_again = std::chrono::milliseconds(10);
   for (const auto& each : running) {
     entries.push_back(each->ends());
-    deadline = std::min(deadline, each->deadline());
+    deadline = std::min(deadline, entries.back().fd < 0 ? clock::now() + look_again : each->deadline());
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
   ::poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));

@@ -11,6 +11,7 @@
 
 #include "amity/base/edit_distance.hpp"
 #include "amity/base/error.hpp"
+#include "amity/base/program_file.hpp"
 
 namespace amity::tools {
 namespace {
@@ -21,7 +22,7 @@ constexpr auto keys = std::to_array<std::string_view>(
 
 /// Beside the command: bin/amity and share/amity/networks.
 std::filesystem::path directory() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "share" / "amity" / "networks";
+  return program_file().parent_path().parent_path() / "share" / "amity" / "networks";
 }
 
 /// Of single message types, as handler_ns.NAME: what begins the key, its setting, and the unit of its values.

@@ -21,6 +21,9 @@ std::string_view remedy_for(int status) {
   switch (-status) {
     case FI_EMFILE:
       return "raise the limit of open files (ulimit -n), or use fewer threads or ranks";
+    case FI_EINVAL:
+      return "set AMITY_OFI_ADDRESS to an address of this host that others can reach, or try another "
+             "AMITY_OFI_PROVIDER (`fi_info -t FI_EP_RDM` lists them)";
     case FI_EADDRNOTAVAIL:
       return "set AMITY_OFI_ADDRESS to an address that this host has, or unset it";
     default:

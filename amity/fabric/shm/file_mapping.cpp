@@ -1,7 +1,6 @@
 #include "amity/fabric/shm/file_mapping.hpp"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -57,15 +56,6 @@ file_mapping::file_mapping(int fd, std::size_t offset, std::size_t bytes) : byte
 
 file_mapping::~file_mapping() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
-}
-
-void grow_file(int fd, std::size_t bytes) {
-  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) return;
-  const int reason = errno;
-  struct stat info {};
-  if (reason == EPERM && ::fstat(fd, &info) == 0 && static_cast<std::size_t>(info.st_size) >= bytes) return;
-  errno = reason;
-  no_memory("grow the job's memory file to", bytes);
 }
 
 }  // namespace amity::fabric::shm

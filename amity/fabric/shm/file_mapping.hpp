@@ -42,8 +42,4 @@ class file_mapping {
   std::size_t bytes_ = 0;
 };
 
-/// Makes the file at least `bytes` long. It may be sealed against shrinking, so that a process which asks for less than
-/// another one, for a moment or by mistake, cannot cut off pages that are in use.
-void grow_file(int fd, std::size_t bytes);
-
 }  // namespace amity::fabric::shm

@@ -1,8 +1,6 @@
 #include "amity/fabric/shm/job_memory.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,8 +13,10 @@
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
+#include "amity/base/file_descriptor.hpp"
 #include "amity/fabric/node.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
+#include "amity/fabric/shm/memory_file.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -39,7 +39,7 @@ constexpr std::uint32_t job_version = 3;
 
 /// The descriptor and the mappings of this process: on the heap, so that moving a job_memory moves no mutex.
 struct job_memory::mappings {
-  int fd = -1;
+  file_descriptor fd;
   file_mapping header;
 
   std::mutex mutex;  ///< guards what follows
@@ -48,9 +48,6 @@ struct job_memory::mappings {
   mappings() = default;
   mappings(const mappings&) = delete;
   mappings& operator=(const mappings&) = delete;
-  ~mappings() {
-    if (fd >= 0) ::close(fd);
-  }
 };
 
 job_memory::job_memory(std::unique_ptr<mappings> own) noexcept
@@ -72,12 +69,10 @@ job_memory job_memory::create(rank_t ranks, int cpus) {
                 fmt::format("use 1 to {} ranks", ranks_max));
   }
   auto own = std::make_unique<mappings>();
-  own->fd = ::memfd_create("amity job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  own->fd = create_memory_file();
   const std::size_t bytes = header_bytes(ranks);
-  if (own->fd < 0) no_job_memory("create a memory file for", bytes);
-  if (::fcntl(own->fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) no_job_memory("seal a memory file of", bytes);
-  grow_file(own->fd, bytes);
-  own->header = file_mapping(own->fd, 0, bytes);
+  grow_memory_file(own->fd.get(), bytes);
+  own->header = file_mapping(own->fd.get(), 0, bytes);
   ::new (own->header.data()) shared_header{.job = {job_magic, job_version, ranks},
                                            .layout = 0,
                                            .aborted = 0,
@@ -103,14 +98,14 @@ job_memory job_memory::attach(int fd, rank_t program_ranks, rank_t threads) {
                                  found.ranks, program_ranks, threads, ranks));
   }
   auto own = std::make_unique<mappings>();
-  own->fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (own->fd < 0) no_job_memory("duplicate the descriptor of", header_bytes(ranks));
-  own->header = file_mapping(own->fd, 0, header_bytes(ranks));
+  own->fd = file_descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own->fd) no_job_memory("duplicate the descriptor of", header_bytes(ranks));
+  own->header = file_mapping(own->fd.get(), 0, header_bytes(ranks));
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return job_memory(std::move(own));
 }
 
-int job_memory::fd() const noexcept { return own_->fd; }
+int job_memory::fd() const noexcept { return own_->fd.get(); }
 
 std::byte* job_memory::region(std::size_t bytes) {
   AMITY_ASSERT(bytes > 0);
@@ -118,8 +113,8 @@ std::byte* job_memory::region(std::size_t bytes) {
   file_mapping& region = own_->region;
   if (region.data() == nullptr) {
     const std::size_t offset = round_up(header_bytes(ranks()), huge_page_bytes);
-    grow_file(own_->fd, offset + bytes);
-    region = file_mapping(own_->fd, offset, bytes);
+    grow_memory_file(own_->fd.get(), offset + bytes);
+    region = file_mapping(own_->fd.get(), offset, bytes);
   } else if (region.bytes() != bytes) {
     throw error("shared memory", no_rank,
                 fmt::format("a region of {} bytes was asked for, after one of {}", bytes, region.bytes()),
@@ -139,7 +134,7 @@ std::size_t job_memory::take_space(std::size_t bytes) {
   const std::size_t behind = header_->segment_bytes.fetch_add(needed, std::memory_order_relaxed);
   const std::size_t first =
       round_up(header_bytes(ranks()), huge_page_bytes) + round_up(region_bytes(), huge_page_bytes);
-  grow_file(own_->fd, first + behind + bytes);
+  grow_memory_file(own_->fd.get(), first + behind + bytes);
   return first + behind;
 }
 

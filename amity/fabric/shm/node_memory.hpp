@@ -1,7 +1,8 @@
 #pragma once
 
 /// Memory for the ranks of a node that no launcher of amity's has started: the lowest of them creates it, the others
-/// open its descriptor through /proc. It has no name, so nothing is left behind however the job ends.
+/// open its descriptor through /proc, or get it through a socket if the lowest cannot read /proc. The memory has no
+/// name, so nothing is left behind however the job ends.
 
 #include <memory>
 #include <vector>

@@ -84,6 +84,10 @@ job::place join() {
       const std::string text{std::istreambuf_iterator<char>(line), {}};
       std::vector<const char*> words;
       for (std::size_t at = 0; at < text.size(); at += std::strlen(&text[at]) + 1) words.push_back(&text[at]);
+      if (words.empty()) {
+        throw error("shmem_init", no_rank, "the arguments of this program are not known: /proc cannot be read",
+                    "mount /proc, or start the program with `amity run -n N`");
+      }
       std::fflush(nullptr);
       ::_exit(self_launch(config, static_cast<int>(words.size()), words.data()));
     }

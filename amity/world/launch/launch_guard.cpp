@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -19,8 +21,22 @@ namespace {
 
 constexpr pid_t released = 0;
 
+/// Where close_range is missing or forbidden, each number is tried.
+void close_others(int descriptors_max) noexcept {
+  if (::syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0) == 0) return;
+  for (int fd = STDIN_FILENO + 1; fd < descriptors_max; ++fd) ::close(fd);
+}
+
+/// A bound of the numbers of open descriptors.
+int find_descriptors_max() noexcept {
+  constexpr rlim_t tried_max = 65536;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return tried_max;
+  return static_cast<int>(std::min(limit.rlim_cur, tried_max));
+}
+
 /// The guard's whole life; only calls that are safe after a fork. The pipe becomes its standard input.
-[[noreturn]] void keep_watch(int pipe_end, std::span<pid_t> groups) noexcept {
+[[noreturn]] void keep_watch(int pipe_end, std::span<pid_t> groups, int descriptors_max) noexcept {
   // Nothing but the launcher ends it, and it keeps nothing open for which others may wait.
   sigset_t all;
   sigfillset(&all);
@@ -28,7 +44,7 @@ constexpr pid_t released = 0;
   ::setsid();
   ::prctl(PR_SET_NAME, "amity guard");
   ::dup2(pipe_end, STDIN_FILENO);
-  ::syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0);
+  close_others(descriptors_max);
   std::size_t known = 0;
   for (;;) {
     pid_t group = released;
@@ -46,6 +62,7 @@ constexpr pid_t released = 0;
 
 launch_guard::launch_guard(std::size_t groups_max) {
   std::vector<pid_t> groups(groups_max);  // the guard fills its copy
+  const int descriptors_max = find_descriptors_max();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) == 0) {
     const file_descriptor reading_end(ends[0]);
@@ -53,7 +70,7 @@ launch_guard::launch_guard(std::size_t groups_max) {
     pid_ = ::fork();
     if (pid_ == 0) {
       life_.reset();
-      keep_watch(reading_end.get(), groups);
+      keep_watch(reading_end.get(), groups, descriptors_max);
     }
     if (pid_ > 0) return;
   }

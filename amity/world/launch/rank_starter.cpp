@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "amity/base/error.hpp"
 #include "amity/fabric/node.hpp"
 
 namespace amity::detail {
@@ -56,6 +59,10 @@ rank_starter::rank_starter(const launch_options& options, common shared)
       program_(options.program.empty() ? options.command.front() : options.program),
       threads_(options.threads),
       nothing_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+  if (!nothing_) {
+    throw error("launch", no_rank, fmt::format("cannot open /dev/null: {}", std::strerror(errno)),
+                "provide /dev/null, or raise the limit of open files (ulimit -n)");
+  }
   auto additions = options.environment;
   additions.push_back(fmt::format("AMITY_RANKS={}", options.ranks));
   additions.push_back(fmt::format("AMITY_JOB_FD={}", shared_.job_fd));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "amity/base/log.hpp"
+#include "amity/base/program_file.hpp"
 #include "apps/graph/command/kernels.hpp"
 #include "apps/graph/generate/erdos_renyi.hpp"
 #include "apps/graph/generate/kronecker.hpp"
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 /// Where the graph may be that is used if there is no apt (data/README.md describes it): in the data folder next to the
 /// installed program, or in the source tree.
 std::array<fs::path, 2> stand_in_files() {
-  return {fs::read_symlink("/proc/self/exe").parent_path().parent_path() / AMITY_GRAPH_DATA_INSTALLED,
+  return {program_file().parent_path().parent_path() / AMITY_GRAPH_DATA_INSTALLED,
           fs::path(AMITY_GRAPH_DATA_SOURCE)};
 }
 

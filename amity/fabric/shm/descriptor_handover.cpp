@@ -1,0 +1,121 @@
+#include "amity/fabric/shm/descriptor_handover.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::fabric::shm {
+namespace {
+
+constexpr auto address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + sizeof(socket_name));
+
+/// The process at the other end, if it belongs to this user; otherwise 0.
+pid_t peer_of(int socket) {
+  ucred other{};
+  socklen_t bytes = sizeof other;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &bytes) != 0 || other.uid != ::geteuid()) return 0;
+  return other.pid;
+}
+
+/// A message of one byte, with space for a descriptor beside it.
+struct message {
+  char byte = 0;
+  iovec content{&byte, 1};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+
+  message() {
+    header.msg_iov = &content;
+    header.msg_iovlen = 1;
+    header.msg_control = space;
+    header.msg_controllen = sizeof space;
+  }
+  message(const message&) = delete;
+  message& operator=(const message&) = delete;
+};
+
+bool send_descriptor(int socket, int fd) {
+  message sent;
+  cmsghdr* const beside = CMSG_FIRSTHDR(&sent.header);
+  beside->cmsg_level = SOL_SOCKET;
+  beside->cmsg_type = SCM_RIGHTS;
+  beside->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(beside), &fd, sizeof fd);
+  return ::sendmsg(socket, &sent.header, MSG_NOSIGNAL) == 1;
+}
+
+}  // namespace
+
+descriptor_server::descriptor_server() : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socklen_t bytes = sizeof address;
+  // Without an address the system chooses one.
+  if (!socket_ || ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
+      ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0 || bytes != address_bytes ||
+      ::listen(socket_.get(), SOMAXCONN) != 0) {
+    throw error("shared memory", no_rank,
+                fmt::format("/proc cannot be read, and a socket cannot be opened: {}", std::strerror(errno)),
+                "mount /proc, or raise the limit of open files (ulimit -n)");
+  }
+  std::memcpy(name_.data(), address.sun_path + 1, name_.size());
+}
+
+void descriptor_server::serve(int fd, std::vector<pid_t> clients, const std::function<void()>& check) const {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds_max);
+  while (!clients.empty()) {
+    check();
+    if (std::chrono::steady_clock::now() >= deadline) {
+      throw error("shared memory", no_rank,
+                  fmt::format("process {} has not asked for the job's memory in {} s", clients.front(), seconds_max),
+                  "see what it has printed; let the processes of a node share their process and network namespaces, or "
+                  "give each another AMITY_NODE");
+    }
+    pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    ::poll(&entry, 1, 100);
+    const file_descriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const pid_t process = client ? peer_of(client.get()) : 0;
+    for (auto each = clients.begin(); each != clients.end(); ++each) {
+      if (*each != process) continue;
+      if (send_descriptor(client.get(), fd)) clients.erase(each);
+      break;
+    }
+  }
+}
+
+file_descriptor receive_descriptor(const socket_name& name, pid_t server) {
+  const file_descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const timeval limit{.tv_sec = descriptor_server::seconds_max, .tv_usec = 0};
+  if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), address_bytes) != 0) {
+    return {};
+  }
+  errno = EACCES;
+  if (peer_of(socket.get()) != server) return {};
+  message received;
+  ssize_t count;
+  do count = ::recvmsg(socket.get(), &received.header, MSG_CMSG_CLOEXEC);
+  while (count < 0 && errno == EINTR);
+  const cmsghdr* const beside = count == 1 ? CMSG_FIRSTHDR(&received.header) : nullptr;
+  if (count == 0) errno = ECONNRESET;
+  if (beside == nullptr || beside->cmsg_type != SCM_RIGHTS) return {};
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(beside), sizeof fd);
+  return file_descriptor(fd);
+}
+
+}  // namespace amity::fabric::shm

@@ -1,0 +1,107 @@
+#include "amity/fabric/shm/memory_file.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::fabric::shm {
+namespace {
+
+// Where the system allows only files that cannot be executed (vm.memfd_noexec=2), it demands this flag.
+constexpr unsigned no_exec_seal = 0x0008;
+
+int create_sealed() {
+  int fd = ::memfd_create("amity job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0 && errno == EACCES) fd = ::memfd_create("amity job", MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal);
+  if (fd >= 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+    const int reason = errno;
+    ::close(fd);
+    errno = reason;
+    return -1;
+  }
+  return fd;
+}
+
+int create_in(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return fd;
+  std::string path = directory + "/amity-job-XXXXXX";
+  const int named = ::mkostemp(path.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(path.c_str());
+  return named;
+}
+
+bool is_sealed(int fd) {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+[[noreturn]] void cannot_grow(std::size_t bytes) {
+  throw error("shared memory", no_rank,
+              fmt::format("cannot grow the job's memory file to {} bytes: {}", bytes, std::strerror(errno)),
+              "free memory, use fewer ranks, or ask for less: lower AMITY_SHM_BUFFERS and AMITY_SHM_PACKET_BYTES, or "
+              "make smaller segments");
+}
+
+/// A page that the file system has no space for would end the process with SIGBUS at its first use.
+void check_space(int fd, const struct stat& now, std::size_t bytes) {
+  struct statvfs there {};
+  if (::fstatvfs(fd, &there) != 0) return;
+  const auto taken = static_cast<std::size_t>(now.st_blocks) * 512;
+  const auto free = static_cast<std::size_t>(there.f_bavail) * there.f_frsize;
+  if (bytes <= taken + free) return;
+  throw error(
+      "shared memory", no_rank,
+      fmt::format("the job's memory may need {} bytes, and its file system has {} bytes left", bytes - taken, free),
+      "allow memfd_create in the container's seccomp profile, enlarge /dev/shm (docker run --shm-size), or lower "
+      "AMITY_SHM_BUFFERS and AMITY_SHM_PACKET_BYTES");
+}
+
+}  // namespace
+
+file_descriptor create_memory_file() {
+  file_descriptor file(create_sealed());
+  if (file) return file;
+  std::string reasons = fmt::format("memfd_create: {}", std::strerror(errno));
+  const bool forbidden = errno == EPERM || errno == ENOSYS || errno == EACCES;
+  const char* const chosen = ::getenv("TMPDIR");
+  for (const std::string directory : {"/dev/shm", chosen != nullptr ? chosen : "/tmp"}) {
+    if (!forbidden) break;
+    file = file_descriptor(create_in(directory));
+    if (file) return file;
+    reasons += fmt::format(", {}: {}", directory, std::strerror(errno));
+  }
+  throw error("shared memory", no_rank, fmt::format("cannot create a memory file: {}", reasons),
+              forbidden ? "allow memfd_create in the container's seccomp profile, or make /dev/shm writable"
+                        : "free memory, or raise the limit of open files (ulimit -n)");
+}
+
+void grow_memory_file(int fd, std::size_t bytes) {
+  struct stat now {};
+  if (::fstat(fd, &now) == 0 && static_cast<std::size_t>(now.st_size) >= bytes) return;
+  if (!is_sealed(fd)) {
+    check_space(fd, now, bytes);
+    // Takes one page at the end, and never shortens the file, even if another process has made it longer meanwhile.
+    if (::fallocate(fd, 0, static_cast<off_t>(bytes - 1), 1) != 0) cannot_grow(bytes);
+    return;
+  }
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) return;
+  const int reason = errno;
+  if (reason == EPERM && ::fstat(fd, &now) == 0 && static_cast<std::size_t>(now.st_size) >= bytes) return;
+  errno = reason;
+  cannot_grow(bytes);
+}
+
+}  // namespace amity::fabric::shm

@@ -1,0 +1,128 @@
+// Jobs where the system forbids calls, or where there is no /proc.
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "child.hpp"
+
+namespace amity::tests {
+namespace {
+
+constexpr int impossible = 77;
+
+struct restriction {
+  std::string name;
+  std::string what;
+  std::string reason;
+};
+
+void PrintTo(const restriction& given, std::ostream* out) { *out << given.name; }
+
+/// `restricted` in front of a command.
+std::vector<std::string> under(const restriction& given, std::vector<std::string> command) {
+  command.insert(command.begin(), {RESTRICTED_PROGRAM, given.what, given.reason, "--"});
+  return command;
+}
+
+bool is_possible(const restriction& given) { return child(under(given, {"true"})).finish().status != impossible; }
+
+class restricted : public ::testing::TestWithParam<restriction> {
+ protected:
+  void SetUp() override {
+    if (!is_possible(GetParam())) GTEST_SKIP() << "not possible on this system";
+  }
+  static outcome run(std::vector<std::string> command, std::vector<std::string> environment = {}) {
+    return child(under(GetParam(), std::move(command)), {.environment = std::move(environment)}).finish();
+  }
+};
+
+constexpr auto all_calls = "pidfd_open,memfd_create,membarrier,close_range,getrandom,sched_getaffinity";
+
+INSTANTIATE_TEST_SUITE_P(everywhere, restricted,
+                         ::testing::Values(restriction{"no_pidfd", "pidfd_open", "EPERM"},
+                                           restriction{"no_memfd", "memfd_create", "EPERM"},
+                                           restriction{"forbidden", all_calls, "EPERM"},
+                                           restriction{"missing", all_calls, "ENOSYS"},
+                                           restriction{"no_proc", "proc", "-"}),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_P(restricted, launched_job_works) {
+  const auto ended = run(amity_command({"run", "-n", "3", "--prefix", WORLD_PROGRAM, "sum"}));
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_PRED2(contains, ended.output, "[2] rank 2 of 3: sum 3\n");
+  EXPECT_EQ(ended.errors, "");
+}
+
+TEST_P(restricted, program_starts_its_ranks) {
+  for (const std::string fabric : {"shm", "threads", "sim"}) {
+    const auto ended = run({WORLD_PROGRAM, "sum"}, {"AMITY_RANKS=3", "AMITY_FABRIC=" + fabric});
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_PRED2(contains, ended.output, "rank 2 of 3: sum 3");
+  }
+}
+
+TEST_P(restricted, failed_rank_ends_job) {
+  const auto ended = run(amity_command({"run", "-n", "3", WORLD_PROGRAM, "kill"}));
+  EXPECT_EQ(ended.status, 128 + 9);
+  EXPECT_PRED2(contains, ended.errors, "was killed by signal 9");
+}
+
+TEST_P(restricted, interrupt_ends_job) {
+  child job(under(GetParam(), amity_command({"run", "-n", "3", WORLD_PROGRAM, "wait"})));
+  const auto ranks = processes_in(job.wait_for_lines(3));
+  const std::vector<process_watch> watches(ranks.begin(), ranks.end());
+  job.signal(15);
+  EXPECT_EQ(job.finish().status, 128 + 15);
+  for (const auto& each : watches) EXPECT_TRUE(each.ends());
+}
+
+TEST_P(restricted, ranks_of_other_launchers_share_memory) {
+  const std::string hydra = AMITY_HYDRA_LAUNCHER;
+  if (hydra.empty()) GTEST_SKIP() << "there is no mpiexec.hydra";
+  std::vector<std::string> command{hydra, "-n", "3"};
+  for (const std::string& word : under(GetParam(), {WORLD_PROGRAM, "sum"})) command.push_back(word);
+  const auto ended = child(command, {.environment = {"AMITY_FABRIC_SHOWN=1"}}).finish();
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  EXPECT_PRED2(contains, ended.output, "rank 2 of 3: sum 3");
+  EXPECT_PRED2(contains, ended.errors, "fabric: shm");
+}
+
+TEST_P(restricted, commands_do_not_throw) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"info"},
+                                                    {"sim", "-n", "3", "--explore", "3", WORLD_PROGRAM, "sum"},
+                                                    {"sim", "-n", "3", "--network", "aries", WORLD_PROGRAM, "sum"}}) {
+    const auto ended = run(amity_command(arguments));
+    EXPECT_GE(ended.status, 0) << "ended by a signal: " << ended.errors;
+    if (ended.status != 0) {
+      EXPECT_PRED2(contains, ended.errors, "mount /proc");
+    }
+  }
+}
+
+/// What the launcher cannot do without.
+TEST(restricted_launcher, missing_call_is_named) {
+  for (const auto& [what, name] : {std::pair("signalfd", "signalfd"), std::pair("epoll", "epoll_create1")}) {
+    const restriction given{"", what, "EPERM"};
+    if (!is_possible(given)) GTEST_SKIP() << "this system has no seccomp";
+    const auto ended = child(under(given, amity_command({"run", "-n", "2", "true"}))).finish();
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_PRED2(contains, ended.errors, std::string(name) + ": Operation not permitted");
+    EXPECT_PRED2(contains, ended.errors, "seccomp");
+  }
+}
+
+TEST(restricted_launcher, pin_without_permission_is_error) {
+  const restriction given{"", "sched_setaffinity", "EPERM"};
+  if (!is_possible(given)) GTEST_SKIP() << "this system has no seccomp";
+  const auto ended = child(under(given, amity_command({"run", "-n", "2", "--pin", "true"}))).finish();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors,
+               "cannot start a rank: sched_setaffinity: Operation not permitted; do not use --pin");
+}
+
+}  // namespace
+}  // namespace amity::tests
