@@ -103,6 +103,19 @@ TEST_P(restricted, commands_do_not_throw) {
   }
 }
 
+TEST(restricted_launcher, one_restricted_rank_works) {
+  for (const std::string what : {"membarrier", "pidfd_open,memfd_create,membarrier", "proc"}) {
+    const restriction given{"", what, "EPERM"};
+    if (!is_possible(given)) GTEST_SKIP() << "not possible on this system";
+    const std::string script =
+        "[ $AMITY_RANK = 1 ] && exec " RESTRICTED_PROGRAM " " + what + " EPERM -- \"$@\"; exec \"$@\"";
+    const auto ended =
+        child(amity_command({"run", "-n", "3", "sh", "-c", script, "sh", WORLD_PROGRAM, "sum"})).finish();
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    EXPECT_PRED2(contains, ended.output, "rank 2 of 3: sum 3");
+  }
+}
+
 /// What the launcher cannot do without.
 TEST(restricted_launcher, missing_call_is_named) {
   for (const auto& [what, name] : {std::pair("signalfd", "signalfd"), std::pair("epoll", "epoll_create1")}) {

@@ -32,7 +32,17 @@ constexpr auto address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_
 
 }  // namespace
 
-doorbell::doorbell() : wakers_fence_(membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) != 0) {}
+doorbell::doorbell(job_memory& job)
+    : job_(job),
+      has_barrier_(membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
+                   membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0) {
+  if (has_barrier_) job_.add_barrier_rank();
+}
+
+void doorbell::fence() {
+  if (has_barrier_ && job_.all_have_barriers()) wakers_fence_.store(false, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce()
+}
 
 void doorbell::open_socket(door& own) {
   socket_ = file_descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -48,16 +58,17 @@ void doorbell::open_socket(door& own) {
   std::memcpy(own.socket_name, address.sun_path + 1, name_bytes);
 }
 
-void doorbell::announce(door& own, sleep_mode mode) const {
+void doorbell::announce(door& own, sleep_mode mode) {
   // Release; pairs with the acquire in wake(): the socket's name lies beside it.
   own.sleeping.store(static_cast<std::uint32_t>(mode), std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in ring()
-  if (!wakers_fence_) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in fence()
+  // Without a barrier in this rank, all wakers fence. A call that has worked before may be forbidden later.
+  if (has_barrier_) is_heard_ = membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
 }
 
 void doorbell::sleep(door& own, std::uint64_t timeout_ns) const {
   constexpr std::uint64_t second = 1'000'000'000;
-  const std::uint64_t bounded = std::min(timeout_ns, 3600 * second);
+  const std::uint64_t bounded = std::min({timeout_ns, sleep_ns_max(), 3600 * second});
   const timespec timeout{.tv_sec = static_cast<std::time_t>(bounded / second),
                          .tv_nsec = static_cast<long>(bounded % second)};
   // A spurious return is as good as a ring: the caller looks for events in any case.

@@ -4,21 +4,26 @@
 ///
 /// The usual store-then-load handshake between a sleeper and a waker needs a full fence on both sides. Here the sleeper
 /// pays for both: before it sleeps it asks the kernel for a barrier on all running threads of the job
-/// (membarrier(2), GLOBAL_EXPEDITED), so a waker only reads a flag. Where the kernel has no such barrier, wakers fence.
+/// (membarrier(2), GLOBAL_EXPEDITED), so a waker only reads a flag. That is valid only if the call works in all ranks,
+/// which they count in the job's memory. A waker pays for a fence until it knows that all ranks have joined and can do
+/// so; if the call is missing or forbidden in one rank, all wakers do so until the end of the job.
 ///
 /// A rank sleeps on the futex in its door or, if it must watch other descriptors meanwhile, on a datagram socket, to
 /// which wakers send an empty datagram. Whoever else sends one wakes it for nothing.
 
+#include <atomic>
 #include <cstdint>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/layout.hpp"
 
 namespace amity::fabric::shm {
 
 class doorbell {
  public:
-  doorbell();
+  /// Of one rank of `job`, which must outlive the object.
+  explicit doorbell(job_memory& job);
 
   /// Lets the owner of `own` sleep on a socket; all ranks that share memory do so, or none. Throws `error`.
   void open_socket(door& own);
@@ -26,9 +31,9 @@ class doorbell {
   int socket() const noexcept { return socket_.get(); }
 
   /// Wakes the owner of `target` if it sleeps. Call after publishing what it waits for.
-  void ring(door& target) const {
-    if (wakers_fence_) [[unlikely]] {
-      std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in announce()
+  void ring(door& target) {
+    if (wakers_fence()) [[unlikely]] {
+      fence();
     } else {
       std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with the membarrier in announce()
     }
@@ -38,9 +43,13 @@ class doorbell {
 
   /// Announces that the caller is about to sleep. It must look for events once more after this call, and then call
   /// `sleep` or `cancel`.
-  void announce(door& own, sleep_mode mode = sleep_mode::on_futex) const;
+  void announce(door& own, sleep_mode mode = sleep_mode::on_futex);
 
-  /// Sleeps until the door is rung or `timeout_ns` has passed.
+  /// How long the caller may sleep after `announce`. Short if the kernel has refused the barrier: a waker may have
+  /// missed the announcement then.
+  std::uint64_t sleep_ns_max() const noexcept { return is_heard_ ? ~std::uint64_t{0} : unheard_sleep_ns; }
+
+  /// Sleeps until the door is rung or the shorter of `timeout_ns` and `sleep_ns_max()` has passed.
   void sleep(door& own, std::uint64_t timeout_ns) const;
 
   void cancel(door& own) const { own.sleeping.store(0, std::memory_order_relaxed); }
@@ -48,10 +57,19 @@ class doorbell {
   /// After a sleep on the socket.
   void empty_socket() const noexcept;
 
+  /// Whether this rank fences before it reads whether another rank sleeps.
+  bool wakers_fence() const noexcept { return wakers_fence_.load(std::memory_order_relaxed); }
+
  private:
+  static constexpr std::uint64_t unheard_sleep_ns = 1'000'000;
+
+  [[gnu::cold]] void fence();
   [[gnu::cold]] void wake(door& target) const;
 
-  bool wakers_fence_ = false;
+  job_memory& job_;
+  bool has_barrier_;
+  bool is_heard_ = true;
+  std::atomic<bool> wakers_fence_ = true;  ///< a rank may abort the job from any of its threads
   file_descriptor socket_;
 };
 

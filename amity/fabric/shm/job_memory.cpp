@@ -22,7 +22,7 @@ namespace amity::fabric::shm {
 namespace {
 
 constexpr std::uint64_t job_magic = 0x626f6a7974696d61;  // "amityjob" as it lies in memory
-constexpr std::uint32_t job_version = 3;
+constexpr std::uint32_t job_version = 4;
 
 [[noreturn]] void no_job_memory(std::string_view act, std::size_t bytes) {
   throw error("shared memory", no_rank, fmt::format("cannot {} {} bytes: {}", act, bytes, std::strerror(errno)),
@@ -78,6 +78,7 @@ job_memory job_memory::create(rank_t ranks, int cpus) {
                                            .aborted = 0,
                                            .cpus = static_cast<std::uint32_t>(cpus),
                                            .segment_bytes = 0,
+                                           .barrier_ranks = 0,
                                            .reserved = {}};
   return job_memory(std::move(own));
 }
@@ -182,6 +183,17 @@ void job_memory::leave(rank_t rank) noexcept {
 rank_state job_memory::state(rank_t rank) const noexcept {
   // Acquire; pairs with the release in `leave`.
   return static_cast<rank_state>(state_of(rank).load(std::memory_order_acquire));
+}
+
+void job_memory::add_barrier_rank() noexcept {
+  // Release; pairs with the acquire in `all_have_barriers`: a rank that reads the last number knows that all ranks have
+  // registered with the kernel.
+  header_->barrier_ranks.fetch_add(1, std::memory_order_acq_rel);
+}
+
+bool job_memory::all_have_barriers() const noexcept {
+  // Acquire; pairs with the release in `add_barrier_rank`.
+  return header_->barrier_ranks.load(std::memory_order_acquire) == static_cast<std::uint32_t>(ranks());
 }
 
 void job_memory::abort(rank_t by) noexcept {

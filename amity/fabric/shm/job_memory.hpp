@@ -77,6 +77,13 @@ class job_memory {
 
   rank_state state(rank_t rank) const noexcept;
 
+  /// The calling rank can force a memory barrier on all threads of the job, and allows the others to do so
+  /// (membarrier). At most once per rank.
+  void add_barrier_rank() noexcept;
+
+  /// Whether all ranks of the job have called `add_barrier_rank`. Once true, it remains true. Cheap.
+  bool all_have_barriers() const noexcept;
+
   /// Ends the job on behalf of rank `by` (or `no_rank`: the launcher). The first caller counts.
   void abort(rank_t by) noexcept;
 
@@ -101,7 +108,8 @@ class job_memory {
     std::atomic<std::uint32_t> aborted;  ///< 0: no; 1: by the launcher; rank + 2: by that rank
     std::uint32_t cpus;
     std::atomic<std::uint64_t> segment_bytes;  ///< of the file behind the region that are taken
-    std::uint32_t reserved[6];
+    std::atomic<std::uint32_t> barrier_ranks;  ///< those that have called `add_barrier_rank`
+    std::uint32_t reserved[5];
   };
   static_assert(sizeof(shared_header) == 64 && sizeof(std::atomic<std::uint32_t>) == 4);
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);

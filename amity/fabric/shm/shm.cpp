@@ -95,7 +95,8 @@ class shm_fabric final : public fabric, private remote_memory {
         rank_(rank),
         size_(sizes.ranks),
         caps_(std::move(caps)),
-        patience_(patience::of(*job_)) {
+        patience_(patience::of(*job_)),
+        bell_(*job_) {
     starved_.reserve(static_cast<std::size_t>(size_));
     for (rank_t peer = 0; peer < size_; ++peer) names_.push_back(peer);
     for (rank_t peer = 0; peer < size_; ++peer) links_.push_back(std::make_unique<link>(map_, sizes, rank_, peer));
@@ -192,7 +193,8 @@ class shm_fabric final : public fabric, private remote_memory {
     publish_all_credits();
     bell_.announce(map_.door_of(rank_), sleep_mode::on_socket);
     // Whoever has ended the job before the announcement has rung no bell.
-    return {.descriptor = bell_.socket(), .look_again_ns = job_->aborted() ? 0 : look_at_peers_ns};
+    return {.descriptor = bell_.socket(),
+            .look_again_ns = job_->aborted() ? 0 : std::min(look_at_peers_ns, bell_.sleep_ns_max())};
   }
   void end_alarm() noexcept override {
     bell_.cancel(map_.door_of(rank_));
