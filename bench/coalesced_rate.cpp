@@ -57,10 +57,16 @@ void drive_ofi(driver& d) {
   const auto messages = d.tiny() ? std::uint64_t{20'000} : std::uint64_t{20'000'000};
   for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
     for (const std::uint64_t ways : {1, 2}) {
-      const traffic_plan plan{ways, traffic_plan::small_table, messages, 1, false};
-      const contest jobs{d.ranks(2, plan.to_arguments(), {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider})};
-      d.compare(jobs, {{fmt::format("{}, {}", provider, ways == 1 ? "one way" : "both ways"), "rate a rank", "M/s",
-                        "m_per_s", "", "", ways == 1 ? std::vector<asked>{at_least(60)} : std::vector<asked>{}}});
+      for (const bool sealed : {true, false}) {
+        const traffic_plan plan{ways, traffic_plan::small_table, messages, 1, false};
+        const contest jobs{d.ranks(
+            2, plan.to_arguments(),
+            {"AMITY_FABRIC=ofi", fmt::format("AMITY_OFI_SEALED={:d}", sealed), "AMITY_OFI_PROVIDER=" + provider})};
+        d.compare(jobs,
+                  {{fmt::format("{}, {}{}", provider, ways == 1 ? "one way" : "both ways", sealed ? ", sealed" : ""),
+                    "rate a rank", "M/s", "m_per_s", "", "",
+                    ways == 1 && !sealed ? std::vector<asked>{at_least(60)} : std::vector<asked>{}}});
+      }
     }
   }
 }

@@ -14,7 +14,7 @@ std::vector<long_network> long_networks(const driver& d) {
   all.push_back({"aries", std::move(modelled)});
 #endif
   const auto over = [&](const std::string& provider) {
-    return d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider});
+    return d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_SEALED=0", "AMITY_OFI_PROVIDER=" + provider});
   };
   all.push_back({"tcp;ofi_rxm", over("tcp;ofi_rxm")});
   all.push_back({"net", over("net")});

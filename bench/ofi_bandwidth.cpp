@@ -1,10 +1,12 @@
-/// Puts through libfabric over TCP: against a stream of nonblocking sends of Open MPI over TCP.
+/// Puts through libfabric over TCP, as sealed packets and by the remote memory of the provider: against a stream of
+/// nonblocking sends of Open MPI over TCP.
 
 #include <cstring>
 #include <span>
 #include <vector>
 
 #include "amity/base/assert.hpp"
+#include "amity/core/remote_endpoint.hpp"
 #include "amity/fabric/remote_memory.hpp"
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
@@ -42,9 +44,44 @@ class completions final : public fabric::sink {
   fabric::fabric& own_;
 };
 
-sample measure_ranks(world& w, const job_context& job) {
+/// Gigabytes per second of `put_window`, which puts a window and waits for it.
+template <class PutWindow>
+double put_gbps(const job_context& job, PutWindow&& put_window) {
   const auto batches = job.scaled(5, 3);
   const auto windows = job.scaled<std::uint64_t>(4, 1);
+  return median_of(batches, [&] {
+    const double ns = wall_ns([&] {
+      for (std::uint64_t i = 0; i < windows; ++i) put_window();
+    });
+    return static_cast<double>(windows * window * put_bytes) / ns;
+  });
+}
+
+sample measure_packets(world& w, const job_context& job) {
+  core::remote_endpoint memory(w.endpoint(), {});
+  const core::own_segment mine = memory.allocate(window * put_bytes);
+  auto all = memory.exchange(mine);
+  w.barrier();
+  sample result;
+  if (w.rank() == 0) {
+    const std::vector<std::byte> source(window * put_bytes, std::byte{1});
+    result["put_gbps"] = put_gbps(job, [&] {
+      core::event complete;
+      for (std::size_t slot = 0; slot < window; ++slot) {
+        memory.put({all[1], slot * put_bytes}, std::span(source).subspan(slot * put_bytes, put_bytes),
+                   {.complete = &complete});
+      }
+      memory.wait(complete);
+    });
+  }
+  w.barrier();
+  if (w.rank() == 1) expect_equal("last byte", static_cast<std::uint64_t>(mine.data[window * put_bytes - 1]), 1);
+  for (core::peer_segment& each : all) memory.close(each);
+  return result;
+}
+
+sample measure_ranks(world& w, const job_context& job) {
+  if (w.endpoint().transport().remote() == nullptr) return measure_packets(w, job);
   fabric::fabric& own = w.endpoint().transport();
   fabric::remote_memory& memory = *own.remote();
   fabric::segment made;
@@ -63,19 +100,14 @@ sample measure_ranks(world& w, const job_context& job) {
     memory.destroy(made);
   } else {
     const std::vector<std::byte> source(window * put_bytes, std::byte{1});
-    result["put_gbps"] = median_of(batches, [&] {
-      const double ns = wall_ns([&] {
-        for (std::uint64_t i = 0; i < windows; ++i) {
-          mine.done = 0;
-          for (std::size_t slot = 0; slot < window; ++slot) {
-            const bytes_view from = std::span(source).subspan(slot * put_bytes, put_bytes);
-            mine.until(
-                [&] { return memory.put(there, slot * put_bytes, from, {.complete = 1}) != fabric::stage::refused; });
-          }
-          mine.until([&] { return mine.done == window; });
-        }
-      });
-      return static_cast<double>(windows * window * put_bytes) / ns;
+    result["put_gbps"] = put_gbps(job, [&] {
+      mine.done = 0;
+      for (std::size_t slot = 0; slot < window; ++slot) {
+        const bytes_view from = std::span(source).subspan(slot * put_bytes, put_bytes);
+        mine.until(
+            [&] { return memory.put(there, slot * put_bytes, from, {.complete = 1}) != fabric::stage::refused; });
+      }
+      mine.until([&] { return mine.done == window; });
     });
     mine.until([&] { return memory.put_notify(there, 0, {}, 0, 0) != fabric::stage::refused; });
     memory.close(there);
@@ -86,7 +118,9 @@ sample measure_ranks(world& w, const job_context& job) {
 
 void drive(driver& d) {
   for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
-    const contest jobs{d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider}),
+    const contest sealed{d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=" + provider})};
+    d.compare(sealed, {{provider + ", sealed: puts of 1 MiB", "bandwidth", "GB/s", "put_gbps"}});
+    const contest jobs{d.ranks(2, {}, {"AMITY_FABRIC=ofi", "AMITY_OFI_SEALED=0", "AMITY_OFI_PROVIDER=" + provider}),
                        {},
                        d.open_mpi("Open MPI over TCP", {"stream", d.tiny() ? "3" : "5", d.tiny() ? "1" : "4"},
                                   {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=tcp,self"})};

@@ -78,7 +78,7 @@ void drive_messages(driver& d) {
 void drive_network(driver& d) {
   for (const std::string provider : {"tcp;ofi_rxm", "net"}) {
     const auto on = [&](int pes) {
-      return std::vector<std::string>{"AMITY_RANKS=" + std::to_string(pes), "AMITY_FABRIC=ofi",
+      return std::vector<std::string>{"AMITY_RANKS=" + std::to_string(pes), "AMITY_FABRIC=ofi", "AMITY_OFI_SEALED=0",
                                       "AMITY_OFI_PROVIDER=" + provider, "AMITY_OFI_ADDRESS=127.0.0.1"};
     };
     const auto over = [&](const std::string& what) {

@@ -78,6 +78,9 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_OFI_PROVIDER", text, "name", "", 0, 0, "",
      "libfabric provider, as `fi_info -t FI_EP_RDM` names it. Unset: the first provider with the required "
      "capabilities."},
+    {"AMITY_OFI_SEALED", integer, "0 or 1", "1", 0, 1, "",
+     "1: authenticates each packet of ofi, and sends puts, gets and atomics as packets. 0: only for trusted networks; "
+     "uses the remote memory of the provider. Must be equal on all ranks."},
     {"AMITY_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",
      "1: each rank has an additional thread that handles messages and requests while the rank computes. Must be equal "
      "on all ranks."},

@@ -18,7 +18,7 @@ namespace {
 /// With other values than its peers a process would reach them by another way, or not understand what they send.
 constexpr auto alike = std::to_array<std::string_view>(
     {"AMITY_EPOCH_DETECTOR", "AMITY_FABRIC", "AMITY_FABRIC_CHECKED", "AMITY_FABRIC_TRACED", "AMITY_LONG_PROTOCOL",
-     "AMITY_MESSAGE_COUNTERS", "AMITY_OFI_CREDITS", "AMITY_OFI_PACKET_BYTES", "AMITY_OFI_PROVIDER",
+     "AMITY_MESSAGE_COUNTERS", "AMITY_OFI_CREDITS", "AMITY_OFI_PACKET_BYTES", "AMITY_OFI_PROVIDER", "AMITY_OFI_SEALED",
      "AMITY_PROGRESS_THREAD", "AMITY_SHM_BUFFERS", "AMITY_SHM_PACKET_BYTES", "AMITY_SHM_RING_SLOTS", "AMITY_THREADS"});
 
 /// A value as it travels to the others: a short line.

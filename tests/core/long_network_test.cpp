@@ -16,6 +16,7 @@ struct network {
   const char* fabric;
   const char* provider;
   rank_t ranks;
+  const char* sealed = "1";
 };
 
 void PrintTo(const network& of, std::ostream* out) { *out << of.name; }
@@ -23,9 +24,11 @@ void PrintTo(const network& of, std::ostream* out) { *out << of.name; }
 std::string name_of(const ::testing::TestParamInfo<network>& tested) { return tested.param.name; }
 
 class long_networks : public ::testing::TestWithParam<network> {};
-// On the composite, two of the three ranks share a node; the core makes remote memory out of packets there.
+// On the composite, two of the three ranks share a node; there, and if packets are sealed, the core makes remote memory
+// out of packets.
 INSTANTIATE_TEST_SUITE_P(core, long_networks,
-                         ::testing::Values(network{"rxm", "ofi", "tcp;ofi_rxm", 2}, network{"net", "ofi", "net", 2},
+                         ::testing::Values(network{"rxm", "ofi", "tcp;ofi_rxm", 2, "0"},
+                                           network{"net", "ofi", "net", 2, "0"}, network{"sealed", "ofi", "net", 2},
                                            network{"composite", "composite", "net", 3}),
                          name_of);
 
@@ -33,10 +36,11 @@ TEST_P(long_networks, match_both_parts_in_both_orders) {
   const network& over = GetParam();
   const settings config = configured({{"AMITY_FABRIC", over.fabric},
                                       {"AMITY_OFI_PROVIDER", over.provider},
+                                      {"AMITY_OFI_SEALED", over.sealed},
                                       {"AMITY_LONG_PROTOCOL", "reassembly"},
                                       {"AMITY_LONG_SLOTS", "8"}});
   testing::processes("processes").run(over.ranks, config, [&](fabric::fabric& whole) {
-    EXPECT_EQ(whole.remote() != nullptr, over.fabric == std::string("ofi"));
+    EXPECT_EQ(whole.remote() != nullptr, over.sealed == std::string("0"));
     fabric::testing::late_events delayed(whole, static_cast<std::uint64_t>(whole.rank()) + 5);
     endpoint own(delayed, {});
     testing::long_storm storm(own, config);

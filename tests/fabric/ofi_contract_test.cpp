@@ -52,16 +52,26 @@ auto jobs_of(const std::vector<harness>& harnesses, const std::vector<rank_t>& r
   return ::testing::Combine(::testing::ValuesIn(harnesses), ::testing::ValuesIn(ranks));
 }
 
+/// With the remote memory of the provider.
+changes unsealed(changes values) {
+  values.emplace_back("AMITY_OFI_SEALED", "0");
+  return values;
+}
+
 harness scarce_net() { return processes("scarce", scarce_over("net")); }
 
 // The layer on TCP takes its time to connect: once is enough.
-INSTANTIATE_TEST_SUITE_P(tcp, contract, jobs_of({processes("scarce", scarce_over("tcp;ofi_rxm"))}, {3}), job_name);
-INSTANTIATE_TEST_SUITE_P(net, contract, jobs_of({scarce_net()}, {1, 2, 4}), job_name);
-INSTANTIATE_TEST_SUITE_P(net_standard, contract, jobs_of({processes("standard", {{"AMITY_OFI_PROVIDER", "net"}})}, {2}),
+INSTANTIATE_TEST_SUITE_P(tcp, contract, jobs_of({processes("unsealed", unsealed(scarce_over("tcp;ofi_rxm")))}, {3}),
                          job_name);
-INSTANTIATE_TEST_SUITE_P(net_checked, contract, jobs_of({decorated<checked>("checked", scarce_net())}, {3}), job_name);
+INSTANTIATE_TEST_SUITE_P(net, contract, jobs_of({scarce_net()}, {1, 2, 4}), job_name);
+INSTANTIATE_TEST_SUITE_P(net_standard, contract,
+                         jobs_of({processes("unsealed", unsealed({{"AMITY_OFI_PROVIDER", "net"}}))}, {2}), job_name);
+INSTANTIATE_TEST_SUITE_P(net_checked, contract,
+                         jobs_of({decorated<checked>("checked", processes("unsealed", unsealed(scarce_over("net"))))},
+                                 {3}),
+                         job_name);
 INSTANTIATE_TEST_SUITE_P(net_threads, contract, jobs_of({processes("scarce", scarce_over("net"), 2)}, {4}), job_name);
-INSTANTIATE_TEST_SUITE_P(shm, contract, jobs_of({processes("scarce", scarce_over("shm"))}, {3}), job_name);
+INSTANTIATE_TEST_SUITE_P(shm, contract, jobs_of({processes("unsealed", unsealed(scarce_over("shm")))}, {3}), job_name);
 
 }  // namespace
 }  // namespace amity::fabric::testing

@@ -8,14 +8,22 @@
 
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
+#include "amity/fabric/ofi/seal.hpp"
 
 namespace amity::fabric::testing {
+
+/// What a process learns that reads all that the ranks exchange through their launcher.
+struct job_facts {
+  ofi::job_key key;
+  std::vector<std::string> addresses;  ///< of the ranks, by rank
+};
 
 struct ofi_pair {
   std::string provider;
   int credits = 16;
   rank_t threads = 1;  ///< lanes of each rank
   int peer_seconds = 4;
+  bool sealed = true;
 
   /// Runs `body` once for each rank, in processes of their own.
   void run(const std::function<void(fabric&)>& body) const;
@@ -23,11 +31,11 @@ struct ofi_pair {
   /// Runs `body` once for each rank, which has `threads` lanes.
   void run_processes(const std::function<void(lanes&)>& body) const;
 
-  /// As the first for a body that also wants to know under which addresses the ranks are reached, by rank.
-  void run(const std::function<void(fabric&, const std::vector<std::string>&)>& body) const;
+  /// Runs `body` once for each rank, with the facts of the job.
+  void run(const std::function<void(fabric&, const job_facts&)>& body) const;
 
  private:
-  void start(const std::function<void(lanes&, const std::vector<std::string>&)>& body) const;
+  void start(const std::function<void(lanes&, const job_facts&)>& body) const;
 };
 
 }  // namespace amity::fabric::testing

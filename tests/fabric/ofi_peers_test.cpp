@@ -28,7 +28,7 @@ TEST(an_abort, is_told_by_packets_where_no_launcher_tells_it) {
 
 /// What the contract's tests of remote memory pass over where it is missing.
 void has_remote_memory(const std::string& provider, bool atomics, bool through_sockets) {
-  ofi_pair{.provider = provider}.run([=](fabric& own) {
+  ofi_pair{.provider = provider, .sealed = false}.run([=](fabric& own) {
     EXPECT_NE(own.remote(), nullptr);
     EXPECT_EQ(own.caps().remote.notify_bits, 32u);
     EXPECT_EQ(own.caps().remote.atomics, atomics);
@@ -39,6 +39,14 @@ void has_remote_memory(const std::string& provider, bool atomics, bool through_s
 TEST(remote_memory, is_there_over_rxm) { has_remote_memory("tcp;ofi_rxm", true, true); }
 TEST(remote_memory, is_there_over_net) { has_remote_memory("net", false, true); }
 TEST(remote_memory, is_there_over_shm) { has_remote_memory("shm", true, false); }
+
+// One-sided operations of a provider carry no seal.
+TEST(remote_memory, absent_if_sealed) {
+  ofi_pair{.provider = "net"}.run([](fabric& own) {
+    EXPECT_EQ(own.remote(), nullptr);
+    EXPECT_FALSE(own.caps().remote.available);
+  });
+}
 
 void a_rank_is_gone(const std::string& provider, rank_t threads = 1) {
   const auto lane_main = [threads](fabric& own) -> int {
@@ -77,7 +85,7 @@ void a_rank_that_computes_is_not_gone(const std::string& provider) {
 
 /// The peer is well: it is not said to have vanished.
 void memory_is_gone(const std::string& provider) {
-  ofi_pair{.provider = provider}.run([](fabric& own) {
+  ofi_pair{.provider = provider, .sealed = false}.run([](fabric& own) {
     mailbox mail(own, [](const packet&) { return disposition::release; });
     const segment made = own.remote()->create(100'000);
     segment_key key;
@@ -100,6 +108,34 @@ void memory_is_gone(const std::string& provider) {
     EXPECT_TRUE(
         problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): an operation in the memory of rank 1 has failed: "))
         << problem;
+  });
+}
+
+// The packet has a valid seal, so it shows an error of the peer.
+TEST(invalid_packet, job_ends_with_name_of_peer) {
+  ofi_pair{.provider = "net", .credits = 2}.run([](fabric& own) {
+    mailbox mail(own, [](const packet& p) { return p.header == 7 ? disposition::keep : disposition::release; });
+    mail.barrier();
+    if (own.rank() == 1) {
+      for (int i = 0; i < 2; ++i) {
+        slot filled;
+        mail.until([&] { return own.acquire(0, filled) == status::ok; });
+        own.commit(0, 7, filled, 1000);
+        if (i == 1) own.commit(0, 7, filled, 1000);  // without a credit
+      }
+      EXPECT_THROW(mail.until([] { return false; }), job_aborted);
+      return;
+    }
+    std::string problem;
+    try {
+      mail.until([] { return false; });
+    } catch (const error& caught) {
+      problem = caught.what();
+    }
+    EXPECT_EQ(problem,
+              "amity: AMITY_FABRIC=ofi (rank 0): rank 1 sent an invalid packet: it was sent without a credit, or "
+              "releases more packets than it has received; run the same build of the program with the same AMITY_OFI "
+              "settings on all ranks");
   });
 }
 

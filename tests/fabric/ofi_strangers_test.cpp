@@ -2,10 +2,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/bytes.hpp"
+#include "amity/base/error.hpp"
 #include "amity/base/file_descriptor.hpp"
 #include "amity/base/random.hpp"
 #include "amity/fabric/ofi/gate.hpp"
@@ -84,8 +87,11 @@ void ranks_talk_while_strangers_do(const std::string& provider) {
 TEST(strangers, do_not_disturb_ranks_over_rxm) { ranks_talk_while_strangers_do("tcp;ofi_rxm"); }
 TEST(strangers, do_not_disturb_ranks_over_net) { ranks_talk_while_strangers_do("net"); }
 
-/// A process that has learned where the ranks are and how their packets look, but not their secret. It comes back under
-/// a new address now and then, since providers hang up on those whose messages or keys they do not like.
+using raw_packet = std::vector<std::byte>;
+
+/// A process that knows the addresses of the ranks and the format of their packets, but not the key of the job. It may
+/// read the traffic as well. It returns under a new address from time to time, because providers close the connection
+/// of a process whose messages or keys they reject.
 class stranger {
  public:
   stranger(const std::string& provider, const std::vector<std::string>& ranks, std::uint64_t seed)
@@ -96,17 +102,36 @@ class stranger {
     EXPECT_NE(info_, nullptr) << why;
   }
 
-  /// Does to one of the ranks what strangers do. What the provider does not take now is left out.
-  void bother(const segment& memory) {
+  /// Sends something to one of the ranks; not if the provider has no space now. `seen`: packets that the process has
+  /// read.
+  void bother(const segment* memory, const std::vector<raw_packet>& seen = {}) {
     if (!open_ || random_.below(20) == 0) come_back();
     const fi_addr_t to = places_[random_.below(places_.size())];
     for (std::byte& each : bytes_) each = static_cast<std::byte>(random_.below(256));
     if (writes_) {
       write(to, memory);
+    } else if (!seen.empty() && random_.below(2) == 0) {
+      send_changed(to, seen[random_.below(seen.size())], seen.size());
     } else {
       send(to);
     }
     take_completions();
+  }
+
+  /// Sends to rank 0. False: the provider has no space now.
+  bool send_to_first(const raw_packet& packet) {
+    if (!open_) come_back();
+    std::memcpy(bytes_.data(), packet.data(), packet.size());
+    const auto status = fi_send(open_->endpoint(), bytes_.data(), packet.size(), nullptr, places_.front(), nullptr);
+    take_completions();
+    return status == 0;
+  }
+
+  void take_completions() {
+    std::array<fi_cq_data_entry, 16> done;
+    fi_cq_err_entry failed{};
+    while (fi_cq_read(open_->queue(), done.data(), done.size()) > 0 || fi_cq_readerr(open_->queue(), &failed, 0) > 0) {
+    }
   }
 
  private:
@@ -119,7 +144,7 @@ class stranger {
 
   /// Noise, or a header that is right but for its seal; some have data for the completion queue with them.
   void send(fi_addr_t to) {
-    const ofi::wire_header forged{.seal = random_(),
+    const ofi::wire_header forged{.seal = {std::byte(random_.below(256)), std::byte(random_.below(256))},
                                   .header = 7,
                                   .source = static_cast<std::uint32_t>(random_.below(2)),
                                   .sequence = static_cast<std::uint32_t>(random_.below(64)),
@@ -134,12 +159,24 @@ class stranger {
     }
   }
 
+  /// A copy, as it is, with another payload, or with another payload and the number that the next packet may have.
+  void send_changed(fi_addr_t to, raw_packet packet, std::size_t next) {
+    const std::size_t change = random_.below(3);
+    if (change > 0 && packet.size() > ofi::header_bytes) packet.back() ^= std::byte{1};
+    if (change > 1) {
+      const auto number = static_cast<std::uint32_t>(next + random_.below(8));
+      std::memcpy(packet.data() + offsetof(ofi::wire_header, sequence), &number, sizeof number);
+    }
+    std::memcpy(bytes_.data(), packet.data(), packet.size());
+    static_cast<void>(fi_send(open_->endpoint(), bytes_.data(), packet.size(), nullptr, to, nullptr));
+  }
+
   /// With a key that it has guessed, or, without content, with one that it has seen on the wire.
-  void write(fi_addr_t to, const segment& memory) {
-    std::array<std::uint64_t, 3> seal_base_key;
-    std::memcpy(seal_base_key.data(), memory.key.bytes.data(), sizeof seal_base_key);
-    const auto [seal, base, seen_key] = seal_base_key;
-    const bool has_seen = random_.below(4) == 0;
+  void write(fi_addr_t to, const segment* memory) {
+    std::array<std::uint64_t, 3> check_base_key{};
+    if (memory != nullptr) std::memcpy(check_base_key.data(), memory->key.bytes.data(), sizeof check_base_key);
+    const auto [check, base, seen_key] = check_base_key;
+    const bool has_seen = memory != nullptr && random_.below(4) == 0;
     const std::uint64_t key = has_seen ? seen_key : random_.below(2) == 0 ? random_.below(4) : random_();
     const std::size_t bytes = has_seen ? 0 : got_.size();
     static_cast<void>(
@@ -149,18 +186,11 @@ class stranger {
     }
   }
 
-  void take_completions() {
-    std::array<fi_cq_data_entry, 16> done;
-    fi_cq_err_entry failed{};
-    while (fi_cq_read(open_->queue(), done.data(), done.size()) > 0 || fi_cq_readerr(open_->queue(), &failed, 0) > 0) {
-    }
-  }
-
   std::vector<std::string> ranks_;
   splitmix64 random_;
   ofi::library fabrics_;
   ofi::info_ptr info_;
-  std::vector<std::byte> bytes_ = std::vector<std::byte>(12'000);  // more than a packet
+  raw_packet bytes_ = raw_packet(12'000);  // more than a packet
   std::array<std::byte, 64> got_{};
   std::unique_ptr<ofi::port> open_;
   std::vector<fi_addr_t> places_;  ///< of the ranks
@@ -168,8 +198,8 @@ class stranger {
 };
 
 /// Neither a packet nor a notification nor a byte of theirs gets in, and nothing of the ranks' own is lost.
-void strangers_who_speak_libfabric_get_nowhere(const std::string& provider) {
-  ofi_pair{.provider = provider}.run([&](fabric& own, const std::vector<std::string>& addresses) {
+void forged_operations_have_no_effect(const std::string& provider) {
+  ofi_pair{.provider = provider, .sealed = false}.run([&](fabric& own, const job_facts& facts) {
     const rank_t other = 1 - own.rank();
     std::uint64_t arrived = 0, notified = 0;
     mailbox mail(own, [&](const packet& p) {
@@ -181,9 +211,9 @@ void strangers_who_speak_libfabric_get_nowhere(const std::string& provider) {
     mail.on_notify([&](std::uint32_t) { ++notified; });
     mail.on_done([](std::uint64_t) {});
     const segment memory = own.remote()->create(4096);
-    stranger one(provider, addresses, static_cast<std::uint64_t>(own.rank()) + 1);
+    stranger one(provider, facts.addresses, static_cast<std::uint64_t>(own.rank()) + 1);
     for (std::uint64_t i = 0; i < 1000; ++i) {
-      one.bother(memory);
+      one.bother(&memory);
       mail.send(other, 1000 + i);
     }
     mail.until([&] { return arrived == 1000; });
@@ -195,8 +225,79 @@ void strangers_who_speak_libfabric_get_nowhere(const std::string& provider) {
   });
 }
 
-TEST(strangers, who_speak_libfabric_get_nowhere_over_rxm) { strangers_who_speak_libfabric_get_nowhere("tcp;ofi_rxm"); }
-TEST(strangers, who_speak_libfabric_get_nowhere_over_net) { strangers_who_speak_libfabric_get_nowhere("net"); }
+TEST(strangers, forged_operations_without_effect_over_rxm) { forged_operations_have_no_effect("tcp;ofi_rxm"); }
+TEST(strangers, forged_operations_without_effect_over_net) { forged_operations_have_no_effect("net"); }
+
+/// Copies of genuine packets, changed ones and invented ones: the ranks get the packets of each other alone.
+void changed_packets_are_refused(const std::string& provider) {
+  ofi_pair{.provider = provider}.run([&](fabric& own, const job_facts& facts) {
+    const rank_t other = 1 - own.rank();
+    std::uint64_t arrived = 0;
+    std::vector<raw_packet> seen;
+    mailbox mail(own, [&](const packet& p) {
+      EXPECT_EQ(p.header, 1000 + arrived);
+      EXPECT_EQ(p.source, other);
+      EXPECT_EQ(p.payload.size(), 100u);
+      for (const std::byte each : p.payload) EXPECT_EQ(each, std::byte{0x5a});
+      ++arrived;
+      const std::byte* const begin = p.payload.data() - ofi::header_bytes;  // its header, as it came over the wire
+      seen.emplace_back(begin, begin + ofi::header_bytes + p.payload.size());
+      return disposition::release;
+    });
+    const raw_packet payload(100, std::byte{0x5a});
+    stranger one(provider, facts.addresses, static_cast<std::uint64_t>(own.rank()) + 1);
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      one.bother(nullptr, seen);
+      mail.send(other, 1000 + i, payload);
+    }
+    mail.until([&] { return arrived == 1000; });
+    mail.barrier();
+  });
+}
+
+TEST(strangers, changed_packets_refused_over_rxm) { changed_packets_are_refused("tcp;ofi_rxm"); }
+TEST(strangers, changed_packets_refused_over_net) { changed_packets_are_refused("net"); }
+
+/// What the two ranks report if one of them has the other one's key, and sends packets in its place.
+TEST(strangers, missing_packets_name_peer) {
+  ofi_pair{.provider = "net"}.run([](fabric& own, const job_facts& facts) {
+    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mail.barrier();
+    if (own.rank() == 1) {
+      EXPECT_THROW(mail.until([] { return false; }), job_aborted);
+      return;
+    }
+    ofi::sodium crypto;
+    std::string why;
+    ASSERT_TRUE(crypto.load(why)) << why;
+    ofi::gate forger({.crypto = crypto,
+                      .key = facts.key,
+                      .sealed = true,
+                      .rank = 1,
+                      .size = 2,
+                      .packet_bytes_max = own.caps().packet_bytes_max,
+                      .credits = 16});
+    forger.with(0).next_out = 1'000'000;
+    raw_packet forged(ofi::header_bytes + 8);
+    forger.seal(0, ofi::packet_kind::data, 7, forged.data(), 8);
+    stranger one("net", facts.addresses, 1);
+    bool sent = false;
+    std::string problem;
+    try {
+      mail.until([&] {
+        if (!sent) sent = one.send_to_first(forged);
+        one.take_completions();
+        return false;
+      });
+    } catch (const error& caught) {
+      problem = caught.what();
+    }
+    EXPECT_EQ(problem,
+              "amity: AMITY_FABRIC=ofi (rank 0): packets from rank 1 are missing: an unknown process may have "
+              "connected in its place, or the provider has closed the connection; keep other processes away from the "
+              "ports of the job, or use another AMITY_OFI_PROVIDER");
+  });
+}
 
 }  // namespace
 }  // namespace amity::fabric::testing

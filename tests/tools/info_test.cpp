@@ -47,6 +47,8 @@ TEST(info, lists_the_fabrics) {
   EXPECT_PRED2(contains, ended.output, "\n  sim ");
   EXPECT_PRED2(contains, ended.output, "\n  ofi ");
   EXPECT_PRED2(contains, row(ended.output, "ofi"), "libfabric");
+  EXPECT_PRED2(contains, row(ended.output, "ofi"), ", sealed");
+  EXPECT_PRED2(contains, row(run({"info"}, {"AMITY_OFI_SEALED=0"}).output, "ofi"), ", not sealed");
   EXPECT_PRED2(contains, ended.output, "packets up to ");
   EXPECT_PRED2(contains, ended.output, "remote memory");
 }

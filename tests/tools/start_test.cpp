@@ -198,6 +198,30 @@ TEST(start, settings_must_agree) {
   }
 }
 
+TEST(start, ranks_that_differ_in_seals_fail) {
+  const auto ended =
+      child({AMITY_COMMAND, "run", "-n", "2", "sh", "-c", "AMITY_OFI_SEALED=$AMITY_RANK exec " WORLD_PROGRAM " sum"},
+            {.environment = {"AMITY_FABRIC=ofi"}})
+          .finish();
+  EXPECT_NE(ended.status, 0);
+  EXPECT_PRED2(contains, ended.errors, "AMITY_OFI_SEALED is '0' here, and '1' on rank 1");
+}
+
+// One line for the job; none if packets are sealed.
+TEST(start, unsealed_packets_reported_once) {
+  const auto errors_of = [](const std::string& sealed) {
+    const auto ended = child({AMITY_COMMAND, "run", "-n", "3", WORLD_PROGRAM, "sum"},
+                             {.environment = {"AMITY_FABRIC=ofi", "AMITY_OFI_SEALED=" + sealed}})
+                           .finish();
+    EXPECT_EQ(ended.status, 0) << ended.errors;
+    return ended.errors;
+  };
+  EXPECT_EQ(errors_of("1"), "");
+  EXPECT_EQ(errors_of("0"),
+            "amity: rank 0: AMITY_OFI_SEALED=0: packets over the network are not authenticated; use it in a trusted "
+            "network only\n");
+}
+
 TEST(start, ranks_must_agree_in_their_fabric) {
   const auto ended = child({AMITY_COMMAND, "run", "-n", "2", "sh", "-c",
                             "[ $AMITY_RANK = 0 ] || AMITY_FABRIC=composite; exec " WORLD_PROGRAM " sum"},

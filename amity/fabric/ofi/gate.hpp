@@ -1,10 +1,11 @@
 #pragma once
 
-/// The gate of a rank: seals what goes out, and admits what comes in only if each of its fields is right.
+/// The gate of a rank: seals outgoing packets, and admits incoming ones only if all their fields are valid.
 ///
-/// A port of a network can be reached by others than the ranks of the job. Whatever arrives is bytes until the gate has
-/// admitted it: the seal proves that a rank of this job made the header for this rank, at this place of its stream, so
-/// neither strangers nor copies of old packets get through. What is refused is counted and changes nothing.
+/// Processes other than the ranks of the job can reach a port. The seal proves that a rank of this job made the header
+/// and the payload for this rank, at this position of its stream. A packet without a valid seal, or a copy of an
+/// earlier packet, is counted and changes nothing. A packet with a valid seal and invalid fields shows a bug of its
+/// source: it changes nothing here, and the caller ends the job with the name of the source.
 ///
 /// The gate also counts credits: a packet of data holds one from its sending to its release. A rank that has said
 /// goodbye releases nothing any more, and takes all that still comes without a credit: whoever has not left yet can
@@ -13,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "amity/base/types.hpp"
@@ -30,14 +32,16 @@ enum class packet_kind : std::uint8_t {
 
 /// In front of each payload.
 struct wire_header {
-  std::uint64_t seal;
+  packet_tag seal;         ///< of all that follows, payload included
   std::uint64_t header;    ///< the caller's word
   std::uint32_t source;    ///< rank
   std::uint32_t sequence;  ///< low half of the packet's number in the stream from source to target
   std::uint32_t shape;     ///< kind (high 8 bits) and bytes of the payload
   std::uint32_t released;  ///< packets of data of the target that the source has released, modulo 2^32
 };
-static_assert(sizeof(wire_header) == 32);
+static_assert(sizeof(wire_header) == 40);
+
+inline constexpr std::size_t header_bytes = sizeof(wire_header);
 
 /// What one rank knows of the packets to and from one peer.
 struct flow {
@@ -50,22 +54,32 @@ struct flow {
   std::uint32_t announced = 0;     ///< `released_in` as the peer knows it
   bool has_left = false;           ///< the peer has said goodbye, or cannot be reached any more
   bool heard_goodbye = false;      ///< the peer has: ours
+
+  bool operator==(const flow&) const = default;
 };
 
 /// What became of bytes that have arrived.
 enum class admission : std::uint8_t {
   admitted,
-  wrong_size,      ///< shorter than a header, or not as long as the header says
+  // Without a valid seal, or replayed:
+  too_short,       ///< shorter than a header
   wrong_source,    ///< not a rank of the job
-  wrong_seal,      ///< made without the secret, for another rank, or altered on the way
-  wrong_sequence,  ///< a copy of an earlier packet, altered to look like a later one or not
-  wrong_kind,      ///< no packet_kind, or a payload where there can be none
-  wrong_credits,   ///< releases more than was sent, or sends more than there are credits
-  lost,            ///< a genuine packet, but others before it are missing
+  wrong_seal,      ///< made without the key of the job, for another rank, or changed on the way
+  wrong_sequence,  ///< a copy of an earlier packet
+  // With a valid seal:
+  lost,             ///< packets before this one are missing
+  invalid_size,     ///< the payload has another length than the header says
+  invalid_kind,     ///< not a packet_kind, or a payload with a kind that has none
+  invalid_credits,  ///< releases more than was sent, or was sent without a credit
 };
-inline constexpr std::size_t admissions = 8;
+inline constexpr std::size_t admissions = 9;
 
-/// A packet that was admitted.
+/// Whether the packet proves that the job cannot continue.
+constexpr bool ends_job(admission what) noexcept { return what >= admission::lost; }
+/// What is wrong with a packet that ends the job, for an error message.
+std::string_view describe(admission what) noexcept;
+
+/// A packet that was admitted. Of one that ends the job, only `source` is set.
 struct admitted_packet {
   rank_t source = no_rank;
   packet_kind kind{};
@@ -75,7 +89,9 @@ struct admitted_packet {
 };
 
 struct gate_options {
-  secret key;
+  sodium crypto;
+  job_key key;
+  bool sealed = true;
   rank_t rank = 0;
   rank_t size = 1;
   std::size_t packet_bytes_max = 0;
@@ -89,14 +105,18 @@ class gate {
   flow& with(rank_t peer) noexcept { return flows_[static_cast<std::size_t>(peer)]; }
   const flow& with(rank_t peer) const noexcept { return flows_[static_cast<std::size_t>(peer)]; }
 
+  const sodium& crypto() const noexcept { return given_.crypto; }
+
   std::uint32_t credits_left(rank_t peer) const noexcept {
     const flow& own = with(peer);
     return own.has_left ? given_.credits : given_.credits - (own.data_out - own.released_out);
   }
 
-  /// Makes the header of the next packet to `dest`. It is sent, or made anew: `sent` says that the former was done.
-  wire_header make(rank_t dest, packet_kind kind, std::uint64_t header, std::size_t payload_bytes) const noexcept;
-  void sent(rank_t dest, const wire_header& made) noexcept;
+  /// Writes the header of the next packet to `dest` to `wire`; the payload follows there already. Call `sent` if it was
+  /// sent. If it was not, it may be sealed again with other fields: no two packets with one number may be sent.
+  wire_header seal(rank_t dest, packet_kind kind, std::uint64_t header, std::byte* wire,
+                   std::size_t payload_bytes) noexcept;
+  void sent(rank_t dest, std::uint32_t released) noexcept;
 
   /// Looks at bytes that have arrived; fills `out` if they are admitted, and counts them otherwise.
   admission admit(bytes_view arrived, admitted_packet& out) noexcept;
@@ -107,10 +127,10 @@ class gate {
 
  private:
   admission judge(bytes_view arrived, admitted_packet& out) noexcept;
-  std::uint64_t seal_of(const wire_header& made, rank_t target, std::uint64_t number) const noexcept;
 
   gate_options given_;
-  std::vector<flow> flows_;  ///< by peer
+  std::vector<flow> flows_;         ///< by peer
+  std::vector<packet_seal> seals_;  ///< by peer: of packets to it, then of packets from it
   std::array<std::uint64_t, admissions> counts_{};
 };
 

@@ -14,9 +14,9 @@
 namespace amity::fabric::ofi {
 namespace {
 
-secret random_secret(rank_t rank) {
-  secret made;
-  if (::getrandom(&made, sizeof made, 0) == sizeof made) return made;
+job_key random_key(rank_t rank) {
+  job_key made;
+  if (::getrandom(made.bytes.data(), made.bytes.size(), 0) == std::ssize(made.bytes)) return made;
   throw error("AMITY_FABRIC=ofi", rank, "the system gives no random numbers", "use another fabric");
 }
 
@@ -41,7 +41,8 @@ std::string take_address(std::string_view& told, rank_t rank) {
 }  // namespace
 
 company greet(bootstrap& start, const neighbourhood& known, rank_t threads, std::string& found) {
-  const secret mine = random_secret(start.rank());
+  // Only rank 0 has a key.
+  const job_key mine = start.rank() == 0 ? random_key(0) : job_key{};
   std::string blob(sizeof mine, '\0');
   std::memcpy(blob.data(), &mine, sizeof mine);
   const std::string first = start.all_gather(blob + found).front();

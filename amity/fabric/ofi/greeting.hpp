@@ -1,7 +1,7 @@
 #pragma once
 
-/// What processes tell each other before their endpoints can: the secret of the job, the provider that they use, and
-/// the endpoints' addresses.
+/// What processes exchange through the launcher before their endpoints can: the key of the job, the provider that they
+/// use, and the addresses of the endpoints.
 
 #include <algorithm>
 #include <iterator>
@@ -16,7 +16,7 @@ namespace amity::fabric::ofi {
 
 /// All lanes of the job.
 struct company {
-  secret key;
+  job_key key;
   rank_t threads = 1;           ///< lanes of a process
   std::vector<rank_t> node_of;  ///< by lane: the lowest lane of its node
   int cpus = 1;                 ///< that the lanes of this node share

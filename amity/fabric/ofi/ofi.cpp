@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/fabric/ofi/ofi_fabric.hpp"
 
 namespace amity::fabric::ofi {
@@ -50,8 +51,9 @@ bool available() noexcept { return true; }
 capabilities describe(const settings& config, rank_t) {
   std::string why;
   library fabrics;
+  sodium crypto;
   info_ptr found;
-  if (fabrics.load(why)) found = find_provider(fabrics, provider_request::from(config, true), why);
+  if (fabrics.load(why) && crypto.load(why)) found = find_provider(fabrics, provider_request::from(config, true), why);
   if (found) return capabilities_of(fabrics, *found, sizes::from(config));
   capabilities none;
   none.name = "ofi";
@@ -65,6 +67,8 @@ std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> s
   std::string why;
   library fabrics;
   if (!fabrics.load(why)) throw error("AMITY_FABRIC=ofi", start->rank(), why, "install libfabric (libfabric1)");
+  sodium crypto;
+  if (!crypto.load(why)) throw error("AMITY_FABRIC=ofi", start->rank(), why, "install libsodium (libsodium23)");
   provider_request wanted = provider_request::from(config, std::ranges::count(known.node_of, 0) == start->size());
   info_ptr info = find_provider(fabrics, wanted, why);
   const std::string mine = info ? info->fabric_attr->prov_name : "";
@@ -85,10 +89,14 @@ std::unique_ptr<lanes> join(const settings& config, std::shared_ptr<bootstrap> s
                             name_of(*info), message_bytes_max(*info), given.packet_bytes),
                 "lower AMITY_OFI_PACKET_BYTES, or name another AMITY_OFI_PROVIDER");
   }
+  if (!given.sealed && start->rank() == 0) {
+    log_warning(0,
+                "AMITY_OFI_SEALED=0: packets over the network are not authenticated; use it in a trusted network only");
+  }
   std::vector<std::unique_ptr<ofi_fabric>> opened;
   for (rank_t thread = 0; thread < threads; ++thread) {
     info_ptr own(fabrics.dupinfo(info.get()), {fabrics.freeinfo});
-    opened.push_back(std::make_unique<ofi_fabric>(start, all, thread, whom, given, fabrics, std::move(own)));
+    opened.push_back(std::make_unique<ofi_fabric>(start, all, thread, whom, given, fabrics, crypto, std::move(own)));
   }
   return std::make_unique<endpoints>(std::move(start), std::move(opened));
 }

@@ -4,7 +4,8 @@
 ///
 /// Packets are messages of reliable datagram endpoints. Each pair of ranks has credits in both directions, one for each
 /// receive buffer that a rank keeps ready for its peer, so no provider ever has to hold back or drop a packet. Each
-/// packet carries 32 bytes of its own, sealed with the job's secret (gate.hpp).
+/// packet carries a header of 40 bytes. Unless AMITY_OFI_SEALED=0, header and payload are sealed (seal.hpp), and there
+/// is no remote memory: one-sided operations of a provider carry no seal, so the layers above use packets.
 ///
 /// Budget of a send: no allocation and no lock here; what the provider does is its own, for TCP one system call.
 
@@ -18,7 +19,7 @@
 
 namespace amity::fabric::ofi {
 
-/// Whether this build of amity has libfabric.
+/// Whether this build of amity has libfabric and libsodium.
 bool available() noexcept;
 
 /// What this fabric can do with the given settings; its description names the provider, or says why there is none.

@@ -22,7 +22,8 @@ sizes sizes::from(const settings& config) {
   return {.packet_bytes = static_cast<std::size_t>(config.integer("AMITY_OFI_PACKET_BYTES")),
           .credits = static_cast<std::size_t>(config.integer("AMITY_OFI_CREDITS")),
           .peer_timeout_ns = ns("AMITY_OFI_PEER_SECONDS"),
-          .connect_timeout_ns = ns("AMITY_OFI_CONNECT_SECONDS")};
+          .connect_timeout_ns = ns("AMITY_OFI_CONNECT_SECONDS"),
+          .sealed = config.integer("AMITY_OFI_SEALED") != 0};
 }
 
 namespace {
@@ -45,21 +46,22 @@ std::vector<rank_t> peers_of(rank_t rank, const company& all, reach whom) {
 
 capabilities capabilities_of(const library& fabrics, const fi_info& info, const sizes& given) {
   const std::size_t buffer_bytes = cache_line_bytes + given.packet_bytes;
-  return {.name = "ofi",
-          .description = fmt::format("libfabric {}.{}, provider {}", FI_MAJOR(fabrics.version()),
-                                     FI_MINOR(fabrics.version()), name_of(info)),
-          .packet_bytes_max = given.packet_bytes,
-          .inline_bytes_max = inline_bytes(info),
-          .credits_per_peer = given.credits,
-          .slots_per_peer = given.credits,
-          .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
-          .ordered = true,
-          .virtual_time = false,
-          .remote = remote_capabilities_of(info, given.packet_bytes)};
+  return {
+      .name = "ofi",
+      .description = fmt::format("libfabric {}.{}, provider {}, {}", FI_MAJOR(fabrics.version()),
+                                 FI_MINOR(fabrics.version()), name_of(info), given.sealed ? "sealed" : "not sealed"),
+      .packet_bytes_max = given.packet_bytes,
+      .inline_bytes_max = inline_bytes(info),
+      .credits_per_peer = given.credits,
+      .slots_per_peer = given.credits,
+      .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
+      .ordered = true,
+      .virtual_time = false,
+      .remote = given.sealed ? remote_capabilities{} : remote_capabilities_of(info, given.packet_bytes)};
 }
 
 ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, rank_t thread, reach whom,
-                       const sizes& given, const library& fabrics, info_ptr info)
+                       const sizes& given, const library& fabrics, const sodium& crypto, info_ptr info)
     : start_(std::move(start)),
       rank_(start_->rank() * all.threads + thread),
       size_(start_->size() * all.threads),
@@ -79,7 +81,9 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, ran
       unposted_(receive_count_),
       arrived_(receive_count_ + given.credits),
       port_(fabrics, std::move(info), receive_count_ + send_count_ + caps_.remote.operations_max, own_rank()),
-      gate_({.key = company_.key,
+      gate_({.crypto = crypto,
+             .key = company_.key,
+             .sealed = given.sealed,
              .rank = rank_,
              .size = size_,
              .packet_bytes_max = given.packet_bytes,
@@ -98,7 +102,7 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, ran
 void ofi_fabric::connect(const std::vector<std::string>& addresses) {
   addresses_ = port_.insert(addresses);
   if (caps_.remote.available) {
-    remote_.emplace(port_, company_.key, rank_, addresses_, lost_);
+    remote_.emplace(port_, gate_.crypto(), company_.key, rank_, addresses_, lost_);
     caps_.remote.atomics = caps_.remote.atomics && remote_->has_atomics();
   }
   meet_all();
@@ -108,9 +112,11 @@ void ofi_fabric::connect(const std::vector<std::string>& addresses) {
 ofi_fabric::~ofi_fabric() {
   if (std::uncaught_exceptions() > 0) abort();
   if (!ended()) say_goodbye();
-  const std::uint64_t strange = gate_.refused() + (remote_ ? remote_->notifications_refused() : 0);
+  const std::uint64_t strange = gate_.refused() + strange_events_ + (remote_ ? remote_->notifications_refused() : 0);
   if (strange > 0) {
-    log_warning(own_rank(), fmt::format("{} packets of strangers, or altered on the way, were refused", strange));
+    log_warning(
+        own_rank(),
+        fmt::format("{} packets from unknown processes, changed on the way, or replayed were refused", strange));
   }
   port_.close();
   remote_.reset();

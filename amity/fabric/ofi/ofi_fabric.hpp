@@ -32,8 +32,6 @@
 
 namespace amity::fabric::ofi {
 
-inline constexpr std::size_t header_bytes = sizeof(wire_header);
-
 /// Receive buffers a peer on top of its credits, for packets that need none.
 inline constexpr std::size_t spare_buffers = 4;
 
@@ -57,6 +55,7 @@ struct sizes {
   std::size_t credits;
   std::uint64_t peer_timeout_ns;
   std::uint64_t connect_timeout_ns;
+  bool sealed;
 
   static sizes from(const settings& config);
 };
@@ -71,6 +70,10 @@ struct outgoing {
   std::uint32_t bytes = 0;
   rank_t dest = no_rank;
   packet_kind kind = packet_kind::data;
+  std::uint32_t released = 0;              ///< as its header says
+  std::uint64_t sealed_number = unsealed;  ///< for which it was sealed; a packet that must wait is sealed once
+
+  static constexpr std::uint64_t unsealed = ~std::uint64_t{0};
 };
 
 /// An admitted packet that waits to be polled. Its buffer is its token.
@@ -85,7 +88,7 @@ class ofi_fabric final : public fabric {
  public:
   /// Open: ready to receive before anybody knows the address.
   ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, rank_t thread, reach whom, const sizes& given,
-             const library& fabrics, info_ptr info);
+             const library& fabrics, const sodium& crypto, info_ptr info);
   ~ofi_fabric() override;
 
   std::string address() const { return port_.address(); }
@@ -135,7 +138,7 @@ class ofi_fabric final : public fabric {
   }
   bool lost() const noexcept { return lost_.peer != no_rank; }
   rank_t own_rank() const noexcept { return company_.rank_of(rank_); }
-  bool ended() const noexcept { return aborted_ || lost() || is_left_ || start_->aborted(); }
+  bool ended() const noexcept { return aborted_ || lost() || is_left_ || ends_job(fault_) || start_->aborted(); }
 
   // ---- connecting
 
@@ -210,13 +213,13 @@ class ofi_fabric final : public fabric {
 
   /// Whether the caller has something to do.
   bool woken() noexcept;
-  bool something_new() const noexcept {
-    return credit_is_back_ || !arrived_.empty() || has_remote_events() || ended() || packets_lost_;
-  }
+  bool something_new() const noexcept { return credit_is_back_ || !arrived_.empty() || has_remote_events() || ended(); }
   bool has_remote_events() const noexcept { return remote_ && remote_->has_events(); }
 
   void sleep(std::uint64_t timeout_ns) noexcept;
   void look_for_the_end();
+  [[noreturn]] void end_by_loss();
+  [[noreturn]] void end_by_fault();
 
   /// Leaves in good order: what was sent arrives before the connection closes, and nothing of the peers lies unread
   /// then, which would make the system throw away what they have not read yet.
@@ -256,8 +259,10 @@ class ofi_fabric final : public fabric {
   bool credit_is_back_ = false;  ///< of a peer that had refused
   bool aborted_ = false;
   bool leaving_ = false;
-  bool is_left_ = false;  ///< by whoever has started this process
-  bool packets_lost_ = false;
+  bool is_left_ = false;                   ///< by whoever has started this process
+  admission fault_ = admission::admitted;  ///< of a packet that ends the job
+  rank_t faulty_ = no_rank;                ///< its source
+  std::uint64_t strange_events_ = 0;       ///< of the provider, that no operation of a rank explains
   bool remote_comes_first_ = false;
   loss lost_;
   std::optional<ofi::remote> remote_;

@@ -82,13 +82,17 @@ info_ptr find_with(const library& fabrics, const provider_request& wanted, std::
 }  // namespace
 
 provider_request provider_request::from(const settings& config, bool one_node) {
-  return {
-      .provider = config.text("AMITY_OFI_PROVIDER"), .address = config.text("AMITY_OFI_ADDRESS"), .one_node = one_node};
+  // One-sided operations of a provider carry no seal.
+  return {.provider = config.text("AMITY_OFI_PROVIDER"),
+          .address = config.text("AMITY_OFI_ADDRESS"),
+          .one_node = one_node,
+          .remote = config.integer("AMITY_OFI_SEALED") == 0};
 }
 
 info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why) {
   int status = 0;
   info_ptr found = find_with(fabrics, wanted, 0, status);
+  if (found && !wanted.remote) return found;
   if (found) {
     // The same with as much of remote memory as it has; what was not asked for it may leave out.
     provider_request same = wanted;

@@ -15,6 +15,7 @@ struct provider_request {
   std::string provider;  ///< its name for libfabric; empty: the best one that will do
   std::string address;   ///< of this machine, to be reached under; empty: chosen
   bool one_node = true;  ///< no packet leaves the machine
+  bool remote = true;    ///< with as much of remote memory as the provider has; else peers can send messages only
 
   static provider_request from(const settings& config, bool one_node);
 };

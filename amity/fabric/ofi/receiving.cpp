@@ -100,7 +100,9 @@ void ofi_fabric::take_completion(const fi_cq_data_entry& done) noexcept {
   if (remote_ && remote_->owns(done.op_context)) return remote_->take_completion(done.op_context);
   const std::size_t index = index_of(done.op_context);
   if (index >= contexts_.size()) {
-    if (remote_ && (done.flags & FI_REMOTE_CQ_DATA) != 0) remote_->take_notification(done.data);
+    // Only a rank that has remote memory expects operations of its peers.
+    if (remote_ && (done.flags & FI_REMOTE_CQ_DATA) != 0) return remote_->take_notification(done.data);
+    if (!remote_) ++strange_events_;
     return;
   }
   if (index >= receive_count_) {
@@ -122,8 +124,9 @@ void ofi_fabric::take_packet(std::uint32_t index, std::size_t bytes) noexcept {
       return;
     }
     if (found.kind == packet_kind::abort) aborted_ = true;
-  } else if (verdict == admission::lost) {
-    packets_lost_ = true;
+  } else if (ends_job(verdict) && !ends_job(fault_)) {
+    fault_ = verdict;
+    faulty_ = found.source;
   }
   unposted_.push(index);
 }
@@ -135,7 +138,8 @@ void ofi_fabric::take_failure() noexcept {
   const std::size_t index = index_of(failed.op_context);
   if (index >= contexts_.size()) return;
   if (index < receive_count_) {
-    // Too long for a packet of ours, or cut off: a stranger's.
+    // Longer than any packet of a rank: from an unknown process. Or cut off, with its connection.
+    if (failed.err == FI_ETRUNC) ++strange_events_;
     unposted_.push(static_cast<std::uint32_t>(index));
     return;
   }

@@ -14,6 +14,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
+#include "amity/base/random.hpp"
 #include "amity/fabric/key_bytes.hpp"
 #include "amity/fabric/ofi/provider.hpp"
 
@@ -48,6 +49,12 @@ fi_op to_provider(atomic_op op) noexcept {
 
 fi_datatype type_of(const atomic_request& what) noexcept { return what.bytes == 8 ? FI_UINT64 : FI_UINT32; }
 
+std::uint64_t first_word(const packet_tag& token) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, token.data(), sizeof word);
+  return word;
+}
+
 std::byte* line_in(const zeroed_memory& memory) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
   return reinterpret_cast<std::byte*>((address + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes);
@@ -75,16 +82,16 @@ remote_capabilities remote_capabilities_of(const fi_info& info, std::size_t pack
 
 /// How the bytes of a key begin.
 struct remote::key_fields {
-  std::uint64_t seal;
+  std::uint64_t check;
   std::uint64_t base;
   std::uint64_t key;
   std::uint64_t bytes;
   std::uint64_t address;  ///< of the memory, in its owner
 };
 
-remote::remote(port& open, const secret& key, rank_t rank, const std::vector<fi_addr_t>& addresses, loss& lost)
+remote::remote(port& open, const sodium& crypto, const job_key& key, rank_t rank,
+               const std::vector<fi_addr_t>& addresses, loss& lost)
     : port_(open),
-      secret_(key),
       rank_(rank),
       addresses_(addresses),
       lost_(lost),
@@ -92,22 +99,25 @@ remote::remote(port& open, const secret& key, rank_t rank, const std::vector<fi_
       free_(operations_max),
       told_(2 * operations_max + notifications_max) {
   for (std::uint32_t i = 0; i < operations_max; ++i) free_.push(i);
+  for (std::size_t peer = 0; peer < addresses.size(); ++peer) {
+    segment_tokens_.push_back(first_word(token_of(crypto, key, token_purpose::segment, peer)));
+    notification_tokens_.push_back(first_word(token_of(crypto, key, token_purpose::notification, peer)));
+  }
 }
 
-std::uint64_t remote::seal_of(const key_fields& fields, rank_t owner) const noexcept {
-  sip_state state(secret_);
-  state.add(static_cast<std::uint64_t>(owner));
-  for (const std::uint64_t word : {fields.base, fields.key, fields.bytes, fields.address}) state.add(word);
-  return state.finish();
+/// Detects keys of other ranks and jobs, and keys that were changed by mistake.
+std::uint64_t remote::check_of(const key_fields& fields, rank_t owner) const noexcept {
+  std::uint64_t hash = segment_tokens_[static_cast<std::size_t>(owner)];
+  for (const std::uint64_t word : {fields.base, fields.key, fields.bytes, fields.address}) {
+    hash = splitmix64::mix(hash ^ word);
+  }
+  return hash;
 }
 
-/// The upper half proves that a rank of this job has sent it to this one.
+/// The upper half shows that a rank of this job has sent it to this one.
 std::uint64_t remote::notification(rank_t to, std::uint32_t bits) const noexcept {
   if (port_.info().domain_attr->cq_data_size < 8) return bits;
-  sip_state state(secret_);
-  state.add(static_cast<std::uint64_t>(to));
-  state.add(bits);
-  return (state.finish() & 0xffff'ffff'0000'0000) | bits;
+  return (notification_tokens_[static_cast<std::size_t>(to)] & 0xffff'ffff'0000'0000) | bits;
 }
 
 // ---- segments
@@ -129,12 +139,12 @@ segment remote::create(std::size_t bytes) {
     if (status != 0) refuse(port_.reason(-status), "ask for less (ulimit -l bounds locked memory)");
     made.registered.reset(registered);
     const auto address = reinterpret_cast<std::uint64_t>(data);
-    key_fields fields{.seal = 0,
+    key_fields fields{.check = 0,
                       .base = (port_.info().domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? address : 0,
                       .key = fi_mr_key(registered),
                       .bytes = bytes,
                       .address = address};
-    fields.seal = seal_of(fields, rank_);
+    fields.check = check_of(fields, rank_);
     made_.emplace(data, std::move(made));
     return {.data = data, .bytes = bytes, .key = key_from(fields)};
   } catch (const std::bad_alloc&) {
@@ -147,7 +157,7 @@ void remote::destroy(const segment& own) noexcept { made_.erase(own.data); }
 
 remote_segment remote::open(rank_t owner, const segment_key& key) {
   const key_fields fields = fields_of<key_fields>(key);
-  if (fields.seal != seal_of(fields, owner)) {
+  if (fields.check != check_of(fields, owner)) {
     throw error("opening a segment", rank_, fmt::format("the key is none of rank {} in this job", owner),
                 "hand the key of a segment, as it is, from its owner to those who open it");
   }

@@ -2,8 +2,9 @@
 
 /// Remote memory through libfabric: segments that the provider has registered, and operations on them.
 ///
-/// A segment's key of the provider's is random, 64 bits long and told only by its owner, so that nobody else who
-/// reaches the port can name the memory; a notification carries a seal beside its bits where there is room for it.
+/// For trusted networks only (AMITY_OFI_SEALED=0), because the operations carry no seal. A process that cannot read the
+/// traffic cannot use them: the provider's key of a segment is random, 64 bits long, and sent only by its owner; and a
+/// notification carries half a token with its bits if the provider has space for it.
 
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
@@ -36,8 +37,9 @@ remote_capabilities remote_capabilities_of(const fi_info& info, std::size_t pack
 
 class remote final : public remote_memory {
  public:
-  /// All outlive it. `addresses`: by rank.
-  remote(port& open, const secret& key, rank_t rank, const std::vector<fi_addr_t>& addresses, loss& lost);
+  /// All outlive it but the key. `addresses`: by rank.
+  remote(port& open, const sodium& crypto, const job_key& key, rank_t rank, const std::vector<fi_addr_t>& addresses,
+         loss& lost);
 
   segment create(std::size_t bytes) override;
   void destroy(const segment& own) noexcept override;
@@ -109,7 +111,7 @@ class remote final : public remote_memory {
     bool is_notification;
   };
 
-  std::uint64_t seal_of(const key_fields& fields, rank_t owner) const noexcept;
+  std::uint64_t check_of(const key_fields& fields, rank_t owner) const noexcept;
   std::uint64_t notification(rank_t to, std::uint32_t bits) const noexcept;
   const opened_segment& at(const remote_segment& opened) const noexcept { return opened_[opened.id]; }
   operation* begin(rank_t peer, const events& tell) noexcept;
@@ -119,7 +121,8 @@ class remote final : public remote_memory {
   void tell(std::uint64_t context) noexcept;
 
   port& port_;
-  secret secret_;
+  std::vector<std::uint64_t> segment_tokens_;       ///< by owner
+  std::vector<std::uint64_t> notification_tokens_;  ///< by target
   rank_t rank_;
   const std::vector<fi_addr_t>& addresses_;
   loss& lost_;

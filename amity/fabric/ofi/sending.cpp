@@ -48,24 +48,26 @@ void ofi_fabric::commit_to_self(std::uint64_t header, std::uint32_t index, std::
 
 bool ofi_fabric::inject(rank_t dest, packet_kind kind, std::uint64_t header, bytes_view payload) noexcept {
   alignas(16) std::array<std::byte, injected_bytes_max> bytes;
-  const wire_header made = gate_.make(dest, kind, header, payload.size());
-  std::memcpy(bytes.data(), &made, sizeof made);
-  if (!payload.empty()) std::memcpy(bytes.data() + sizeof made, payload.data(), payload.size());
+  if (!payload.empty()) std::memcpy(bytes.data() + header_bytes, payload.data(), payload.size());
+  const std::uint32_t released = gate_.seal(dest, kind, header, bytes.data(), payload.size()).released;
   const ssize_t status =
-      fi_inject(port_.endpoint(), bytes.data(), sizeof made + payload.size(), addresses_[to_index(dest)]);
+      fi_inject(port_.endpoint(), bytes.data(), header_bytes + payload.size(), addresses_[to_index(dest)]);
   if (status == -FI_EAGAIN) return false;
   if (status != 0) lose(dest, static_cast<int>(-status));
-  gate_.sent(dest, made);
+  gate_.sent(dest, released);
   peer(dest).unreachable_since_ns = 0;
   return true;
 }
 
 bool ofi_fabric::post(std::uint32_t index) noexcept {
-  const outgoing& packet = outgoing_[index];
-  const wire_header made = gate_.make(packet.dest, packet.kind, packet.header, packet.bytes);
+  outgoing& packet = outgoing_[index];
   std::byte* const wire = sending_.wire(index);
-  std::memcpy(wire, &made, sizeof made);
-  const std::size_t bytes = sizeof made + packet.bytes;
+  const std::uint64_t number = gate_.with(packet.dest).next_out;
+  if (packet.sealed_number != number) {
+    packet.released = gate_.seal(packet.dest, packet.kind, packet.header, wire, packet.bytes).released;
+    packet.sealed_number = number;
+  }
+  const std::size_t bytes = header_bytes + packet.bytes;
   const fi_addr_t to = addresses_[to_index(packet.dest)];
   const bool injected = bytes <= port_.info().tx_attr->inject_size && packet.kind == packet_kind::data;
   const ssize_t status =
@@ -73,7 +75,7 @@ bool ofi_fabric::post(std::uint32_t index) noexcept {
                : fi_send(port_.endpoint(), wire, bytes, sending_.descriptor(), to, &contexts_[receive_count_ + index]);
   if (status == -FI_EAGAIN) return false;
   if (status != 0) lose(packet.dest, static_cast<int>(-status));
-  gate_.sent(packet.dest, made);
+  gate_.sent(packet.dest, packet.released);
   if (injected || status != 0) {
     free_slot(index);
   } else {

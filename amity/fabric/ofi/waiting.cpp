@@ -153,27 +153,43 @@ void ofi_fabric::look_for_the_end() {
   // First: ranks that end an aborted job take their connections with them.
   if (!aborted_) aborted_ = start_->aborted();
   if (aborted_) throw job_aborted("amity: another rank has ended the job");
-  if (lost()) {
-    const rank_t who = company_.rank_of(lost_.peer);
-    abort();
-    if (lost_.in_its_memory) {
-      throw error("AMITY_FABRIC=ofi", own_rank(),
-                  fmt::format("an operation in the memory of rank {} has failed: {}", who, port_.reason(lost_.reason)),
-                  "release a segment after a barrier behind its last use; or see what has become of that rank");
-    }
-    throw error("AMITY_FABRIC=ofi", own_rank(),
-                fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
-                "see what it has printed, or what has become of its host");
-  }
+  if (lost()) end_by_loss();
   if (is_left_) {
     abort();
     throw_left("AMITY_FABRIC=ofi", own_rank(), start_->starter());
   }
-  if (packets_lost_) {
-    abort();
-    throw error("AMITY_FABRIC=ofi", own_rank(), "the provider has lost packets",
-                "release segments after a barrier behind their last use, or use another AMITY_OFI_PROVIDER");
+  if (ends_job(fault_)) end_by_fault();
+}
+
+void ofi_fabric::end_by_loss() {
+  const rank_t who = company_.rank_of(lost_.peer);
+  abort();
+  if (lost_.in_its_memory) {
+    throw error("AMITY_FABRIC=ofi", own_rank(),
+                fmt::format("an operation in the memory of rank {} has failed: {}", who, port_.reason(lost_.reason)),
+                fmt::format("release a segment after a barrier that follows its last use, and check the output of rank "
+                            "{}; an unknown process may also have connected in its place",
+                            who));
   }
+  throw error("AMITY_FABRIC=ofi", own_rank(), fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
+              fmt::format("check the output of rank {} and the state of its host; an unknown process may also have "
+                          "connected in its place",
+                          who));
+}
+
+void ofi_fabric::end_by_fault() {
+  const rank_t who = company_.rank_of(faulty_);
+  abort();
+  if (fault_ == admission::lost) {
+    throw error("AMITY_FABRIC=ofi", own_rank(),
+                fmt::format("packets from rank {} are missing: an unknown process may have connected in its place, or "
+                            "the provider has closed the connection",
+                            who),
+                fmt::format("keep other processes away from the ports of the job, or use another AMITY_OFI_PROVIDER{}",
+                            remote_ ? "; release segments after a barrier that follows their last use" : ""));
+  }
+  throw error("AMITY_FABRIC=ofi", own_rank(), fmt::format("rank {} sent an invalid packet: {}", who, describe(fault_)),
+              "run the same build of the program with the same AMITY_OFI settings on all ranks");
 }
 
 void ofi_fabric::abort() noexcept {
