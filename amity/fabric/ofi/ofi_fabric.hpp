@@ -200,7 +200,7 @@ class ofi_fabric final : public fabric {
   void take_completion(const fi_cq_data_entry& done) noexcept;
   void take_packet(std::uint32_t index, std::size_t bytes) noexcept;
   void take_failure() noexcept;
-  void lose(rank_t peer, int reason) noexcept;
+  void lose(rank_t peer, int reason, bool with_its_host = false) noexcept;
 
   // ---- waiting and ending
 
@@ -219,6 +219,8 @@ class ofi_fabric final : public fabric {
   void sleep(std::uint64_t timeout_ns) noexcept;
   void look_for_the_end();
   [[noreturn]] void end_by_loss();
+  /// For an error message: what has vanished.
+  std::string name_of_lost() const;
   [[noreturn]] void end_by_fault();
 
   /// Leaves in good order: what was sent arrives before the connection closes, and nothing of the peers lies unread

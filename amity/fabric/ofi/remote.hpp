@@ -30,6 +30,7 @@ struct loss {
   rank_t peer = no_rank;
   int reason = 0;
   bool in_its_memory = false;  ///< an operation there has failed: the peer may be well, and a segment gone
+  bool with_its_host = false;  ///< the host does not answer; any of its ranks may be meant
 };
 
 /// What the provider can do, as far as its description tells.

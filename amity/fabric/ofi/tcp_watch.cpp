@@ -85,12 +85,20 @@ rank_t tcp_watch::rank_at(int socket) const noexcept {
   if (there.sin6_family == 0) return no_rank;
   const bool came_to_us = same_place(end_of(socket, ::getsockname), places_[static_cast<std::size_t>(own_)]);
   for (std::size_t rank = 0; rank < places_.size(); ++rank) {
-    // Whoever has connected to this rank has done so from a port of no meaning.
+    // A peer that opened the connection did so from a port that the system chose: only its host is known.
     if (came_to_us ? same_host(there, places_[rank]) : same_place(there, places_[rank])) {
       return static_cast<rank_t>(rank);
     }
   }
   return no_rank;
+}
+
+std::vector<rank_t> tcp_watch::ranks_on_host_of(rank_t rank) const {
+  std::vector<rank_t> found;
+  for (std::size_t each = 0; each < places_.size(); ++each) {
+    if (same_host(places_[each], places_[static_cast<std::size_t>(rank)])) found.push_back(static_cast<rank_t>(each));
+  }
+  return found;
 }
 
 rank_t tcp_watch::silent_for(std::uint64_t limit_ns) const noexcept {

@@ -25,10 +25,14 @@ class tcp_watch {
   /// watched.
   tcp_watch(std::uint32_t format, const std::vector<std::string>& addresses, rank_t own);
 
-  /// A rank whose host owes answers and has given none for `limit_ns`; no_rank if there is none. Must be asked more
-  /// often than every `limit_ns`, because it also sees to it that idle connections have something to acknowledge.
-  /// System calls: a few for each open descriptor.
+  /// Returns a rank on a host that has owed answers for `limit_ns`; no_rank if there is none. All ranks of that host
+  /// are meant: a connection that the host has opened does not show which of its ranks has done so. Must be called more
+  /// often than every `limit_ns`, because it also lets the system probe idle connections. System calls: a few for each
+  /// open descriptor.
   rank_t silent_for(std::uint64_t limit_ns) const noexcept;
+
+  /// The ranks that have the same host as `rank`, in ascending order.
+  std::vector<rank_t> ranks_on_host_of(rank_t rank) const;
 
  private:
   rank_t rank_at(int socket) const noexcept;

@@ -123,7 +123,7 @@ void ofi_fabric::knock(std::uint64_t now) noexcept {
   is_left_ = is_left_by(start_->starter());
   const rank_t silent = watch_.silent_for(given_.peer_timeout_ns / 2);
   last_knock_ns_ = steady_now_ns();  // with many connections, looking at them takes long
-  if (silent != no_rank) lose(silent, FI_EHOSTUNREACH);
+  if (silent != no_rank) lose(silent, FI_EHOSTUNREACH, true);
   for (const rank_t dest : reached_) {
     if (!gate_.with(dest).has_left && !peer(dest).spare_is_busy) send_spare(dest, packet_kind::credits);
   }
@@ -144,9 +144,9 @@ bool ofi_fabric::woken() noexcept {
   return found;
 }
 
-void ofi_fabric::lose(rank_t peer, int reason) noexcept {
+void ofi_fabric::lose(rank_t peer, int reason, bool with_its_host) noexcept {
   if (lost() || leaving_) return;
-  lost_ = {.peer = peer, .reason = reason};
+  lost_ = {.peer = peer, .reason = reason, .with_its_host = with_its_host};
 }
 
 void ofi_fabric::look_for_the_end() {
@@ -171,10 +171,26 @@ void ofi_fabric::end_by_loss() {
                             "{}; an unknown process may also have connected in its place",
                             who));
   }
-  throw error("AMITY_FABRIC=ofi", own_rank(), fmt::format("rank {} has vanished: {}", who, port_.reason(lost_.reason)),
+  if (lost_.with_its_host) {
+    throw error("AMITY_FABRIC=ofi", own_rank(),
+                fmt::format("{} has vanished: {}", name_of_lost(), port_.reason(lost_.reason)),
+                "check the state of that host, and the network between it and this one");
+  }
+  throw error("AMITY_FABRIC=ofi", own_rank(),
+              fmt::format("{} has vanished: {}", name_of_lost(), port_.reason(lost_.reason)),
               fmt::format("check the output of rank {} and the state of its host; an unknown process may also have "
                           "connected in its place",
                           who));
+}
+
+std::string ofi_fabric::name_of_lost() const {
+  std::vector<rank_t> ranks;
+  if (lost_.with_its_host) {
+    for (const rank_t lane : watch_.ranks_on_host_of(lost_.peer)) ranks.push_back(company_.rank_of(lane));
+    ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
+  }
+  if (ranks.size() < 2) return fmt::format("rank {}", company_.rank_of(lost_.peer));
+  return fmt::format("the host of ranks {}", fmt::join(ranks, ", "));
 }
 
 void ofi_fabric::end_by_fault() {
