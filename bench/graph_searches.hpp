@@ -18,18 +18,25 @@
 
 namespace amity::bench {
 
+/// Shortest paths whose weights and distances are float32, as Graph500 specifies them and as peers have them.
+using float32_search = apps::graph::delta_stepping<float>;
+/// Shortest paths with the type that `amity graph sssp` has for fractions unless the user names another one.
+using double_search = apps::graph::delta_stepping<double>;
+
 /// Which graph a job searches, and how: its arguments.
 struct search_job {
   std::string model;  ///< "kronecker" or "erdos_renyi"
   int scale;
   bool from_below;
+  std::string weights = "float32";  ///< or "double"; searches without weights ignore it
 
   static search_job from(const arguments& args) {
     const auto given = [&](std::string_view name) { return args.find(name)->second; };
-    return {given("model"), std::stoi(given("scale")), given("below") == "1"};
+    return {given("model"), std::stoi(given("scale")), given("below") == "1", given("weights")};
   }
   arguments to_arguments() const {
-    return {{"model", model}, {"scale", std::to_string(scale)}, {"below", from_below ? "1" : "0"}};
+    return {
+        {"model", model}, {"scale", std::to_string(scale)}, {"below", from_below ? "1" : "0"}, {"weights", weights}};
   }
 };
 
@@ -41,9 +48,9 @@ template <>
 struct arc_of<apps::graph::breadth_first_search> {
   using type = apps::graph::vertex;
 };
-template <>
-struct arc_of<apps::graph::delta_stepping> {
-  using type = apps::graph::arc;
+template <class Weight>
+struct arc_of<apps::graph::delta_stepping<Weight>> {
+  using type = apps::graph::weighted_arc<Weight>;
 };
 
 /// `m_per_s`: the harmonic mean of searches from some roots. The first search is proved. `bytes_per_edge`: memory of
@@ -52,8 +59,10 @@ template <class Search>
 sample measure_on(world& w, const apps::graph::generator auto& edges, bool from_below, std::size_t roots) {
   using namespace apps::graph;
   const auto about = edges.about();
-  const auto graph = build_graph<typename arc_of<Search>::type>(w, about.vertices, source_of(w, edges),
-                                                                {.undirected = about.undirected});
+  using arc_type = typename arc_of<Search>::type;
+  const auto source = with_weights<weight_of<arc_type>>(
+      source_of(w, edges), [](const edge& e) { return static_cast<weight_of<arc_type>>(e.length); });
+  const auto graph = build_graph<arc_type>(w, about.vertices, source, {.undirected = about.undirected});
   Search searches(w, graph, {.from_below = from_below});
   std::vector<double> traversed, seconds;
   double messages = 0, rounds = 0;

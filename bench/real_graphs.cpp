@@ -46,9 +46,8 @@ double median_ms(world& w, const distributed_graph<Arc>& graph, std::size_t root
 sample measure_file(world& w, const std::string& file, std::size_t roots) {
   progress quiet(progress::style::off);
   graph_share read = read_graph(w, file, {}, {}, quiet);
-  set_lengths(w, read, "uniform", 1, quiet);
   const build_options how{.undirected = true};
-  const auto bare = build_graph<vertex>(w, read.vertices, source_of(read.mine), how);
+  const auto bare = build_graph<vertex>(w, read.vertices, edges_of<float>(read), how);
   std::vector<double> component_ms;
   for (std::size_t i = 0; i < roots; ++i) {
     const components found = connected_components(w, bare, [](std::uint32_t, std::uint64_t) {});
@@ -56,9 +55,10 @@ sample measure_file(world& w, const std::string& file, std::size_t roots) {
     component_ms.push_back(static_cast<double>(found.spent.ns) * 1e-6);
   }
   const double bfs_ms = median_ms<breadth_first_search>(w, bare, roots);
-  const auto weighted = build_graph<arc>(w, read.vertices, source_of(read.mine), how);
+  set_lengths(w, read, "uniform", 1, quiet, {.type = weight_type::float64});
+  const auto weighted = build_graph<weighted_arc<double>>(w, read.vertices, edges_of<double>(read), how);
   return {{"bfs_ms", bfs_ms},
-          {"sssp_ms", median_ms<delta_stepping>(w, weighted, roots)},
+          {"sssp_ms", median_ms<double_search>(w, weighted, roots)},
           {"components_ms", spread_of(component_ms).median}};
 }
 

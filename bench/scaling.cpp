@@ -52,7 +52,7 @@ int measure(job_context& job) {
   const search_job wanted = search_job::from(job.args);
   const bool bfs = job.args.at("kernel") == "bfs";
   return run_ranks(job, [&](world& w) {
-    return bfs ? measure_searches<breadth_first_search>(w, wanted, 3) : measure_searches<delta_stepping>(w, wanted, 3);
+    return bfs ? measure_searches<breadth_first_search>(w, wanted, 3) : measure_searches<float32_search>(w, wanted, 3);
   });
 }
 

@@ -2,11 +2,13 @@
 
 /// Small things that ranks tell each other outside the kernels. All are collective.
 
+#include <concepts>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "amity/amity.hpp"
+#include "apps/graph/types.hpp"
 
 namespace amity::apps::graph {
 
@@ -39,6 +41,24 @@ std::vector<T> collect(world& w, const std::vector<T>& mine) {
   std::vector<T> joined;
   for (const auto& each : all) joined.insert(joined.end(), each.begin(), each.end());
   return joined;
+}
+
+/// The greatest, and the least, of all ranks' weights or distances, which are not negative; exact for each type.
+template <weight Weight>
+Weight greatest_of(world& w, Weight mine) {
+  if constexpr (std::integral<Weight>) {
+    return static_cast<Weight>(w.max(static_cast<std::uint64_t>(mine)));
+  } else {
+    return static_cast<Weight>(w.max(static_cast<double>(mine)));
+  }
+}
+template <weight Weight>
+Weight least_of(world& w, Weight mine) {
+  if constexpr (std::integral<Weight>) {
+    return static_cast<Weight>(w.min(static_cast<std::uint64_t>(mine)));
+  } else {
+    return static_cast<Weight>(w.min(static_cast<double>(mine)));
+  }
 }
 
 /// The sums of all ranks' counts, element by element, on rank 0. All have as many.

@@ -83,7 +83,7 @@ void expect_built(world& w, const random_graph& edges, const build_options& how)
     vertices += part.size();
     for (vertex row = 0; row < part.size(); ++row) {
       EXPECT_EQ(part.rows.degree(row) > 0, row < part.joined) << "rows without arcs come last";
-      EXPECT_TRUE(std::ranges::is_sorted(part.rows[row], {}, &arc::length));
+      EXPECT_TRUE(std::ranges::is_sorted(part.rows[row], {}, [](const arc& a) { return a.length; }));
     }
   }
   EXPECT_EQ(w.sum(vertices), edges.vertices);

@@ -487,11 +487,11 @@ TEST(graph_command, made_graphs_have_the_lengths_and_directions_that_are_asked_f
   const auto hops = result_of({"bfs", "--erdos-renyi", "6", "--root", "3", "--top", "1"});
   EXPECT_EQ(unit["farthest"][0]["distance"], hops["farthest"][0]["distance"]);
   const auto whole = result_of({"sssp", "--kronecker", "6", "--weights", "integer", "--top", "1"});
-  EXPECT_EQ(whole["lengths"], "whole numbers from 1 to 255, seed 1");
+  EXPECT_EQ(whole["lengths"], "integers from 1 to 255, seed 1");
   EXPECT_EQ(std::fmod(whole["farthest"][0]["distance"].get<double>(), 1), 0);
   EXPECT_GE(whole["farthest"][0]["distance"], 1);
   EXPECT_PRED2(amity::tests::contains, graph({"sssp", "--kronecker", "6", "--weights", "/nowhere"}).errors,
-               "--weights /nowhere: a graph that is made has no file of lengths");
+               "--weights /nowhere: a generated graph has no file of weights");
   scratch files;
   const auto levels = [&](std::vector<std::string> more) {
     const auto file = files.write("levels", "").string();
@@ -528,12 +528,119 @@ TEST(graph_command, says_whether_pagerank_has_converged) {
                "not below 1e-06: --iterations has ended it");
 }
 
-TEST(graph_command, a_distance_beyond_float32_is_no_unreached_vertex) {
+TEST(graph_command, distance_beyond_its_type_names_the_edge) {
   scratch files;
-  const auto file = files.write("far.el", "1 2 3e38\n2 3 3e38\n3 4 1\n").string();
-  const outcome ended = graph({"sssp", file, "--root", "1", "--no-progress"});
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_PRED2(amity::tests::contains, ended.errors, "is longer than float32 can tell");
+  const auto problem = [&](const std::string& weights, std::vector<std::string> more) {
+    const auto file = files.write("far.el", fmt::format("a b {0}\nb c {0}\nc d 1\n", weights)).string();
+    more.insert(more.begin(), {"sssp", file, "--root", "a", "--no-progress"});
+    const outcome ended = graph(more);
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_EQ(ended.output, "");
+    return ended.errors;
+  };
+  for (const std::string verify : {"--verify", "--no-verify"}) {
+    for (const std::string ranks : {"1", "3"}) {
+      EXPECT_PRED2(amity::tests::contains, problem("5000000000000000000", {verify, "-n", ranks}),
+                   "amity: graph: the distance of c exceeds the limit of int64: the edge from b, which is at distance "
+                   "5000000000000000000, has weight 5000000000000000000; use --weight-type double\n");
+    }
+    EXPECT_PRED2(amity::tests::contains, problem("1e308", {verify}), "the distance of c exceeds the limit of double: ");
+    EXPECT_PRED2(amity::tests::contains, problem("3e38", {verify, "--weight-type", "float32"}),
+                 "the distance of c exceeds the limit of float32: ");
+  }
+}
+
+/// The lines of `--output` of shortest paths from a.
+std::string distances(const std::string& edges, std::vector<std::string> more = {}) {
+  scratch files;
+  const auto out = files.write("out", "").string();
+  more.insert(more.begin(), {"sssp", files.write("a.el", edges).string(), "--root", "a", "--output", out});
+  EXPECT_TRUE(result_of(more)["verified"]);
+  return contents(out);
+}
+
+TEST(graph_command, integer_distances_are_exact) {
+  const std::string long_road = "a b 16777217\nb c 1\nc d 1\n";
+  EXPECT_EQ(distances(long_road, {"-n", "2"}), "a 0 a\nb 16777217 a\nc 16777218 b\nd 16777219 c\n");
+  EXPECT_EQ(distances("a b 9007199254740993\nb c 2\n"), "a 0 a\nb 9007199254740993 a\nc 9007199254740995 b\n");
+  EXPECT_EQ(distances(long_road, {"--weight-type", "float32"}), "a 0 a\nb 16777216 a\nc 16777216 b\nd 16777216 c\n");
+  scratch files;
+  const auto file = files.write("a.el", long_road).string();
+  const auto result = result_of({"sssp", file, "--root", "a"});
+  EXPECT_EQ(result["weight_type"], "int64");
+  EXPECT_EQ(result["farthest"][0]["distance"].dump(), "16777219");
+  const outcome ended = graph({"sssp", file, "--root", "a", "--weight-type", "float32", "--no-progress"});
+  EXPECT_PRED2(amity::tests::contains, ended.output, "from the input, float32\n");
+  EXPECT_PRED2(amity::tests::contains, ended.output, "by Graph500's rules, as sums in float32\n");
+}
+
+TEST(graph_command, fractions_are_double) {
+  EXPECT_EQ(distances("a b 0.1\nb c 0.2\n"), "a 0 a\nb 0.1 a\nc 0.30000000000000004 b\n");
+  EXPECT_EQ(distances("a b 16777217\nb c 0.5\n", {"-n", "2"}), "a 0 a\nb 16777217 a\nc 16777217.5 b\n");
+  EXPECT_EQ(distances("a b 1e-50\nb c 1e-50\n"), "a 0 a\nb 1e-50 a\nc 2e-50 b\n");
+  EXPECT_EQ(distances("a b 3\n", {"--weight-type", "double"}), "a 0 a\nb 3 a\n");
+}
+
+TEST(graph_command, roads_on_a_grid_are_exact) {
+  constexpr int side = 40;
+  splitmix64 random(1);
+  std::string text;
+  const auto add = [&](int from, int to) {
+    const char* const label = from == 0 ? "a" : "";
+    text += fmt::format("{}{} {} {}\n", label, from == 0 ? "" : std::to_string(from), to,
+                        100'000 + random.below(2'000'000));
+  };
+  for (int v = 0; v < side * side; ++v) {
+    if (v % side + 1 < side) add(v, v + 1);
+    if (v + side < side * side) add(v, v + side);
+  }
+  const std::string exact = distances(text, {"-n", "2"});
+  EXPECT_EQ(distances(text, {"--weight-type", "double"}), exact) << "sums below 2^53";
+  EXPECT_NE(distances(text, {"--weight-type", "float32"}), exact);
+}
+
+TEST(graph_command, unweighted_file_has_unit_weights) {
+  EXPECT_EQ(distances("a b\nb c\na c\nc d\n"), "a 0 a\nb 1 a\nc 1 a\nd 2 c\n");
+  scratch files;
+  const auto file = files.write("a.el", "a b\nb c\n").string();
+  const auto result = result_of({"sssp", file, "--root", "a"});
+  EXPECT_EQ(result["lengths"], "1 each, as the input has none");
+  EXPECT_EQ(result["weight_type"], "int64");
+  EXPECT_EQ(result["histogram"].size(), 3u);
+  EXPECT_EQ(result_of({"sssp", file, "--weights", "uniform"})["weight_type"], "double");
+  EXPECT_EQ(result_of({"sssp", "--kronecker", "6"})["lengths"], "uniform in [0, 1), seed 1");
+}
+
+TEST(graph_command, weight_that_does_not_fit_names_its_line) {
+  scratch files;
+  const auto problem = [&](const std::string& kernel, const std::string& edges, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {kernel, files.write("a.el", edges).string(), "-n", "2", "--no-progress"});
+    const outcome ended = graph(more);
+    EXPECT_EQ(ended.status, 1) << ended.output;
+    return ended.errors;
+  };
+  EXPECT_PRED2(amity::tests::contains, problem("sssp", "a b 1\nb c 1e-50\n", {"--weight-type", "float32"}),
+               "amity: a.el:2: length 1e-50 is too small for float32: it would become 0; use --weight-type double");
+  EXPECT_PRED2(amity::tests::contains, problem("sssp", "a b 1\nb c 1.5\n", {"--weight-type", "int64"}),
+               "amity: a.el:2: length 1.5 is not an integer");
+  EXPECT_PRED2(amity::tests::contains, problem("sssp", "a b 9007199254740993\nb c 1.5\n"),
+               "amity: a.el:1: weight 9007199254740993 is not exact in double");
+  EXPECT_PRED2(amity::tests::contains, problem("spmv", "a b 9007199254740993\nb c 1\n"),
+               "amity: a.el:1: weight 9007199254740993 is not exact in double");
+  EXPECT_PRED2(amity::tests::contains, problem("sssp", "a b 1\n", {"--weights", "uniform", "--weight-type", "int64"}),
+               "use --weights integer, or --weight-type double");
+}
+
+TEST(graph_command, spmv_entries_are_double) {
+  scratch files;
+  const auto out = files.write("out", "").string();
+  const auto y = [&](const std::string& entry) {
+    const auto file = files.write("a.el", fmt::format("a a {}\n", entry)).string();
+    EXPECT_EQ(result_of({"spmv", file, "--output", out})["weight_type"], "double");
+    const std::string line = contents(out);
+    return std::stod(line.substr(line.find(' ')));
+  };
+  EXPECT_NEAR(y("16777217") / y("1"), 16777217, 0.1) << "float32 has 16777216";
 }
 
 TEST(graph_command, labels_are_found_with_a_progress_thread) {
@@ -674,7 +781,7 @@ TEST(graph_command, wrong_command_lines_have_status_2) {
   EXPECT_EQ(graph({"bsf"}).status, 2);
   EXPECT_PRED2(amity::tests::contains, graph({"bsf"}).errors, "there is no kernel 'bsf'");
   EXPECT_PRED2(amity::tests::contains, graph({"bfs", "-t", "257"}).errors, "Value 257 not in range 1 to 256");
-  for (const std::string delta : {"-1", "nan", "inf", "1e300", "wide"}) {
+  for (const std::string delta : {"-1", "nan", "inf", "1e400", "wide"}) {
     const outcome refused = graph({"sssp", "--delta", delta});
     EXPECT_EQ(refused.status, 2) << delta;
     EXPECT_PRED2(amity::tests::contains, refused.errors,

@@ -46,14 +46,14 @@ TEST(bitmap, tells_what_is_new) {
   EXPECT_TRUE(seen.insert(1));
 }
 
-std::vector<vertex> rows_of(const std::vector<bucket_ring::entry>& bucket) {
+std::vector<vertex> rows_of(const std::vector<bucket_ring<float>::entry>& bucket) {
   std::vector<vertex> rows;
   for (const auto& entry : bucket) rows.push_back(entry.row);
   return rows;
 }
 
 TEST(bucket_ring, sorts_by_width_and_goes_round) {
-  bucket_ring open(0.5f, 2);
+  bucket_ring<float> open(0.5, 2);
   open.push(1, 0);
   open.push(2, 0.49f);
   open.push(3, 1.2f);
@@ -68,14 +68,14 @@ TEST(bucket_ring, sorts_by_width_and_goes_round) {
   open.advance_to(6);
   EXPECT_EQ(rows_of(open.current()), std::vector<vertex>{4});
   open.current().clear();
-  EXPECT_EQ(open.next(), bucket_ring::none);
+  EXPECT_EQ(open.next(), no_bucket);
 }
 
 TEST(bucket_ring, a_tiny_width_takes_bounded_memory_and_loses_nothing) {
-  bucket_ring open(1e-12f, 1);
+  bucket_ring<float> open(1e-12, 1);
   open.push(1, 1);
   open.push(2, 1e-6f);
-  EXPECT_LT(open.next(), bucket_ring::buckets_max);
+  EXPECT_LT(open.next(), bucket_ring<float>::buckets_max);
   open.advance_to(open.next());
   EXPECT_EQ(rows_of(open.current()), (std::vector<vertex>{2}));
   open.current().clear();
@@ -84,9 +84,9 @@ TEST(bucket_ring, a_tiny_width_takes_bounded_memory_and_loses_nothing) {
 }
 
 TEST(bucket_ring, takes_what_rounding_puts_too_far_ahead) {
-  bucket_ring open(1, 1);
+  bucket_ring<float> open(1, 1);
   open.push(7, 100);
-  EXPECT_NE(open.next(), bucket_ring::none);
+  EXPECT_NE(open.next(), no_bucket);
   EXPECT_LE(open.next(), 100u) << "early is harmless, late is not";
 }
 

@@ -235,20 +235,22 @@ TEST(triangle_messages, are_one_list_for_each_other_part_at_most) {
 
 double entry_of_x(vertex v) { return v % 7 - 3.0; }
 
-std::vector<double> plain_product(const std::vector<edge>& entries, vertex rows) {
+std::vector<double> plain_product(const std::vector<weighted_edge<double>>& entries, vertex rows) {
   std::vector<double> y(rows);
-  for (const edge& e : entries) y[e.target] += static_cast<double>(e.length) * entry_of_x(e.source);
+  for (const auto& e : entries) y[e.target] += e.length * entry_of_x(e.source);
   return y;
 }
 
 TEST_P(kernels, transposed_product) {
   run([](world& w) {
     const random_graph edges{.vertices = 120, .edges = 3000, .seed = 7, .crowded = true};
-    auto entries = edges.all();
-    for (edge& e : entries) e.length = std::floor(e.length * 100) - 50;  // sums are exact in any order
+    std::vector<weighted_edge<double>> entries;
+    // Sums are exact in any order. Entries have more digits than float32.
+    for (const edge& e : edges.all())
+      entries.push_back({e.source, e.target, std::floor(static_cast<double>(e.length) * 0x1p28) - 0x1p27 + 1});
     const auto expected = plain_product(entries, edges.vertices);
     if (w.rank() > 0) entries.clear();
-    const auto matrix = build_graph<arc>(w, edges.vertices, source_of(entries), {.simple = false});
+    const auto matrix = build_graph<matrix_entry>(w, edges.vertices, source_of(entries), {.simple = false});
     distributed_vector x, y;
     for (const auto& part : matrix.parts) {
       auto& own = x.emplace_back();

@@ -38,7 +38,9 @@ INSTANTIATE_TEST_SUITE_P(
                       malformed{"a.el", "a b -0.5\n", "a.el:1: length -0.5 is negative"},
                       malformed{"a.el", "a b nan\n", "a.el:1: length nan is not a number"},
                       malformed{"a.el", "a b inf\n", "a.el:1: length inf is not finite"},
-                      malformed{"a.el", "a b 1e300\n", "a.el:1: length 1e300 is not finite"},
+                      malformed{"a.el", "a b 1e400\n", "a.el:1: length 1e400 is too large for double"},
+                      malformed{"a.el", "a b 1e-400\n",
+                                "a.el:1: length 1e-400 is too small for double: it would become 0"},
                       malformed{"a.el", "a b\n" + std::string(line_reader::line_bytes_max + 100, 'x'),
                                 "a.el:2: the line is longer than 1048576 bytes"}));
 

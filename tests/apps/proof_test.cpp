@@ -22,11 +22,13 @@ INSTANTIATE_TEST_SUITE_P(on, proofs, ::testing::ValuesIn(testing::job_shapes_and
 /// A graph of `Arc` on all ranks, and answers to it that are right or are made wrong.
 template <class Arc, class Distance>
 struct examined {
-  examined(world& job, vertex vertices, const std::vector<edge>& edges, bool undirected)
+  using edges_type = std::vector<weighted_edge<weight_of<Arc>>>;
+
+  examined(world& job, vertex vertices, const edges_type& edges, bool undirected)
       : w(job),
         whole(testing::whole_graph(vertices, edges, undirected)),
         graph(build_graph<Arc>(
-            w, vertices, source_of(w.rank() == 0 ? std::span(edges) : std::span<const edge>()),
+            w, vertices, source_of(std::span(edges).first(w.rank() == 0 ? edges.size() : 0)),
             {.kind = vertices % 2 == 0 ? ownership::cyclic : ownership::hash, .undirected = undirected})),
         place_of(testing::all_places(w, graph)) {}
 
@@ -45,13 +47,15 @@ struct examined {
   }
 
   world& w;
-  csr<arc> whole;
+  csr<weighted_arc<weight_of<Arc>>> whole;
   distributed_graph<Arc> graph;
   std::vector<vertex> place_of;
   vertex root = 0;
 };
 using bfs_of = examined<vertex, level>;
-using sssp_of = examined<arc, weight>;
+template <class Weight>
+using weighted_sssp_of = examined<weighted_arc<Weight>, Weight>;
+using sssp_of = weighted_sssp_of<float>;
 
 template <class Examined>
 void expect_only_right_passes(world& w, const random_graph& edges, bool undirected) {
@@ -73,6 +77,27 @@ TEST_P(proofs, of_random_graphs) {
       expect_only_right_passes<bfs_of>(w, edges, undirected);
       expect_only_right_passes<sssp_of>(w, edges, undirected);
     }
+  });
+}
+
+TEST_P(proofs, int64_and_double_distances) {
+  run([](world& w) {
+    const auto check = [&]<class Weight>(Weight least) {
+      std::vector<weighted_edge<Weight>> edges;
+      for (const edge& e : random_graph{.vertices = 71, .edges = 150, .seed = 3}.all())
+        edges.push_back({e.source, e.target, least + static_cast<Weight>(1000 * e.length)});
+      weighted_sssp_of<Weight> e(w, 71, edges, false);
+      const auto right = e.search(0);
+      EXPECT_EQ(e.mistake_in(right), "");
+      for (vertex v = 1; v < 71; v += 7) {
+        if (right.parent[v] == no_vertex) continue;
+        auto wrong = right;
+        wrong.distance[v] += 1;  // too little for float32 to see
+        EXPECT_EQ(e.mistake_in(wrong).find("vertex " + std::to_string(v) + ", at distance "), 0u);
+      }
+    };
+    check(std::int64_t{1} << 55);
+    check(0x1p40);
   });
 }
 

@@ -254,13 +254,6 @@ TEST(read_text_edges, refuses_empty_columns_and_ends_of_lines_of_old) {
   EXPECT_NE(why("1 2\r2 3\r").find("a:1: there is a carriage return inside a line"), std::string::npos);
 }
 
-TEST(read_text_edges, takes_lengths_too_small_for_their_type_as_the_nearest) {
-  scratch files;
-  EXPECT_EQ(edges_text(read_quietly(files.write("a", "1 2 1e-400\n"), "", true)), "1>2:0");
-  EXPECT_NE(error_of([&] { read_quietly(files.write("a", "1 2 1e400\n"), "", true); }).find("is not finite"),
-            std::string::npos);
-}
-
 TEST(read_dimacs, arcs_lead_one_way) {
   scratch files;
   const std::string content = "c roads\np sp 4 2\nc two arcs\na 1 2 17\na 2 1 2.5\n";

@@ -1,5 +1,6 @@
 #include "scratch.hpp"
 
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -47,18 +48,24 @@ std::string gzip(std::string_view content) {
   return packed;
 }
 
-edge_list read_quietly(const fs::path& file, const std::string& format, bool with_lengths) {
+edge_list read_quietly(const fs::path& file, const std::string& format, bool with_lengths, const weight_rules& rules) {
   progress quiet(progress::style::off);
-  edge_list whole = read_turns(file, format, {with_lengths}, {}, quiet);
+  edge_list whole = read_turns(file, format, {.with_lengths = with_lengths, .rules = rules}, {}, quiet);
   if (whole.check) whole.check({whole.vertices(), whole.edges.size(), whole.listed, whole.unpaired});
   return whole;
 }
 
+std::string weight_text(const weight_list& weights, std::size_t i) {
+  if (weights.empty()) return "1";
+  return weights.is_real() ? fmt::format("{}", weights.at<double>(i)) : fmt::format("{}", weights.at<std::int64_t>(i));
+}
+
 std::string edges_text(const edge_list& graph) {
   std::ostringstream text;
-  for (const edge& e : graph.edges) {
-    text << (text.tellp() > 0 ? " " : "") << graph.names.text(e.source) << '>' << graph.names.text(e.target) << ':'
-         << e.length;
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    const auto [source, target] = graph.edges[i];
+    text << (i > 0 ? " " : "") << graph.names.text(source) << '>' << graph.names.text(target) << ':'
+         << weight_text(graph.weights, i);
   }
   return text.str();
 }

@@ -41,7 +41,11 @@ std::string bytes_of(const T& value) {
 std::string gzip(std::string_view content);
 
 /// Reads all of a file, as a rank does that is the only reader, without telling anybody how far it is.
-edge_list read_quietly(const std::filesystem::path& file, const std::string& format = {}, bool with_lengths = true);
+edge_list read_quietly(const std::filesystem::path& file, const std::string& format = {}, bool with_lengths = true,
+                       const weight_rules& rules = {});
+
+/// "1.5": the weight of an edge; "1" if there are none.
+std::string weight_text(const weight_list& weights, std::size_t i);
 
 /// "a>b:1.5 b>c:1": the edges, by their labels.
 std::string edges_text(const edge_list& graph);

@@ -2,7 +2,8 @@
 
 /// The searches as a textbook has them, on one thread: the reference for what the ranks of a job find together.
 
-#include <span>
+#include <functional>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -13,13 +14,45 @@
 
 namespace amity::apps::graph::testing {
 
-csr<arc> whole_graph(vertex vertices, std::span<const edge> edges, bool undirected);
+template <weight Weight>
+csr<weighted_arc<Weight>> whole_graph(vertex vertices, const std::vector<weighted_edge<Weight>>& edges,
+                                      bool undirected) {
+  using arc_type = weighted_arc<Weight>;
+  return csr<arc_type>(vertices, [&](auto visit) {
+    for (const auto& e : edges) {
+      visit(e.source, arc_type{e.target, e.length});
+      if (undirected) visit(e.target, arc_type{e.source, e.length});
+    }
+  });
+}
 
 /// Breadth-first search with a queue.
 paths<level> sequential_bfs(const csr<arc>& graph, vertex root);
 
-/// Dijkstra's algorithm with a binary heap. Lengths are not negative.
-paths<weight> sequential_sssp(const csr<arc>& graph, vertex root);
+/// Dijkstra's algorithm with a binary heap. Weights are not negative; distances have the type of the weights.
+template <weight Weight>
+paths<Weight> sequential_sssp(const csr<weighted_arc<Weight>>& graph, vertex root) {
+  auto found = nothing_reached<Weight>(graph.rows());
+  found.distance[root] = 0;
+  found.parent[root] = root;
+  using entry = std::pair<Weight, vertex>;
+  std::priority_queue<entry, std::vector<entry>, std::greater<>> heap;
+  heap.emplace(Weight{0}, root);
+  while (!heap.empty()) {
+    const auto [distance, source] = heap.top();
+    heap.pop();
+    if (distance > found.distance[source]) continue;  // a shorter way was found since
+    for (const auto& a : graph[source]) {
+      if (a.length >= unreached<Weight> - distance) continue;  // the sum exceeds the type
+      const Weight candidate = distance + a.length;
+      if (candidate >= found.distance[a.target]) continue;
+      found.distance[a.target] = candidate;
+      found.parent[a.target] = source;
+      heap.emplace(candidate, a.target);
+    }
+  }
+  return found;
+}
 
 /// Collective: the place of each vertex.
 template <class Arc>

@@ -28,14 +28,15 @@ graph_share read_finely(world& w, const std::filesystem::path& file, const std::
 }
 
 /// "place source>target:length" of each edge, as one number: which edge of the input it is, and in vertices' numbers.
-std::uint64_t print_of(std::uint64_t place, const edge& e) {
-  const std::string text = fmt::format("{} {}>{}:{}", place, e.source, e.target, e.length);
+std::uint64_t print_of(std::uint64_t place, const edge_ends& e, const std::string& weight) {
+  const std::string text = fmt::format("{} {}>{}:{}", place, e.source, e.target, weight);
   return std::hash<std::string>{}(text);
 }
 
 std::uint64_t print_of(const edge_list& graph) {
   std::uint64_t print = 0;
-  for (std::size_t i = 0; i < graph.edges.size(); ++i) print += print_of(i, graph.edges[i]);
+  for (std::size_t i = 0; i < graph.edges.size(); ++i)
+    print += print_of(i, graph.edges[i], weight_text(graph.weights, i));
   return print;
 }
 
@@ -45,7 +46,8 @@ std::uint64_t print_of(const graph_share& graph) {
   for (std::size_t run = 0; run < graph.runs.size(); ++run) {
     const auto [first, begin] = graph.runs[run];
     const std::uint64_t end = run + 1 < graph.runs.size() ? graph.runs[run + 1].begin : graph.mine.size();
-    for (std::uint64_t i = begin; i < end; ++i) print += print_of(first + i - begin, graph.mine[i]);
+    for (std::uint64_t i = begin; i < end; ++i)
+      print += print_of(first + i - begin, graph.mine[i], weight_text(graph.weights, i));
   }
   return print;
 }
@@ -268,6 +270,26 @@ TEST(shared_reading_of_a_pipe, is_left_to_rank_0) {
     EXPECT_EQ(share.names.texts(w, std::vector<vertex>{0})[0].substr(0, 7), "vertex-");
   });
   ::close(ends[0]);
+}
+
+TEST_P(shared_reading, weights_of_both_kinds_are_double) {
+  scratch files;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += fmt::format("vertex-{} vertex-{} {}\n", i, i + 1, i == 57 ? "0.5" : "16777217");
+  const auto mixed = files.write("mixed.el", text);
+  const auto inexact = files.write("inexact.el", "a b 1\na b 9007199254740993\na b 9007199254740995\n" + text);
+  run([&](world& w) {
+    progress quiet(progress::style::off);
+    graph_share share = read_finely(w, mixed);
+    set_lengths(w, share, "input", 1, quiet);
+    EXPECT_EQ(share.type, weight_type::float64);
+    double sum = 0;
+    for (std::size_t i = 0; i < share.mine.size(); ++i) sum += share.weights.at<double>(i);
+    EXPECT_EQ(w.sum(sum), 59 * 16777217.0 + 0.5);
+    graph_share wrong = read_finely(w, inexact);
+    EXPECT_EQ(error_of([&] { set_lengths(w, wrong, "input", 1, quiet); }).substr(0, 64),
+              "amity: inexact.el:2: weight 9007199254740993 is not exact in dou");
+  });
 }
 
 /// Files that packages of the system bring.

@@ -5,17 +5,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <functional>
 #include <limits>
-#include <queue>
-#include <utility>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "apps/graph/kernels/known_distances.hpp"
 #include "apps/graph/kernels/sssp.hpp"
 #include "apps/graph/store/build.hpp"
+#include "apps/graph/verify/overflow.hpp"
 #include "tests/apps/gather.hpp"
 #include "tests/apps/graph_jobs.hpp"
+#include "tests/apps/sequential.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -23,66 +26,38 @@ namespace {
 using testing::random_graph;
 
 /// What to search, and how.
+template <class Weight>
 struct sample {
   vertex vertices;
-  std::vector<edge> edges;
+  std::vector<weighted_edge<Weight>> edges;
   bool undirected = true;
   sssp_options how = {};
 };
 
-sample random_sample(const random_graph& edges, const std::function<float(float)>& length = {}) {
-  sample s{.vertices = edges.vertices, .edges = edges.all()};
-  for (edge& e : s.edges) {
-    if (length) e.length = length(e.length);
-  }
+/// `length` makes a weight of a random number in [0, 1).
+template <class Weight = float>
+sample<Weight> random_sample(const random_graph& edges,
+                             const std::type_identity_t<std::function<Weight(float)>>& length = {}) {
+  sample<Weight> s{.vertices = edges.vertices, .edges = {}};
+  for (const edge& e : edges.all())
+    s.edges.push_back({e.source, e.target, length ? length(e.length) : static_cast<Weight>(e.length)});
   return s;
 }
 
-/// The graph as a textbook has it.
-struct plain_graph {
-  std::vector<std::vector<arc>> arcs;
-
-  explicit plain_graph(const sample& s) : arcs(s.vertices) {
-    for (const edge& e : s.edges) {
-      arcs[e.source].push_back({e.target, e.length});
-      if (s.undirected) arcs[e.target].push_back({e.source, e.length});
-    }
-  }
-
-  std::vector<weight> dijkstra(vertex root) const {
-    std::vector<weight> distances(arcs.size(), unreached<weight>);
-    using entry = std::pair<weight, vertex>;
-    std::priority_queue<entry, std::vector<entry>, std::greater<>> open;
-    distances[root] = 0;
-    open.emplace(0.0f, root);
-    while (!open.empty()) {
-      const auto [distance, v] = open.top();
-      open.pop();
-      if (distance > distances[v]) continue;
-      for (const arc& a : arcs[v]) {
-        if (distance + a.length >= distances[a.target]) continue;
-        distances[a.target] = distance + a.length;
-        open.emplace(distances[a.target], a.target);
-      }
-    }
-    return distances;
-  }
-};
-
 /// Distances are right, each is that of the parent and an arc, and the parents lead to the root.
-void expect_right(const plain_graph& plain, vertex root, const paths<weight>& found) {
-  const auto distances = plain.dijkstra(root);
+template <class Weight>
+void expect_right(const csr<weighted_arc<Weight>>& plain, vertex root, const paths<Weight>& found) {
+  const auto distances = testing::sequential_sssp(plain, root).distance;
   for (vertex v = 0; v < distances.size(); ++v) {
     ASSERT_EQ(found.distance[v], distances[v]) << "vertex " << v;
     vertex parent = found.parent[v];
-    if (distances[v] == unreached<weight> || v == root) {
+    if (distances[v] == unreached<Weight> || v == root) {
       ASSERT_EQ(parent, v == root ? root : no_vertex);
       continue;
     }
     ASSERT_LT(parent, distances.size());
     ASSERT_TRUE(std::ranges::any_of(
-        plain.arcs[parent],
-        [&](const arc& a) { return a.target == v && distances[parent] + a.length == distances[v]; }))
+        plain[parent], [&](const auto& a) { return a.target == v && distances[parent] + a.length == distances[v]; }))
         << parent << " does not explain the distance of " << v;
     for (std::size_t steps = 0; parent != root; ++steps, parent = found.parent[parent])
       ASSERT_LT(steps, distances.size()) << "the parents of " << v << " go round";
@@ -90,26 +65,35 @@ void expect_right(const plain_graph& plain, vertex root, const paths<weight>& fo
 }
 
 /// Collective.
-void search(world& w, const sample& s) {
-  std::vector<edge> mine;
+template <class Weight>
+distributed_graph<weighted_arc<Weight>> built(world& w, const sample<Weight>& s) {
+  std::vector<weighted_edge<Weight>> mine;
   for (auto i = static_cast<std::size_t>(w.rank()); i < s.edges.size(); i += static_cast<std::size_t>(w.size()))
     mine.push_back(s.edges[i]);
-  const auto graph = build_graph<arc>(w, s.vertices, source_of(mine), {.undirected = s.undirected});
-  const plain_graph plain(s);
+  return build_graph<weighted_arc<Weight>>(w, s.vertices, source_of(mine), {.undirected = s.undirected});
+}
+
+/// Collective.
+template <class Weight>
+void search(world& w, const sample<Weight>& s) {
+  const auto graph = built(w, s);
+  const auto plain = testing::whole_graph(s.vertices, s.edges, s.undirected);
   delta_stepping searches(w, graph, s.how);
   for (const vertex root : {vertex{0}, s.vertices / 2}) {
     std::vector<std::uint64_t> reached;
     const auto& found = searches.run(find_place(w, graph, root),
                                      [&](std::uint32_t, std::uint64_t so_far) { reached.push_back(so_far); });
     EXPECT_EQ(found.rounds, reached.size());
-    const paths<weight> all = testing::gather(w, graph, found);
+    EXPECT_FALSE(find_overflow(w, graph, found));
+    const paths<Weight> all = testing::gather(w, graph, found);
     if (w.rank() > 0) continue;
     expect_right(plain, root, all);
-    EXPECT_EQ(reached.back(), s.vertices - std::ranges::count(all.distance, unreached<weight>));
+    EXPECT_EQ(reached.back(), s.vertices - std::ranges::count(all.distance, unreached<Weight>));
   }
 }
 
-void search_both_ways(world& w, sample s) {
+template <class Weight>
+void search_both_ways(world& w, sample<Weight> s) {
   for (const bool from_below : {false, true}) {
     s.how.from_below = from_below;
     search(w, s);
@@ -129,7 +113,7 @@ TEST_P(shortest_paths, of_random_graphs) {
 
 TEST_P(shortest_paths, along_directed_edges) {
   run([](world& w) {
-    sample s = random_sample({.vertices = 500, .edges = 2000, .seed = 3, .crowded = true});
+    auto s = random_sample({.vertices = 500, .edges = 2000, .seed = 3, .crowded = true});
     s.undirected = false;
     search(w, s);
   });
@@ -147,10 +131,60 @@ TEST_P(shortest_paths, with_lengths_of_all_kinds) {
   });
 }
 
+TEST_P(shortest_paths, int64_weights_exact) {
+  run([](world& w) {
+    const random_graph edges{.vertices = 200, .edges = 1000, .seed = 8, .crowded = true};
+    for (const std::int64_t least : {std::int64_t{0}, std::int64_t{1} << 24, std::int64_t{1} << 54}) {
+      search_both_ways(w, random_sample<std::int64_t>(edges, [&](float x) { return least + std::int64_t(256 * x); }));
+    }
+    search_both_ways(w,
+                     random_sample<std::int64_t>(edges, [](float x) { return std::int64_t(1e15 * std::pow(x, 9)); }));
+  });
+}
+
+TEST_P(shortest_paths, double_weights_keep_their_digits) {
+  run([](world& w) {
+    const random_graph edges{.vertices = 200, .edges = 1000, .seed = 9, .crowded = true};
+    search_both_ways(w, random_sample<double>(edges, [](float x) { return 1 + static_cast<double>(x) * 0x1p-25; }));
+    search_both_ways(w, random_sample<double>(edges, [](float x) { return 1e-300 * static_cast<double>(x); }));
+    search_both_ways(w, random_sample<double>(edges, [](float x) { return 1e300 * static_cast<double>(x); }));
+  });
+}
+
+/// Collective: a chain of two edges of the greatest weight, and a short way to the third vertex if `detour`.
+template <class Weight>
+void expect_overflow(world& w, bool detour) {
+  constexpr Weight most = std::numeric_limits<Weight>::max() - (std::integral<Weight> ? 1 : 0);
+  sample<Weight> s{.vertices = 4, .edges = {{0, 1, most}, {1, 2, most}}, .undirected = false};
+  if (detour) s.edges.insert(s.edges.end(), {{0, 3, 1}, {3, 2, 1}});
+  const auto graph = built(w, s);
+  delta_stepping searches(w, graph, s.how);
+  const auto& found = searches.run(find_place(w, graph, 0), [](std::uint32_t, std::uint64_t) {});
+  const auto edge = find_overflow(w, graph, found);
+  const paths<Weight> all = testing::gather(w, graph, found);
+  EXPECT_EQ(edge.has_value(), !detour);
+  if (edge) {
+    EXPECT_EQ(std::tuple(edge->source, edge->target, edge->distance, edge->length), std::tuple(1u, 2u, most, most));
+  }
+  if (w.rank() > 0) return;
+  EXPECT_EQ(all.distance[1], most);
+  EXPECT_EQ(all.distance[2], detour ? 2 : unreached<Weight>);
+}
+
+TEST_P(shortest_paths, overflow_names_the_edge) {
+  run([](world& w) {
+    for (const bool detour : {false, true}) {
+      expect_overflow<float>(w, detour);
+      expect_overflow<double>(w, detour);
+      expect_overflow<std::int64_t>(w, detour);
+    }
+  });
+}
+
 TEST_P(shortest_paths, with_a_width_of_buckets_that_the_user_wants) {
   run([](world& w) {
-    for (const weight delta : {1e-3f, 100.0f}) {
-      sample s = random_sample({.vertices = 200, .edges = 1000, .seed = 5});
+    for (const double delta : {1e-3, 100.0}) {
+      auto s = random_sample({.vertices = 200, .edges = 1000, .seed = 5});
       s.how.delta = delta;
       search_both_ways(w, s);
     }
@@ -159,16 +193,31 @@ TEST_P(shortest_paths, with_a_width_of_buckets_that_the_user_wants) {
 
 TEST_P(shortest_paths, of_graphs_smaller_than_the_job) {
   run([](world& w) {
-    search_both_ways(w, {.vertices = 1, .edges = {}});
-    search_both_ways(w, {.vertices = 2, .edges = {{0, 1, 0.5f}, {0, 0, 0.5f}}});
+    search_both_ways<float>(w, {.vertices = 1, .edges = {}});
+    search_both_ways<float>(w, {.vertices = 2, .edges = {{0, 1, 0.5f}, {0, 0, 0.5f}}});
   });
 }
 
 TEST_P(shortest_paths, of_a_long_chain) {
   run([](world& w) {
-    sample chain{.vertices = 200, .edges = {}};
+    sample<float> chain{.vertices = 200, .edges = {}};
     for (vertex v = 0; v + 1 < chain.vertices; ++v) chain.edges.push_back({v, v + 1, 1});
     search_both_ways(w, chain);
+  });
+}
+
+TEST(bucket_width, extreme_values_lose_nothing) {
+  amity::testing::run_job(amity::testing::shape("sim", 1, 1), [](world& w) {
+    const random_graph edges{.vertices = 20, .edges = 40, .seed = 5};
+    for (const double delta : {5e-324, 1e308}) {
+      const auto search_all = [&](auto s) {
+        s.how.delta = delta;
+        search_both_ways(w, s);
+      };
+      search_all(random_sample(edges));
+      search_all(random_sample<double>(edges, [](float x) { return 1e300 * static_cast<double>(x); }));
+      search_all(random_sample<std::int64_t>(edges, [](float x) { return std::int64_t(1e15 * x); }));
+    }
   });
 }
 
@@ -194,21 +243,28 @@ TEST(looking_from_below, saves_messages) {
   EXPECT_LT(3 * messages(true), 2 * messages(false));
 }
 
+TEST(path_sum, int64_overflow_is_unreached) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(path_sum<std::int64_t>(most - 5, 4), most - 1);
+  EXPECT_EQ(path_sum<std::int64_t>(most - 5, 5), unreached<std::int64_t>);
+  EXPECT_EQ(path_sum<std::int64_t>(most, most), unreached<std::int64_t>);
+}
+
 TEST(known_distances, are_never_mistaken_for_another_vertex) {
   const places where(8, 64, 1);
-  known_distances known(where, where.place(3, 0, 0), 4);
-  for (vertex place = 0; place < where.count(); ++place) known.set(place, static_cast<weight>(place));
+  known_distances<float> known(where, where.place(3, 0, 0), 4);
+  for (vertex place = 0; place < where.count(); ++place) known.set(place, static_cast<float>(place));
   std::uint64_t remembered = 0;
   for (vertex place = 0; place < where.count(); ++place) {
-    if (known[place] == unreached<weight>) continue;
-    EXPECT_EQ(known[place], static_cast<weight>(place));
+    if (known[place] == unreached<float>) continue;
+    EXPECT_EQ(known[place], static_cast<float>(place));
     ++remembered;
   }
   EXPECT_GE(remembered, 8u + 4u);
-  for (vertex row = 0; row < 8; ++row) EXPECT_EQ(known.own(row), static_cast<weight>(where.place(3, 0, row)));
+  for (vertex row = 0; row < 8; ++row) EXPECT_EQ(known.own(row), static_cast<float>(where.place(3, 0, row)));
   known.forget();
-  EXPECT_EQ(known[where.place(3, 0, 1)], unreached<weight>);
-  EXPECT_EQ(known[where.place(63, 0, 7)], unreached<weight>);
+  EXPECT_EQ(known[where.place(3, 0, 1)], unreached<float>);
+  EXPECT_EQ(known[where.place(63, 0, 7)], unreached<float>);
 }
 
 }  // namespace

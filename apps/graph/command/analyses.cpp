@@ -171,7 +171,7 @@ int run_spmv(session& job) {
   const loaded_graph input = load(job);
   // A matrix keeps its diagonal, and what it says twice counts twice.
   const auto matrix =
-      build<arc>(job, input, {.kind = job.wanted().owners, .undirected = input.undirected, .simple = false});
+      build<matrix_entry>(job, input, {.kind = job.wanted().owners, .undirected = input.undirected, .simple = false});
   distributed_vector x(matrix.parts.size()), y(matrix.parts.size());
   for (std::size_t i = 0; i < matrix.parts.size(); ++i) {
     x[i].resize(matrix.parts[i].size());

@@ -19,6 +19,7 @@
 #include "apps/graph/console/console.hpp"
 #include "apps/graph/input/formats.hpp"
 #include "apps/graph/input/packages.hpp"
+#include "apps/graph/input/weight_text.hpp"
 #include "apps/graph/output/destination.hpp"
 
 namespace amity::apps::graph {
@@ -45,7 +46,7 @@ std::string formats_help() {
 
 /// What CLI11 reports; its own ranges let pass what is not a number.
 std::string width_problem(const std::string& text) {
-  const auto width = parse_length(text);
+  const auto width = parse_number(text);
   if (width && std::isfinite(*width) && *width >= 0) return {};
   return fmt::format("'{}' is not a finite number of at least 0", text);
 }
@@ -137,15 +138,32 @@ void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
   app.footer(formats_help());
 }
 
+std::string weight_type_problem(const std::string& word) {
+  return word == "auto" || parse_weight_type(word)
+             ? ""
+             : fmt::format("'{}' is not one of auto, int64, double and float32", word);
+}
+
 void add_length_options(CLI::App& app, const takes& groups, options& wanted) {
   app.add_option(
          "--weights", wanted.lengths,
-         "Lengths of edges: input (its own; random in [0, 1) if it has none), unit, uniform (random in [0, "
-         "1)), integer (random, 1 to 255), or a file of float32, one an edge. Lengths, and sums of them along a "
-         "path, are float32: some 7 digits")
+         groups.entries
+             ? "Entries of the matrix: input (those of FILE; 1 if it has none), unit (1), uniform (random in [0, "
+               "1)), integer (random, 1 to 255), or a file with one float32 per entry. Entries and products are "
+               "double. A generated graph has uniform weights"
+             : "Weights of edges: input (those of FILE; 1 if it has none), unit (1), uniform (random in [0, 1)), "
+               "integer (random, 1 to 255), or a file with one float32 per edge. A generated graph has uniform "
+               "weights")
       ->capture_default_str();
   if (groups.entries) return;
-  app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the lengths")
+  app.add_option_function<std::string>(
+         "--weight-type", [&](const std::string& word) { wanted.weights = parse_weight_type(word); },
+         "Type of weights and distances: int64 (exact), double (about 16 digits), float32 (about 7 digits, half the "
+         "memory), or auto: int64 if all weights are integers, double otherwise (default: auto). double and float32 "
+         "round weights to the nearest value")
+      ->type_name("TYPE")
+      ->check(CLI::Validator(weight_type_problem, "", "type"));
+  app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the weights")
       ->check(CLI::Validator(width_problem, "", "width"))
       ->capture_default_str();
 }

@@ -19,7 +19,7 @@ struct takes {
   bool direction = false;  ///< searches that can look from below
   bool top = false;        ///< reports that list the first of many
   bool lengths = false;
-  bool entries = false;     ///< lengths are entries of a matrix: of any sign
+  bool entries = false;     ///< weights are entries of a matrix: of any sign, and double
   bool per_vertex = true;   ///< with --output
   bool iterations = false;  ///< of an iterative method
   bool benchmark = false;   ///< Graph500's scale and edge factor

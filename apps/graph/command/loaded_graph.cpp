@@ -30,8 +30,7 @@ namespace fs = std::filesystem;
 /// Where the graph may be that is used if there is no apt (data/README.md describes it): in the data folder next to the
 /// installed program, or in the source tree.
 std::array<fs::path, 2> stand_in_files() {
-  return {program_file().parent_path().parent_path() / AMITY_GRAPH_DATA_INSTALLED,
-          fs::path(AMITY_GRAPH_DATA_SOURCE)};
+  return {program_file().parent_path().parent_path() / AMITY_GRAPH_DATA_INSTALLED, fs::path(AMITY_GRAPH_DATA_SOURCE)};
 }
 
 /// Whether a choice of lengths is the name of a file; see `set_lengths`.
@@ -45,7 +44,8 @@ graph_share read_stand_in(session& job, bool with_lengths) {
   if (folder == candidates.end()) {
     fail(candidates[0].string(), "there is no such file", "name a file with a graph, or install amity again");
   }
-  graph_share graph = read_graph(job.ranks(), *folder, "edges", {.with_lengths = with_lengths}, job.watcher());
+  graph_share graph =
+      read_graph(job.ranks(), *folder, "edges", {.with_lengths = with_lengths, .rules = job.rules()}, job.watcher());
   graph.title = "headers of Boost.Beast, with those that they include";
   graph.noun = "header";
   graph.unit = "kB";
@@ -60,8 +60,7 @@ graph_share read_input(session& job) {
   const bool with_lengths = job.uses_lengths() && wanted.lengths == "input";
   if (!wanted.file.empty()) {
     return read_graph(w, wanted.file, wanted.format,
-                      {.with_lengths = with_lengths, .any_sign = job.takes_any_sign(), .vertices = wanted.vertices},
-                      job.watcher());
+                      {.with_lengths = with_lengths, .rules = job.rules(), .vertices = wanted.vertices}, job.watcher());
   }
   // Packages turn their own edges round: lengths are those of what an edge leads to.
   if (wanted.packages || !find_package_lists(wanted.lists).empty()) {
@@ -80,10 +79,11 @@ loaded_graph from_input(session& job) {
   graph_share read = read_input(job);
   loaded_graph graph;
   if (job.uses_lengths()) {
-    graph.lengths = set_lengths(job.ranks(), read, wanted.lengths, wanted.seed, job.watcher(), job.takes_any_sign());
+    graph.lengths = set_lengths(job.ranks(), read, wanted.lengths, wanted.seed, job.watcher(), job.rules());
+    graph.weights = read.type;
   }
   if (wanted.reverse && read.noun != "package") {
-    for (edge& e : read.mine) std::swap(e.source, e.target);
+    for (edge_ends& e : read.mine) std::swap(e.source, e.target);
     read.title += ", edges reversed";
     read.default_root.clear();
   }
@@ -96,18 +96,25 @@ loaded_graph from_input(session& job) {
   graph.default_root = std::move(read.default_root);
   graph.names = std::move(read.names);
   // Sources are copied; the edges are not.
-  const auto edges = std::make_shared<std::vector<edge>>(std::move(read.mine));
-  graph.edges_here = [edges](const thread& t, const edge_taker& take) { source_of (*edges)(t, take); };
+  const auto edges = std::make_shared<const graph_share>(std::move(read));
+  with_weight_type(graph.weights, [&]<class Weight>() {
+    graph.edges_here = weighted_edge_source<Weight>(
+        [edges, source = edges_of<Weight>(*edges)](const thread& t, const weighted_edge_taker<Weight>& take) {
+          source(t, take);
+        });
+  });
   return graph;
 }
 
-/// Changes edges on their way out of a generator.
-void change(loaded_graph& graph, const std::function<void(edge&)>& each) {
-  graph.edges_here = [made = std::move(graph.edges_here), each](const thread& t, const edge_taker& take) {
+/// The edges of a generator, turned round if the user wants that.
+edge_source made_edges(const generator auto& made, world& w, bool reversed) {
+  edge_source source = source_of(w, made);
+  if (!reversed) return source;
+  return [source = std::move(source)](const thread& t, const edge_taker& take) {
     std::vector<edge> changed;
-    made(t, [&](std::span<const edge> some) {
+    source(t, [&](std::span<const edge> some) {
       changed.assign(some.begin(), some.end());
-      std::ranges::for_each(changed, each);
+      for (edge& e : changed) std::swap(e.source, e.target);
       take(changed);
     });
   };
@@ -121,17 +128,21 @@ loaded_graph from_generator(const session& job, const generator auto& made, worl
   graph.edges = about.edges;
   graph.undirected = about.undirected || job.wanted().undirected;
   graph.names = distributed_names::numbered(about.vertices, 0);
-  graph.edges_here = source_of(w, made);
-  if (job.uses_lengths()) {
-    const std::string& choice = job.wanted().lengths;
-    graph.lengths = described_lengths(choice, job.wanted().seed);
-    if (choice == "unit" || choice == "integer")
-      change(graph, [choice](edge& e) { e.length = length_of(choice, e.length); });
+  const bool reversed = job.wanted().reverse && !graph.undirected;
+  if (reversed) graph.title += ", edges reversed";
+  const edge_source edges = made_edges(made, w, reversed);
+  if (!job.uses_lengths()) {
+    graph.edges_here = edges;
+    return graph;
   }
-  if (job.wanted().reverse && !graph.undirected) {
-    change(graph, [](edge& e) { std::swap(e.source, e.target); });
-    graph.title += ", edges reversed";
-  }
+  // What a generator makes is uniform.
+  const std::string choice = job.wanted().lengths == "input" ? "uniform" : job.wanted().lengths;
+  graph.weights = type_of_choice(choice, job.rules());
+  graph.lengths = described_lengths(choice, job.wanted().seed);
+  with_weight_type(graph.weights, [&]<class Weight>() {
+    graph.edges_here =
+        with_weights<Weight>(edges, [choice](const edge& e) { return length_of<Weight>(choice, e.length); });
+  });
   return graph;
 }
 
@@ -159,7 +170,11 @@ void loaded_graph::add_to(report& into) const {
   into.add("vertices", vertices, "vertices", grouped(vertices));
   into.add("undirected", undirected);
   into.add("edges", edges, "edges", grouped(edges) + (undirected ? ", both ways" : ""));
-  if (!lengths.empty()) into.add("lengths", lengths, "lengths", unit.empty() ? lengths : lengths + ", in " + unit);
+  if (!lengths.empty()) {
+    into.add("lengths", lengths, "lengths",
+             fmt::format("{}{}{}, {}", lengths, unit.empty() ? "" : ", in ", unit, name_of(weights)));
+    into.add("weight_type", name_of(weights));
+  }
   if (!unit.empty()) into.add("unit", unit);
 }
 

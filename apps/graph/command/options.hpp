@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/graph/input/weight_type.hpp"
 #include "apps/graph/store/ownership.hpp"
 
 namespace amity::apps::graph {
@@ -26,6 +27,7 @@ struct options {
   bool reverse = false;                   ///< walk all edges backwards
   bool undirected = false;                ///< walk all edges both ways
   std::string lengths = "input";          ///< see set_lengths
+  std::optional<weight_type> weights;     ///< their type; nothing: chosen by the weights
   ownership owners = ownership::cyclic;
 
   // The job.
@@ -36,7 +38,7 @@ struct options {
   // The kernel.
   std::string root;       ///< label; empty: chosen
   bool top_down = false;  ///< no looking from below
-  float delta = 0;        ///< width of a bucket; 0: chosen
+  double delta = 0;       ///< width of a bucket; 0: chosen
   int iterations = 100;   ///< at most
   double tolerance = 1e-6;
   std::uint64_t slots = 1 << 20;       ///< of a table on each rank

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <concepts>
 #include <numeric>
-#include <tuple>
 
 #include "apps/graph/collect.hpp"
 
@@ -37,21 +36,27 @@ std::vector<bin> make_histogram(world& w, const distributed_graph<Arc>& graph, c
   return histogram;
 }
 
-/// Levels have a bin each. For lengths, bins of equal width; if those put nearly all vertices into the first, bins that
-/// double in width.
+/// Levels, and few integers, have a bin each. For other weights, bins of equal width; if those put nearly all vertices
+/// into the first, bins that double in width.
 template <class Arc, class Distance>
 std::vector<bin> choose_histogram(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
                                   double far) {
   if (far == 0) return make_histogram(w, graph, found, {0});
-  if constexpr (std::same_as<Distance, level>) {
+  constexpr double few = 12;
+  if (std::same_as<Distance, level> || (std::integral<Distance> && far <= few)) {
     std::vector<double> levels(static_cast<std::size_t>(far) + 1);
     std::iota(levels.begin(), levels.end(), 0.0);
     return make_histogram(w, graph, found, levels);
   }
   constexpr int bins = 12;
   std::vector<double> equal, doubling{0};
-  for (int i = 0; i < bins; ++i) equal.push_back(far * i / bins);
-  for (int i = 1; i < bins; ++i) doubling.push_back(std::ldexp(far, i - bins));
+  // Integers have bins that begin at integers.
+  const auto add = [](std::vector<double>& bounds, double bound) {
+    if constexpr (std::integral<Distance>) bound = std::ceil(bound);
+    if (bounds.empty() || bound > bounds.back()) bounds.push_back(bound);
+  };
+  for (int i = 0; i < bins; ++i) add(equal, far * i / bins);
+  for (int i = 1; i < bins; ++i) add(doubling, std::ldexp(far, i - bins));
   const auto histogram = make_histogram(w, graph, found, equal);
   const auto alternative = make_histogram(w, graph, found, doubling);
   if (histogram.empty()) return {};
@@ -61,28 +66,31 @@ std::vector<bin> choose_histogram(world& w, const distributed_graph<Arc>& graph,
   return lopsided ? alternative : histogram;
 }
 
+template <class Distance>
 struct candidate {
-  double distance;
+  Distance distance;
   vertex name;
   vertex place;
 };
 
 /// The `top` farthest vertices, on all ranks.
 template <class Arc, class Distance>
-std::vector<candidate> find_farthest(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
-                                     std::uint64_t top) {
-  const auto keep_top = [&](std::vector<candidate>& some) {
+std::vector<candidate<Distance>> find_farthest(world& w, const distributed_graph<Arc>& graph,
+                                               const answer<Distance>& found, std::uint64_t top) {
+  const auto keep_top = [&](std::vector<candidate<Distance>>& some) {
     const auto end = some.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(top, some.size()));
-    std::ranges::partial_sort(some, end, {}, [](const candidate& c) { return std::tuple(-c.distance, c.name); });
+    std::ranges::partial_sort(some, end, [](const auto& a, const auto& b) {
+      return a.distance != b.distance ? a.distance > b.distance : a.name < b.name;
+    });
     some.erase(end, some.end());
   };
-  std::vector<candidate> mine;
+  std::vector<candidate<Distance>> mine;
   for_each_reached(graph, found, [&](const auto& part, vertex row, Distance distance) {
-    mine.push_back({static_cast<double>(distance), part.vertex_of[row], part.first + row});
+    mine.push_back({distance, part.vertex_of[row], part.first + row});
     if (mine.size() > 2 * top + 1024) keep_top(mine);
   });
   keep_top(mine);
-  std::vector<candidate> all = collect(w, mine);
+  std::vector<candidate<Distance>> all = collect(w, mine);
   keep_top(all);
   broadcast(w, all);
   return all;
@@ -102,8 +110,8 @@ struct passed {
 
 /// Follows parents from each candidate up to the root, which is its own parent. Routes arrive on rank 0.
 template <class Arc, class Distance>
-std::vector<route> walk_up(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
-                           const std::vector<candidate>& ends) {
+std::vector<route<Distance>> walk_up(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
+                                     const std::vector<candidate<Distance>>& ends) {
   std::vector<std::vector<passed>> arrived(w.rank() == 0 ? ends.size() : 0);
   auto report = w.message<passed>([&](const passed& p) { arrived[p.route].push_back(p); }, coalesce{});
   auto climb = w.message<step>(
@@ -121,10 +129,10 @@ std::vector<route> walk_up(world& w, const distributed_graph<Arc>& graph, const 
     for (std::uint32_t i = 0; w.rank() == 0 && i < ends.size(); ++i)
       climb.send(graph.where.rank(ends[i].place), {ends[i].place, i, 0});
   });
-  std::vector<route> routes;
+  std::vector<route<Distance>> routes;
   for (std::size_t i = 0; i < arrived.size(); ++i) {
     std::ranges::sort(arrived[i], std::ranges::greater(), &passed::position);
-    route r{ends[i].distance, {}};
+    route<Distance> r{ends[i].distance, {}};
     for (const passed& p : arrived[i]) r.steps.push_back(p.name);
     routes.push_back(std::move(r));
   }
@@ -134,9 +142,9 @@ std::vector<route> walk_up(world& w, const distributed_graph<Arc>& graph, const 
 }  // namespace
 
 template <class Arc, class Distance>
-search_summary summarise(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
-                         std::uint64_t top) {
-  search_summary result;
+search_summary<Distance> summarise(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
+                                   std::uint64_t top) {
+  search_summary<Distance> result;
   double far = 0;
   for_each_reached(graph, found, [&](const auto& part, vertex row, Distance distance) {
     ++result.reached;
@@ -150,7 +158,12 @@ search_summary summarise(world& w, const distributed_graph<Arc>& graph, const an
   return result;
 }
 
-template search_summary summarise(world&, const distributed_graph<vertex>&, const answer<level>&, std::uint64_t);
-template search_summary summarise(world&, const distributed_graph<arc>&, const answer<weight>&, std::uint64_t);
+template search_summary<level> summarise(world&, const distributed_graph<vertex>&, const answer<level>&, std::uint64_t);
+template search_summary<float> summarise(world&, const distributed_graph<weighted_arc<float>>&, const answer<float>&,
+                                         std::uint64_t);
+template search_summary<double> summarise(world&, const distributed_graph<weighted_arc<double>>&, const answer<double>&,
+                                          std::uint64_t);
+template search_summary<std::int64_t> summarise(world&, const distributed_graph<weighted_arc<std::int64_t>>&,
+                                                const answer<std::int64_t>&, std::uint64_t);
 
 }  // namespace amity::apps::graph

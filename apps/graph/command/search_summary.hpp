@@ -18,21 +18,23 @@ struct bin {
 };
 
 /// A shortest path, from the root on.
+template <class Distance>
 struct route {
-  double distance;
+  Distance distance;
   std::vector<vertex> steps;
 };
 
+template <class Distance>
 struct search_summary {
-  std::uint64_t reached = 0;      // known on all ranks
-  std::uint64_t arcs_walked = 0;  // that leave vertices that were reached; on all ranks
-  std::vector<bin> histogram;     // on rank 0, as the rest
-  std::vector<route> farthest;    // farthest first, equally far ones by their numbers
+  std::uint64_t reached = 0;              // known on all ranks
+  std::uint64_t arcs_walked = 0;          // that leave vertices that were reached; on all ranks
+  std::vector<bin> histogram;             // on rank 0, as the rest
+  std::vector<route<Distance>> farthest;  // farthest first, equally far ones by their numbers
 };
 
 /// Collective. With the `top` farthest vertices.
 template <class Arc, class Distance>
-search_summary summarise(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
-                         std::uint64_t top);
+search_summary<Distance> summarise(world& w, const distributed_graph<Arc>& graph, const answer<Distance>& found,
+                                   std::uint64_t top);
 
 }  // namespace amity::apps::graph

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "amity/base/error.hpp"
 #include "apps/graph/collect.hpp"
 #include "apps/graph/command/kernels.hpp"
 #include "apps/graph/command/loaded_graph.hpp"
@@ -20,6 +21,7 @@
 #include "apps/graph/kernels/bfs.hpp"
 #include "apps/graph/kernels/sssp.hpp"
 #include "apps/graph/store/build.hpp"
+#include "apps/graph/verify/overflow.hpp"
 #include "apps/graph/verify/proof.hpp"
 
 namespace amity::apps::graph {
@@ -39,18 +41,25 @@ struct words<breadth_first_search> {
   using distance = level;
   using arc_type = vertex;
 };
-template <>
-struct words<delta_stepping> {
+template <class Weight>
+struct words<delta_stepping<Weight>> {
   static constexpr const char* headline = "Shortest paths";
   static constexpr const char* round = "bucket";
   static constexpr const char* bin = "from";
-  using distance = weight;
-  using arc_type = arc;
+  using distance = Weight;
+  using arc_type = weighted_arc<Weight>;
 };
 
-std::string distance_text(double distance, bool is_level, const std::string& unit) {
-  if (is_level) return fmt::format("{:.0f}", distance);
-  return unit.empty() ? fmt::format("{:.4g}", distance) : fmt::format("{:.4g} {}", distance, unit);
+/// Levels and integers exactly, other distances with 4 digits.
+template <class Distance>
+std::string distance_text(Distance distance, const std::string& unit) {
+  std::string text;
+  if constexpr (std::integral<Distance>) {
+    text = fmt::format("{}", distance);
+  } else {
+    text = fmt::format("{:.4g}", distance);
+  }
+  return unit.empty() ? text : text + " " + unit;
 }
 
 std::uint64_t count_reached(world& w, const auto& found) {
@@ -79,16 +88,18 @@ vertex far_reaching_root(world& w, const distributed_graph<Arc>& graph, Search& 
   return best;
 }
 
-std::string histogram_text(const std::vector<bin>& histogram, const char* heading, const loaded_graph& input,
-                           bool is_level) {
+template <class Distance>
+std::string histogram_text(const std::vector<bin>& histogram, const char* heading, const loaded_graph& input) {
+  constexpr bool is_level = std::same_as<Distance, level>;
   std::string text = fmt::format("  {:>9} {:>10}\n", heading, plural(input.noun));
   std::uint64_t most = 1;
   for (const bin& b : histogram) most = std::max(most, b.vertices);
   const std::size_t shown = std::min(bins_shown_max, histogram.size());
   for (const bin& b : std::span(histogram).first(shown)) {
     const double share = static_cast<double>(b.vertices) / static_cast<double>(most);
-    text += fmt::format("  {:>9} {:>10}  {}\n", distance_text(b.from, is_level, input.unit), grouped(b.vertices),
-                        bar(share, bar_width));
+    text +=
+        fmt::format("  {:>9} {:>10}  {}\n", distance_text(static_cast<Distance>(b.from), is_level ? "" : input.unit),
+                    grouped(b.vertices), bar(share, bar_width));
   }
   if (shown < histogram.size()) text += fmt::format("  and {} more\n", grouped(histogram.size() - shown));
   return text;
@@ -105,17 +116,46 @@ std::string route_text(const std::vector<std::string>& labels) {
 }
 
 /// The labels of some vertices that rank 0 asks for. Collective.
-std::vector<std::vector<std::string>> labels_of(world& w, const loaded_graph& input, const std::vector<route>& routes) {
+template <class Distance>
+std::vector<std::vector<std::string>> labels_of(world& w, const loaded_graph& input,
+                                                const std::vector<route<Distance>>& routes) {
   std::vector<vertex> wanted;
-  for (const route& r : routes) wanted.insert(wanted.end(), r.steps.begin(), r.steps.end());
+  for (const auto& r : routes) wanted.insert(wanted.end(), r.steps.begin(), r.steps.end());
   const std::vector<std::string> texts = input.names.texts(w, wanted);
   std::vector<std::vector<std::string>> result;
   auto next = texts.begin();
-  for (const route& r : routes) {
+  for (const auto& r : routes) {
     result.emplace_back(next, next + std::ssize(r.steps));
     next += std::ssize(r.steps);
   }
   return result;
+}
+
+/// Collective: ends the command if a distance exceeds its type, whether or not answers are checked.
+template <class Weight>
+void refuse_overflow(session& job, const loaded_graph& input, const distributed_graph<weighted_arc<Weight>>& graph,
+                     const answer<Weight>& found) {
+  const auto edge = find_overflow(job.ranks(), graph, found);
+  if (!edge) return;
+  const auto labels = input.names.texts(
+      job.ranks(), job.ranks().rank() == 0 ? std::vector<vertex>{edge->source, edge->target} : std::vector<vertex>());
+  job.on_first([&] {
+    throw error(
+        "graph", no_rank,
+        fmt::format("the distance of {} exceeds the limit of {}: the edge from {}, which is at distance {}, has "
+                    "weight {}",
+                    labels[1], name_of(input.weights), labels[0], edge->distance, edge->length),
+        input.weights == weight_type::float64 ? "scale the weights" : "use --weight-type double");
+  });
+}
+/// Levels do not: there are more of them than vertices.
+void refuse_overflow(session&, const loaded_graph&, const distributed_graph<vertex>&, const answer<level>&) {}
+
+/// What a check of the answer has found.
+std::string proof_text(const loaded_graph& input) {
+  const std::string text = "distances and paths are right, by Graph500's rules";
+  const bool rounded = !input.lengths.empty() && input.weights != weight_type::int64;
+  return rounded ? fmt::format("{}, as sums in {}", text, name_of(input.weights)) : text;
 }
 
 template <class Search>
@@ -132,6 +172,7 @@ int search_and_report(session& job, const loaded_graph& input,
         return found->spent;
       },
       words<Search>::round, input.noun);
+  refuse_overflow(job, input, graph, *found);
   if (!job.wanted().output.empty()) {
     std::vector<large_array<vertex>> parents;
     for (const auto& part : found->parts) parents.push_back(part.parent);
@@ -142,7 +183,7 @@ int search_and_report(session& job, const loaded_graph& input,
                                  : std::optional(vertex_line{fmt::format("{}", found->parts[i].distance[row]), parent});
     });
   }
-  const search_summary summary = summarise(w, graph, *found, job.wanted().top);
+  const auto summary = summarise(w, graph, *found, job.wanted().top);
   const auto paths = labels_of(w, input, summary.farthest);
   const std::string root_label = label_at(w, input, graph, root);
 
@@ -161,19 +202,18 @@ int search_and_report(session& job, const loaded_graph& input,
   const double rate = runs.median.ns == 0 ? 0 : static_cast<double>(walked) * 1e9 / static_cast<double>(runs.median.ns);
   result.add("edges_walked", walked);
   result.add("edges_per_second", rate, "edges/s", rate_text(rate));
-  job.verify([&] { return find_mistake(w, graph, root, *found); }, result,
-             "distances and paths are right, by Graph500's rules");
+  job.verify([&] { return find_mistake(w, graph, root, *found); }, result, proof_text(input));
 
   report::json bins = report::json::array();
   for (const bin& b : summary.histogram) bins.push_back({{"from", b.from}, {"vertices", b.vertices}});
   result.add("histogram", bins);
-  result.add_text(histogram_text(summary.histogram, words<Search>::bin, input, is_level));
+  result.add_text(histogram_text<typename words<Search>::distance>(summary.histogram, words<Search>::bin, input));
   report::json farthest = report::json::array();
   std::string text = fmt::format("  farthest {}, with a shortest path to each\n", plural(input.noun));
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const double distance = summary.farthest[i].distance;
+    const auto distance = summary.farthest[i].distance;
     farthest.push_back({{"label", paths[i].back()}, {"distance", distance}, {"path", paths[i]}});
-    text += fmt::format("  {:>9}  {}\n             {}\n", distance_text(distance, is_level, input.unit),
+    text += fmt::format("  {:>9}  {}\n             {}\n", distance_text(distance, is_level ? "" : input.unit),
                         paths[i].back(), route_text(paths[i]));
   }
   result.add("farthest", farthest);
@@ -197,9 +237,11 @@ int run_bfs(session& job) {
 
 int run_sssp(session& job) {
   const loaded_graph input = load(job);
-  const auto graph = build<arc>(job, input, store_of(job, input));
-  delta_stepping search(job.ranks(), graph, {.delta = job.wanted().delta, .from_below = !job.wanted().top_down});
-  return search_and_report(job, input, graph, search);
+  return with_weight_type(input.weights, [&]<class Weight>() {
+    const auto graph = build<weighted_arc<Weight>>(job, input, store_of(job, input));
+    delta_stepping search(job.ranks(), graph, {.delta = job.wanted().delta, .from_below = !job.wanted().top_down});
+    return search_and_report(job, input, graph, search);
+  });
 }
 
 }  // namespace amity::apps::graph

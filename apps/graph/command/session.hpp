@@ -13,6 +13,7 @@
 #include "apps/graph/command/options.hpp"
 #include "apps/graph/console/progress.hpp"
 #include "apps/graph/console/report.hpp"
+#include "apps/graph/input/weight_text.hpp"
 #include "apps/graph/kernels/answer.hpp"
 
 namespace amity::apps::graph {
@@ -28,7 +29,8 @@ class session {
   bool simulated() const;
   /// Whether the kernel looks at lengths of edges.
   bool uses_lengths() const { return uses_lengths_; }
-  bool takes_any_sign() const { return any_sign_; }
+  /// Which weights the kernel takes.
+  weight_rules rules() const { return {.type = wanted_.weights, .any_sign = any_sign_}; }
 
   /// Rank 0 works while the others wait. Collective. Throws `answered` on all ranks if `work` throws, which rank 0 has
   /// then explained on standard error.

@@ -10,6 +10,8 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/graph/store/build.hpp"
 #include "apps/graph/types.hpp"
@@ -34,6 +36,19 @@ concept generator = requires(const Type& graph, std::uint64_t index, std::span<e
 /// as large as the others' but for one, some thousand edges at a time.
 edge_source source_of(const world& w, std::uint64_t edges,
                       std::function<void(std::uint64_t first, std::span<edge> out)> fill);
+
+/// The same edges with weights that `convert(edge)` gives.
+template <weight Weight, class Convert>
+weighted_edge_source<Weight> with_weights(edge_source edges, Convert convert) {
+  return [edges = std::move(edges), convert](const thread& t, const weighted_edge_taker<Weight>& take) {
+    std::vector<weighted_edge<Weight>> out;
+    edges(t, [&](std::span<const edge> some) {
+      out.clear();
+      for (const edge& e : some) out.push_back({e.source, e.target, convert(e)});
+      take(out);
+    });
+  };
+}
 
 edge_source source_of(const world& w, const generator auto& graph) {
   return source_of(w, graph.about().edges,

@@ -68,8 +68,12 @@ std::uint64_t traversed_edges(world& w, const distributed_graph<Arc>& graph, con
 }
 
 template std::vector<vertex> search_roots(world&, const distributed_graph<vertex>&, std::uint64_t, std::size_t);
-template std::vector<vertex> search_roots(world&, const distributed_graph<arc>&, std::uint64_t, std::size_t);
+template std::vector<vertex> search_roots(world&, const distributed_graph<weighted_arc<float>>&, std::uint64_t,
+                                          std::size_t);
+template std::vector<vertex> search_roots(world&, const distributed_graph<weighted_arc<double>>&, std::uint64_t,
+                                          std::size_t);
 template std::uint64_t traversed_edges(world&, const distributed_graph<vertex>&, const answer<level>&);
-template std::uint64_t traversed_edges(world&, const distributed_graph<arc>&, const answer<weight>&);
+template std::uint64_t traversed_edges(world&, const distributed_graph<weighted_arc<float>>&, const answer<float>&);
+template std::uint64_t traversed_edges(world&, const distributed_graph<weighted_arc<double>>&, const answer<double>&);
 
 }  // namespace amity::apps::graph

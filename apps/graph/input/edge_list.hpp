@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/graph/input/labels.hpp"
+#include "apps/graph/input/weight_list.hpp"
 
 namespace amity::apps::graph {
 
@@ -20,15 +21,22 @@ struct totals {
   std::uint64_t unpaired = 0;
 };
 
+/// An edge without its weight.
+struct edge_ends {
+  vertex source;
+  vertex target;
+};
+
 struct edge_list {
-  std::string title;            ///< what the graph is, for a person: "graph.mtx", "packages that this machine knows"
-  std::string noun = "vertex";  ///< what a vertex is: "package"
-  std::string unit;             ///< of a length: "MB"; empty where it has none
-  labels names;                 ///< one a vertex
-  std::vector<edge> edges;      ///< both ends are below names.size()
-  bool has_lengths = false;     ///< the input gave lengths
-  bool undirected = false;      ///< each edge may be walked in both directions
-  std::string default_root;     ///< label to start from where the user names none; empty: nothing sensible is known
+  std::string title;             ///< what the graph is, for a person: "graph.mtx", "packages that this machine knows"
+  std::string noun = "vertex";   ///< what a vertex is: "package"
+  std::string unit;              ///< of a length: "MB"; empty where it has none
+  labels names;                  ///< one a vertex
+  std::vector<edge_ends> edges;  ///< both ends are below names.size()
+  weight_list weights;           ///< one for each edge; none if the input gave none, or they are not used
+  bool has_lengths = false;      ///< the input gave weights
+  bool undirected = false;       ///< each edge may be walked in both directions
+  std::string default_root;      ///< label to start from where the user names none; empty: nothing sensible is known
 
   /// A block of the input (input.hpp), and how many edges and labels the rank had in front of it.
   struct block_start {

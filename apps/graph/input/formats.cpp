@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -113,23 +110,6 @@ edge_list read_bytes(std::span<const char> bytes, std::string name, const std::s
   result.title = whole.name();
   if (result.check) result.check({result.vertices(), result.edges.size(), result.listed, result.unpaired});
   return result;
-}
-
-std::optional<float> parse_length(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;  // a number too small for float is the nearest float, not an error
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Out of range it is infinite, or as good as 0.
-  if (failed == std::errc::result_out_of_range) value = std::strtod(std::string(text).c_str(), nullptr);
-  if ((failed != std::errc{} && failed != std::errc::result_out_of_range) || end != text.data() + text.size())
-    return {};
-  return static_cast<float>(value);
-}
-
-std::string length_problem(float length, bool any_sign) {
-  if (std::isnan(length)) return "is not a number";
-  if (std::isinf(length)) return "is not finite";
-  return length < 0 && !any_sign ? "is negative" : "";
 }
 
 void check_vertex_count(const std::string& where, std::uint64_t count, std::uint64_t edges,

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,10 +17,9 @@
 namespace amity::apps::graph {
 
 struct read_options {
-  /// Lengths are used: read them, and refuse those that no shortest path can add up. Otherwise they are skipped.
+  /// Weights are used: they are read, and must obey the rules. Otherwise they are skipped.
   bool with_lengths = false;
-  /// They are entries of a matrix, which may be negative.
-  bool any_sign = false;
+  weight_rules rules = {};
   /// Number of vertices, as the user states it; see `check_vertex_count`.
   std::optional<std::uint64_t> vertices = {};
   /// How finely ranks share the input; see `turns`. Tests want it small.
@@ -75,14 +73,6 @@ bool is_wordnet(std::string_view file_name, std::string_view head);
 
 /// The files that make WordNet, in a folder that has them all.
 inline constexpr std::array<std::string_view, 4> wordnet_files{"data.noun", "data.verb", "data.adj", "data.adv"};
-
-/// Lengths, as readers share them.
-
-/// The number that a text means, or nothing.
-std::optional<float> parse_length(std::string_view text);
-
-/// Why a shortest path cannot add this length up; empty if it can.
-std::string length_problem(float length, bool any_sign = false);
 
 /// Throws at `where` if the input has another number of vertices than the user states. If the user states none, throws
 /// if `count` vertices are not plausible for so many edges: more than 2^20, and more than 256 per edge. A damaged

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "apps/graph/collect.hpp"
@@ -39,7 +40,7 @@ void number_vertices(world& w, edge_list& local, rank_t readers, graph_share& gr
     std::vector<vertex> number;
     graph.names = number_names(w, local, readers, number);
     graph.vertices = graph.names.size();
-    for (edge& e : local.edges) e = {number[e.source], number[e.target], e.length};
+    for (edge_ends& e : local.edges) e = {number[e.source], number[e.target]};
   }
 }
 
@@ -73,8 +74,30 @@ graph_share assemble(world& w, edge_list local, rank_t readers) {
     if (graph.vertices == 0) fail(graph.title, "there are no vertices in it", "name a file with a graph");
   });
   graph.mine = std::move(local.edges);
+  graph.weights = std::move(local.weights);
   return graph;
 }
+
+template <weight Weight>
+weighted_edge_source<Weight> edges_of(const graph_share& graph) {
+  return [&graph](const thread& t, const weighted_edge_taker<Weight>& take) {
+    constexpr std::size_t some = 4096;
+    std::vector<weighted_edge<Weight>> out;
+    const auto [first, last] = t.share(graph.mine.size());
+    for (std::size_t i = first; i < last;) {
+      out.clear();
+      for (const std::size_t end = std::min<std::size_t>(last, i + some); i < end; ++i) {
+        const auto [source, target] = graph.mine[i];
+        out.push_back({source, target, graph.weights.empty() ? Weight{1} : graph.weights.at<Weight>(i)});
+      }
+      take(out);
+    }
+  };
+}
+
+template weighted_edge_source<float> edges_of(const graph_share&);
+template weighted_edge_source<double> edges_of(const graph_share&);
+template weighted_edge_source<std::int64_t> edges_of(const graph_share&);
 
 bool all_can_read(world& w, const fs::path& file) {
   if (w.size() == 1) return true;

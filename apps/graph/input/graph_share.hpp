@@ -13,6 +13,7 @@
 #include "apps/graph/input/distributed_names.hpp"
 #include "apps/graph/input/edge_list.hpp"
 #include "apps/graph/input/formats.hpp"
+#include "apps/graph/store/build.hpp"
 
 namespace amity::apps::graph {
 
@@ -28,12 +29,15 @@ struct graph_share {
   std::string noun = "vertex";  ///< what a vertex is: "package"
   std::string unit;             ///< of a length: "MB"; empty where it has none
   vertex vertices = 0;
-  std::uint64_t edges = 0;     ///< of all ranks
-  std::vector<edge> mine;      ///< ends are vertices of the whole graph
-  std::vector<edge_run> runs;  ///< where `mine` lie in the input, in that order
-  bool has_lengths = false;    ///< the input gave lengths
-  bool undirected = false;     ///< each edge may be walked in both directions
-  std::string default_root;    ///< label to start from where the user names none; empty: nothing sensible is known
+  std::uint64_t edges = 0;      ///< of all ranks
+  std::vector<edge_ends> mine;  ///< ends are vertices of the whole graph
+  /// One for each of `mine`; none if all are 1. Until `set_lengths` ranks may have read different types.
+  weight_list weights;
+  weight_type type = weight_type::int64;  ///< of the weights, once `set_lengths` has decided it
+  std::vector<edge_run> runs;             ///< where `mine` lie in the input, in that order
+  bool has_lengths = false;               ///< the input gave lengths
+  bool undirected = false;                ///< each edge may be walked in both directions
+  std::string default_root;  ///< label to start from where the user names none; empty: nothing sensible is known
   distributed_names names;
 };
 
@@ -49,6 +53,11 @@ graph_share read_package_graph(world& w, const std::filesystem::path& folder, bo
 /// Collective: one graph of what the first `readers` ranks have read. `noun`, `unit`, `title` and `default_root` are
 /// those of rank 0.
 graph_share assemble(world& w, edge_list local, rank_t readers);
+
+/// This thread's share of the edges of its rank, which must live as long. `Weight` is `graph.type`, or float for edges
+/// whose weights are not used.
+template <weight Weight>
+weighted_edge_source<Weight> edges_of(const graph_share& graph);
 
 /// Collective: whether each rank can read this from its beginning, as no pipe, and no standard input that is a file on
 /// rank 0 alone. What is missing or forbidden may as well be found by all.

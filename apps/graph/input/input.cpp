@@ -190,8 +190,10 @@ bool line_reader::next(std::string_view& line) {
 
 std::string line_reader::where() const { return fmt::format("{}:{}", from_.name(), line_number_); }
 
-void line_reader::fail(std::string_view reason, std::string_view remedy) const {
-  graph::fail(where(), reason, remedy, from_.place(line_number_));
+input_error line_reader::problem(std::string_view reason, std::string_view remedy) const {
+  return {where(), reason, remedy, from_.place(line_number_)};
 }
+
+void line_reader::fail(std::string_view reason, std::string_view remedy) const { throw problem(reason, remedy); }
 
 }  // namespace amity::apps::graph

@@ -142,6 +142,8 @@ class line_reader {
   /// "graph.mtx:17", the place of the line that `next` gave.
   std::string where() const;
 
+  /// An error about this line.
+  input_error problem(std::string_view reason, std::string_view remedy) const;
   /// Throws an `input_error` about this line.
   [[noreturn]] void fail(std::string_view reason, std::string_view remedy) const;
 

@@ -86,7 +86,8 @@ edge_list build_package_graph(std::vector<package> packages, bool reverse) {
     for (const vertex target : satisfying) {
       const vertex from = reverse ? target : source;
       const vertex to = reverse ? source : target;
-      graph.edges.push_back({from, to, static_cast<float>(packages[to].bytes) * 1e-6f});
+      graph.edges.push_back({from, to});
+      graph.weights.add(static_cast<double>(packages[to].bytes) / 1e6);
     }
   }
   return graph;

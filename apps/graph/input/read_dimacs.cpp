@@ -38,7 +38,8 @@ void read_dimacs(input& from, const read_options& options, edge_list& into) {
     const vertex source = take_vertex(line, "vertex", vertices, lines, repair);
     const vertex target = take_vertex(line, "vertex", vertices, lines, repair);
     into.enter(lines.block());
-    into.edges.push_back({source, target, take_length(line, "length", options, lines, repair)});
+    into.edges.push_back({source, target});
+    if (const auto length = take_length(line, "length", options, lines, repair)) into.weights.add(*length, lines);
     if (!take_word(line).empty()) lines.fail("there is more on the line than one arc", repair);
   }
 }

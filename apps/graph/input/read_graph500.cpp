@@ -85,7 +85,7 @@ void read_records(input& from, const read_options& options, edge_list& into) {
              "check the format (see --format), and that the whole file was written", from.place(offset));
       }
       greatest = std::max({greatest, source, target});
-      into.edges.push_back({source, target, 1.0f});
+      into.edges.push_back({source, target});
     }
   }
   into.check = [name = from.name(), options](const totals& all) {

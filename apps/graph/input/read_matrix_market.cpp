@@ -79,9 +79,9 @@ bool is_integer(std::string_view word) {
 }
 
 /// Takes the value of an entry, which must have the type that the header states even if lengths are not used.
-float take_value(std::string_view& line, const header& expected, const read_options& options,
-                 const line_reader& lines) {
-  if (expected.pattern) return 1;
+std::optional<weight_value> take_value(std::string_view& line, const header& expected, const read_options& options,
+                                       const line_reader& lines) {
+  if (expected.pattern) return std::nullopt;
   std::string_view rest = line;
   const std::string_view word = take_word(rest);
   if (expected.integer && !word.empty() && !is_integer(word)) {
@@ -115,7 +115,8 @@ void read_matrix_market(input& from, const read_options& options, edge_list& int
       lines.fail(fmt::format("entry ({}, {}) is above the diagonal of a symmetric matrix", row + 1, column + 1),
                  "write only the entries on and below the diagonal, or 'general' in the first line");
     }
-    into.edges.push_back({row, column, take_value(line, expected, options, lines)});
+    into.edges.push_back({row, column});
+    if (const auto value = take_value(line, expected, options, lines)) into.weights.add(*value, lines);
     if (!take_word(line).empty()) lines.fail("there is more on the line than one entry", repair);
   }
 }

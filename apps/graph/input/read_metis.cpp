@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <optional>
 
 #include "amity/base/random.hpp"
 #include "apps/graph/input/formats.hpp"
@@ -53,9 +55,18 @@ header read_header(line_reader& lines, const read_options& options) {
   return result;
 }
 
+/// Equal for equal weights, such as 5 and 5.0.
+std::uint64_t print_of(const weight_value& weight) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&weight)) return static_cast<std::uint64_t>(*integer);
+  const double number = std::get<double>(weight);
+  if (number == std::floor(number) && std::abs(number) < 0x1p63)
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+  return std::bit_cast<std::uint64_t>(number);
+}
+
 /// Of an edge, whichever of its ends lists it.
-std::uint64_t print_of(vertex lesser, vertex greater, float length) {
-  return splitmix64::mix(splitmix64::mix(std::uint64_t{lesser} << 32 | greater) ^ std::bit_cast<std::uint32_t>(length));
+std::uint64_t print_of(vertex lesser, vertex greater, const weight_value& weight) {
+  return splitmix64::mix(splitmix64::mix(std::uint64_t{lesser} << 32 | greater) ^ print_of(weight));
 }
 
 /// The rest of a vertex's line. An edge is kept where its lesser end lists it.
@@ -64,12 +75,15 @@ void read_neighbours(std::string_view line, vertex own, const header& expected, 
   for (std::uint64_t i = 0; i < expected.vertex_weights; ++i) take_number(line, "weight of the vertex", lines, repair);
   for (std::string_view rest = line; !take_word(rest).empty(); rest = line) {
     const vertex other = take_vertex(line, "vertex", expected.vertices, lines, repair);
-    const float length = expected.edge_weights ? take_length(line, "weight", options, lines, repair) : 1.0f;
+    std::optional<weight_value> length;
+    if (expected.edge_weights) length = take_length(line, "weight", options, lines, repair);
     if (other == own) lines.fail(fmt::format("vertex {} is a neighbour of itself", own + 1), repair);
     ++into.listed;
-    const std::uint64_t print = print_of(std::min(own, other), std::max(own, other), length);
+    const std::uint64_t print = print_of(std::min(own, other), std::max(own, other), length.value_or(1));
     into.unpaired += own < other ? print : -print;
-    if (own < other) into.edges.push_back({own, other, length});
+    if (own > other) continue;
+    into.edges.push_back({own, other});
+    if (length) into.weights.add(*length, lines);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "apps/graph/input/formats.hpp"
+#include "apps/graph/input/words.hpp"
 
 namespace amity::apps::graph {
 namespace {
@@ -58,17 +59,6 @@ vertex read_vertex(std::string_view label, const line_reader& lines, labels& nam
   return names.intern(label, number);
 }
 
-float read_length(std::string_view text, const read_options& options, const line_reader& lines) {
-  const auto length = parse_length(text);
-  if (!length) lines.fail(fmt::format("length '{}' is not a number", text), repair);
-  const std::string problem = length_problem(*length, options.any_sign);
-  if (!problem.empty()) {
-    lines.fail(fmt::format("length {} {}", text, problem),
-               "shortest paths want lengths that are finite and at least 0");
-  }
-  return *length;
-}
-
 }  // namespace
 
 void read_text_edges(input& from, const read_options& options, edge_list& into) {
@@ -96,8 +86,9 @@ void read_text_edges(input& from, const read_options& options, edge_list& into) 
     const vertex source = read_vertex(found.text[0], lines, into.names);
     const vertex target = read_vertex(found.text[1], lines, into.names);
     if (std::max(source, target) == no_vertex) lines.fail("there are more vertices than 2^32 - 1", "split the graph");
-    const bool use_length = options.with_lengths && columns == 3;
-    into.edges.push_back({source, target, use_length ? read_length(found.text[2], options, lines) : 1.0f});
+    into.edges.push_back({source, target});
+    if (options.with_lengths && columns == 3)
+      into.weights.add(read_length(found.text[2], "length", options, lines, repair), lines);
   }
   into.has_lengths = columns == 3;
   into.check = [name = from.name()](const totals& all) {

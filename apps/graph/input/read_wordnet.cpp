@@ -71,7 +71,7 @@ void read_wordnet(input& from, const read_options&, edge_list& into) {
       const std::string_view target = take(line, "offset", lines);
       const std::string label = take_synset(target, take(line, "part of speech", lines), lines);
       take(line, "mark of the pointer's words", lines);
-      into.edges.push_back({source, into.names.intern(label), 1.0f});
+      into.edges.push_back({source, into.names.intern(label)});
     }
   }
 }

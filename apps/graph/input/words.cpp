@@ -43,19 +43,22 @@ vertex take_vertex(std::string_view& line, std::string_view what, std::uint64_t 
   return static_cast<vertex>(number - 1);
 }
 
-float take_length(std::string_view& line, std::string_view what, const read_options& options, const line_reader& lines,
-                  std::string_view remedy) {
+weight_value read_length(std::string_view word, std::string_view what, const read_options& options,
+                         const line_reader& lines, std::string_view remedy) {
+  weight_value value;
+  const weight_problem problem = parse_weight(word, options.rules, value);
+  if (problem.reason.empty()) return value;
+  if (!parse_number(word)) lines.fail(fmt::format("{} '{}' {}", what, word, problem.reason), remedy);
+  lines.fail(fmt::format("{} {} {}", what, word, problem.reason), problem.remedy);
+}
+
+std::optional<weight_value> take_length(std::string_view& line, std::string_view what, const read_options& options,
+                                        const line_reader& lines, std::string_view remedy) {
   const std::string_view word = take_word(line);
   if (word.empty()) lines.fail(fmt::format("the {} is missing", what), remedy);
-  const auto value = parse_length(word);
-  if (!value) lines.fail(fmt::format("{} '{}' is not a number", what, word), remedy);
-  if (!options.with_lengths) return 1;
-  const std::string problem = length_problem(*value, options.any_sign);
-  if (!problem.empty()) {
-    lines.fail(fmt::format("{} {} {}", what, word, problem),
-               "shortest paths want lengths that are finite and at least 0");
-  }
-  return *value;
+  if (options.with_lengths) return read_length(word, what, options, lines, remedy);
+  if (!parse_number(word)) lines.fail(fmt::format("{} '{}' is not a number", what, word), remedy);
+  return {};
 }
 
 bool next_content(line_reader& lines, std::string_view& line, char comment) {

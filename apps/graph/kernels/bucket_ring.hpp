@@ -15,24 +15,26 @@
 
 namespace amity::apps::graph {
 
+/// Number of a bucket: none.
+inline constexpr std::uint64_t no_bucket = std::numeric_limits<std::uint64_t>::max();
+
+template <weight Weight>
 class bucket_ring {
  public:
-  struct entry {
+  /// Packed: 12 bytes for 8-byte distances.
+  struct [[gnu::packed, gnu::aligned(4)]] entry {
     vertex row;
-    weight distance;
+    Weight distance;
   };
-
-  static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 
   /// A delta that is tiny beside the longest edge would want more buckets than memory holds.
   static constexpr std::size_t buckets_max = std::size_t{1} << 20;
 
-  bucket_ring(weight delta, weight longest_edge)
-      : per_delta_(1.0 / static_cast<double>(delta)),
-        ring_(std::bit_ceil(std::min(bucket_of(longest_edge) + 2, buckets_max))) {}
+  bucket_ring(double delta, Weight longest_edge)
+      : per_delta_(1.0 / delta), ring_(std::bit_ceil(std::min(bucket_of(longest_edge) + 2, buckets_max))) {}
 
   /// `distance` is not before the current bucket.
-  void push(vertex row, weight distance) {
+  void push(vertex row, Weight distance) {
     const std::uint64_t bucket = merged_ ? 0 : bucket_of(distance);
     // Rounding may want one bucket more than there are, and a tiny delta many; the last is early enough.
     at(std::min(bucket, current_ + ring_.size() - 1)).push_back({row, distance});
@@ -41,12 +43,12 @@ class bucket_ring {
   /// The current bucket, which grows while it is worked on.
   std::vector<entry>& current() { return at(current_); }
 
-  /// The first bucket from the current one on that is not empty, or `none`.
+  /// The first bucket from the current one on that is not empty, or `no_bucket`.
   std::uint64_t next() const {
     for (std::uint64_t bucket = current_; bucket < current_ + ring_.size(); ++bucket) {
       if (!ring_[bucket & (ring_.size() - 1)].empty()) return bucket;
     }
-    return none;
+    return no_bucket;
   }
 
   /// Makes `bucket` the current one: no entry lies before it.
@@ -66,7 +68,7 @@ class bucket_ring {
 
  private:
   /// Numbers beyond 2^53 are no longer exact, and beyond 2^64 none.
-  std::uint64_t bucket_of(weight distance) const {
+  std::uint64_t bucket_of(Weight distance) const {
     return static_cast<std::uint64_t>(std::min(static_cast<double>(distance) * per_delta_, 0x1p53));
   }
 

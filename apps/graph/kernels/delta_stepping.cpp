@@ -13,11 +13,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "amity/base/random.hpp"
+#include "apps/graph/collect.hpp"
 #include "apps/graph/kernels/relaxation.hpp"
 #include "apps/graph/kernels/sssp.hpp"
 #include "apps/graph/store/topology.hpp"
@@ -25,18 +27,20 @@
 namespace amity::apps::graph {
 namespace {
 
+template <class Weight>
 struct lengths {
   double mean;
-  weight longest;
+  Weight longest;
 };
 
-lengths sample_lengths(world& w, const distributed_graph<arc>& graph) {
+template <class Weight>
+lengths<Weight> sample_lengths(world& w, const distributed_graph<weighted_arc<Weight>>& graph) {
   constexpr int samples_of_part = 4096;
-  double total = 0, longest = 0;
+  double total = 0;
+  Weight longest = 0;
   std::uint64_t samples = 0;
   for (const auto& part : graph.parts) {
-    for (vertex row = 0; row < part.joined; ++row)
-      longest = std::max(longest, static_cast<double>(part.rows[row].back().length));
+    for (vertex row = 0; row < part.joined; ++row) longest = std::max<Weight>(longest, part.rows[row].back().length);
     const auto arcs = part.rows.arcs();
     if (arcs.empty()) continue;
     splitmix64 random(part.first);
@@ -45,58 +49,84 @@ lengths sample_lengths(world& w, const distributed_graph<arc>& graph) {
   }
   total = w.sum(total);
   samples = std::max<std::uint64_t>(1, w.sum(samples));
-  return {total / static_cast<double>(samples), static_cast<weight>(w.max(longest))};
+  return {total / static_cast<double>(samples), greatest_of(w, longest)};
 }
 
 /// Wider buckets relax more arcs for distances that are not final, narrower ones want more epochs. The more arcs a
 /// vertex has, the more often would its distance be improved within a bucket; how much more, has been measured on
 /// random graphs with 4 arcs a vertex and on Graph500's.
-weight choose_delta(world& w, const distributed_graph<arc>& graph, const lengths& of) {
+template <class Weight>
+double choose_delta(world& w, const distributed_graph<weighted_arc<Weight>>& graph, const lengths<Weight>& of) {
   std::uint64_t joined = 0;
   for (const auto& part : graph.parts) joined += part.joined;
   joined = std::max<std::uint64_t>(1, w.sum(joined));
   constexpr double buckets_max = 1 << 16;  // so many lie in the ring, mostly empty, where lengths differ very much
   const double degree = std::max(1.0, static_cast<double>(graph.arcs) / static_cast<double>(joined));
   const double delta = std::max(8 * of.mean / std::pow(degree, 1.5), static_cast<double>(of.longest) / buckets_max);
-  return std::max(static_cast<weight>(delta), std::numeric_limits<weight>::min());
+  return std::max(delta, std::integral<Weight> ? 1 : static_cast<double>(std::numeric_limits<Weight>::min()));
+}
+
+/// The ring has no more buckets, and a positive width has a reciprocal.
+template <class Weight>
+double narrowest(Weight longest) {
+  return std::max(static_cast<double>(longest) / static_cast<double>(bucket_ring<Weight>::buckets_max),
+                  std::numeric_limits<double>::min());
+}
+
+/// The step by which a horizon is moved first. Above 0, and so small that the sum of a horizon and a step has a
+/// meaning.
+template <class Weight>
+Weight first_step(double delta) {
+  if constexpr (std::integral<Weight>) {
+    return static_cast<Weight>(std::clamp(2 * delta, 1.0, 0x1p61));
+  } else {
+    return static_cast<Weight>(std::clamp(2 * delta, static_cast<double>(std::numeric_limits<Weight>::min()),
+                                          static_cast<double>(std::numeric_limits<Weight>::max())));
+  }
 }
 
 }  // namespace
 
-class delta_stepping::state {
+template <weight Weight>
+class delta_stepping<Weight>::state {
  public:
   virtual ~state() = default;
-  virtual const answer<weight>& run(vertex root, const observer& watch) = 0;
-  virtual weight delta() const = 0;
+  virtual const answer<Weight>& run(vertex root, const observer& watch) = 0;
+  virtual double delta() const = 0;
 };
 
 namespace {
 
-template <class Topology, class State>
+template <class Weight, class Topology, class State>
 class state_over final : public State {
+  using graph_type = distributed_graph<weighted_arc<Weight>>;
+  using part_type = relaxation<Weight>;
+  using offer = graph::offer<Weight>;
+  using question = graph::question<Weight>;
+
  public:
-  state_over(const Topology& topology, world& w, const distributed_graph<arc>& graph, const sssp_options& how)
+  state_over(const Topology& topology, world& w, const graph_type& graph, const sssp_options& how)
       : world_(w),
         graph_(graph),
         from_below_(how.from_below && graph.undirected),
         offers_(w.message<offer>(take{*this}, route{topology}, parallel{thread_of_target{graph.where}}, coalesce{})),
         questions_(w.message<question>(answer_all{*this}, route{topology}, parallel{thread_of_target{graph.where}},
                                        coalesce{})) {
-    const lengths of = sample_lengths(w, graph);
-    delta_ = how.delta > 0 ? how.delta : choose_delta(w, graph, of);
+    const lengths<Weight> of = sample_lengths(w, graph);
+    delta_ = how.delta > 0 ? std::max(how.delta, narrowest(of.longest)) : choose_delta(w, graph, of);
     answer_.parts.resize(graph.parts.size());
     parts_.resize(graph.parts.size());
     carries_on_.resize(graph.parts.size());
     world_.epoch([&](thread& t) {
       const auto i = index_of(t);
-      parts_[i] = std::make_unique<relaxation>(graph.where, graph.parts[i], answer_.parts[i], delta_, of.longest);
+      parts_[i] = std::make_unique<part_type>(graph.where, graph.parts[i], answer_.parts[i], delta_, of.longest);
     });
   }
 
-  const answer<weight>& run(vertex root, const observer& watch) override {
+  const answer<Weight>& run(vertex root, const observer& watch) override {
     const meter clock(world_);
-    beyond_ = 2 * delta_;
-    horizon_ = from_below_ ? beyond_ : unreached<weight>;
+    beyond_ = first_step<Weight>(delta_);
+    horizon_ = from_below_ ? beyond_ : unreached<Weight>;
     world_.epoch([&](thread& t) {
       part_of(t).begin(horizon_);
       const offer first{root, root, 0};
@@ -104,23 +134,23 @@ class state_over final : public State {
     });
     answer_.rounds = 0;
     do {
-      for (std::uint64_t bucket; (bucket = next_bucket()) != bucket_ring::none;) {
+      for (std::uint64_t bucket; (bucket = next_bucket()) != no_bucket;) {
         const std::uint64_t reached = relax(bucket);
         watch(answer_.rounds++, reached);
       }
-    } while (horizon_ < unreached<weight> && go_beyond());
+    } while (horizon_ < unreached<Weight> && go_beyond());
     world_.epoch([&](thread& t) { part_of(t).end(); });
     answer_.spent = clock.read();
     return answer_;
   }
 
-  weight delta() const override { return delta_; }
+  double delta() const override { return delta_; }
 
  private:
   struct take {
     state_over& search;
     void operator()(std::span<const offer> arrived, auto& self) const {
-      relaxation& part = search.part_of(self);
+      part_type& part = search.part_of(self);
       part.take(arrived);
       if (search.carries_on_[index_of(self)]) part.relax_current(self);
     }
@@ -133,10 +163,10 @@ class state_over final : public State {
   };
 
   static std::size_t index_of(const auto& t) { return static_cast<std::size_t>(t.thread_index()); }
-  relaxation& part_of(const auto& t) { return *parts_[index_of(t)]; }
+  part_type& part_of(const auto& t) { return *parts_[index_of(t)]; }
 
   std::uint64_t next_bucket() {
-    std::uint64_t bucket = bucket_ring::none;
+    std::uint64_t bucket = no_bucket;
     for (auto& part : parts_) bucket = std::min(bucket, part->open().next());
     return world_.min(bucket);
   }
@@ -157,9 +187,9 @@ class state_over final : public State {
 
   /// Everything nearer than the horizon is found. Whether there may be more.
   bool go_beyond() {
-    std::vector<relaxation::rest> rests(parts_.size());
+    std::vector<typename part_type::rest> rests(parts_.size());
     world_.epoch([&](thread& t) { rests[index_of(t)] = part_of(t).survey(); });
-    relaxation::rest all;
+    typename part_type::rest all;
     for (const auto& rest : rests) {
       all.arcs_aside += rest.arcs_aside;
       all.arcs_beyond += rest.arcs_beyond;
@@ -172,11 +202,11 @@ class state_over final : public State {
     if (all.arcs_beyond * arcs_a_question < all.arcs_aside) {
       world_.epoch([&](thread& t) { part_of(t).look_below(questions_.on(t)); });
       world_.epoch([&](thread& t) { part_of(t).open_beyond(); });
-      horizon_ = unreached<weight>;
+      horizon_ = unreached<Weight>;
     } else {
-      const auto next_offer = static_cast<weight>(world_.min(static_cast<double>(all.next_offer)));
-      horizon_ = std::max(horizon_, next_offer) + beyond_;
-      beyond_ *= 2;
+      const auto next_offer = least_of(world_, all.next_offer);
+      horizon_ = path_sum(std::max(horizon_, next_offer), beyond_);
+      beyond_ = path_sum(beyond_, beyond_);
       world_.epoch([&](thread& t) { part_of(t).extend(horizon_, offers_.on(t)); });
     }
     return true;
@@ -186,13 +216,13 @@ class state_over final : public State {
   using messages = message_type<T, Handler, route<Topology>, parallel<thread_of_target>, coalesce>;
 
   world& world_;
-  const distributed_graph<arc>& graph_;
+  const graph_type& graph_;
   const bool from_below_;
-  weight delta_ = 0;
-  weight horizon_ = 0;
-  weight beyond_ = 0;  // how far the horizon is moved
-  answer<weight> answer_;
-  std::vector<std::unique_ptr<relaxation>> parts_;  // of this rank's threads
+  double delta_ = 0;
+  Weight horizon_ = 0;
+  Weight beyond_ = 0;  // how far the horizon is moved
+  answer<Weight> answer_;
+  std::vector<std::unique_ptr<part_type>> parts_;  // of this rank's threads
   std::vector<char> carries_on_;  // of each thread: its handlers relax what they put into the current bucket
   messages<offer, take> offers_;
   messages<question, answer_all> questions_;
@@ -200,13 +230,26 @@ class state_over final : public State {
 
 }  // namespace
 
-delta_stepping::delta_stepping(world& w, const distributed_graph<arc>& graph, const sssp_options& how)
+template <weight Weight>
+delta_stepping<Weight>::delta_stepping(world& w, const distributed_graph<weighted_arc<Weight>>& graph,
+                                       const sssp_options& how)
     : state_(with_topology(w, [&]<class Topology>(const Topology& topology) -> std::unique_ptr<state> {
-        return std::make_unique<state_over<Topology, state>>(topology, w, graph, how);
+        return std::make_unique<state_over<Weight, Topology, state>>(topology, w, graph, how);
       })) {}
-delta_stepping::~delta_stepping() = default;
+template <weight Weight>
+delta_stepping<Weight>::~delta_stepping() = default;
 
-const answer<weight>& delta_stepping::run(vertex root, const observer& watch) { return state_->run(root, watch); }
-weight delta_stepping::delta() const { return state_->delta(); }
+template <weight Weight>
+const answer<Weight>& delta_stepping<Weight>::run(vertex root, const observer& watch) {
+  return state_->run(root, watch);
+}
+template <weight Weight>
+double delta_stepping<Weight>::delta() const {
+  return state_->delta();
+}
+
+template class delta_stepping<float>;
+template class delta_stepping<double>;
+template class delta_stepping<std::int64_t>;
 
 }  // namespace amity::apps::graph

@@ -3,9 +3,9 @@
 /// What a thread knows about distances: of its own vertices the shortest so far; of others' the shortest that it has
 /// offered to them or heard of. An offer that is no shorter would change nothing and need not be sent.
 ///
-/// Memory: 4 bytes for each vertex of the whole graph, as long as these are at most `remembered_parts` times as many as
-/// a part has. In larger jobs others' vertices share slots, of which each remembers the last one, and memory stays in
-/// proportion to the own part. A distance that is forgotten costs a message, nothing else.
+/// Memory: one `Weight` for each vertex of the whole graph, as long as these are at most `remembered_parts` times as
+/// many as a part has. In larger jobs others' vertices share slots, of which each remembers the last one, and memory
+/// stays in proportion to the own part. A distance that is forgotten costs a message, nothing else.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 namespace amity::apps::graph {
 
+template <weight Weight>
 class known_distances {
  public:
   /// Of a thread whose part begins at the place `first`. `remembered_parts` is a power of two. The places must
@@ -28,22 +29,22 @@ class known_distances {
   }
 
   void forget() {
-    std::ranges::fill(distance_, unreached<weight>);
+    std::ranges::fill(distance_, unreached<Weight>);
     std::ranges::fill(slots_, slot{no_vertex, 0});
   }
 
   bool owns(vertex place) const { return place - first_ < block_; }  // places before the first wrap around
-  weight own(vertex row) const { return distance_[own_ + row]; }
+  Weight own(vertex row) const { return distance_[own_ + row]; }
   void prefetch_own(vertex row) const { __builtin_prefetch(&distance_[own_ + row]); }
 
-  weight operator[](vertex place) const {
+  Weight operator[](vertex place) const {
     if (all_) return distance_[place];
     if (owns(place)) return own(place - first_);
     const slot& known = slots_[where_.shared_slot(place, slots_.size())];
-    return known.place == place ? known.distance : unreached<weight>;
+    return known.place == place ? known.distance : unreached<Weight>;
   }
 
-  void set(vertex place, weight distance) {
+  void set(vertex place, Weight distance) {
     if (all_) {
       distance_[place] = distance;
     } else if (owns(place)) {
@@ -56,7 +57,7 @@ class known_distances {
  private:
   struct slot {
     vertex place;
-    weight distance;
+    Weight distance;
   };
 
   const places& where_;
@@ -64,7 +65,7 @@ class known_distances {
   vertex block_;
   bool all_;
   std::size_t own_ = 0;           // where the own rows begin
-  large_array<weight> distance_;  // of all places, or of the own rows
+  large_array<Weight> distance_;  // of all places, or of the own rows
   large_array<slot> slots_;       // of others' places, unless all have their own
 };
 

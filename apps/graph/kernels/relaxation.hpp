@@ -22,29 +22,36 @@
 
 namespace amity::apps::graph {
 
+template <class Weight>
 struct offer {
   vertex target;  // both are places
   vertex parent;
-  weight distance;
+  Weight distance;
 };
 
 /// A vertex beyond the horizon asks the other end of an arc for an offer.
+template <class Weight>
 struct question {
   vertex target;  // both are places
   vertex asker;
-  float length;
+  Weight length;
 };
 
+template <weight Weight>
 class relaxation {
  public:
+  using offer = graph::offer<Weight>;
+  using question = graph::question<Weight>;
+  using arc = weighted_arc<Weight>;
+
   /// What it finds goes to `mine`.
-  relaxation(const places& where, const graph_part<arc>& part, paths<weight>& mine, weight delta, weight longest_arc)
+  relaxation(const places& where, const graph_part<arc>& part, paths<Weight>& mine, double delta, Weight longest_arc)
       : where_(where), part_(part), mine_(mine), known_(where, part.first), open_(delta, longest_arc) {
-    mine_ = nothing_reached<weight>(part.size());
+    mine_ = nothing_reached<Weight>(part.size());
   }
 
   /// A new search.
-  void begin(weight horizon) {
+  void begin(Weight horizon) {
     known_.forget();
     std::ranges::fill(mine_.parent, no_vertex);
     open_.begin();
@@ -70,7 +77,7 @@ class relaxation {
     const auto& bucket = open_.current();
     do {
       while (taken_ < bucket.size()) {
-        part_.rows.prefetch_after(bucket, taken_, [](const bucket_ring::entry& e) { return e.row; });
+        part_.rows.prefetch_after(bucket, taken_, [](const auto& e) { return e.row; });
         const auto [row, distance] = bucket[taken_++];
         if (distance == known_.own(row)) relax({row, distance, 0}, offers);
       }
@@ -88,14 +95,14 @@ class relaxation {
   struct rest {
     std::uint64_t arcs_aside = 0;   ///< of rows that were set aside
     std::uint64_t arcs_beyond = 0;  ///< of rows beyond the horizon
-    weight next_offer = unreached<weight>;
+    Weight next_offer = unreached<Weight>;
   };
   rest survey() const {
     rest left;
     for (const auto& [row, distance, next] : aside_) {
       if (distance != known_.own(row)) continue;
       left.arcs_aside += part_.rows.degree(row) - next;
-      left.next_offer = std::min(left.next_offer, distance + part_.rows[row][next].length);
+      left.next_offer = std::min(left.next_offer, path_sum<Weight>(distance, part_.rows[row][next].length));
     }
     for (vertex row = 0; row < part_.joined; ++row) {
       if (known_.own(row) >= horizon_) left.arcs_beyond += part_.rows.degree(row);
@@ -104,7 +111,7 @@ class relaxation {
   }
 
   /// Relaxes what was set aside, up to a new horizon.
-  void extend(weight horizon, auto& offers) {
+  void extend(Weight horizon, auto& offers) {
     horizon_ = horizon;
     std::vector<half_relaxed> rows;
     rows.swap(aside_);
@@ -126,10 +133,11 @@ class relaxation {
       for (const arc& a : arcs) {
         if (a.length >= best.distance) break;
         if (!known_.owns(a.target)) continue;
-        const weight below = known_[a.target];
-        if (below < horizon_ && below + a.length < best.distance) {
+        const Weight below = known_[a.target];
+        const Weight distance = path_sum<Weight>(below, a.length);
+        if (below < horizon_ && distance < best.distance) {
           best.parent = a.target;
-          best.distance = below + a.length;
+          best.distance = distance;
         }
       }
       if (best.parent != no_vertex) improve(best);
@@ -145,8 +153,8 @@ class relaxation {
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (i + ahead < asked.size()) known_.prefetch_own(where_.row(asked[i + ahead].target));
       const question& q = asked[i];
-      const weight here = known_[q.target];
-      if (here < horizon_) offers.send(where_.rank(q.asker), {q.asker, q.target, here + q.length});
+      const Weight here = known_[q.target];
+      if (here < horizon_) offers.send(where_.rank(q.asker), {q.asker, q.target, path_sum(here, q.length)});
     }
   }
 
@@ -156,10 +164,10 @@ class relaxation {
     looking_ = false;
     open_.merge();
     for (vertex row = 0; row < part_.joined; ++row) {
-      const weight distance = known_.own(row);
-      if (distance >= horizon_ && distance < unreached<weight>) open_.push(row, distance);
+      const Weight distance = known_.own(row);
+      if (distance >= horizon_ && distance < unreached<Weight>) open_.push(row, distance);
     }
-    horizon_ = unreached<weight>;
+    horizon_ = unreached<Weight>;
   }
 
   /// The search is over.
@@ -167,13 +175,13 @@ class relaxation {
     for (vertex row = 0; row < part_.size(); ++row) mine_.distance[row] = known_.own(row);
   }
 
-  bucket_ring& open() { return open_; }
+  bucket_ring<Weight>& open() { return open_; }
   std::uint64_t reached() const { return reached_; }
 
  private:
-  struct half_relaxed {
+  struct [[gnu::packed, gnu::aligned(4)]] half_relaxed {
     vertex row;
-    weight distance;
+    Weight distance;
     std::uint32_t next;  ///< the first arc that has not been relaxed
   };
 
@@ -188,7 +196,7 @@ class relaxation {
       const std::size_t end = std::min(arcs.size(), i + stretch);
       std::size_t count = better_count_;
       for (; i < end; ++i) {
-        const offer o{arcs[i].target, source, from.distance + arcs[i].length};
+        const offer o{arcs[i].target, source, path_sum<Weight>(from.distance, arcs[i].length)};
         if (o.distance >= horizon_) break;
         better_[count] = o;
         count += o.distance < known_[o.target];
@@ -218,7 +226,7 @@ class relaxation {
 
   void improve(const offer& o) {
     const vertex row = where_.row(o.target);
-    reached_ += known_.own(row) == unreached<weight>;
+    reached_ += known_.own(row) == unreached<Weight>;
     known_.set(o.target, o.distance);
     mine_.parent[row] = o.parent;
     if (!looking_) open_.push(row, o.distance);
@@ -228,11 +236,11 @@ class relaxation {
 
   const places& where_;
   const graph_part<arc>& part_;
-  paths<weight>& mine_;
-  known_distances known_;
-  bucket_ring open_;
+  paths<Weight>& mine_;
+  known_distances<Weight> known_;
+  bucket_ring<Weight> open_;
   std::size_t taken_ = 0;            // entries of the current bucket that have been relaxed
-  weight horizon_ = 0;               // `unreached`: none
+  Weight horizon_ = 0;               // `unreached`: none
   std::vector<half_relaxed> aside_;  // rows that have arcs beyond the horizon
   bool looking_ = false;
   std::array<offer, 4 * stretch> better_;  // than what is known, by the time when they were collected

@@ -23,7 +23,7 @@ struct sum_of {
 
 class transposed_product::state {
  public:
-  state(world& w, const distributed_graph<arc>& matrix)
+  state(world& w, const distributed_graph<matrix_entry>& matrix)
       : world_(w),
         matrix_(matrix),
         summands_(w.message<summand>(add{*this}, combine{&summand::target, sum_of{}},
@@ -40,8 +40,8 @@ class transposed_product::state {
       sums.assign(own.size(), 0);
       auto& out = summands_.on(t);
       for (vertex row = 0; row < own.joined; ++row) {
-        for (const arc& entry : own.rows[row]) {
-          const double value = static_cast<double>(entry.length) * factors[row];
+        for (const matrix_entry& entry : own.rows[row]) {
+          const double value = entry.length * factors[row];
           if (entry.target - own.first < own.size()) {
             sums[entry.target - own.first] += value;
           } else {
@@ -67,12 +67,12 @@ class transposed_product::state {
   static std::size_t index(const auto& who) { return static_cast<std::size_t>(who.thread_index()); }
 
   world& world_;
-  const distributed_graph<arc>& matrix_;
+  const distributed_graph<matrix_entry>& matrix_;
   distributed_vector* y_ = nullptr;
   message_type<summand, add, combine<vertex summand::*, sum_of>, parallel<thread_of_target>, coalesce> summands_;
 };
 
-transposed_product::transposed_product(world& w, const distributed_graph<arc>& matrix)
+transposed_product::transposed_product(world& w, const distributed_graph<matrix_entry>& matrix)
     : state_(std::make_unique<state>(w, matrix)) {}
 transposed_product::~transposed_product() = default;
 

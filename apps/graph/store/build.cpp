@@ -16,8 +16,11 @@ namespace amity::apps::graph {
 namespace {
 
 template <class Arc>
-Arc arc_to(vertex target, float length) {
-  if constexpr (std::same_as<Arc, arc>) {
+constexpr bool has_weight = !std::same_as<Arc, vertex>;
+
+template <class Arc>
+Arc arc_to(vertex target, weight_of<Arc> length) {
+  if constexpr (has_weight<Arc>) {
     return {target, length};
   } else {
     return target;
@@ -25,7 +28,10 @@ Arc arc_to(vertex target, float length) {
 }
 
 vertex moved(vertex, vertex target) { return target; }
-arc moved(const arc& a, vertex target) { return {target, a.length}; }
+template <class Weight>
+weighted_arc<Weight> moved(const weighted_arc<Weight>& a, vertex target) {
+  return {target, a.length};
+}
 
 /// An arc on its way. It goes to the owner of its target first, which knows the target's place, and then on to the
 /// owner of its source, which has the row.
@@ -76,7 +82,7 @@ class part_builder {
     next_ = {};
     const int row_bits = std::countr_zero(where.block());
     const auto before = [&](const Arc& a, const Arc& b) {
-      if constexpr (std::same_as<Arc, arc>) {
+      if constexpr (has_weight<Arc>) {
         if (a.target == b.target) return a.length < b.length;
       }
       return std::rotr(target_of(a), row_bits) < std::rotr(target_of(b), row_bits);
@@ -88,8 +94,8 @@ class part_builder {
         const auto repeated = std::ranges::unique(arcs, {}, [](const Arc& a) { return target_of(a); });
         kept = arcs.first(arcs.size() - repeated.size());
       }
-      if constexpr (std::same_as<Arc, arc>) {
-        std::ranges::sort(kept, [&](const arc& a, const arc& b) {
+      if constexpr (has_weight<Arc>) {
+        std::ranges::sort(kept, [&](const Arc& a, const Arc& b) {
           return a.length == b.length ? before(a, b) : a.length < b.length;
         });
       }
@@ -108,16 +114,18 @@ class part_builder {
   large_array<std::uint64_t> next_;    // of rows: where the next arc goes
 };
 
-void check_ends(const edge& e, vertex vertices) {
-  const vertex greater = std::max(e.source, e.target);
+void check_ends(vertex source, vertex target, vertex vertices) {
+  const vertex greater = std::max(source, target);
   if (greater < vertices) return;
   throw error("build_graph", no_rank, fmt::format("an edge to vertex {} of {}", greater, vertices),
               "number vertices from 0, or say how many there are");
 }
 
 template <class Arc, class Topology>
-distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex vertices, const edge_source& edges,
-                                  const build_options& how) {
+distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex vertices,
+                                  const weighted_edge_source<weight_of<Arc>>& edges, const build_options& how) {
+  using weight_type = weight_of<Arc>;
+  using edges_span = std::span<const weighted_edge<weight_type>>;
   using travelling = travelling_arc<Arc>;
   const auto threads = static_cast<std::uint32_t>(w.threads());
   const auto first_part = static_cast<std::uint32_t>(w.rank()) * threads;
@@ -134,8 +142,8 @@ distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex ver
 
   // Calls visit(source, target, length) for each arc of this thread's edges.
   const auto for_each_arc = [&](const thread& t, auto visit) {
-    edges(t, [&](std::span<const edge> some) {
-      for (const edge& e : some) {
+    edges(t, [&](edges_span some) {
+      for (const auto& e : some) {
         const bool loop = e.source == e.target;
         // A row of nothing but loops would end up empty among those that have arcs.
         if (how.simple && loop) continue;
@@ -163,11 +171,11 @@ distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex ver
         [&](thread& t) {
           auto& out = ends.on(t);
           std::uint64_t& count = counted[static_cast<std::size_t>(t.thread_index())];
-          edges(t, [&](std::span<const edge> some) {
-            for (const edge& e : some) check_ends(e, vertices);
+          edges(t, [&](edges_span some) {
+            for (const auto& e : some) check_ends(e.source, e.target, vertices);
             count += some.size();
           });
-          for_each_arc(t, [&](vertex source, vertex, float) { out.send(owner(source), source); });
+          for_each_arc(t, [&](vertex source, vertex, weight_type) { out.send(owner(source), source); });
         },
         [&](thread& t) { return counted[static_cast<std::size_t>(t.thread_index())]; });
   }
@@ -190,7 +198,7 @@ distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex ver
         coalesce{});
     w.epoch([&](thread& t) {
       auto& out = to_target.on(t);
-      for_each_arc(t, [&](vertex source, vertex target, float length) {
+      for_each_arc(t, [&](vertex source, vertex target, weight_type length) {
         out.send(owner(target), {source, arc_to<Arc>(target, length)});
       });
     });
@@ -203,19 +211,18 @@ distributed_graph<Arc> build_over(const Topology& topology, world& w, vertex ver
 
 }  // namespace
 
-edge_source source_of(std::span<const edge> edges) {
-  return [edges](const thread& t, const edge_taker& take) {
-    const auto [first, last] = t.share(edges.size());
-    take(edges.subspan(first, last - first));
-  };
-}
-
 template <class Arc>
-distributed_graph<Arc> build_graph(world& w, vertex vertices, const edge_source& edges, const build_options& how) {
+distributed_graph<Arc> build_graph(world& w, vertex vertices, const weighted_edge_source<weight_of<Arc>>& edges,
+                                   const build_options& how) {
   return with_topology(w, [&](const auto& topology) { return build_over<Arc>(topology, w, vertices, edges, how); });
 }
 
 template distributed_graph<vertex> build_graph(world&, vertex, const edge_source&, const build_options&);
-template distributed_graph<arc> build_graph(world&, vertex, const edge_source&, const build_options&);
+template distributed_graph<weighted_arc<float>> build_graph(world&, vertex, const edge_source&, const build_options&);
+template distributed_graph<weighted_arc<double>> build_graph(world&, vertex, const weighted_edge_source<double>&,
+                                                             const build_options&);
+template distributed_graph<weighted_arc<std::int64_t>> build_graph(world&, vertex,
+                                                                   const weighted_edge_source<std::int64_t>&,
+                                                                   const build_options&);
 
 }  // namespace amity::apps::graph

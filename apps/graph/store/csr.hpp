@@ -17,13 +17,32 @@
 
 namespace amity::apps::graph {
 
-struct arc {
+/// Packed: an arc of 8-byte weights takes 12 bytes.
+template <weight Weight>
+struct [[gnu::packed, gnu::aligned(4)]] weighted_arc {
   vertex target;
-  float length;
+  Weight length;
 };
+using arc = weighted_arc<float>;
+static_assert(sizeof(arc) == 8 && sizeof(weighted_arc<double>) == 12);
 
 inline vertex target_of(vertex bare) { return bare; }
-inline vertex target_of(const arc& a) { return a.target; }
+template <class Weight>
+vertex target_of(const weighted_arc<Weight>& a) {
+  return a.target;
+}
+
+/// The weight of an arc: `float` for arcs without, whose edges have a weight that is not used.
+template <class Arc>
+struct weight_of_arc {
+  using type = float;
+};
+template <class Weight>
+struct weight_of_arc<weighted_arc<Weight>> {
+  using type = Weight;
+};
+template <class Arc>
+using weight_of = typename weight_of_arc<Arc>::type;
 
 template <class Arc>
 class csr {

@@ -25,8 +25,12 @@ vertex find_place(world& w, const distributed_graph<Arc>& graph, vertex wanted) 
 }
 
 template struct distributed_graph<vertex>;
-template struct distributed_graph<arc>;
+template struct distributed_graph<weighted_arc<float>>;
+template struct distributed_graph<weighted_arc<double>>;
+template struct distributed_graph<weighted_arc<std::int64_t>>;
 template vertex find_place(world&, const distributed_graph<vertex>&, vertex);
-template vertex find_place(world&, const distributed_graph<arc>&, vertex);
+template vertex find_place(world&, const distributed_graph<weighted_arc<float>>&, vertex);
+template vertex find_place(world&, const distributed_graph<weighted_arc<double>>&, vertex);
+template vertex find_place(world&, const distributed_graph<weighted_arc<std::int64_t>>&, vertex);
 
 }  // namespace amity::apps::graph

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <type_traits>
 
 namespace amity::apps::graph {
 namespace {
@@ -27,12 +28,12 @@ std::string sentence(const mistake<Distance>& m, vertex other) {
     case rule::tree_edge:
       return fmt::format("{}: no edge from its parent, {} {}, leads to that distance", who, name_of(other),
                          at_distance(m.by_other));
-    case rule::edge:
+    case rule::no_shortcut:
       return fmt::format("{}: an edge from {} leads to it at distance {}", who, name_of(other), m.by_other);
     case rule::rooted:
       return fmt::format("{}: its parents never lead to the root", who);
     case rule::range:
-      return fmt::format("{}: a path by {} is longer than float32 can tell; give smaller lengths", who, name_of(other));
+      return fmt::format("{}: a path by {} exceeds the type of the weights; use smaller weights", who, name_of(other));
     case rule::none:
       break;
   }
@@ -48,19 +49,22 @@ std::string describe_first(world& w, const mistake<Distance>& mine,
   const std::uint64_t first = w.min(key);
   if (static_cast<rule>(first >> 32) == rule::none) return {};
   // Mistakes of one vertex against one rule are all found by one thread: so one rank has this one.
-  const auto agreed = [&](std::uint32_t value) {
-    return static_cast<std::uint32_t>(w.min(first == key ? std::uint64_t{value} : ~std::uint64_t{0}));
+  const auto agreed = [&](std::uint64_t value) { return w.min(first == key ? value : ~std::uint64_t{0}); };
+  const auto agreed_distance = [&](Distance distance) {
+    using bits = std::conditional_t<sizeof(Distance) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
+    return std::bit_cast<Distance>(static_cast<bits>(agreed(std::bit_cast<bits>(distance))));
   };
-  const mistake<Distance> told{
-      .broken = static_cast<rule>(first >> 32),
-      .number = static_cast<vertex>(first),
-      .other = agreed(mine.other),
-      .distance = std::bit_cast<Distance>(agreed(std::bit_cast<std::uint32_t>(mine.distance))),
-      .by_other = std::bit_cast<Distance>(agreed(std::bit_cast<std::uint32_t>(mine.by_other)))};
+  const mistake<Distance> told{.broken = static_cast<rule>(first >> 32),
+                               .number = static_cast<vertex>(first),
+                               .other = static_cast<vertex>(agreed(mine.other)),
+                               .distance = agreed_distance(mine.distance),
+                               .by_other = agreed_distance(mine.by_other)};
   return sentence(told, static_cast<vertex>(w.min(std::uint64_t{number_at(told.other)})));
 }
 
 template std::string describe_first(world&, const mistake<level>&, const std::function<vertex(vertex)>&);
-template std::string describe_first(world&, const mistake<weight>&, const std::function<vertex(vertex)>&);
+template std::string describe_first(world&, const mistake<float>&, const std::function<vertex(vertex)>&);
+template std::string describe_first(world&, const mistake<double>&, const std::function<vertex(vertex)>&);
+template std::string describe_first(world&, const mistake<std::int64_t>&, const std::function<vertex(vertex)>&);
 
 }  // namespace amity::apps::graph

@@ -10,7 +10,10 @@ namespace amity::apps::graph {
 namespace {
 
 level beyond(level distance, vertex) { return distance + 1; }
-weight beyond(weight distance, const arc& a) { return distance + a.length; }
+template <class Weight>
+Weight beyond(Weight distance, const weighted_arc<Weight>& a) {
+  return path_sum<Weight>(distance, a.length);
+}
 
 /// From a vertex on the tree to the target of one of its arcs.
 template <class Distance>
@@ -46,7 +49,7 @@ class part_proof {
   void hear(const by_arc<Distance>& told) {
     const vertex row = told.target - part_.first;
     const Distance distance = found_.distance[row];
-    if (distance > told.distance) note(rule::edge, row, told.source, told.distance);
+    if (distance > told.distance) note(rule::no_shortcut, row, told.source, told.distance);
     if (distance == unreached<Distance> && distance == told.distance) [[unlikely]]
       note(rule::range, row, told.source);
     if (found_.parent[row] == told.source && distance == told.distance && !on_tree_[row]) join(row);
@@ -167,8 +170,16 @@ std::string find_mistake(world& w, const distributed_graph<vertex>& graph, verte
   return find(w, graph, root, found);
 }
 
-std::string find_mistake(world& w, const distributed_graph<arc>& graph, vertex root, const answer<weight>& found) {
+template <weight Weight>
+std::string find_mistake(world& w, const distributed_graph<weighted_arc<Weight>>& graph, vertex root,
+                         const answer<Weight>& found) {
   return find(w, graph, root, found);
 }
+
+template std::string find_mistake(world&, const distributed_graph<weighted_arc<float>>&, vertex, const answer<float>&);
+template std::string find_mistake(world&, const distributed_graph<weighted_arc<double>>&, vertex,
+                                  const answer<double>&);
+template std::string find_mistake(world&, const distributed_graph<weighted_arc<std::int64_t>>&, vertex,
+                                  const answer<std::int64_t>&);
 
 }  // namespace amity::apps::graph

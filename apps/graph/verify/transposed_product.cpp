@@ -15,15 +15,15 @@ double random_entry(vertex place) { return static_cast<double>(splitmix64::mix(p
 
 }  // namespace
 
-double product_error(world& w, const distributed_graph<arc>& matrix, const distributed_vector& x,
+double product_error(world& w, const distributed_graph<matrix_entry>& matrix, const distributed_vector& x,
                      const distributed_vector& y) {
   double expected = 0, found = 0, size = 0;
   for (std::size_t i = 0; i < matrix.parts.size(); ++i) {
     const auto& part = matrix.parts[i];
     for (vertex row = 0; row < part.size(); ++row) {
       double product = 0, most = 0;
-      for (const arc& entry : part.rows[row]) {
-        const double each = static_cast<double>(entry.length) * random_entry(entry.target);
+      for (const matrix_entry& entry : part.rows[row]) {
+        const double each = entry.length * random_entry(entry.target);
         product += each;
         most += std::abs(each);
       }
