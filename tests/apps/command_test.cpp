@@ -138,6 +138,33 @@ TEST(graph_command, runs_graph500_in_the_words_of_its_reference_code) {
   EXPECT_PRED2(amity::tests::contains, ended.output, "sssp max_validate:");
 }
 
+TEST(graph_command, graph500_counts_roots_in_small_components) {
+  scratch files;
+  const auto json = (files.folder() / "out.json").string();
+  const std::vector<std::string> line{"graph500", "--scale", "9", "--edge-factor", "1", "--no-progress", "--json"};
+  const auto with = [&](const std::string& file) {
+    auto words = line;
+    words.push_back(file);
+    return graph(words);
+  };
+  const outcome ended = with(json);
+  EXPECT_EQ(ended.status, 0) << ended.errors;
+  const auto result = nlohmann::json::parse(contents(json));
+  const auto small = result["small_component_roots"].get<int>();
+  EXPECT_GT(small, 0);
+  EXPECT_LT(small, 64);
+  EXPECT_PRED2(amity::tests::contains, ended.output, fmt::format("small_component_roots:          {}\n", small));
+  EXPECT_PRED2(amity::tests::contains, ended.output, "sssp weight_type:               float32\n");
+  EXPECT_EQ(result["searches"].size(), 64u);
+  EXPECT_EQ(std::ranges::count_if(result["searches"], [](const auto& each) { return bool{each["small_component"]}; }),
+            small);
+  for (const char* kernel : {"bfs", "sssp"}) {
+    EXPECT_GT(result[kernel]["harmonic_mean_teps_without_small"], result[kernel]["harmonic_mean_teps"]) << kernel;
+  }
+  EXPECT_EQ(result["sssp"]["weight_type"], "float32");
+  EXPECT_TRUE(nlohmann::json::accept(with("-").output));
+}
+
 TEST(graph_command, names_components_alike_on_any_number_of_ranks) {
   scratch files;
   std::string text = random_edges(2);
@@ -741,7 +768,6 @@ TEST(graph_command, takes_no_option_that_would_do_nothing) {
   const auto file = files.write("a.el", "a b\n").string();
   for (const std::vector<std::string>& line :
        std::vector<std::vector<std::string>>{{"triangles", file, "--output", "out"},
-                                             {"graph500", "--scale", "4", "--json", "out"},
                                              {"spmv", file, "--delta", "1"},
                                              {"bfs", "--kronecker", "4", "--format", "edges"},
                                              {"bfs", file, "--format", "edge"},

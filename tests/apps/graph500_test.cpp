@@ -108,8 +108,10 @@ TEST(graph500_result, reads_as_that_of_the_reference_code) {
                                .generation_seconds = 0.5,
                                .construction_seconds = 1.25,
                                .ranks = 2,
+                               .input_edges = 4194304,
                                .edges = {4194304, 4194304},
-                               .kernels = {{"bfs", {0.5, 0.25}, {2, 2}}, {"sssp", {1, 1}, {}}}};
+                               .kernels = {{.kernel = "bfs", .seconds = {0.5, 0.25}, .validate_seconds = {2, 2}},
+                                           {.kernel = "sssp", .weight_type = "float32", .seconds = {1, 1}}}};
   EXPECT_EQ(to_text(result), R"(SCALE:                          18
 edgefactor:                     16
 NBFS:                           2
@@ -158,7 +160,29 @@ bfs  thirdquartile_validate:    2
 bfs  max_validate:              2
 bfs  mean_validate:             2
 bfs  stddev_validate:           0
+small_component_roots:          0
+bfs  without_small_mean_TEPS:   1.11848e+07
+sssp without_small_mean_TEPS:   4.1943e+06
+sssp weight_type:               float32
 )");
+}
+
+TEST(graph500_result, small_components_have_a_mean_without_them) {
+  graph500_result result{.scale = 10,
+                         .edge_factor = 1,
+                         .generation_seconds = 0,
+                         .construction_seconds = 0,
+                         .ranks = 1,
+                         .input_edges = 1000,
+                         .edges = {900, 1, 9, 10},
+                         .kernels = {{.kernel = "bfs", .seconds = {1, 1, 1, 1}}}};
+  EXPECT_EQ(in_small_components(result), (std::vector<bool>{false, true, true, false})) << "1 % is not below 1 %";
+  const std::vector<double> edges{900, 10}, seconds{1, 1};
+  EXPECT_EQ(harmonic_mean_without_small(result, result.kernels[0]), rates_of(edges, seconds).harmonic_mean);
+  EXPECT_NE(to_text(result).find("small_component_roots:          2\n"), std::string::npos);
+  result.edges = {1, 1, 1, 1};
+  EXPECT_EQ(harmonic_mean_without_small(result, result.kernels[0]), std::nullopt);
+  EXPECT_NE(to_text(result).find("bfs  without_small_mean_TEPS:   none\n"), std::string::npos);
 }
 
 }  // namespace

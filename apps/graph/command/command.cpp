@@ -221,10 +221,8 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
       ->check(CLI::Range(0, any))
       ->capture_default_str();
   app.add_flag("--verify,!--no-verify", wanted.verify, "Check the answer (the standard)");
-  if (!groups.benchmark) {
-    app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text")
-        ->check(CLI::Validator(emptiness, "", "name"));
-  }
+  app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text")
+      ->check(CLI::Validator(emptiness, "", "name"));
   app.add_flag("!--no-progress", wanted.progress, "Do not show progress");
 }
 

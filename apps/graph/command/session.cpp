@@ -117,9 +117,11 @@ void session::add_job(report& into) const {
   into.add("fabric", fabric);
 }
 
-void session::publish(const report& result) {
+void session::publish(const report& result) { publish(result.to_text(), result); }
+
+void session::publish(const std::string& text, const report& result) {
   if (!wanted_.json.empty()) write_output_file(wanted_.json, result.to_json());
-  if (!names_standard_output(wanted_.json)) print_text(result.to_text(), names_standard_output(wanted_.output));
+  if (!names_standard_output(wanted_.json)) print_text(text, names_standard_output(wanted_.output));
 }
 
 }  // namespace amity::apps::graph

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "apps/graph/graph500/statistics.hpp"
@@ -40,6 +41,25 @@ std::string rate_lines(const graph500_searches& searches, const std::vector<doub
 
 }  // namespace
 
+std::vector<bool> in_small_components(const graph500_result& result) {
+  std::vector<bool> small;
+  for (const double edges : result.edges)
+    small.push_back(edges < small_component_share * static_cast<double>(result.input_edges));
+  return small;
+}
+
+std::optional<double> harmonic_mean_without_small(const graph500_result& result, const graph500_searches& searches) {
+  const std::vector<bool> small = in_small_components(result);
+  std::vector<double> edges, seconds;
+  for (std::size_t i = 0; i < small.size(); ++i) {
+    if (small[i]) continue;
+    edges.push_back(result.edges[i]);
+    seconds.push_back(searches.seconds[i]);
+  }
+  if (edges.empty()) return {};
+  return rates_of(edges, seconds).harmonic_mean;
+}
+
 std::string to_text(const graph500_result& result) {
   std::string text = line("SCALE:", fmt::format("{}", result.scale)) +
                      line("edgefactor:", fmt::format("{}", result.edge_factor)) +
@@ -59,6 +79,15 @@ std::string to_text(const graph500_result& result) {
     if (searches.validate_seconds.empty()) continue;
     text += spread_lines(searches.validate_seconds,
                          [&](std::string_view what) { return key_of(searches, fmt::format("{}_validate:", what)); });
+  }
+  const std::vector<bool> small = in_small_components(result);
+  text += line("small_component_roots:", fmt::format("{}", std::ranges::count(small, true)));
+  for (const auto& searches : result.kernels) {
+    const auto mean = harmonic_mean_without_small(result, searches);
+    text += line(key_of(searches, "without_small_mean_TEPS:"), mean ? number(*mean) : "none");
+  }
+  for (const auto& searches : result.kernels) {
+    if (!searches.weight_type.empty()) text += line(key_of(searches, "weight_type:"), searches.weight_type);
   }
   return text;
 }
