@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(on, built_graphs, ::testing::ValuesIn(testing::job_shap
 
 TEST_P(built_graphs, have_the_arcs_of_their_edges) {
   run([](world& w) {
-    for (const ownership kind : {ownership::block, ownership::cyclic, ownership::hash}) {
+    for (const distribution kind : {distribution::block, distribution::cyclic, distribution::hash}) {
       for (const int bits : {0, 1, 2, 3}) {
         const build_options how{.kind = kind, .undirected = (bits & 1) > 0, .simple = (bits & 2) > 0};
         expect_built(w, {.vertices = 97, .edges = 700, .seed = 5, .crowded = (bits & 1) > 0}, how);
@@ -111,8 +111,8 @@ TEST_P(built_graphs, have_rows_without_arcs_last_where_loops_are_dropped) {
 TEST_P(built_graphs, may_be_smaller_than_the_job) {
   run([](world& w) {
     expect_built(w, {.vertices = 1, .edges = 0, .seed = 1}, {});
-    expect_built(w, {.vertices = 1, .edges = 3, .seed = 1}, {.kind = ownership::block, .simple = false});
-    expect_built(w, {.vertices = 2, .edges = 5, .seed = 1}, {.kind = ownership::hash, .undirected = true});
+    expect_built(w, {.vertices = 1, .edges = 3, .seed = 1}, {.kind = distribution::block, .simple = false});
+    expect_built(w, {.vertices = 2, .edges = 5, .seed = 1}, {.kind = distribution::hash, .undirected = true});
   });
 }
 
@@ -137,8 +137,8 @@ TEST_P(built_graphs, find_the_places_of_their_vertices) {
   });
 }
 
-TEST(ownership, deals_every_vertex_to_one_slot_and_evenly) {
-  for (const ownership kind : {ownership::block, ownership::cyclic, ownership::hash}) {
+TEST(distribution, deals_every_vertex_to_one_slot_and_evenly) {
+  for (const distribution kind : {distribution::block, distribution::cyclic, distribution::hash}) {
     for (const vertex count : {1u, 2u, 7u, 64u, 1000u}) {
       for (const std::uint32_t parts : {1u, 2u, 3u, 8u}) {
         const dealing owners(kind, count, parts);
@@ -151,15 +151,15 @@ TEST(ownership, deals_every_vertex_to_one_slot_and_evenly) {
         }
         EXPECT_EQ(taken.size(), count);
         EXPECT_LE(owners.largest(), count / parts + 1);
-        EXPECT_EQ(parse_ownership(name_of(kind)), kind);
+        EXPECT_EQ(parse_distribution(name_of(kind)), kind);
       }
     }
   }
-  EXPECT_FALSE(parse_ownership("random"));
+  EXPECT_FALSE(parse_distribution("random"));
 }
 
-TEST(ownership, by_hash_scatters_neighbours) {
-  const dealing owners(ownership::hash, 1000, 4);
+TEST(distribution, by_hash_scatters_neighbours) {
+  const dealing owners(distribution::hash, 1000, 4);
   std::set<std::uint32_t> parts;
   for (vertex v = 0; v < 16; ++v) parts.insert(owners.part(v));
   EXPECT_EQ(parts.size(), 4u);

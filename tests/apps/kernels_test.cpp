@@ -85,7 +85,7 @@ TEST_P(kernels, components_of_long_paths) {
   run([](world& w) {
     std::vector<edge> edges;
     for (vertex v = 0; w.rank() == 0 && v < 998; ++v) edges.push_back({v, v + 2, 1});
-    for (const ownership kind : {ownership::block, ownership::cyclic, ownership::hash}) {
+    for (const distribution kind : {distribution::block, distribution::cyclic, distribution::hash}) {
       const auto graph = build_graph<vertex>(w, 1000, source_of(edges), {.kind = kind, .undirected = true});
       expect_components(w, graph, {500, 500});
     }

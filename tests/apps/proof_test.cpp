@@ -29,7 +29,7 @@ struct examined {
         whole(testing::whole_graph(vertices, edges, undirected)),
         graph(build_graph<Arc>(
             w, vertices, source_of(std::span(edges).first(w.rank() == 0 ? edges.size() : 0)),
-            {.kind = vertices % 2 == 0 ? ownership::cyclic : ownership::hash, .undirected = undirected})),
+            {.kind = vertices % 2 == 0 ? distribution::cyclic : distribution::hash, .undirected = undirected})),
         place_of(testing::all_places(w, graph)) {}
 
   /// Collective. The root is that of the last search.

@@ -35,11 +35,11 @@ CLI::Range range_of(std::string_view setting) {
 
 constexpr auto explanation =
     R"(Runs graph and data kernels with active messages, on any number of ranks and threads.
-Without FILE or a generator, the graph is that of the distribution's packages: each depends on others, by Depends and
-Pre-Depends, with alternatives and virtual packages resolved. Answers are checked, and say by what.)";
+Without FILE or a generator, the graph consists of the packages that apt knows and their dependencies (Depends and
+Pre-Depends, with alternatives and virtual packages resolved). Results are validated.)";
 
 std::string formats_help() {
-  std::string text = "Formats of FILE, any of them also packed by gzip:\n";
+  std::string text = "Formats of FILE, each also compressed by gzip:\n";
   for (const format& f : format_table()) text += fmt::format("  {:<18}{}\n", f.name, f.help);
   return text;
 }
@@ -79,28 +79,27 @@ std::string count_problem(const std::string& text) {
   return fmt::format("'{}' is not a whole number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
 }
 
-std::string ownership_problem(const std::string& word) {
-  return parse_ownership(word) ? "" : fmt::format("'{}' is none of block, cyclic and hash", word);
+std::string distribution_problem(const std::string& word) {
+  return parse_distribution(word) ? "" : fmt::format("'{}' is not one of block, cyclic and hash", word);
 }
 
 void add_sizes_of_made_graph(CLI::App& app, options& wanted) {
-  app.add_option("--edge-factor", wanted.edge_factor, "Edges of a made graph for each vertex")
+  app.add_option("--edge-factor", wanted.edge_factor, "Edges per vertex of a generated graph")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--seed", wanted.seed, "Seed of whatever is random")
+  app.add_option("--seed", wanted.seed, "Seed of all random choices")
       ->check(CLI::Validator(count_problem, "", "seed"))
       ->capture_default_str();
   app.add_option_function<std::string>(
-         "--ownership", [&](const std::string& word) { wanted.owners = *parse_ownership(word); },
-         "How vertices are dealt out to ranks: block, cyclic (the standard) or hash")
-      ->check(CLI::Validator(ownership_problem, "", "ownership"));
+         "--distribution", [&](const std::string& word) { wanted.owners = *parse_distribution(word); },
+         "Distribution of vertices to ranks: block, cyclic or hash (default: cyclic)")
+      ->check(CLI::Validator(distribution_problem, "", "distribution"));
 }
 
 void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
-  CLI::Option* const file =
-      app.add_option("FILE", wanted.file, "Graph to work on, or - for standard input; see the formats below")
-          ->check(CLI::Validator(emptiness, "", "name"));
-  app.add_option("--format", wanted.format, "Format of FILE, where its name and content do not tell")
+  CLI::Option* const file = app.add_option("FILE", wanted.file, "Input graph; -: standard input; see the formats below")
+                                ->check(CLI::Validator(emptiness, "", "name"));
+  app.add_option("--format", wanted.format, "Format of FILE (default: detected from its name and content)")
       ->check(CLI::Validator(format_problem, "", "format"))
       ->needs(file);
   app.add_option(
@@ -111,28 +110,30 @@ void add_graph_options(CLI::App& app, const takes& groups, options& wanted) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{no_vertex - 1}))
       ->needs(file);
   CLI::Option* const packages =
-      app.add_flag("--packages", wanted.packages, "The packages, and nothing in their stead")->excludes(file);
-  app.add_option("--lists", wanted.lists, "Folder of package lists")->capture_default_str();
+      app.add_flag("--packages", wanted.packages, "Use the packages of this system; fail if there are no package lists")
+          ->excludes(file);
+  app.add_option("--lists", wanted.lists, "Directory of package lists")->capture_default_str();
   CLI::Option* const kronecker =
-      app.add_option("--kronecker", wanted.kronecker, "Make a Graph500 graph of 2^SCALE vertices")
+      app.add_option("--kronecker", wanted.kronecker, "Generate a Graph500 (Kronecker) graph of 2^SCALE vertices")
           ->type_name("SCALE")
           ->check(CLI::Range(1, 30))
           ->excludes(file)
           ->excludes(packages);
   app.add_option("--erdos-renyi", wanted.erdos_renyi,
-                 "Make a graph of 2^SCALE vertices with edges at random and a cycle through all")
+                 "Generate a random graph of 2^SCALE vertices, with a cycle through all of them")
       ->type_name("SCALE")
       ->check(CLI::Range(1, 30))
       ->excludes(file)
       ->excludes(packages)
       ->excludes(kronecker);
   add_sizes_of_made_graph(app, wanted);
-  app.add_flag("--reverse", wanted.reverse, "Walk edges backwards: to those that depend on a package");
-  app.add_flag("--undirected", wanted.undirected, "Walk edges both ways");
+  app.add_flag("--reverse", wanted.reverse,
+               "Traverse edges backward, for example to the packages that depend on the root");
+  app.add_flag("--undirected", wanted.undirected, "Traverse edges in both directions");
   if (groups.per_vertex) {
     app.add_option("--output", wanted.output,
-                   "File for a line of each vertex that was found: its label and what was found of it; - for standard "
-                   "output, and the report for standard error")
+                   "Write a line per vertex to this file: its label and its result; -: standard output, with the "
+                   "report on standard error")
         ->check(CLI::Validator(emptiness, "", "name"));
   }
   app.footer(formats_help());
@@ -173,55 +174,62 @@ void add_options(CLI::App& app, const takes& groups, options& wanted) {
   if (groups.graph) add_graph_options(app, groups, wanted);
   if (groups.lengths) add_length_options(app, groups, wanted);
   if (groups.root) {
-    app.add_option("--root", wanted.root, "Label of the vertex to start from")
+    app.add_option("--root", wanted.root, "Label of the start vertex (default: chosen)")
         ->check(CLI::Validator(emptiness, "", "label"));
   }
   if (groups.direction || groups.benchmark) {
-    app.add_flag("--top-down", wanted.top_down, "Search from above only, also where looking from below is less work");
+    app.add_flag("--top-down", wanted.top_down,
+                 "Search top-down only (default: top-down or bottom-up, whichever is less work)");
   }
   if (groups.top) {
-    app.add_option("--top", wanted.top, "How many of the farthest, or highest, vertices to show")
+    app.add_option("--top", wanted.top, "Number of farthest, or highest-ranked, vertices to print")
         ->check(CLI::Validator(count_problem, "", "count"))
         ->capture_default_str();
   }
   if (groups.iterations) {
-    app.add_option("--iterations", wanted.iterations, "Iterations, at most")
+    app.add_option("--iterations", wanted.iterations, "Largest number of iterations")
         ->check(CLI::Range(1, any))
         ->capture_default_str();
-    app.add_option("--tolerance", wanted.tolerance, "Change of all values together below which it ends")
+    app.add_option("--tolerance", wanted.tolerance,
+                   "Stop if the sum of all changes in an iteration is below this value")
         ->check(CLI::Validator(tolerance_problem, "", "number"))
         ->capture_default_str();
   }
   if (groups.benchmark) {
-    app.add_option("--scale", wanted.kronecker, "2^SCALE vertices; 16 if it is not given")->check(CLI::Range(1, 30));
+    app.add_option("--scale", wanted.kronecker, "Generate 2^SCALE vertices (default: 16)")->check(CLI::Range(1, 30));
     add_sizes_of_made_graph(app, wanted);
-    app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the lengths")
+    app.add_option("--delta", wanted.delta, "Width of a bucket of delta-stepping; 0: chosen from the weights")
         ->check(CLI::Validator(width_problem, "", "width"));
   }
   if (groups.table) {
-    app.add_option("--seed", wanted.seed, "Seed of whatever is random")
+    app.add_option("--seed", wanted.seed, "Seed of all random choices")
         ->check(CLI::Validator(count_problem, "", "seed"))
         ->capture_default_str();
-    app.add_option("--slots", wanted.slots, "Slots of the table on each thread, of 8 bytes")
+    app.add_option("--slots", wanted.slots, "Table slots per thread, of 8 bytes each")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32))
         ->capture_default_str();
-    app.add_option("--updates", wanted.updates, "Messages that each thread sends")
+    app.add_option("--updates", wanted.updates, "Messages per thread")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
         ->capture_default_str();
   }
-  app.add_option("-n,--ranks", wanted.ranks, "Ranks to start; in a job that is already running its own count")
+  app.add_option("-n,--ranks", wanted.ranks,
+                 "Number of ranks (default: $AMITY_RANKS); ignored if a launcher has started the ranks")
       ->check(range_of("AMITY_RANKS"));
-  app.add_option("-t,--threads", wanted.threads, "Threads of each rank; likewise")->check(range_of("AMITY_THREADS"));
+  app.add_option("-t,--threads", wanted.threads,
+                 "Threads per rank (default: $AMITY_THREADS); ignored if a launcher has started the ranks")
+      ->check(range_of("AMITY_THREADS"));
   app.add_option("--fabric", wanted.fabric,
-                 "How ranks reach each other: shm, threads, sim, mpi, ofi or composite; likewise")
+                 "Fabric: shm, threads, sim, mpi, ofi or composite (default: $AMITY_FABRIC); ignored if a launcher has "
+                 "started the ranks")
       ->check(CLI::Validator(fabric_problem, "", "fabric"));
   app.add_option("--repeat", wanted.repeat,
-                 groups.benchmark ? "Searches by each kernel; 0: 64"
-                                  : "Runs, to report the median time; 0: a few if they are short")
+                 groups.benchmark ? "Searches per kernel; 0: 64"
+                                  : "Runs; the median time is reported; 0: chosen from the time of the first run")
       ->check(CLI::Range(0, any))
       ->capture_default_str();
-  app.add_flag("--verify,!--no-verify", wanted.verify, "Check the answer (the standard)");
-  app.add_option("--json", wanted.json, "File for the result as JSON; - for standard output, in place of the text")
+  app.add_flag("--verify,!--no-verify", wanted.verify, "Validate the result (default: on)");
+  app.add_option("--json", wanted.json,
+                 "Write the result as JSON to this file; -: standard output, in place of the text")
       ->check(CLI::Validator(emptiness, "", "name"));
   app.add_flag("!--no-progress", wanted.progress, "Do not show progress");
 }
@@ -267,7 +275,7 @@ int command(int argc, char** argv) {
   }
   if (argc > 1 && argv[1][0] != '-' &&
       std::ranges::find(kernel_table(), argv[1], &kernel::name) == kernel_table().end()) {
-    complain(fmt::format("amity graph: there is no kernel '{}'; `amity graph --help` lists them", argv[1]));
+    complain(fmt::format("amity graph: unknown kernel '{}'; `amity graph --help` lists the kernels", argv[1]));
     return usage_error;
   }
   try {

@@ -14,7 +14,7 @@ namespace amity::apps::graph {
 
 /// Groups of options that kernels take.
 struct takes {
-  bool graph = true;  ///< FILE, generators and ownership
+  bool graph = true;  ///< FILE, generators and distribution
   bool root = false;
   bool direction = false;  ///< searches that can look from below
   bool top = false;        ///< reports that list the first of many

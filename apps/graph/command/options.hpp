@@ -7,7 +7,7 @@
 #include <string>
 
 #include "apps/graph/input/weight_type.hpp"
-#include "apps/graph/store/ownership.hpp"
+#include "apps/graph/store/distribution.hpp"
 
 namespace amity::apps::graph {
 
@@ -28,7 +28,7 @@ struct options {
   bool undirected = false;                ///< walk all edges both ways
   std::string lengths = "input";          ///< see set_lengths
   std::optional<weight_type> weights;     ///< their type; nothing: chosen by the weights
-  ownership owners = ownership::cyclic;
+  distribution owners = distribution::cyclic;
 
   // The job.
   std::optional<int> ranks;

@@ -25,12 +25,12 @@ constexpr auto table = std::to_array<format>({
      read_graph500_packed},
     {"graph500-int64", "Graph500 binary edge list, two 64-bit numbers in 16 bytes", true, is_graph500_int64,
      read_graph500_int64},
-    {"metis", "METIS graph file: the neighbours of a vertex on each line, perhaps with weights", true, is_metis,
+    {"metis", "METIS graph file: the neighbors of a vertex on each line, optionally with edge weights", true, is_metis,
      read_metis},
-    {"dimacs", "DIMACS shortest-path file: 'p sp', then 'a source target length' on each line", true, is_dimacs,
+    {"dimacs", "DIMACS shortest-path file: 'p sp', then 'a source target weight' on each line", true, is_dimacs,
      read_dimacs},
-    {"wordnet", "WordNet: the folder of its data files, or one of them", false, is_wordnet, read_wordnet},
-    {"edges", "text: source, target and perhaps a length on each line, between blanks or commas", false,
+    {"wordnet", "WordNet: the directory of its data files, or one of them", false, is_wordnet, read_wordnet},
+    {"edges", "text: source, target and optionally a weight on each line, separated by blanks or commas", false,
      [](std::string_view, std::string_view) { return true; }, read_text_edges},
 });
 

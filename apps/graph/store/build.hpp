@@ -36,7 +36,7 @@ weighted_edge_source<Weight> source_of(const std::vector<weighted_edge<Weight>>&
 }
 
 struct build_options {
-  ownership kind = ownership::cyclic;
+  distribution kind = distribution::cyclic;
   bool undirected = false;  ///< each edge is two arcs, a loop one
   /// Drops loops, and all but the shortest of the arcs that join the same two vertices.
   bool simple = true;

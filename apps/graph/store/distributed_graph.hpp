@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "apps/graph/store/csr.hpp"
-#include "apps/graph/store/ownership.hpp"
+#include "apps/graph/store/distribution.hpp"
 #include "apps/graph/store/places.hpp"
 #include "apps/graph/types.hpp"
 

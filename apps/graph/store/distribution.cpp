@@ -1,28 +1,28 @@
-#include "apps/graph/store/ownership.hpp"
+#include "apps/graph/store/distribution.hpp"
 
 #include <algorithm>
 
 namespace amity::apps::graph {
-std::string_view name_of(ownership kind) {
+std::string_view name_of(distribution kind) {
   switch (kind) {
-    case ownership::block:
+    case distribution::block:
       return "block";
-    case ownership::cyclic:
+    case distribution::cyclic:
       return "cyclic";
-    case ownership::hash:
+    case distribution::hash:
       return "hash";
   }
   return {};
 }
 
-std::optional<ownership> parse_ownership(std::string_view word) {
-  for (const ownership kind : {ownership::block, ownership::cyclic, ownership::hash}) {
+std::optional<distribution> parse_distribution(std::string_view word) {
+  for (const distribution kind : {distribution::block, distribution::cyclic, distribution::hash}) {
     if (word == name_of(kind)) return kind;
   }
   return {};
 }
 
-dealing::dealing(ownership kind, vertex count, std::uint32_t parts)
+dealing::dealing(distribution kind, vertex count, std::uint32_t parts)
     : kind_(kind),
       count_(count),
       parts_(parts),
@@ -32,7 +32,7 @@ dealing::dealing(ownership kind, vertex count, std::uint32_t parts)
 }
 
 vertex dealing::count_of(std::uint32_t part) const {
-  if (kind_ == ownership::cyclic) return count_ / parts_ + (part < count_ % parts_ ? 1 : 0);
+  if (kind_ == distribution::cyclic) return count_ / parts_ + (part < count_ % parts_ ? 1 : 0);
   const std::uint64_t before = std::uint64_t{part} * block_;
   return static_cast<vertex>(before >= count_ ? 0 : std::min<std::uint64_t>(block_, count_ - before));
 }
