@@ -53,6 +53,7 @@ set(AMITY_PUBLIC_HEADERS
   core/request.hpp
   core/segment.hpp
   core/spill.hpp
+  core/stream.hpp
   core/team.hpp
   epoch/depth_request.hpp
   epoch/detector.hpp
@@ -100,9 +101,11 @@ set(AMITY_PUBLIC_HEADERS
   message/route.hpp
   message/routed.hpp
   message/sender.hpp
+  message/stream_codec.hpp
   message/topology.hpp
   message/type_name.hpp
   message/unique.hpp
+  message/value_stream.hpp
   world/fabrics.hpp
   world/launch.hpp
   world/run.hpp

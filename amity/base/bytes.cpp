@@ -27,16 +27,21 @@ void byte_writer::throw_room_left() const {
               writing_remedy);
 }
 
-void byte_reader::throw_truncated(std::size_t count, std::size_t item_bytes) const {
+void throw_truncated_message(std::uint64_t count, std::size_t item_bytes, std::uint64_t left, const bytes_of& whose) {
   const std::string wanted =
       item_bytes == 1 ? fmt::format("{} bytes", count) : fmt::format("{} items of {} bytes", count, item_bytes);
-  throw error(call("reading", whose_), whose_.rank,
-              fmt::format("{} were to be read, {} bytes are left", wanted, rest_.size()), reading_remedy);
-}
-
-void byte_reader::throw_bytes_left() const {
-  throw error(call("reading", whose_), whose_.rank, fmt::format("{} bytes were not read", rest_.size()),
+  throw error(call("reading", whose), whose.rank, fmt::format("{} were to be read, {} bytes are left", wanted, left),
               reading_remedy);
 }
+
+void throw_unread_message(std::uint64_t left, const bytes_of& whose) {
+  throw error(call("reading", whose), whose.rank, fmt::format("{} bytes were not read", left), reading_remedy);
+}
+
+void byte_reader::throw_truncated(std::size_t count, std::size_t item_bytes) const {
+  throw_truncated_message(count, item_bytes, rest_.size(), whose_);
+}
+
+void byte_reader::throw_bytes_left() const { throw_unread_message(rest_.size(), whose_); }
 
 }  // namespace amity

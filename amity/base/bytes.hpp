@@ -2,6 +2,8 @@
 
 /// Writing values into bytes and reading them back, with every bound checked on both sides.
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -17,6 +19,12 @@ struct bytes_of {
   std::string_view type = {};  ///< of the message
   rank_t rank = no_rank;
 };
+
+/// Throws `error`: `count` items were to be read of a message of which `left` bytes are left.
+[[noreturn]] void throw_truncated_message(std::uint64_t count, std::size_t item_bytes, std::uint64_t left,
+                                          const bytes_of& whose);
+/// Throws `error`: a message has been read, except for `left` bytes.
+[[noreturn]] void throw_unread_message(std::uint64_t left, const bytes_of& whose);
 
 /// Writes one value after the other. Writing past the end throws `error`, and writes nothing.
 class byte_writer {

@@ -153,6 +153,7 @@ void endpoint::remove_handler(handler_id handler) {
   check_handler("endpoint::remove_handler", handler);
   registry_.remove(handler);
   lent_.drop(handler);
+  streams_.drop(handler);
   request_handlers_[handler].reset();
   if (kept_) compare_priorities();
 }
@@ -221,9 +222,10 @@ bool endpoint::holds_uncounted() const noexcept {
 }
 
 std::size_t endpoint::spilled_bytes() const noexcept {
-  if (worlds_->alone()) return spill_.bytes();
+  if (worlds_->alone()) return spill_.bytes() + lent_.copied_bytes();
   std::size_t bytes = 0;
-  worlds_->for_each([&](const rank_worlds::member& each) { bytes += each.owner->spill_.bytes(); });
+  worlds_->for_each(
+      [&](const rank_worlds::member& each) { bytes += each.owner->spill_.bytes() + each.owner->lent_.copied_bytes(); });
   return bytes;
 }
 
@@ -482,7 +484,7 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
                       ledger_.epochs().sent, ledger_.epochs().handled);
   if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
   text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
-                      describe_spill(), early_.size(), reassembly_.incomplete());
+                      describe_spill(), early_.size(), reassembly_.incomplete() + streams_.incomplete());
   const bool at_the_end_of_an_epoch = epoch_open() && body_epoch_ == no_epoch;
   if (!collectives_.done() || at_the_end_of_an_epoch) {
     text += fmt::format("; it ends when all ranks have come to it{}: compare the places in their reports",

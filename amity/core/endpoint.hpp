@@ -49,6 +49,7 @@
 #include "amity/core/remote_part.hpp"
 #include "amity/core/request.hpp"
 #include "amity/core/spill.hpp"
+#include "amity/core/stream.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
@@ -136,6 +137,8 @@ class endpoint final : private fabric::sink {
   /// Adds a handler of packets with many messages; `context` must outlive the registration.
   handler_id add_handler(std::string_view name, deliver_function deliver, void* context);
   void remove_handler(handler_id handler);
+  /// From now on `open` makes the streams in which messages of this handler arrive (`send_stream`).
+  void receive_streams(handler_id handler, stream_opener open) { registry_.set_stream(handler, open); }
   /// Packets of a handler with a higher priority are handled before those of a lower one that have arrived by then. All
   /// have 0 at first.
   void set_priority(handler_id handler, int priority);
@@ -189,6 +192,15 @@ class endpoint final : private fabric::sink {
   /// Sends messages from where they lie, in packets of as many as fit, without waiting: what finds no credit waits as a
   /// reference, in handlers too. An epoch does not end before. `buffer` has its items and its token.
   void send_lent(rank_t lane, handler_id handler, lent_buffer buffer);
+  /// What the target of a stream gets: the pieces as they arrive (`receive_streams`), or the message as one packet.
+  enum class stream_target { pieces, whole };
+  /// Sends one message of `bytes` bytes, which `from` produces and the caller owns. No handler runs before all of them
+  /// are produced. Outside handlers this call waits until the message has left. If that takes handlers, or in a handler
+  /// without a credit, it copies the rest, which counts as spilled.
+  void send_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes, stream_target target);
+  /// Like `send_stream`, to a target that gets the pieces, for a stream that owns what it reads: nothing is copied, and
+  /// handlers run while this call waits. In a handler, the stream is kept until it has left.
+  void send_owned_stream(rank_t lane, handler_id handler, std::unique_ptr<outgoing_stream> from, std::uint64_t bytes);
   /// Gives arrived packets their turn between two packets of a sender, about as many as it sends, so that nobody needs
   /// to poll. Does nothing inside a handler.
   void give_way();
@@ -348,6 +360,7 @@ class endpoint final : private fabric::sink {
   friend class remote_endpoint;
   friend class remote_operations;
   class no_waiting;
+  class without_handlers;
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
   void on_done(std::uint64_t context) noexcept override;
@@ -368,11 +381,16 @@ class endpoint final : private fabric::sink {
   void note_colour(packet_header header);
   void deliver_message(packet_header header, const inbound& packet);
   void deliver_fragment(packet_header header, const inbound& packet);
+  void deliver_piece(packet_header header, const inbound& packet);
+  fabric::disposition defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept;
   void run_handler(packet_header header, const inbound& packet);
+  void run(const registry::entry& target, packet_header header, const inbound& packet);
   [[gnu::noinline]] std::uint64_t deliver_timed(const registry::entry& target, const inbound& packet);
   void enter_generation(wave_colour generation);
   void enter_handler(epoch_tag epoch, wave_colour colour);
   void leave_handler() noexcept;
+  [[noreturn]] void throw_wrong_size(const lent_buffer& message, std::size_t produced, std::size_t expected) const;
+  [[noreturn]] void throw_no_memory(const inbound& fragment) const;
   [[noreturn]] void throw_unknown_handler(packet_header header, rank_t source) const;
 
   void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
@@ -385,6 +403,11 @@ class endpoint final : private fabric::sink {
   bool send_packet_of(rank_t lane, lent_buffer& buffer);
   bool send_fragment_of(rank_t lane, lent_buffer& buffer);
   void send_some(rank_t lane, lent_buffer& buffer);
+  bool send_stream_fragment_of(rank_t lane, lent_buffer& buffer);
+  lent_buffer begin_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes,
+                           stream_target target);
+  void wait_without_handlers(rank_t lane, lent_buffer message);
+  void keep_rest(rank_t lane, lent_buffer message);
   void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
     if (threads_ > 1) [[unlikely]]
@@ -490,6 +513,7 @@ class endpoint final : private fabric::sink {
   std::vector<fabric::packet> early_;  ///< kept: they belong to the next epoch
   std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets
   reassembly reassembly_;
+  incoming_streams streams_;
 };
 
 inline rank_t request::source() const noexcept { return owner_.rank_of(packet_.source); }

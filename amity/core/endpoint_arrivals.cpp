@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,12 @@ bool gives_slots(bytes_view packet) noexcept {
   if (packet.size() != sizeof news) return false;
   std::memcpy(&news, packet.data(), sizeof news);
   return news.which != 0;
+}
+
+// Whether a fragment belongs to a stream.
+template <class Packet>
+bool is_piece(const Packet& fragment) {
+  return (header_of_fragment(fragment.source, fragment.payload).message & incoming_streams::mark) != 0;
 }
 
 }  // namespace
@@ -47,6 +54,10 @@ bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header heade
   if (header.kind() != packet_kind::message && header.kind() != packet_kind::fragment) return false;
   const int priority = priority_of(header);
   if (priority == priority_max_ || !kept_->may_keep(arrived.source)) return false;
+  // Pieces that run no handler are consumed at once: pieces that overtake them would have to be copied.
+  if (header.kind() == packet_kind::fragment && is_piece(arrived) &&
+      !streams_.completes(arrived.source, arrived.payload))
+    return false;
   kept_->keep(arrived, priority);
   return true;
 }
@@ -154,30 +165,77 @@ void endpoint::deliver_message(packet_header header, const inbound& packet) {
 
 void endpoint::deliver_fragment(packet_header header, const inbound& packet) {
   note_colour(header);
+  if (is_piece(packet)) return deliver_piece(header, packet);
   std::optional<reassembly::message> whole;
   try {
     whole = reassembly_.add(packet.source, packet.payload);
   } catch (const std::bad_alloc&) {
-    fragment_header head;
-    std::memcpy(&head, packet.payload.data(), sizeof head);
-    throw error(
-        "message arrival", rank(),
-        fmt::format("rank {} has sent {} bytes, for which there is no memory", rank_of(packet.source), head.total),
-        "send less at once, or a Long to a segment");
+    throw_no_memory(packet);
   }
   if (whole) {
     run_handler(header, {.source = packet.source, .args = packet.args, .payload = whole->bytes, .reply = packet.reply});
   }
 }
 
+void endpoint::throw_no_memory(const inbound& fragment) const {
+  throw error("message arrival", rank_,
+              fmt::format("rank {} has sent {} bytes, for which there is no memory", rank_of(fragment.source),
+                          header_of_fragment(fragment.source, fragment.payload).total),
+              "send less at once, or a Long to a segment");
+}
+
+void endpoint::deliver_piece(packet_header header, const inbound& packet) {
+  const registry::entry* const target = registry_.find(header.handler(), header.check());
+  if (target == nullptr || target->open_stream == nullptr) [[unlikely]]
+    throw_unknown_handler(header, packet.source);
+  std::unique_ptr<incoming_stream> whole;
+  try {
+    whole = streams_.add(packet.source, header.handler(), packet.payload, target->open_stream, target->context);
+  } catch (const std::bad_alloc&) {
+    throw_no_memory(packet);
+  } catch (const std::length_error&) {  // of a container
+    throw_no_memory(packet);
+  }
+  if (!whole) return;
+  registry::entry streamed;
+  streamed.context = whole.get();
+  streamed.deliver = [](void* stream, const inbound&) -> std::uint64_t {
+    static_cast<incoming_stream*>(stream)->handle();
+    return 1;
+  };
+  run(streamed, header, packet);
+}
+
+// Handles what runs no handler. The rest is kept, like the packets of an epoch that has just begun, until the next
+// round of progress.
+fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept {
+  const packet_header header(arrived.header);
+  const packet_kind kind = header.kind();
+  if (kind == packet_kind::collective || kind == packet_kind::detector || kind == packet_kind::wake ||
+      (header.epoch() != no_epoch && header.epoch() != open_epoch_))
+    return on_packet(arrived);
+  if (kind == packet_kind::fragment && !(is_piece(arrived) ? streams_.completes(arrived.source, arrived.payload)
+                                                           : reassembly_.completes(arrived.source, arrived.payload))) {
+    deliver(arrived);
+    return fabric::disposition::release;
+  }
+  deferred = true;
+  early_ready_.push_back(arrived);
+  return fabric::disposition::keep;
+}
+
 void endpoint::run_handler(packet_header header, const inbound& packet) {
   const registry::entry* const target = registry_.find(header.handler(), header.check());
   if (target == nullptr) [[unlikely]]
     throw_unknown_handler(header, packet.source);
+  run(*target, header, packet);
+}
+
+inline void endpoint::run(const registry::entry& target, packet_header header, const inbound& packet) {
   std::uint64_t handled = 0;
   try {
     enter_handler(header.epoch(), header.colour());
-    handled = attention_.on() ? deliver_timed(*target, packet) : target->deliver(target->context, packet);
+    handled = attention_.on() ? deliver_timed(target, packet) : target.deliver(target.context, packet);
   } catch (...) {
     leave_handler();
     throw;

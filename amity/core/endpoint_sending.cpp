@@ -6,12 +6,14 @@
 #include <exception>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
 namespace {
@@ -229,6 +231,8 @@ void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
 }
 
 void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
+  while (buffer.stream_left > 0 && send_stream_fragment_of(lane, buffer)) {
+  }
   const bool whole = buffer.item_bytes <= packet_bytes_max_;
   while (!buffer.rest.empty() && (whole ? send_packet_of(lane, buffer) : send_fragment_of(lane, buffer))) {
   }
@@ -264,6 +268,201 @@ bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
   ledger_.packet(buffer.handler, sizeof head + content);
   buffer.rest = buffer.rest.subspan(content);
   return true;
+}
+
+// The next part of a message that a stream produces.
+bool endpoint::send_stream_fragment_of(rank_t lane, lent_buffer& buffer) {
+  fabric::slot slot;
+  if (fabric_.acquire(lane, slot) != status::ok) return false;
+  idle_rounds_ = 0;
+  const fragment_header head{
+      .message = buffer.fragmented, .total = buffer.item_bytes, .offset = buffer.item_bytes - buffer.stream_left};
+  const std::size_t content = std::min<std::size_t>(packet_bytes_max_ - sizeof head, buffer.stream_left);
+  try {
+    const std::size_t produced = buffer.stream->produce({slot.data + sizeof head, content});
+    if (produced != content) throw_wrong_size(buffer, produced, content);
+  } catch (...) {
+    // The message has been counted as sent, and never will be.
+    fabric_.commit(lane, packet_header({.kind = packet_kind::wake}).word(), slot, 0);
+    fail(std::current_exception());
+    throw;
+  }
+  std::memcpy(slot.data, &head, sizeof head);
+  fabric_.commit(lane, buffer.header.word(), slot, sizeof head + content);
+  ledger_.packet(buffer.handler, sizeof head + content);
+  buffer.stream_left -= content;
+  return true;
+}
+
+void endpoint::throw_wrong_size(const lent_buffer& message, std::size_t produced, std::size_t expected) const {
+  throw error("sending a message", rank_,
+              fmt::format("a value of type '{}' produced {} of the next {} bytes of {}",
+                          registry_.at(message.handler).name, produced, expected, message.item_bytes),
+              "do not change the value from another thread while it is sent");
+}
+
+// Streams
+
+/// Takes packets while no handler may run. Packets and events that would run one wait for the next round of progress.
+class endpoint::without_handlers final : private fabric::sink {
+ public:
+  explicit without_handlers(endpoint& root) : root_(root) {
+    for_each_world([&](endpoint& each) { deferred_ |= !each.early_ready_.empty() || each.keeps_any(); });
+  }
+  /// Call it when handlers may run again, and make progress afterwards.
+  void finish() {
+    for (const std::uint64_t context : done_) root_.on_done(context);
+    for (const std::uint32_t bits : notified_) root_.on_notify(bits);
+  }
+
+  /// Whether something waits for its handler. Other ranks may wait for that, or for the credits of such packets.
+  bool deferred() const noexcept { return deferred_; }
+
+  bool advance() {
+    bool any = false;
+    for_each_world([&](endpoint& each) { any |= each.send_waiting(); });
+    any |= root_.fabric_.poll(*this, packets_max) > 0;
+    root_.rethrow_failure();
+    return any;
+  }
+
+ private:
+  static constexpr std::size_t packets_max = 64;
+
+  fabric::disposition on_packet(const fabric::packet& arrived) noexcept override {
+    const world_number number = world_of(arrived.header);
+    if (number == 0) return root_.defer_handlers(arrived, deferred_);
+    const rank_worlds::member* const other = root_.worlds_->find(number);
+    if (other == nullptr) return root_.on_packet(arrived);
+    return other->owner->defer_handlers(other->road->translate(arrived), deferred_);
+  }
+  void on_done(std::uint64_t context) noexcept override {
+    done_.push_back(context);
+    deferred_ = true;
+  }
+  void on_notify(std::uint32_t bits) noexcept override {
+    notified_.push_back(bits);
+    deferred_ = true;
+  }
+  template <class Visit>
+  void for_each_world(Visit&& visit) {
+    if (root_.worlds_->alone()) return visit(root_);
+    root_.worlds_->for_each([&](const rank_worlds::member& each) { visit(*each.owner); });
+  }
+
+  endpoint& root_;
+  bool deferred_ = false;
+  std::vector<std::uint64_t> done_;
+  std::vector<std::uint32_t> notified_;
+};
+
+// It is counted before it waits: it carries the color that the rank has now.
+lent_buffer endpoint::begin_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes,
+                                   stream_target target) {
+  lent_buffer message;
+  message.handler = handler;
+  message.epoch = sending_epoch_;
+  message.item_bytes = bytes;
+  message.fragmented = fragmented_++ | (target == stream_target::pieces ? incoming_streams::mark : 0);
+  message.header = header_for(handler, sending_epoch_).with_kind(packet_kind::fragment);
+  message.stream = &from;
+  message.stream_left = bytes;
+  ledger_.sent(handler, lane, 1, in_epoch());
+  return message;
+}
+
+void endpoint::send_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes,
+                           stream_target target) {
+  lent_buffer message = begin_stream(lane, handler, from, bytes, target);
+  send_some(lane, message);
+  if (!message.done()) {
+    if (in_handler()) {
+      keep_rest(lane, std::move(message));
+    } else {
+      wait_without_handlers(lane, std::move(message));
+    }
+  }
+  pace();
+}
+
+void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_ptr<outgoing_stream> from,
+                                 std::uint64_t bytes) {
+  lent_buffer message = begin_stream(lane, handler, *from, bytes, stream_target::pieces);
+  message.token = std::move(from);
+  send_some(lane, message);
+  if (in_handler()) {
+    if (!message.done()) lent_.push_newest_first(lane, std::move(message));
+    return;
+  }
+  try {
+    for (; !message.done(); send_some(lane, message)) make_room(lane);
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
+  pace();
+}
+
+// Until the message has left, or other ranks may wait for handlers of this one while there is no credit: two ranks that
+// send to each other must not wait for each other for ever.
+void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
+  constexpr std::uint64_t patience_ns = 10'000'000;
+  without_handlers arrivals(root());
+  std::uint64_t refused_ns = 0;  // when the last credit was used up; 0: nobody has looked
+  while (!message.done()) {
+    for (flushable* const holder : flushables_) holder->close_packet(lane);
+    const bool any = arrivals.advance();
+    const std::uint64_t left = message.stream_left;
+    send_some(lane, message);
+    if (message.stream_left < left) {
+      refused_ns = 0;
+      continue;
+    }
+    if (any || flush_all()) continue;
+    if (!arrivals.deferred()) {
+      sleep("a send that waits for a credit");
+      continue;
+    }
+    const std::uint64_t now_ns = fabric_.now_ns();
+    if (refused_ns == 0) refused_ns = now_ns;
+    if (now_ns - refused_ns >= patience_ns) break;
+    wait_in_fabric(patience_ns - (now_ns - refused_ns));
+  }
+  if (!message.done()) keep_rest(lane, std::move(message));
+  arrivals.finish();
+  progress();
+  while (spilled_bytes() > spill_bytes_high_water_) progress_or_sleep();
+} catch (...) {
+  // What has left in part never arrives whole.
+  fail(std::current_exception());
+  throw;
+}
+
+// Copies what the stream has not produced, and queues it.
+void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
+  const auto left = static_cast<std::size_t>(message.stream_left);
+  const std::size_t waiting = spill_.bytes() + lent_.copied_bytes();
+  if (left > spill_bytes_max_ || waiting > spill_bytes_max_ - left) {
+    throw error(
+        "sending a large message", rank_,
+        fmt::format("{} bytes of messages wait for credits, and {} more bytes, of type '{}' to rank {}, would exceed "
+                    "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
+                    waiting, left, registry_.at(message.handler).name, rank_of(lane), spill_bytes_max_,
+                    describe_spill()),
+        "move the value into the send, send less from handlers, or increase AMITY_CORE_SPILL_BYTES_MAX");
+  }
+  auto storage = std::make_unique_for_overwrite<std::byte[]>(left);
+  const std::size_t produced = message.stream->produce({storage.get(), left});
+  if (produced != left) throw_wrong_size(message, produced, left);
+  const bytes_view bytes(storage.get(), left);
+  auto copy = std::make_unique<memory_stream>(bytes, std::move(storage));
+  message.stream = copy.get();
+  message.token = std::move(copy);
+  message.copied_bytes = left;
+  lent_.push_newest_first(lane, std::move(message));
+} catch (...) {
+  fail(std::current_exception());
+  throw;
 }
 
 bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {

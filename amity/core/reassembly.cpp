@@ -7,17 +7,22 @@
 
 namespace amity::core {
 
-std::size_t reassembly::key_hash::operator()(const key& k) const noexcept {
+fragment_header header_of_fragment(rank_t source, bytes_view fragment) {
+  fragment_header head;
+  AMITY_ASSERT(fragment.size() > sizeof head, source, fragment.size());
+  std::memcpy(&head, fragment.data(), sizeof head);
+  return head;
+}
+
+std::size_t fragment_key_hash::operator()(const fragment_key& k) const noexcept {
   return splitmix64::mix(k.message ^ (static_cast<std::uint64_t>(k.source) << 40));
 }
 
 std::optional<reassembly::message> reassembly::add(rank_t source, bytes_view fragment) {
-  fragment_header head;
-  AMITY_ASSERT(fragment.size() > sizeof head, source, fragment.size());
-  std::memcpy(&head, fragment.data(), sizeof head);
+  const fragment_header head = header_of_fragment(source, fragment);
   const bytes_view content = fragment.subspan(sizeof head);
 
-  const auto [place, first] = partial_.try_emplace(key{source, head.message});
+  const auto [place, first] = partial_.try_emplace(fragment_key{source, head.message});
   partial& message_so_far = place->second;
   if (first) {
     // Not initialised: every byte is overwritten before the message is whole.
@@ -36,6 +41,13 @@ std::optional<reassembly::message> reassembly::add(rank_t source, bytes_view fra
   message whole{.storage = std::move(message_so_far.storage), .bytes = message_so_far.bytes};
   partial_.erase(place);
   return whole;
+}
+
+bool reassembly::completes(rank_t source, bytes_view fragment) const {
+  const fragment_header head = header_of_fragment(source, fragment);
+  const auto found = partial_.find(fragment_key{source, head.message});
+  const std::size_t received = found == partial_.end() ? 0 : found->second.received;
+  return received + (fragment.size() - sizeof head) >= head.total;
 }
 
 }  // namespace amity::core

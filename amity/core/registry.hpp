@@ -7,6 +7,7 @@
 /// wave of termination detection a fingerprint of the whole table.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,11 @@ struct inbound {
 /// Runs the handlers of all messages in one packet; returns how many there were.
 using deliver_function = std::uint64_t (*)(void* context, const inbound& packet);
 
+class incoming_stream;
+
+/// Makes the stream in which a message for the handler of `context` arrives.
+using stream_opener = std::unique_ptr<incoming_stream> (*)(void* context);
+
 class registry {
  public:
   struct entry {
@@ -37,6 +43,7 @@ class registry {
     deliver_function deliver = nullptr;  ///< null: this number is free
     void* context = nullptr;
     int priority = 0;
+    stream_opener open_stream = nullptr;  ///< null: its messages never arrive as streams
   };
 
   handler_id add(std::string_view name, deliver_function deliver, void* context);
@@ -50,6 +57,7 @@ class registry {
   }
 
   void set_priority(handler_id id, int priority) { entries_[id].priority = priority; }
+  void set_stream(handler_id id, stream_opener open) { entries_[id].open_stream = open; }
   const entry& at(handler_id id) const { return entries_[id]; }
   bool contains(handler_id id) const noexcept { return id < entries_.size() && entries_[id].deliver != nullptr; }
 

@@ -15,6 +15,7 @@
 #include "amity/base/random.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/message/codec.hpp"
 #include "amity/message/policy.hpp"
 
 namespace amity {
@@ -145,6 +146,11 @@ class stage<T, Next, address<Owner>> final : public stage_base<Next> {
 
   void send(rank_t dest, const T& message) { this->next_.send(dest, message); }
   void send(const T& message) { this->next_.send(std::invoke(owner_, message), message); }
+  void send(rank_t dest, T&& message) requires(!plain<T>) { this->next_.send(dest, std::move(message)); }
+  void send(T&& message) requires(!plain<T>) {
+    const rank_t dest = std::invoke(owner_, std::as_const(message));
+    this->next_.send(dest, std::move(message));
+  }
 
  private:
   [[no_unique_address]] Owner owner_;

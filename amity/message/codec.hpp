@@ -155,6 +155,20 @@ struct product_codec {
   }
 };
 
+/// Whether there is a value, then the value.
+template <class T>
+struct optional_codec {
+  static std::size_t bytes(const std::optional<T>& value) { return 1 + (value ? encoded_bytes(*value) : 0); }
+  static void write(byte_writer& to, const std::optional<T>& value) {
+    to.write_object(value.has_value());
+    if (value) encode(to, *value);
+  }
+  static std::optional<T> read(byte_reader& from) {
+    if (!decode<bool>(from)) return std::nullopt;
+    return decode<T>(from);
+  }
+};
+
 }  // namespace detail
 
 template <>
@@ -178,16 +192,7 @@ requires(!detail::plain<std::array<T, N>>) struct codec<std::array<T, N>> : deta
 };
 
 template <encodable T>
-requires(!detail::plain<std::optional<T>>) struct codec<std::optional<T>> {
-  static std::size_t bytes(const std::optional<T>& value) { return 1 + (value ? encoded_bytes(*value) : 0); }
-  static void write(byte_writer& to, const std::optional<T>& value) {
-    to.write_object(value.has_value());
-    if (value) encode(to, *value);
-  }
-  static std::optional<T> read(byte_reader& from) {
-    if (!decode<bool>(from)) return std::nullopt;
-    return decode<T>(from);
-  }
+requires(!detail::plain<std::optional<T>>) struct codec<std::optional<T>> : detail::optional_codec<T> {
 };
 
 }  // namespace amity

@@ -92,9 +92,9 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
       return;
     }
     // Sending may run handlers that send again: the cache is in order before it does.
-    const auto pushed_out = place;
+    auto pushed_out = std::move(place);
     cache_.put(place, dest, message);
-    this->next_.send(pushed_out.dest, pushed_out.message);
+    this->next_.send(pushed_out.dest, std::move(pushed_out.message));
   }
 
   void flush(rank_t dest) {
@@ -138,9 +138,9 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
       if (!chosen(place)) continue;
       held_[left] = held_.back();
       held_.pop_back();
-      const entry taken = place;
+      entry taken = std::move(place);
       cache_.free(place);
-      this->next_.send(taken.dest, taken.message);
+      this->next_.send(taken.dest, std::move(taken.message));
       any = true;
     }
     return any;

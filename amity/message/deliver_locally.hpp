@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "amity/base/error.hpp"
@@ -79,6 +80,10 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
     if (waiting_.size() >= count_) [[unlikely]]
       return send_beyond_the_bound(dest, message);
     waiting_.emplace_back(message);
+  }
+  void send(rank_t dest, T&& message) requires(!plain<T>) {
+    if (dest != here_.dest) return this->next_.send(dest, std::move(message));
+    send(dest, std::as_const(message));
   }
 
   void flush(rank_t dest) {

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "amity/message/route.hpp"
 #include "amity/message/sender.hpp"
 #include "amity/message/type_name.hpp"
+#include "amity/message/value_stream.hpp"
 
 namespace amity {
 
@@ -70,6 +72,7 @@ class message_lane final {
     static_assert(!spans_of_varying_size<message_lane>,
                   "amity: messages of varying size are handled one at a time: give the handler (const T&) or "
                   "(const T&, auto& self)");
+    if constexpr (arrives_in_pieces<message_lane>) owner.receive_streams(id(), &message_lane::open_stream);
     if constexpr (detail::has_policy<deliver_locally, Policies...> && detail::policies_in_order<Policies...>) {
       stages_.connect(detail::handler_here<T>{
           .id = id(), .dest = stays(policies...), .context = this, .handle = &message_lane::handle_here});
@@ -82,8 +85,11 @@ class message_lane final {
   /// run handlers while it does; inside a handler it never waits. Throws `error` for a wrong rank, and outside an
   /// epoch.
   void send(rank_t dest, const T& value) { stages_.send(dest, value); }
+  /// As `message_type::send(rank_t, T&&)`.
+  void send(rank_t dest, T&& value) requires(!detail::plain<T>) { stages_.send(dest, std::move(value)); }
   /// As above, to the rank that the policy `address` finds. What its function returns must be a rank.
   void send(const T& value) requires addressed { stages_.send(value); }
+  void send(T&& value) requires(addressed && !detail::plain<T>) { stages_.send(std::move(value)); }
 
   /// As `message_type::send_buffer`.
   template <class Token>
@@ -170,6 +176,14 @@ class message_lane final {
     }
   }
 
+  static std::unique_ptr<core::incoming_stream> open_stream(void* context) {
+    auto& self = *static_cast<message_lane*>(context);
+    const bytes_of whose{.type = detail::type_name<T>(), .rank = self.endpoint_.rank()};
+    return std::make_unique<detail::arriving_value<T, message_lane>>(self, whose);
+  }
+  friend class detail::arriving_value<T, message_lane>;
+  void handle_whole(const T& value) { detail::handle_one<T>(handler_, value, *this); }
+
   static void handle_here(void* context, std::span<const T> messages) {
     if constexpr (detail::handler_of<Handler, T, message_lane>) {
       auto& self = *static_cast<message_lane*>(context);
@@ -180,6 +194,9 @@ class message_lane final {
   // A template, because a handler can be asked what it takes only when this class is complete.
   template <class Self>
   static constexpr bool spans_of_varying_size = !detail::plain<T> && detail::takes_only_spans<Handler, T, Self>;
+  template <class Self>
+  static constexpr bool arrives_in_pieces =
+      encodable<T> && !detail::plain<T> && detail::handler_of<Handler, T, Self> && !spans_of_varying_size<Self>;
 
   /// Of the handler. It ends also where the policies refuse what they are given.
   struct registration {

@@ -77,6 +77,7 @@ class stage<T, Next, parallel<any_thread>> final : public stage_base<Next> {
   stage(core::endpoint&, const parallel<any_thread>&, const MakeNext& make_next) : stage_base<Next>(make_next) {}
 
   void send(rank_t dest, const T& message) { this->next_.send(dest, message); }
+  void send(rank_t dest, T&& message) requires(!plain<T>) { this->next_.send(dest, std::move(message)); }
 };
 
 template <class T, class Next, class Key>
@@ -94,11 +95,12 @@ class stage<T, Next, parallel<Key>> final : public stage_base<Next> {
       : stage_base<Next>(make_next), endpoint_(owner), key_(policy.key), choice_(owner) {}
 
   void send(rank_t dest, const T& message) {
-    if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(endpoint_.size())) [[unlikely]]
-      endpoint_.throw_wrong_rank(send_call, dest);
+    if constexpr (std::invocable<const Key&, const message_type&>) this->next_.send(index_of(dest, message), message);
+  }
+  void send(rank_t dest, T&& message) requires(!plain<T>) {
     if constexpr (std::invocable<const Key&, const message_type&>) {
-      const auto key = static_cast<std::uint64_t>(message_in<T>::ask(message, key_));
-      this->next_.send(choice_.index(dest, key), message);
+      const rank_t index = index_of(dest, message);
+      this->next_.send(index, std::move(message));
     }
   }
 
@@ -108,6 +110,12 @@ class stage<T, Next, parallel<Key>> final : public stage_base<Next> {
   void flush() { this->next_.flush(); }
 
  private:
+  rank_t index_of(rank_t dest, const T& message) const {
+    if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(endpoint_.size())) [[unlikely]]
+      endpoint_.throw_wrong_rank(send_call, dest);
+    return choice_.index(dest, static_cast<std::uint64_t>(message_in<T>::ask(message, key_)));
+  }
+
   core::endpoint& endpoint_;
   [[no_unique_address]] Key key_;
   thread_choice choice_;

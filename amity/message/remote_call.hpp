@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,9 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/message/codec.hpp"
 #include "amity/message/sender.hpp"
+#include "amity/message/stream_codec.hpp"
 #include "amity/message/type_name.hpp"
+#include "amity/message/value_stream.hpp"
 
 namespace amity {
 
@@ -77,7 +80,9 @@ template <class World>
 class remote_calls {
  public:
   remote_calls(World& world, core::endpoint& owner, std::size_t coalesce_bytes)
-      : world_(world), endpoint_(owner), id_(add_to(owner)), coalesce_bytes_(coalesce_bytes) {}
+      : world_(world), endpoint_(owner), id_(add_to(owner)), coalesce_bytes_(coalesce_bytes) {
+    owner.receive_streams(id_, &remote_calls::open_stream);
+  }
   ~remote_calls() { endpoint_.remove_handler(id_); }
   remote_calls(const remote_calls&) = delete;
   remote_calls& operator=(const remote_calls&) = delete;
@@ -112,7 +117,12 @@ class remote_calls {
   }
 
  private:
-  using invoker = void (*)(remote_calls&, byte_reader&);
+  /// What `run` gets: the bytes of a whole call, or where to put what reads a call that comes in pieces.
+  struct call_input {
+    byte_reader* whole = nullptr;
+    std::unique_ptr<core::incoming_stream>* pieces = nullptr;
+  };
+  using invoker = void (*)(remote_calls&, const call_input&);
 
   template <class Arg>
   decltype(auto) resolve(Arg& arg) {
@@ -144,22 +154,23 @@ class remote_calls {
         [&](byte_writer& to) {
           to.write_object(code);
           (encode(to, args), ...);
+        },
+        [&](rank_t lane, std::size_t) {
+          encoder_stream pieces(stream_encoders<code_address, Args...>(code, args...), whose());
+          endpoint_.send_stream(lane, id_, pieces, (sizeof code + ... + streamed_bytes(args)),
+                                core::endpoint::stream_target::pieces);
         });
   }
 
   // Hidden: a program and a library that contain the same instantiation have, and register, a function each.
   template <class Fn, class... Args>
-  [[gnu::visibility("hidden")]] static void run(remote_calls& self, byte_reader& from) {
-    std::tuple<Args...> args{decode<Args>(from)...};  // braces: left to right
-    std::apply(
-        [&](Args&... each) {
-          if constexpr (wants_world<Fn, Args...>) {
-            Fn{}(self.world_, self.resolve(each)...);
-          } else {
-            Fn{}(self.resolve(each)...);
-          }
-        },
-        args);
+  [[gnu::visibility("hidden")]] static void run(remote_calls& self, const call_input& from) {
+    if (from.pieces != nullptr) {
+      *from.pieces = std::make_unique<arriving_arguments<Fn, Args...>>(self);
+      return;
+    }
+    std::tuple<Args...> args{decode<Args>(*from.whole)...};  // braces: left to right
+    std::apply([&](Args&... each) { self.call<Fn>(each...); }, args);
   }
 
   /// Registers `run` when the program or library is loaded, whether or not this process ever calls `send`.
@@ -167,12 +178,65 @@ class remote_calls {
   [[gnu::visibility("hidden")]] static inline registered_function registered{
       reinterpret_cast<code_map::function>(&run<Fn, Args...>)};
 
+  template <class Fn, class... Args>
+  void call(Args&... args) {
+    if constexpr (wants_world<Fn, Args...>) {
+      Fn{}(world_, resolve(args)...);
+    } else {
+      Fn{}(resolve(args)...);
+    }
+  }
+
+  /// The arguments of a call that arrives in pieces.
+  template <class Fn, class... Args>
+  class arriving_arguments final : public core::incoming_stream {
+   public:
+    explicit arriving_arguments(remote_calls& owner) : owner_(owner) {}
+    void consume(bytes_view next, std::uint64_t left) override { pieces_.consume(next, left, owner_.whose()); }
+    void handle() override {
+      std::tuple<Args...> args =
+          pieces_.decoder().take([](Args&&... each) { return std::tuple<Args...>{std::move(each)...}; });
+      std::apply([&](Args&... each) { owner_.template call<Fn>(each...); }, args);
+    }
+
+   private:
+    remote_calls& owner_;
+    piece_decoder<stream_decoders<Args...>> pieces_;
+  };
+
+  /// A call that arrives in pieces: it begins with the function.
+  class arriving_call final : public core::incoming_stream {
+   public:
+    explicit arriving_call(remote_calls& owner) : owner_(owner) {}
+    void consume(bytes_view next, std::uint64_t left) override {
+      if (!arguments_) {
+        piece_reader from(next, left, owner_.whose());
+        if (!code_.read(from)) return;
+        const auto run = reinterpret_cast<invoker>(owner_.addresses_.decode(code_.take()));
+        run(owner_, {.pieces = &arguments_});
+        next = next.last(from.here());
+      }
+      arguments_->consume(next, left);
+    }
+    void handle() override { arguments_->handle(); }
+
+   private:
+    remote_calls& owner_;
+    stream_decoder<code_address> code_;
+    std::unique_ptr<core::incoming_stream> arguments_;
+  };
+
+  static std::unique_ptr<core::incoming_stream> open_stream(void* context) {
+    return std::make_unique<arriving_call>(*static_cast<remote_calls*>(context));
+  }
+
+  bytes_of whose() const noexcept { return {.type = "async", .rank = endpoint_.rank()}; }
+
   static std::uint64_t deliver(void* context, const core::inbound& packet) {
     auto& self = *static_cast<remote_calls*>(context);
-    const bytes_of whose{.type = "async", .rank = self.endpoint_.rank()};
-    return read_records(packet.payload, whose, [&](byte_reader& from) {
+    return read_records(packet.payload, self.whose(), [&](byte_reader& from) {
       const auto code = from.read_object<code_address>();
-      reinterpret_cast<invoker>(self.addresses_.decode(code))(self, from);
+      reinterpret_cast<invoker>(self.addresses_.decode(code))(self, {.whole = &from});
     });
   }
 

@@ -124,6 +124,7 @@ class stage<T, Next, route<direct>> final : public stage_base<Next> {
   stage(core::endpoint&, const route<direct>&, const MakeNext& make_next) : stage_base<Next>(make_next) {}
 
   void send(rank_t dest, const T& message) { this->next_.send(dest, message); }
+  void send(rank_t dest, T&& message) requires(!plain<T>) { this->next_.send(dest, std::move(message)); }
 };
 
 /// `Next` sends what is routed: the value with a label.
@@ -216,8 +217,18 @@ class stage<T, Next, route<Topology>> final : public stage_base<Next> {
   void pass_on(route_label label, const Message& message) {
     if (label.hops() == hops_max_) [[unlikely]]
       throw_too_many_hops(endpoint_, label.dest(), label.hops());
-    const rank_t hop = next_hop(label.dest());
-    with_label(label.after_hop(), message, [&](const routed<T>& labelled) { this->next_.send(hop, labelled); });
+    with_label(label.after_hop(), message, [&](const routed<T>& labelled) {
+      this->next_.send(goes_directly(labelled) ? label.dest() : next_hop(label.dest()), labelled);
+    });
+  }
+
+  /// A message that fills packets by itself: other ranks would only copy it.
+  bool goes_directly(const routed<T>& message) const noexcept {
+    if constexpr (plain<T>) {
+      return false;
+    } else {
+      return goes_in_pieces(endpoint_, encoded_bytes(message));
+    }
   }
 
   rank_t next_hop(rank_t dest) const {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/bytes.hpp"
@@ -21,6 +22,9 @@
 #include "amity/message/handler_form.hpp"
 #include "amity/message/packet_buffers.hpp"
 #include "amity/message/policy.hpp"
+#include "amity/message/stream_codec.hpp"
+#include "amity/message/type_name.hpp"
+#include "amity/message/value_stream.hpp"
 
 namespace amity::detail {
 
@@ -122,6 +126,12 @@ class alone_sender {
     const rank_t lane = to_.lane(dest);
     if (endpoint_.try_send(lane, handler_, std::as_bytes(std::span(&value, 1)))) [[likely]]
       return;
+    if constexpr (sizeof(T) > fabric::packet_bytes_guaranteed) {
+      if (sizeof(T) > endpoint_.packet_bytes_max()) {
+        core::memory_stream pieces(std::as_bytes(std::span(&value, 1)));
+        return endpoint_.send_stream(lane, handler_, pieces, sizeof(T), core::endpoint::stream_target::whole);
+      }
+    }
     const value_copy<T> copy(value);
     endpoint_.send(lane, handler_, copy.bytes());
   }
@@ -230,18 +240,22 @@ class encoding_sender {
   encoding_sender(core::endpoint& owner, core::handler_id handler, const core::destinations& to, std::string_view call,
                   const coalesce& bounds, std::size_t bytes_standard);
 
-  /// Sends what `write(byte_writer&)` writes: exactly `measure()` bytes.
-  template <class Measure, class Write>
-  void send(rank_t dest, Measure&& measure, Write&& write) {
+  /// Sends what `write(byte_writer&)` writes: exactly `measure()` bytes. If they need more than a packet, it calls
+  /// `send_pieces(lane, bytes)` instead.
+  template <class Measure, class Write, class SendPieces>
+  void send(rank_t dest, Measure&& measure, Write&& write, SendPieces&& send_pieces) {
     const std::size_t bytes = measure();
-    if (bytes > buffers_.record_bytes_max()) [[unlikely]]
-      return send_alone(dest, bytes, write);
+    if (bytes > buffers_.record_bytes_max()) [[unlikely]] {
+      check_send(endpoint_, to_, call_, dest);
+      if (goes_in_pieces(endpoint_, bytes)) return send_pieces(to_.lane(dest), bytes);
+      return send_unshared(to_.lane(dest), bytes, write);
+    }
     if (std::byte* const place = buffers_.try_reserve_record(dest, bytes)) [[likely]] {
-      write_exactly({place, bytes}, write);
+      write_exactly({place, bytes}, whose(), write);
     } else {
       // Handlers run while room is made, and may change or free what is being sent.
       const auto record = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      write_exactly({record.get(), bytes}, write);
+      write_exactly({record.get(), bytes}, whose(), write);
       buffers_.make_room(dest, bytes);
       std::memcpy(buffers_.try_reserve_record(dest, bytes), record.get(), bytes);
     }
@@ -253,28 +267,22 @@ class encoding_sender {
   void count(message_counters& counters) const { buffers_.count(counters); }
 
  protected:
-  bytes_of whose() const { return {.type = endpoint_.handlers().at(handler_).name, .rank = endpoint_.rank()}; }
-
- private:
+  /// Sends a record that no shared packet can hold.
   template <class Write>
-  void write_exactly(mutable_bytes room, Write&& write) const {
-    byte_writer to(room, whose());
-    write(to);
-    to.finish();
-  }
-  /// What no packet of ours can hold.
-  template <class Write>
-  void send_alone(rank_t dest, std::size_t bytes, Write&& write) {
-    check_send(endpoint_, to_, call_, dest);
+  void send_unshared(rank_t lane, std::size_t bytes, Write&& write) {
     constexpr record_count one = 1;
     const auto packet = std::make_unique_for_overwrite<std::byte[]>(sizeof one + bytes);
     std::memcpy(packet.get(), &one, sizeof one);
-    write_exactly({packet.get() + sizeof one, bytes}, write);
-    endpoint_.send(to_.lane(dest), handler_, {packet.get(), sizeof one + bytes});
+    write_exactly({packet.get() + sizeof one, bytes}, whose(), write);
+    endpoint_.send(lane, handler_, {packet.get(), sizeof one + bytes});
   }
 
   core::endpoint& endpoint_;
   core::handler_id handler_;
+
+  bytes_of whose() const { return {.type = endpoint_.handlers().at(handler_).name, .rank = endpoint_.rank()}; }
+
+ private:
   core::destinations to_;
   std::string_view call_;
   record_count count_max_;
@@ -296,7 +304,14 @@ class encoded_sender : public encoding_sender<buffers_for<T>> {
 
   void send(rank_t dest, const T& value) {
     base::send(
-        dest, [&] { return encoded_bytes(value); }, [&](byte_writer& to) { encode(to, value); });
+        dest, [&] { return encoded_bytes(value); }, [&](byte_writer& to) { encode(to, value); },
+        [&](rank_t lane, std::size_t bytes) { send_pieces(lane, value, bytes); });
+  }
+  /// A large value is moved from.
+  void send(rank_t dest, T&& value) {
+    base::send(
+        dest, [&] { return encoded_bytes(value); }, [&](byte_writer& to) { encode(to, value); },
+        [&](rank_t lane, std::size_t) { send_pieces(lane, std::move(value)); });
   }
 
   template <class Handler, class Self>
@@ -305,6 +320,34 @@ class encoded_sender : public encoding_sender<buffers_for<T>> {
       const T value = decode<T>(from);
       handle_one<T>(handler, value, self);
     });
+  }
+
+ private:
+  [[gnu::noinline]] void send_pieces(rank_t lane, const T& value, [[maybe_unused]] std::size_t bytes) {
+    if constexpr (goes_to_few<T>) {  // it is routed
+      if (value.source != nullptr) return send_value(lane, *value.source);
+      // A rank on the way has it whole.
+      this->send_unshared(lane, bytes, [&](byte_writer& to) { encode(to, value); });
+    } else {
+      send_value(lane, value);
+    }
+  }
+  [[gnu::noinline]] void send_pieces(rank_t lane, T&& value) {
+    if constexpr (goes_to_few<T>) {
+      send_pieces(lane, std::as_const(value), encoded_bytes(value));
+    } else {
+      const bytes_of whose{.type = type_name<T>(), .rank = this->endpoint_.rank()};
+      const std::uint64_t bytes = streamed_bytes(value);
+      this->endpoint_.send_owned_stream(lane, this->handler_,
+                                        std::make_unique<owned_value_stream<T>>(std::move(value), whose), bytes);
+    }
+  }
+  template <class Value>
+  void send_value(rank_t lane, const Value& value) {
+    const bytes_of whose{.type = type_name<Value>(), .rank = this->endpoint_.rank()};
+    encoder_stream pieces(encoder_of(value, whose), whose);
+    this->endpoint_.send_stream(lane, this->handler_, pieces, streamed_bytes(value),
+                                core::endpoint::stream_target::pieces);
   }
 };
 

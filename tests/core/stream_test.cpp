@@ -1,0 +1,151 @@
+/// Messages that arrive in pieces.
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/base/error.hpp"
+#include "amity/core/stream.hpp"
+#include "tests/support/jobs.hpp"
+
+namespace amity::core {
+namespace {
+
+/// Collects what it consumes.
+class collector final : public incoming_stream {
+ public:
+  explicit collector(std::string& text) : text_(text) {}
+  void consume(bytes_view next, std::uint64_t left) override {
+    text_.append(reinterpret_cast<const char*>(next.data()), next.size());
+    text_ += '|' + std::to_string(left) + ' ';
+  }
+  void handle() override { text_ += "handled"; }
+
+ private:
+  std::string& text_;
+};
+
+std::unique_ptr<incoming_stream> open_collector(void* text) {
+  return std::make_unique<collector>(*static_cast<std::string*>(text));
+}
+
+std::vector<std::byte> piece(std::uint64_t message, std::uint64_t total, std::uint64_t offset,
+                             const std::string& content) {
+  const fragment_header head{.message = message | incoming_streams::mark, .total = total, .offset = offset};
+  std::vector<std::byte> bytes(sizeof head + content.size());
+  std::memcpy(bytes.data(), &head, sizeof head);
+  std::memcpy(bytes.data() + sizeof head, content.data(), content.size());
+  return bytes;
+}
+
+struct fixture {
+  incoming_streams streams;
+  std::string text;
+
+  bool add(const std::vector<std::byte>& fragment, rank_t source = 1, handler_id handler = 5) {
+    const auto whole = streams.add(source, handler, fragment, &open_collector, &text);
+    if (whole) whole->handle();
+    return whole != nullptr;
+  }
+  std::string failure(const std::vector<std::byte>& fragment, handler_id handler = 5) {
+    return testing::failure_of([&] { add(fragment, 1, handler); });
+  }
+};
+
+TEST(incoming_streams, pieces_in_any_order_are_consumed_in_order) {
+  fixture f;
+  EXPECT_FALSE(f.add(piece(1, 9, 6, "gh")));
+  EXPECT_FALSE(f.add(piece(1, 9, 3, "def")));
+  EXPECT_FALSE(f.add(piece(1, 9, 8, "i")));
+  EXPECT_EQ(f.text, "");
+  EXPECT_TRUE(f.streams.completes(1, piece(1, 9, 0, "abc")));
+  EXPECT_FALSE(f.streams.completes(1, piece(1, 9, 0, "ab")));
+  EXPECT_TRUE(f.add(piece(1, 9, 0, "abc")));
+  EXPECT_EQ(f.text, "abc|6 def|3 gh|1 i|0 handled");
+  EXPECT_EQ(f.streams.incomplete(), 0u);
+}
+
+TEST(incoming_streams, sources_and_messages_are_kept_apart) {
+  fixture f;
+  EXPECT_FALSE(f.add(piece(1, 4, 0, "ab"), 1));
+  EXPECT_FALSE(f.add(piece(1, 4, 2, "cd"), 2));
+  EXPECT_FALSE(f.add(piece(2, 4, 2, "ef"), 1));
+  EXPECT_EQ(f.streams.incomplete(), 3u);
+  EXPECT_TRUE(f.add(piece(1, 4, 2, "gh"), 1));
+  EXPECT_EQ(f.text, "ab|2 gh|0 handled");
+}
+
+TEST(incoming_streams, piece_out_of_place_fails) {
+  const std::string beginning = "amity: message arrival: a fragment of ";
+  const auto failure_after_first = [](const std::vector<std::byte>& second, handler_id handler = 5) {
+    fixture f;
+    EXPECT_FALSE(f.add(piece(1, 8, 0, "abc")));
+    EXPECT_FALSE(f.add(piece(1, 8, 6, "g")));
+    return f.failure(second, handler);
+  };
+  EXPECT_EQ(failure_after_first(piece(1, 8, 2, "c")),
+            beginning +
+                "1 bytes at offset 2 does not fit message 1 of 8 bytes, of which 3 bytes were there before; "
+                "run the same build of amity on all ranks");
+  for (const auto& second : {piece(1, 9, 3, "d"), piece(1, 8, 9, "d"), piece(1, 8, 7, "hi"), piece(1, 8, 6, "g"),
+                             piece(1, 8, 3, "defgh"), piece(1, 8, ~std::uint64_t{0}, "d")}) {
+    EXPECT_EQ(failure_after_first(second).substr(0, beginning.size()), beginning);
+  }
+  EXPECT_NE(failure_after_first(piece(1, 8, 3, "d"), 6), "");
+}
+
+TEST(incoming_streams, size_beyond_memory_fails) {
+  fixture f;
+  EXPECT_THROW(f.add(piece(1, std::uint64_t{1} << 60, 0, "abc")), std::bad_alloc);
+}
+
+TEST(incoming_streams, dropped_handler_is_forgotten) {
+  fixture f;
+  EXPECT_FALSE(f.add(piece(1, 4, 0, "ab"), 1, 5));
+  EXPECT_FALSE(f.add(piece(2, 4, 0, "ab"), 1, 6));
+  f.streams.drop(5);
+  EXPECT_EQ(f.streams.incomplete(), 1u);
+}
+
+// A target without a stream for the handler, as another build of the program may be.
+TEST(stream, unexpected_by_target_fails) {
+  const std::string text = testing::failure_of([] {
+    testing::run_endpoints(testing::simulated("sim", {}), 2, [](endpoint& own) {
+      const handler_id take = own.add_handler("take", [](request&) {});
+      own.barrier();
+      if (own.rank() == 0) {
+        const std::vector<std::byte> bytes(20'000);
+        memory_stream pieces(bytes);
+        own.send_stream(1, take, pieces, bytes.size(), endpoint::stream_target::pieces);
+      }
+      own.barrier();
+    });
+  });
+  EXPECT_NE(text.find("rank 0 sent a message for handler #"), std::string::npos) << text;
+}
+
+// A stream that ends early: the message has been announced, so the job ends.
+TEST(stream, shorter_than_announced_fails) {
+  const std::string text = testing::failure_of([] {
+    testing::run_endpoints(testing::simulated("sim", {}), 2, [](endpoint& own) {
+      const handler_id take = own.add_handler("take", [](request&) {});
+      own.barrier();
+      if (own.rank() == 0) {
+        const std::vector<std::byte> bytes(9'000);
+        memory_stream pieces(bytes);
+        own.send_stream(1, take, pieces, 9'100, endpoint::stream_target::whole);
+      }
+      own.barrier();
+    });
+  });
+  EXPECT_NE(text.find("a value of type 'take' produced "), std::string::npos) << text;
+  EXPECT_NE(text.find(" of 9100; do not change the value from another thread while it is sent"), std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace amity::core
