@@ -87,6 +87,7 @@ set(AMITY_PUBLIC_HEADERS
   message/deliver_locally.hpp
   message/handler_form.hpp
   message/lend.hpp
+  message/members.hpp
   message/message.hpp
   message/message_lane.hpp
   message/opening_order.hpp

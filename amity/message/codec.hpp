@@ -25,9 +25,11 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "amity/base/bytes.hpp"
+#include "amity/message/members.hpp"
 
 namespace amity {
 
@@ -43,8 +45,8 @@ concept has_codec = requires(const T& value, byte_writer& to, byte_reader& from)
   { codec<T>::read(from) } -> std::convertible_to<T>;
 };
 
-// What refers to something else is trivially copyable, but means nothing on another rank. Of the standard library's
-// types the common ones are recognised; a struct of pointers is not.
+/// What refers to something else is trivially copyable, but means nothing on another rank. Of the standard library's
+/// types the common ones are recognized. Pointers to data members are offsets, which mean the same everywhere.
 template <class T>
 inline constexpr bool refers = std::is_pointer_v<T> || std::is_member_function_pointer_v<T>;
 template <class Char, class Traits>
@@ -59,9 +61,39 @@ template <class T, std::size_t N>
 inline constexpr bool refers<std::array<T, N>> = refers<T>;
 template <class T>
 inline constexpr bool refers<std::optional<T>> = refers<T>;
+template <class... Ts>
+inline constexpr bool refers<std::variant<Ts...>> = (refers<Ts> || ...);
 
 template <class T>
-concept plain = std::is_trivially_copyable_v<T> && !refers<T>;
+struct refers_elsewhere;
+
+/// A trivially copyable aggregate with a member that refers to something else, or a standard type of such aggregates.
+template <class T>
+inline constexpr bool has_referring_member = [] {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    return has_member_of_kind_or_reference<T, refers_elsewhere>();
+  } else {
+    return false;
+  }
+}();
+template <class T, std::size_t N>
+inline constexpr bool has_referring_member<std::array<T, N>> = has_referring_member<T>;
+template <class T>
+inline constexpr bool has_referring_member<std::optional<T>> = has_referring_member<T>;
+template <class T>
+inline constexpr bool has_referring_member<std::vector<T>> = has_referring_member<T>;
+template <class A, class B>
+inline constexpr bool has_referring_member<std::pair<A, B>> = has_referring_member<A> || has_referring_member<B>;
+template <class... Ts>
+inline constexpr bool has_referring_member<std::tuple<Ts...>> = (has_referring_member<Ts> || ...);
+template <class... Ts>
+inline constexpr bool has_referring_member<std::variant<Ts...>> = (has_referring_member<Ts> || ...);
+
+template <class T>
+struct refers_elsewhere : std::bool_constant<refers<T> || has_referring_member<T>> {};
+
+template <class T>
+concept plain = std::is_trivially_copyable_v<T> && !refers_elsewhere<T>::value;
 
 }  // namespace detail
 

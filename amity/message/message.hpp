@@ -41,7 +41,11 @@ class message_type final {
   static_assert(
       !detail::refers<T>,
       "amity: a pointer, view or reference means nothing on another rank: send what it refers to, or an index");
-  static_assert(encodable<T> || detail::refers<T>,
+  static_assert(encodable<T> || detail::refers<T> || !detail::has_referring_member<T>,
+                "amity: a member of this type is a pointer, view or reference, which means nothing on another rank: "
+                "send what it refers to, an index, or a std::uintptr_t if only its own rank uses it, or specialize "
+                "amity::codec");
+  static_assert(encodable<T> || detail::refers<T> || detail::has_referring_member<T>,
                 "amity: this type is not trivially copyable and has no codec: make it trivially copyable, or "
                 "specialise amity::codec for it (amity/message/codec.hpp)");
   static_assert(

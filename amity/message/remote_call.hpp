@@ -99,9 +99,15 @@ class remote_calls {
     static_assert((!refers<argument<Given>> && ...),
                   "amity: an argument of async is a pointer, view or reference, which means nothing on another rank: "
                   "pass what it refers to, or an index, or a shared<T>");
-    static_assert(((encodable<argument<Given>> || refers<argument<Given>>)&&...),
-                  "amity: an argument of async is not trivially copyable and has no codec: specialise amity::codec for "
-                  "it, or pass parts of it");
+    static_assert(
+        ((encodable<argument<Given>> || !has_referring_member<argument<Given>>)&&...),
+        "amity: a member of an argument of async is a pointer, view or reference, which means nothing on "
+        "another rank: pass what it refers to, an index, or a std::uintptr_t if only its own rank uses it, or "
+        "specialize amity::codec");
+    static_assert(
+        ((encodable<argument<Given>> || refers<argument<Given>> || has_referring_member<argument<Given>>)&&...),
+        "amity: an argument of async is not trivially copyable and has no codec: specialise amity::codec for "
+        "it, or pass parts of it");
     static_assert(callable<Fn, argument<Given>...>,
                   "amity: the function cannot be called with these arguments: give it parameters that match them; a "
                   "shared<T> arrives as T&, and amity::world& may come first");

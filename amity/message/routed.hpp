@@ -46,6 +46,9 @@ struct routed_value {
   const T& value() const noexcept { return *reinterpret_cast<const T*>(bytes); }
 };
 
+template <class T>
+inline constexpr bool has_referring_member<routed_value<T>> = false;
+
 /// Of a type that has a codec. On its source it refers to the value, and on the way to the encoding in the packet that
 /// brought it: ranks that pass it on do not decode it.
 template <class T>

@@ -1,0 +1,16 @@
+#include <vector>
+
+#include "amity/world/world.hpp"
+
+struct inner {
+  int n;
+  const double& target;
+};
+
+struct outer {
+  inner parts[2];
+};
+
+void use(amity::world& w) {
+  auto message = w.message<std::vector<outer>>([](const std::vector<outer>&) {});
+}
