@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -166,6 +167,8 @@ void end_while_writing(const fs::path& file, int signal) {
   const pid_t writer = ::fork();
   if (writer == 0) {
     ::setpgid(0, 0);
+    ::signal(signal, SIG_DFL);  // a test in the background may ignore it
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::close(ends[0]);
     output_file out(file);
     out.write("text");
