@@ -54,8 +54,8 @@ typedef int (*amity_main_function)(amity_world* world, void* context);
 /* Runs `program(world, context)` once for each rank that this process hosts, and returns the exit status for main. The
    environment says where the ranks are (AMITY_FABRIC, AMITY_RANKS), as for amity::run; with the fabric `threads`
    several threads call `program` at once. Where all ranks return 0, it waits until all requests and replies have been
-   handled; a rank that returns anything else ends the job. Handlers and segments that are left then end with the world.
- */
+   handled; a rank that returns anything else ends the job, and so does one that calls exit or quick_exit before its
+   program has returned. Handlers and segments that are left then end with the world. */
 int amity_run(int argc, char** argv, amity_main_function program, void* context);
 
 int32_t amity_world_rank(const amity_world* world);

@@ -72,6 +72,12 @@ TEST_P(programs, end_with_the_status_of_the_rank_that_failed) { EXPECT_EQ(run({"
 // Of 256 the system would keep 0.
 TEST_P(programs, do_not_succeed_with_any_other_status_than_0) { EXPECT_EQ(run({"end with 256"}).status, 1); }
 
+TEST_P(programs, early_exit_fails_job) {
+  const auto ended = run({"exit"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_PRED2(contains, ended.errors, "amity: exit (rank " + std::to_string(ranks() - 1) + "): exit(0) was called");
+}
+
 TEST_P(programs, print_the_error_of_a_handler_once) {
   const auto ended = run({"throw in a handler"});
   EXPECT_EQ(ended.status, 1);
