@@ -272,6 +272,14 @@ TEST(gate, invalid_packet_with_seal_names_source) {
   EXPECT_EQ(verdict(sealed(source, 1, packet_kind{99}, 1, 0)), admission::invalid_kind);
   EXPECT_EQ(verdict(sealed(source, 1, packet_kind::goodbye, 1, 8)), admission::invalid_kind);
   EXPECT_EQ(verdict(sealed(source, 1, packet_kind::data, 1, packet_bytes_max + 1)), admission::invalid_size);
+
+  // The header says one byte less than there are.
+  bytes longer = sealed(source, 1, packet_kind::data, 1, 8);
+  longer.push_back(std::byte{0});
+  packet_seal seal(library(), key_of(1), 0, 1, true);
+  const packet_tag tag = seal.tag(0, std::span(longer).subspan(sizeof tag));
+  std::memcpy(longer.data(), &tag, sizeof tag);
+  EXPECT_EQ(verdict(longer), admission::invalid_size);
 }
 
 /// Changes a packet so that it is not what it was.
