@@ -58,7 +58,7 @@ Version: 1.9-5
 Depends: base
 )";
 
-edge_list read_quietly(const std::filesystem::path& folder, bool reverse = false) {
+edge_list read_folder(const std::filesystem::path& folder, bool reverse = false) {
   progress quiet(progress::style::off);
   return read_packages(folder, reverse, quiet);
 }
@@ -67,7 +67,7 @@ TEST(packages, edges_go_to_all_that_can_satisfy_a_dependency) {
   scratch files;
   files.write("deb.example_dists_stable_main_binary-amd64_Packages", lists);
   files.write("deb.example_dists_stable_InRelease", "Package: not-a-list\n");
-  const edge_list graph = read_quietly(files.folder());
+  const edge_list graph = read_folder(files.folder());
   EXPECT_EQ(graph.vertices(), 7u);
   EXPECT_EQ(edges_text(graph),
             "editor>libc6:1 editor>libgui:0.5 editor>libtui:0 editor>xterm:0.25 editor>kterm:0.75 editor>base:0 "
@@ -80,8 +80,8 @@ TEST(packages, edges_go_to_all_that_can_satisfy_a_dependency) {
 TEST(packages, reverse_edges_cost_what_they_lead_to) {
   scratch files;
   files.write("a_Packages", "Package: a\nDepends: b\nSize: 3000000\n\nPackage: b\nSize: 1000000\n");
-  EXPECT_EQ(edges_text(read_quietly(files.folder())), "a>b:1");
-  EXPECT_EQ(edges_text(read_quietly(files.folder(), true)), "b>a:3");
+  EXPECT_EQ(edges_text(read_folder(files.folder())), "a>b:1");
+  EXPECT_EQ(edges_text(read_folder(files.folder(), true)), "b>a:3");
 }
 
 TEST(packages, the_newest_version_counts_whatever_the_order_of_lists) {
@@ -89,7 +89,7 @@ TEST(packages, the_newest_version_counts_whatever_the_order_of_lists) {
     scratch files;
     files.write(updates_first ? "b_Packages" : "a_Packages", lists);
     files.write_gzip(updates_first ? "a_Packages.gz" : "b_Packages.gz", updates);
-    const edge_list graph = read_quietly(files.folder());
+    const edge_list graph = read_folder(files.folder());
     EXPECT_EQ(graph.vertices(), 7u);
     const std::string edges = edges_text(graph);
     EXPECT_NE(edges.find("libtui>base"), std::string::npos) << edges;
@@ -100,7 +100,7 @@ TEST(packages, the_newest_version_counts_whatever_the_order_of_lists) {
 
 TEST(packages, no_lists_and_how_to_get_them) {
   scratch files;
-  EXPECT_EQ(error_of([&] { read_quietly(files.folder()); }),
+  EXPECT_EQ(error_of([&] { read_folder(files.folder()); }),
             "amity: " + files.folder().string() +
                 ": there are no package lists; run apt-get update, or name a file with a graph");
   EXPECT_TRUE(find_package_lists(files.folder() / "none").empty());
@@ -110,7 +110,7 @@ TEST(packages, malformed_lists) {
   const auto error_for = [](std::string_view list) {
     scratch files;
     files.write("x_Packages", list);
-    return error_of([&] { read_quietly(files.folder()); });
+    return error_of([&] { read_folder(files.folder()); });
   };
   EXPECT_EQ(error_for("Package: a\nnonsense\n"),
             "amity: x_Packages:2: there is no 'Field:' on the line; run apt-get update");
