@@ -383,6 +383,7 @@ class endpoint final : private fabric::sink {
   void deliver_fragment(packet_header header, const inbound& packet);
   void deliver_piece(packet_header header, const inbound& packet);
   fabric::disposition defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept;
+  void defer_early(bool& deferred);
   void run_handler(packet_header header, const inbound& packet);
   void run(const registry::entry& target, packet_header header, const inbound& packet);
   [[gnu::noinline]] std::uint64_t deliver_timed(const registry::entry& target, const inbound& packet);

@@ -224,6 +224,15 @@ fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool
   return fabric::disposition::keep;
 }
 
+// The same for packets that came before their epoch: those of the runtime's own are no reason to run handlers.
+void endpoint::defer_early(bool& deferred) {
+  std::vector<fabric::packet> ready;
+  ready.swap(early_ready_);
+  for (const fabric::packet& kept : ready) {
+    if (defer_handlers(kept, deferred) == fabric::disposition::release) fabric_.release(kept.token);
+  }
+}
+
 void endpoint::run_handler(packet_header header, const inbound& packet) {
   const registry::entry* const target = registry_.find(header.handler(), header.check());
   if (target == nullptr) [[unlikely]]

@@ -307,7 +307,10 @@ void endpoint::throw_wrong_size(const lent_buffer& message, std::size_t produced
 class endpoint::without_handlers final : private fabric::sink {
  public:
   explicit without_handlers(endpoint& root) : root_(root) {
-    for_each_world([&](endpoint& each) { deferred_ |= !each.early_ready_.empty() || each.keeps_any(); });
+    for_each_world([&](endpoint& each) {
+      each.defer_early(deferred_);
+      deferred_ |= each.keeps_any();
+    });
   }
   /// Call it when handlers may run again, and make progress afterwards.
   void finish() {
