@@ -19,6 +19,7 @@ extern const benchmark histogram;
 extern const benchmark coalesce_auto;
 extern const benchmark index_gather;
 extern const benchmark span_handler;
+extern const benchmark large_values;
 extern const benchmark combine_keys;
 extern const benchmark epoch_time;
 extern const benchmark oversubscribed_rate;
