@@ -28,6 +28,7 @@ set(AMITY_PUBLIC_HEADERS
   core/crew.hpp
   core/endpoint.hpp
   core/flushable.hpp
+  core/handler_tables.hpp
   core/kept_arguments.hpp
   core/kept_arrivals.hpp
   core/event.hpp
@@ -84,6 +85,7 @@ set(AMITY_PUBLIC_HEADERS
   message/coalesce.hpp
   message/codec.hpp
   message/combine.hpp
+  message/definition.hpp
   message/deliver_locally.hpp
   message/handler_form.hpp
   message/lend.hpp

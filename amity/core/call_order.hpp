@@ -54,8 +54,9 @@ class call_order {
   const collective_call& collective() const noexcept { return collective_; }
   /// This rank, if it waits for the end of the epoch.
   end_call awaited_end() const noexcept;
-  /// "epoch 3", "the end of epoch 3", or nothing outside of epochs.
+  /// "epoch 3", "the end of epoch 3"; empty outside of epochs.
   std::string describe_epoch() const;
+  bool awaits_end() const noexcept { return stage_ == stage::awaiting; }
 
  private:
   enum class stage : std::uint8_t { outside, body, detecting, awaiting };

@@ -10,6 +10,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
+#include "amity/core/handler_tables.hpp"
 #include "amity/core/tree.hpp"
 
 namespace amity::core {
@@ -27,14 +28,24 @@ struct collectives::wire {
   std::uint64_t value;
   std::uint32_t number;
   std::uint32_t body;
+  std::uint64_t handlers;  ///< 0: not compared
 
   collective_call call() const { return {number, body, static_cast<reduction>(operation)}; }
 };
 
-collectives::collectives(rank_t rank, rank_t size, send_function send)
-    : rank_(rank), size_(size), send_(std::move(send)), children_(tree_children(rank, size)), order_(rank) {
-  static_assert(sizeof(wire) == 24 && std::has_unique_object_representations_v<wire>);
-  for (round& each : rounds_) each.parts.resize(static_cast<std::size_t>(children_));
+collectives::collectives(rank_t rank, rank_t size, send_function send, std::function<void(rank_t)> differs)
+    : rank_(rank),
+      size_(size),
+      send_(std::move(send)),
+      differs_(std::move(differs)),
+      children_(tree_children(rank, size)),
+      order_(rank) {
+  static_assert(sizeof(wire) == 32 && sizeof(wire) != handler_tables::packet_bytes &&
+                std::has_unique_object_representations_v<wire>);
+  for (round& each : rounds_) {
+    each.parts.resize(static_cast<std::size_t>(children_));
+    each.handlers.resize(static_cast<std::size_t>(children_));
+  }
 }
 
 void collectives::send(rank_t dest, std::uint16_t form, std::uint64_t value) const {
@@ -44,15 +55,17 @@ void collectives::send(rank_t dest, std::uint16_t form, std::uint64_t value) con
                      .form = form,
                      .value = value,
                      .number = own.number,
-                     .body = own.body};
+                     .body = own.body,
+                     .handlers = handlers_};
   send_(dest, std::as_bytes(std::span(&message, 1)));
 }
 
-void collectives::start(reduction operation, std::uint64_t value) {
+void collectives::start(reduction operation, std::uint64_t value, std::uint64_t handlers) {
   AMITY_ASSERT(done(), started_, finished_);
   ++started_;
   combined_ = false;
   own_ = value;
+  handlers_ = operation == reduction::none ? handlers : 0;
   order_.begin_collective(operation);
   compare_waiting();
   try_combine();
@@ -102,7 +115,9 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
   AMITY_ASSERT(message.sequence == started_ + (done() ? 1 : 0) || message.sequence == started_ + 1, source,
                message.sequence, started_);
   round& parts = round_of(message.sequence);
-  parts.parts[static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(source - rank_)))] = message.value;
+  const auto child = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(source - rank_)));
+  parts.parts[child] = message.value;
+  parts.handlers[child] = message.handlers;
   if (parts.arrived++ > 0) check_agreement(source, message.call(), parts.source, parts.call);
   parts.source = source;
   parts.call = message.call();
@@ -113,6 +128,7 @@ void collectives::try_combine() {
   round& current = round_of(started_);
   if (combined_ || current.arrived < children_) return;
   if (children_ > 0) check_agreement(current.source, current.call, rank_, order_.collective());
+  if (!handlers_agree(current)) return;
   combined_ = true;
   const reduction operation = order_.collective().operation;
   std::uint64_t value = own_;
@@ -123,6 +139,17 @@ void collectives::try_combine() {
   } else {
     send(tree_parent(rank_), wire::up, value);
   }
+}
+
+bool collectives::handlers_agree(const round& parts) {
+  bool all = true;
+  std::size_t child = 0;
+  for_each_tree_child(rank_, size_, [&](rank_t rank) {
+    if (parts.handlers[child++] == handlers_) return;
+    differs_(rank);
+    all = false;
+  });
+  return all;
 }
 
 void collectives::finish(std::uint64_t result) {
@@ -144,7 +171,8 @@ void collectives::forward_rank_ahead(const send_function& to_first_thread) {
                      .form = wire::ahead,
                      .value = static_cast<std::uint64_t>(ahead_),
                      .number = epochs_,
-                     .body = 0};
+                     .body = 0,
+                     .handlers = 0};
   to_first_thread(rank_, std::as_bytes(std::span(&message, 1)));
 }
 

@@ -22,9 +22,11 @@ class collectives {
   /// `send(dest, bytes)` must deliver, now or later.
   using send_function = std::function<void(rank_t, bytes_view)>;
 
-  collectives(rank_t rank, rank_t size, send_function send);
+  /// `differs(rank)` hears of a rank that has other handlers than this one; it must end the job, now or later.
+  collectives(rank_t rank, rank_t size, send_function send, std::function<void(rank_t)> differs);
 
-  void start(reduction operation, std::uint64_t value);
+  /// `handlers` is the fingerprint of this rank's handlers, which barriers compare.
+  void start(reduction operation, std::uint64_t value, std::uint64_t handlers);
   bool done() const noexcept { return finished_ == started_; }
   std::uint64_t result() const noexcept { return result_; }
 
@@ -59,7 +61,8 @@ class collectives {
  private:
   struct wire;
   struct round {
-    std::vector<std::uint64_t> parts;  ///< of the children, in their order: sums of doubles are reproducible
+    std::vector<std::uint64_t> parts;     ///< of the children, in their order: sums of doubles are reproducible
+    std::vector<std::uint64_t> handlers;  ///< fingerprints, likewise
     int arrived = 0;
     rank_t source = 0;  ///< of the last part, and the call that it belongs to
     collective_call call;
@@ -71,10 +74,12 @@ class collectives {
   void finish(std::uint64_t result);
   void check_agreement(rank_t one, const collective_call& its, rank_t other, const collective_call& others) const;
   void compare_waiting() const;
+  bool handlers_agree(const round& parts);
 
   rank_t rank_;
   rank_t size_;
   send_function send_;
+  std::function<void(rank_t)> differs_;
   std::array<round, 2> rounds_;
   int children_;
   std::uint32_t started_ = 0;
@@ -88,6 +93,7 @@ class collectives {
   std::uint32_t epochs_ = 0;  ///< that this thread has begun
   std::uint32_t asked_ = 0;   ///< number of the last collective in which it was asked
   std::uint64_t own_ = 0;
+  std::uint64_t handlers_ = 0;
   std::uint64_t result_ = 0;
 };
 

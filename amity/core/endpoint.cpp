@@ -61,6 +61,21 @@ class endpoint::no_waiting {
   epoch_tag epoch_;
 };
 
+// While it lives, the rank waits with this label, and may not be woken for ever.
+class endpoint::known_place {
+ public:
+  known_place(endpoint& owner, std::string_view where) : owner_(owner) {
+    owner.waits_where_ = where;
+    owner.fabric_.set_whereabouts(&owner);
+  }
+  ~known_place() { owner_.fabric_.set_whereabouts(nullptr); }
+  known_place(const known_place&) = delete;
+  known_place& operator=(const known_place&) = delete;
+
+ private:
+  endpoint& owner_;
+};
+
 endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t threads)
     : fabric_(transport),
       lane_(transport.rank()),
@@ -68,10 +83,12 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
       wait_ns_max_(transport.caps().virtual_time ? ~std::uint64_t{0} : wait_slice_ns),
       attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
       ledger_(lanes_),
-      collectives_(lane_ / threads, lanes_ / threads,
-                   [this](rank_t dest, bytes_view bytes) {
-                     send_control(lane_of(dest, thread()), packet_kind::collective, bytes);
-                   }),
+      collectives_(
+          lane_ / threads, lanes_ / threads,
+          [this](rank_t dest, bytes_view bytes) {
+            send_control(lane_of(dest, thread()), packet_kind::collective, bytes);
+          },
+          [this](rank_t dest) { tell_handlers(lane_of(dest, thread())); }),
       threads_(threads),
       rank_(lane_ / threads),
       size_(lanes_ / threads),
@@ -140,9 +157,10 @@ handler_id endpoint::add_handler(std::string_view name, std::function<void(reque
   return id;
 }
 
-handler_id endpoint::add_handler(std::string_view name, deliver_function call, void* context) {
+handler_id endpoint::add_handler(std::string_view name, deliver_function call, void* context,
+                                 std::string_view definition) {
   check_own_call("endpoint::add_handler");
-  const handler_id id = registry_.add(name, call, context);
+  const handler_id id = registry_.add(name, call, context, definition);
   ledger_.add_handler(id);
   if (request_handlers_.size() <= id) request_handlers_.resize(id + 1u);
   return id;
@@ -255,6 +273,10 @@ void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
   waiting_control_.push_back(waiting);
 }
 
+void endpoint::tell_handlers(rank_t lane) {
+  tables_.tell(lane, registry_, [&](bytes_view packet) { send_control(lane, packet_kind::collective, packet); });
+}
+
 // Progress
 
 bool endpoint::progress() {
@@ -351,7 +373,7 @@ bool endpoint::handle_early() {
 
 void endpoint::progress_or_sleep() {
   if (progress() || flush_all()) return;
-  sleep("a send that waits for a credit");
+  sleep(wait_for_credit);
 }
 
 void endpoint::sleep(std::string_view where) {
@@ -364,7 +386,12 @@ void endpoint::sleep(std::string_view where) {
       log_warning(rank_, stall_report(where, static_cast<double>(now - idle_since_ns_) * 1e-9));
     }
   }
-  wait_in_fabric(wait_ns_max_);
+  if (wait_ns_max_ == wait_slice_ns) {
+    wait_in_fabric(wait_ns_max_);
+  } else {
+    const known_place here(*this, where);
+    wait_in_fabric(wait_ns_max_);
+  }
   if (attention_.on()) attention_.end(fabric_.now_ns());
 }
 
@@ -398,7 +425,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
   // Whoever leaves after the collective must not take a Long with it that waits to be sent.
   if (!remote_quiet()) wait_until("Longs and puts before a collective", [this] { return remote_quiet(); });
   try {
-    collectives_.start(operation, value);
+    collectives_.start(operation, value, registry_.fingerprint());
   } catch (const error&) {
     fail(std::current_exception());  // it is half begun
     throw;
@@ -475,6 +502,31 @@ void endpoint::close_epoch() {
   AMITY_ASSERT(open_epoch_ != no_epoch && early_ready_.empty());
   collectives_.close_epoch();
   open_epoch_ = body_epoch_ = sending_epoch_ = no_epoch;
+}
+
+std::string endpoint::place() const {
+  const std::string_view where = waits_where_;
+  // The runtime's own; all others are those of wait_until.
+  constexpr std::string_view internal[] = {wait_for_credit, wait_for_end_of_epoch,
+                                           "Longs and puts before a collective"};
+  const call_order& order = collectives_.order();
+  std::string text;
+  if (!collectives_.done()) {
+    text = fmt::format("in {}", name_of(order.collective().operation));
+  } else if (order.awaits_end() && where == wait_for_end_of_epoch) {
+    text = fmt::format("in {}", order.describe_epoch());
+  } else if (where.empty()) {
+    text = "in a wait for another thread of its rank";
+  } else if (std::ranges::find(internal, where) != std::end(internal)) {
+    text = fmt::format("in {}", where);
+  } else {
+    text = fmt::format("in wait_until(\"{}\")", where);
+  }
+  const bool is_elsewhere = !order.awaits_end() || where != wait_for_end_of_epoch;
+  if (const std::string epoch = order.describe_epoch(); !epoch.empty() && is_elsewhere)
+    text += fmt::format(" in {}", epoch);
+  if (!worlds_->alone()) text += fmt::format(" of world {}", number());
+  return text;
 }
 
 std::string endpoint::stall_report(std::string_view where, double seconds) const {

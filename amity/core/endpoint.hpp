@@ -37,6 +37,7 @@
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
 #include "amity/core/flushable.hpp"
+#include "amity/core/handler_tables.hpp"
 #include "amity/core/kept_arrivals.hpp"
 #include "amity/core/ledger.hpp"
 #include "amity/core/lent.hpp"
@@ -60,6 +61,10 @@ namespace amity::core {
 /// Largest packet of the runtime's own.
 inline constexpr std::size_t control_bytes_max = 48;
 
+/// Labels of waits, for reports.
+inline constexpr std::string_view wait_for_credit = "a send that waits for a credit";
+inline constexpr std::string_view wait_for_end_of_epoch = "the end of an epoch";
+
 /// The lanes that a type of message goes to, by the index that its sends name.
 struct destinations {
   rank_t count = 0;
@@ -74,7 +79,7 @@ struct destinations {
   }
 };
 
-class endpoint final : private fabric::sink {
+class endpoint final : private fabric::sink, private fabric::whereabouts {
  public:
   /// Uses `transport`, which must outlive the endpoint and be polled by nobody else. Each rank has as many `threads`.
   endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
@@ -135,7 +140,9 @@ class endpoint final : private fabric::sink {
   /// several threads, each of them needs it: `team::add_handler`.
   handler_id add_handler(std::string_view name, std::function<void(request&)> handler);
   /// Adds a handler of packets with many messages; `context` must outlive the registration.
-  handler_id add_handler(std::string_view name, deliver_function deliver, void* context);
+  /// Ranks also compare the `definition`, with the next wave or barrier.
+  handler_id add_handler(std::string_view name, deliver_function deliver, void* context,
+                         std::string_view definition = {});
   void remove_handler(handler_id handler);
   /// From now on `open` makes the streams in which messages of this handler arrive (`send_stream`).
   void receive_streams(handler_id handler, stream_opener open) { registry_.set_stream(handler, open); }
@@ -223,6 +230,7 @@ class endpoint final : private fabric::sink {
       run();
     } catch (...) {
       leave_handler();
+      note_failure(handler, lane_);
       fail(std::current_exception());
       throw;
     }
@@ -257,6 +265,10 @@ class endpoint final : private fabric::sink {
   /// as if a handler had.
   void fail(std::exception_ptr cause) noexcept {
     if (!worlds_->failure) worlds_->failure = std::move(cause);
+  }
+  /// "in the handler of 'int' for a message of rank 3", if a handler has thrown `thrown`; empty otherwise.
+  std::string failure_place(const std::exception_ptr& thrown) const {
+    return thrown == worlds_->failure ? worlds_->failure_place : std::string();
   }
   /// The fabric's `wait`. What it throws, as the loss of a rank, ends the job as an exception of a handler does.
   void wait_in_fabric(std::uint64_t timeout_ns);
@@ -307,6 +319,9 @@ class endpoint final : private fabric::sink {
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, now or as soon as there is a credit; never
   /// refused.
   void send_control(rank_t lane, packet_kind kind, bytes_view payload);
+
+  /// The thread `lane` of another rank has other handlers than this one: it is told of these, and ends the job.
+  void tell_handlers(rank_t lane);
 
   /// Runs the handler of a message that has come in parts, all of which are there. For the endpoint's own parts.
   void handle_whole(packet_header header, const inbound& message) {
@@ -359,10 +374,12 @@ class endpoint final : private fabric::sink {
   friend class request;
   friend class remote_endpoint;
   friend class remote_operations;
+  class known_place;
   class no_waiting;
   class without_handlers;
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
+  std::string place() const override;
   void on_done(std::uint64_t context) noexcept override;
   void on_notify(std::uint32_t bits) noexcept override;
   void check_remote(rank_t source) const;
@@ -392,6 +409,7 @@ class endpoint final : private fabric::sink {
   void leave_handler() noexcept;
   [[noreturn]] void throw_wrong_size(const lent_buffer& message, std::size_t produced, std::size_t expected) const;
   [[noreturn]] void throw_no_memory(const inbound& fragment) const;
+  [[gnu::cold]] void note_failure(handler_id handler, rank_t source);
   [[noreturn]] void throw_unknown_handler(packet_header header, rank_t source) const;
 
   void send_request(std::string_view call, rank_t dest, handler_id handler, std::span<const std::uint64_t> args,
@@ -487,6 +505,7 @@ class endpoint final : private fabric::sink {
   registry registry_;
   ledger ledger_;
   collectives collectives_;
+  handler_tables tables_;
   spill spill_;
   lent_buffers lent_;
 
@@ -503,6 +522,7 @@ class endpoint final : private fabric::sink {
   std::size_t spill_bytes_max_;
   std::size_t spill_bytes_high_water_;
   std::uint64_t stall_ns_;
+  std::string_view waits_where_;  ///< for a simulator's report
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t stall_reported_ns_ = 0;
   std::uint64_t epochs_opened_ = 0;

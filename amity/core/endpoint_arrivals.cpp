@@ -104,6 +104,8 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         deliver_fragment(header, packet);
         return;
       case packet_kind::collective:
+        if (packet.payload.size() == handler_tables::packet_bytes) [[unlikely]]
+          return tables_.on_packet(rank_, rank_of(packet.source), packet.payload, registry_);
         collectives_.on_packet(rank_of(packet.source), packet.payload);
         return;
       case packet_kind::detector:
@@ -247,10 +249,19 @@ inline void endpoint::run(const registry::entry& target, packet_header header, c
     handled = attention_.on() ? deliver_timed(target, packet) : target.deliver(target.context, packet);
   } catch (...) {
     leave_handler();
+    note_failure(header.handler(), packet.source);
     throw;
   }
   leave_handler();
   ledger_.handled(header.handler(), packet.source, handled, header.epoch() != no_epoch);
+}
+
+// The first failure is the cause.
+void endpoint::note_failure(handler_id handler, rank_t source) {
+  if (worlds_->failure) return;
+  worlds_->failure_place =
+      fmt::format("in the handler of '{}' for a message of rank {}", registry_.at(handler).name, rank_of(source));
+  if (number() != 0) worlds_->failure_place += fmt::format(" in world {}", number());
 }
 
 std::uint64_t endpoint::deliver_timed(const registry::entry& target, const inbound& packet) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <string>
 #include <vector>
 
 #include "amity/core/packet_header.hpp"
@@ -38,6 +39,7 @@ class rank_worlds {
   crew* threads = nullptr;
   /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
   std::exception_ptr failure;
+  std::string failure_place;  ///< of the handler that has thrown it
 
   /// Whether the job's own world is the only one: nothing is listed then.
   bool alone() const noexcept { return members_.empty(); }

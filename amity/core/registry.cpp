@@ -20,13 +20,15 @@ std::uint64_t hash_of(std::string_view name) {
   return hash;
 }
 
-std::uint64_t hash_of(handler_id id, std::string_view name) { return splitmix64::mix(hash_of(name) + id); }
+std::uint64_t hash_of(handler_id id, std::string_view name, std::string_view definition) {
+  return splitmix64::mix(splitmix64::mix(hash_of(name) + id) + hash_of(definition));
+}
 
 }  // namespace
 
 std::uint16_t check_of(std::string_view name) { return static_cast<std::uint16_t>(hash_of(name) & check_mask); }
 
-handler_id registry::add(std::string_view name, deliver_function deliver, void* context) {
+handler_id registry::add(std::string_view name, deliver_function deliver, void* context, std::string_view definition) {
   AMITY_ASSERT(deliver != nullptr);
   const auto first_free = entries_.begin() + static_cast<std::ptrdiff_t>(first_free_);
   auto place = std::ranges::find(first_free, entries_.end(), nullptr, &entry::deliver);
@@ -38,17 +40,26 @@ handler_id registry::add(std::string_view name, deliver_function deliver, void* 
     place = entries_.emplace(entries_.end());
   }
   const auto id = static_cast<handler_id>(place - entries_.begin());
-  *place = {.name = std::string(name), .check = check_of(name), .deliver = deliver, .context = context};
-  fingerprint_ ^= hash_of(id, name);
+  *place = {.name = std::string(name),
+            .definition = std::string(definition),
+            .check = check_of(name),
+            .deliver = deliver,
+            .context = context};
+  fingerprint_ ^= hash_of(id, name, definition);
   first_free_ = id + std::size_t{1};
   return id;
 }
 
 void registry::remove(handler_id id) {
   AMITY_ASSERT(contains(id), id);
-  fingerprint_ ^= hash_of(id, entries_[id].name);
+  fingerprint_ ^= hash_of(id, entries_[id].name, entries_[id].definition);
   entries_[id] = {};
   first_free_ = std::min<std::size_t>(first_free_, id);
+}
+
+std::string registry::definition(handler_id id) const {
+  const entry& of = entries_[id];
+  return of.definition.empty() ? of.name : fmt::format("{}, {}", of.name, of.definition);
 }
 
 std::string registry::describe() const {

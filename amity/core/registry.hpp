@@ -4,7 +4,7 @@
 ///
 /// Ranks add and remove handlers in the same order, without a word to each other; each takes the lowest free number.
 /// That they agree is verified twice at no extra message: every packet carries a hash of its handler's name, and every
-/// wave of termination detection a fingerprint of the whole table.
+/// wave of termination detection, as every barrier, a fingerprint of the whole table.
 
 #include <cstdint>
 #include <memory>
@@ -39,6 +39,7 @@ class registry {
  public:
   struct entry {
     std::string name;
+    std::string definition;  ///< what ranks compare beside the name
     std::uint16_t check = 0;
     deliver_function deliver = nullptr;  ///< null: this number is free
     void* context = nullptr;
@@ -46,7 +47,7 @@ class registry {
     stream_opener open_stream = nullptr;  ///< null: its messages never arrive as streams
   };
 
-  handler_id add(std::string_view name, deliver_function deliver, void* context);
+  handler_id add(std::string_view name, deliver_function deliver, void* context, std::string_view definition = {});
   void remove(handler_id id);
 
   /// The entry, or null if the number is free or belongs to a handler of another name.
@@ -63,6 +64,9 @@ class registry {
 
   /// Equal on two ranks if and (but for chance) only if they have the same handlers under the same numbers.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
+  /// Name and definition, for messages to a person.
+  std::string definition(handler_id id) const;
 
   /// "#0 async, #1 unsigned long": for messages to a person.
   std::string describe() const;

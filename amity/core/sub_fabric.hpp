@@ -56,6 +56,7 @@ class sub_fabric final : public fabric::fabric {
   void wait(std::uint64_t timeout_ns) override { below_.wait(timeout_ns); }
   std::uint64_t now_ns() const noexcept override { return below_.now_ns(); }
   std::string trouble() const override { return below_.trouble(); }  // it names ranks of the job
+  void set_whereabouts(const amity::fabric::whereabouts* known) noexcept override { below_.set_whereabouts(known); }
   void abort() noexcept override { below_.abort(); }
 
  private:

@@ -89,7 +89,7 @@ std::uint64_t epochs::end(function_ref<std::uint64_t()> value, summand when) {
   end_body();
   endpoint_.await_end_call();
   endpoint_.wait_until(
-      "the end of an epoch", [this] { return ended(); }, [&] { return take_part(value, when); });
+      core::wait_for_end_of_epoch, [this] { return ended(); }, [&] { return take_part(value, when); });
   leave();
   return detector_->sum();
 }

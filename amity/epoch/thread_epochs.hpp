@@ -36,7 +36,7 @@ class thread_epochs final : private core::flushable {
   }
   /// On this thread: waits for the end that was left to it.
   void wait_for_end() {
-    endpoint_.wait_until("the end of an epoch", [this] { return ended(); });
+    endpoint_.wait_until(core::wait_for_end_of_epoch, [this] { return ended(); });
   }
   /// On any thread: whether the end that was left to this thread has come. Acquire; pairs with the release in
   /// flush_all: what the thread has handled can be seen then.

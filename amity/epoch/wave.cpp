@@ -57,7 +57,10 @@ void wave::on_packet(rank_t source, bytes_view payload) {
     pass_down(static_cast<outcome>(message.what - wire::down), message.value);
     return;
   }
-  check_handlers(source, message);
+  if (message.handlers != endpoint_.handlers().fingerprint()) {
+    endpoint_.tell_handlers(source);
+    return;
+  }
   const core::end_call waits{message.calls, message.waiting};
   endpoint_.compare(waits);
   AMITY_ASSERT(missing_ > 0, source, number_);
@@ -123,14 +126,6 @@ wave::verdict wave::take_verdict() {
   missing_ = children_;
   totals_ = {};
   return std::exchange(verdict_, {});
-}
-
-void wave::check_handlers(rank_t source, const wire& theirs) const {
-  if (theirs.handlers == endpoint_.handlers().fingerprint()) return;
-  throw error("end of an epoch", endpoint_.rank(),
-              fmt::format("rank {} has other message types than this rank, which has: {}", endpoint_.rank_of(source),
-                          endpoint_.handlers().describe()),
-              "make and destroy the same message types in the same order on all ranks");
 }
 
 void wave::check_depth(rank_t source, const wire& theirs) const {

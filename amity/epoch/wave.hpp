@@ -38,8 +38,9 @@ class wave {
 
   void contribute(const wave_part& own);
 
-  /// Takes a part from below or the verdict from above. Throws `error` if the ranks disagree about the handlers, or
-  /// about the collectives in the body of the epoch.
+  /// Takes a part from below or the verdict from above. Throws `error` if the ranks disagree about the depth, or about
+  /// the collectives in the body of the epoch. Parts of ranks with other handlers are not taken: these ranks end the
+  /// job.
   void on_packet(rank_t source, bytes_view payload);
 
   /// Rank 0: all parts are here, waiting for `decide`.
@@ -66,7 +67,6 @@ class wave {
 
   void pass_up_if_whole();
   void pass_down(outcome what, std::uint64_t word);
-  void check_handlers(rank_t source, const wire& theirs) const;
   void check_depth(rank_t source, const wire& theirs) const;
 
   core::endpoint& endpoint_;

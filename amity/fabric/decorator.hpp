@@ -30,6 +30,7 @@ class decorator : public fabric {
   void wait(std::uint64_t timeout_ns) override { inner_.wait(timeout_ns); }
   std::uint64_t now_ns() const noexcept override { return inner_.now_ns(); }
   std::string trouble() const override { return inner_.trouble(); }
+  void set_whereabouts(const whereabouts* known) noexcept override { inner_.set_whereabouts(known); }
   void abort() noexcept override { inner_.abort(); }
 
  protected:

@@ -99,6 +99,16 @@ class sink {
   ~sink() = default;
 };
 
+/// Who knows where a rank is.
+class whereabouts {
+ public:
+  /// "in a barrier", "in wait_until("my reply")"; empty: unknown. Asked for while the rank waits.
+  virtual std::string place() const = 0;
+
+ protected:
+  ~whereabouts() = default;
+};
+
 class fabric {
  public:
   virtual ~fabric() = default;
@@ -163,6 +173,9 @@ class fabric {
 
   /// For a report of a stall: what this fabric knows of peers that do not answer. Empty: nothing.
   virtual std::string trouble() const { return {}; }
+
+  /// Whom a report that the fabric makes may ask where this rank is; null: nobody. Set where waits may last for ever.
+  virtual void set_whereabouts(const whereabouts*) noexcept {}
 
   /// Tells every rank that the job cannot go on: their next `wait` throws `job_aborted`. Legal at any time.
   virtual void abort() noexcept = 0;

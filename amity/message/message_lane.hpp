@@ -13,6 +13,7 @@
 #include "amity/message/address.hpp"
 #include "amity/message/coalesce.hpp"
 #include "amity/message/codec.hpp"
+#include "amity/message/definition.hpp"
 #include "amity/message/deliver_locally.hpp"
 #include "amity/message/handler_form.hpp"
 #include "amity/message/lend.hpp"
@@ -64,7 +65,8 @@ class message_lane final {
   message_lane(core::endpoint& owner, std::size_t coalesce_bytes, Handler& handler, const Policies&... policies)
       : endpoint_(owner),
         handler_(handler),
-        registered_(owner, owner.add_handler(detail::type_name<T>(), &message_lane::deliver, this)),
+        registered_(owner, owner.add_handler(detail::type_name<T>(), &message_lane::deliver, this,
+                                             detail::definition_of<T, Handler, Policies...>(handler))),
         stages_(make_stages(owner, id(), coalesce_bytes, policies...)) {
     static_assert(detail::handler_of<Handler, T, message_lane>,
                   "amity: the handler cannot be called with this message: give it (const T&), (const T&, auto& self), "

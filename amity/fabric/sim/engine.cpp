@@ -165,25 +165,52 @@ void engine::abort(const port& from) noexcept {
   for (port& p : ports_) p.abort_at(from.now_ns() + (&p == &from ? 0 : options_.latency_ns));
 }
 
-error engine::deadlock() {
+// Of many ranks only some are listed, but some of each place.
+std::string engine::describe_waiting() const {
   constexpr std::size_t listed_max = 16;
+  struct group {
+    std::string place;
+    std::vector<const port*> ranks;
+  };
+  std::vector<group> groups;
   std::size_t waiting = 0;
-  std::string who;
   for (const port& p : ports_) {
-    if (!p.waiting() || ++waiting > listed_max) continue;
-    fmt::format_to(std::back_inserter(who), "{}{} since {} ns", who.empty() ? "" : "; ", options_.name_of(p.rank()),
-                   p.now_ns());
-    if (const rank_t peer = p.refused_by(); peer != no_rank) {
-      fmt::format_to(std::back_inserter(who), " (for a credit of {})", options_.name_of(peer));
+    if (!p.waiting()) continue;
+    ++waiting;
+    std::string place = p.place();
+    auto at = std::ranges::find(groups, place, &group::place);
+    if (at == groups.end()) at = groups.insert(at, {std::move(place), {}});
+    at->ranks.push_back(&p);
+  }
+  const std::size_t each = std::max<std::size_t>(listed_max / std::max<std::size_t>(groups.size(), 1), 1);
+  std::string who;
+  for (const group& here : groups) {
+    std::size_t listed = 0;
+    for (const port* const p : here.ranks) {
+      if (waiting > listed_max && listed == each) break;
+      ++listed;
+      fmt::format_to(std::back_inserter(who), "{}{} since {} ns", who.empty() ? "" : "; ", options_.name_of(p->rank()),
+                     p->now_ns());
+      if (const rank_t peer = p->refused_by(); peer != no_rank) {
+        fmt::format_to(std::back_inserter(who), " (for a credit of {})", options_.name_of(peer));
+      }
+      if (!here.place.empty()) fmt::format_to(std::back_inserter(who), " {}", here.place);
+    }
+    if (listed < here.ranks.size()) {
+      fmt::format_to(std::back_inserter(who), " and {} more", here.ranks.size() - listed);
     }
   }
-  if (waiting > listed_max) fmt::format_to(std::back_inserter(who), " and {} more", waiting - listed_max);
+  return who;
+}
+
+error engine::deadlock() {
   return error(
       "sim::run", no_rank,
       fmt::format("deadlock with seed {}: nothing is in flight, and {} of {} {} wait without a deadline: {}",
-                  options_.seed, waiting, ranks(), options_.lanes == 1 ? "ranks" : "threads", who),
-      "look for ranks that call other collectives, or begin and end other epochs, than the rest, for a message "
-      "that was never sent, or a packet that was kept and never released; the same seed replays the schedule");
+                  options_.seed, std::ranges::count_if(ports_, &port::waiting), ranks(),
+                  options_.lanes == 1 ? "ranks" : "threads", describe_waiting()),
+      "look for a message that was never sent, for a packet that was kept and never released, and for ranks that wait "
+      "for one another; the same seed replays the schedule");
 }
 
 capabilities describe(const sim_options& options) {

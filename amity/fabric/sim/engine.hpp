@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,7 @@ class engine {
   fiber& run_rank(port& self) noexcept;
   void run_program(port& self) noexcept;
   error deadlock();
+  std::string describe_waiting() const;
 
   const sim_options& options_;
   const rank_main& main_;

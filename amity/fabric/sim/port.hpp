@@ -42,6 +42,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   void wait(std::uint64_t timeout_ns) override;
   remote_memory* remote() noexcept override { return &remote_; }
   std::uint64_t now_ns() const noexcept override { return clock_ns_; }
+  void set_whereabouts(const whereabouts* known) noexcept override { whereabouts_ = known; }
   void abort() noexcept override;
 
   // For the engine.
@@ -54,6 +55,9 @@ class alignas(cache_line_bytes) port final : public fabric {
   bool killed() const noexcept { return dead_; }
   rank_figures figures() const noexcept;
   std::uint64_t trace_hash() const noexcept { return trace_hash_; }
+
+  /// Where the waiting rank is, as far as it says so.
+  std::string place() const { return whereabouts_ == nullptr ? std::string() : whereabouts_->place(); }
 
   /// The peer whose credit a waiting rank needs, or -1.
   rank_t refused_by() const noexcept;
@@ -230,6 +234,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   rank_map<std::uint64_t> last_credits_ns_;
 
   // Hardly ever looked at.
+  const whereabouts* whereabouts_ = nullptr;
   std::vector<stopped_rank> stops_;  // the next one last
   std::uint64_t abort_ns_ = never;
   std::uint64_t kill_ns_ = never;
