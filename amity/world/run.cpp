@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "amity/fabric/traced.hpp"
 #include "amity/world/bootstrap/starter.hpp"
 #include "amity/world/counters_report.hpp"
+#include "amity/world/crash_report.hpp"
 #include "amity/world/exit_watch.hpp"
 #include "amity/world/handler_costs.hpp"
 #include "amity/world/launch.hpp"
@@ -91,15 +93,25 @@ void check_worlds_ended(world& own) {
               "let every world end inside the program, at the latest with it");
 }
 
-/// What leaves a program says on which rank.
-int with_rank_named(rank_t rank, const std::function<int()>& work) try { return work(); } catch (const error&) {
-  throw;
-} catch (const job_aborted&) {
-  throw;
-} catch (const std::exception& other) {
-  throw program_failed{fmt::format("rank {}: {}", rank, other.what())};
-} catch (...) {
-  throw program_failed{fmt::format("rank {}: of unknown type", rank)};
+/// What leaves a program says on which rank, and in which handler.
+int with_place_named(core::endpoint& own, const std::function<int()>& work) {
+  const auto fail = [&](std::string_view what) {
+    const std::string handler = own.failure_place(std::current_exception());
+    throw program_failed{fmt::format("rank {}{}{}: {}", own.rank(), handler.empty() ? "" : ", ", handler, what)};
+  };
+  try {
+    return work();
+  } catch (const error& mistake) {
+    if (own.failure_place(std::current_exception()).empty()) throw;
+    fail(mistake.what());
+  } catch (const job_aborted&) {
+    throw;
+  } catch (const std::exception& other) {
+    fail(other.what());
+  } catch (...) {
+    fail("of unknown type");
+  }
+  return 1;
 }
 
 /// Tells the team when a thread has done with its fabric, in whichever way.
@@ -148,7 +160,7 @@ int run_thread(fabric::fabric& transport, core::team& threads, const settings& c
   core::endpoint& own = threads.enter(*used, config);
   const membership inside(threads, own.thread());
   const exit_watch::runner named(exits, own.rank());
-  return with_rank_named(own.rank(), [&] {
+  return with_place_named(own, [&] {
     if (own.thread() == 0) return run_main_thread(threads, config, program, traced ? &*traced : nullptr);
     threads.threads().serve(own.thread());
     return 0;
@@ -167,6 +179,9 @@ int run_simulated(const settings& config, rank_t ranks, rank_t lanes, const fabr
   auto network = fabric::sim::sim_options::from(config).for_lanes(lanes);
   handler_costs costs(config, network.handler);
   if (!costs.empty()) network.handler_of = [&](std::uint64_t header) { return costs.of(header); };
+  fabric::sim::running_lane running;
+  network.running = &running;
+  const crash_place here(running, lanes);
   const auto ended = fabric::sim::run(ranks * lanes, network, lane_main);
   if (ended.status != 0 && ranks > 1) tell_of_status(ended.failed / lanes, ended.status);
   for (const std::string& name : costs.unmet()) {
@@ -184,12 +199,14 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
   std::vector<std::unique_ptr<core::team>> teams;
   for (rank_t rank = 0; rank < ranks; ++rank) teams.push_back(std::make_unique<core::team>(each));
   exit_watch exits([](int) {});
+  const crash_report crashes;
   const auto lane_main = [&](fabric::fabric& transport) {
     return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, exits, program);
   };
   if (config.text("AMITY_FABRIC") == "sim") return run_simulated(config, ranks, each, lane_main);
   std::atomic_flag told;  // of the first that fails: the others may all do
   return fabric::shm::run_threads(config, ranks * each, [&](fabric::fabric& transport) {
+    const crash_place here(transport.rank(), each);
     const int status = lane_main(transport);
     if (status != 0 && ranks > 1 && !told.test_and_set()) tell_of_status(transport.rank() / each, status);
     return status;

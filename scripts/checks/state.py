@@ -26,6 +26,8 @@ ACCEPTED = {
     ("amity/interop/shmem/addon/process.cpp", "amity::shmem::addon::self"),
     # The functions that `exit` calls have no parameter either.
     ("amity/world/exit_watch.cpp", "amity::detail::(anonymous namespace)::self"),
+    # A signal handler has no parameter either: whom it passes signals on to.
+    ("amity/world/crash_report.cpp", "amity::detail::(anonymous namespace)::installed"),
 }
 TABLE_ENTRY = re.compile(r"^amity::detail::remote_calls<amity::world>::registered<")
 # Constants of which each thread has one, so that they lie where variables of threads do: their addresses are of use.

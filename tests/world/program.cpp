@@ -2,13 +2,18 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "amity/amity.hpp"
 #include "async_library.hpp"
@@ -83,6 +88,56 @@ int different_types(world& w) {
   return 0;
 }
 
+struct oddity {};
+
+void throw_in_a_handler(world& w, std::string_view what) {
+  auto message = w.message<int>(
+      [&](int value) {
+        if (value != 7) return;
+        if (what == "error") throw amity::error("test", 1, "no sevens", "send others");
+        if (what == "exception") throw std::runtime_error("no sevens");
+        throw oddity();
+      },
+      amity::deliver_locally{});
+  const rank_t source = what == "here" ? 1 : 0;
+  w.epoch([&] { message.send(1, w.rank() == source ? 7 : 1); });
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): it is meant to end.
+std::size_t fill_stack(std::size_t depth) {
+  volatile char some[4096];
+  some[0] = static_cast<char>(depth);
+  const std::size_t below = depth == ~std::size_t{0} ? 0 : fill_stack(depth + 1);
+  return below + static_cast<std::size_t>(some[0]);
+}
+
+/// The last rank does it.
+void crash(world& w, std::string_view how) {
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  w.barrier();
+  if (w.rank() == w.size() - 1) {
+    volatile int zero = 0;
+    volatile int number = 7;
+    volatile int* volatile nowhere = nullptr;
+    if (how == "segv") *nowhere = 1;
+    if (how == "fpe") number = number / zero;
+    if (how == "abort") std::abort();
+    if (how == "bus") ::raise(SIGBUS);
+    if (how == "ill") ::raise(SIGILL);
+    if (how == "stack") zero = static_cast<int>(fill_stack(0));
+    if (how == "terminate") std::terminate();
+    if (how == "own thread") std::thread([] { ::raise(SIGSEGV); }).join();
+  }
+  w.barrier();
+}
+
+void handle_crash(int) {
+  constexpr std::string_view text = "the program's own handler\n";
+  static_cast<void>(::write(STDERR_FILENO, text.data(), text.size()));
+  ::_exit(3);
+}
+
 int act(world& w, int argc, char** argv) {
   const std::string_view what = argv[1];
   if (what == "library") return library(w, argv[2]);
@@ -97,10 +152,11 @@ int act(world& w, int argc, char** argv) {
     w.barrier();
   }
   if (what == "throw in a handler") {
-    auto message = w.message<int>([](int value) {
-      if (value == 7) throw amity::error("test", 1, "no sevens", "send others");
-    });
-    w.epoch([&] { message.send(1, w.rank() == 0 ? 7 : 1); });
+    throw_in_a_handler(w, argv[2]);
+    return 0;
+  }
+  if (what == "crash" || what == "crash with a handler") {
+    crash(w, argv[2]);
     return 0;
   }
   static_cast<void>(argc);
@@ -113,6 +169,7 @@ int act(world& w, int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string_view what = argv[1];
   const auto program = [&](world& w) { return act(w, argc, argv); };
+  if (what == "crash with a handler") std::signal(SIGSEGV, handle_crash);
   if (what == "own settings") {
     // Made from nothing: who started this process is not in them.
     amity::settings config;

@@ -1,12 +1,16 @@
 /// Programs whose ranks are processes that the program itself has started, and the same on the other fabrics.
 
+#include <csignal>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sanitizer.hpp"
 #include "tests/tools/child.hpp"
 
 namespace amity {
@@ -79,12 +83,65 @@ TEST_P(programs, early_exit_fails_job) {
 }
 
 TEST_P(programs, print_the_error_of_a_handler_once) {
-  const auto ended = run({"throw in a handler"});
+  const auto ended = run({"throw in a handler", "error"});
   EXPECT_EQ(ended.status, 1);
   const std::string message = "amity: test (rank 1): no sevens; send others\n";
   const auto at = ended.errors.find(message);
   ASSERT_NE(at, std::string::npos) << ended.errors;
   EXPECT_EQ(ended.errors.find(message, at + 1), std::string::npos) << ended.errors;
+}
+
+TEST_P(programs, name_rank_type_and_source_of_exception) {
+  for (const auto& [what, text] : {std::pair{"error", "amity: test (rank 1): no sevens; send others\n"},
+                                   {"exception", "no sevens\n"},
+                                   {"oddity", "of unknown type\n"}}) {
+    const auto ended = run({"throw in a handler", what});
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_PRED2(contains, ended.errors,
+                 std::string("amity: the program ended with an exception on rank 1, in the handler of 'int' for a "
+                             "message of rank 0: ") +
+                     text);
+  }
+  EXPECT_PRED2(contains, run({"throw in a handler", "here"}).errors,
+               "on rank 1, in the handler of 'int' for a message of rank 1: of unknown type\n");
+}
+
+/// Those whose ranks share a process.
+class programs_of_one_process : public programs {};
+INSTANTIATE_TEST_SUITE_P(world, programs_of_one_process, ::testing::Values(job{"threads", 3}, job{"sim", 3}), name_of);
+
+TEST_P(programs_of_one_process, name_rank_of_crash) {
+  for (const auto& [how, name, number] : {std::tuple{"segv", "SIGSEGV at address 0x0", SIGSEGV},
+                                          {"fpe", "SIGFPE at address 0x", SIGFPE},
+                                          {"abort", "SIGABRT\n", SIGABRT},
+                                          {"bus", "SIGBUS\n", SIGBUS},
+                                          {"ill", "SIGILL\n", SIGILL},
+                                          {"terminate", "SIGABRT\n", SIGABRT},
+                                          {"stack", "SIGSEGV at address 0x", SIGSEGV}}) {
+    if (testing::sanitized && std::string_view(how) == "fpe") continue;  // the sanitizer of undefined behavior ends it
+    const auto ended = run({"crash", how});
+    EXPECT_PRED2(contains, ended.errors,
+                 std::string("amity: rank 2: the program has crashed on this rank with ") + name);
+    EXPECT_EQ(ended.errors.find("has crashed"), ended.errors.rfind("has crashed")) << ended.errors;
+    if (!testing::sanitized) {
+      EXPECT_EQ(ended.status, -number) << how;
+    }
+    if (std::string_view(how) == "stack" && GetParam().fabric == "sim") {
+      EXPECT_PRED2(contains, ended.errors, "its stack is full; raise AMITY_SIM_STACK_BYTES");
+    }
+  }
+}
+
+TEST_P(programs_of_one_process, leave_crash_to_own_handler) {
+  const auto ended = run({"crash with a handler", "segv"});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_PRED2(contains, ended.errors, "SIGSEGV at address 0x0\nthe program's own handler\n");
+}
+
+TEST_P(programs_of_one_process, leave_crash_of_own_thread_alone) {
+  const auto ended = run({"crash with a handler", "own thread"});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_EQ(ended.errors, "the program's own handler\n");
 }
 
 TEST_P(programs, say_which_message_types_differ) {

@@ -36,6 +36,7 @@ engine::engine(rank_t ranks, const sim_options& options, const rank_main& main)
       resting_(static_cast<std::size_t>(ranks)),
       running_(static_cast<std::size_t>(ranks)),
       clock_cost_ns_(options.compute_percent == 0 ? 0 : measure_clock_cost_ns()) {
+  if (options.running != nullptr) stacks_.describe(*options.running);
   if (!options.trace.empty()) trace_ = std::make_unique<trace_file>(options, ranks);
   for (const stopped_rank& stop : options.stopped_ranks) last_stop_ns_ = std::max(last_stop_ns_, stop.until_ns);
   for (rank_t rank = 0; rank < ranks; ++rank) {
@@ -57,6 +58,7 @@ sim_result engine::run() {
     }
     scheduler_.switch_to(next());
   }
+  if (options_.running != nullptr) *options_.running = {};
   if (deadlock_) std::rethrow_exception(deadlock_);
   if (threw_.what) std::rethrow_exception(threw_.what);
   if (was_aborted_.what && failed_.what.status == 0) std::rethrow_exception(was_aborted_.what);
@@ -84,7 +86,9 @@ std::vector<rank_figures> engine::figures() const {
 fiber& engine::next() noexcept {
   ++switches_;
   if (schedule_.empty()) return scheduler_;
-  fiber& flow = at(schedule_.pop()).flow();
+  const rank_t rank = schedule_.pop();
+  fiber& flow = at(rank).flow();
+  if (options_.running != nullptr) options_.running->lane = rank;
   if (!schedule_.empty()) warm(schedule_.first());
   return flow;
 }

@@ -89,6 +89,13 @@ void stack_pool::give_back(mutable_bytes stack) noexcept {
   used_.push_back(stack.data());
 }
 
+void stack_pool::describe(running_lane& to) const noexcept {
+  to.stacks_begin = reinterpret_cast<std::uintptr_t>(base_);
+  to.stacks_end = to.stacks_begin + total_bytes_;
+  to.stride_bytes = stride_bytes_;
+  to.guard_bytes = page_bytes_;
+}
+
 fiber::fiber() noexcept {
 #ifdef AMITY_SIM_THREAD_SANITIZER
   thread_sanitizer_fiber_ = __tsan_get_current_fiber();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "amity/base/types.hpp"
+#include "amity/fabric/sim/sim.hpp"
 
 namespace amity::fabric::sim {
 
@@ -28,6 +29,9 @@ class stack_pool {
   /// At most as many as the pool was made for are out at a time.
   mutable_bytes take() noexcept;
   void give_back(mutable_bytes stack) noexcept;
+
+  /// Writes down where the stacks are.
+  void describe(running_lane& to) const noexcept;
 
  private:
   std::size_t page_bytes_;

@@ -1,0 +1,43 @@
+#pragma once
+
+/// A crash of a rank that shares its process with others names the rank.
+///
+/// Where each rank is a process, its launcher says which one has crashed. Ranks that are threads or fibers of one
+/// process say it themselves, from a signal handler, and then leave the signal to whoever had it before: a handler of
+/// the program, a sanitizer, or the system. Neither a rank's nor a simulated rank's stack is needed for that.
+
+#include <csignal>
+#include <cstddef>
+
+#include "amity/base/types.hpp"
+#include "amity/fabric/sim/sim.hpp"
+
+namespace amity::detail {
+
+/// While one lives, SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are reported. There may be several.
+class crash_report {
+ public:
+  crash_report();
+  ~crash_report();
+  crash_report(const crash_report&) = delete;
+  crash_report& operator=(const crash_report&) = delete;
+};
+
+/// While one lives, the calling thread is that of a rank, or that of all ranks of a simulated job.
+class crash_place {
+ public:
+  crash_place(rank_t lane, rank_t lanes_each) noexcept : crash_place(lane, lanes_each, nullptr) {}
+  crash_place(const fabric::sim::running_lane& running, rank_t lanes_each) noexcept
+      : crash_place(no_rank, lanes_each, &running) {}
+  ~crash_place();
+  crash_place(const crash_place&) = delete;
+  crash_place& operator=(const crash_place&) = delete;
+
+ private:
+  crash_place(rank_t lane, rank_t lanes_each, const fabric::sim::running_lane* running) noexcept;
+
+  void* stack_;  ///< null: there is no memory for one; then the signal handler does not know the rank
+  stack_t before_ = {};
+};
+
+}  // namespace amity::detail
