@@ -234,7 +234,7 @@ TEST(sim_explore, delays_no_longer_than_can_be_asked_for) {
 
 TEST(sim_explore, takes_no_run_for_a_success_that_has_simulated_nothing_to_its_end) {
   using words = std::vector<std::string>;
-  for (words line : {words{"true"}, words{WORLD_PROGRAM, "exit"}}) {
+  for (words line : {words{"true"}, words{WORLD_PROGRAM, "_exit"}}) {
     line.insert(line.begin(), {"-n", "3", "--explore", "2"});
     const auto ended = sim(line);
     EXPECT_EQ(ended.status, 1);
