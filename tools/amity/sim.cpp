@@ -196,7 +196,7 @@ std::string how_it_fails(const run_outcome& failed, const sim_command& wanted) {
   if (failed.unseen) {
     return "ends with status 0 without a completed simulated job (the program does not call amity::run with the "
            "settings of "
-           "its environment, or has called exit inside it)";
+           "its environment, or has called _exit inside it)";
   }
   return fmt::format("fails with status {}", failed.status);
 }
