@@ -156,6 +156,10 @@ INSTANTIATE_TEST_SUITE_P(world, call_order,
 
 TEST_P(call_order, differs_on_one_rank) {
   const rank_t ranks = std::get<rank_t>(GetParam());
+  // A job of MPI that has been aborted may still have packets under way: the next one is another program's.
+  if (std::get<testing::job_kind>(GetParam()).name == "mpi") {
+    return expect_error_of(mistakes().front(), 1, late::nobody);
+  }
   const bool simulated = std::get<testing::job_kind>(GetParam()).name.ends_with("sim");
   for (const mistake& what : mistakes()) {
     for (rank_t odd = 0; odd < ranks; odd += simulated ? 1 : ranks - 1) {
