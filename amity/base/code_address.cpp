@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,14 @@ std::vector<code_range> loaded_code() {
   return found;
 }
 
+std::optional<code_address> find_address(std::span<const code_range> modules, registered_function::function code) {
+  const auto address = reinterpret_cast<std::uintptr_t>(code);
+  const auto home = std::ranges::find_if(
+      modules, [&](const code_range& each) { return each.begin <= address && address < each.end; });
+  if (home == modules.end() || address - home->base > ~std::uint32_t{0}) return {};
+  return code_address{.module = home->module, .offset = static_cast<std::uint32_t>(address - home->base)};
+}
+
 constexpr std::uint64_t key_of(code_address address) {
   return static_cast<std::uint64_t>(address.module) << 32 | address.offset;
 }
@@ -97,6 +106,10 @@ struct function_table {
 constinit function_table async_functions;
 
 }  // namespace
+
+std::optional<code_address> find_code_address(registered_function::function code) {
+  return find_address(loaded_code(), code);
+}
 
 registered_function::registered_function(function which) noexcept : code_(which) {
   const std::scoped_lock lock(async_functions.mutex);
@@ -132,13 +145,10 @@ bool code_map::copy_table() {
   addresses_.clear();
   functions_.clear();
   for (const function code : registered) {
-    const auto address = reinterpret_cast<std::uintptr_t>(code);
-    const auto home = std::ranges::find_if(
-        modules, [&](const code_range& each) { return each.begin <= address && address < each.end; });
-    if (home == modules.end() || address - home->base > ~std::uint32_t{0}) continue;
-    const code_address name{.module = home->module, .offset = static_cast<std::uint32_t>(address - home->base)};
-    addresses_.emplace(code, name);
-    functions_.emplace(key_of(name), code);
+    const auto name = find_address(modules, code);
+    if (!name) continue;
+    addresses_.emplace(code, *name);
+    functions_.emplace(key_of(*name), code);
   }
   return addresses_.size() == registered.size();
 }

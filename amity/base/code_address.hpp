@@ -8,6 +8,7 @@
 /// network can name nothing else.
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 namespace amity {
@@ -38,6 +39,10 @@ class registered_function {
   registered_function* previous_ = nullptr;
   registered_function* next_;
 };
+
+/// Returns the name of any function, for comparing it between ranks; nothing if it lies in no module (generated at run
+/// time). Slow: it looks through all modules.
+std::optional<code_address> find_code_address(registered_function::function code);
 
 /// Translates registered functions. Each rank has its own, used by one thread at a time: it is a copy of the table of
 /// the process, taken again after that has changed. A translation costs one atomic load and one lookup.

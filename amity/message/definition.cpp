@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "amity/base/code_address.hpp"
-#include "amity/base/error.hpp"
 
 namespace amity::detail {
 
@@ -20,12 +19,9 @@ std::string readable_name(const char* mangled) {
 }
 
 std::string name_of_function(void (*function)()) {
-  try {
-    const code_address at = code_map().encode(function);
-    return fmt::format("function {:#x} of module {:x}", at.offset, at.module);
-  } catch (const error&) {
-    return "function";  // made at run time, and maybe elsewhere on each rank
-  }
+  const auto at = find_code_address(function);
+  if (!at) return "function";  // generated at run time, possibly at another address on each rank
+  return fmt::format("function {:#x} of module {:x}", at->offset, at->module);
 }
 
 std::string join_definition(std::size_t bytes, std::string_view handler, std::initializer_list<std::string> policies) {
