@@ -30,7 +30,7 @@ void byte_writer::throw_room_left() const {
 void throw_truncated_message(std::uint64_t count, std::size_t item_bytes, std::uint64_t left, const bytes_of& whose) {
   const std::string wanted =
       item_bytes == 1 ? fmt::format("{} bytes", count) : fmt::format("{} items of {} bytes", count, item_bytes);
-  throw error(call("reading", whose), whose.rank, fmt::format("{} were to be read, {} bytes are left", wanted, left),
+  throw error(call("reading", whose), whose.rank, fmt::format("{} exceed the {} bytes that are left", wanted, left),
               reading_remedy);
 }
 

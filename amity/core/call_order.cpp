@@ -52,7 +52,7 @@ void call_order::compare(const end_call& theirs) {
   check_end();
 }
 
-// Who waits for the end of an epoch calls no collective in its body any more.
+// A rank that waits for the end of an epoch has made all collective calls of its body.
 void call_order::check_end() const {
   const bool is_inside = stage_ == stage::body && collective_.body == epoch_number_;
   if (!is_inside || ends_.rank == no_rank || ends_.calls >= collective_.number) return;

@@ -4,8 +4,8 @@
 /// ranks.
 ///
 /// Each of these calls has a number, from 1. What ranks send for collectives and ends of epochs has numbers in it, and
-/// each rank compares them with its own calls: ranks that differ would wait for one another for ever. No packet is sent
-/// for that alone, with one exception that `collectives::ask_rank_ahead` describes.
+/// each rank compares them with its own calls: ranks that differ would wait for one another without end. No packet is
+/// sent for that alone, with one exception that `collectives::ask_rank_ahead` describes.
 
 #include <cstdint>
 #include <limits>
@@ -26,7 +26,7 @@ struct collective_call {
 /// Ranks that wait for the end of an epoch, and therefore make no other call before.
 struct end_call {
   std::uint32_t calls = std::numeric_limits<std::uint32_t>::max();  ///< the least number of calls of one of them
-  rank_t rank = no_rank;                                            ///< which one that is; `no_rank`: none waits
+  rank_t rank = no_rank;                                            ///< the waiting rank; `no_rank`: none waits
 
   /// Whichever is behind.
   void merge(const end_call& other) noexcept {
@@ -48,7 +48,7 @@ class call_order {
 
   /// Throws `error` if rank `source`, which is or was in the collective `theirs`, and this rank can never meet.
   void compare(rank_t source, const collective_call& theirs) const;
-  /// The same for ranks that wait for the end of the epoch that this rank is in.
+  /// Compares with ranks that wait for the end of the epoch that this rank is in.
   void compare(const end_call& theirs);
 
   const collective_call& collective() const noexcept { return collective_; }

@@ -18,7 +18,7 @@ struct collectives::wire {
   enum : std::uint16_t {
     up,        ///< a child's part
     down,      ///< the result
-    question,  ///< of a rank that waits, for one that has begun an epoch
+    question,  ///< from a waiting rank to a rank in an epoch
     ahead,     ///< `value` is a rank that has begun an epoch
   };
 
@@ -95,7 +95,7 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
   AMITY_ASSERT(payload.size() == sizeof message, source, payload.size());
   std::memcpy(&message, payload.data(), sizeof message);
   if (message.form == wire::ahead) {
-    // Unless this rank has caught up meanwhile.
+    // Unless this rank has caught up.
     if (message.number == epochs_) note_rank_ahead(static_cast<rank_t>(message.value));
     return;
   }

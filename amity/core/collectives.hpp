@@ -38,11 +38,11 @@ class collectives {
   void end_epoch_body() noexcept { order_.end_body(); }
   void await_epoch_end();
   void close_epoch() noexcept { order_.close_epoch(); }
-  /// Some of the ranks wait for the end of the epoch that this rank is in. Throws likewise.
+  /// Some of the ranks wait for the end of the epoch that this rank is in. Throws as `on_packet` does.
   void compare(const end_call& theirs) { order_.compare(theirs); }
   const call_order& order() const noexcept { return order_; }
 
-  /// Messages of an epoch that this rank has not begun have come from rank `source`.
+  /// Notes messages from rank `source` of an epoch that this rank has not begun.
   void note_rank_ahead(rank_t source) noexcept { ahead_ = source; }
   /// On another thread than the one that calls collectives: an epoch begins here, too.
   void follow_epoch() noexcept {
@@ -62,7 +62,7 @@ class collectives {
   struct wire;
   struct round {
     std::vector<std::uint64_t> parts;     ///< of the children, in their order: sums of doubles are reproducible
-    std::vector<std::uint64_t> handlers;  ///< fingerprints, likewise
+    std::vector<std::uint64_t> handlers;  ///< fingerprints of the handlers
     int arrived = 0;
     rank_t source = 0;  ///< of the last part, and the call that it belongs to
     collective_call call;

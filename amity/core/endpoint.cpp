@@ -61,7 +61,7 @@ class endpoint::no_waiting {
   epoch_tag epoch_;
 };
 
-// While it lives, the rank waits with this label, and may not be woken for ever.
+// During its lifetime the rank waits with this label, possibly without end.
 class endpoint::known_place {
  public:
   known_place(endpoint& owner, std::string_view where) : owner_(owner) {

@@ -284,12 +284,12 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`. With a
   /// declared depth, packets carry their generation as their colour, and handlers at that depth must not send.
   void open_epoch(epoch_tag tag, int depth = any_depth);
-  /// The place of the epoch among the collectives of this rank: `begin_call` in front of `open_epoch`, `await_end_call`
+  /// The place of the epoch among the collectives of this rank: `begin_call` before `open_epoch`, `await_end_call`
   /// where the rank waits for the end. Both throw `error`, which ends the job, where ranks make calls in different
   /// order.
   void begin_call();
   void await_end_call();
-  /// This rank, if it waits for the end of an epoch; and what a wave has told of others that do.
+  /// This rank, if it waits for the end of an epoch; and what a wave has reported about others that do.
   end_call awaited_end() const noexcept { return collectives_.order().awaited_end(); }
   void compare(const end_call& others);
   /// For threads other than thread 0, which alone calls collectives: it hears of epochs that other ranks have begun.
@@ -320,7 +320,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// refused.
   void send_control(rank_t lane, packet_kind kind, bytes_view payload);
 
-  /// The thread `lane` of another rank has other handlers than this one: it is told of these, and ends the job.
+  /// The thread `lane` of another rank has other handlers than this one: it receives these, and ends the job.
   void tell_handlers(rank_t lane);
 
   /// Runs the handler of a message that has come in parts, all of which are there. For the endpoint's own parts.

@@ -226,7 +226,7 @@ fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool
   return fabric::disposition::keep;
 }
 
-// The same for packets that came before their epoch: those of the runtime's own are no reason to run handlers.
+// Packets that arrived before their epoch: control packets of the runtime are not a reason to run handlers.
 void endpoint::defer_early(bool& deferred) {
   std::vector<fabric::packet> ready;
   ready.swap(early_ready_);

@@ -407,11 +407,11 @@ void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_pt
 }
 
 // Until the message has left, or other ranks may wait for handlers of this one while there is no credit: two ranks that
-// send to each other must not wait for each other for ever.
+// send to each other must not deadlock.
 void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
   constexpr std::uint64_t patience_ns = 10'000'000;
   without_handlers arrivals(root());
-  std::uint64_t refused_ns = 0;  // when the last credit was used up; 0: nobody has looked
+  std::uint64_t refused_ns = 0;  // when the last credit was used up; 0: not checked yet
   while (!message.done()) {
     for (flushable* const holder : flushables_) holder->close_packet(lane);
     const bool any = arrivals.advance();

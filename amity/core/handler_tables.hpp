@@ -25,7 +25,7 @@ class handler_tables {
   /// Sends the table of this rank by `send(packet)`, once to each `lane`.
   void tell(rank_t lane, const registry& own, const std::function<void(bytes_view)>& send);
 
-  /// A packet of rank `source` has come. Throws `error`, which says what differs, when its whole table is there.
+  /// Takes a packet of rank `source`. Throws `error`, which says what differs, when its whole table is there.
   void on_packet(rank_t rank, rank_t source, bytes_view payload, const registry& own);
 
  private:

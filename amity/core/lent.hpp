@@ -57,7 +57,8 @@ class lent_buffers {
     copied_bytes_ += waiting.copied_bytes;
     by_peer_[dest].push_back(std::move(waiting));
   }
-  /// Before the others, except for one that has left in part: newest first keeps the queue of what handlers send short.
+  /// Inserts the buffer before the others, but after a buffer that has left in part: newest first keeps the queue of
+  /// what handlers send short.
   void push_newest_first(rank_t dest, lent_buffer waiting) {
     copied_bytes_ += waiting.copied_bytes;
     auto& queue = by_peer_[dest];

@@ -53,7 +53,7 @@ class long_arrivals {
   /// A notification of the fabric, which does not name its source and may be forged or replayed: one for a slot that
   /// awaits no payload is counted and ignored.
   void on_notify(std::uint32_t slot) noexcept;
-  /// The same from a packet of a lane. Throws `error` if the slot awaits no payload of that lane.
+  /// Takes a part from a packet of a lane. Throws `error` if the slot awaits no payload of that lane.
   void on_notify_from(rank_t lane, std::uint32_t slot);
   /// A part of the message is there. With both, its handler runs.
   void arrive(lent_slot& at, lent_slot::part part) noexcept;

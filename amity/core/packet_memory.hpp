@@ -47,7 +47,7 @@ class packet_memory final : public fabric::remote_memory {
   fabric::stage put_notify(const fabric::remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                            std::uint64_t when_free) noexcept override;
 
-  /// Takes a packet of the kind `remote`. Throws `error` for one that is invalid.
+  /// Takes a packet of the kind `remote`. Throws `error` if it is invalid.
   void on_packet(rank_t lane, bytes_view packet);
   /// Sends what waits for credits; true if anything went out.
   bool advance();

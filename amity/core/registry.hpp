@@ -39,7 +39,7 @@ class registry {
  public:
   struct entry {
     std::string name;
-    std::string definition;  ///< what ranks compare beside the name
+    std::string definition;  ///< compared between ranks in addition to the name
     std::uint16_t check = 0;
     deliver_function deliver = nullptr;  ///< null: this number is free
     void* context = nullptr;

@@ -99,7 +99,7 @@ class sink {
   ~sink() = default;
 };
 
-/// Who knows where a rank is.
+/// Interface that returns the place of a rank.
 class whereabouts {
  public:
   /// "in a barrier", "in wait_until("my reply")"; empty: unknown. Asked for while the rank waits.
@@ -174,7 +174,8 @@ class fabric {
   /// For a report of a stall: what this fabric knows of peers that do not answer. Empty: nothing.
   virtual std::string trouble() const { return {}; }
 
-  /// Whom a report that the fabric makes may ask where this rank is; null: nobody. Set where waits may last for ever.
+  /// Sets the object that reports of the fabric ask for the place of this rank; null: none. Set if waits can be
+  /// endless.
   virtual void set_whereabouts(const whereabouts*) noexcept {}
 
   /// Tells every rank that the job cannot go on: their next `wait` throws `job_aborted`. Legal at any time.

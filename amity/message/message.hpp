@@ -87,7 +87,7 @@ class message_type final {
   /// run handlers while it does; inside a handler it never waits. Throws `error` for a wrong rank, and outside an
   /// epoch.
   void send(rank_t dest, const T& value) { first_.send(dest, value); }
-  /// The same, for a value with a codec that the caller needs no longer. If it is larger than a packet, it is moved
+  /// Sends a value with a codec that the caller no longer needs. If it is larger than a packet, it is moved
   /// from and sent from where it is kept: in handlers, too, nothing is copied.
   void send(rank_t dest, T&& value) requires(!detail::plain<T>) { first_.send(dest, std::move(value)); }
   /// As above, to the rank that the policy `address` finds. What its function returns must be a rank.

@@ -161,7 +161,7 @@ crash_place::crash_place(rank_t lane, rank_t lanes_each, const fabric::sim::runn
 
 crash_place::~crash_place() {
   if (stack_ == nullptr) return;
-  // Whoever has put another one in its place keeps it.
+  // A handler that was installed later remains.
   stack_t now = {};
   ::sigaltstack(nullptr, &now);
   if (now.ss_sp == stack_) ::sigaltstack(&before_, nullptr);

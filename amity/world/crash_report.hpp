@@ -3,7 +3,7 @@
 /// A crash of a rank that shares its process with others names the rank.
 ///
 /// Where each rank is a process, its launcher says which one has crashed. Ranks that are threads or fibers of one
-/// process say it themselves, from a signal handler, and then leave the signal to whoever had it before: a handler of
+/// process say it themselves, from a signal handler, and then leave the signal to the previous handler: a handler of
 /// the program, a sanitizer, or the system. Neither a rank's nor a simulated rank's stack is needed for that.
 
 #include <csignal>

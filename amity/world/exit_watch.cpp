@@ -33,7 +33,7 @@ struct watched_process {
 };
 constinit watched_process self;
 
-/// Of a status the system keeps the low eight bits, which must not be those of success.
+/// The system keeps the low eight bits of a status; they must not mean success.
 int failure_status(int status) { return status != unknown_status && (status & 0xff) != 0 ? status & 0xff : 1; }
 
 /// A thread may hold the lock of a stream while it waits for input. The process ends nevertheless.
@@ -108,7 +108,7 @@ void exit_watch::on_exit(int status, void*) noexcept { handle("exit", status); }
 
 void exit_watch::on_quick_exit() noexcept { handle("quick_exit", unknown_status); }
 
-/// Of several fibers on one thread, the one whose stack begins next above the caller's frame.
+/// If several fibers share the thread, returns the one whose stack begins next above the caller's frame.
 const exit_watch::runner* exit_watch::runner_here() const noexcept {
   const runner* found = nullptr;
   for (const runner* each : runners_) {
@@ -132,7 +132,7 @@ void exit_watch::handle(const char* call, int status) noexcept {
   if (self.newest == nullptr || self.process != ::getpid()) return;
   // An MPI may exit while it ends the job.
   if (self.ending == ::pthread_self()) return;
-  register_functions();  // in place of the one that has been called
+  register_functions();  // exit calls each registration once
   // Not unlocked if this ends the process: until then, no watch ends, and another thread that exits waits here.
   std::unique_lock lock(self.mutex);
   exit_watch* responsible = nullptr;

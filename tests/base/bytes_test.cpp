@@ -54,7 +54,7 @@ TEST(bytes, reading_past_the_end_is_an_error_and_takes_nothing) {
   const std::vector<std::byte> storage(7);
   byte_reader from(storage);
   EXPECT_EQ(failure_of([&] { from.read_object<std::uint64_t>(); }),
-            "amity: reading a message: 8 bytes were to be read, 7 bytes are left; "
+            "amity: reading a message: 8 bytes exceed the 7 bytes that are left; "
             "let codec<T>::read take exactly what codec<T>::write wrote");
   EXPECT_EQ(from.read_bytes(7).size(), 7u);
   EXPECT_THROW(from.read_bytes(1), error);
@@ -67,7 +67,7 @@ TEST(bytes, no_number_of_items_overflows) {
   for (const std::size_t count : {std::size_t{4}, std::size_t{1} << 61, std::numeric_limits<std::size_t>::max()}) {
     EXPECT_EQ(failure_of([&] { from.read_items(count, 8); }),
               "amity: reading a message: " + std::to_string(count) +
-                  " items of 8 bytes were to be read, 24 bytes are left; "
+                  " items of 8 bytes exceed the 24 bytes that are left; "
                   "let codec<T>::read take exactly what codec<T>::write wrote");
   }
   EXPECT_EQ(from.read_items(3, 8).size(), 24u);

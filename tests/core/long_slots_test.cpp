@@ -59,7 +59,7 @@ class forged_notifications final : public decorator, private sink {
     return inner().poll(*this, events_max);
   }
 
-  /// Of the remote_endpoint that gets the notifications.
+  /// Counter of the remote_endpoint that receives the notifications.
   std::function<std::size_t()> incomplete = [] { return std::size_t{0}; };
   std::uint64_t forged = 0, replayed = 0;
 

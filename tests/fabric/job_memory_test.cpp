@@ -236,7 +236,7 @@ TEST(job_memory, knows_how_many_cpus_its_creator_may_use) {
   EXPECT_EQ(joined.cpus(), CPU_COUNT(&all));
 }
 
-/// Runs on a thread that may not create memory files, as in some containers.
+/// Runs on a thread that is forbidden to create memory files, as in some containers.
 template <class Body>
 void without_memory_files(int reason, Body body) {
   std::thread([&] {

@@ -119,7 +119,7 @@ class receiver {
     AMITY_ASSERT(admit(made, found) == admission::wrong_sequence, "a copy");
   }
 
-  /// Nobody with the key has made these bytes.
+  /// These bytes were made without the key.
   void refused(const packet& bytes) {
     const std::uint64_t before = target_.refused();
     const flow state = target_.with(0);

@@ -212,8 +212,7 @@ TEST(lying_codec, that_writes_less_than_it_says) {
 
 TEST(lying_codec, that_reads_more_than_it_wrote) {
   const std::string expected =
-      "amity: reading a message of type 'amity::{anonymous}::liar' (rank 1): 7 bytes were to be read, 5 bytes are "
-      "left; "
+      "amity: reading a message of type 'amity::{anonymous}::liar' (rank 1): 7 bytes exceed the 5 bytes that are left; "
       "let codec<T>::read take exactly what codec<T>::write wrote";
   EXPECT_EQ(failure_with({{}, 5, 5, 7}), expected);
 }

@@ -1,5 +1,5 @@
-/// What sending one large value takes beside the value and what it becomes: the source streams it, the target builds
-/// it.
+/// What sending one large value takes in addition to the value and its decoded form: the source streams it, the target
+/// builds it.
 
 #include <malloc.h>
 
@@ -73,7 +73,7 @@ enum class way { copied, moved, moved_in_handler, async };
 /// The peak of memory while rank 0 of two sends one value to rank 1, beyond what there was with the value.
 template <class T, class Make>
 std::size_t peak_beside_value(way how, const Make& make) {
-  std::size_t beside = 0;
+  std::size_t extra = 0;
   testing::run_worlds(testing::threads("threads"), 2, [&](world& w) {
     T value;
     std::uint64_t arrived = 0;
@@ -94,11 +94,11 @@ std::size_t peak_beside_value(way how, const Make& make) {
         w.async(
             1, [](std::uint64_t& here, const T&) { ++here; }, shared_arrived, value);
     });
-    if (w.rank() == 0) beside = memory_peak - before;
+    if (w.rank() == 0) extra = memory_peak - before;
     EXPECT_EQ(arrived, w.rank() == 1 ? 1u : 0u);
     w.barrier();
   });
-  return beside;
+  return extra;
 }
 
 TEST(large_value_memory, vector_is_built_once) {
@@ -120,9 +120,9 @@ TEST(large_value_memory, vector_of_strings_is_built_once) {
 // Both sides hold the encoded value while it is under way; the target builds the value from it.
 TEST(large_value_memory, user_codec_costs_one_encoded_copy) {
   const auto make = [] { return text_block{std::string(32 * mib, 't')}; };
-  const std::size_t beside = peak_beside_value<text_block>(way::copied, make);
-  EXPECT_GT(beside, 64 * mib);
-  EXPECT_LE(beside, 3 * 32 * mib + allowed_bytes);
+  const std::size_t extra = peak_beside_value<text_block>(way::copied, make);
+  EXPECT_GT(extra, 64 * mib);
+  EXPECT_LE(extra, 3 * 32 * mib + allowed_bytes);
 }
 
 }  // namespace

@@ -169,9 +169,9 @@ TEST(stream_codec, count_beyond_message_fails) {
   const std::string remedy = "; let codec<T>::read take exactly what codec<T>::write wrote";
   const std::string beginning = "amity: reading a message of type 'test' (rank 3): ";
   EXPECT_EQ(failure_of_decoding<std::string>(with_count(huge, 5)),
-            beginning + "1152921504606846976 bytes were to be read, 5 bytes are left" + remedy);
+            beginning + "1152921504606846976 bytes exceed the 5 bytes that are left" + remedy);
   EXPECT_EQ(failure_of_decoding<std::vector<double>>(with_count(3, 23)),
-            beginning + "3 items of 8 bytes were to be read, 23 bytes are left" + remedy);
+            beginning + "3 items of 8 bytes exceed the 23 bytes that are left" + remedy);
   EXPECT_NE(failure_of_decoding<std::vector<double>>(with_count(~std::uint64_t{0}, 23)), "");
   EXPECT_NE(failure_of_decoding<std::vector<std::string>>(with_count(huge, 100)), "");
   EXPECT_NE(failure_of_decoding<std::vector<labeled>>(with_count(huge, 100)), "");

@@ -23,7 +23,7 @@ struct restriction {
 
 void PrintTo(const restriction& given, std::ostream* out) { *out << given.name; }
 
-/// `restricted` in front of a command.
+/// Runs a command under `restricted`.
 std::vector<std::string> under(const restriction& given, std::vector<std::string> command) {
   command.insert(command.begin(), {RESTRICTED_PROGRAM, given.what, given.reason, "--"});
   return command;

@@ -29,7 +29,7 @@ struct mistake {
   std::string name;
   std::function<void(world&, numbers&)> odd;
   std::function<void(world&, numbers&)> others;
-  std::vector<std::string> parts;  ///< of the error, whoever finds it
+  std::vector<std::string> parts;  ///< of the error, on any rank
 };
 
 void poll_for_a_while(world& w) {
@@ -101,7 +101,7 @@ std::vector<mistake> mistakes() {
   };
 }
 
-/// The same calls on all ranks, so that numbers are not those of the beginning.
+/// Makes equal calls on all ranks, so that the numbers do not start at 0.
 void call_in_order(world& w, numbers& number) {
   w.barrier();
   w.epoch([&] {
@@ -111,17 +111,17 @@ void call_in_order(world& w, numbers& number) {
   w.epoch([&] { number.send(testing::next_of(w), 1); });
 }
 
-/// Who comes to its next call when the others' news has arrived.
-enum class late { nobody, odd, others };
+/// Ranks that reach their next call after the packets of the others have arrived.
+enum class late { none, odd, others };
 
 /// Throws what the mistake leads to on this rank.
-void make(const mistake& what, world& w, rank_t odd, late who = late::nobody) {
+void make(const mistake& what, world& w, rank_t odd, late who = late::none) {
   numbers number(w.team(), 64, [](int) {});
   call_in_order(w, number);
   const bool is_odd = w.rank() == odd;
   if (who == (is_odd ? late::odd : late::others)) poll_for_a_while(w);
   (is_odd ? what.odd : what.others)(w, number);
-  // Who could go on all the same waits for the others' news.
+  // Ranks that could continue wait for the packets of the others.
   w.endpoint().wait_until("the end of the job", [] { return false; });
 }
 
@@ -158,12 +158,12 @@ TEST_P(call_order, differs_on_one_rank) {
   const rank_t ranks = std::get<rank_t>(GetParam());
   // A job of MPI that has been aborted may still have packets under way: the next one is another program's.
   if (std::get<testing::job_kind>(GetParam()).name == "mpi") {
-    return expect_error_of(mistakes().front(), 1, late::nobody);
+    return expect_error_of(mistakes().front(), 1, late::none);
   }
   const bool simulated = std::get<testing::job_kind>(GetParam()).name.ends_with("sim");
   for (const mistake& what : mistakes()) {
     for (rank_t odd = 0; odd < ranks; odd += simulated ? 1 : ranks - 1) {
-      for (const late who : {late::nobody, late::odd, late::others}) expect_error_of(what, odd, who);
+      for (const late who : {late::none, late::odd, late::others}) expect_error_of(what, odd, who);
     }
   }
 }
@@ -176,7 +176,7 @@ TEST_P(call_order_of_threads, differs_on_one_rank) {
   for (const std::string progress : {"0", "1"}) {
     for (const auto& [ranks, threads] : {std::tuple{2, 2}, {3, 2}, {2, 3}, {4, 1}}) {
       for (const mistake& what : mistakes()) {
-        // The trees of epochs and of collectives are not alike then.
+        // The trees of epochs and of collectives differ then.
         if ((threads == 3 || progress == "1") && what.name.find("inside") != std::string::npos) continue;
         for (rank_t odd = 0; odd < ranks; ++odd) {
           SCOPED_TRACE(what.name + ", " + std::to_string(ranks) + "x" + std::to_string(threads) + "+" + progress);

@@ -106,7 +106,7 @@ TEST_P(programs, name_rank_type_and_source_of_exception) {
                "on rank 1, in the handler of 'int' for a message of rank 1: of unknown type\n");
 }
 
-/// Those whose ranks share a process.
+/// Fabrics whose ranks share a process.
 class programs_of_one_process : public programs {};
 INSTANTIATE_TEST_SUITE_P(world, programs_of_one_process, ::testing::Values(job{"threads", 3}, job{"sim", 3}), name_of);
 

@@ -219,7 +219,7 @@ class ofi_fabric final : public fabric {
   void sleep(std::uint64_t timeout_ns) noexcept;
   void look_for_the_end();
   [[noreturn]] void end_by_loss();
-  /// For an error message: what has vanished.
+  /// Names the failed ranks in error messages.
   std::string name_of_lost() const;
   [[noreturn]] void end_by_fault();
 
@@ -261,7 +261,7 @@ class ofi_fabric final : public fabric {
   bool credit_is_back_ = false;  ///< of a peer that had refused
   bool aborted_ = false;
   bool leaving_ = false;
-  bool is_left_ = false;                   ///< by whoever has started this process
+  bool is_left_ = false;                   ///< by the launcher of this process
   admission fault_ = admission::admitted;  ///< of a packet that ends the job
   rank_t faulty_ = no_rank;                ///< its source
   std::uint64_t strange_events_ = 0;       ///< of the provider, that no operation of a rank explains

@@ -171,16 +171,12 @@ void ofi_fabric::end_by_loss() {
                             "{}; an unknown process may also have connected in its place",
                             who));
   }
-  if (lost_.with_its_host) {
-    throw error("AMITY_FABRIC=ofi", own_rank(),
-                fmt::format("{} has vanished: {}", name_of_lost(), port_.reason(lost_.reason)),
-                "check the state of that host, and the network between it and this one");
-  }
   throw error("AMITY_FABRIC=ofi", own_rank(),
               fmt::format("{} has vanished: {}", name_of_lost(), port_.reason(lost_.reason)),
-              fmt::format("check the output of rank {} and the state of its host; an unknown process may also have "
-                          "connected in its place",
-                          who));
+              lost_.with_its_host ? "check the state of that host, and the network between it and this one"
+                                  : fmt::format("check the output of rank {} and the state of its host; an unknown "
+                                                "process may also have connected in its place",
+                                                who));
 }
 
 std::string ofi_fabric::name_of_lost() const {

@@ -28,7 +28,7 @@ pid_t peer_of(int socket) {
   return other.pid;
 }
 
-/// A message of one byte, with space for a descriptor beside it.
+/// A message of one byte, with space for a descriptor.
 struct message {
   char byte = 0;
   iovec content{&byte, 1};
@@ -47,11 +47,11 @@ struct message {
 
 bool send_descriptor(int socket, int fd) {
   message sent;
-  cmsghdr* const beside = CMSG_FIRSTHDR(&sent.header);
-  beside->cmsg_level = SOL_SOCKET;
-  beside->cmsg_type = SCM_RIGHTS;
-  beside->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(beside), &fd, sizeof fd);
+  cmsghdr* const control = CMSG_FIRSTHDR(&sent.header);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(control), &fd, sizeof fd);
   return ::sendmsg(socket, &sent.header, MSG_NOSIGNAL) == 1;
 }
 
@@ -110,11 +110,11 @@ file_descriptor receive_descriptor(const socket_name& name, pid_t server) {
   ssize_t count;
   do count = ::recvmsg(socket.get(), &received.header, MSG_CMSG_CLOEXEC);
   while (count < 0 && errno == EINTR);
-  const cmsghdr* const beside = count == 1 ? CMSG_FIRSTHDR(&received.header) : nullptr;
+  const cmsghdr* const control = count == 1 ? CMSG_FIRSTHDR(&received.header) : nullptr;
   if (count == 0) errno = ECONNRESET;
-  if (beside == nullptr || beside->cmsg_type != SCM_RIGHTS) return {};
+  if (control == nullptr || control->cmsg_type != SCM_RIGHTS) return {};
   int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(beside), sizeof fd);
+  std::memcpy(&fd, CMSG_DATA(control), sizeof fd);
   return file_descriptor(fd);
 }
 

@@ -22,7 +22,7 @@ namespace amity::fabric::shm {
 
 class doorbell {
  public:
-  /// Of one rank of `job`, which must outlive the object.
+  /// Creates the doorbell of one rank of `job`, which must outlive the object.
   explicit doorbell(job_memory& job);
 
   /// Lets the owner of `own` sleep on a socket; all ranks that share memory do so, or none. Throws `error`.

@@ -108,7 +108,7 @@ class job_memory {
     std::atomic<std::uint32_t> aborted;  ///< 0: no; 1: by the launcher; rank + 2: by that rank
     std::uint32_t cpus;
     std::atomic<std::uint64_t> segment_bytes;  ///< of the file behind the region that are taken
-    std::atomic<std::uint32_t> barrier_ranks;  ///< those that have called `add_barrier_rank`
+    std::atomic<std::uint32_t> barrier_ranks;  ///< number of ranks that have called `add_barrier_rank`
     std::uint32_t reserved[5];
   };
   static_assert(sizeof(shared_header) == 64 && sizeof(std::atomic<std::uint32_t>) == 4);

@@ -93,7 +93,7 @@ void grow_memory_file(int fd, std::size_t bytes) {
   if (::fstat(fd, &now) == 0 && static_cast<std::size_t>(now.st_size) >= bytes) return;
   if (!is_sealed(fd)) {
     check_space(fd, now, bytes);
-    // Takes one page at the end, and never shortens the file, even if another process has made it longer meanwhile.
+    // Takes one page at the end, and never shortens the file, even if another process has extended it.
     if (::fallocate(fd, 0, static_cast<off_t>(bytes - 1), 1) != 0) cannot_grow(bytes);
     return;
   }

@@ -169,7 +169,7 @@ void engine::abort(const port& from) noexcept {
   for (port& p : ports_) p.abort_at(from.now_ns() + (&p == &from ? 0 : options_.latency_ns));
 }
 
-// Of many ranks only some are listed, but some of each place.
+// If there are many ranks, lists a sample of each place.
 std::string engine::describe_waiting() const {
   constexpr std::size_t listed_max = 16;
   struct group {

@@ -62,7 +62,7 @@ struct handling {
   std::uint64_t byte_ps = 0;  ///< for each byte of payload
 };
 
-/// Which rank runs, and where the stacks of ranks are: for whoever reports a crash. A signal handler may read it.
+/// Which rank runs, and where the stacks of ranks are: for crash reports. A signal handler may read it.
 struct running_lane {
   volatile rank_t lane = no_rank;  ///< no_rank: none
   std::uintptr_t stacks_begin = 0;
@@ -70,7 +70,7 @@ struct running_lane {
   std::size_t stride_bytes = 1;  ///< from one stack to the next
   std::size_t guard_bytes = 0;   ///< below each stack
 
-  /// Whether whoever has touched this address has run out of stack.
+  /// Returns whether an access to this address exceeds the stack of a rank.
   bool overflown(std::uintptr_t address) const noexcept {
     return address >= stacks_begin && address < stacks_end && (address - stacks_begin) % stride_bytes < guard_bytes;
   }
@@ -78,7 +78,7 @@ struct running_lane {
 
 struct sim_options {
   std::uint64_t seed = 1;
-  running_lane* running = nullptr;      ///< kept up to date while the job runs; null: nobody asks
+  running_lane* running = nullptr;      ///< kept up to date while the job runs; null: not wanted
   std::uint64_t latency_ns = 1500;      ///< LogGP L; at least 1
   std::uint64_t node_latency_ns = 300;  ///< the same between ranks of one node; at least 1
   std::uint32_t node_ranks = 1;         ///< ranks of a node, one after the other; the last node may have fewer

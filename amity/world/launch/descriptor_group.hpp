@@ -12,8 +12,8 @@
 
 namespace amity::detail {
 
-/// Neither a wait nor a look costs more for a group of many descriptors: the system keeps a list of those that are
-/// ready.
+/// Neither a wait nor a look costs more for a group of many descriptors: the system keeps a list of the
+/// ready descriptors.
 class descriptor_group {
  public:
   /// Throws `error` if the system refuses.

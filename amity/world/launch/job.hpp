@@ -89,7 +89,7 @@ class job {
   line_merger output_;
   line_merger errors_;
   std::optional<input_relay> input_;
-  std::vector<rank_process> ranks_;  ///< those that have been started
+  std::vector<rank_process> ranks_;  ///< started ranks
   rank_t running_ = 0;
   descriptor_group ends_;  ///< of the processes that run, by rank
   bool child_signal_ = false;

@@ -30,7 +30,7 @@ class output_target {
   /// Whether the other target is in the middle of a line.
   bool must_wait() const noexcept { return other_ != nullptr && other_->inside_line_; }
 
-  /// Writes some of `lines`, which end with a newline: whole lines, or a part of one that is longer than a piece.
+  /// Writes some of `lines`, which end with a newline: whole lines, or a part of a line if it is longer than a piece.
   /// Returns the number of bytes, 0 if the stream is not ready, and -1 with `errno` if it failed.
   ssize_t write(std::string_view lines) noexcept;
 

@@ -64,7 +64,7 @@ class session {
   /// Writes the JSON, and prints the human-readable report: to standard output, to standard error if `--output` uses
   /// standard output, or not at all if the JSON does. Throws `error`. On rank 0.
   void publish(const report& result);
-  /// The same for text of another form.
+  /// Publishes a result with a text of another form.
   void publish(const std::string& text, const report& result);
 
  private:

@@ -37,7 +37,7 @@ concept generator = requires(const Type& graph, std::uint64_t index, std::span<e
 edge_source source_of(const world& w, std::uint64_t edges,
                       std::function<void(std::uint64_t first, std::span<edge> out)> fill);
 
-/// The same edges with weights that `convert(edge)` gives.
+/// Returns the edges with the weights `convert(edge)`.
 template <weight Weight, class Convert>
 weighted_edge_source<Weight> with_weights(edge_source edges, Convert convert) {
   return [edges = std::move(edges), convert](const thread& t, const weighted_edge_taker<Weight>& take) {

@@ -35,7 +35,7 @@ struct graph500_result {
 /// long as its rounds do, so that one such root decides the harmonic mean.
 inline constexpr double small_component_share = 0.01;
 
-/// Of each root: whether it is in a small component.
+/// For each root, whether it is in a small component.
 std::vector<bool> in_small_components(const graph500_result& result);
 
 /// The harmonic mean of TEPS without the roots in small components; nothing if there are no others.

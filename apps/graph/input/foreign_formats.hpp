@@ -15,8 +15,8 @@ struct foreign_format {
   std::string_view remedy;  ///< an imperative: how to get a file that can be read
 };
 
-/// The foreign format of a file, by its name (without ".gz") or by the bytes at its beginning, unpacked; empty if it is
-/// none of those that are known.
+/// The foreign format of a file, by its name (without ".gz") or by the bytes at its beginning, unpacked; empty if the
+/// format is not known.
 std::optional<foreign_format> find_foreign_format(std::string_view file_name, std::string_view head);
 
 }  // namespace amity::apps::graph

@@ -30,7 +30,7 @@ std::string set_lengths(world& w, graph_share& graph, const std::string& choice,
 /// name of a file.
 weight_type type_of_choice(const std::string& choice, const weight_rules& rules);
 
-/// The same for edges that a generator makes with weights that are random in [0, 1): the weight that `choice` makes of
+/// Sets the weights of generated edges, which are random in [0, 1): the weight that `choice` makes of
 /// one, and the description.
 template <weight Weight>
 Weight length_of(const std::string& choice, float uniform);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The weights of edges, in their order: int64 as long as all are, double from the first one that is not. 8 bytes each.
+/// The weights of edges, in their order: int64 until the first weight that is not an integer, then double. 8 bytes
+/// each.
 
 #include <bit>
 #include <cstdint>

@@ -33,7 +33,7 @@ struct weight_problem {
 /// Changes `value` if the text has no problem. If the rules name a floating-point type, `value` is a double.
 weight_problem parse_weight(std::string_view text, const weight_rules& rules, weight_value& value);
 
-/// The same for a number that is not text.
+/// Checks a number that is not text by the same rules.
 weight_problem check_weight(double number, const weight_rules& rules, weight_value& value);
 
 /// Whether a double equals this integer.

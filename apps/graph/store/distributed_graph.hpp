@@ -16,7 +16,7 @@
 namespace amity::apps::graph {
 
 /// What one thread has of it. `Arc` is `vertex`, or a `weighted_arc` where lengths matter; targets are places. The arcs
-/// of a row go by rising length, and those that are equally long by falling degree of their targets: what is looked at
+/// of a row go by rising length, and equally long arcs by falling degree of their targets: what is looked at
 /// first is likeliest to matter.
 template <class Arc>
 struct graph_part {

@@ -19,7 +19,8 @@ enum class rule : std::uint8_t {
   unreached_alone,  ///< what is unreached has no parent
   parent,           ///< what is reached has a parent
   tree_edge,        ///< an edge from the parent explains the distance
-  no_shortcut,      ///< no edge from a reached vertex leads to one that is farther away than by that edge, or unreached
+  no_shortcut,      ///< no edge from a reached vertex leads to a vertex that is farther away than by that edge, or
+                    ///< unreached
   rooted,           ///< parents lead to the root
   range,            ///< what is unreached is not so because its distance was too great for the type
   none,             ///< nothing is wrong
