@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -38,13 +39,18 @@ std::string format_of(std::uint8_t first) {
 /// Throws as the readers do.
 void read(const std::string& format_name, std::uint8_t lengths, const turns& sharing, const std::string& file) {
   progress silent(progress::style::off);
-  const read_options options{
-      .with_lengths = lengths % 2 != 0, .any_sign = lengths % 4 >= 2, .block_bytes = sharing.block_bytes};
+  constexpr std::array<std::optional<weight_type>, 4> types{std::nullopt, weight_type::int64, weight_type::float64,
+                                                            weight_type::float32};
+  const read_options options{.with_lengths = lengths % 2 != 0,
+                             .rules = {.type = types[lengths / 4 % 4], .any_sign = lengths % 4 >= 2},
+                             .block_bytes = sharing.block_bytes};
   const edge_list graph = read_turns(file, format_name, options, sharing, silent);
-  for (const edge& each : graph.edges) {
+  for (const edge_ends& each : graph.edges) {
     AMITY_ASSERT(each.source < graph.vertices() && each.target < graph.vertices(), each.source, each.target,
                  graph.vertices());
   }
+  AMITY_ASSERT(graph.weights.empty() || graph.weights.size() == graph.edges.size(), graph.weights.size(),
+               graph.edges.size());
   for (std::size_t i = 1; i < graph.blocks.size(); ++i) {
     AMITY_ASSERT(graph.blocks[i - 1].block < graph.blocks[i].block && graph.blocks[i].edges <= graph.edges.size(), i);
   }
