@@ -62,6 +62,7 @@ DISCOURAGED = [
 COMPILED = [(name, re.compile(pattern), remedy, only_strings) for name, pattern, remedy, only_strings in DISCOURAGED]
 
 CEILINGS = "scripts/checks/wordings.json"
+LISTED_MAX = 10  # more lines than this are not printed one by one
 AREAS = ("docs", "readme", "public headers", "strings", "other")
 
 
@@ -126,9 +127,13 @@ def check(tree):
 
     found = discouraged(tree)
     ceilings = read_ceilings(tree)
-    for name, _, remedy, _ in DISCOURAGED:
+    for name, pattern, remedy, _ in DISCOURAGED:
         for area in AREAS:
             lines, ceiling = found.get((name, area), []), ceilings.get((name, area), 0)
-            if len(lines) > ceiling:
-                excess = f"{len(lines)} lines of {area} have it, and {ceiling} are permitted"
-                yield from (f"{line}: has the wording '{name}' ({excess}); write instead: {remedy}" for line in lines)
+            if len(lines) <= ceiling:
+                continue
+            excess = f"has the wording '{name}' ({len(lines)} lines of {area} have it, and {ceiling} are permitted)"
+            if len(lines) <= LISTED_MAX:
+                yield from (f"{line}: {excess}; write instead: {remedy}" for line in lines)
+            else:
+                yield f"{area}: {excess}; write instead: {remedy}; your lines are among: git diff | grep -P '{pattern}'"
