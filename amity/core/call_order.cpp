@@ -47,6 +47,18 @@ void call_order::compare(rank_t source, const collective_call& theirs) const {
   }
 }
 
+void call_order::compare(rank_t one, const collective_call& its, rank_t other, const collective_call& others) const {
+  if (its.operation == others.operation && its.number == others.number) return;
+  throw_difference(one, place_in(its, others), other, place_in(others, its));
+}
+
+/// Describes the place of a rank whose call is not that of another rank. Other ranks are at most one epoch ahead.
+std::string call_order::place_in(const collective_call& its, const collective_call& others) const {
+  if (its.body == 0 || its.body == others.body) return name_of(its.operation);
+  const std::string epoch = fmt::format("epoch {}", its.body == epoch_number_ ? epochs_ : epochs_ + 1);
+  return its.body == others.number ? epoch : fmt::format("{} inside {}", name_of(its.operation), epoch);
+}
+
 void call_order::compare(const end_call& theirs) {
   ends_.merge(theirs);
   check_end();

@@ -48,6 +48,8 @@ class call_order {
 
   /// Throws `error` if rank `source`, which is or was in the collective `theirs`, and this rank can never meet.
   void compare(rank_t source, const collective_call& theirs) const;
+  /// Throws `error` if ranks `one` and `other` are in different collectives.
+  void compare(rank_t one, const collective_call& its, rank_t other, const collective_call& others) const;
   /// Compares with ranks that wait for the end of the epoch that this rank is in.
   void compare(const end_call& theirs);
 
@@ -62,6 +64,7 @@ class call_order {
   enum class stage : std::uint8_t { outside, body, detecting, awaiting };
 
   void check_end() const;
+  std::string place_in(const collective_call& its, const collective_call& others) const;
   [[noreturn]] void throw_difference(rank_t one, const std::string& its, rank_t other, const std::string& others) const;
 
   rank_t rank_;

@@ -108,7 +108,7 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
   }
   if (message.form == wire::down) {
     AMITY_ASSERT(message.sequence == started_ && !done(), source, message.sequence, started_);
-    check_agreement(source, message.call(), rank_, order_.collective());
+    order_.compare(source, message.call(), rank_, order_.collective());
     finish(message.value);
     return;
   }
@@ -118,7 +118,7 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
   const auto child = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(source - rank_)));
   parts.parts[child] = message.value;
   parts.handlers[child] = message.handlers;
-  if (parts.arrived++ > 0) check_agreement(source, message.call(), parts.source, parts.call);
+  if (parts.arrived++ > 0) order_.compare(source, message.call(), parts.source, parts.call);
   parts.source = source;
   parts.call = message.call();
   if (message.sequence == started_ && !done()) try_combine();
@@ -127,7 +127,7 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
 void collectives::try_combine() {
   round& current = round_of(started_);
   if (combined_ || current.arrived < children_) return;
-  if (children_ > 0) check_agreement(current.source, current.call, rank_, order_.collective());
+  if (children_ > 0) order_.compare(current.source, current.call, rank_, order_.collective());
   if (!handlers_agree(current)) return;
   combined_ = true;
   const reduction operation = order_.collective().operation;
@@ -174,15 +174,6 @@ void collectives::forward_rank_ahead(const send_function& to_first_thread) {
                      .body = 0,
                      .handlers = 0};
   to_first_thread(rank_, std::as_bytes(std::span(&message, 1)));
-}
-
-void collectives::check_agreement(rank_t one, const collective_call& its, rank_t other,
-                                  const collective_call& others) const {
-  if (its.operation == others.operation && its.number == others.number) return;
-  throw error(
-      "collective", rank_,
-      fmt::format("rank {} is in {}, rank {} in {}", one, name_of(its.operation), other, name_of(others.operation)),
-      "begin the same epochs and call the same collectives in the same order on all ranks");
 }
 
 }  // namespace amity::core

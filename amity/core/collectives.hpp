@@ -72,7 +72,6 @@ class collectives {
   void send(rank_t dest, std::uint16_t form, std::uint64_t value) const;
   void try_combine();
   void finish(std::uint64_t result);
-  void check_agreement(rank_t one, const collective_call& its, rank_t other, const collective_call& others) const;
   void compare_waiting() const;
   bool handlers_agree(const round& parts);
 

@@ -87,7 +87,7 @@ TEST(settings, bounds_are_inclusive) {
   EXPECT_EQ(from({"AMITY_SHM_BUFFERS=64"}).integer("AMITY_SHM_BUFFERS"), 64);
   EXPECT_EQ(error_of({"AMITY_SHM_BUFFERS=1"}),
             "amity: settings: AMITY_SHM_BUFFERS=1 is too small; "
-            "give a whole number from 2 to 64 (buffers a peer), for example AMITY_SHM_BUFFERS=32");
+            "give a whole number from 2 to 64 (buffers per peer), for example AMITY_SHM_BUFFERS=32");
   EXPECT_PRED2(contains, error_of({"AMITY_SHM_BUFFERS=65"}), "AMITY_SHM_BUFFERS=65 is too large");
   EXPECT_PRED2(contains, error_of({"AMITY_SIM_SEED=-1"}),
                "AMITY_SIM_SEED=-1 is too small; give a whole number from 0 to 9223372036854775807 (seed)");
