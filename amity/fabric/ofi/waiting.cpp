@@ -3,6 +3,7 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <utility>
 
@@ -190,18 +191,28 @@ std::string ofi_fabric::name_of_lost() const {
 }
 
 void ofi_fabric::end_by_fault() {
-  const rank_t who = company_.rank_of(faulty_);
   abort();
+  throw fault_error();
+}
+
+void ofi_fabric::report_fault() noexcept {
+  if (!ends_job(fault_) || aborted_) return;
+  abort();
+  std::fprintf(stderr, "%s\n", fault_error().what());
+}
+
+error ofi_fabric::fault_error() const {
+  const rank_t who = company_.rank_of(faulty_);
   if (fault_ == admission::lost) {
-    throw error("AMITY_FABRIC=ofi", own_rank(),
-                fmt::format("packets from rank {} are missing: an unknown process may have connected in its place, or "
-                            "the provider has closed the connection",
-                            who),
-                fmt::format("keep other processes away from the ports of the job, or use another AMITY_OFI_PROVIDER{}",
-                            remote_ ? "; release segments after a barrier that follows their last use" : ""));
+    return error("AMITY_FABRIC=ofi", own_rank(),
+                 fmt::format("packets from rank {} are missing: an unknown process may have connected in its place, or "
+                             "the provider has closed the connection",
+                             who),
+                 fmt::format("keep other processes away from the ports of the job, or use another AMITY_OFI_PROVIDER{}",
+                             remote_ ? "; release segments after a barrier that follows their last use" : ""));
   }
-  throw error("AMITY_FABRIC=ofi", own_rank(), fmt::format("rank {} sent an invalid packet: {}", who, describe(fault_)),
-              "run the same build of the program with the same AMITY_OFI settings on all ranks");
+  return error("AMITY_FABRIC=ofi", own_rank(), fmt::format("rank {} sent an invalid packet: {}", who, describe(fault_)),
+               "run the same build of the program with the same AMITY_OFI settings on all ranks");
 }
 
 void ofi_fabric::abort() noexcept {

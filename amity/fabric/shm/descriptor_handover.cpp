@@ -85,6 +85,11 @@ void descriptor_server::serve(int fd, std::vector<pid_t> clients, const std::fun
     pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     ::poll(&entry, 1, 100);
     const file_descriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client && (errno == EMFILE || errno == ENFILE)) {
+      throw error("shared memory", no_rank,
+                  fmt::format("cannot hand the job's memory to process {}: {}", clients.front(), std::strerror(errno)),
+                  "raise the limit of open files (ulimit -n)");
+    }
     const pid_t process = client ? peer_of(client.get()) : 0;
     for (auto each = clients.begin(); each != clients.end(); ++each) {
       if (*each != process) continue;
@@ -110,9 +115,14 @@ file_descriptor receive_descriptor(const socket_name& name, pid_t server) {
   ssize_t count;
   do count = ::recvmsg(socket.get(), &received.header, MSG_CMSG_CLOEXEC);
   while (count < 0 && errno == EINTR);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) errno = ETIMEDOUT;
+  if (count < 0) return {};
   const cmsghdr* const control = count == 1 ? CMSG_FIRSTHDR(&received.header) : nullptr;
-  if (count == 0) errno = ECONNRESET;
-  if (control == nullptr || control->cmsg_type != SCM_RIGHTS) return {};
+  if (control == nullptr || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) {
+    // Without a free descriptor, the system drops the descriptor in the message.
+    errno = count == 0 ? ECONNRESET : (received.header.msg_flags & MSG_CTRUNC) != 0 ? EMFILE : EPROTO;
+    return {};
+  }
   int fd = -1;
   std::memcpy(&fd, CMSG_DATA(control), sizeof fd);
   return file_descriptor(fd);

@@ -70,7 +70,10 @@ void check_outputs(const options& wanted, const std::vector<fs::path>& inputs) {
   if (output && json && (same_descriptor || same_file(output->to.identity(), json->to.identity()))) {
     refuse(*json, fmt::format("this is the same file as --output {}", wanted.output), "name another file");
   }
-  if (!output && !json) {  // the report alone, appended to an input
+  const auto replaces_report = [](const std::optional<named_output>& each) {
+    return each && each->to.descriptor == STDOUT_FILENO;
+  };
+  if (!replaces_report(output) && !replaces_report(json)) {
     refuse_inputs({"standard output", "-", find_destination(std::string(standard_output))}, inputs);
   }
 }

@@ -55,7 +55,7 @@ std::vector<bin> choose_histogram(world& w, const distributed_graph<Arc>& graph,
     if constexpr (std::integral<Distance>) bound = std::ceil(bound);
     if (bounds.empty() || bound > bounds.back()) bounds.push_back(bound);
   };
-  for (int i = 0; i < bins; ++i) add(equal, far * i / bins);
+  for (int i = 0; i < bins; ++i) add(equal, far / bins * i);
   for (int i = 1; i < bins; ++i) add(doubling, std::ldexp(far, i - bins));
   const auto histogram = make_histogram(w, graph, found, equal);
   const auto alternative = make_histogram(w, graph, found, doubling);
