@@ -144,13 +144,17 @@ bool code_map::copy_table() {
   }
   addresses_.clear();
   functions_.clear();
+  bool complete = true;
   for (const function code : registered) {
     const auto name = find_address(modules, code);
-    if (!name) continue;
+    if (!name) {
+      complete = false;
+      continue;
+    }
     addresses_.emplace(code, *name);
     functions_.emplace(key_of(*name), code);
   }
-  return addresses_.size() == registered.size();
+  return complete;
 }
 
 code_address code_map::encode(const registered_function& which) {

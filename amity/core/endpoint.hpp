@@ -332,6 +332,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return waiting_control_.empty(); }
 
+  /// Whether packets wait for their handlers whose epoch has begun, or that belong to none.
+  bool has_ready_packets() const noexcept { return !early_ready_.empty(); }
+
   /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch or its
   /// priority, no memory is lent, and no message waits that nobody has counted.
   bool quiet() const noexcept {
@@ -426,6 +429,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   lent_buffer begin_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes,
                            stream_target target);
   void wait_without_handlers(rank_t lane, lent_buffer message);
+  void copy_rest(lent_buffer& message);
   void keep_rest(rank_t lane, lent_buffer message);
   void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {

@@ -258,7 +258,9 @@ inline void endpoint::run(const registry::entry& target, packet_header header, c
 
 // The first failure is the cause.
 void endpoint::note_failure(handler_id handler, rank_t source) {
-  if (worlds_->failure) return;
+  // A send that fails inside a handler has noted its own exception, without the place.
+  const bool is_same = worlds_->failure == std::current_exception();
+  if (worlds_->failure && (!is_same || !worlds_->failure_place.empty())) return;
   worlds_->failure_place =
       fmt::format("in the handler of '{}' for a message of rank {}", registry_.at(handler).name, rank_of(source));
   if (number() != 0) worlds_->failure_place += fmt::format(" in world {}", number());

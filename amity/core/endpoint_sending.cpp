@@ -431,8 +431,10 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
     if (now_ns - refused_ns >= patience_ns) break;
     wait_in_fabric(patience_ns - (now_ns - refused_ns));
   }
-  if (!message.done()) keep_rest(lane, std::move(message));
+  // One copy for each send that waits: handlers may send then, and the bound of their copies does not count it.
+  if (!message.done()) copy_rest(message);
   arrivals.finish();
+  for (; !message.done(); send_some(lane, message)) make_room(lane);
   progress();
   while (spilled_bytes() > spill_bytes_high_water_) progress_or_sleep();
 } catch (...) {
@@ -441,7 +443,19 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
   throw;
 }
 
-// Copies what the stream has not produced, and queues it.
+// Copies what the stream has not produced.
+void endpoint::copy_rest(lent_buffer& message) {
+  const auto left = static_cast<std::size_t>(message.stream_left);
+  auto storage = std::make_unique_for_overwrite<std::byte[]>(left);
+  const std::size_t produced = message.stream->produce({storage.get(), left});
+  if (produced != left) throw_wrong_size(message, produced, left);
+  const bytes_view bytes(storage.get(), left);
+  auto copy = std::make_unique<memory_stream>(bytes, std::move(storage));
+  message.stream = copy.get();
+  message.token = std::move(copy);
+}
+
+// Copies and queues the rest of a message that a handler has sent.
 void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
   const auto left = static_cast<std::size_t>(message.stream_left);
   const std::size_t waiting = spill_.bytes() + lent_.copied_bytes();
@@ -454,13 +468,7 @@ void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
                     describe_spill()),
         "move the value into the send, send less from handlers, or increase AMITY_CORE_SPILL_BYTES_MAX");
   }
-  auto storage = std::make_unique_for_overwrite<std::byte[]>(left);
-  const std::size_t produced = message.stream->produce({storage.get(), left});
-  if (produced != left) throw_wrong_size(message, produced, left);
-  const bytes_view bytes(storage.get(), left);
-  auto copy = std::make_unique<memory_stream>(bytes, std::move(storage));
-  message.stream = copy.get();
-  message.token = std::move(copy);
+  copy_rest(message);
   message.copied_bytes = left;
   lent_.push_newest_first(lane, std::move(message));
 } catch (...) {

@@ -7,6 +7,7 @@
 /// of its bytes and these, and costs one encoded copy of itself on both sides while it is sent and received.
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -277,6 +278,32 @@ class stream_encoder<T> {
   typename product_streams<T>::encoders parts_;
 };
 
+template <class T>
+constexpr bool is_std_array = false;
+template <class T, std::size_t N>
+constexpr bool is_std_array<std::array<T, N>> = true;
+
+/// One encoder at a time: a tuple of thousands would exceed the limits of compilers and the stack.
+template <streamed_product T>
+requires is_std_array<T>
+class stream_encoder<T> {
+ public:
+  explicit stream_encoder(const T& value) : value_(&value) {}
+  bool write(piece_writer& to) {
+    for (; next_ < value_->size(); ++next_) {
+      if (!current_) current_.emplace((*value_)[next_]);
+      if (!current_->write(to)) return false;
+      current_.reset();
+    }
+    return true;
+  }
+
+ private:
+  const T* value_;
+  std::size_t next_ = 0;
+  std::optional<stream_encoder<typename T::value_type>> current_;
+};
+
 template <streamed_optional T>
 class stream_encoder<T> {
  public:
@@ -456,6 +483,27 @@ class stream_decoder<T> {
   typename decltype([]<std::size_t... I>(std::index_sequence<I...>) {
     return std::type_identity<stream_decoders<std::remove_cv_t<std::tuple_element_t<I, T>>...>>{};
   }(std::make_index_sequence<std::tuple_size_v<T>>()))::type parts_;
+};
+
+template <streamed_product T>
+requires(is_std_array<T>&& std::is_default_constructible_v<typename T::value_type>&&
+             std::is_move_assignable_v<typename T::value_type>) class stream_decoder<T> {
+ public:
+  bool read(piece_reader& from) {
+    for (; next_ < value_.size(); ++next_) {
+      if (!current_) current_.emplace();
+      if (!current_->read(from)) return false;
+      value_[next_] = current_->take();
+      current_.reset();
+    }
+    return true;
+  }
+  T take() { return std::move(value_); }
+
+ private:
+  T value_{};
+  std::size_t next_ = 0;
+  std::optional<stream_decoder<typename T::value_type>> current_;
 };
 
 template <streamed_optional T>

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -113,7 +114,9 @@ void pass_on(int signal, siginfo_t* about, void* context, const struct sigaction
 }
 
 void on_signal(int signal, siginfo_t* about, void* context) noexcept {
+  const int interrupted_errno = errno;  // the previous handler may return to the program
   if (const record* const of = record_of(context)) report(signal, *about, *of);
+  errno = interrupted_errno;
   for (std::size_t i = 0; i < signals.size(); ++i) {
     if (signals[i] == signal) pass_on(signal, about, context, installed.before[i]);
   }

@@ -367,5 +367,26 @@ TEST(large_value, copy_beyond_spill_bound_fails) {
   EXPECT_NE(text.find("move the value into the send"), std::string::npos) << text;
 }
 
+// The bound is about handlers. A send outside them that must let handlers run copies its rest, however large.
+TEST(large_value, send_to_slow_rank_exceeds_spill_bound) {
+  const settings config = testing::configured(
+      {{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}, {"AMITY_SIM_FAULTS", "stop:rank=1,at=50us,for=60ms"}});
+  const std::string text = testing::failure_in_worlds(
+      2,
+      [&](world& w) {
+        std::uint64_t arrived = 0;
+        auto numbers = w.message<std::vector<std::uint32_t>>([&](const auto& each) { arrived += each.size(); });
+        auto small = w.message<int>([](int) {});
+        const auto large = make_numbers(0, 1'000'000);
+        w.epoch([&] {
+          if (w.rank() == 1) small.send(0, 1);
+          if (w.rank() == 0) numbers.send(1, large);
+        });
+        EXPECT_EQ(arrived, w.rank() == 1 ? large.size() : 0);
+      },
+      config);
+  EXPECT_EQ(text, "");
+}
+
 }  // namespace
 }  // namespace amity

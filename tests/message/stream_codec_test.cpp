@@ -148,6 +148,10 @@ TEST(stream_codec, products_and_optionals_round_trip) {
   expect_round_trips(std::optional<std::vector<int>>(std::in_place, 20, 7));
   expect_round_trips(std::vector<std::optional<std::string>>{{}, "a", {}, "bc"});
   expect_round_trips(std::vector<std::array<std::string, 0>>(3));
+  std::array<std::string, 1500> many;  // more than templates may nest
+  many.front() = "first";
+  many.back() = "last";
+  expect_round_trips(many);
 }
 
 TEST(stream_codec, blocks_of_user_codecs_round_trip) {

@@ -85,7 +85,10 @@ std::vector<rank_figures> engine::figures() const {
 
 fiber& engine::next() noexcept {
   ++switches_;
-  if (schedule_.empty()) return scheduler_;
+  if (schedule_.empty()) {
+    if (options_.running != nullptr) options_.running->lane = no_rank;
+    return scheduler_;
+  }
   const rank_t rank = schedule_.pop();
   fiber& flow = at(rank).flow();
   if (options_.running != nullptr) options_.running->lane = rank;
