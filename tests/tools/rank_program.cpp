@@ -70,7 +70,16 @@ int act(const std::string& what, job_memory& job, rank_t rank) {
   say("joined");
   if (what == "join" || what == "join-on-input") stay();
   if (what == "desert") return 0;
+  const auto wait_for_others = [&] {
+    for (rank_t other = 0; other < job.ranks(); ++other) {
+      wait_until([&] { return processes[other] != 0; });
+    }
+  };
   if (what == "fail") return 3;
+  if (what == "fail-last") {
+    wait_for_others();
+    return 3;
+  }
   if (what == "leave") {
     job.leave(rank);
     return 0;
@@ -89,9 +98,7 @@ int act(const std::string& what, job_memory& job, rank_t rank) {
       say("waits to abort");
       wait_for_word();
     }
-    for (rank_t other = 0; other < job.ranks(); ++other) {
-      wait_until([&] { return processes[other] != 0; });
-    }
+    wait_for_others();
     job.abort(rank);
     for (rank_t other = 0; other < job.ranks(); ++other) {
       if (other != rank) wait_for_end(processes[other]);

@@ -156,7 +156,7 @@ TEST(run_end, a_second_interrupt_kills_at_once) {
 }
 
 TEST(run_end, a_rank_may_end_in_good_order_when_the_job_is_aborted) {
-  const auto ended = child(run_ranks(3, {"fail", "obey"})).finish();
+  const auto ended = child(run_ranks(3, {"fail-last", "obey"})).finish();
   EXPECT_EQ(ended.status, 3) << "the first failure counts";
   EXPECT_PRED2(contains, ended.output, "obeys");
   EXPECT_FALSE(contains(ended.errors, "status 5")) << ended.errors;

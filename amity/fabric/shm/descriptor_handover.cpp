@@ -18,7 +18,7 @@
 namespace amity::fabric::shm {
 namespace {
 
-constexpr auto address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + sizeof(socket_name));
+constexpr auto socket_address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + sizeof(socket_name));
 
 /// The process at the other end, if it belongs to this user; otherwise 0.
 pid_t peer_of(int socket) {
@@ -63,8 +63,8 @@ descriptor_server::descriptor_server() : socket_(::socket(AF_UNIX, SOCK_STREAM |
   socklen_t bytes = sizeof address;
   // Without an address the system chooses one.
   if (!socket_ || ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) != 0 ||
-      ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0 || bytes != address_bytes ||
-      ::listen(socket_.get(), SOMAXCONN) != 0) {
+      ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0 ||
+      bytes != socket_address_bytes || ::listen(socket_.get(), SOMAXCONN) != 0) {
     throw error("shared memory", no_rank,
                 fmt::format("/proc cannot be read, and a socket cannot be opened: {}", std::strerror(errno)),
                 "mount /proc, or raise the limit of open files (ulimit -n)");
@@ -106,7 +106,7 @@ file_descriptor receive_descriptor(const socket_name& name, pid_t server) {
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const timeval limit{.tv_sec = descriptor_server::seconds_max, .tv_usec = 0};
   if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), address_bytes) != 0) {
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), socket_address_bytes) != 0) {
     return {};
   }
   errno = EACCES;
