@@ -76,7 +76,7 @@ void handler_tables::tell(rank_t lane, const registry& own, const std::function<
   if (std::ranges::find(told_, lane) != told_.end()) return;
   told_.push_back(lane);
   std::string text = text_of(own);
-  if (text.empty()) text = "\n";
+  if (text.empty()) text.push_back('\n');
   for (std::size_t offset = 0; offset < text.size(); offset += sizeof part::text) {
     part each{
         .total = static_cast<std::uint32_t>(text.size()), .offset = static_cast<std::uint32_t>(offset), .text = {}};
