@@ -59,7 +59,7 @@ sample measure_ranks(world& w, const job_context& job) {
   const auto end = w.endpoint().add_handler("end", [&](core::request&) { over = true; });
   sample result;
   {
-    const auto own = w.split({.colour = w.rank() / 2, .key = w.rank()});
+    const auto own = w.split({.color = w.rank() / 2, .key = w.rank()});
     w.barrier();
     if (w.rank() < 2) result = measure_near(*own, job);
     if (w.rank() == 0 && w.size() > 2) w.endpoint().request_short(2, end);

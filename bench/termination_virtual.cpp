@@ -78,10 +78,10 @@ void drive(driver& d) {
     result.seeded = true;
     return result;
   };
-  contest jobs{detector("coloured")};
+  contest jobs{detector("colored")};
   jobs.peer = detector("four_counter");
   jobs.rounds = 20;
-  const auto config = std::to_string(ranks) + " sim ranks, coloured";
+  const auto config = std::to_string(ranks) + " sim ranks, colored";
   d.compare(jobs, {{config, "time after quiescence", "us", "detection_us", "", "detection_us", {at_most(160)}},
                    {config, "left early", "ranks", "early_ranks", "", "", {at_most(0)}}});
   contest oracle{detector("four_counter")};

@@ -30,7 +30,7 @@ constexpr auto table = std::to_array<setting_info>({
      "that exceeds it ends the job with an error."},
     {"AMITY_CORE_STALL_SECONDS", integer, "s", "30", 0, 86400, "",
      "Time without progress after which a waiting rank prints a stall report; 0: no reports."},
-    {"AMITY_EPOCH_DETECTOR", text, "name", "coloured", 0, 0, "coloured|four_counter",
+    {"AMITY_EPOCH_DETECTOR", text, "name", "colored", 0, 0, "colored|four_counter",
      "Algorithm that detects the end of an epoch."},
     {"AMITY_FABRIC", text, "name", "shm", 0, 0, "shm|threads|sim|mpi|ofi|composite",
      "Transport between ranks: shared memory between processes (shm) or threads (threads), simulation (sim), MPI "

@@ -19,11 +19,11 @@ class control {
   virtual void on_control(rank_t source, bytes_view payload) = 0;
 
   /// A message from a rank that has recorded its counters more often than this rank is about to be handled.
-  virtual void on_newer_colour(wave_colour colour) = 0;
+  virtual void on_newer_color(wave_color color) = 0;
 
-  /// In an epoch with a declared depth, where the colour of a packet is its generation: a message of it is about to be
+  /// In an epoch with a declared depth, where the color of a packet is its generation: a message of it is about to be
   /// handled.
-  virtual void on_generation(wave_colour generation) = 0;
+  virtual void on_generation(wave_color generation) = 0;
 
  protected:
   ~control() = default;

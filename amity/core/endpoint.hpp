@@ -226,7 +226,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
     check_own_call("endpoint::handle_here");
     ledger_.sent(handler, lane_, messages, epoch_open());
     try {
-      enter_handler(open_epoch_, colour_);
+      enter_handler(open_epoch_, color_);
       run();
     } catch (...) {
       leave_handler();
@@ -282,7 +282,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   // --- Epochs: used by the floor above. ---
 
   /// From now on messages belong to the epoch `tag`; those of it that came too early are handled by `progress`. With a
-  /// declared depth, packets carry their generation as their colour, and handlers at that depth must not send.
+  /// declared depth, packets carry their generation as their color, and handlers at that depth must not send.
   void open_epoch(epoch_tag tag, int depth = any_depth);
   /// The place of the epoch among the collectives of this rank: `begin_call` before `open_epoch`, `await_end_call`
   /// where the rank waits for the end. Both throw `error`, which ends the job, where ranks make calls in different
@@ -312,10 +312,10 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// Whether a handler of any world of this rank runs.
   bool in_handler() const noexcept { return worlds_->running != nullptr; }
 
-  /// Takes detector packets, and is told of newer colours; null: none.
+  /// Takes detector packets, and is told of newer colors; null: none.
   void set_control(control* listener) noexcept { control_ = listener; }
-  void set_colour(wave_colour colour) noexcept { colour_ = colour; }
-  wave_colour colour() const noexcept { return colour_; }
+  void set_color(wave_color color) noexcept { color_ = color; }
+  wave_color color() const noexcept { return color_; }
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, now or as soon as there is a credit; never
   /// refused.
   void send_control(rank_t lane, packet_kind kind, bytes_view payload);
@@ -325,7 +325,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
 
   /// Runs the handler of a message that has come in parts, all of which are there. For the endpoint's own parts.
   void handle_whole(packet_header header, const inbound& message) {
-    note_colour(header);
+    note_color(header);
     run_handler(header, message);
   }
 
@@ -398,7 +398,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   void pace();
   void take_as_sent();
   void deliver(const fabric::packet& arrived) noexcept;
-  void note_colour(packet_header header);
+  void note_color(packet_header header);
   void deliver_message(packet_header header, const inbound& packet);
   void deliver_fragment(packet_header header, const inbound& packet);
   void deliver_piece(packet_header header, const inbound& packet);
@@ -407,8 +407,8 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   void run_handler(packet_header header, const inbound& packet);
   void run(const registry::entry& target, packet_header header, const inbound& packet);
   [[gnu::noinline]] std::uint64_t deliver_timed(const registry::entry& target, const inbound& packet);
-  void enter_generation(wave_colour generation);
-  void enter_handler(epoch_tag epoch, wave_colour colour);
+  void enter_generation(wave_color generation);
+  void enter_handler(epoch_tag epoch, wave_color color);
   void leave_handler() noexcept;
   [[noreturn]] void throw_wrong_size(const lent_buffer& message, std::size_t produced, std::size_t expected) const;
   [[noreturn]] void throw_no_memory(const inbound& fragment) const;
@@ -462,7 +462,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   void push_spill(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);
   [[noreturn]] void lose_collected();
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept {
-    return packet_header({.handler = handler, .check = registry_.at(handler).check, .epoch = epoch, .colour = colour_});
+    return packet_header({.handler = handler, .check = registry_.at(handler).check, .epoch = epoch, .color = color_});
   }
 
   void tell_waiting() {
@@ -492,7 +492,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   epoch_tag open_epoch_ = no_epoch;     ///< that this rank is in
   epoch_tag body_epoch_ = no_epoch;     ///< the same until the body has ended
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
-  wave_colour colour_ = 0;
+  wave_color color_ = 0;
   bool at_depth_ = false;  ///< in a handler that must not send, as the declared depth says
   int depth_ = any_depth;  ///< declared for the open epoch
   rank_worlds* worlds_ = &own_worlds_;

@@ -152,21 +152,21 @@ void endpoint::on_notify(std::uint32_t bits) noexcept {
   if (remote_ != nullptr && !worlds_->failure) remote_->on_notify(bits);
 }
 
-void endpoint::note_colour(packet_header header) {
-  // Its sender has recorded at most twice more often than this rank, or less often by any number: colours are modulo
+void endpoint::note_color(packet_header header) {
+  // Its sender has recorded at most twice more often than this rank, or less often by any number: colors are modulo
   // 256, and a message may be under way for many waves.
-  const auto ahead = static_cast<wave_colour>(header.colour() - colour_);
+  const auto ahead = static_cast<wave_color>(header.color() - color_);
   if (header.epoch() == no_epoch || depth_ != any_depth || ahead == 0 || ahead > 2) return;
-  control_->on_newer_colour(header.colour());
+  control_->on_newer_color(header.color());
 }
 
 void endpoint::deliver_message(packet_header header, const inbound& packet) {
-  note_colour(header);
+  note_color(header);
   run_handler(header, packet);
 }
 
 void endpoint::deliver_fragment(packet_header header, const inbound& packet) {
-  note_colour(header);
+  note_color(header);
   if (is_piece(packet)) return deliver_piece(header, packet);
   std::optional<reassembly::message> whole;
   try {
@@ -245,7 +245,7 @@ void endpoint::run_handler(packet_header header, const inbound& packet) {
 inline void endpoint::run(const registry::entry& target, packet_header header, const inbound& packet) {
   std::uint64_t handled = 0;
   try {
-    enter_handler(header.epoch(), header.colour());
+    enter_handler(header.epoch(), header.color());
     handled = attention_.on() ? deliver_timed(target, packet) : target.deliver(target.context, packet);
   } catch (...) {
     leave_handler();
@@ -273,14 +273,14 @@ std::uint64_t endpoint::deliver_timed(const registry::entry& target, const inbou
   return handled;
 }
 
-void endpoint::enter_handler(epoch_tag epoch, wave_colour colour) {
+void endpoint::enter_handler(epoch_tag epoch, wave_color color) {
   worlds_->running = this;
   ++worlds_->handlers_run;
   sending_epoch_ = epoch;
-  if (depth_ != any_depth && epoch != no_epoch) enter_generation(colour);
+  if (depth_ != any_depth && epoch != no_epoch) enter_generation(color);
 }
 
-void endpoint::enter_generation(wave_colour generation) {
+void endpoint::enter_generation(wave_color generation) {
   control_->on_generation(generation);
   if (generation < depth_) return;
   at_depth_ = true;

@@ -168,7 +168,7 @@ void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std
   pace();
 }
 
-// It is counted before it waits: it carries the colour that the rank has now.
+// It is counted before it waits: it carries the color that the rank has now.
 void endpoint::send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                           bytes_view payload) try {
   if (payload.size() > SIZE_MAX / 2) {

@@ -33,7 +33,7 @@ inline constexpr epoch_tag no_epoch = 0;
 inline constexpr std::uint16_t check_mask = 0x7fff;
 
 /// Number of times that a rank has recorded its counters for termination detection, modulo 256.
-using wave_colour = std::uint8_t;
+using wave_color = std::uint8_t;
 
 /// All but the last byte, which names the world: the job's own leaves it zero, the others' sub_fabric fills it in.
 ///
@@ -46,13 +46,13 @@ class packet_header {
     std::uint16_t check = 0;  ///< hash of the handler's name, in 15 bits: ranks that disagree are seen before any harm
     packet_kind kind = packet_kind::message;
     epoch_tag epoch = no_epoch;
-    wave_colour colour = 0;
+    wave_color color = 0;
   };
 
   constexpr packet_header() = default;
   explicit constexpr packet_header(const parts& of)
       : word_(std::uint64_t{of.handler} | std::uint64_t{of.check} << check_at | word_of(of.kind) << kind_at |
-              std::uint64_t{of.epoch} << epoch_at | std::uint64_t{of.colour} << colour_at) {}
+              std::uint64_t{of.epoch} << epoch_at | std::uint64_t{of.color} << color_at) {}
   explicit constexpr packet_header(std::uint64_t word) : word_(word) {}
 
   constexpr std::uint64_t word() const { return word_; }
@@ -61,7 +61,7 @@ class packet_header {
   constexpr std::uint16_t check() const { return static_cast<std::uint16_t>(word_ >> check_at & check_mask); }
   constexpr packet_kind kind() const { return static_cast<packet_kind>(word_ >> kind_at & kind_mask); }
   constexpr epoch_tag epoch() const { return static_cast<epoch_tag>(word_ >> epoch_at); }
-  constexpr wave_colour colour() const { return static_cast<wave_colour>(word_ >> colour_at); }
+  constexpr wave_color color() const { return static_cast<wave_color>(word_ >> color_at); }
   /// 64-bit words of arguments in front of the payload, at most 31.
   constexpr std::uint8_t args() const { return static_cast<std::uint8_t>(word_ >> args_at & args_mask); }
   /// To a request; it may not be replied to.
@@ -76,7 +76,7 @@ class packet_header {
   constexpr packet_header as_reply() const { return packet_header(word_ | std::uint64_t{1} << reply_at); }
 
  private:
-  static constexpr int check_at = 16, kind_at = 31, reply_at = 34, args_at = 35, epoch_at = 40, colour_at = 48;
+  static constexpr int check_at = 16, kind_at = 31, reply_at = 34, args_at = 35, epoch_at = 40, color_at = 48;
   static constexpr std::uint64_t kind_mask = 7, args_mask = 31;
   static constexpr std::uint64_t word_of(packet_kind kind) { return static_cast<std::uint8_t>(kind); }
 

@@ -19,7 +19,7 @@ void counting_rounds::begun(int depth) {
   unhandled_.assign(static_cast<std::size_t>(depth) + 2, 0);
   round_ = latest_sent_ = sending_ = handling_ = 0;
   counted_ = endpoint().counts().epochs();
-  endpoint().set_colour(0);
+  endpoint().set_color(0);
 }
 
 void counting_rounds::count() {
@@ -33,7 +33,7 @@ void counting_rounds::count() {
   counted_ = now;
 }
 
-void counting_rounds::on_generation(core::wave_colour generation) {
+void counting_rounds::on_generation(core::wave_color generation) {
   if (generation + 1u >= unhandled_.size()) {
     throw error("message arrival", endpoint().rank(),
                 fmt::format("a message of generation {} has come to an epoch with a declared depth of {}", generation,
@@ -43,7 +43,7 @@ void counting_rounds::on_generation(core::wave_colour generation) {
   count();
   handling_ = generation;
   sending_ = std::min(sending_, handling_ + 1);
-  endpoint().set_colour(static_cast<core::wave_colour>(sending_));
+  endpoint().set_color(static_cast<core::wave_color>(sending_));
 }
 
 void counting_rounds::contribute_passive(std::uint64_t value) {

@@ -36,7 +36,7 @@ class counting_rounds : public detector {
   std::uint64_t news(const wave_part& totals) override;
 
  private:
-  void on_generation(core::wave_colour generation) override;
+  void on_generation(core::wave_color generation) override;
   void begun(int depth) override;
   void contribute_passive(std::uint64_t value) override;
   void next_wave(std::uint64_t round) override { round_ = static_cast<std::size_t>(round); }

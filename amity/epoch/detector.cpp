@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
-#include "amity/epoch/coloured_wave.hpp"
+#include "amity/epoch/colored_wave.hpp"
 #include "amity/epoch/counting_rounds.hpp"
 #include "amity/epoch/four_counter.hpp"
 
@@ -48,8 +48,8 @@ void detector::on_control(rank_t source, bytes_view payload) {
   settle();
 }
 
-void detector::on_newer_colour(core::wave_colour colour) {
-  newer_colour(colour);
+void detector::on_newer_color(core::wave_color color) {
+  newer_color(color);
   settle();
 }
 
@@ -88,10 +88,10 @@ void detector::decide() {
 }
 
 std::unique_ptr<detector> make_detector(std::string_view name, core::endpoint& owner) {
-  if (name == "coloured") return std::make_unique<coloured_wave>(owner);
+  if (name == "colored") return std::make_unique<colored_wave>(owner);
   if (name == "four_counter") return std::make_unique<four_counter>(owner);
   throw error("settings", owner.rank(), fmt::format("AMITY_EPOCH_DETECTOR={} is not a detector", name),
-              "use coloured or four_counter");
+              "use colored or four_counter");
 }
 
 std::unique_ptr<detector> make_counting_rounds(core::endpoint& owner) {

@@ -64,13 +64,13 @@ class detector : public core::control {
 
  private:
   void on_control(rank_t source, bytes_view payload) final;
-  void on_newer_colour(core::wave_colour colour) final;
-  void on_generation(core::wave_colour) override {}
+  void on_newer_color(core::wave_color color) final;
+  void on_generation(core::wave_color) override {}
 
   /// The passive rank's own part of the current wave, or none if the rank has contributed already.
   virtual void contribute_passive(std::uint64_t value) { contribute(record(false, value)); }
-  /// A message of a newer colour is about to be handled.
-  virtual void newer_colour(core::wave_colour) {}
+  /// A message of a newer color is about to be handled.
+  virtual void newer_color(core::wave_color) {}
   /// Rank 0 only: what all ranks should know after a wave with these totals that has not proved the end.
   virtual std::uint64_t news(const wave_part&) { return 0; }
   /// A wave has ended without termination, and rank 0 had these news; the next one has begun.
@@ -89,7 +89,7 @@ class detector : public core::control {
   std::uint64_t sum_ = 0;
 };
 
-/// Creates the detector of that name ("coloured", "four_counter"); throws `error` for any other.
+/// Creates the detector of that name ("colored", "four_counter"); throws `error` for any other.
 std::unique_ptr<detector> make_detector(std::string_view name, core::endpoint& owner);
 
 /// Creates the detector of epochs with a declared depth.

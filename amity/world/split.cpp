@@ -41,13 +41,13 @@ std::uint32_t free_number(const std::vector<wish>& wishes) {
 /// Calls tell(rank, answer) for each rank.
 template <class Tell>
 void answer_all(std::vector<wish>& wishes, Tell&& tell) {
-  std::ranges::sort(wishes, {}, [](const wish& w) { return std::tuple(w.wanted.colour, w.wanted.key, w.rank); });
+  std::ranges::sort(wishes, {}, [](const wish& w) { return std::tuple(w.wanted.color, w.wanted.key, w.rank); });
   const std::uint32_t number = free_number(wishes);
   for (auto first = wishes.begin(); first != wishes.end();) {
     const auto last =
-        std::find_if(first, wishes.end(), [&](const wish& w) { return w.wanted.colour != first->wanted.colour; });
+        std::find_if(first, wishes.end(), [&](const wish& w) { return w.wanted.color != first->wanted.color; });
     std::vector<rank_t> members;
-    if (first->wanted.colour >= 0) {
+    if (first->wanted.color >= 0) {
       for (auto member = first; member != last; ++member) members.push_back(member->rank);
     }
     const answer told{number, core::rank_list(std::move(members))};

@@ -57,13 +57,13 @@ struct no_value {
 
 }  // namespace detail
 
-/// As a colour: this rank becomes no member of a new world.
+/// As a color: this rank becomes no member of a new world.
 inline constexpr std::int64_t no_world = -1;
 
 /// Which of several new worlds a rank becomes a member of, and where.
 struct membership {
-  std::int64_t colour = 0;  ///< ranks that give the same one, 0 or more, become one world; less than 0: none
-  std::int64_t key = 0;     ///< ranks are numbered by it; where keys are equal, as in the old world
+  std::int64_t color = 0;  ///< ranks that give the same one, 0 or more, become one world; less than 0: none
+  std::int64_t key = 0;    ///< ranks are numbered by it; where keys are equal, as in the old world
 };
 
 /// One rank of a job, or of a part of it. Made by `amity::run`; used by the thread that runs the rank's program, which
@@ -81,7 +81,7 @@ class world {
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
-  /// Makes worlds of parts of this one: ranks that give the same colour become one. Null where the colour says none.
+  /// Makes worlds of parts of this one: ranks that give the same color become one. Null where the color says none.
   /// Collective, outside epochs. A new world has message types, epochs, collectives, counters and ranks of its own, and
   /// may be split again; at most 255 live at once on a rank. While this rank waits in one of its worlds, handlers of
   /// all run. Destroying it is collective over its ranks, outside its epochs and handlers, and waits for nothing; it
@@ -90,7 +90,7 @@ class world {
   /// number is free.
   std::unique_ptr<world> split(const membership& own);
   /// A new world of the same ranks, with the same numbers. Collective, outside epochs.
-  std::unique_ptr<world> duplicate() { return split({.colour = 0, .key = rank()}); }
+  std::unique_ptr<world> duplicate() { return split({.color = 0, .key = rank()}); }
 
   rank_t rank() const noexcept { return endpoint_.rank(); }
   rank_t size() const noexcept { return endpoint_.size(); }

@@ -1,7 +1,7 @@
 /// Parallel Boost.Graph: breadth-first search and delta-stepping on a distributed CSR graph.
 ///
 /// Usage: mpirun -n RANKS parallel_boost erdos_renyi|kronecker SCALE ROOTS [DELTA]
-/// Prints `bfs_...` and `sssp_...`. What is timed favours it: a breadth-first search colours vertices and records
+/// Prints `bfs_...` and `sssp_...`. What is timed favours it: a breadth-first search colors vertices and records
 /// nothing (a parent or a level would be a message more for each tree edge), and shortest paths have no predecessors;
 /// memory for the answers is there before the clock starts.
 

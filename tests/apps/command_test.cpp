@@ -518,7 +518,7 @@ TEST(graph_command, made_graphs_have_the_lengths_and_directions_that_are_asked_f
   const auto hops = result_of({"bfs", "--erdos-renyi", "6", "--root", "3", "--top", "1"});
   EXPECT_EQ(unit["farthest"][0]["distance"], hops["farthest"][0]["distance"]);
   const auto whole = result_of({"sssp", "--kronecker", "6", "--weights", "integer", "--top", "1"});
-  EXPECT_EQ(whole["lengths"], "integers from 1 to 255, seed 1");
+  EXPECT_EQ(whole["weights"], "integers from 1 to 255, seed 1");
   EXPECT_EQ(std::fmod(whole["farthest"][0]["distance"].get<double>(), 1), 0);
   EXPECT_GE(whole["farthest"][0]["distance"], 1);
   EXPECT_PRED2(amity::tests::contains, graph({"sssp", "--kronecker", "6", "--weights", "/nowhere"}).errors,
@@ -635,11 +635,11 @@ TEST(graph_command, unweighted_file_has_unit_weights) {
   scratch files;
   const auto file = files.write("a.el", "a b\nb c\n").string();
   const auto result = result_of({"sssp", file, "--root", "a"});
-  EXPECT_EQ(result["lengths"], "1 each, as the input has none");
+  EXPECT_EQ(result["weights"], "1 each, as the input has none");
   EXPECT_EQ(result["weight_type"], "int64");
   EXPECT_EQ(result["histogram"].size(), 3u);
   EXPECT_EQ(result_of({"sssp", file, "--weights", "uniform"})["weight_type"], "double");
-  EXPECT_EQ(result_of({"sssp", "--kronecker", "6"})["lengths"], "uniform in [0, 1), seed 1");
+  EXPECT_EQ(result_of({"sssp", "--kronecker", "6"})["weights"], "uniform in [0, 1), seed 1");
 }
 
 TEST(graph_command, weight_that_does_not_fit_names_its_line) {

@@ -32,7 +32,7 @@ TEST(settings, start_at_their_defaults) {
   const settings values;
   EXPECT_EQ(values.integer("AMITY_SHM_BUFFERS"), 32);
   EXPECT_EQ(values.integer("AMITY_SHM_PACKET_BYTES"), 8 * 1024);
-  EXPECT_EQ(values.text("AMITY_EPOCH_DETECTOR"), "coloured");
+  EXPECT_EQ(values.text("AMITY_EPOCH_DETECTOR"), "colored");
   for (const auto& info : setting_table()) {
     EXPECT_EQ(values.value(info.name), info.default_value) << info.name;
     EXPECT_EQ(values.where_from(info.name), settings::origin::standard) << info.name;
@@ -126,8 +126,8 @@ TEST(settings, refuse_numbers_of_the_wrong_form) {
 
 TEST(settings, refuse_an_unknown_choice) {
   EXPECT_EQ(error_of({"AMITY_EPOCH_DETECTOR=colored"}),
-            "amity: settings: AMITY_EPOCH_DETECTOR=colored is not one of coloured, four_counter; "
-            "did you mean AMITY_EPOCH_DETECTOR=coloured?");
+            "amity: settings: AMITY_EPOCH_DETECTOR=colored is not one of colored, four_counter; "
+            "did you mean AMITY_EPOCH_DETECTOR=colored?");
   EXPECT_PRED2(contains, error_of({"AMITY_FABRIC=infiniband"}), "give one of them, for example AMITY_FABRIC=shm");
   EXPECT_PRED2(contains, error_of({"AMITY_FABRIC="}), "is not one of");
   EXPECT_PRED2(contains, error_of({"AMITY_FABRIC=shm|sim"}), "is not one of");

@@ -32,7 +32,7 @@ TEST(Process, GivesBackTheWholeOutput) {
 }
 
 TEST(Process, AddsToTheEnvironment) {
-  EXPECT_EQ(run_command({{"sh", "-c", "echo $AMITY_BENCH_COLOUR"}, {"AMITY_BENCH_COLOUR=blue"}}, enough_seconds),
+  EXPECT_EQ(run_command({{"sh", "-c", "echo $AMITY_BENCH_COLOR"}, {"AMITY_BENCH_COLOR=blue"}}, enough_seconds),
             "blue\n");
 }
 

@@ -80,8 +80,8 @@ const fabric::sim::sim_options rank_1_stops{
 struct counter final : control {
   int arrived = 0;
   void on_control(rank_t, bytes_view) override { ++arrived; }
-  void on_newer_colour(wave_colour) override {}
-  void on_generation(wave_colour) override {}
+  void on_newer_color(wave_color) override {}
+  void on_generation(wave_color) override {}
 };
 
 TEST(what_waits_for_one_rank, lets_control_packets_to_others_pass) {

@@ -83,7 +83,7 @@ TEST_P(declared_depth, is_the_largest_of_all_ranks_and_requests) {
   });
 }
 
-// Tags, colours and generations share bytes.
+// Tags, colors and generations share bytes.
 TEST_P(declared_depth, comes_and_goes_for_hundreds_of_epochs) {
   run([](world& w) {
     std::uint64_t handled = 0;

@@ -106,7 +106,7 @@ TEST_P(every_epoch, ends_after_all_messages_that_messages_caused) {
   });
 }
 
-// Tags go round after 255, colours after 256.
+// Tags go round after 255, colors after 256.
 TEST_P(every_epoch, keeps_its_messages_to_itself_when_hundreds_follow_one_another) {
   run_epochs([](endpoint& own, epochs& periods) {
     std::uint64_t handled = 0;
@@ -215,7 +215,7 @@ TEST(epochs, late_summand_of_any_rank_counts) {
 TEST(epochs, end_so_that_every_rank_may_leave_the_job) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     simulate(2, {.seed = seed, .delay_ns_max = 20'000, .credits = 1}, [](endpoint& own) {
-      epochs periods(own, make_detector("coloured", own));
+      epochs periods(own, make_detector("colored", own));
       const handler_id take = own.add_handler("take", [](request&) {});
       own.request_short(next_of(own), take);
       periods.begin();
@@ -227,7 +227,7 @@ TEST(epochs, end_so_that_every_rank_may_leave_the_job) {
 TEST(epochs, rethrow_what_a_handler_threw) {
   EXPECT_EQ(failure_of([] {
               simulate(4, {}, [](endpoint& own) {
-                epochs periods(own, make_detector("coloured", own));
+                epochs periods(own, make_detector("colored", own));
                 const handler_id fail =
                     own.add_handler("fail", [](request&) { throw std::runtime_error("a handler's own problem"); });
                 periods.begin();
@@ -241,7 +241,7 @@ TEST(epochs, rethrow_what_a_handler_threw) {
 
 TEST(epoch_misuse, begin_twice) {
   simulate(2, {}, [](endpoint& own) {
-    epochs periods(own, make_detector("coloured", own));
+    epochs periods(own, make_detector("colored", own));
     periods.begin();
     periods.end([] { return 0; });
     periods.begin();
@@ -254,7 +254,7 @@ TEST(epoch_misuse, begin_twice) {
 
 TEST(epoch_misuse, end_without_begin) {
   simulate(1, {}, [](endpoint& own) {
-    epochs periods(own, make_detector("coloured", own));
+    epochs periods(own, make_detector("colored", own));
     const auto end = [&] { periods.end([] { return 0; }); };
     expect_error(end, {"epoch (rank 0)", "there is no epoch to end", "begin an epoch first"});
     periods.begin();
@@ -265,7 +265,7 @@ TEST(epoch_misuse, end_without_begin) {
 
 TEST(epoch_misuse, begin_and_end_in_a_handler) {
   simulate(2, {}, [](endpoint& own) {
-    epochs periods(own, make_detector("coloured", own));
+    epochs periods(own, make_detector("colored", own));
     int ran = 0;
     const handler_id take = own.add_handler("take", [&](request&) {
       ++ran;
@@ -303,11 +303,11 @@ TEST(epoch_misuse, handlers_that_differ_between_ranks) {
 }
 
 TEST(detectors, are_made_by_the_names_of_the_setting) {
-  EXPECT_EQ(detector_names(), (std::vector<std::string>{"coloured", "four_counter"}));
+  EXPECT_EQ(detector_names(), (std::vector<std::string>{"colored", "four_counter"}));
   simulate(1, {}, [](endpoint& own) {
     for (const std::string& name : detector_names()) EXPECT_NE(make_detector(name, own), nullptr);
     expect_error([&] { make_detector("guess", own); },
-                 {"settings (rank 0)", "AMITY_EPOCH_DETECTOR=guess is not a detector", "use coloured or four_counter"});
+                 {"settings (rank 0)", "AMITY_EPOCH_DETECTOR=guess is not a detector", "use colored or four_counter"});
   });
 }
 
@@ -327,7 +327,7 @@ std::uint32_t waves_with(std::string_view name) {
   return waves;
 }
 
-TEST(detectors, need_fewer_waves_with_colours) { EXPECT_LT(waves_with("coloured"), waves_with("four_counter")); }
+TEST(detectors, need_fewer_waves_with_colors) { EXPECT_LT(waves_with("colored"), waves_with("four_counter")); }
 
 }  // namespace
 }  // namespace amity::epoch

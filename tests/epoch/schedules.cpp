@@ -49,7 +49,7 @@ class participant {
       : job_(job),
         oracle_(watcher),
         endpoint_(transport, {}),
-        epochs_(job.declares_depth ? epochs(endpoint_, make_detector("coloured", endpoint_), make(endpoint_, watcher))
+        epochs_(job.declares_depth ? epochs(endpoint_, make_detector("colored", endpoint_), make(endpoint_, watcher))
                                    : epochs(endpoint_, make(endpoint_, watcher))),
         single_(endpoint_.add_handler(
             "single", [this](core::request& r) { handle({.key = r.args()[0], .level = r.args()[1]}); })),

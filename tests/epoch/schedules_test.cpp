@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "amity/epoch/coloured_wave.hpp"
+#include "amity/epoch/colored_wave.hpp"
 #include "amity/epoch/counting_rounds.hpp"
 #include "schedules.hpp"
 #include "tests/support/cases.hpp"
@@ -50,27 +50,27 @@ outcome run_or_fail(std::uint64_t seed, const std::string& name) {
 }
 
 TEST(schedules, end_neither_early_nor_never) {
-  std::uint64_t coloured_waves = 0;
+  std::uint64_t colored_waves = 0;
   std::uint64_t four_counter_waves = 0;
   std::uint64_t rounds_waves = 0;
   for_each_seed(schedules, [&](std::uint64_t seed) {
-    const outcome coloured = run_or_fail(seed, "coloured");
+    const outcome colored = run_or_fail(seed, "colored");
     const outcome four_counter = run_or_fail(seed, "four_counter");
     const outcome rounds = run_or_fail(seed, "rounds");
-    EXPECT_EQ(coloured.sums, four_counter.sums) << "seed " << seed;
-    EXPECT_EQ(coloured.messages, four_counter.messages) << "seed " << seed;
+    EXPECT_EQ(colored.sums, four_counter.sums) << "seed " << seed;
+    EXPECT_EQ(colored.messages, four_counter.messages) << "seed " << seed;
     EXPECT_EQ(rounds.sums, four_counter.sums) << "seed " << seed;
     EXPECT_EQ(rounds.messages, four_counter.messages) << "seed " << seed;
-    coloured_waves += coloured.waves;
+    colored_waves += colored.waves;
     rounds_waves += rounds.waves;
     four_counter_waves += four_counter.waves;
     return false;
   });
-  RecordProperty("coloured_waves", static_cast<int>(coloured_waves));
+  RecordProperty("colored_waves", static_cast<int>(colored_waves));
   RecordProperty("four_counter_waves", static_cast<int>(four_counter_waves));
   RecordProperty("rounds_waves", static_cast<int>(rounds_waves));
-  // What the coloured wave is for.
-  EXPECT_LT(coloured_waves, four_counter_waves);
+  // What the colored wave is for.
+  EXPECT_LT(colored_waves, four_counter_waves);
 }
 
 /// A detector that ends the job, by an exception, when it comes to a wrong verdict.
@@ -91,7 +91,7 @@ class watched : public Detector {
 
   const oracle& oracle_;
 };
-using watched_wave = watched<coloured_wave>;
+using watched_wave = watched<colored_wave>;
 using watched_rounds = watched<counting_rounds>;
 
 /// Records for the current wave only, never in advance for the next one.
@@ -100,19 +100,19 @@ class no_advance final : public watched_wave {
   using watched_wave::watched_wave;
 
  private:
-  void newer_colour(core::wave_colour) override {
-    const auto next = static_cast<core::wave_colour>(endpoint().colour() + 1);
-    if (!current().contributed()) coloured_wave::newer_colour(next);
+  void newer_color(core::wave_color) override {
+    const auto next = static_cast<core::wave_color>(endpoint().color() + 1);
+    if (!current().contributed()) colored_wave::newer_color(next);
   }
 };
 
-/// Does not look at colours.
-class colour_blind final : public watched_wave {
+/// Does not look at colors.
+class color_blind final : public watched_wave {
  public:
   using watched_wave::watched_wave;
 
  private:
-  void newer_colour(core::wave_colour) override {}
+  void newer_color(core::wave_color) override {}
 };
 
 /// Does not ask for messages of later generations than the two that it counts.
@@ -183,7 +183,7 @@ class faulty_detectors : public ::testing::Test {
 };
 
 TEST_F(faulty_detectors, caught_without_records_in_advance) { EXPECT_TRUE(is_caught<no_advance>()); }
-TEST_F(faulty_detectors, caught_without_colors) { EXPECT_TRUE(is_caught<colour_blind>()); }
+TEST_F(faulty_detectors, caught_without_colors) { EXPECT_TRUE(is_caught<color_blind>()); }
 TEST_F(faulty_detectors, caught_without_later_generations) { EXPECT_TRUE(is_caught<no_later_generation>()); }
 TEST_F(faulty_detectors, caught_if_they_skip_a_generation) { EXPECT_TRUE(is_caught<skips_a_generation>()); }
 TEST_F(faulty_detectors, not_caught_without_a_fault) {

@@ -60,7 +60,7 @@ void grow_trees(world& w, auto... policies) {
 }
 
 TEST_P(local, no_epoch_ends_before_all_are_handled) {
-  for (const char* const detector : {"coloured", "four_counter"}) {
+  for (const char* const detector : {"colored", "four_counter"}) {
     run(
         [](world& w) {
           grow_trees(w, deliver_locally{});

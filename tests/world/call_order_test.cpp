@@ -125,6 +125,14 @@ void make(const mistake& what, world& w, rank_t odd, late who = late::none) {
   w.endpoint().wait_until("the end of the job", [] { return false; });
 }
 
+void expect_named(const mistake& what, rank_t odd, const std::string& text) {
+  SCOPED_TRACE(what.name + ", odd rank " + std::to_string(odd));
+  expect_parts(text, {"amity: collective (rank ", "same collectives in the same order on all ranks"});
+  for (const std::string& part : what.parts) expect_parts(text, {part});
+  const std::string name = "rank " + std::to_string(odd) + " ";
+  EXPECT_NE(text.find(name + "is in "), text.find(name + "in ")) << text;
+}
+
 class call_order : public ::testing::TestWithParam<std::tuple<testing::job_kind, rank_t>> {
  protected:
   /// Each rank must hear of the mistake: the first that finds it ends the job.
@@ -141,11 +149,7 @@ class call_order : public ::testing::TestWithParam<std::tuple<testing::job_kind,
       } catch (const job_aborted&) {
         return;
       }
-      SCOPED_TRACE(what.name + ", odd rank " + std::to_string(odd));
-      expect_parts(text, {"amity: collective (rank ", "same collectives in the same order on all ranks"});
-      for (const std::string& part : what.parts) expect_parts(text, {part});
-      const std::string name = "rank " + std::to_string(odd) + " ";
-      EXPECT_NE(text.find(name + "is in "), text.find(name + "in ")) << text;
+      expect_named(what, odd, text);
     });
   }
 };
@@ -183,7 +187,7 @@ TEST_P(call_order_of_threads, differs_on_one_rank) {
           const auto config = testing::shape(GetParam(), ranks, threads, {"AMITY_PROGRESS_THREAD=" + progress});
           const auto ended = testing::outcome_of(config, [&](world& w) { make(what, w, odd); });
           EXPECT_EQ(ended.status, 1);
-          expect_parts(ended.errors, {"amity: collective (rank ", "same collectives in the same order on all ranks"});
+          expect_named(what, odd, ended.errors);
         }
       }
     }
@@ -197,7 +201,7 @@ void call_at_random(world& w, splitmix64 choices) {
     ++handled;
     if (hops > 0) self.send((w.rank() * 3 + hops) % w.size(), hops - 1);
   });
-  const auto half = w.split({.colour = w.rank() % 2});
+  const auto half = w.split({.color = w.rank() % 2});
   for (int round = 0; round < 6; ++round) {
     world& in = choices.below(4) == 0 ? *half : w;
     switch (choices.below(6)) {
@@ -258,7 +262,7 @@ TEST(call_orders, equal_ones_pass_on_random_schedules) {
     network.credits = static_cast<std::uint32_t>(1 + choices.below(4));
     network.slow_ranks = {
         {.rank = static_cast<rank_t>(choices.below(static_cast<std::uint64_t>(ranks))), .factor = 20}};
-    const std::string detector = choices.below(2) == 0 ? "coloured" : "four_counter";
+    const std::string detector = choices.below(2) == 0 ? "colored" : "four_counter";
     const settings config = testing::configured({{"AMITY_EPOCH_DETECTOR", detector}});
     const std::uint64_t calls = choices();
     std::vector<std::uint64_t> left(static_cast<std::size_t>(ranks), 0);

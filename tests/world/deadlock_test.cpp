@@ -59,7 +59,7 @@ TEST(deadlock_report, names_end_of_program) {
 
 TEST(deadlock_report, names_world) {
   const std::string text = deadlock_of(4, [](world& w) {
-    const auto half = w.split({.colour = w.rank() % 2});
+    const auto half = w.split({.color = w.rank() % 2});
     if (w.rank() == 2) wait_for_nothing(w, "my reply");
     half->barrier();
     w.barrier();

@@ -129,7 +129,7 @@ TEST(epochs_of_threads, end_without_waiting) {
 
 TEST(epochs_of_threads, overlap_in_several_worlds) {
   on_threads([](world& w) {
-    const auto half = w.split({.colour = w.rank() % 2, .key = -w.rank()});
+    const auto half = w.split({.color = w.rank() % 2, .key = -w.rank()});
     EXPECT_EQ(half->threads(), w.threads());
     with_chains(w, [&](tally& in_job, const std::function<epoch::open_epoch()>& begin_in_job) {
       with_chains(*half, [&](tally& in_half, const std::function<epoch::open_epoch()>& begin_in_half) {

@@ -47,10 +47,10 @@ void random_program(std::uint64_t seed) {
       .reorder_percent = static_cast<std::uint32_t>(random.below(2) * random.below(100)),
       .credits = static_cast<std::uint32_t>(1 + random.below(8)),
       .packet_bytes = 528};
-  const std::uint64_t colours = 1 + random.below(3), roots = 1 + random.below(40), bound = 1 + random.below(20);
+  const std::uint64_t colors = 1 + random.below(3), roots = 1 + random.below(40), bound = 1 + random.below(20);
   testing::run_worlds(testing::simulated("random", network), ranks, [&](world& w) {
     const auto outer =
-        w.split({.colour = static_cast<std::int64_t>(static_cast<std::uint64_t>(w.rank()) % colours),
+        w.split({.color = static_cast<std::int64_t>(static_cast<std::uint64_t>(w.rank()) % colors),
                  .key = static_cast<std::int64_t>(splitmix64::mix(seed + static_cast<std::uint64_t>(w.rank())) >> 1)});
     const auto inner = outer->split({.key = -outer->rank()});
     const auto size = static_cast<std::uint64_t>(outer->size());

@@ -64,9 +64,9 @@ TEST_P(several_worlds, are_made_whatever_depth_is_declared) {
   });
 }
 
-TEST_P(several_worlds, a_split_by_colour) {
+TEST_P(several_worlds, a_split_by_color) {
   run([](world& w) {
-    const auto half = w.split({.colour = w.rank() % 2});
+    const auto half = w.split({.color = w.rank() % 2});
     EXPECT_EQ(half->size(), (w.size() + 1 - w.rank() % 2) / 2);
     EXPECT_EQ(half->rank(), w.rank() / 2);
     EXPECT_EQ(half->min(std::int64_t{w.rank()}), w.rank() % 2);
@@ -77,7 +77,7 @@ TEST_P(several_worlds, a_split_by_colour) {
 
 TEST_P(several_worlds, a_key_gives_the_order) {
   run([](world& w) {
-    const auto reversed = w.split({.colour = 7, .key = -w.rank()});
+    const auto reversed = w.split({.color = 7, .key = -w.rank()});
     EXPECT_EQ(reversed->rank(), w.size() - 1 - w.rank());
     EXPECT_EQ(all_to_all(*reversed), square(w.size()));
     // Where keys are equal, the old order.
@@ -88,21 +88,21 @@ TEST_P(several_worlds, a_key_gives_the_order) {
 
 TEST_P(several_worlds, some_ranks_are_members_of_none) {
   run([](world& w) {
-    const auto rest = w.split({.colour = w.rank() == 0 ? no_world : 0});
+    const auto rest = w.split({.color = w.rank() == 0 ? no_world : 0});
     EXPECT_EQ(rest == nullptr, w.rank() == 0);
     if (rest) {
       EXPECT_EQ(rest->size(), w.size() - 1);
       EXPECT_EQ(rest->rank(), w.rank() - 1);
       EXPECT_EQ(all_to_all(*rest), square(rest->size()));
     }
-    EXPECT_EQ(w.split({.colour = no_world}), nullptr);
+    EXPECT_EQ(w.split({.color = no_world}), nullptr);
   });
 }
 
 TEST_P(several_worlds, of_worlds) {
   run([](world& w) {
-    auto half = w.split({.colour = w.rank() / 2 % 2, .key = -w.rank()});
-    const auto quarter = half->split({.colour = half->rank() % 2});
+    auto half = w.split({.color = w.rank() / 2 % 2, .key = -w.rank()});
+    const auto quarter = half->split({.color = half->rank() % 2});
     const auto same = quarter->duplicate();
     EXPECT_EQ(all_to_all(*quarter), square(quarter->size()));
     half.reset();  // those made of it live on
@@ -113,7 +113,7 @@ TEST_P(several_worlds, of_worlds) {
 
 TEST_P(several_worlds, each_has_what_a_world_has) {
   run([](world& w) {
-    const auto half = w.split({.colour = w.rank() % 2});
+    const auto half = w.split({.color = w.rank() % 2});
     const auto before = half->counters().messages_sent;
     auto in_job = w.message<int>([](int) {});
     auto first = half->message<double>([](double) {});
@@ -246,9 +246,9 @@ TEST_P(several_worlds, numbers_are_used_again) {
   // Processes that share few cores take their time for each.
   const int rounds = (GetParam().simulated ? 1000 : 60) / static_cast<int>(testing::sanitizer_divisor);
   run([rounds](world& w) {
-    const auto kept = w.split({.colour = w.rank() == 0 ? 0 : no_world});  // its number is in use on one rank only
+    const auto kept = w.split({.color = w.rank() == 0 ? 0 : no_world});  // its number is in use on one rank only
     for (int i = 0; i < rounds; ++i) {
-      const auto part = w.split({.colour = (w.rank() + i) % 3});
+      const auto part = w.split({.color = (w.rank() + i) % 3});
       if (i % 50 == 0) {
         EXPECT_EQ(all_to_all(*part), square(part->size()));
       }
@@ -262,7 +262,7 @@ TEST(many_worlds, up_to_255_at_once) {
   EXPECT_EQ(failure_in_worlds(2,
                               [](world& w) {
                                 std::vector<std::unique_ptr<world>> many;
-                                for (int i = 0; i < 255; ++i) many.push_back(w.split({.colour = w.rank()}));
+                                for (int i = 0; i < 255; ++i) many.push_back(w.split({.color = w.rank()}));
                                 const auto again = [&] { many.push_back(w.duplicate()); };
                                 EXPECT_EQ(failure_of(again), "amity: world::split (rank " + std::to_string(w.rank()) +
                                                                  "): all 255 numbers of worlds are in use on ranks of "
@@ -398,7 +398,7 @@ TEST(worlds_misuse, a_world_destroyed_before_its_message_type) {
 TEST(worlds_misuse, a_wrong_rank_of_a_part) {
   EXPECT_EQ(failure_in_worlds(3,
                               [](world& w) {
-                                const auto part = w.split({.colour = w.rank() / 2});
+                                const auto part = w.split({.color = w.rank() / 2});
                                 auto message = part->message<int>([](int) {});
                                 part->epoch([&] { message.send(2, 1); });
                               }),
@@ -427,7 +427,7 @@ TEST(segments_of_worlds, are_not_taken_for_those_of_others) {
     EXPECT_EQ(run(job(fabric, 2), 1, arguments,
                   [](world& w) {
                     const auto one = w.duplicate();
-                    const auto other = w.split({.colour = 0, .key = -w.rank()});
+                    const auto other = w.split({.color = 0, .key = -w.rank()});
                     core::remote_endpoint here(one->endpoint(), w.config());
                     core::remote_endpoint there(other->endpoint(), w.config());
                     const auto opened = here.exchange(here.allocate(64));
@@ -481,7 +481,7 @@ TEST(several_jobs, at_once_in_one_process) {
                       [&](world& w) {
                         EXPECT_EQ(w.size(), ranks);
                         EXPECT_EQ(all_to_all(w), square(ranks));
-                        const auto part = w.split({.colour = w.rank() % 2});
+                        const auto part = w.split({.color = w.rank() % 2});
                         EXPECT_EQ(all_to_all(*part), square(part->size()));
                       }),
                   0);

@@ -171,7 +171,7 @@ void loaded_graph::add_to(report& into) const {
   into.add("undirected", undirected);
   into.add("edges", edges, "edges", grouped(edges) + (undirected ? ", both ways" : ""));
   if (!lengths.empty()) {
-    into.add("lengths", lengths, "lengths",
+    into.add("weights", lengths, "weights",
              fmt::format("{}{}{}, {}", lengths, unit.empty() ? "" : ", in ", unit, name_of(weights)));
     into.add("weight_type", name_of(weights));
   }

@@ -27,7 +27,7 @@ struct loaded_graph {
   weight_type weights = weight_type::float32;  ///< their type
   vertex vertices = 0;
   std::uint64_t edges = 0;   ///< on all ranks
-  bool undirected = false;   ///< each edge may be walked in both directions
+  bool undirected = false;   ///< each edge may be traversed in both directions
   std::string default_root;  ///< label to start from where the user names none; empty: nothing sensible is known
   distributed_names names;
   /// This rank's share. The weights are floats that have no meaning if the kernel does not use them.

@@ -148,11 +148,11 @@ search_summary<Distance> summarise(world& w, const distributed_graph<Arc>& graph
   double far = 0;
   for_each_reached(graph, found, [&](const auto& part, vertex row, Distance distance) {
     ++result.reached;
-    result.arcs_walked += part.rows.degree(row);
+    result.arcs_traversed += part.rows.degree(row);
     far = std::max(far, static_cast<double>(distance));
   });
   result.reached = w.sum(result.reached);
-  result.arcs_walked = w.sum(result.arcs_walked);
+  result.arcs_traversed = w.sum(result.arcs_traversed);
   result.histogram = choose_histogram(w, graph, found, w.max(far));
   result.farthest = walk_up(w, graph, found, find_farthest(w, graph, found, top));
   return result;

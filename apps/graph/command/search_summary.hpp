@@ -27,7 +27,7 @@ struct route {
 template <class Distance>
 struct search_summary {
   std::uint64_t reached = 0;              // known on all ranks
-  std::uint64_t arcs_walked = 0;          // that leave vertices that were reached; on all ranks
+  std::uint64_t arcs_traversed = 0;       // that leave vertices that were reached; on all ranks
   std::vector<bin> histogram;             // on rank 0, as the rest
   std::vector<route<Distance>> farthest;  // farthest first, equally far ones by their numbers
 };

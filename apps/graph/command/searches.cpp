@@ -197,10 +197,11 @@ int search_and_report(session& job, const loaded_graph& input,
                          100 * static_cast<double>(summary.reached) / static_cast<double>(graph.vertices())));
   result.add(plural(words<Search>::round), found->rounds, plural(words<Search>::round), grouped(found->rounds));
   result.add_cost(runs.median, runs.count, job.simulated());
-  // An edge that can be walked both ways was walked from both ends.
-  const std::uint64_t walked = summary.arcs_walked / (input.undirected ? 2 : 1);
-  const double rate = runs.median.ns == 0 ? 0 : static_cast<double>(walked) * 1e9 / static_cast<double>(runs.median.ns);
-  result.add("edges_walked", walked);
+  // An edge that can be traversed both ways was traversed from both ends.
+  const std::uint64_t traversed = summary.arcs_traversed / (input.undirected ? 2 : 1);
+  const double rate =
+      runs.median.ns == 0 ? 0 : static_cast<double>(traversed) * 1e9 / static_cast<double>(runs.median.ns);
+  result.add("edges_traversed", traversed);
   result.add("edges_per_second", rate, "edges/s", rate_text(rate));
   job.verify([&] { return find_mistake(w, graph, root, *found); }, result, proof_text(input));
 

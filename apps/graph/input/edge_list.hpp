@@ -35,7 +35,7 @@ struct edge_list {
   std::vector<edge_ends> edges;  ///< both ends are below names.size()
   weight_list weights;           ///< one for each edge; none if the input gave none, or they are not used
   bool has_lengths = false;      ///< the input gave weights
-  bool undirected = false;       ///< each edge may be walked in both directions
+  bool undirected = false;       ///< each edge may be traversed in both directions
   std::string default_root;      ///< label to start from where the user names none; empty: nothing sensible is known
 
   /// A block of the input (input.hpp), and how many edges and labels the rank had in front of it.

@@ -36,7 +36,7 @@ struct graph_share {
   weight_type type = weight_type::int64;  ///< of the weights, once `set_lengths` has decided it
   std::vector<edge_run> runs;             ///< where `mine` lie in the input, in that order
   bool has_lengths = false;               ///< the input gave lengths
-  bool undirected = false;                ///< each edge may be walked in both directions
+  bool undirected = false;                ///< each edge may be traversed in both directions
   std::string default_root;  ///< label to start from where the user names none; empty: nothing sensible is known
   distributed_names names;
 };

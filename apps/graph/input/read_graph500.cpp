@@ -1,6 +1,6 @@
 /// Binary edge lists of the Graph500 benchmark (https://graph500.org, specification and reference code), little-endian
 /// and without a header. Vertices are numbered from 0, up to the greatest number in the file or the one before
-/// --vertices; edges may be walked in both directions.
+/// --vertices; edges may be traversed in both directions.
 ///
 /// - packed: 12 bytes an edge: the low 32 bits of both ends, then their high 16 bits;
 /// - int64: 16 bytes an edge: both ends.

@@ -1,6 +1,6 @@
 /// Matrix Market coordinate files (https://math.nist.gov/MatrixMarket/formats.html): entry (i, j) is an edge from i to
 /// j. Vertices are numbered from 1, and exist even if no edge does. A symmetric file gives each pair once, on or
-/// below the diagonal, and its edges may be walked in both directions.
+/// below the diagonal, and its edges may be traversed in both directions.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 /// METIS graph files (METIS manual, section 4.1.1): a line with the numbers of vertices and edges, then a line for each
 /// vertex that lists its neighbours. Vertices are numbered from 1; each edge is listed by both of its ends, and may be
-/// walked in both directions. Weights of edges are lengths; those of vertices are skipped.
+/// traversed in both directions. Weights of edges are lengths; those of vertices are skipped.
 
 #include <fmt/format.h>
 

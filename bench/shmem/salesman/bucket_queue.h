@@ -4,7 +4,7 @@
 /* A bucket queue: partial paths by the least length that a tour which begins like them can have.
 
    Lengths are small integers, so each has a list of its own, and both to put and to take one takes constant time. A
-   sorted list would be walked at each put, which is what such a search then spends its time on. */
+   sorted list would be traversed at each put, which is what such a search then spends its time on. */
 
 #include "bench/shmem/salesman/instance.h"
 

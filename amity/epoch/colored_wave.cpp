@@ -1,17 +1,17 @@
-#include "amity/epoch/coloured_wave.hpp"
+#include "amity/epoch/colored_wave.hpp"
 
 #include <utility>
 
 namespace amity::epoch {
 
-void coloured_wave::contribute_passive(std::uint64_t value) {
+void colored_wave::contribute_passive(std::uint64_t value) {
   count_record();
   contribute(record(false, value));
 }
 
-void coloured_wave::newer_colour(core::wave_colour colour) {
-  // Colours travel modulo 256; a rank is at most two records behind another.
-  while (static_cast<core::wave_colour>(recorded_) != colour) {
+void colored_wave::newer_color(core::wave_color color) {
+  // Colors travel modulo 256; a rank is at most two records behind another.
+  while (static_cast<core::wave_color>(recorded_) != color) {
     if (!current().contributed()) {
       count_record();
       contribute(record(true, 0));
@@ -24,13 +24,13 @@ void coloured_wave::newer_colour(core::wave_colour colour) {
   }
 }
 
-void coloured_wave::next_wave(std::uint64_t) {
+void colored_wave::next_wave(std::uint64_t) {
   if (in_advance_) contribute(*std::exchange(in_advance_, std::nullopt));
 }
 
-void coloured_wave::count_record() {
+void colored_wave::count_record() {
   ++recorded_;
-  show_colour();
+  show_color();
 }
 
 }  // namespace amity::epoch
