@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/fabric/shm/descriptor_handover.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
 #include "tests/support/forbidden_calls.hpp"
 
@@ -275,6 +276,22 @@ TEST(job_memory, memory_beyond_file_system_is_error) {
     const std::string message = error_of([&] { job.region(std::size_t{1} << 44); });
     EXPECT_NE(message.find("enlarge /dev/shm"), std::string::npos) << message;
   });
+}
+
+TEST(descriptor_handover, silent_server_lets_client_check) {
+  const descriptor_server silent;
+  int checks = 0;
+  EXPECT_THROW(receive_descriptor(silent.name(), ::getpid(),
+                                  [&] {
+                                    if (++checks == 2) throw job_aborted("ended");
+                                  }),
+               job_aborted);
+}
+
+TEST(descriptor_handover, other_process_gets_nothing) {
+  const descriptor_server server;
+  EXPECT_FALSE(receive_descriptor(server.name(), ::getpid() + 1, [] {}));
+  EXPECT_EQ(errno, EACCES);
 }
 
 }  // namespace

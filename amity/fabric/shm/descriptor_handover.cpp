@@ -19,6 +19,7 @@ namespace amity::fabric::shm {
 namespace {
 
 constexpr auto socket_address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + sizeof(socket_name));
+constexpr int poll_ms = 100;
 
 /// The process at the other end, if it belongs to this user; otherwise 0.
 pid_t peer_of(int socket) {
@@ -83,7 +84,7 @@ void descriptor_server::serve(int fd, std::vector<pid_t> clients, const std::fun
                   "give each another AMITY_NODE");
     }
     pollfd entry{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-    ::poll(&entry, 1, 100);
+    ::poll(&entry, 1, poll_ms);
     const file_descriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!client && (errno == EMFILE || errno == ENFILE)) {
       throw error("shared memory", no_rank,
@@ -99,24 +100,36 @@ void descriptor_server::serve(int fd, std::vector<pid_t> clients, const std::fun
   }
 }
 
-file_descriptor receive_descriptor(const socket_name& name, pid_t server) {
-  const file_descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+file_descriptor receive_descriptor(const socket_name& name, pid_t server, const std::function<void()>& check) {
+  const file_descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return {};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const timeval limit{.tv_sec = descriptor_server::seconds_max, .tv_usec = 0};
-  if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), socket_address_bytes) != 0) {
-    return {};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(descriptor_server::seconds_max);
+  // After a call that would have blocked. An empty `entry` waits for time to pass.
+  const auto may_repeat = [&](pollfd* entry) {
+    if (errno != EAGAIN && errno != EINTR) return false;
+    check();
+    if (std::chrono::steady_clock::now() >= deadline) {
+      errno = ETIMEDOUT;
+      return false;
+    }
+    ::poll(entry, entry != nullptr ? 1 : 0, entry != nullptr ? poll_ms : 1);
+    return true;
+  };
+  // The queue of the server may be full.
+  while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), socket_address_bytes) != 0) {
+    if (!may_repeat(nullptr)) return {};
   }
   errno = EACCES;
   if (peer_of(socket.get()) != server) return {};
   message received;
+  pollfd entry{.fd = socket.get(), .events = POLLIN, .revents = 0};
   ssize_t count;
-  do count = ::recvmsg(socket.get(), &received.header, MSG_CMSG_CLOEXEC);
-  while (count < 0 && errno == EINTR);
-  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) errno = ETIMEDOUT;
-  if (count < 0) return {};
+  while ((count = ::recvmsg(socket.get(), &received.header, MSG_CMSG_CLOEXEC)) < 0) {
+    if (!may_repeat(&entry)) return {};
+  }
   const cmsghdr* const control = count == 1 ? CMSG_FIRSTHDR(&received.header) : nullptr;
   if (control == nullptr || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) {
     // Without a free descriptor, the system drops the descriptor in the message.

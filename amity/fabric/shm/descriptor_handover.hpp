@@ -23,8 +23,8 @@ class descriptor_server {
 
   socket_name name() const noexcept { return name_; }
 
-  /// Sends `fd` once to each of these processes, of this user. `check` is called again and again, and throws if waiting
-  /// is useless. Throws `error` if some of the processes do not ask within `seconds_max`.
+  /// Sends `fd` once to each of these processes, of this user. `check` is called repeatedly, and throws if waiting is
+  /// useless. Throws `error` if some of the processes do not ask within `seconds_max`.
   void serve(int fd, std::vector<pid_t> clients, const std::function<void()>& check) const;
 
   static constexpr int seconds_max = 60;
@@ -34,8 +34,8 @@ class descriptor_server {
   socket_name name_{};
 };
 
-/// Returns the descriptor that the process `server` hands out under that name; empty, with `errno`, if it cannot be
-/// had. Waits for the server.
-file_descriptor receive_descriptor(const socket_name& name, pid_t server);
+/// Returns the descriptor that the process `server` hands out under that name. Waits for the server for at most
+/// `descriptor_server::seconds_max`, and calls `check` as `serve` does. Empty, with `errno`, if there is no descriptor.
+file_descriptor receive_descriptor(const socket_name& name, pid_t server, const std::function<void()>& check);
 
 }  // namespace amity::fabric::shm

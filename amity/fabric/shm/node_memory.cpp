@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,9 +37,10 @@ offer offer_of(const std::string& told) {
 
 bool sees_proc() { return ::access(fmt::format("/proc/{}/fd", ::getpid()).c_str(), X_OK) == 0; }
 
-job_memory open_memory(const offer& theirs, rank_t creator, rank_t own, rank_t ranks) {
+job_memory open_memory(const offer& theirs, rank_t creator, rank_t own, rank_t ranks,
+                       const std::function<void()>& check) {
   if (theirs.has_socket) {
-    const file_descriptor received = receive_descriptor(theirs.socket, theirs.pid);
+    const file_descriptor received = receive_descriptor(theirs.socket, theirs.pid, check);
     if (received) return job_memory::attach(received.get(), ranks);
     throw error(
         "shared memory", own,
@@ -71,10 +73,14 @@ node_memory share_memory(bootstrap& start, const neighbourhood& known, rank_t la
   }
   const std::vector<std::string> all = start.all_gather({reinterpret_cast<const char*>(&mine), sizeof mine});
 
+  const auto check = [&] {
+    if (start.aborted()) throw job_aborted("amity: another rank has ended the job");
+    if (is_left_by(start.starter())) throw_left("shared memory", start.rank(), start.starter());
+  };
   std::vector<peer_process> peers;
   for (const rank_t rank : beside) {
     const offer theirs = offer_of(all[static_cast<std::size_t>(rank)]);
-    if (rank == creator && !memory) memory = open_memory(theirs, creator, start.rank(), ranks);
+    if (rank == creator && !memory) memory = open_memory(theirs, creator, start.rank(), ranks, check);
     peers.push_back({.name = rank, .pid = theirs.pid});
   }
   if (server) {
@@ -82,10 +88,7 @@ node_memory share_memory(bootstrap& start, const neighbourhood& known, rank_t la
     for (const peer_process& each : peers) {
       if (each.name != creator) clients.push_back(each.pid);
     }
-    server->serve(mine.fd, std::move(clients), [&] {
-      if (start.aborted()) throw job_aborted("amity: another rank has ended the job");
-      if (is_left_by(start.starter())) throw_left("shared memory", start.rank(), start.starter());
-    });
+    server->serve(mine.fd, std::move(clients), check);
   }
   return {.job = std::move(*memory),
           .watch = std::make_shared<peer_watch>(start.rank(), start.starter(), std::move(peers))};
