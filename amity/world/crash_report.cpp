@@ -28,6 +28,7 @@ struct record {
   rank_t lane;
   rank_t lanes_each;
   const fabric::sim::running_lane* running;
+  pid_t process;  ///< a child that the program forks inherits the stack and is not a rank
 };
 
 // A signal handler has no parameter for its state.
@@ -90,7 +91,7 @@ const record* record_of(const void* context) noexcept {
 
 void report(int signal, const siginfo_t& about, const record& of) noexcept {
   const rank_t lane = of.running != nullptr ? of.running->lane : of.lane;
-  if (lane == no_rank) return;
+  if (lane == no_rank || of.process != ::getpid()) return;
   const auto address = reinterpret_cast<std::uintptr_t>(about.si_addr);
   const bool is_fault = about.si_code > 0 && signal != SIGABRT;
   line text;
@@ -115,10 +116,15 @@ void pass_on(int signal, siginfo_t* about, void* context, const struct sigaction
 
 void on_signal(int signal, siginfo_t* about, void* context) noexcept {
   const int interrupted_errno = errno;  // the previous handler may return to the program
-  if (const record* const of = record_of(context)) report(signal, *about, *of);
-  errno = interrupted_errno;
   for (std::size_t i = 0; i < signals.size(); ++i) {
-    if (signals[i] == signal) pass_on(signal, about, context, installed.before[i]);
+    if (signals[i] != signal) continue;
+    const struct sigaction& before = installed.before[i];
+    // What the program ignores and nothing forces does not end it.
+    const bool is_ignored = about->si_code <= 0 && (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN;
+    const record* const of = record_of(context);
+    if (of != nullptr && !is_ignored) report(signal, *about, *of);
+    errno = interrupted_errno;
+    if (!is_ignored) pass_on(signal, about, context, before);
   }
 }
 
@@ -155,7 +161,8 @@ crash_place::crash_place(rank_t lane, rank_t lanes_each, const fabric::sim::runn
     : stack_(::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
   if (stack_ == MAP_FAILED) stack_ = nullptr;
   if (stack_ == nullptr) return;
-  new (stack_) record{.marked = record::mark, .lane = lane, .lanes_each = lanes_each, .running = running};
+  new (stack_)
+      record{.marked = record::mark, .lane = lane, .lanes_each = lanes_each, .running = running, .process = ::getpid()};
   stack_t own = {};
   own.ss_sp = stack_;
   own.ss_size = stack_bytes;

@@ -4,7 +4,8 @@
 ///
 /// Where each rank is a process, its launcher says which one has crashed. Ranks that are threads or fibers of one
 /// process say it themselves, from a signal handler, and then leave the signal to the previous handler: a handler of
-/// the program, a sanitizer, or the system. Neither a rank's nor a simulated rank's stack is needed for that.
+/// the program, a sanitizer, or the system. The line is also printed for a fault that the program's handler recovers
+/// from. Neither a rank's nor a simulated rank's stack is needed.
 
 #include <csignal>
 #include <cstddef>

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -16,6 +17,7 @@
 #include <thread>
 
 #include "amity/amity.hpp"
+#include "amity/base/assert.hpp"
 #include "async_library.hpp"
 
 namespace {
@@ -127,6 +129,13 @@ std::size_t fill_stack(std::size_t depth) {
     if (how == "ill") ::raise(SIGILL);
     if (how == "stack") zero = static_cast<int>(fill_stack(0));
     if (how == "terminate") std::terminate();
+    if (how == "ignored") ::raise(SIGBUS);
+    if (how == "child") {
+      const pid_t child = ::fork();
+      if (child == 0) ::raise(SIGILL);
+      int status = 0;
+      AMITY_ASSERT(::waitpid(child, &status, 0) == child && WTERMSIG(status) == SIGILL, status);
+    }
     if (how == "own thread") std::thread([] { ::raise(SIGSEGV); }).join();
   }
   w.barrier();
@@ -170,6 +179,7 @@ int main(int argc, char** argv) {
   const std::string_view what = argv[1];
   const auto program = [&](world& w) { return act(w, argc, argv); };
   if (what == "crash with a handler") std::signal(SIGSEGV, handle_crash);
+  if (what == "crash" && argv[2] == std::string_view("ignored")) std::signal(SIGBUS, SIG_IGN);
   if (what == "own settings") {
     // Made from nothing: who started this process is not in them.
     amity::settings config;

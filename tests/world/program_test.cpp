@@ -144,6 +144,14 @@ TEST_P(programs_of_one_process, leave_crash_of_own_thread_alone) {
   EXPECT_EQ(ended.errors, "the program's own handler\n");
 }
 
+TEST_P(programs_of_one_process, ignore_signals_that_end_no_rank) {
+  for (const char* const how : {"ignored", "child"}) {
+    const auto ended = run({"crash", how});
+    EXPECT_EQ(ended.status, 0) << how;
+    EXPECT_EQ(ended.errors, "") << how;
+  }
+}
+
 TEST_P(programs, say_which_message_types_differ) {
   const auto ended = run({"different types"});
   EXPECT_EQ(ended.status, 1);
