@@ -19,7 +19,7 @@ BANNED = [
                 r"(org|io|com)\b"), "a host of a package registry; the machine's own sources decide"),
 ]
 
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+STRING = re.compile(r'R"\((?:[^)]|\)(?!"))*\)"|"(?:[^"\\]|\\.)*"')
 CODE_ENDINGS = (".hpp", ".h", ".cpp", ".c", ".hpp.in", ".h.in")
 
 # Name, pattern, what to write instead, and whether only string literals count. No pattern matches its own line.

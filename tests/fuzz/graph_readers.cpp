@@ -1,7 +1,8 @@
 /// Any bytes, read as a graph in any format: a graph whose edges have both ends, or an error.
 ///
-/// The first byte names the format, the second one whether lengths are wanted, the third and fourth one how many ranks
-/// share the file, and which of them reads. The rest is the file.
+/// The first byte names the format, the second one how weights are read and whether --vertices limits the labels, the
+/// third and fourth one how many ranks share the file, and which of them reads. The rest is the file, which may be
+/// compressed with gzip.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,12 +38,15 @@ std::string format_of(std::uint8_t first) {
 }
 
 /// Throws as the readers do.
-void read(const std::string& format_name, std::uint8_t lengths, const turns& sharing, const std::string& file) {
+void read(const std::string& format_name, std::uint8_t choices, const turns& sharing, const std::string& file) {
   progress silent(progress::style::off);
   constexpr std::array<std::optional<weight_type>, 4> types{std::nullopt, weight_type::int64, weight_type::float64,
                                                             weight_type::float32};
-  const read_options options{.with_lengths = lengths % 2 != 0,
-                             .rules = {.type = types[lengths / 4 % 4], .any_sign = lengths % 4 >= 2},
+  constexpr std::array<std::optional<std::uint64_t>, 4> vertices{std::nullopt, 8, std::uint64_t{1} << 20,
+                                                                 std::uint64_t{1} << 63};
+  const read_options options{.with_lengths = choices % 2 != 0,
+                             .rules = {.type = types[choices / 4 % 4], .any_sign = choices % 4 >= 2},
+                             .vertices = vertices[choices / 64],
                              .block_bytes = sharing.block_bytes};
   const edge_list graph = read_turns(file, format_name, options, sharing, silent);
   for (const edge_ends& each : graph.edges) {
