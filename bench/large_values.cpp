@@ -15,12 +15,12 @@ constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 
 /// GB/s of `values` values of type T that `make` makes, each of `bytes` bytes. `send` sends one to rank 1.
 template <class T, class Make, class Send>
-double gb_per_s(world& w, std::uint64_t values, std::uint64_t bytes, const Make& make, const Send& send) {
+double gb_per_s(world& w, int values, std::uint64_t bytes, const Make& make, const Send& send) {
   std::uint64_t elements = 0;
   auto message = w.message<T>([&](const T& value) { elements += value.size(); });
   T value;
   if (w.rank() == 0) value = make();
-  const std::uint64_t expected = values * value.size();
+  const std::uint64_t expected = static_cast<std::uint64_t>(values) * value.size();
   const double seconds = 1e-9 * median_of(values, [&] {
                            T own;
                            if (w.rank() == 0) own = value;
@@ -36,7 +36,7 @@ double gb_per_s(world& w, std::uint64_t values, std::uint64_t bytes, const Make&
 
 sample measure_ranks(world& w, const job_context& job) {
   const auto bytes = job.scaled<std::uint64_t>(256 * mib, mib);
-  const auto values = job.scaled<std::uint64_t>(5, 2);
+  const int values = job.scaled(5, 2);
   using numbers = std::vector<double>;
   using texts = std::vector<std::string>;
   const auto make_numbers = [&] { return numbers(bytes / sizeof(double), 0.5); };

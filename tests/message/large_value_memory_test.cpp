@@ -109,9 +109,9 @@ TEST(large_value_memory, vector_is_built_once) {
 }
 
 TEST(large_value_memory, vector_of_strings_is_built_once) {
-  constexpr std::size_t count = 200'000, string_bytes = 200;
-  const auto make = [] { return std::vector<std::string>(count, std::string(string_bytes, 's')); };
-  const std::size_t decoded_bytes = count * (sizeof(std::string) + 208 + 8);
+  constexpr std::size_t strings = 200'000, string_bytes = 200;
+  const auto make = [] { return std::vector<std::string>(strings, std::string(string_bytes, 's')); };
+  const std::size_t decoded_bytes = strings * (sizeof(std::string) + 208 + 8);
   for (const way how : {way::copied, way::moved_in_handler}) {
     EXPECT_LE(peak_beside_value<std::vector<std::string>>(how, make), decoded_bytes + allowed_bytes);
   }

@@ -13,7 +13,7 @@
 namespace amity::tests {
 namespace {
 
-outcome run(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
+outcome amity_with(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
   return child(amity_command(std::move(arguments)), {.environment = std::move(environment)}).finish();
 }
 
@@ -29,7 +29,7 @@ std::string row(const std::string& page, const std::string& name) {
 }
 
 TEST(info, lists_every_setting_with_its_value_and_where_it_came_from) {
-  const auto ended = run({"info"}, {"AMITY_SHM_BUFFERS=32"});
+  const auto ended = amity_with({"info"}, {"AMITY_SHM_BUFFERS=32"});
   EXPECT_EQ(ended.status, 0);
   EXPECT_EQ(ended.errors, "");
   EXPECT_EQ(row(ended.output, "AMITY_SHM_BUFFERS"), "AMITY_SHM_BUFFERS 32 buffers per peer 32 environment");
@@ -41,20 +41,20 @@ TEST(info, lists_every_setting_with_its_value_and_where_it_came_from) {
 }
 
 TEST(info, lists_the_fabrics) {
-  const auto ended = run({"info"});
+  const auto ended = amity_with({"info"});
   EXPECT_PRED2(contains, ended.output, "\n  shm ");
   EXPECT_PRED2(contains, ended.output, "\n  threads ");
   EXPECT_PRED2(contains, ended.output, "\n  sim ");
   EXPECT_PRED2(contains, ended.output, "\n  ofi ");
   EXPECT_PRED2(contains, row(ended.output, "ofi"), "libfabric");
   EXPECT_PRED2(contains, row(ended.output, "ofi"), ", sealed");
-  EXPECT_PRED2(contains, row(run({"info"}, {"AMITY_OFI_SEALED=0"}).output, "ofi"), ", not sealed");
+  EXPECT_PRED2(contains, row(amity_with({"info"}, {"AMITY_OFI_SEALED=0"}).output, "ofi"), ", not sealed");
   EXPECT_PRED2(contains, ended.output, "packets up to ");
   EXPECT_PRED2(contains, ended.output, "remote memory");
 }
 
 TEST(info, keeps_its_table_aligned_and_narrow) {
-  const auto ended = run({"info"});
+  const auto ended = amity_with({"info"});
   std::size_t columns = 0;
   for (std::size_t begin = 0; begin < ended.output.size();) {
     const auto end = ended.output.find('\n', begin);
@@ -65,7 +65,8 @@ TEST(info, keeps_its_table_aligned_and_narrow) {
 }
 
 TEST(info, speaks_json) {
-  const auto page = nlohmann::json::parse(run({"info", "--json"}, {"AMITY_SHM_BUFERS=8", "AMITY_SIM_SEED=2k"}).output);
+  const auto page =
+      nlohmann::json::parse(amity_with({"info", "--json"}, {"AMITY_SHM_BUFERS=8", "AMITY_SIM_SEED=2k"}).output);
   EXPECT_EQ(page.at("settings").size(), setting_table().size());
   for (const auto& setting : page.at("settings")) {
     EXPECT_TRUE(setting.contains("unit") && setting.contains("default") && setting.contains("help")) << setting;
@@ -94,27 +95,27 @@ TEST(info, unwritable_standard_output_fails) {
 }
 
 TEST(info, warns_about_a_misspelt_variable) {
-  const auto ended = run({"info"}, {"AMITY_SHM_BUFERS=8"});
+  const auto ended = amity_with({"info"}, {"AMITY_SHM_BUFERS=8"});
   EXPECT_EQ(ended.status, 0);
   EXPECT_EQ(ended.errors, "amity: AMITY_SHM_BUFERS is not a setting; did you mean AMITY_SHM_BUFFERS?\n");
 }
 
 TEST(info, refuses_an_unusable_value) {
-  const auto ended = run({"info"}, {"AMITY_SHM_BUFFERS=1"});
+  const auto ended = amity_with({"info"}, {"AMITY_SHM_BUFFERS=1"});
   EXPECT_EQ(ended.status, 1);
   EXPECT_PRED2(contains, ended.errors, "AMITY_SHM_BUFFERS=1 is too small; give a whole number from 2 to 64");
 }
 
-TEST(command, tells_its_version) { EXPECT_EQ(run({"--version"}).output, "amity " AMITY_VERSION "\n"); }
+TEST(command, tells_its_version) { EXPECT_EQ(amity_with({"--version"}).output, "amity " AMITY_VERSION "\n"); }
 
 TEST(command, helps) {
-  const auto ended = run({"--help"});
+  const auto ended = amity_with({"--help"});
   EXPECT_EQ(ended.status, 0);
   for (const std::string part : {"run", "info", "amity run -n 4 ./program", "amity COMMAND --help"}) {
     EXPECT_PRED2(contains, ended.output, part);
   }
-  EXPECT_PRED2(contains, run({"run", "--help"}).output, "amity run -n 4 --prefix ./program");
-  EXPECT_PRED2(contains, run({"info", "--help"}).output, "--json");
+  EXPECT_PRED2(contains, amity_with({"run", "--help"}).output, "amity run -n 4 --prefix ./program");
+  EXPECT_PRED2(contains, amity_with({"info", "--help"}).output, "--json");
 }
 
 TEST(command, full_standard_error_keeps_status) {
@@ -125,10 +126,10 @@ TEST(command, full_standard_error_keeps_status) {
 }
 
 TEST(command, needs_to_know_what_to_do) {
-  const auto nothing = run({});
+  const auto nothing = amity_with({});
   EXPECT_EQ(nothing.status, 2);
   EXPECT_PRED2(contains, nothing.errors, "Usage: amity");
-  const auto unknown = run({"rnu", "-n", "2"});
+  const auto unknown = amity_with({"rnu", "-n", "2"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_EQ(unknown.errors, "amity: unknown command 'rnu'; `amity --help` lists the commands\n");
 }
