@@ -211,7 +211,7 @@ void endpoint::remove_flushable(flushable& holder) {
 void endpoint::give_way() {
   if (in_handler()) return;
   take_as_sent();
-  while (spilled_bytes() > spill_bytes_high_water_) progress_or_sleep();
+  while (waiting_bytes() > spill_bytes_high_water_) progress_or_sleep();
 }
 
 // As many packets as have been sent since the last time, by handlers too. A rank that took more would keep its peers
@@ -239,11 +239,10 @@ bool endpoint::holds_uncounted() const noexcept {
   return std::ranges::any_of(in_every_round_, [](const flushable* holder) { return holder->holds_uncounted(); });
 }
 
-std::size_t endpoint::spilled_bytes() const noexcept {
-  if (worlds_->alone()) return spill_.bytes() + lent_.copied_bytes();
+std::size_t endpoint::waiting_bytes() const noexcept {
+  if (worlds_->alone()) return own_waiting_bytes();
   std::size_t bytes = 0;
-  worlds_->for_each(
-      [&](const rank_worlds::member& each) { bytes += each.owner->spill_.bytes() + each.owner->lent_.copied_bytes(); });
+  worlds_->for_each([&](const rank_worlds::member& each) { bytes += each.owner->own_waiting_bytes(); });
   return bytes;
 }
 

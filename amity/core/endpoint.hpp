@@ -475,7 +475,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   bool advance_others();
   bool handle_kept();
   bool flush_own();
-  std::size_t spilled_bytes() const noexcept;
+  /// Memory of messages that wait to leave: those of handlers, and copies of large ones. In this world; in all worlds.
+  std::size_t own_waiting_bytes() const noexcept { return spill_.bytes() + lent_.copied_bytes(); }
+  std::size_t waiting_bytes() const noexcept;
   bool handle_early();
   bool send_waiting();
   void progress_or_sleep();

@@ -436,7 +436,7 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
   arrivals.finish();
   for (; !message.done(); send_some(lane, message)) make_room(lane);
   progress();
-  while (spilled_bytes() > spill_bytes_high_water_) progress_or_sleep();
+  while (waiting_bytes() > spill_bytes_high_water_) progress_or_sleep();
 } catch (...) {
   // What has left in part never arrives whole.
   fail(std::current_exception());
@@ -458,7 +458,7 @@ void endpoint::copy_rest(lent_buffer& message) {
 // Copies and queues the rest of a message that a handler has sent.
 void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
   const auto left = static_cast<std::size_t>(message.stream_left);
-  const std::size_t waiting = spill_.bytes() + lent_.copied_bytes();
+  const std::size_t waiting = own_waiting_bytes();
   if (left > spill_bytes_max_ || waiting > spill_bytes_max_ - left) {
     throw error(
         "sending a large message", rank_,
@@ -542,12 +542,12 @@ void endpoint::commit(rank_t lane, packet_header header, outgoing& out, std::siz
 
 // Where there is no room, it throws and has changed nothing.
 void endpoint::push_spill(rank_t lane, packet_header header, outgoing& out, std::size_t bytes) {
-  if (spill_.bytes() + out.spilled->memory_bytes() > spill_bytes_max_) {
+  if (own_waiting_bytes() + out.spilled->memory_bytes() > spill_bytes_max_) {
     throw error(
         "sending from a handler", rank_,
         fmt::format("{} bytes of messages wait for credits, and one more, of type '{}' to rank {}, would exceed "
                     "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
-                    spill_.bytes(), registry_.at(header.handler()).name, rank_of(lane), spill_bytes_max_,
+                    own_waiting_bytes(), registry_.at(header.handler()).name, rank_of(lane), spill_bytes_max_,
                     describe_spill()),
         "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
   }

@@ -24,13 +24,13 @@ prepared_long remote_endpoint::prepare_reply_long(std::string_view call, request
 // Handlers do not wait for one that is in use: what they make is bounded as what they spill.
 bounce_buffer& remote_endpoint::take_bounce(std::string_view call, std::size_t bytes_min) {
   const std::size_t more = owner_.in_handler() ? bounce_.growth(bytes_min) : 0;
-  if (more > 0 && owner_.spill_.bytes() + bounce_.bytes() + more > owner_.spill_bytes_max_) {
+  if (more > 0 && owner_.own_waiting_bytes() + bounce_.bytes() + more > owner_.spill_bytes_max_) {
     throw error(
         call, owner_.rank(),
         fmt::format(
             "there are {} bytes for prepared messages and {} of others wait, and {} more in a handler would exceed "
             "AMITY_CORE_SPILL_BYTES_MAX={}",
-            bounce_.bytes(), owner_.spill_.bytes(), more, owner_.spill_bytes_max_),
+            bounce_.bytes(), owner_.own_waiting_bytes(), more, owner_.spill_bytes_max_),
         "prepare less in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
   }
   return bounce_.take(bytes_min);

@@ -367,6 +367,34 @@ TEST(large_value, copy_beyond_spill_bound_fails) {
   EXPECT_NE(text.find("move the value into the send"), std::string::npos) << text;
 }
 
+// Each half is below the bound, and their sum is not.
+TEST(large_value, copies_and_small_messages_share_spill_bound) {
+  struct small {
+    std::byte content[200];
+  };
+  const settings config = testing::configured({{"AMITY_CORE_SPILL_BYTES_MAX", "1m"}});
+  const auto failure = [&](bool send_large) {
+    return testing::failure_in_worlds(
+        2,
+        [&](world& w) {
+          auto numbers = w.message<std::vector<std::uint32_t>>([](const auto&) {});
+          auto others = w.message<small>([](const small&) {});
+          auto start = w.message<int>([&](int) {
+            const auto large = make_numbers(0, 200'000);
+            if (send_large) numbers.send(1, large);
+            for (int i = 0; i < 2'500; ++i) others.send(1, {});
+          });
+          w.epoch([&] {
+            if (w.rank() == 0) start.send(0, 1);
+          });
+        },
+        config);
+  };
+  EXPECT_EQ(failure(false), "");
+  const std::string text = failure(true);
+  EXPECT_NE(text.find("and one more, of type"), std::string::npos) << text;
+}
+
 // The bound is about handlers. A send outside them that must let handlers run copies its rest, however large.
 TEST(large_value, send_to_slow_rank_exceeds_spill_bound) {
   const settings config = testing::configured(
