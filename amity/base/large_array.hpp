@@ -3,12 +3,12 @@
 /// Arrays that are touched all over: in large pages where the system has them, since otherwise most accesses would
 /// wait for an address translation too.
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <vector>
+
+#include "amity/base/large_pages.hpp"
 
 namespace amity {
 
@@ -26,7 +26,7 @@ struct large_page_allocator {
     if (!is_large(count)) return std::allocator<T>().allocate(count);
     const std::size_t bytes = (count * sizeof(T) + page_bytes - 1) / page_bytes * page_bytes;
     void* const block = ::operator new(bytes, std::align_val_t(page_bytes));
-    ::madvise(block, bytes, MADV_HUGEPAGE);  // a refusal costs speed, nothing else
+    prefer_large_pages(block, bytes);
     return static_cast<T*>(block);
   }
   void deallocate(T* block, std::size_t count) noexcept {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "amity/base/bytes.hpp"
+#include "amity/base/large_pages.hpp"
 #include "amity/message/codec.hpp"
 
 namespace amity::detail {
@@ -404,13 +405,18 @@ class stream_decoder<T> {
     if (counted_ < sizeof count_) {
       if (!from.read(&count_, sizeof count_, counted_)) return false;
       from.expect(count_, streamed_bytes_min<element>());
-      if (streamed_bytes_min<element>() > 0) value_.reserve(static_cast<std::size_t>(count_));
+      if (streamed_bytes_min<element>() > 0) reserve(static_cast<std::size_t>(count_));
     }
     return read_elements(from);
   }
   T take() { return std::move(value_); }
 
  private:
+  void reserve(std::size_t count) {
+    value_.reserve(count);
+    if constexpr (in_place) prefer_large_pages(value_.data(), count * sizeof(element));
+  }
+
   bool read_elements(piece_reader& from) {
     if constexpr (in_place) {
       const std::size_t bytes = static_cast<std::size_t>(count_) * sizeof(element);
