@@ -12,6 +12,7 @@ set(AMITY_PUBLIC_HEADERS
   base/error.hpp
   base/function_ref.hpp
   base/large_array.hpp
+  base/large_pages.hpp
   base/log.hpp
   base/program_file.hpp
   base/random.hpp
