@@ -125,8 +125,8 @@ TEST(settings, refuse_numbers_of_the_wrong_form) {
 }
 
 TEST(settings, refuse_an_unknown_choice) {
-  EXPECT_EQ(error_of({"AMITY_EPOCH_DETECTOR=colored"}),
-            "amity: settings: AMITY_EPOCH_DETECTOR=colored is not one of colored, four_counter; "
+  EXPECT_EQ(error_of({"AMITY_EPOCH_DETECTOR=coloured"}),
+            "amity: settings: AMITY_EPOCH_DETECTOR=coloured is not one of colored, four_counter; "
             "did you mean AMITY_EPOCH_DETECTOR=colored?");
   EXPECT_PRED2(contains, error_of({"AMITY_FABRIC=infiniband"}), "give one of them, for example AMITY_FABRIC=shm");
   EXPECT_PRED2(contains, error_of({"AMITY_FABRIC="}), "is not one of");
