@@ -3,10 +3,15 @@
 import os
 import re
 
+from checks import declared_names
+
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)|(?:src|href)=\"([^\"#]+)\"")
 # `amity/core/endpoint.hpp` names a file or directory, `endpoint::try_open(dest)` a member of a class.
 NAMED_PATH = re.compile(r"`((?:amity|apps|tools|bench|tests|scripts|docs|cmake|data)/[\w./-]*)`")
 NAMED_MEMBER = re.compile(r"`(?:\w+::)*(\w+)::(\w+)(?:\([^`]*\))?`")
+# Pages that describe the code as it is: names of functions in their code spans must be declared.
+REFERENCES = re.compile(r"docs/(architecture|contracts/[\w-]+)\.md$")
+CODE_NAME = re.compile(r"`((?:\w+::)*)(\w+)(?=([`({<.&]))")
 PAGE_IN_CODE = re.compile(r"\b(docs/[\w./-]+\.md)\b")
 FENCE = re.compile(r"^\s*```(\w*)")
 # The mark that tests/docs compiles and runs (scripts/docs_examples).
@@ -14,6 +19,7 @@ EXAMPLE = re.compile(r"^<!-- example: (\w+) -->$")
 
 
 def check(tree):
+    declared = declared_names.DeclaredNames(tree)
     pages = [f for f in tree.files if f.endswith(".md")]
     links = {}
     for page in pages:
@@ -27,7 +33,9 @@ def check(tree):
                 if not os.path.exists(tree.path(target)):
                     yield f"{page}:{number}: links to {name}, which does not exist"
                 links[page].add(target)
-            yield from (f"{page}:{number}: {problem}" for problem in missing_names(tree, line))
+            problems = list(missing_paths(tree, line))
+            problems += undeclared_names(declared, line) if REFERENCES.match(page) else missing_members(tree, line)
+            yield from (f"{page}:{number}: {problem}" for problem in problems)
         yield from unmarked_examples(tree, page)
 
     for file in tree.files:
@@ -48,10 +56,26 @@ def check(tree):
             yield f"{page}:1: no link leads here from README.md"
 
 
-def missing_names(tree, line):
+def missing_paths(tree, line):
     for match in NAMED_PATH.finditer(line):
         if not os.path.exists(tree.path(match.group(1))):
             yield f"names {match.group(1)}, which does not exist"
+
+
+def undeclared_names(declared, line):
+    """For names in code spans: `owner::name` must be declared in the owner or its bases, `name(...)` anywhere in amity."""
+    for prefix, name, behind in CODE_NAME.findall(line):
+        scopes = declared.scopes_of(name)
+        if prefix:
+            is_declared = prefix.startswith("std::") or declared.has_member(prefix.removesuffix("::"), name)
+        else:
+            is_declared = behind != "(" or scopes
+        if not is_declared:
+            others = f"; {name} is declared in: {', '.join(scopes)}" if scopes else ""
+            yield f"names {prefix}{name}, which amity does not declare{others}"
+
+
+def missing_members(tree, line):
     for owner, member in NAMED_MEMBER.findall(line):
         words = re.compile(rf"\b{owner}\b"), re.compile(rf"\b{member}\b")
         if not any(all(word.search(tree.text(file)) for word in words) for file in tree.headers + tree.sources):

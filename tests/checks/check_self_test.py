@@ -271,6 +271,32 @@ class Documents(CheckTest):
         self.append("docs/page.md", "`ring::pop` did.\n")
         self.expect("documents", "docs/page.md:3: names ring::pop, which no file of the code mentions")
 
+    def write_reference(self, text):
+        self.append("README.md", "\n[reference](docs/architecture.md)\n")
+        self.write("docs/architecture.md", text)
+
+    def test_declared_names_in_reference_pass(self):
+        self.append("amity/base/a.hpp", "namespace amity::core {\nenum class verdict { kept, lost };\n"
+                    "template <class T>\nstruct queue {\n  bool full() const;\n};\n"
+                    "class ring : public core::queue<int> {\n  int push(int value);\n};\n}  // namespace amity::core\n")
+        self.write_reference("`core::ring::push(1)`, `ring::full`, `push(value)`, `full().x`, `verdict::kept`, `queue::full` "
+                             "and `std::function`; `(const T&)`, `call ring::none()` and `ring` are not looked up.\n")
+        self.expect_ok("documents")
+
+    def test_undeclared_names_in_reference_fail(self):
+        self.append("amity/base/a.hpp", "struct ring {\n  int push();  // never calls pop\n};\nstruct queue {\n  int peek();\n};\n"
+                    "namespace core {\nint ring::push() { return 1; }\n}  // namespace core\n")
+        for span, name in (("ring::peek", "ring::peek"), ("queue::push(1)", "queue::push"), ("ring::pop()", "ring::pop"),
+                           ("pop(1, 2)", "pop"), ("pop().bytes", "pop"), ("core::ring::push", "core::ring::push"),
+                           ("core::push", "core::push")):
+            self.write_reference(f"Call `{span}`.\n")
+            self.expect("documents", f"docs/architecture.md:1: names {name}, which amity does not declare")
+
+    def test_undeclared_name_declared_elsewhere(self):
+        self.append("amity/base/a.hpp", "struct ring {\n  int push();\n};\n")
+        self.write_reference("Call `queue::push`.\n")
+        self.expect("documents", "names queue::push, which amity does not declare; push is declared in: ring")
+
     def test_example_that_no_test_compiles(self):
         self.append("docs/page.md", "```cpp\nint main() {}\n```\n")
         self.expect("documents", "docs/page.md:2: a block of C++ or C that no test compiles")
