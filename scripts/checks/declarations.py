@@ -323,7 +323,10 @@ class Declarations:
         while self.tokens[end] in (":", ","):  # initializers of members
             end = self.skip_group(self.skip_name(end + 1))
             end += self.tokens[end] == "..."
-        return self.skip_group(end) if self.tokens[end] == "{" else self.skip_statement(end)
+        end = self.skip_group(end) if self.tokens[end] == "{" else self.skip_statement(end)
+        while self.tokens[end] == "catch":
+            end = self.skip_group(self.skip_group(end + 1))
+        return end
 
     def count_function(self, scope):
         if scope.access == "public":

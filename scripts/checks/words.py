@@ -104,7 +104,7 @@ def read_ceilings(tree):
 
 
 def lower(tree):
-    """Writes today's numbers where they are smaller than the ceilings. Returns by how many lines the ceilings fell."""
+    """Writes today's numbers where they are smaller than the ceilings. Returns a sentence about the change."""
     old, today = read_ceilings(tree), discouraged(tree)
     new = {key: min(ceiling, len(today.get(key, []))) for key, ceiling in old.items()}
     written = {}
@@ -114,7 +114,7 @@ def lower(tree):
     with open(tree.path(CEILINGS), "w") as opened:
         json.dump(written, opened, indent=2)
         opened.write("\n")
-    return sum(old.values()) - sum(new.values())
+    return f"the ceilings fell by {sum(old.values()) - sum(new.values())} lines"
 
 
 def check(tree):

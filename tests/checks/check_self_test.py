@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Each check of scripts/check passes a small tree that keeps the rules, and fails, with the right sentence, once the
-tree breaks the one under test. The last cases run scripts/tidy on files that changed.
+tree breaks the one under test. Further cases run scripts/counts, and scripts/tidy on files that changed.
 
 usage: check_self_test.py PATH-OF-SCRIPTS/CHECK [unittest arguments]
 """
@@ -407,10 +407,236 @@ class Words(CheckTest):
         self.append("docs/page.md", "It does not fail any" " more.\n")
         self.permit(no_longer={"docs": 5, "other": 1}, tell={"docs": 1})
         status, output = self.run_check("--lower")
-        self.assertEqual((status, output), (0, "check words: the ceilings fell by 6 lines\n"))
+        self.assertEqual(status, 0, output)
+        self.assertIn("check words: the ceilings fell by 6 lines\n", output)
         with open(os.path.join(self.root, "scripts/checks/wordings.json")) as opened:
             self.assertEqual(json.load(opened), {"no_longer": {"docs": 1}})
         self.expect_ok("words")
+
+
+class Classes(CheckTest):
+    def write_class(self, public=14, private=0, members=0, friends=0, file="amity/core/core.hpp", name="ring"):
+        self.write(file, f"#pragma once\nnamespace amity::core {{\nclass {name} {{\n public:\n"
+                   + "".join(f"  void open_{i}();\n" for i in range(public)) + " private:\n"
+                   + "".join(f"  void close_{i}();\n" for i in range(private))
+                   + "".join(f"  int bytes_{i};\n" for i in range(members))
+                   + "".join(f"  friend class peer_{i};\n" for i in range(friends)) + "};\n}  // namespace amity::core\n")
+
+    def permit(self, **ceilings):
+        self.write("scripts/checks/classes.json", json.dumps({"core::ring": ceilings}))
+
+    def ceilings(self):
+        with open(os.path.join(self.root, "scripts/checks/classes.json")) as opened:
+            return json.load(opened)
+
+    def test_class_within_limits_passes(self):
+        self.write_class(public=14, private=40, members=40)
+        self.expect_ok("classes")
+
+    def test_new_class_above_limits_fails(self):
+        self.write_class(public=15)
+        self.expect("classes", "amity/core/core.hpp:3: core::ring has 15 public functions, and 14 are permitted; move")
+        self.write_class(friends=1)
+        self.expect("classes", "core::ring has 1 friends, and 0 are permitted; give the friend an interface")
+
+    def test_limits_hold_in_core_and_fabrics(self):
+        self.write_class(public=15, file="amity/message/m.hpp")
+        self.expect_ok("classes")
+        self.write_class(public=15, file="amity/fabric/shm/shm.hpp")
+        self.expect("classes", "amity/fabric/shm/shm.hpp:3: core::ring has 15 public functions")
+        self.write_class(public=15, file="amity/fabric/shm/shm.cpp")
+        self.expect("classes", "amity/fabric/shm/shm.cpp:3: core::ring has 15 public functions")
+
+    def test_count_above_ceiling_fails(self):
+        ceilings = {"public_functions": 20, "private_functions": 3, "data_members": 4, "friends": 2}
+        at_ceilings = {"public": 20, "private": 3, "members": 4, "friends": 2}
+        self.permit(**ceilings)
+        self.write_class(**at_ceilings)
+        self.expect_ok("classes")
+        for figure, ceiling in ceilings.items():
+            argument = figure.split("_")[0] if "functions" in figure else figure.split("_")[-1]
+            self.write_class(**{**at_ceilings, argument: ceiling + 1})
+            self.expect("classes", f"core::ring has {ceiling + 1} {figure.replace('_', ' ')}, and {ceiling} are permitted")
+
+    def test_ceiling_of_other_class(self):
+        self.permit(public_functions=20, private_functions=0, data_members=0, friends=0)
+        self.write_class(public=15, name="queue")
+        self.expect("classes", "core::queue has 15 public functions, and 14 are permitted")
+
+    def test_lowered_ceilings(self):
+        self.permit(public_functions=20, private_functions=3, data_members=4, friends=2)
+        self.write_class(public=15, private=5, members=1, friends=0)
+        status, output = self.run_check("--lower")
+        self.assertEqual(status, 0, output)
+        self.assertIn("check classes: the ceilings of 1 classes fell\n", output)
+        self.assertEqual(self.ceilings(), {"core::ring": {
+            "public_functions": 15, "private_functions": 3, "data_members": 1, "friends": 0}})
+
+    def test_lowered_ceilings_of_small_and_removed_classes(self):
+        for name in ("ring", "queue"):
+            self.permit(public_functions=20, private_functions=3, data_members=4, friends=2)
+            self.write_class(public=14, name=name)
+            self.run_check("--lower")
+            self.assertEqual(self.ceilings(), {})
+
+
+class Counts(CheckTest):
+    def run_counts(self, *arguments):
+        result = subprocess.run([sys.executable, os.path.join(os.path.dirname(CHECK), "counts"), "--root", self.root,
+                                 *arguments], capture_output=True, text=True)
+        return result.returncode, result.stdout + result.stderr
+
+    def expect_counts(self, code, **classes):
+        """Each class has these public functions, private functions, data members and friends, and no other class exists."""
+        self.write("amity/core/core.hpp", code)
+        status, output = self.run_counts("--json", "amity/core")
+        self.assertEqual(status, 0, output)
+        found = {row["name"]: (row["public_functions"], row["private_functions"], row["data_members"], row["friends"])
+                 for row in json.loads(output)["classes"]}
+        self.assertEqual(found, {name.replace("__", "::"): figures for name, figures in classes.items()})
+
+    def test_functions(self):
+        self.expect_counts("""
+            class ring {  // ring(int); in a comment
+              int hidden() const noexcept(noexcept(int()));
+             public:
+              explicit ring(int a) : a_(a), b_{a, {a}}, c_(a) { if (a > 1) { open(); } }
+              ring(const ring&) = delete;
+              ring& operator=(const ring&) = delete;
+              ~ring() = default;
+              int last() try { return count(); } catch (const int&) { throw; } catch (...) { return 0; }
+              virtual void open() = 0;
+              void open(int a = 1, int b = (2)) const& noexcept;
+              static int count() { return 1; }
+              [[nodiscard]] auto first() const -> decltype(int()) { return "};"[0]; }
+              template <class T, int N = (1 < 2)>
+              requires(N > 1 && sizeof(T) > 2) T read();
+              template <class T>
+              void write(T&& value) requires requires { value.x(); } && (sizeof(T) > 1) { value.x(); }
+              bool operator()(int a) const;
+              bool operator<(const ring& other) const;
+              explicit operator bool() const;
+             protected:
+              ~ring();
+             private:
+              void close();
+            };""", ring=(11, 3, 0, 0))
+
+    def test_members(self):
+        self.expect_counts("""
+            struct queue;
+            struct ring {
+              int a, b = f<int, int>(1, 2), c[3];
+              static constexpr int limit = 3;
+              const std::map<int, std::function<void(int, int)>>* const table{nullptr};
+              void (*call)(int) = nullptr;
+              void (queue::*member)(int);
+              std::function<int(int)> make = [](int x) { return x; };
+              struct stat about {};
+              alignas(64) mutable std::atomic<int> count = 0;
+              unsigned flag : 1, other : 2;
+              using table_type = int(int);
+              typedef int number, *pointer;
+              static_assert(sizeof(int) == 4, "; }");
+              enum class state : int { open, closed } now = state::open;
+              friend bool operator==(const ring&, const ring&) = default;
+            };""", ring=(0, 0, 12, 0))
+
+    def test_friends(self):
+        self.expect_counts("""
+            class ring {
+              friend class queue;
+              friend queue;
+              template <class T>
+              friend class stack;
+              friend void swap(ring& a, ring& b) { a.b(); }
+            };""", ring=(0, 0, 0, 4))
+
+    def test_nested_and_local_classes(self):
+        self.expect_counts("""
+            namespace amity::core { namespace {
+            class ring final : public base<int, (1 > 2)>, private other {
+              class alignas(64) [[nodiscard]] inner { void close(); };
+              struct later;
+             public:
+              struct { int x, y; } place_;
+              union { int u; float v; };
+              void open() { struct local { int z; }; }
+            };
+            struct ring::later { int a; };
+            } }
+            template <class T> requires some<T> struct codec<std::pair<T, int>> : detail::codec<T> { void write(); };
+            typedef struct { int c; } in_c;
+            extern "C" { struct also_in_c { int d; }; }
+            """, core__ring=(1, 0, 3, 0), core__ring__inner=(0, 1, 0, 0), core__ring__place_=(0, 0, 2, 0),
+            core__ring__later=(0, 0, 1, 0), **{"codec<std::pair<T,int>>": (1, 0, 0, 0)}, in_c=(0, 0, 1, 0),
+            also_in_c=(0, 0, 1, 0))
+
+    def test_directives_macros_and_strings(self):
+        self.expect_counts("""
+            #define AMITY_OPEN \\
+              struct macro {
+            AMITY_DECLARE(x, y)
+            #if A
+            struct ring {
+            #else
+            struct ring : base {
+            #endif
+              const char* a = R"(}; struct x {)";
+              char b = '}', c = '\\'';
+              /* int d; */ int e = 1'000;
+            };""", ring=(0, 0, 4, 0))
+
+    def test_headers_and_lines_of_folder(self):
+        status, output = self.run_counts("--json", "amity/base/")
+        counts = json.loads(output)
+        self.assertEqual((status, counts["installed_headers"], counts["lines"]), (0, 1, 5))
+        self.assertEqual(json.loads(self.run_counts("--json")[1])["installed_headers"], 2)
+
+    def test_table(self):
+        self.write("amity/core/core.hpp", "struct small {};\nstruct large {\n  int a();\n  int b();\n  int c;\n};\n")
+        status, output = self.run_counts("amity/core")
+        self.assertEqual(status, 0, output)
+        rows = [line.split() for line in output.splitlines()]
+        self.assertEqual(rows[1:4], [["large", "2", "0", "1", "0", "amity/core/core.hpp:2"],
+                                     ["small", "0", "0", "0", "0", "amity/core/core.hpp:1"],
+                                     ["all", "2", "0", "1", "0", "2", "classes"]])
+
+    def test_unknown_folder(self):
+        status, output = self.run_counts("amity/attic")
+        self.assertEqual(status, 2)
+        self.assertIn("amity/attic is not a folder of", output)
+
+
+class Gone(CheckTest):
+    def remove(self, **replacements):
+        self.write("scripts/checks/gone.json", json.dumps(replacements))
+
+    def test_names_without_list(self):
+        self.expect_ok("gone")
+
+    def test_use_of_removed_name(self):
+        self.remove(crew="thread_pool")
+        for file in ("amity/base/a.hpp", "docs/page.md", "apps/app.hpp", "tools/main.cpp", "bench/b.cpp", "tests/bad.cpp"):
+            self.write(file, "uses(core::crew);\n")
+            self.expect("gone", f"{file}:1: has 'crew', which no longer exists; use thread_pool")
+            self.write(file, "uses(crews, new_crew, crew_);\n")
+            self.expect_ok("gone")
+
+    def test_history_may_use_removed_name(self):
+        self.remove(crew="thread_pool")
+        self.write("docs/decisions/0001.md", "A crew.\n")
+        self.write("CHANGELOG.md", "crew -> thread_pool\n")
+        self.expect_ok("gone")
+
+    def test_regular_expression(self):
+        self.remove(**{r"endpoint::(give_way|pace)": "engine::pace"})
+        self.append("docs/page.md", "`endpoint::pace`\n")
+        self.expect("gone", "docs/page.md:2: has 'endpoint::pace', which no longer exists; use engine::pace")
+
+    def test_invalid_regular_expression(self):
+        self.remove(**{"pace(": "throttle"})
+        self.expect("gone", "scripts/checks/gone.json: 'pace(' is not a regular expression")
 
 
 class Mutations(CheckTest):
