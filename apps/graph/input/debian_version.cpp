@@ -18,7 +18,7 @@ std::string_view take(std::string_view& text, bool digits) {
 }
 
 /// '~' sorts before the end, the end before letters, letters before the rest.
-int weight(std::string_view text, std::size_t i) {
+int rank_of_character(std::string_view text, std::size_t i) {
   if (i >= text.size()) return 0;
   if (text[i] == '~') return -1;
   return is_letter(text[i]) ? text[i] : text[i] + 256;
@@ -26,7 +26,7 @@ int weight(std::string_view text, std::size_t i) {
 
 int compare_texts(std::string_view a, std::string_view b) {
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    if (weight(a, i) != weight(b, i)) return weight(a, i) - weight(b, i);
+    if (rank_of_character(a, i) != rank_of_character(b, i)) return rank_of_character(a, i) - rank_of_character(b, i);
   }
   return 0;
 }
