@@ -4,6 +4,7 @@ set(AMITY_PUBLIC_HEADERS
   amity.h
   amity.hpp
   base/assert.hpp
+  base/backoff.hpp
   base/bytes.hpp
   base/clock.hpp
   base/code_address.hpp
@@ -18,11 +19,14 @@ set(AMITY_PUBLIC_HEADERS
   base/random.hpp
   base/rank_map.hpp
   base/settings.hpp
+  base/stall_clock.hpp
   base/status.hpp
   base/types.hpp
+  base/yielder.hpp
   base/zeros.hpp
   core/attentiveness.hpp
   core/bounce_buffers.hpp
+  core/busy_wait.hpp
   core/call_order.hpp
   core/collectives.hpp
   core/control.hpp
@@ -63,8 +67,10 @@ set(AMITY_PUBLIC_HEADERS
   epoch/open_epoch.hpp
   epoch/thread_epochs.hpp
   epoch/wave.hpp
+  fabric/alarm.hpp
   fabric/fabric.hpp
   fabric/remote_memory.hpp
+  fabric/waiter.hpp
   interop/mpi/run.hpp
   interop/shmem/addon/include/shmemx.h
   interop/shmem/declare/atomics.h

@@ -8,6 +8,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/core/remote_endpoint.hpp"
 #include "amity/fabric/remote_memory.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
 #include "bench/statistics.hpp"
@@ -34,7 +35,7 @@ class completions final : public fabric::sink {
   template <class Condition>
   void until(Condition&& holds) {
     while (!holds()) {
-      if (own_.poll(*this, 16) == 0) own_.wait(1'000'000'000);
+      if (own_.poll(*this, 16) == 0) amity::fabric::wait(own_, 1'000'000'000);
     }
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Yielding the CPU, as far as it helps: to others who wait as well, but not to programs that compute.
+/// Yields the CPU if that helps: to other threads that wait, and not to programs that compute.
 
 #include <sched.h>
 
@@ -13,15 +13,15 @@
 
 namespace amity {
 
-/// Whoever yields gets the CPU back when the others on it have yielded, or after their time slices of some
-/// milliseconds, and Linux since 6.18 takes away the rest of its own slice each time. One who sleeps is woken within
-/// microseconds, whoever else has the CPU.
+/// A thread that yields gets the CPU back when the others on it have yielded, or after their time slices of some
+/// milliseconds, and Linux since 6.18 takes away the rest of its own slice each time. A thread that sleeps is woken
+/// within microseconds, even if another one has the CPU.
 ///
-/// Threads may share one: what one of them finds out holds for all.
+/// Threads may share a yielder: what one of them finds out holds for all.
 class yielder {
  public:
-  /// False where yielding has taken long lately, twice within moments: sleep instead. Once says little: the system
-  /// below this one may have taken the CPU away.
+  /// False if yields have taken long lately, twice within a short time: sleep instead. One long yield says little: the
+  /// hypervisor may have taken the CPU away.
   bool yield() noexcept {
     const std::uint64_t begin_ns = steady_now_ns();
     if (begin_ns < rested_ns_.load(std::memory_order_relaxed)) return false;
@@ -34,7 +34,7 @@ class yielder {
     return false;
   }
 
-  /// For those whom nobody would wake: yields, or sleeps for a moment.
+  /// For threads that cannot be woken: yields, or sleeps for 20 us.
   void yield_or_doze() noexcept {
     if (!yield()) doze();
   }

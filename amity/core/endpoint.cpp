@@ -32,6 +32,10 @@ constexpr std::uint64_t round_weight = 16, turn_weight = 1;
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
 
+std::uint64_t stall_ns(const settings& config) {
+  return static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000;
+}
+
 std::string describe(const attentiveness& seen) {
   std::string text = fmt::format("; polls: {}, {} of them found something", seen.polls, seen.polls_with_news);
   if (!seen.timed) return text;
@@ -80,7 +84,8 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
     : fabric_(transport),
       lane_(transport.rank()),
       lanes_(transport.size()),
-      wait_ns_max_(transport.caps().virtual_time ? ~std::uint64_t{0} : wait_slice_ns),
+      waiter_(transport),
+      virtual_time_(transport.caps().virtual_time),
       attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
       ledger_(lanes_),
       collectives_(
@@ -98,7 +103,8 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
       // In any case so low that handlers have room left.
       spill_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
                                        spill_bytes_max_ / 2)),
-      stall_ns_(static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000) {
+      stall_clock_(stall_ns(config)),
+      busy_wait_(stall_ns(config)) {
   AMITY_ASSERT(threads >= 1 && lanes_ % threads == 0, threads, lanes_);
 }
 
@@ -211,7 +217,13 @@ void endpoint::remove_flushable(flushable& holder) {
 void endpoint::give_way() {
   if (in_handler()) return;
   take_as_sent();
-  while (waiting_bytes() > spill_bytes_high_water_) progress_or_sleep();
+  await_low_water();
+}
+
+// What waits to leave must not grow without bound.
+void endpoint::await_low_water() {
+  const auto is_low = [this] { return waiting_bytes() <= spill_bytes_high_water_; };
+  if (!is_low()) wait_until(wait_for_credit, is_low);
 }
 
 // As many packets as have been sent since the last time, by handlers too. A rank that took more would keep its peers
@@ -232,7 +244,7 @@ void endpoint::pass_busy_time(std::uint64_t weight) {
   busy_weight_ += weight;
   if (busy_weight_ < rounds_max * round_weight) return;
   flush_all();
-  wait_in_fabric(0);
+  check_job();
 }
 
 bool endpoint::holds_uncounted() const noexcept {
@@ -299,7 +311,7 @@ bool endpoint::advance(std::size_t packets_max) {
   if (!worlds_->alone()) any |= advance_others();
   rethrow_failure();
   tell_waiting();
-  if (any) idle_rounds_ = 0;
+  if (any) waiter_.progressed();
   return any;
 }
 
@@ -370,37 +382,67 @@ bool endpoint::handle_early() {
   return !ready.empty();
 }
 
-void endpoint::progress_or_sleep() {
-  if (progress() || flush_all()) return;
-  sleep(wait_for_credit);
+void endpoint::begin_wait() noexcept {
+  waiter_.progressed();
+  busy_wait_.restart();
+}
+
+void endpoint::wait_once(std::string_view where) {
+  if (!progress() && !flush_all()) sleep(where);
 }
 
 void endpoint::sleep(std::string_view where) {
   // A short wait is the common one: it never looks at the clock.
-  if (++idle_rounds_ > 1 && !where.empty()) {
-    const std::uint64_t now = fabric_.now_ns();
-    if (idle_rounds_ == 2) idle_since_ns_ = stall_reported_ns_ = now;
-    if (stall_ns_ > 0 && now - stall_reported_ns_ >= stall_ns_) {
-      stall_reported_ns_ = now;
-      log_warning(rank_, stall_report(where, static_cast<double>(now - idle_since_ns_) * 1e-9));
-    }
+  if (waiter_.rounds() > 0 && !where.empty()) {
+    if (waiter_.rounds() == 1) stall_clock_.restart();
+    if (stall_clock_.is_due(fabric_.now_ns())) report_stall(where);
   }
-  if (wait_ns_max_ == wait_slice_ns) {
-    wait_in_fabric(wait_ns_max_);
-  } else {
+  if (virtual_time_) {
     const known_place here(*this, where);
-    wait_in_fabric(wait_ns_max_);
+    wait_in_fabric(~std::uint64_t{0});
+  } else {
+    wait_in_fabric(wait_slice_ns);
   }
   if (attention_.on()) attention_.end(fabric_.now_ns());
 }
 
 void endpoint::wait_in_fabric(std::uint64_t timeout_ns) {
   try {
-    fabric_.wait(timeout_ns);
+    waiter_.wait(timeout_ns);
   } catch (...) {
     fail(std::current_exception());
     throw;
   }
+}
+
+void endpoint::check_job() {
+  try {
+    fabric_.check();
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
+}
+
+void endpoint::rest_between_polls(std::string_view where) {
+  constexpr std::uint32_t polls_per_look = 1024;
+  // A simulated program that polls for nothing may take long for little virtual time.
+  constexpr std::uint32_t polls_of_stall = std::uint32_t{1} << 22;
+  check_job();
+  waiter_.rest_between_polls();
+  const std::uint32_t polls = waiter_.polls();
+  if (polls % polls_per_look != 0) return;
+  if (polls == polls_per_look) stall_clock_.restart();
+  if (stall_clock_.is_due(fabric_.now_ns()) || (virtual_time_ && polls % polls_of_stall == 0)) report_stall(where);
+}
+
+void endpoint::report_stall(std::string_view where) { log_warning(rank_, stall_report(where, stall_clock_.seconds())); }
+
+void endpoint::report_busy_wait(std::string_view where) {
+  if (where.empty() || !busy_wait_.is_due(fabric_.now_ns(), registry_, ledger_)) return;
+  log_warning(rank_, fmt::format("{} has lasted for {:.0f} s, and messages are still being handled: {}; if this never "
+                                 "ends, handlers send without end",
+                                 where, busy_wait_.seconds(), busy_wait_.rates(registry_, ledger_)));
 }
 
 void endpoint::rethrow_failure() {
@@ -440,8 +482,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
 bool endpoint::ask_rank_ahead() {
   constexpr std::uint64_t patience_ns = 2'000'000;
   if (!collectives_.may_ask_rank_ahead()) return false;
-  if (idle_rounds_ == 0 && wait_ns_max_ == wait_slice_ns) {
-    ++idle_rounds_;
+  if (waiter_.rounds() == 0 && !virtual_time_) {
     wait_in_fabric(patience_ns);
   } else {
     collectives_.ask_rank_ahead();

@@ -32,8 +32,10 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
+#include "amity/base/stall_clock.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/attentiveness.hpp"
+#include "amity/core/busy_wait.hpp"
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
 #include "amity/core/flushable.hpp"
@@ -52,6 +54,7 @@
 #include "amity/core/spill.hpp"
 #include "amity/core/stream.hpp"
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/waiter.hpp"
 
 namespace amity::core {
 
@@ -248,9 +251,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   template <class Done, class OnIdle>
   void wait_until(std::string_view where, Done&& done, OnIdle&& on_idle) {
     check_outside_handler("endpoint::wait_until");
-    idle_rounds_ = 0;
+    begin_wait();
     while (!done()) {
-      if (progress() || flush_all() || on_idle()) continue;
+      if (advance_for(where, on_idle)) continue;
       sleep(where);
     }
   }
@@ -270,8 +273,17 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   std::string failure_place(const std::exception_ptr& thrown) const {
     return thrown == worlds_->failure ? worlds_->failure_place : std::string();
   }
-  /// The fabric's `wait`. What it throws, as the loss of a rank, ends the job as an exception of a handler does.
-  void wait_in_fabric(std::uint64_t timeout_ns);
+  /// Throws if the job has ended or this rank has lost another one, which ends the job as an exception of a handler
+  /// does.
+  void check_job();
+  /// For calls that programs make in loops of their own until something has happened, after a round without progress:
+  /// does `check_job`, and lets others have the CPU after many such rounds. `where` is for stall reports.
+  void rest_between_polls(std::string_view where);
+  /// Events of this world so far: messages sent and handled, packets sent and received.
+  std::uint64_t activity() const noexcept {
+    const traffic& all = ledger_.total();
+    return all.messages_sent + all.messages_handled + all.packets_sent + control_packets_;
+  }
 
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
 
@@ -341,8 +353,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
     return spill_.empty() && lent_.empty() && early_ready_.empty() && !keeps_any() && remote_quiet() &&
            !holds_uncounted();
   }
-  /// Sends off all that the flushables of all worlds of this rank hold; true if there was anything.
+  /// Sends off all that the flushables of all worlds of this rank hold, or of this world; true if there was anything.
   bool flush_all();
+  bool flush_own();
   /// Epochs that this rank has begun so far.
   std::uint64_t epochs_opened() const noexcept { return epochs_opened_; }
 
@@ -474,15 +487,32 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   bool advance(std::size_t packets_max);
   bool advance_others();
   bool handle_kept();
-  bool flush_own();
   /// Memory of messages that wait to leave: those of handlers, and copies of large ones. In this world; in all worlds.
   std::size_t own_waiting_bytes() const noexcept { return spill_.bytes() + lent_.copied_bytes(); }
   std::size_t waiting_bytes() const noexcept;
   bool handle_early();
   bool send_waiting();
-  void progress_or_sleep();
+  void await_low_water();
+  void begin_wait() noexcept;
+  /// One round of a wait: whether anything has happened, in any world. `on_idle` is called if nothing has in this one.
+  template <class OnIdle>
+  bool advance_for(std::string_view where, OnIdle&& on_idle) {
+    const std::uint64_t before = activity();
+    const bool any = progress();
+    if (any && busy_wait_.round()) [[unlikely]]
+      report_busy_wait(where);
+    if (any && (worlds_->alone() || activity() != before)) return true;
+    if (!any && flush_all()) return true;
+    if (any && flush_own()) return true;
+    return on_idle() || any;
+  }
+  /// One round of `wait_until`, for a loop that tries again itself.
+  void wait_once(std::string_view where);
   bool ask_rank_ahead();
   void sleep(std::string_view where);
+  void wait_in_fabric(std::uint64_t timeout_ns);
+  void report_stall(std::string_view where);
+  void report_busy_wait(std::string_view where);
   void release_own() noexcept;
   std::string describe_spill() const;
 
@@ -500,8 +530,8 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   rank_worlds* worlds_ = &own_worlds_;
   rank_worlds own_worlds_;         ///< of the job's own world; the others refer to it
   std::uint64_t busy_weight_ = 0;  ///< of what was done since all packets were last closed
-  std::uint64_t idle_rounds_ = 0;  ///< calls of `sleep` since the last progress, or since a packet was opened
-  std::uint64_t wait_ns_max_;
+  fabric::waiter waiter_;
+  bool virtual_time_;
   attention_clock attention_;
   std::vector<waiting_control> waiting_control_;
   std::vector<fabric::packet> early_ready_;  ///< kept: their epoch has begun
@@ -527,10 +557,10 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   std::size_t packet_bytes_max_;
   std::size_t spill_bytes_max_;
   std::size_t spill_bytes_high_water_;
-  std::uint64_t stall_ns_;
   std::string_view waits_where_;  ///< for a simulator's report
-  std::uint64_t idle_since_ns_ = 0;
-  std::uint64_t stall_reported_ns_ = 0;
+  stall_clock stall_clock_;
+  busy_wait busy_wait_;
+  std::uint64_t control_packets_ = 0;  ///< of the runtime that have arrived
   std::uint64_t epochs_opened_ = 0;
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
   const char* const own_thread_ = &thread_mark;

@@ -104,11 +104,13 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         deliver_fragment(header, packet);
         return;
       case packet_kind::collective:
+        ++control_packets_;
         if (packet.payload.size() == handler_tables::packet_bytes) [[unlikely]]
           return tables_.on_packet(rank_, rank_of(packet.source), packet.payload, registry_);
         collectives_.on_packet(rank_of(packet.source), packet.payload);
         return;
       case packet_kind::detector:
+        ++control_packets_;
         control_->on_control(packet.source, packet.payload);
         return;
       case packet_kind::wake:

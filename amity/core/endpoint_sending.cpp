@@ -274,7 +274,7 @@ bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
 bool endpoint::send_stream_fragment_of(rank_t lane, lent_buffer& buffer) {
   fabric::slot slot;
   if (fabric_.acquire(lane, slot) != status::ok) return false;
-  idle_rounds_ = 0;
+  waiter_.progressed();
   const fragment_header head{
       .message = buffer.fragmented, .total = buffer.item_bytes, .offset = buffer.item_bytes - buffer.stream_left};
   const std::size_t content = std::min<std::size_t>(packet_bytes_max_ - sizeof head, buffer.stream_left);
@@ -436,7 +436,7 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
   arrivals.finish();
   for (; !message.done(); send_some(lane, message)) make_room(lane);
   progress();
-  while (waiting_bytes() > spill_bytes_high_water_) progress_or_sleep();
+  await_low_water();
 } catch (...) {
   // What has left in part never arrives whole.
   fail(std::current_exception());
@@ -479,7 +479,7 @@ void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
 bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
   if (fabric_.acquire(lane, out.slot) == status::ok) {
-    idle_rounds_ = 0;  // a rank that waits for one credit after the other gets on, though nothing arrives
+    waiter_.progressed();  // a rank that waits for one credit after the other gets on, though nothing arrives
     out.data = out.slot.data;
     out.capacity = out.slot.capacity;
     return true;
@@ -499,7 +499,7 @@ void endpoint::make_room(rank_t lane) {
   check_own_call("endpoint::make_room");
   // Buffers that this rank itself holds open for `lane` are credits too.
   for (flushable* const holder : flushables_) holder->close_packet(lane);
-  progress_or_sleep();
+  wait_once(wait_for_credit);
 }
 
 void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) try {

@@ -78,7 +78,7 @@ void remote_operations::begin(remote_operation&& wanted) {
 
 // Outside handlers a round of progress; it may have made none.
 void remote_operations::make_place() {
-  if (!owner_.in_handler()) return owner_.progress_or_sleep();
+  if (!owner_.in_handler()) return owner_.wait_once(wait_for_credit);
   if (places_.size() >= places_max_) {
     const error too_many("a Long, put, get or atomic in a handler", owner_.rank(),
                          fmt::format("{} operations of this rank wait", places_.size()),

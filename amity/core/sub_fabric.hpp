@@ -53,7 +53,14 @@ class sub_fabric final : public fabric::fabric {
     if (root_ != nullptr) below_.release(token);
   }
   std::size_t poll(amity::fabric::sink&, std::size_t packets_max) override { return root_->poll_for_all(packets_max); }
-  void wait(std::uint64_t timeout_ns) override { below_.wait(timeout_ns); }
+  void check() override { below_.check(); }
+  bool ready() override { return below_.ready(); }
+  void publish() override { below_.publish(); }
+  amity::fabric::alarm arm() override { return below_.arm(); }
+  void sleep(const amity::fabric::alarm& by, std::uint64_t timeout_ns) noexcept override {
+    below_.sleep(by, timeout_ns);
+  }
+  void disarm() noexcept override { below_.disarm(); }
   std::uint64_t now_ns() const noexcept override { return below_.now_ns(); }
   std::string trouble() const override { return below_.trouble(); }  // it names ranks of the job
   void set_whereabouts(const amity::fabric::whereabouts* known) noexcept override { below_.set_whereabouts(known); }

@@ -96,10 +96,13 @@ std::uint64_t epochs::end(function_ref<std::uint64_t()> value, summand when) {
 
 bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function_ref<bool()> stays) {
   end_body();
-  const bool handled = endpoint_.progress();
-  // Whoever sends after this call finds no open packet to put it in, and hears that it is too late.
-  const bool sent = endpoint_.flush_all();
-  if (!handled && !sent && !take_part(value, when)) endpoint_.wait_in_fabric(0);  // it tells if the job has ended
+  const std::uint64_t before = endpoint_.activity();
+  const bool any = endpoint_.progress();
+  // Sends after this call find no open packet, and fail because they are too late. Other worlds may be busy: what they
+  // collect is sent when they are not.
+  const bool sent = any ? endpoint_.flush_own() : endpoint_.flush_all();
+  if (endpoint_.activity() == before && !sent && !take_part(value, when) && !any)
+    endpoint_.rest_between_polls(core::wait_for_end_of_epoch);
   if (!ended() || stays()) return false;
   leave();
   return true;

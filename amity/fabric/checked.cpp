@@ -272,15 +272,45 @@ void checked::release(std::uint64_t token) noexcept {
 
 // Waiting, and the end
 
-void checked::wait(std::uint64_t timeout_ns) {
-  if (polling_) caller_broke("wait", "called from a sink");
-  enter("wait");
+template <class Act>
+auto checked::wait_call(std::string_view call, Act&& act) {
+  if (polling_) caller_broke(call, "called from a sink");
+  enter(call);
   try {
-    inner().wait(timeout_ns);
+    return act();
   } catch (...) {
     ended_ = true;
     throw;
   }
+}
+
+void checked::check() {
+  wait_call("check", [this] { inner().check(); });
+}
+
+bool checked::ready() {
+  return wait_call("ready", [this] { return inner().ready(); });
+}
+
+void checked::publish() {
+  wait_call("publish", [this] { inner().publish(); });
+}
+
+alarm checked::arm() {
+  if (armed_) caller_broke("arm", "called twice without disarm");
+  const alarm by = wait_call("arm", [this] { return inner().arm(); });
+  armed_ = true;
+  return by;
+}
+
+void checked::sleep(const alarm& by, std::uint64_t timeout_ns) noexcept {
+  if (!armed_) caller_broke("sleep", "called without arm");
+  inner().sleep(by, timeout_ns);
+}
+
+void checked::disarm() noexcept {
+  if (!std::exchange(armed_, false)) caller_broke("disarm", "called without arm");
+  inner().disarm();
 }
 
 void checked::abort() noexcept {

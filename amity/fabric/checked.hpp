@@ -43,7 +43,12 @@ class checked final : public decorator {
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
   remote_memory* remote() noexcept override { return memory_ ? &*memory_ : nullptr; }
-  void wait(std::uint64_t timeout_ns) override;
+  void check() override;
+  bool ready() override;
+  void publish() override;
+  alarm arm() override;
+  void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override;
+  void disarm() noexcept override;
   void abort() noexcept override;
 
  private:
@@ -69,6 +74,9 @@ class checked final : public decorator {
     std::uint32_t id;
   };
 
+  template <class Act>
+  auto wait_call(std::string_view call, Act&& act);
+
   class inspector;  // the sink between the fabric and the caller's sink
 
   void prepare();
@@ -85,6 +93,7 @@ class checked final : public decorator {
   capabilities caps_;
   std::thread::id user_;
   bool polling_ = false;
+  bool armed_ = false;
   bool ended_ = false;  // the job was aborted: what is held may be left behind
   std::vector<std::byte> outgoing_;
   std::optional<checked_memory> memory_;

@@ -27,7 +27,13 @@ class decorator : public fabric {
   void release(std::uint64_t token) noexcept override { inner_.release(token); }
   std::size_t poll(sink& receiver, std::size_t packets_max) override { return inner_.poll(receiver, packets_max); }
   remote_memory* remote() noexcept override { return inner_.remote(); }
-  void wait(std::uint64_t timeout_ns) override { inner_.wait(timeout_ns); }
+  remote_memory* node_memory() noexcept override { return inner_.node_memory(); }
+  void check() override { inner_.check(); }
+  bool ready() override { return inner_.ready(); }
+  void publish() override { inner_.publish(); }
+  alarm arm() override { return inner_.arm(); }
+  void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override { inner_.sleep(by, timeout_ns); }
+  void disarm() noexcept override { inner_.disarm(); }
   std::uint64_t now_ns() const noexcept override { return inner_.now_ns(); }
   std::string trouble() const override { return inner_.trouble(); }
   void set_whereabouts(const whereabouts* known) noexcept override { inner_.set_whereabouts(known); }

@@ -25,8 +25,10 @@
 #include <cstdint>
 #include <string>
 
+#include "amity/base/backoff.hpp"
 #include "amity/base/status.hpp"
 #include "amity/base/types.hpp"
+#include "amity/fabric/alarm.hpp"
 #include "amity/fabric/remote_memory.hpp"
 
 namespace amity::fabric {
@@ -45,6 +47,7 @@ struct capabilities {
   std::size_t bytes_per_peer = 0;    ///< memory that each peer costs a rank
   bool ordered = false;              ///< packets of one source arrive in order
   bool virtual_time = false;         ///< `now_ns` is simulated
+  amity::backoff backoff = {};       ///< how a rank waits on this fabric (`waiter`)
   remote_capabilities remote = {};
 };
 
@@ -52,12 +55,6 @@ struct capabilities {
 struct allowance {
   std::size_t packets;
   std::size_t slots;
-};
-
-/// How to sleep until a fabric stirs without its `wait`.
-struct alarm {
-  int descriptor = -1;                      ///< becomes readable when `ready` may hold; -1: there is none
-  std::uint64_t look_again_ns = 1'000'000;  ///< `ready` is to be asked after this time in any case
 };
 
 /// An outgoing packet whose payload the caller fills in place, in the fabric's own memory.
@@ -82,7 +79,7 @@ enum class disposition {
 };
 
 /// Who receives events. Called inside `poll` only, by the polling thread. It may call `try_send`, `acquire`, `commit`,
-/// `release`, and operations on remote memory, but not `poll` and not `wait`; it must not throw.
+/// `release`, and operations on remote memory, but not `poll` and none of the calls for waiting; it must not throw.
 class sink {
  public:
   virtual disposition on_packet(const packet& arrived) noexcept = 0;
@@ -151,22 +148,22 @@ class fabric {
   /// Segments of others may not be opened. Null: there is none.
   virtual remote_memory* node_memory() noexcept { return caps().remote.mapped ? remote() : nullptr; }
 
-  /// Waits until there may be something to poll or what was refused may be tried anew, but at most `timeout_ns`; may
-  /// return early. Uses little CPU when the wait is long. Throws `job_aborted` when the job has ended, and `error` when
-  /// this rank has lost another one or its network; without a timeout (0) that is all that it looks for.
-  virtual void wait(std::uint64_t timeout_ns) = 0;
+  // Waiting: `waiter` looks whether the fabric is `ready`; if it is not for long, it calls `publish`, then `arm`, asks
+  // once more, sleeps, and calls `disarm`. Events of this rank end the sleep.
 
-  // A fabric that is made of others waits for all of them at once. It asks each whether it is `ready`; if none is, it
-  // sets their alarms, asks once more, sleeps, and ends the alarms. Without these three a fabric is looked at in turns.
-
-  /// Whether there may be something to poll, or a credit of a peer that answered `again` may have come back.
-  virtual bool ready() { return true; }
-  /// Does what `wait` does before it sleeps; throws as `wait` does.
-  virtual alarm set_alarm() {
-    wait(1);
-    return {};
-  }
-  virtual void end_alarm() noexcept {}
+  /// Throws `job_aborted` if the job has ended, and `error` if this rank has lost another one or its network.
+  virtual void check() = 0;
+  /// Whether there may be something to poll, or what a peer refused may be tried again. One `true` for each event: the
+  /// caller polls and tries again.
+  virtual bool ready() = 0;
+  /// Tells peers what was held back to tell it together, such as credits. Called when a rank stops to spin.
+  virtual void publish() = 0;
+  /// Announces that this rank is about to sleep: events end the sleep from now on, until `disarm`. Throws as `check`
+  /// does; then nothing is announced.
+  virtual alarm arm() = 0;
+  /// Sleeps; see `sleep` of alarms. Only a simulator does anything else: its time passes.
+  virtual void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept { amity::fabric::sleep(by, timeout_ns); }
+  virtual void disarm() noexcept = 0;
 
   /// This rank's time in nanoseconds: wall clock, or the simulator's virtual clock.
   virtual std::uint64_t now_ns() const noexcept = 0;
@@ -178,7 +175,7 @@ class fabric {
   /// endless.
   virtual void set_whereabouts(const whereabouts*) noexcept {}
 
-  /// Tells every rank that the job cannot go on: their next `wait` throws `job_aborted`. Legal at any time.
+  /// Tells every rank that the job cannot go on: their next `check` throws `job_aborted`. Legal at any time.
   virtual void abort() noexcept = 0;
 };
 

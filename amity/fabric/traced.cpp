@@ -82,13 +82,13 @@ std::size_t traced::poll(sink& receiver, std::size_t packets_max) {
   return handed;
 }
 
-void traced::wait(std::uint64_t timeout_ns) {
+void traced::sleep(const alarm& by, std::uint64_t timeout_ns) noexcept {
   const std::uint64_t start_ns = now_ns();
-  inner().wait(timeout_ns);
-  const std::uint64_t waited_ns = now_ns() - start_ns;
-  ++own_.waits;
-  own_.waited_ns += waited_ns;
-  remember(event::kind::waited, no_rank, 0, waited_ns);
+  inner().sleep(by, timeout_ns);
+  const std::uint64_t slept_ns = now_ns() - start_ns;
+  ++own_.sleeps;
+  own_.slept_ns += slept_ns;
+  remember(event::kind::slept, no_rank, 0, slept_ns);
 }
 
 void traced::count_sent(rank_t dest, std::uint64_t header, std::size_t bytes) noexcept {
@@ -157,8 +157,8 @@ std::string traced::report() const {
     fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14}\n", name, c.puts, c.bytes_put, c.atomics, c.gets,
                    c.bytes_got);
   };
-  fmt::format_to(out, "rank {} of {} on {}: {} polls ({} empty), {} waits ({} ns)\n", rank(), size(), caps().name,
-                 own_.polls, own_.polls_empty, own_.waits, own_.waited_ns);
+  fmt::format_to(out, "rank {} of {} on {}: {} polls ({} empty), {} sleeps ({} ns)\n", rank(), size(), caps().name,
+                 own_.polls, own_.polls_empty, own_.sleeps, own_.slept_ns);
   fmt::format_to(out, "{:>8} {:>12} {:>14} {:>10} {:>12} {:>14} {:>10}\n", "peer", "sent", "bytes", "refused",
                  "received", "bytes", "kept");
   peer_counts total;
@@ -197,8 +197,8 @@ std::string traced::report() const {
         fmt::format_to(out, "{:>14} ns  received {} bytes from {}, header {:#x}\n", e.time_ns, e.amount, e.peer,
                        e.header);
         break;
-      case event::kind::waited:
-        fmt::format_to(out, "{:>14} ns  waited {} ns\n", e.time_ns, e.amount);
+      case event::kind::slept:
+        fmt::format_to(out, "{:>14} ns  slept {} ns\n", e.time_ns, e.amount);
         break;
       case event::kind::put:
         fmt::format_to(out, "{:>14} ns  put {} bytes to {}\n", e.time_ns, e.amount, e.peer);

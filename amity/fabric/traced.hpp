@@ -36,19 +36,19 @@ class traced final : public decorator {
   struct own_counts {
     std::uint64_t polls = 0;
     std::uint64_t polls_empty = 0;
-    std::uint64_t waits = 0;
-    std::uint64_t waited_ns = 0;
+    std::uint64_t sleeps = 0;
+    std::uint64_t slept_ns = 0;
     std::uint64_t operations_done = 0;  ///< events of operations
     std::uint64_t notifications = 0;
   };
 
   struct event {
-    enum class kind : std::uint8_t { sent, refused, received, waited, put, get, atomic, done, notified };
+    enum class kind : std::uint8_t { sent, refused, received, slept, put, get, atomic, done, notified };
     kind what;
-    rank_t peer;            ///< `no_rank` for a wait and for what comes without a peer's name
+    rank_t peer;            ///< `no_rank` for a sleep and for what comes without a peer's name
     std::uint64_t time_ns;  ///< at its end
     std::uint64_t header;   ///< of a packet; bits of a notification
-    std::uint64_t amount;   ///< bytes, or ns of the wait
+    std::uint64_t amount;   ///< bytes, or ns of the sleep
   };
 
   /// Remembers the last `events_max` events; 0: none.
@@ -70,7 +70,7 @@ class traced final : public decorator {
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
   remote_memory* remote() noexcept override { return memory_ ? &*memory_ : nullptr; }
-  void wait(std::uint64_t timeout_ns) override;
+  void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override;
 
  private:
   friend traced_memory;

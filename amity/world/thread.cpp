@@ -20,8 +20,7 @@ bool thread::poll() {
                 "return from the handler instead; its sends go out by themselves");
   }
   if (lane_.progress() || lane_.flush_all()) return true;
-  // A rank that polls for something instead of waiting for it would never learn that the job has ended.
-  lane_.wait_in_fabric(0);
+  lane_.rest_between_polls("a loop that calls world::poll");
   return false;
 }
 

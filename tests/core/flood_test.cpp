@@ -63,9 +63,9 @@ TEST(flood, of_large_packets_waits_for_credits) { flood_while_stopped(4000); }
 class sleeps_counted final : public fabric::decorator {
  public:
   sleeps_counted(::amity::fabric::fabric& inner, std::atomic<int>& sleeps) : decorator(inner), sleeps_(sleeps) {}
-  void wait(std::uint64_t timeout_ns) override {
+  void sleep(const ::amity::fabric::alarm& by, std::uint64_t timeout_ns) noexcept override {
     ++sleeps_;
-    decorator::wait(timeout_ns);
+    decorator::sleep(by, timeout_ns);
   }
 
  private:

@@ -28,7 +28,9 @@ class late_events final : public decorator, private sink {
     }
     return found + told;
   }
-  void wait(std::uint64_t timeout_ns) override { inner().wait(held_.empty() ? timeout_ns : 1); }
+  void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override {
+    inner().sleep(by, held_.empty() ? timeout_ns : 1);
+  }
 
  private:
   struct held {

@@ -132,7 +132,7 @@ class long_storm {
       const std::uint64_t borrowed = own_.reduce(core::reduction::sum_u64, now.slots_borrowed);
       const std::uint64_t kept = own_.reduce(core::reduction::sum_u64, now.slots_kept);
       if (borrowed == kept) return true;
-      own_.transport().wait(100'000);
+      wait(own_.transport(), 100'000);
       own_.progress();
     }
     return false;

@@ -10,6 +10,7 @@
 
 #include "amity/core/long_envelope.hpp"
 #include "amity/core/prepared.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
 #include "tests/support/sanitizer.hpp"
@@ -232,7 +233,7 @@ TEST_P(longs, are_sent_by_handlers) {
     memory.request_long({all[0], bytes * next++}, pass, payload, {4});
     const std::uint64_t expected = 1 + size + size * size + size * size * size + size * size * size * size;
     while (own.reduce(reduction::sum_u64, handled) < size * expected) {
-      own.transport().wait(10'000);
+      wait(own.transport(), 10'000);
       own.progress();
     }
     memory.wait(memory.implicit());
@@ -352,7 +353,7 @@ std::uint64_t most_overtaken_by(const std::string& protocol, bool another_lies_s
     const auto all = memory.exchange(mine);
     own.barrier();
     if (own.rank() == 0) {
-      while (own.transport().now_ns() < 200'000) own.progress(), own.transport().wait(1000);
+      while (own.transport().now_ns() < 200'000) own.progress(), wait(own.transport(), 1000);
       const std::vector<std::byte> payload(4096);
       const auto put = [&](std::size_t rank, std::uint64_t i) {
         memory.request_long({all[rank], 0}, take, payload, {i}, memory.implicit());

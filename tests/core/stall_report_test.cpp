@@ -24,8 +24,8 @@ class hasty final : public fabric::decorator {
  public:
   hasty(::amity::fabric::fabric& inner, std::atomic<int>& sleeps) : decorator(inner), sleeps_(sleeps) {}
 
-  void wait(std::uint64_t) override {
-    decorator::wait(1000);
+  void sleep(const ::amity::fabric::alarm& by, std::uint64_t) noexcept override {
+    decorator::sleep(by, 1000);
     now_ns_ += 500'000'000;
     ++sleeps_;
   }
@@ -95,8 +95,8 @@ TEST(stall_report, appears_once_per_second) {
 class hand_clock final : public fabric::decorator {
  public:
   explicit hand_clock(::amity::fabric::fabric& inner) : decorator(inner) {}
-  void wait(std::uint64_t timeout_ns) override {
-    decorator::wait(timeout_ns);
+  void sleep(const ::amity::fabric::alarm& by, std::uint64_t timeout_ns) noexcept override {
+    decorator::sleep(by, timeout_ns);
     now = now + 1'000'000;
   }
   std::uint64_t now_ns() const noexcept override { return now; }
@@ -149,6 +149,69 @@ TEST(stall_report, comes_only_after_the_time_that_was_set) {
   const std::string text = printed_while_waiting("5");
   EXPECT_EQ(text.find("no progress for 1 s"), std::string::npos) << text;
   EXPECT_NE(text.find("no progress for 5 s"), std::string::npos) << text;
+}
+
+/// Time that passes by 400 ms whenever it is asked for.
+class fast_clock final : public fabric::decorator {
+ public:
+  explicit fast_clock(::amity::fabric::fabric& inner) : decorator(inner) {}
+  std::uint64_t now_ns() const noexcept override { return now_ns_ += 400'000'000; }
+
+ private:
+  mutable std::uint64_t now_ns_ = 0;
+};
+
+/// What the only rank of a job prints while it runs `act`.
+template <class Act>
+std::string printed_by(Act act) {
+  ::testing::internal::CaptureStderr();
+  fabric::shm::run_threads({}, 1, [&](fabric::fabric& transport) {
+    fast_clock clock(transport);
+    endpoint own(clock, configured({{"AMITY_CORE_STALL_SECONDS", "1"}}));
+    act(own);
+    return 0;
+  });
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(stall_report, endless_epoch_reports_rates) {
+  const std::string text = printed_by([](endpoint& own) {
+    constexpr int rounds = 20'000;
+    int handled = 0;
+    handler_id again = 0;
+    again = own.add_handler("again", [&](request&) {
+      ++handled;
+      if (handled < rounds) own.request_short(0, again);
+    });
+    own.add_handler("unused", [](request&) {});
+    own.request_short(0, again);
+    own.wait_until("the end of it", [&] { return handled == rounds; });
+  });
+  testing::expect_parts(text, {"amity: rank 0: the end of it has lasted for 1 s, and messages are still being handled: "
+                               "'again': ",
+                               "/s sent, ", "/s handled;", "has lasted for 2 s", "handlers send without end"});
+  EXPECT_EQ(text.find("has lasted for 3 s"), std::string::npos) << text;
+  EXPECT_EQ(text.find("unused"), std::string::npos) << text;
+}
+
+TEST(stall_report, poll_loop_is_reported) {
+  const std::string text = printed_by([](endpoint& own) {
+    for (int polls = 0; polls < 5000; ++polls) {
+      if (!own.progress()) own.rest_between_polls("my loop");
+    }
+  });
+  testing::expect_parts(text, {"amity: rank 0: no progress for 1 s in my loop"});
+}
+
+TEST(stall_report, simulated_poll_loop_is_reported) {
+  ::testing::internal::CaptureStderr();
+  simulate(1, {}, [](endpoint& own) {
+    for (int polls = 0; polls < 1 << 22; ++polls) {
+      own.progress();
+      own.rest_between_polls("my loop");
+    }
+  });
+  testing::expect_parts(::testing::internal::GetCapturedStderr(), {"in my loop"});
 }
 
 TEST(stall_report, tells_what_is_spilled_and_for_whom) {

@@ -17,6 +17,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "mailbox.hpp"
 #include "payloads.hpp"
 
@@ -147,7 +148,7 @@ TEST(checked_caller, may_leave_things_behind_when_the_job_has_failed) {
                  static_cast<void>(own.acquire(1, s));
                  if (own.rank() == 0) return own.abort();
                  try {
-                   own.wait(forever);
+                   wait(own, forever);
                  } catch (const job_aborted&) {
                    // The end is regular from here on, but the slot has nowhere to go.
                  }
@@ -169,7 +170,7 @@ TEST(checked_caller, neither_polls_nor_waits_in_a_sink) {
     });
   };
   EXPECT_DEATH(in_a_sink([](fabric& own, sink& inner) { own.poll(inner, 1); }), "in poll: called from a sink");
-  EXPECT_DEATH(in_a_sink([](fabric& own, sink&) { own.wait(10); }), "in wait: called from a sink");
+  EXPECT_DEATH(in_a_sink([](fabric& own, sink&) { wait(own, 10); }), "in arm: called from a sink");
 }
 
 TEST(checked_caller, stays_on_one_thread) {
@@ -281,7 +282,7 @@ void receive_three_packets(fault kind, disposition answer = disposition::release
     sink.answer = answer;
     for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(own.try_send(0, i, testing::make_payload(40, i)), status::ok);
     while (sink.tokens.size() < 3) {
-      if (own.poll(sink, 2) == 0) own.wait(1'000'000);
+      if (own.poll(sink, 2) == 0) wait(own, 1'000'000);
     }
     if (answer == disposition::keep) {
       for (const std::uint64_t token : sink.tokens) own.release(token);

@@ -20,6 +20,7 @@
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "amity/world/transport.hpp"
 #include "contract.hpp"
 #include "mailbox.hpp"
@@ -50,7 +51,7 @@ class departure {
     for (ready_->fetch_add(1); ready_->load() < ranks_;) {
       own.poll(mail, 16);
       try {
-        own.wait(1'000'000);
+        wait(own, 1'000'000);
       } catch (const job_aborted&) {
         ::sched_yield();  // the test has ended the job
       }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "amity/fabric/waiter.hpp"
 #include "contract.hpp"
 #include "mailbox.hpp"
 #include "payloads.hpp"
@@ -256,7 +257,7 @@ TEST_P(contract, a_credit_of_one_peer_is_not_taken_for_that_of_another) {
       own.commit(1, go_on, reserves[0], 0);
       mail.send(1, 0, small_payload(own, 0));
       own.commit(2, go_on, reserves[1], 0);
-      own.wait(forever);
+      wait(own, forever);
       for (const rank_t peer : {2, 2, 1}) mail.send(peer, 0, small_payload(own, 0));
     } else if (own.rank() <= 2) {
       const std::size_t of_rank_0 = own.allowance_to(0).packets;  // the same both ways

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "amity/fabric/waiter.hpp"
 #include "contract.hpp"
 #include "mailbox.hpp"
 #include "payloads.hpp"
@@ -35,7 +36,7 @@ TEST_P(contract, a_poll_hands_over_no_more_than_asked) {
       const std::size_t handed = own.poll(sink, 3);
       EXPECT_LE(handed, 3u);
       EXPECT_EQ(sink.count - before, handed);
-      if (handed == 0) own.wait(forever);
+      if (handed == 0) wait(own, forever);
     }
     EXPECT_EQ(own.poll(sink, 3), 0u);
   });

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/error.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "contract.hpp"
 #include "mailbox.hpp"
 
@@ -33,12 +34,12 @@ TEST_P(contract, a_timeout_ends_a_wait) {
   run([](fabric& own) {
     mailbox mail(own);
     const std::uint64_t start_ns = own.now_ns();
-    own.wait(0);
+    wait(own, 0);
     constexpr std::uint64_t timeout_ns = 3'000'000;
     for (;;) {
       const std::uint64_t waited_ns = own.now_ns() - start_ns;
       if (waited_ns >= timeout_ns) break;
-      own.wait(timeout_ns - waited_ns);
+      wait(own, timeout_ns - waited_ns);
     }
     // A long one ends late enough for others to wake us, and a barrier still works.
     mail.barrier();
@@ -70,7 +71,7 @@ TEST_P(contract, an_abort_ends_every_wait) {
         job_aborted);
     EXPECT_THROW(mail.until([] { return false; }), job_aborted);
     own.abort();  // once more is legal, and changes nothing
-    EXPECT_THROW(own.wait(1'000'000'000), job_aborted);
+    EXPECT_THROW(wait(own, 1'000'000'000), job_aborted);
   });
 }
 
@@ -81,13 +82,13 @@ TEST_P(contract, an_abort_ends_the_wait_for_a_credit) {
     if (own.rank() == last) {
       mailbox mail(own, [](const packet&) { return disposition::release; });
       own.abort();
-      EXPECT_THROW(own.wait(forever), job_aborted);
+      EXPECT_THROW(wait(own, forever), job_aborted);
       return;
     }
     EXPECT_THROW(
         {
           for (;;) {
-            if (own.try_send(last, 0, {}) == status::again) own.wait(forever);
+            if (own.try_send(last, 0, {}) == status::again) wait(own, forever);
           }
         },
         job_aborted);

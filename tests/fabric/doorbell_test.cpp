@@ -2,6 +2,7 @@
 // what these tests look at.
 
 #include "amity/fabric/shm/doorbell.hpp"
+#include "amity/fabric/alarm.hpp"
 
 #include <sys/syscall.h>
 
@@ -11,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "amity/fabric/alarm.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "tests/support/forbidden_calls.hpp"
 
@@ -88,7 +90,11 @@ TEST(doorbell, refused_barrier_bounds_sleep) {
   without_barrier([&] {
     own.announce(sleeper);
     EXPECT_LT(own.sleep_ns_max(), std::uint64_t{1'000'000'000});
-    own.sleep(sleeper, ~std::uint64_t{0});  // ends although no rank rings
+    // Ends although no rank rings.
+    amity::fabric::sleep({.word = &sleeper.sleeping,
+                          .value = static_cast<std::uint32_t>(sleep_mode::on_futex),
+                          .sleep_ns_max = own.sleep_ns_max()},
+                         ~std::uint64_t{0});
   });
 }
 

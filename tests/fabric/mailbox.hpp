@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "amity/fabric/fabric.hpp"
+#include "amity/fabric/waiter.hpp"
 
 namespace amity::fabric::testing {
 
@@ -46,7 +47,7 @@ class mailbox final : public sink {
   template <class Done>
   void until(Done&& done) {
     while (!done()) {
-      if (own_.poll(*this, 16) == 0) own_.wait(forever);
+      if (own_.poll(*this, 16) == 0) wait(own_, forever);
     }
   }
 

@@ -19,6 +19,7 @@
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/segments.hpp"
 #include "amity/fabric/shm/shm.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "contract.hpp"
 
 namespace amity::fabric::testing {
@@ -130,7 +131,7 @@ TEST(threads, that_the_system_refuses_end_the_job) {
     std::string problem;
     try {
       shm::run_threads({}, 8, [](fabric& own) -> int {
-        for (;;) own.wait(1'000'000);  // for a packet of a rank that never comes
+        for (;;) wait(own, 1'000'000);  // for a packet of a rank that never comes
       });
     } catch (const error& caught) {
       problem = caught.what();

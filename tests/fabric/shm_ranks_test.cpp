@@ -19,6 +19,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/fabric/shm/shm.hpp"
+#include "amity/fabric/waiter.hpp"
 
 namespace amity::fabric::testing {
 namespace {
@@ -87,7 +88,7 @@ void send_and_wait(fabric& own, wake_up& state, bytes_view payload) {
     }
     const std::uint64_t begin_ns = steady_now_ns();
     ++state.waits;
-    do own.wait(timeout_ns);  // it may return early
+    do wait(own, timeout_ns);  // it may return early
     while (own.try_send(1, 1, payload) != status::ok && steady_now_ns() < begin_ns + timeout_ns);
     state.in_time = steady_now_ns() < begin_ns + woken_ns_max;
   }
@@ -158,7 +159,7 @@ bool wakes_sleeper(const Over& over, const Act& act) {
 TEST(shm_wake_up, packet_wakes_target) {
   for (const std::size_t payload_bytes : {8, 200}) {
     const auto arrives = [](fabric& own) {
-      own.wait(timeout_ns);
+      wait(own, timeout_ns);
       collector all(disposition::release);
       return own.poll(all, 1) > 0;
     };
@@ -172,7 +173,7 @@ TEST(shm_wake_up, packet_wakes_target) {
 TEST(shm_wake_up, abort_wakes_sleeping_rank) {
   const auto ends = [](fabric& own) {
     try {
-      own.wait(timeout_ns);
+      wait(own, timeout_ns);
     } catch (const job_aborted&) {
       return true;
     }
@@ -198,7 +199,7 @@ TEST(shm_wake_up, credit_ends_wait_for_credit_and_buffer) {
       step = 1;
       await_step(2);
       const std::uint64_t begin_ns = steady_now_ns();
-      own.wait(timeout_ns);
+      wait(own, timeout_ns);
       EXPECT_LT(steady_now_ns() - begin_ns, woken_ns_max);
       EXPECT_EQ(own.try_send(1, 2, {}), status::ok);
     } else {
@@ -240,14 +241,14 @@ TEST(shm_kept_payloads, take_bounded_memory) {
         if (own.try_send(1, 1, payload) == status::ok) {
           ++sent;
         } else {
-          own.wait(timeout_ns);
+          wait(own, timeout_ns);
         }
       }
       return 0;
     }
     collector kept(disposition::keep);
     while (kept.count() < packets) {
-      if (own.poll(kept, 64) == 0) own.wait(timeout_ns);
+      if (own.poll(kept, 64) == 0) wait(own, timeout_ns);
       kept.release_all(own);
     }
     places.insert(kept.payloads.begin(), kept.payloads.end());

@@ -10,6 +10,7 @@
 
 #include "amity/base/clock.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "mailbox.hpp"
 #include "sim_ranks.hpp"
 
@@ -34,7 +35,7 @@ struct recorder final : sink {
   }
   void receive(std::size_t packets) {
     while (times_ns.size() < packets) {
-      if (own.poll(*this, 64) == 0) own.wait(forever);
+      if (own.poll(*this, 64) == 0) wait(own, forever);
     }
   }
   fabric& own;
@@ -89,7 +90,7 @@ TEST(sim_clock, handlers_compute_too) {
       send(own, 1, 0);
     } else {
       while (receiver.seen == 0) {
-        if (own.poll(receiver, 1) == 0) own.wait(forever);
+        if (own.poll(receiver, 1) == 0) wait(own, forever);
       }
       EXPECT_GE(own.now_ns(), o + L + o + 900'000);
     }
@@ -155,9 +156,9 @@ TEST(sim_clock, packets_that_wait_are_handled_one_after_the_other) {
     if (own.rank() == 0) {
       for (std::uint64_t i = 0; i < 3; ++i) send(own, 1, i);
     } else {
-      own.wait(1'000'000);  // until the first is there
+      wait(own, 1'000'000);  // until the first is there
       EXPECT_EQ(own.now_ns(), o + L);
-      own.wait(0);
+      wait(own, 1);
       EXPECT_EQ(own.now_ns(), o + L + poll_cost) << "a wait that need not last costs as much as a look";
       seen.receive(3);
       for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(seen.times_ns[i], o + L + poll_cost + (i + 1) * o);
@@ -206,10 +207,10 @@ TEST(sim_clock, a_credit_comes_back_L_after_the_release) {
       send(own, 1, 0);
       EXPECT_EQ(own.try_send(1, 1, {}), status::again);
       EXPECT_EQ(own.now_ns(), o) << "a refusal costs nothing";
-      own.wait(50'000 + L - 1 - own.now_ns());
+      wait(own, 50'000 + L - 1 - own.now_ns());
       EXPECT_EQ(own.now_ns(), 50'000 + L - 1);
       EXPECT_EQ(own.try_send(1, 1, {}), status::again);
-      own.wait(forever);
+      wait(own, forever);
       EXPECT_EQ(own.now_ns(), 50'000 + L);
       send(own, 1, 1);
     } else {
@@ -222,7 +223,7 @@ TEST(sim_clock, a_credit_comes_back_L_after_the_release) {
       } kept;
       while (own.now_ns() < 50'000) {
         own.poll(kept, 1);
-        own.wait(50'000 - own.now_ns());
+        wait(own, 50'000 - own.now_ns());
       }
       EXPECT_EQ(own.now_ns(), 50'000u);
       own.release(kept.tokens.at(0));
@@ -236,9 +237,9 @@ TEST(sim_clock, a_credit_comes_back_L_after_the_release) {
 
 TEST(sim_clock, a_wait_ends_at_its_timeout) {
   run(3, priced(), [](fabric& own) {
-    own.wait(5000);
+    wait(own, 5000);
     EXPECT_EQ(own.now_ns(), 5000u);
-    own.wait(100'000);  // beyond what the others may still do before
+    wait(own, 100'000);  // beyond what the others may still do before
     EXPECT_EQ(own.now_ns(), 105'000u);
     return 0;
   });
@@ -248,7 +249,7 @@ TEST(sim_clock, loops_that_only_poll_or_only_wait_get_on) {
   run(2, priced(), [](fabric& own) {
     recorder seen(own);
     if (own.rank() == 0) {
-      own.wait(70'000);
+      wait(own, 70'000);
       send(own, 1, 0);
     } else {
       EXPECT_EQ(own.poll(seen, 1), 0u);
@@ -261,7 +262,7 @@ TEST(sim_clock, loops_that_only_poll_or_only_wait_get_on) {
     // Nobody takes what arrives here, so that no wait lasts: the clock goes on all the same.
     send(own, own.rank(), 1);
     const std::uint64_t end_ns = own.now_ns() + 200'000;
-    while (own.now_ns() < end_ns) own.wait(forever);
+    while (own.now_ns() < end_ns) wait(own, forever);
     return 0;
   });
 }
@@ -278,7 +279,7 @@ TEST(sim_clock, ranks_see_packets_at_their_times_however_far_they_run_ahead) {
       EXPECT_EQ(seen.times_ns[0], o + L + o);
       EXPECT_EQ(seen.times_ns[1], 300 + o + L + o);
     } else if (own.rank() == 1) {
-      own.wait(300);
+      wait(own, 300);
       send(own, 0, 2);
     } else {
       send(own, 0, 1);
@@ -317,7 +318,7 @@ TEST(sim_faults, a_stop_interrupts_what_a_rank_does) {
     recorder seen(own);
     if (own.rank() == 0) {
       send(own, 1, 0);
-      own.wait(20'000);
+      wait(own, 20'000);
     } else {
       seen.receive(1);
     }
@@ -366,17 +367,17 @@ TEST(sim_faults, a_stopped_rank_does_not_run_between_two_times) {
     recorder seen(own);
     if (own.rank() == 0) {
       send(own, 1, 0);
-      own.wait(750'000 - own.now_ns());
+      wait(own, 750'000 - own.now_ns());
       send(own, 1, 1);
     } else {
       seen.receive(1);
       EXPECT_EQ(seen.times_ns[0], 300'000 + o) << "it came at 10,100";
-      own.wait(1'000'000);
+      wait(own, 1'000'000);
       EXPECT_EQ(own.now_ns(), 800'000u) << "the packet came at 760,100";
       seen.receive(2);
-      own.wait(1000);
+      wait(own, 1000);
       EXPECT_EQ(own.now_ns(), 800'000 + o + 1000) << "it runs on as before";
-      own.wait(120'000);
+      wait(own, 120'000);
       EXPECT_EQ(own.now_ns(), 950'000u);
     }
     return 0;
@@ -394,7 +395,7 @@ TEST(sim_faults, delay_varies_the_time_and_keeps_the_order) {
       EXPECT_TRUE(own.caps().ordered);
       for (std::uint64_t i = 0; i < packets; ++i) {
         send(own, 1, i);
-        own.wait(20'000);  // far apart: each shows its own delay
+        wait(own, 20'000);  // far apart: each shows its own delay
       }
     } else {
       seen.receive(packets);
@@ -427,7 +428,7 @@ TEST(sim_faults, reorder_lets_packets_of_one_pair_overtake) {
         for (std::uint64_t i = 0; i < packets; ++i) {
           while (own.try_send(1, i, {}) == status::again) {
             own.poll(unused, 1);
-            own.wait(forever);
+            wait(own, forever);
           }
         }
       } else {
@@ -474,7 +475,7 @@ TEST(sim_nodes, a_rank_that_runs_ahead_still_meets_what_its_neighbour_sends_mean
   static_cast<void>(run(2, options, [](fabric& own) {
     recorder seen(own);
     if (own.rank() == 1) {  // rank 0 runs first
-      own.wait(1000);
+      wait(own, 1000);
       send(own, 0, 0);
       return 0;
     }

@@ -9,6 +9,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "mailbox.hpp"
 #include "sim_ranks.hpp"
 
@@ -32,7 +33,7 @@ TEST(sim_kill, a_rank_that_is_killed_is_missed_and_named) {
         ~counter() { ++count; }
       } const on_stack{unwound};
       try {
-        own.wait(forever);
+        wait(own, forever);
       } catch (const error&) {
         missed_ns = own.now_ns();
         throw;
@@ -77,7 +78,7 @@ TEST(sim_kill, is_the_error_of_a_job_whose_other_ranks_have_ended) {
   for (const int status : {0, 3}) {
     const auto end_without_it = [&] {
       return run(2, options, [&](fabric& own) {
-        if (own.rank() == 1) own.wait(forever);
+        if (own.rank() == 1) wait(own, forever);
         return status;
       });
     };
@@ -126,7 +127,7 @@ TEST(sim_kill, wakes_the_dead_for_nothing_that_comes_for_them) {
       }
       while (own.now_ns() < 100'000) {
         send(own, 1, 0);
-        own.wait(1000);
+        wait(own, 1000);
       }
       alive_at_the_end = !unwound;
       return 0;
@@ -152,17 +153,17 @@ TEST(sim_kill, the_dead_put_nothing) {
       }
       testing::mailbox mail(own, [](const packet&) { return disposition::release; });
       if (own.rank() == 1) {
-        own.wait(1000);
+        wait(own, 1000);
         const remote_segment there = own.remote()->open(0, key);
         const std::uint64_t one = 1;
         for (std::size_t i = 0; i < 200 && own.now_ns() < 8000; ++i, ++begun) {
           EXPECT_EQ(own.remote()->put(there, 8 * i, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);
         }
-        own.wait(forever);
+        wait(own, forever);
       }
       while (own.now_ns() < 200'000) {
         own.poll(mail, 1);
-        own.wait(1000);
+        wait(own, 1000);
       }
       const auto* const words = reinterpret_cast<const std::uint64_t*>(mine.data);
       for (std::size_t i = 0; i < 200; ++i) arrived += words[i];
@@ -179,13 +180,13 @@ TEST(sim_stop, peers_look_up_and_see_who_is_stopped) {
   const auto ended = run(2, options, [](fabric& own) {
     testing::mailbox mail(own, [](const packet&) { return disposition::release; });
     if (own.rank() == 1) {
-      own.wait(100);
+      wait(own, 100);
       send(own, 0, 0);
     } else {
-      own.wait(forever);
+      wait(own, forever);
       EXPECT_EQ(own.now_ns(), 1'000'000'000u);
       EXPECT_EQ(own.trouble(), "rank 1 is stopped from 50 ns until 3000000000 ns");
-      while (own.poll(mail, 1) == 0) own.wait(forever);
+      while (own.poll(mail, 1) == 0) wait(own, forever);
       EXPECT_EQ(own.trouble(), "");
     }
     return 0;

@@ -10,6 +10,7 @@
 
 #include "amity/fabric/sim/report.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "mailbox.hpp"
 #include "payloads.hpp"
 #include "remote_user.hpp"
@@ -27,7 +28,7 @@ TEST(sim_figures, count_the_flight_of_operations) {
   const auto ended = run(2, priced(), [&](fabric& own) {
     testing::mailbox mail(own, [](const packet&) { return disposition::release; });
     if (own.rank() == 1) {
-      own.wait(1000);
+      wait(own, 1000);
       const std::uint64_t one = 1;
       const remote_segment there = own.remote()->open(0, key);
       EXPECT_EQ(own.remote()->put(there, 0, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);
@@ -35,7 +36,7 @@ TEST(sim_figures, count_the_flight_of_operations) {
     }
     const segment mine = own.remote()->create(8);
     key = mine.key;
-    own.wait(3 * L);
+    wait(own, 3 * L);
     own.poll(mail, 1);
     return 0;
   });
@@ -69,7 +70,7 @@ sim_result one_packet_each_way(const sim_options& options) {
       ++seen;
       return disposition::release;
     });
-    if (own.rank() == 1) own.wait(500);
+    if (own.rank() == 1) wait(own, 500);
     send(own, 1 - own.rank(), 0, 30);
     mail.until([&] { return seen == 1; });
     return 0;
@@ -186,8 +187,8 @@ TEST(sim_trace, is_written_when_the_job_fails_too) {
   message_of([&] {
     run(2, options, [](fabric& own) {
       if (own.rank() == 0) send(own, 1, 0);
-      own.wait(forever);
-      own.wait(forever);
+      wait(own, forever);
+      wait(own, forever);
       return 0;
     });
   });
@@ -202,8 +203,8 @@ TEST(sim_trace, and_reports_name_the_ranks_of_the_program_and_their_threads) {
   const std::string error = message_of([&] {
     run(4, lanes, [](fabric& own) {
       if (own.rank() == 1) send(own, 2, 0);
-      own.wait(forever);
-      own.wait(forever);
+      wait(own, forever);
+      wait(own, forever);
       return 0;
     });
   });

@@ -13,6 +13,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "mailbox.hpp"
 #include "sim_ranks.hpp"
 
@@ -40,7 +41,7 @@ sim_result chatter(const sim_options& options, rank_t ranks = 16) {
     for (int i = 0; i < 20; ++i) static_cast<void>(own.try_send(any_rank(), random.below(50), {}));
     constexpr std::uint64_t end_ns = 200'000;
     while (own.now_ns() < end_ns) {
-      if (own.poll(mail, 8) == 0) own.wait(end_ns - own.now_ns());
+      if (own.poll(mail, 8) == 0) wait(own, end_ns - own.now_ns());
     }
     return 0;
   });
@@ -75,16 +76,16 @@ TEST(sim_end, the_first_status_other_than_0_counts_and_ends_the_job) {
   const auto result = run(4, priced(), [](fabric& own) {
     switch (own.rank()) {
       case 0:
-        own.wait(1000);
+        wait(own, 1000);
         return 0;
       case 1:
-        own.wait(4000);
+        wait(own, 4000);
         return 11;
       case 2:
-        own.wait(3000);
+        wait(own, 3000);
         return 12;
       default:
-        EXPECT_THROW(own.wait(forever), job_aborted);
+        EXPECT_THROW(wait(own, forever), job_aborted);
         return 13;
     }
   });
@@ -102,11 +103,11 @@ TEST(sim_end, an_exception_unwinds_every_rank_and_reaches_the_caller) {
     } const on_stack{unwound};
     testing::mailbox mail(own);
     if (own.rank() == 2) {
-      own.wait(5000);
+      wait(own, 5000);
       throw std::invalid_argument("rank 2 cannot go on");
     }
     if (own.rank() == 3) {
-      own.wait(5001);
+      wait(own, 5001);
       throw std::logic_error("this is later");
     }
     mail.until([] { return false; });
@@ -125,16 +126,16 @@ TEST(sim_end, an_abort_reaches_the_others_after_L) {
   EXPECT_THROW(run(3, priced(),
                    [](fabric& own) {
                      if (own.rank() == 0) {
-                       own.wait(500);
+                       wait(own, 500);
                        own.abort();
-                       EXPECT_THROW(own.wait(forever), job_aborted);
+                       EXPECT_THROW(wait(own, forever), job_aborted);
                        EXPECT_EQ(own.now_ns(), 500u);
                        return 0;
                      }
-                     own.wait(600);
+                     wait(own, 600);
                      EXPECT_EQ(own.now_ns(), 600u) << "the news is on its way";
                      try {
-                       own.wait(forever);
+                       wait(own, forever);
                      } catch (const job_aborted&) {
                        EXPECT_EQ(own.now_ns(), 500 + L);
                        throw;
@@ -149,11 +150,11 @@ TEST(sim_end, a_deadlock_says_who_waits_and_since_when) {
     run(4, {.seed = 77, .credits = 1}, [](fabric& own) {
       testing::mailbox mail(own);
       if (own.rank() == 1) {
-        own.wait(4321);
+        wait(own, 4321);
         send(own, 3, 0);
         mail.send(3, 1);  // rank 3 will not look
       }
-      if (own.rank() == 2) own.wait(99);
+      if (own.rank() == 2) wait(own, 99);
       if (own.rank() != 3) mail.until([] { return false; });
       return 0;
     });
@@ -169,7 +170,7 @@ TEST(sim_end, a_deadlock_says_who_waits_and_since_when) {
 TEST(sim_end, a_deadlock_of_many_lists_a_few) {
   const std::string text = message_of([] {
     run(100, {}, [](fabric& own) {
-      own.wait(forever);
+      wait(own, forever);
       return 0;
     });
   });
@@ -204,7 +205,7 @@ TEST(sim_fibers, exceptions_in_flight_belong_to_their_rank) {
       try {
         throw own.rank();
       } catch (int caught) {
-        own.wait(static_cast<std::uint64_t>(1 + (own.rank() * 7 + round * 3) % 5) * 100'000);
+        wait(own, static_cast<std::uint64_t>(1 + (own.rank() * 7 + round * 3) % 5) * 100'000);
         EXPECT_EQ(caught, own.rank());
         try {
           throw;
@@ -220,13 +221,13 @@ TEST(sim_fibers, exceptions_in_flight_belong_to_their_rank) {
 
 TEST(sim_fibers, jobs_may_nest) {
   run(2, {}, [](fabric& outer) {
-    outer.wait(10'000);
+    wait(outer, 10'000);
     const auto inner = run(3, {}, [](fabric& own) {
-      own.wait(7000);
+      wait(own, 7000);
       return own.rank();
     });
     EXPECT_EQ(inner.end_ns, 7000u);
-    outer.wait(10'000);
+    wait(outer, 10'000);
     EXPECT_EQ(outer.now_ns(), 20'000u);
     return 0;
   });

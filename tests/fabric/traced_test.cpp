@@ -9,6 +9,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "mailbox.hpp"
 #include "payloads.hpp"
 #include "remote_user.hpp"
@@ -28,7 +29,7 @@ struct keep_first final : sink {
   }
   void receive(int packets) {
     while (arrived < packets) {
-      if (own.poll(*this, 8) == 0) own.wait(testing::forever);
+      if (own.poll(*this, 8) == 0) wait(own, testing::forever);
     }
   }
   fabric& own;
@@ -77,8 +78,8 @@ TEST(traced, counts_per_peer_and_rank) {
       EXPECT_EQ(own.with(0).packets_kept, 1u);
       EXPECT_GT(own.own().polls, own.own().polls_empty);
       EXPECT_GE(own.own().polls_empty, 1u);
-      EXPECT_GE(own.own().waits, 1u);
-      EXPECT_GE(own.own().waited_ns, L - o);
+      EXPECT_GE(own.own().sleeps, 1u);
+      EXPECT_GE(own.own().slept_ns, L - o);
     }
     EXPECT_TRUE(own.last_events().empty());
     return 0;
@@ -104,7 +105,7 @@ TEST(traced, remembers_the_last_events) {
       EXPECT_EQ(events[1].time_ns, 2 * o);
       EXPECT_EQ(events[2].what, kind::refused);
       EXPECT_EQ(events[3].what, kind::refused);
-      EXPECT_EQ(events[4].what, kind::waited);
+      EXPECT_EQ(events[4].what, kind::slept);
       EXPECT_EQ(events[4].peer, no_rank);
       EXPECT_EQ(events.back().what, kind::received);
       EXPECT_EQ(events.back().header, 0xdu);

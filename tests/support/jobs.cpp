@@ -9,6 +9,7 @@
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/shm/shm.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "amity/world/transport.hpp"
 #include "tests/fabric/harness.hpp"
 #include "tests/fabric/mpi_harness.hpp"
@@ -122,7 +123,7 @@ std::string failure_of(const std::function<void()>& job) {
 }
 
 void idle_until(fabric::fabric& own, std::uint64_t time_ns) {
-  while (own.now_ns() < time_ns) own.wait(time_ns - own.now_ns());
+  while (own.now_ns() < time_ns) wait(own, time_ns - own.now_ns());
 }
 
 }  // namespace amity::testing

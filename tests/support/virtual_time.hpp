@@ -17,7 +17,7 @@ namespace amity::testing {
 /// More than twice the time of the longest job.
 inline constexpr std::uint64_t virtual_seconds_max = 10;
 
-/// A rank of a simulated job. `poll` and `wait` throw after the limit, which ends the job.
+/// A rank of a simulated job. `poll` and `arm` throw after the limit, which ends the job.
 class limited_in_time final : public fabric::decorator {
  public:
   explicit limited_in_time(::amity::fabric::fabric& inner) : decorator(inner) {}
@@ -26,9 +26,9 @@ class limited_in_time final : public fabric::decorator {
     check_time();
     return decorator::poll(receiver, packets_max);
   }
-  void wait(std::uint64_t timeout_ns) override {
+  ::amity::fabric::alarm arm() override {
     check_time();
-    decorator::wait(timeout_ns);
+    return decorator::arm();
   }
 
  private:

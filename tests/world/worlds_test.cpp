@@ -242,6 +242,46 @@ TEST_P(several_worlds, early_messages_of_one_are_handled_while_waiting_in_anothe
   });
 }
 
+/// An epoch that does not end would send without end.
+constexpr int sends_max = 2'000'000;
+
+TEST_P(several_worlds, try_end_beside_sender) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    std::uint64_t handled = 0;
+    auto numbers = other->message<int>([&](int) { ++handled; }, coalesce{});
+    std::uint64_t sent = 0;
+    auto period = w.begin_epoch();
+    other->epoch([&] {
+      while (!period.try_end()) {
+        numbers.send(testing::next_of(w), 1);
+        if (++sent > sends_max) throw std::runtime_error("the epoch does not end");
+      }
+    });
+    EXPECT_EQ(w.sum(handled), w.sum(sent));
+  });
+}
+
+TEST_P(several_worlds, end_beside_busy_world) {
+  constexpr int messages = 256;
+  run([](world& w) {
+    const auto other = w.duplicate();
+    bool has_ended = false;
+    int hops = 0;
+    auto hop = other->message<int>([&](int, auto& self) {
+      if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
+      if (!has_ended) self.send(testing::next_of(w), 1);
+    });
+    auto period = w.begin_epoch();
+    other->epoch([&] {
+      for (int i = 0; i < messages; ++i) hop.send(testing::next_of(w), 1);
+      period.end();
+      has_ended = true;
+    });
+    EXPECT_GT(hops, 0);
+  });
+}
+
 TEST_P(several_worlds, numbers_are_used_again) {
   // Processes that share few cores take their time for each.
   const int rounds = (GetParam().simulated ? 1000 : 60) / static_cast<int>(testing::sanitizer_divisor);

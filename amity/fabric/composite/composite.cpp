@@ -1,22 +1,16 @@
 #include "amity/fabric/composite/composite.hpp"
 
-#include <poll.h>
-#include <time.h>
-
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
-#include "amity/base/clock.hpp"
-#include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
-#include "amity/base/yielder.hpp"
 #include "amity/fabric/composite/network_turns.hpp"
 #include "amity/fabric/neighbourhood.hpp"
 
@@ -26,29 +20,11 @@ namespace {
 /// In the token of a packet that has come over the network.
 constexpr std::uint64_t network_mark = std::uint64_t{1} << 63;
 
-/// How long a rank that has nothing to do looks at its peers before it looks at the network, too, and before it sleeps.
-struct patience {
-  int local_looks;
-  std::uint64_t spin_ns;
-  int yields;
-
-  static patience of(rank_t ranks_here, int cpus) {
-    const bool crowded = ranks_here > cpus;
-    return crowded ? patience{.local_looks = 20, .spin_ns = 0, .yields = 20}
-                   : patience{.local_looks = 100, .spin_ns = 100'000, .yields = 5};
-  }
-};
-
-/// Waits that do not ask the network whether the job has ended, where the node's ranks have something at once.
-constexpr std::uint32_t waits_unasked = 256;
-
-/// Long waits in a row after which a network that is always ready is not believed any more.
-constexpr std::uint32_t waits_believed = 100;
-
-constexpr std::uint64_t first_nap_ns = 20'000;
-
-/// Times that a descriptor may call for nothing before something comes.
-constexpr std::uint32_t false_alarms_believed = 16;
+backoff backoff_of(rank_t ranks_here, int cpus) {
+  constexpr std::uint32_t pauses = 2;
+  return ranks_here > cpus ? backoff{.looks = 20, .pauses = pauses, .yields = 20}
+                           : backoff{.looks = 100, .pauses = pauses, .spin_ns = 100'000, .yields = 5};
+}
 
 /// Hands packets on with the mark of the network.
 class marking final : public sink {
@@ -97,8 +73,8 @@ class composite final : public fabric {
       : local_(std::move(local)),
         network_(std::move(network)),
         caps_(describe_composite(local_->caps(), network_->caps())),
-        patience_(patience::of(local_->size(), cpus)),
         local_rank_of_(static_cast<std::size_t>(network_->size()), no_rank) {
+    caps_.backoff = backoff_of(local_->size(), cpus);
     std::vector<rank_t> node_of;
     for (rank_t rank = 0; rank < network_->size(); ++rank) node_of.push_back(network_->node_of(rank));
     const std::vector<rank_t> beside = ranks_beside(network_->rank(), node_of);
@@ -150,29 +126,54 @@ class composite final : public fabric {
   std::size_t poll(sink& receiver, std::size_t packets_max) override {
     if (packets_max == 0) return 0;
     const std::size_t found = turns_.is_due() ? poll_both(receiver, packets_max) : local_->poll(receiver, packets_max);
-    if (found > 0) waits_in_vain_ = 0;
+    local_looks_ = 0;
     turns_.handed_over(found);
     return found;
   }
 
   remote_memory* node_memory() noexcept override { return near_memory_ ? &*near_memory_ : nullptr; }
 
-  void wait(std::uint64_t timeout_ns) override {
-    look_for_the_end(*local_);
-    if (timeout_ns == 0 || ++waits_ % waits_unasked == 0) look_for_the_end(*network_);
-    if (timeout_ns == 0) return turns_.ask_clock_next();
-    // One that has got up from a nap in vain goes on napping.
-    const bool napping = !network_rings_ && waits_in_vain_ > waits_believed;
+  void check() override {
+    passing_on_the_end([this] { local_->check(); });
+    passing_on_the_end([this] { network_->check(); });
+    turns_.ask_clock_next();
+  }
+
+  bool ready() override {
+    if (local_->ready()) return true;
     // A peer of the node answers so soon that even one look at the network would take longer.
-    for (int i = 0; i < (napping ? 1 : patience_.local_looks); ++i) {
-      if (local_->ready()) return;
-      cpu_pause(2);
+    if (local_looks_ < caps_.backoff.looks) {
+      ++local_looks_;
+      return false;
     }
-    look_for_the_end(*network_);
-    ++waits_in_vain_;
-    const std::uint64_t begin_ns = steady_now_ns();
-    if (!napping && spin(begin_ns, timeout_ns)) return;
-    sleep(begin_ns + std::min(timeout_ns, ~begin_ns));
+    if (!network_->ready()) return false;
+    turns_.look_next();
+    return true;
+  }
+
+  void publish() override {
+    local_->publish();
+    network_->publish();
+  }
+
+  alarm arm() override {
+    local_looks_ = caps_.backoff.looks;
+    const alarm near = passing_on_the_end([this] { return local_->arm(); });
+    try {
+      const alarm far = passing_on_the_end([this] { return network_->arm(); });
+      AMITY_ASSERT(near.word == nullptr && far.word == nullptr);
+      return {.descriptors = {near.descriptors[0], far.descriptors[0]},
+              .sleep_ns_max = std::min(near.sleep_ns_max, far.sleep_ns_max)};
+    } catch (...) {
+      local_->disarm();
+      throw;
+    }
+  }
+
+  void disarm() noexcept override {
+    network_->disarm();
+    local_->disarm();
+    turns_.look_next();
   }
 
   std::uint64_t now_ns() const noexcept override { return local_->now_ns(); }
@@ -203,92 +204,25 @@ class composite final : public fabric {
     network_turns::look now(turns_);
     const std::size_t found = network_->poll(marked, packets_max);
     now.found(found > 0);
-    if (found > 0) false_alarms_ = 0;
     return found;
-  }
-
-  /// Whether the caller should poll. A network that can only be polled to find out is always ready; after some waits
-  /// that led to nothing it is not believed any more.
-  bool stirs() {
-    if (local_->ready()) return true;
-    if (!network_->ready() || (!network_rings_ && waits_in_vain_ > waits_believed)) return false;
-    turns_.look_next();
-    return true;
-  }
-
-  bool spin(std::uint64_t begin_ns, std::uint64_t timeout_ns) {
-    const std::uint64_t end_ns = begin_ns + std::min(patience_.spin_ns, timeout_ns);
-    do {
-      if (stirs()) return true;
-    } while (steady_now_ns() < end_ns);
-    for (int i = 0; i < patience_.yields; ++i) {
-      const bool again = yielder_.yield();
-      if (stirs()) return true;
-      if (!again) break;
-    }
-    return false;
   }
 
   /// Whoever learns by one fabric that the job has ended tells the peers that are reached by the other.
   template <class Act>
-  auto passing_on_the_end(Act&& act) try {
+  std::invoke_result_t<Act> passing_on_the_end(Act&& act) try {
     return act();
   } catch (...) {
     abort();
     throw;
   }
-  void look_for_the_end(fabric& in) {
-    passing_on_the_end([&] { in.wait(0); });
-  }
-
-  void sleep(std::uint64_t end_ns) {
-    const alarm near = passing_on_the_end([this] { return local_->set_alarm(); });
-    alarm far = passing_on_the_end([this] { return network_->set_alarm(); });
-    // A descriptor that is ready all the time, as that of a broken connection may be, is no reason to stay awake.
-    network_rings_ = far.descriptor >= 0 && false_alarms_ < false_alarms_believed;
-    if (!network_rings_) far = {.descriptor = -1, .look_again_ns = std::min(far.look_again_ns, nap_ns())};
-    const std::uint64_t now = steady_now_ns();
-    if (!stirs() && now < end_ns) {
-      const bool by_network = nap(near, far, end_ns - now);
-      // One that comes at once is false; after a while it may have been a packet for the network fabric itself.
-      const bool at_once = steady_now_ns() - now < first_nap_ns;
-      if (by_network && !stirs() && at_once) ++false_alarms_;
-    }
-    network_->end_alarm();
-    local_->end_alarm();
-    turns_.look_next();
-  }
-
-  /// Nobody wakes a sleeper through a network without a descriptor: it gets up by itself, ever more rarely.
-  std::uint64_t nap_ns() const noexcept {
-    const std::uint32_t beyond = waits_in_vain_ > waits_believed ? waits_in_vain_ - waits_believed : 0;
-    return first_nap_ns << std::min(beyond, 6U);
-  }
-
-  /// Whether the network has ended it.
-  static bool nap(const alarm& near, const alarm& far, std::uint64_t limit_ns) noexcept {
-    // A negative descriptor is passed over.
-    std::array<pollfd, 2> watched{pollfd{.fd = near.descriptor, .events = POLLIN, .revents = 0},
-                                  pollfd{.fd = far.descriptor, .events = POLLIN, .revents = 0}};
-    limit_ns = std::min({limit_ns, near.look_again_ns, far.look_again_ns});
-    const timespec limit{.tv_sec = static_cast<time_t>(limit_ns / 1'000'000'000),
-                         .tv_nsec = static_cast<long>(limit_ns % 1'000'000'000)};
-    return ::ppoll(watched.data(), watched.size(), &limit, nullptr) > 0 && watched[1].revents != 0;
-  }
-
   std::unique_ptr<fabric> local_;
   std::unique_ptr<fabric> network_;
   capabilities caps_;
-  patience patience_;
-  yielder yielder_;
   std::vector<rank_t> local_rank_of_;  ///< by rank; `no_rank`: on another node
   std::optional<near_memory> near_memory_;
   network_turns turns_;
-  std::uint32_t waits_ = 0;
-  std::uint32_t waits_in_vain_ = 0;  ///< long ones, since a poll has found something
-  std::uint32_t false_alarms_ = 0;   ///< of the network's descriptor, since something came from there
+  std::uint32_t local_looks_ = 0;  ///< without an event, since the last poll
   bool network_first_ = false;
-  bool network_rings_ = false;  ///< it has a descriptor, and so knows when it is ready
 };
 
 class composite_lanes final : public lanes {

@@ -11,6 +11,20 @@
 #include "amity/fabric/mpi/mpi.hpp"
 
 namespace amity::fabric::mpi {
+namespace {
+
+/// `crowded`: the ranks of this node are more than its CPUs. A look without pauses takes the memory of a message away
+/// from its writer. No rank can wake another one through MPI.
+backoff backoff_of(bool crowded) {
+  backoff how{.looks = 300, .pauses = 3, .yields = 50, .sleep_ns_min = 50'000, .sleep_ns_max = 1'000'000};
+  if (crowded) {
+    how.looks = 4;
+    how.yields = 300;
+  }
+  return how;
+}
+
+}  // namespace
 
 group::group(const library& mpi, amity_mpi_comm parent, const settings& config, rank_t threads)
     : mpi_(*mpi),
@@ -77,7 +91,7 @@ void group::look_at_nodes() {
   CPU_ZERO(&cpus);
   const bool known = ::sched_getaffinity(0, sizeof cpus, &cpus) == 0;
   mpi_.all_or(&cpus, sizeof cpus, node);
-  crowded_ = known && mpi_.size(node) * threads_ > CPU_COUNT(&cpus);
+  caps_.backoff = backoff_of(known && mpi_.size(node) * threads_ > CPU_COUNT(&cpus));
   mpi_.free_comm(&node);
 }
 

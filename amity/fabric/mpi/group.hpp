@@ -43,8 +43,6 @@ class group {
   }
   /// Named by its lowest lane, as those are ranks of the fabric.
   rank_t node_of(rank_t lane) const noexcept { return nodes_[static_cast<std::size_t>(lane / threads_)] * threads_; }
-  /// Whether the lanes on this node are more than its CPUs.
-  bool crowded() const noexcept { return crowded_; }
 
   /// On which all messages to this thread of each process travel.
   amity_mpi_comm communicator(rank_t thread) const noexcept { return communicators_[static_cast<std::size_t>(thread)]; }
@@ -54,11 +52,11 @@ class group {
   void abort() noexcept;
   [[noreturn]] void kill(int status) noexcept;
 
-  bool known_aborted() const noexcept { return aborted_.load(std::memory_order_relaxed); }
   /// Also asks MPI whether another process has aborted the job. From any thread.
   bool aborted() noexcept;
 
  private:
+  bool known_aborted() const noexcept { return aborted_.load(std::memory_order_relaxed); }
   void check_settings(const settings& config) const;
   void look_at_nodes();
 
@@ -70,7 +68,6 @@ class group {
   std::vector<amity_mpi_comm> communicators_;
   amity_mpi_comm control_;
   std::vector<rank_t> nodes_;  ///< of each process
-  bool crowded_ = false;
 
   std::mutex notice_mutex_;
   amity_mpi_request notice_;  ///< complete when another process has aborted the job

@@ -1,14 +1,11 @@
 #include "amity/fabric/mpi/lane.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/clock.hpp"
-#include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
 
 namespace amity::fabric::mpi {
@@ -20,23 +17,6 @@ constexpr std::size_t looks_at_sends = AMITY_MPI_TEST_SOME_MAX;
 /// Messages in a row that are there when they are asked for.
 constexpr std::uint32_t found_in_a_row_max = 32;
 
-/// Waits in a row that find something at once, and so do not ask MPI whether the job was aborted.
-constexpr std::uint32_t waits_unasked = 64;
-
-/// Between two looks of a wait: one that looks without a rest takes the message's memory away from whoever writes it.
-constexpr int pauses_between_looks = 3;
-
-/// How long a wait looks before it sleeps. Nobody can wake a sleeper through MPI, so it gets up from time to time, ever
-/// more rarely: a wait that has been long may be a little longer.
-struct patience {
-  int looks;
-  int yields;
-};
-constexpr patience alone_on_cpu{.looks = 300, .yields = 50};
-constexpr patience crowded_cpus{.looks = 4, .yields = 300};
-constexpr std::uint64_t sleep_ns_min = 50'000;
-constexpr std::uint64_t sleep_ns_max = 1'000'000;
-
 struct token {
   std::uint32_t buffer;
   rank_t source;
@@ -46,12 +26,6 @@ struct token {
     return {.buffer = static_cast<std::uint32_t>(packed >> 32), .source = static_cast<rank_t>(packed)};
   }
 };
-
-void sleep_for(std::uint64_t ns) noexcept {
-  const timespec time{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
-                      .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
-  ::nanosleep(&time, nullptr);  // a signal ends it early, which is as good
-}
 
 }  // namespace
 
@@ -326,33 +300,13 @@ bool lane::owes_caller_a_credit() noexcept {
   return std::erase_if(short_, [this](rank_t peer) { return at(peer).in_use < credits_; }) > 0;
 }
 
-void lane::throw_if_aborted() {
+void lane::check() {
   if (group_.aborted()) throw job_aborted("amity: another rank has ended the job");
 }
 
-void lane::wait(std::uint64_t timeout_ns) {
-  if (timeout_ns == 0 || group_.known_aborted() || ++waits_ % waits_unasked == 0) throw_if_aborted();
-  if (timeout_ns == 0) return;
-  const patience& own = group_.crowded() ? crowded_cpus : alone_on_cpu;
-  for (int i = 0; i < own.looks; ++i) {
-    if (anything_new()) return;
-    cpu_pause(pauses_between_looks);
-  }
-  give_all_back();
-  throw_if_aborted();
-  for (int i = 0; i < own.yields; ++i) {
-    if (anything_new()) return;
-    if (!yielder_.yield()) break;
-  }
-  const std::uint64_t start_ns = now_ns();
-  for (std::uint64_t rest_ns = sleep_ns_min;; rest_ns = std::min(2 * rest_ns, sleep_ns_max)) {
-    throw_if_aborted();
-    if (anything_new()) return;
-    const std::uint64_t waited_ns = now_ns() - start_ns;
-    if (waited_ns >= timeout_ns) return;
-    sleep_for(std::min(rest_ns, timeout_ns - waited_ns));
-    if (!sends_.empty()) give_all_back();
-  }
+alarm lane::arm() {
+  if (!sends_.empty()) give_all_back();
+  return {};  // no rank can wake another one through MPI
 }
 
 std::uint64_t lane::now_ns() const noexcept { return steady_now_ns(); }

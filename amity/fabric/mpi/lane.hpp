@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "amity/base/yielder.hpp"
 #include "amity/base/zeros.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/mpi/buffers.hpp"
@@ -29,7 +28,11 @@ class lane final : public fabric {
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
-  void wait(std::uint64_t timeout_ns) override;
+  void check() override;
+  bool ready() override { return anything_new(); }
+  void publish() override { give_all_back(); }
+  alarm arm() override;
+  void disarm() noexcept override {}
   std::uint64_t now_ns() const noexcept override;
   void abort() noexcept override { group_.abort(); }
 
@@ -86,7 +89,6 @@ class lane final : public fabric {
 
   bool anything_new() noexcept;
   bool owes_caller_a_credit() noexcept;
-  void throw_if_aborted();
 
   group& group_;
   const amity_mpi_module mpi_;  ///< a copy: one load less per call
@@ -114,8 +116,6 @@ class lane final : public fabric {
   std::size_t vacant_ = 0;           ///< places in front of it whose receives are to be posted again
   std::uint64_t received_ = 0;
   std::uint32_t found_in_a_row_ = 0;
-  std::uint32_t waits_ = 0;
-  yielder yielder_;
 };
 
 }  // namespace amity::fabric::mpi

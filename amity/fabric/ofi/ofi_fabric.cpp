@@ -10,10 +10,13 @@
 
 namespace amity::fabric::ofi {
 
-patience patience::of(rank_t ranks_here, int cpus) {
-  const bool crowded = ranks_here > cpus;
-  return crowded ? patience{.spin_ns = 0, .yields = 20} : patience{.spin_ns = 200'000, .yields = 5};
+namespace {
+
+backoff backoff_of(rank_t ranks_here, int cpus) {
+  return ranks_here > cpus ? backoff{.looks = 1, .yields = 20} : backoff{.looks = 1, .spin_ns = 200'000, .yields = 5};
 }
+
+}  // namespace
 
 sizes sizes::from(const settings& config) {
   const auto ns = [&](const char* setting) {
@@ -69,8 +72,6 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, ran
       company_(all),
       reached_(peers_of(rank_, company_, whom)),
       caps_(capabilities_of(fabrics, *info, given)),
-      patience_(patience::of(
-          static_cast<rank_t>(std::ranges::count(company_.node_of, company_.node_of[to_index(rank_)])), company_.cpus)),
       receive_count_((given.credits + spare_buffers) * reached_.size()),
       send_count_((given.credits + 1) * to_index(size_)),
       received_(receive_count_, given.packet_bytes),
@@ -88,6 +89,8 @@ ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, ran
              .size = size_,
              .packet_bytes_max = given.packet_bytes,
              .credits = static_cast<std::uint32_t>(given.credits)}) {
+  caps_.backoff = backoff_of(
+      static_cast<rank_t>(std::ranges::count(company_.node_of, company_.node_of[to_index(rank_)])), company_.cpus);
   port_.register_if_needed(received_, FI_RECV);
   port_.register_if_needed(sending_, FI_SEND);
   for (rank_t peer = 0; peer < size_; ++peer) peers_.emplace_back(given.credits + 1);

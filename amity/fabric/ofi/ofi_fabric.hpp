@@ -39,16 +39,11 @@ inline constexpr std::size_t spare_buffers = 4;
 /// Injected packets are put together on the stack.
 inline constexpr std::size_t injected_bytes_max = 256;
 
+/// The shortest sleep without a descriptor that ends it.
+inline constexpr std::uint64_t nap_ns_min = 20'000;
+
 /// How often a rank that sleeps looks whether the job still runs.
 inline constexpr std::uint64_t look_round_ns = 100'000'000;
-
-/// How long a rank that has nothing to do looks and yields before it sleeps.
-struct patience {
-  std::uint64_t spin_ns;
-  int yields;
-
-  static patience of(rank_t ranks_here, int cpus);
-};
 
 /// What the settings say.
 struct sizes {
@@ -113,9 +108,11 @@ class ofi_fabric final : public fabric {
 
   remote_memory* remote() noexcept override { return remote_ ? &*remote_ : nullptr; }
 
-  void wait(std::uint64_t timeout_ns) override;
+  void check() override;
   bool ready() override;
-  alarm set_alarm() override;
+  void publish() override;
+  alarm arm() override;
+  void disarm() noexcept override;
 
   std::uint64_t now_ns() const noexcept override { return steady_now_ns(); }
   void abort() noexcept override;
@@ -217,8 +214,12 @@ class ofi_fabric final : public fabric {
   bool something_new() const noexcept { return credit_is_back_ || !arrived_.empty() || has_remote_events() || ended(); }
   bool has_remote_events() const noexcept { return remote_ && remote_->has_events(); }
 
-  void sleep(std::uint64_t timeout_ns) noexcept;
-  void look_for_the_end();
+  /// While the fabric starts and ends.
+  void rest(std::uint64_t timeout_ns) noexcept;
+  /// Whether the descriptor to sleep on is of use: some are readable all the time, as that of a broken connection.
+  bool has_waker() const noexcept;
+  std::uint64_t nap_ns_max() const noexcept;
+  void check_job_ended();
   [[noreturn]] void end_by_loss();
   /// Names the failed ranks in error messages.
   std::string name_of_lost() const;
@@ -240,8 +241,10 @@ class ofi_fabric final : public fabric {
   company company_;
   std::vector<rank_t> reached_;  ///< in ascending order; this one is not among them
   capabilities caps_;
-  patience patience_;
   yielder yielder_;
+  std::uint64_t nap_ns_ = nap_ns_min;  ///< next sleep without a descriptor
+  std::uint64_t armed_ns_ = 0;         ///< since when this rank sleeps on the descriptor; 0: it does not
+  std::uint32_t false_alarms_ = 0;     ///< of the descriptor, since something has arrived
 
   std::size_t receive_count_;
   std::size_t send_count_;

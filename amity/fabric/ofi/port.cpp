@@ -145,14 +145,4 @@ bool port::may_sleep() noexcept {
   return fi_trywait(fabric_.get(), objects, 1) == 0;
 }
 
-bool port::sleep(std::uint64_t timeout_ns) noexcept {
-  if (wait_fd_ < 0) return false;
-  if (!may_sleep()) return true;
-  pollfd waiting{.fd = wait_fd_, .events = POLLIN, .revents = 0};
-  const timespec limit{.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000),
-                       .tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000)};
-  ::ppoll(&waiting, 1, &limit, nullptr);
-  return true;
-}
-
 }  // namespace amity::fabric::ofi

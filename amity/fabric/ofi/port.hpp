@@ -81,9 +81,6 @@ class port {
   int wait_descriptor() const noexcept { return wait_fd_; }
   bool may_sleep() noexcept;
 
-  /// Sleeps until something may have completed, or until `timeout_ns` have passed. False if the provider cannot sleep.
-  bool sleep(std::uint64_t timeout_ns) noexcept;
-
  private:
   void check(int status, std::string_view act) const;
   template <class Object, class Open>

@@ -1,10 +1,10 @@
 #include "amity/fabric/ofi/ofi_fabric.hpp"
 
+#include <poll.h>
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,14 +14,19 @@
 namespace amity::fabric::ofi {
 namespace {
 
-/// The shortest sleep without a descriptor that ends it.
-constexpr long nap_ns_min = 20'000;
+/// Times that the descriptor may end a sleep at once without an event: a packet may be one of the fabric's own.
+constexpr std::uint32_t false_alarms_max = 16;
+
+bool is_readable(int descriptor) noexcept {
+  pollfd watched{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return ::poll(&watched, 1, 0) > 0;
+}
 
 }  // namespace
 
 void ofi_fabric::meet_all() {
   const std::uint64_t begin_ns = steady_now_ns();
-  for (rank_t silent = 0; (silent = greet_peers()) != no_rank; sleep(1'000'000)) {
+  for (rank_t silent = 0; (silent = greet_peers()) != no_rank; rest(1'000'000)) {
     progress();
     if (aborted_ || start_->aborted()) return;  // the first wait will say so
     if (lost()) cannot_reach(lost_.peer, port_.reason(lost_.reason));
@@ -53,69 +58,64 @@ void ofi_fabric::cannot_reach(rank_t peer, std::string_view reason) {
                                           "right network by AMITY_OFI_ADDRESS");
 }
 
-void ofi_fabric::wait(std::uint64_t timeout_ns) {
-  look_for_the_end();
-  const std::uint64_t begin_ns = steady_now_ns();
-  // Also where others always have something: they need not be the one that is waited for.
-  if (begin_ns - last_knock_ns_ >= given_.peer_timeout_ns / 4) knock(begin_ns);
-  if (timeout_ns == 0 || woken()) return;
-  if (remote_ && remote_->was_refused()) {
-    // The provider does not say when it has room again.
-    progress();
-    announce_credits();
-    yielder_.yield_or_doze();
-    return;
-  }
-  std::uint64_t now = begin_ns;
-  do {
-    progress();
-    if (woken()) return;
-    now = steady_now_ns();
-  } while (now - begin_ns < std::min(patience_.spin_ns, timeout_ns));
-  announce_credits();
-  knock(now);
-  for (int i = 0; i < patience_.yields; ++i) {
-    progress();
-    if (woken()) return;
-    if (!yielder_.yield()) break;
-  }
-  const std::uint64_t passed_ns = steady_now_ns() - begin_ns;
-  if (passed_ns < timeout_ns) sleep(std::min(timeout_ns - passed_ns, look_round_ns));
-  look_for_the_end();
+void ofi_fabric::check() {
+  check_job_ended();
+  const std::uint64_t now = steady_now_ns();
+  // Also if others always have something: they need not be the one that is waited for.
+  if (now - last_knock_ns_ >= given_.peer_timeout_ns / 4) knock(now);
 }
 
 bool ofi_fabric::ready() {
   progress();
-  return woken();
+  if (woken()) return true;
+  if (!remote_ || !remote_->was_refused()) return false;
+  // The provider does not report when it has space again.
+  announce_credits();
+  yielder_.yield_or_doze();
+  return true;
 }
 
-alarm ofi_fabric::set_alarm() {
-  look_for_the_end();
+void ofi_fabric::publish() {
   announce_credits();
   knock(steady_now_ns());
-  // Sends that the provider has refused announce themselves by no event.
-  const std::uint64_t look_again_ns = busy_.empty() ? look_round_ns : 1'000'000;
-  if (port_.wait_descriptor() < 0) return {};
-  return {.descriptor = port_.wait_descriptor(), .look_again_ns = port_.may_sleep() ? look_again_ns : 0};
 }
 
-void ofi_fabric::sleep(std::uint64_t timeout_ns) noexcept {
-  // Sends that the provider has refused announce themselves by no event.
-  const std::uint64_t limit_ns = busy_.empty() ? timeout_ns : std::min<std::uint64_t>(timeout_ns, 1'000'000);
-  const std::uint64_t end_ns = steady_now_ns() + limit_ns;
-  long nap_ns = nap_ns_min;
-  for (std::uint64_t now = steady_now_ns(); now < end_ns;) {
-    const bool slept = port_.sleep(end_ns - now);
-    progress();
-    if (something_new()) return;
-    const std::uint64_t before = std::exchange(now, steady_now_ns());
-    // A descriptor that is ready all the time, as that of a broken connection is, is no reason to stay awake; nor is
-    // it one to sleep for long, since data for this rank's memory may be coming in.
-    if (slept && now - before > static_cast<std::uint64_t>(nap_ns_min)) continue;
-    const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns};
-    ::nanosleep(&nap, nullptr);
-    nap_ns = std::min(2 * nap_ns, remote_ && remote_->has_segments() ? 100'000L : 1'000'000L);
+alarm ofi_fabric::arm() {
+  check_job_ended();
+  announce_credits();
+  // Packets that the provider has refused announce themselves by no event.
+  const std::uint64_t limit_ns = busy_.empty() ? look_round_ns : 1'000'000;
+  if (!has_waker()) {
+    const std::uint64_t nap_ns = std::exchange(nap_ns_, std::min(2 * nap_ns_, nap_ns_max()));
+    return {.sleep_ns_max = std::min(nap_ns, limit_ns)};
   }
+  if (!port_.may_sleep()) return {.sleep_ns_max = 0};
+  armed_ns_ = steady_now_ns();
+  return {.descriptors = {port_.wait_descriptor(), -1}, .sleep_ns_max = limit_ns};
+}
+
+void ofi_fabric::disarm() noexcept {
+  if (armed_ns_ == 0) return;
+  const bool at_once = steady_now_ns() - std::exchange(armed_ns_, 0) < nap_ns_min;
+  if (!at_once || !is_readable(port_.wait_descriptor())) return;
+  progress();
+  if (!something_new()) ++false_alarms_;
+}
+
+bool ofi_fabric::has_waker() const noexcept { return port_.wait_descriptor() >= 0 && false_alarms_ < false_alarms_max; }
+
+// A rank whose memory others use moves their data itself.
+std::uint64_t ofi_fabric::nap_ns_max() const noexcept {
+  return remote_ && remote_->has_segments() ? 100'000 : 1'000'000;
+}
+
+void ofi_fabric::rest(std::uint64_t timeout_ns) noexcept {
+  const std::uint64_t begin_ns = steady_now_ns();
+  alarm by;
+  if (has_waker() && port_.may_sleep()) by.descriptors[0] = port_.wait_descriptor();
+  amity::fabric::sleep(by, by.descriptors[0] >= 0 ? timeout_ns : nap_ns_min);
+  progress();
+  if (steady_now_ns() - begin_ns < nap_ns_min) amity::fabric::sleep({}, nap_ns_min);
 }
 
 void ofi_fabric::knock(std::uint64_t now) noexcept {
@@ -142,6 +142,10 @@ void ofi_fabric::miss_the_unreachable(std::uint64_t now) noexcept {
 bool ofi_fabric::woken() noexcept {
   const bool found = something_new();
   credit_is_back_ = false;
+  if (found) {
+    nap_ns_ = nap_ns_min;
+    false_alarms_ = 0;
+  }
   return found;
 }
 
@@ -150,7 +154,7 @@ void ofi_fabric::lose(rank_t peer, int reason, bool with_its_host) noexcept {
   lost_ = {.peer = peer, .reason = reason, .with_its_host = with_its_host};
 }
 
-void ofi_fabric::look_for_the_end() {
+void ofi_fabric::check_job_ended() {
   // First: ranks that end an aborted job take their connections with them.
   if (!aborted_) aborted_ = start_->aborted();
   if (aborted_) throw job_aborted("amity: another rank has ended the job");
@@ -236,7 +240,7 @@ void ofi_fabric::say_goodbye() noexcept {
       arrived_.pop();
     }
     if (remote_) remote_->forget_events();
-    if (!have_parted_from_all()) sleep(1'000'000);
+    if (!have_parted_from_all()) rest(1'000'000);
   }
 }
 

@@ -7,11 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <ctime>
 #include <string>
 
 #include "amity/base/error.hpp"
@@ -20,12 +18,6 @@ namespace amity::fabric::shm {
 namespace {
 
 long membarrier(int command) { return ::syscall(SYS_membarrier, command, 0, 0); }
-
-// Ranks of one job are either threads of one process or processes; the futex word is shared memory in both cases.
-long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
-  static_assert(sizeof(word) == sizeof(std::uint32_t));
-  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
-}
 
 constexpr std::size_t name_bytes = sizeof(door::socket_name);
 constexpr auto address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_bytes);
@@ -66,16 +58,6 @@ void doorbell::announce(door& own, sleep_mode mode) {
   if (has_barrier_) is_heard_ = membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
 }
 
-void doorbell::sleep(door& own, std::uint64_t timeout_ns) const {
-  constexpr std::uint64_t second = 1'000'000'000;
-  const std::uint64_t bounded = std::min({timeout_ns, sleep_ns_max(), 3600 * second});
-  const timespec timeout{.tv_sec = static_cast<std::time_t>(bounded / second),
-                         .tv_nsec = static_cast<long>(bounded % second)};
-  // A spurious return is as good as a ring: the caller looks for events in any case.
-  futex(own.sleeping, FUTEX_WAIT, static_cast<std::uint32_t>(sleep_mode::on_futex), &timeout);
-  cancel(own);
-}
-
 void doorbell::empty_socket() const noexcept {
   // At most one datagram a sleep comes from a waker; strangers' are left for the next time.
   char nothing = 0;
@@ -85,7 +67,8 @@ void doorbell::empty_socket() const noexcept {
 
 void doorbell::wake(door& target) const {
   const auto mode = static_cast<sleep_mode>(target.sleeping.exchange(0, std::memory_order_acquire));
-  if (mode == sleep_mode::on_futex) futex(target.sleeping, FUTEX_WAKE, 1, nullptr);
+  // Not FUTEX_PRIVATE_FLAG: the ranks may be processes.
+  if (mode == sleep_mode::on_futex) ::syscall(SYS_futex, &target.sleeping, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   if (mode != sleep_mode::on_socket) return;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -41,16 +41,13 @@ class doorbell {
       wake(target);
   }
 
-  /// Announces that the caller is about to sleep. It must look for events once more after this call, and then call
-  /// `sleep` or `cancel`.
+  /// Announces that the caller is about to sleep. It must look for events once more after this call; then it sleeps, on
+  /// the word `sleeping` of its door or on its socket, and calls `cancel`.
   void announce(door& own, sleep_mode mode = sleep_mode::on_futex);
 
   /// How long the caller may sleep after `announce`. Short if the kernel has refused the barrier: a waker may have
   /// missed the announcement then.
   std::uint64_t sleep_ns_max() const noexcept { return is_heard_ ? ~std::uint64_t{0} : unheard_sleep_ns; }
-
-  /// Sleeps until the door is rung or the shorter of `timeout_ns` and `sleep_ns_max()` has passed.
-  void sleep(door& own, std::uint64_t timeout_ns) const;
 
   void cancel(door& own) const { own.sleeping.store(0, std::memory_order_relaxed); }
 

@@ -9,9 +9,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/clock.hpp"
 #include "amity/base/copy_bytes.hpp"
-#include "amity/base/cpu.hpp"
 #include "amity/base/error.hpp"
-#include "amity/base/yielder.hpp"
 #include "amity/fabric/shm/channel.hpp"
 #include "amity/fabric/shm/doorbell.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
@@ -42,24 +40,19 @@ capabilities describe(const settings& config, rank_t ranks, std::string name, st
                      .operations_max = 0}};
 }
 
+/// With more ranks than cores a spinning rank keeps from the core the very rank that it waits for.
+backoff backoff_of(const job_memory& job) {
+  constexpr std::uint32_t pauses = 2;
+  return job.ranks() > job.cpus() ? backoff{.looks = 20, .pauses = pauses, .yields = 50}
+                                  : backoff{.looks = 1000, .pauses = pauses, .yields = 300};
+}
+
 /// What the ranks of one process share.
 struct joined_job {
   explicit joined_job(job_memory&& joined) : memory(std::move(joined)), segments(memory) {}
 
   job_memory memory;
   shm::segments segments;
-};
-
-/// How long a rank that has nothing to do spins and yields before it sleeps. With more ranks than cores a spinning
-/// rank keeps from the core the very rank it waits for.
-struct patience {
-  int looks;
-  int yields;
-
-  static patience of(const job_memory& job) {
-    const bool crowded = job.ranks() > job.cpus();
-    return crowded ? patience{.looks = 20, .yields = 50} : patience{.looks = 1000, .yields = 300};
-  }
 };
 
 /// How often a rank that waits looks whether its peers are still there.
@@ -95,15 +88,15 @@ class shm_fabric final : public fabric, private remote_memory {
         rank_(rank),
         size_(sizes.ranks),
         caps_(std::move(caps)),
-        patience_(patience::of(*job_)),
         bell_(*job_) {
+    caps_.backoff = backoff_of(*job_);
     starved_.reserve(static_cast<std::size_t>(size_));
     for (rank_t peer = 0; peer < size_; ++peer) names_.push_back(peer);
     for (rank_t peer = 0; peer < size_; ++peer) links_.push_back(std::make_unique<link>(map_, sizes, rank_, peer));
   }
 
   /// Becomes part of another fabric: packets are handed over under these names of their sources, and the rank can sleep
-  /// by `set_alarm`. All ranks of the job do so, or none.
+  /// on a descriptor. All ranks of the job do so, or none.
   void become_part(const std::vector<rank_t>& names) {
     names_ = names;
     bell_.open_socket(map_.door_of(rank_));
@@ -163,42 +156,31 @@ class shm_fabric final : public fabric, private remote_memory {
     return handed_over;
   }
 
-  void wait(std::uint64_t timeout_ns) override {
-    throw_if_aborted();
-    if (timeout_ns == 0) return;
-    for (int i = 0; i < patience_.looks; ++i) {
-      if (anything_new()) return;
-      cpu_pause(2);
-    }
-    publish_all_credits();
-    for (int i = 0; i < patience_.yields; ++i) {
-      if (anything_new()) return;
-      if (!yielder_.yield()) break;
-    }
-    door& own = map_.door_of(rank_);
-    bell_.announce(own);
-    if (anything_new() || job_->aborted()) {
-      bell_.cancel(own);
-      return;
-    }
-    bell_.sleep(own, watch_ ? std::min(timeout_ns, look_at_peers_ns) : timeout_ns);
-    miss_peers();
-  }
-
+  void check() override { throw_if_aborted(); }
   bool ready() override { return anything_new(); }
+  void publish() override { publish_all_credits(); }
 
-  alarm set_alarm() override {
+  alarm arm() override {
     throw_if_aborted();
-    miss_peers();
-    publish_all_credits();
-    bell_.announce(map_.door_of(rank_), sleep_mode::on_socket);
-    // Whoever has ended the job before the announcement has rung no bell.
-    return {.descriptor = bell_.socket(),
-            .look_again_ns = job_->aborted() ? 0 : std::min(look_at_peers_ns, bell_.sleep_ns_max())};
+    check_peers_alive();
+    door& own = map_.door_of(rank_);
+    const bool on_socket = bell_.socket() >= 0;
+    bell_.announce(own, on_socket ? sleep_mode::on_socket : sleep_mode::on_futex);
+    alarm by{.sleep_ns_max = bell_.sleep_ns_max()};
+    if (on_socket) {
+      by.descriptors[0] = bell_.socket();
+    } else {
+      by.word = &own.sleeping;
+      by.value = static_cast<std::uint32_t>(sleep_mode::on_futex);
+    }
+    if (watch_) by.sleep_ns_max = std::min(by.sleep_ns_max, look_at_peers_ns);
+    // A rank that ended the job before the announcement has not rung this rank's bell.
+    if (job_->aborted()) by.sleep_ns_max = 0;
+    return by;
   }
-  void end_alarm() noexcept override {
+  void disarm() noexcept override {
     bell_.cancel(map_.door_of(rank_));
-    bell_.empty_socket();
+    if (bell_.socket() >= 0) bell_.empty_socket();
   }
 
   remote_memory* remote() noexcept override { return this; }
@@ -244,8 +226,8 @@ class shm_fabric final : public fabric, private remote_memory {
     if (job_->aborted()) throw job_aborted("amity: another rank has ended the job");
   }
 
-  /// Where no launcher watches the ranks, those that wait for long do. Throws `error` when a process is gone.
-  void miss_peers() {
+  /// If no launcher watches the ranks, those that wait for long do. Throws `error` if a process has failed.
+  void check_peers_alive() {
     if (!watch_ || job_->aborted() || !watch_->is_due(steady_now_ns())) return;
     const std::size_t lanes = static_cast<std::size_t>(size_) / watch_->processes();
     const auto has_left = [&](std::size_t process) {
@@ -357,8 +339,6 @@ class shm_fabric final : public fabric, private remote_memory {
   rank_t rank_;
   rank_t size_;
   capabilities caps_;
-  patience patience_;
-  yielder yielder_;
   doorbell bell_;
   std::vector<std::unique_ptr<link>> links_;  ///< by peer
   std::vector<rank_t> names_;                 ///< of peers, for whoever receives

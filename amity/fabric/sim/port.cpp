@@ -382,24 +382,45 @@ parcel& port::parcel_of(parcel_id id, parcel_state expected) noexcept {
 
 // Waiting
 
-void port::wait(std::uint64_t timeout_ns) {
+void port::check() {
   const inside here(*this);
-  look_for_the_end();
+  check_job_ended();
+}
+
+bool port::ready() {
+  const inside here(*this);
+  if (next_event_ns() > clock_ns_ && !remote_.has_room_again()) return false;
+  // Time passes even for a caller that ignores the event.
+  idle(poll_ns_);
+  if (clock_ns_ >= job_.horizon_ns()) let_others_catch_up();
+  note_events();
+  return true;
+}
+
+alarm port::arm() {
+  check();
+  return {};
+}
+
+void port::sleep(const alarm&, std::uint64_t timeout_ns) noexcept {
+  const inside here(*this);
   std::uint64_t deadline_ns = timeout_ns < never - clock_ns_ ? clock_ns_ + timeout_ns : never;
   // A rank that is stopped may hold up all others: they look up now and then, so that reports of a stall appear.
   constexpr std::uint64_t look_up_ns = 1'000'000'000;
   if (clock_ns_ < job_.last_stop_ns()) deadline_ns = std::min(deadline_ns, clock_ns_ + look_up_ns);
-  const std::uint64_t wake_ns = std::min({deadline_ns, next_arrival_ns(), credit_ns_, last_ns_});
-  if (wake_ns <= clock_ns_ || remote_.has_room_again()) {
-    // Time passes even for a caller that does not look at what it is woken for.
-    idle(poll_ns_);
-    if (clock_ns_ >= job_.horizon_ns()) let_others_catch_up();
-  } else if (wake_ns < job_.horizon_ns()) {
+  const std::uint64_t wake_ns = std::min(deadline_ns, next_event_ns());
+  if (wake_ns < job_.horizon_ns()) {
     advance_to(wake_ns);
   } else {
     sleep_until(wake_ns);
   }
-  look_for_the_end();
+  note_events();
+}
+
+std::uint64_t port::next_event_ns() noexcept { return std::min({next_arrival_ns(), credit_ns_, last_ns_}); }
+
+void port::note_events() noexcept {
+  if (clock_ns_ >= last_ns_) return;  // the caller hears of the end first
   forget_arrived_credits();
   remote_.forget_room();
 }

@@ -5,7 +5,7 @@
 /// A rank runs ahead of the others on its own clock until it asks a question whose answer they could still change: no
 /// packet can reach it before the engine's `horizon`, the shortest latency after the earliest time at which another
 /// rank goes on. `poll` hands over what arrives before the horizon and lets the others catch up before it says that
-/// there is nothing; `wait` suspends the fiber unless it ends before the horizon. So every rank meets its packets in
+/// there is nothing; `sleep` suspends the fiber unless it ends before the horizon. So every rank meets its packets in
 /// the order and at the times of the one virtual clock, at much fewer switches than one an event.
 
 #include <cstdint>
@@ -39,7 +39,12 @@ class alignas(cache_line_bytes) port final : public fabric {
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
-  void wait(std::uint64_t timeout_ns) override;
+  void check() override;
+  bool ready() override;
+  void publish() override {}
+  alarm arm() override;
+  void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override;
+  void disarm() noexcept override {}
   remote_memory* remote() noexcept override { return &remote_; }
   std::uint64_t now_ns() const noexcept override { return clock_ns_; }
   void set_whereabouts(const whereabouts* known) noexcept override { whereabouts_ = known; }
@@ -170,10 +175,13 @@ class alignas(cache_line_bytes) port final : public fabric {
   void give_back(parcel_id id) noexcept;
   std::uint64_t next_arrival_ns() noexcept;
   void let_others_catch_up() noexcept;
-  void look_for_the_end() {
+  void check_job_ended() {
     if (clock_ns_ >= last_ns_) [[unlikely]]
       end();
   }
+  std::uint64_t next_event_ns() noexcept;
+  /// `ready` or `sleep` reports all events so far.
+  void note_events() noexcept;
   void end();
   void sleep_until(std::uint64_t wake_ns) noexcept;
   /// What comes for the dead wakes nobody.

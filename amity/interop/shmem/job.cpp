@@ -18,6 +18,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/standard_descriptors.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "amity/interop/shmem/heap_size.hpp"
 #include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/statics.hpp"
@@ -208,7 +209,7 @@ void job::meet_peers(std::size_t statics_bytes) {
     const bool sent =
         told < pes && transport_->try_send(told, card_box::header, std::as_bytes(std::span(&mine, 1))) == status::ok;
     if (sent) ++told;
-    if (transport_->poll(box, 64) == 0 && !sent) transport_->wait(100'000'000);
+    if (transport_->poll(box, 64) == 0 && !sent) amity::fabric::wait(*transport_, 100'000'000);
   }
   for (int pe = 0; pe < pes; ++pe) {
     const auto index = static_cast<std::size_t>(pe);

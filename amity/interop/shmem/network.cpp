@@ -14,6 +14,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "amity/interop/shmem/job.hpp"
 
 namespace amity::shmem {
@@ -362,7 +363,7 @@ void network::look_for_the_end(std::uint64_t timeout_ns) {
   const guard::inside alone(threads_, std::try_to_lock);
   if (!alone.entered()) return;
   try {
-    transport_.wait(timeout_ns);
+    amity::fabric::wait(transport_, timeout_ns);
     return;
   } catch (const job_aborted&) {
     // Whoever has ended the job has said why, and with what status: a launcher is to hear of that first.

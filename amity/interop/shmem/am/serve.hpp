@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "amity/base/clock.hpp"
+#include "amity/base/stall_clock.hpp"
 
 namespace amity::shmem {
 
@@ -14,31 +15,6 @@ inline constexpr unsigned patient_looks = 4000;
 /// As many of these more for each time that it has served others: the next message comes within microseconds, or not
 /// soon. Without them a PE that has waited for long would give up its CPU after each message.
 inline constexpr unsigned looks_after_service = 50;
-
-/// Finds out that a wait has lasted for `period_ns`, and again for each time that it has lasted so long once more; 0:
-/// never.
-class stall_clock {
- public:
-  explicit stall_clock(std::uint64_t period_ns) noexcept : period_ns_(period_ns) {}
-
-  void restart() noexcept { since_ns_ = 0; }
-  /// Asked again and again: the time runs from the first question on.
-  bool is_due() noexcept {
-    if (period_ns_ == 0) return false;
-    const std::uint64_t now = steady_now_ns();
-    if (since_ns_ == 0) since_ns_ = told_ns_ = now;
-    if (now - told_ns_ < period_ns_) return false;
-    told_ns_ = now;
-    return true;
-  }
-  /// How long it had lasted when it was due.
-  double seconds() const noexcept { return static_cast<double>(told_ns_ - since_ns_) * 1e-9; }
-
- private:
-  std::uint64_t period_ns_;
-  std::uint64_t since_ns_ = 0;
-  std::uint64_t told_ns_ = 0;
-};
 
 /// Until `ready()`: serves others, and rests as long as it should after so many looks in vain.
 ///
@@ -53,7 +29,7 @@ void serve_until(Ready ready, Serve serve, Rest rest, std::uint64_t stall_ns, St
       clock.restart();
     }
     rest(looks);
-    if (looks >= patient_looks && clock.is_due()) [[unlikely]]
+    if (looks >= patient_looks && clock.is_due(steady_now_ns())) [[unlikely]]
       stalled(clock.seconds());
   }
 }

@@ -1,0 +1,95 @@
+#include "amity/fabric/waiter.hpp"
+
+#include <algorithm>
+
+#include "amity/base/clock.hpp"
+#include "amity/base/cpu.hpp"
+
+namespace amity::fabric {
+namespace {
+
+/// Waits that find something early do not ask each time whether the job has ended.
+constexpr std::uint32_t waits_per_check = 64;
+
+/// Rounds of a polling program that count as a microsecond of `backoff::spin_ns`.
+constexpr std::uint64_t polls_per_us = 2;
+
+/// A sleeper that peers can see, during its lifetime.
+class armed {
+ public:
+  explicit armed(fabric& on) : on_(on), by_(on.arm()) {}
+  ~armed() { on_.disarm(); }
+  armed(const armed&) = delete;
+  armed& operator=(const armed&) = delete;
+
+  const alarm& by() const noexcept { return by_; }
+
+ private:
+  fabric& on_;
+  alarm by_;
+};
+
+}  // namespace
+
+void waiter::wait(std::uint64_t timeout_ns) {
+  if (rounds_++ == 0) sleep_ns_ = 0;
+  const bool spins = how_.looks > 0;  // not under virtual time
+  if (spins) {
+    if (++waits_ % waits_per_check == 0) on_.check();
+    const bool has_slept = sleep_ns_ > 0;
+    if (!has_slept && find_early(timeout_ns)) return;
+    on_.check();
+    on_.publish();
+    if (!has_slept && find_in_yields()) return;
+  }
+  sleep(timeout_ns);
+}
+
+bool waiter::find_early(std::uint64_t timeout_ns) {
+  for (std::uint32_t look = 0; look < how_.looks; ++look) {
+    if (on_.ready()) return true;
+    cpu_pause(static_cast<int>(how_.pauses));
+  }
+  if (how_.spin_ns == 0) return false;
+  for (const std::uint64_t begin_ns = steady_now_ns();
+       steady_now_ns() - begin_ns < std::min(how_.spin_ns, timeout_ns);) {
+    if (on_.ready()) return true;
+  }
+  return false;
+}
+
+bool waiter::find_in_yields() {
+  for (std::uint32_t look = 0; look < how_.yields; ++look) {
+    if (on_.ready()) return true;
+    if (!yielder_.yield()) return false;
+  }
+  return false;
+}
+
+void waiter::sleep(std::uint64_t timeout_ns) {
+  sleep_ns_ =
+      sleep_ns_ == 0 ? how_.sleep_ns_min : std::min(how_.sleep_ns_max, 2 * std::min(sleep_ns_, how_.sleep_ns_max / 2));
+  {
+    const armed announced(on_);
+    if (on_.ready()) {
+      sleep_ns_ = 0;
+      return;
+    }
+    on_.sleep(announced.by(), std::min(timeout_ns, sleep_ns_));
+  }
+  on_.check();
+}
+
+void waiter::rest_between_polls() {
+  const std::uint64_t busy = how_.looks + how_.spin_ns * polls_per_us / 1000;
+  if (++polls_ < busy || how_.looks == 0) return;
+  if (polls_ == busy) on_.publish();
+  yielder_.yield_or_doze();
+}
+
+void wait(fabric& on, std::uint64_t timeout_ns) {
+  on.check();
+  if (timeout_ns > 0) waiter(on).wait(timeout_ns);
+}
+
+}  // namespace amity::fabric

@@ -1,0 +1,51 @@
+#pragma once
+
+/// The only loop in which a rank waits for its fabric.
+
+#include <cstdint>
+
+#include "amity/base/yielder.hpp"
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::fabric {
+
+/// Waits on one fabric, whose owner calls it. The figures are those of `capabilities::backoff`.
+class waiter {
+ public:
+  /// `on` must outlive the waiter.
+  explicit waiter(fabric& on) : on_(on), how_(on.caps().backoff) {}
+
+  /// Returns when there may be something to poll or what was refused may be tried again, or after `timeout_ns`; may
+  /// return early. A wait that follows a sleep without an event sleeps at once. Throws as `fabric::check` does.
+  void wait(std::uint64_t timeout_ns);
+
+  /// For loops of the program's own that poll: after a round that found nothing. Yields the CPU, or rests for some
+  /// microseconds, once there were many such rounds in a row.
+  void rest_between_polls();
+
+  /// Something has happened: the next wait is a new one.
+  void progressed() noexcept { rounds_ = polls_ = 0; }
+
+  /// Waits since something has happened.
+  std::uint32_t rounds() const noexcept { return rounds_; }
+  /// Rounds of a loop that polls, since something has happened.
+  std::uint32_t polls() const noexcept { return polls_; }
+
+ private:
+  bool find_early(std::uint64_t timeout_ns);
+  bool find_in_yields();
+  void sleep(std::uint64_t timeout_ns);
+
+  fabric& on_;
+  backoff how_;
+  yielder yielder_;
+  std::uint32_t rounds_ = 0;
+  std::uint32_t polls_ = 0;
+  std::uint32_t waits_ = 0;
+  std::uint64_t sleep_ns_ = 0;  ///< next sleep without a waker; 0: the last wait did not sleep
+};
+
+/// A single wait, after a `check`. `timeout_ns` as above; 0: only the check.
+void wait(fabric& on, std::uint64_t timeout_ns);
+
+}  // namespace amity::fabric

@@ -1,0 +1,179 @@
+/// The loop in which ranks wait, over a fabric that records what it is asked.
+
+#include "amity/fabric/waiter.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::fabric {
+namespace {
+
+constexpr std::uint64_t forever = ~std::uint64_t{0};
+
+class scripted final : public fabric {
+ public:
+  explicit scripted(const backoff& how) { caps_.backoff = how; }
+
+  rank_t rank() const noexcept override { return 0; }
+  rank_t size() const noexcept override { return 1; }
+  const capabilities& caps() const noexcept override { return caps_; }
+  rank_t node_of(rank_t) const noexcept override { return 0; }
+  status try_send(rank_t, std::uint64_t, bytes_view) noexcept override { return status::again; }
+  status acquire(rank_t, slot&) noexcept override { return status::again; }
+  void commit(rank_t, std::uint64_t, const slot&, std::size_t) noexcept override {}
+  void release(std::uint64_t) noexcept override {}
+  std::size_t poll(sink&, std::size_t) override { return 0; }
+  std::uint64_t now_ns() const noexcept override { return 0; }
+  void abort() noexcept override {}
+
+  void check() override {
+    calls.emplace_back("check");
+    if (ended) throw job_aborted("ended");
+  }
+  bool ready() override {
+    calls.emplace_back("ready");
+    return looks_until_event > 0 && --looks_until_event == 0;
+  }
+  void publish() override { calls.emplace_back("publish"); }
+  alarm arm() override {
+    calls.emplace_back("arm");
+    if (ended) throw job_aborted("ended");
+    return {};
+  }
+  void sleep(const alarm&, std::uint64_t timeout_ns) noexcept override {
+    calls.emplace_back("sleep");
+    slept_ns.push_back(timeout_ns);
+    if (on_sleep) on_sleep();
+  }
+  void disarm() noexcept override { calls.emplace_back("disarm"); }
+
+  std::vector<std::string> take_calls() { return std::exchange(calls, {}); }
+  std::size_t count(const std::string& call) const { return static_cast<std::size_t>(std::ranges::count(calls, call)); }
+
+  int looks_until_event = 0;  ///< 0: never
+  bool ended = false;
+  std::function<void()> on_sleep;
+  std::vector<std::string> calls;
+  std::vector<std::uint64_t> slept_ns;
+
+ private:
+  capabilities caps_;
+};
+
+using calls = std::vector<std::string>;
+
+TEST(waiter, spins_publishes_yields_sleeps) {
+  scripted own({.looks = 2, .yields = 1});
+  waiter(own).wait(5000);
+  EXPECT_EQ(own.calls,
+            (calls{"ready", "ready", "check", "publish", "ready", "arm", "ready", "sleep", "disarm", "check"}));
+  EXPECT_EQ(own.slept_ns, (std::vector<std::uint64_t>{5000}));
+}
+
+TEST(waiter, early_event_costs_only_looks) {
+  scripted own({.looks = 5});
+  own.looks_until_event = 3;
+  waiter(own).wait(forever);
+  EXPECT_EQ(own.calls, (calls{"ready", "ready", "ready"}));
+}
+
+TEST(waiter, event_after_arm_prevents_sleep) {
+  scripted own({.looks = 1});
+  own.looks_until_event = 2;
+  waiter(own).wait(forever);
+  EXPECT_EQ(own.calls, (calls{"ready", "check", "publish", "arm", "ready", "disarm"}));
+}
+
+TEST(waiter, wait_after_sleep_does_not_spin) {
+  scripted own({.looks = 3, .yields = 3});
+  waiter waits(own);
+  waits.wait(1000);
+  own.take_calls();
+  waits.wait(1000);
+  EXPECT_EQ(own.calls, (calls{"check", "publish", "arm", "ready", "sleep", "disarm", "check"}));
+  waits.progressed();
+  own.take_calls();
+  waits.wait(1000);
+  EXPECT_EQ(own.count("ready"), 7u);
+}
+
+TEST(waiter, sleeps_without_waker_double) {
+  scripted own({.looks = 1, .sleep_ns_min = 10, .sleep_ns_max = 50});
+  waiter waits(own);
+  for (int i = 0; i < 5; ++i) waits.wait(forever);
+  EXPECT_EQ(own.slept_ns, (std::vector<std::uint64_t>{10, 20, 40, 50, 50}));
+  waits.progressed();
+  waits.wait(forever);
+  EXPECT_EQ(own.slept_ns.back(), 10u);
+}
+
+TEST(waiter, timeout_bounds_sleep) {
+  scripted own({.looks = 1, .sleep_ns_min = 1000, .sleep_ns_max = 1000});
+  waiter(own).wait(70);
+  EXPECT_EQ(own.slept_ns, (std::vector<std::uint64_t>{70}));
+}
+
+TEST(waiter, virtual_time_only_sleeps) {
+  scripted own({});
+  waiter(own).wait(forever);
+  EXPECT_EQ(own.calls, (calls{"arm", "ready", "sleep", "disarm", "check"}));
+  EXPECT_EQ(own.slept_ns, (std::vector<std::uint64_t>{forever}));
+}
+
+TEST(waiter, end_of_job_during_sleep_disarms) {
+  scripted own({.looks = 1});
+  own.on_sleep = [&] { own.ended = true; };
+  EXPECT_THROW(waiter(own).wait(forever), job_aborted);
+  EXPECT_EQ(own.count("arm"), own.count("disarm"));
+}
+
+TEST(waiter, refused_arm_is_not_disarmed) {
+  scripted own({});
+  own.ended = true;
+  EXPECT_THROW(waiter(own).wait(forever), job_aborted);
+  EXPECT_EQ(own.count("disarm"), 0u);
+}
+
+TEST(waiter, early_events_do_not_hide_end) {
+  scripted own({.looks = 1});
+  waiter waits(own);
+  own.ended = true;
+  int early = 0;
+  EXPECT_THROW(
+      for (; early < 1000; ++early) {
+        own.looks_until_event = 1;
+        waits.wait(forever);
+      },
+      job_aborted);
+  EXPECT_LT(early, 100);
+}
+
+TEST(waiter, zero_timeout_only_checks) {
+  scripted own({.looks = 1});
+  wait(own, 0);
+  EXPECT_EQ(own.calls, calls{"check"});
+}
+
+// The program looks itself: the fabric is not asked, and nobody sleeps on its alarm.
+TEST(waiter, polls_publish_once_after_as_many_as_looks) {
+  scripted own({.looks = 3});
+  waiter waits(own);
+  for (int i = 0; i < 2; ++i) waits.rest_between_polls();
+  EXPECT_EQ(own.calls, calls{});
+  for (int i = 0; i < 10; ++i) waits.rest_between_polls();
+  EXPECT_EQ(own.calls, calls{"publish"});
+  EXPECT_EQ(waits.polls(), 12u);
+  waits.progressed();
+  EXPECT_EQ(waits.polls(), 0u);
+}
+
+}  // namespace
+}  // namespace amity::fabric
