@@ -22,6 +22,7 @@ extern const benchmark span_handler;
 extern const benchmark large_values;
 extern const benchmark combine_keys;
 extern const benchmark epoch_time;
+extern const benchmark polling;
 extern const benchmark oversubscribed_rate;
 extern const benchmark busy_machine;
 extern const benchmark idle_cpu;
