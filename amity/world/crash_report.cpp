@@ -7,11 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <iterator>
 #include <mutex>
 #include <new>
 #include <string_view>
+
+#include "amity/base/signal_line.hpp"
 
 namespace amity::detail {
 namespace {
@@ -37,35 +37,6 @@ struct {
   int users = 0;
   std::array<struct sigaction, signals.size()> before = {};
 } constinit installed;
-
-/// Text without memory of the heap, stdio or locales: a signal handler may write it.
-class line {
- public:
-  line& operator<<(std::string_view text) noexcept {
-    const std::size_t bytes = text.size() < sizeof text_ - size_ ? text.size() : sizeof text_ - size_;
-    std::memcpy(text_ + size_, text.data(), bytes);
-    size_ += bytes;
-    return *this;
-  }
-  line& number(std::uintptr_t value, unsigned base) noexcept {
-    char digits[20];
-    char* at = std::end(digits);
-    do *--at = "0123456789abcdef"[value % base];
-    while ((value /= base) != 0);
-    return *this << std::string_view(at, static_cast<std::size_t>(std::end(digits) - at));
-  }
-  void print() const noexcept {
-    for (std::size_t done = 0; done < size_;) {
-      const ::ssize_t written = ::write(STDERR_FILENO, text_ + done, size_ - done);
-      if (written <= 0) return;
-      done += static_cast<std::size_t>(written);
-    }
-  }
-
- private:
-  char text_[256];
-  std::size_t size_ = 0;
-};
 
 std::string_view name_of(int signal) noexcept {
   switch (signal) {
@@ -94,7 +65,7 @@ void report(int signal, const siginfo_t& about, const record& of) noexcept {
   if (lane == no_rank || of.process != ::getpid()) return;
   const auto address = reinterpret_cast<std::uintptr_t>(about.si_addr);
   const bool is_fault = about.si_code > 0 && signal != SIGABRT;
-  line text;
+  signal_line text;
   (text << "amity: rank ").number(static_cast<std::uintptr_t>(lane / of.lanes_each), 10);
   if (of.lanes_each > 1) (text << ", thread ").number(static_cast<std::uintptr_t>(lane % of.lanes_each), 10);
   text << ": the program has crashed on this rank with " << name_of(signal);
