@@ -37,8 +37,8 @@ struct launch_options {
 /// - 127 if there is no such program, 126 if it cannot be executed.
 ///
 /// Ranks find AMITY_RANK, AMITY_RANKS, AMITY_JOB_FD and AMITY_FABRIC in their environment. Rank 0 reads the
-/// launcher's standard input, the others read nothing. Each rank has its own process group: in a job that fails, the
-/// processes that it has started end as well; after success they may go on.
+/// launcher's standard input, the others read nothing. SIGUSR1 is forwarded to the ranks. Each rank has its own process
+/// group: in a job that fails, the processes that it has started end as well; after success they may go on.
 ///
 /// Blocks, and waits for signals in the calling thread: call it where no other thread handles them. Throws `error` for
 /// options that make no sense and where the system refuses a process or memory; no rank is left running then.

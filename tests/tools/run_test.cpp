@@ -1,6 +1,7 @@
 // amity run: what ranks start with, and what it returns when nothing goes wrong.
 
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -85,6 +86,16 @@ TEST(run, replaces_variables_of_an_outer_job) {
 
 TEST(run, blocks_no_signal_of_a_rank) {
   EXPECT_EQ(run({"-n", "1", "grep", "SigBlk", "/proc/self/status"}).output, "SigBlk:\t0000000000000000\n");
+}
+
+TEST(run, forwards_usr1_to_ranks) {
+  const std::string rank = "trap 'kill $!; echo notified; exit 0' USR1; sleep 1000 & echo ready; wait";
+  child job(amity_command({"run", "-n", "3", "sh", "-c", rank}));
+  job.wait_for_lines(3);
+  job.signal(SIGUSR1);
+  const outcome ended = job.finish();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.output, "ready\nready\nready\nnotified\nnotified\nnotified\n");
 }
 
 TEST(run, only_rank_0_reads_standard_input) {

@@ -141,6 +141,10 @@ void job::take_signals() {
       case SIGCHLD:
         child_signal_ = true;
         break;
+      case SIGUSR1:
+        // Not to the groups: other processes of a rank do not expect it.
+        for (const auto& rank : ranks_) rank.signal(SIGUSR1);
+        break;
       case SIGCONT:
         signal_all(SIGCONT);
         break;

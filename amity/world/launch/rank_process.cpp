@@ -137,6 +137,8 @@ bool rank_process::has_ended() {
   return true;
 }
 
+void rank_process::signal(int number) const noexcept { ::kill(pid_, number); }
+
 void rank_process::signal_group(int signal) const noexcept { ::kill(-pid_, signal); }
 
 }  // namespace amity::detail

@@ -67,6 +67,9 @@ class rank_process {
 
   const std::optional<process_end>& end() const noexcept { return end_; }
 
+  /// Sends a signal to the process alone, if it has not ended.
+  void signal(int number) const noexcept;
+
   /// Sends a signal to all processes of the group, whether or not the leader has ended.
   void signal_group(int signal) const noexcept;
 

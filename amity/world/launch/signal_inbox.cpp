@@ -18,6 +18,11 @@ bool is_ignored(int signal) noexcept {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+bool has_default_action(int signal) noexcept {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
+}
+
 }  // namespace
 
 signal_inbox::signal_inbox(bool children) {
@@ -26,6 +31,8 @@ signal_inbox::signal_inbox(bool children) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
     if (!is_ignored(signal)) sigaddset(&mine, signal);
   }
+  // A program that starts its own ranks may have a handler.
+  if (has_default_action(SIGUSR1)) sigaddset(&mine, SIGUSR1);
   // A write to a closed pipe and a read from the terminal in the background become errors of the call.
   for (const int signal : {SIGCONT, SIGPIPE, SIGTTIN}) sigaddset(&mine, signal);
   if (children) sigaddset(&mine, SIGCHLD);

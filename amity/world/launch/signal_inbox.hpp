@@ -1,6 +1,6 @@
 #pragma once
 
-/// The signals that end or stop a job, as something to wait for rather than as interruptions.
+/// The signals that end or stop a job, or are for its ranks, as something to wait for rather than as interruptions.
 
 #include <csignal>
 #include <optional>
@@ -10,7 +10,8 @@
 namespace amity::detail {
 
 /// While it exists, the signals that would end, stop or continue the calling thread's process arrive here. A signal
-/// that the process ignored before (nohup, a job in the background) stays ignored. One at a time, from one thread.
+/// that the process ignored before (nohup, a job in the background) stays ignored. SIGUSR1 arrives here if it has its
+/// default action. One at a time, from one thread.
 class signal_inbox {
  public:
   /// With `children`, also SIGCHLD.
