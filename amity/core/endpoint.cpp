@@ -11,6 +11,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/base/rank_map.hpp"
+#include "amity/core/counter_table.hpp"
 #include "amity/core/crew.hpp"
 #include "amity/core/sub_fabric.hpp"
 
@@ -112,10 +113,12 @@ endpoint::endpoint(sub_fabric& transport, const settings& config)
     : endpoint(static_cast<fabric::fabric&>(transport), config, transport.root()->threads()) {
   road_ = &transport;
   worlds_ = transport.root()->worlds_;
+  counter_table_ = transport.root()->counter_table_;
   worlds_->add(*transport.root(), *this, transport);
 }
 
 endpoint::~endpoint() {
+  leave_counter_table();
   release_own();
   if (road_ != nullptr) {
     worlds_->remove(road_->number());
@@ -124,6 +127,7 @@ endpoint::~endpoint() {
   // A world that outlives the job's own has nobody to send to any more.
   worlds_->for_each([&](const rank_worlds::member& each) {
     if (each.road == nullptr) return;
+    each.owner->leave_counter_table();
     each.owner->worlds_ = &each.owner->own_worlds_;
     each.road->lose_root();
   });
@@ -140,6 +144,12 @@ void endpoint::release_own() noexcept {
     list->clear();
   }
   while (keeps_any()) fabric_.release(kept_->take().token);
+}
+
+void endpoint::leave_counter_table() noexcept {
+  if (counter_table_ == nullptr) return;
+  counter_table_->remove(ledger_);
+  counter_table_ = nullptr;
 }
 
 world_number endpoint::number() const noexcept { return road_ == nullptr ? 0 : road_->number(); }
@@ -167,7 +177,11 @@ handler_id endpoint::add_handler(std::string_view name, deliver_function call, v
                                  std::string_view definition) {
   check_own_call("endpoint::add_handler");
   const handler_id id = registry_.add(name, call, context, definition);
-  ledger_.add_handler(id);
+  if (counter_table_ != nullptr) {
+    counter_table_->add(name, ledger_, id);
+  } else {
+    ledger_.add_handler(id);
+  }
   if (request_handlers_.size() <= id) request_handlers_.resize(id + 1u);
   return id;
 }
@@ -176,6 +190,7 @@ void endpoint::remove_handler(handler_id handler) {
   check_outside_handler("endpoint::remove_handler");  // of another thread, too, when that has gone as the job ends
   check_handler("endpoint::remove_handler", handler);
   registry_.remove(handler);
+  if (counter_table_ != nullptr) counter_table_->remove(ledger_, handler);
   lent_.drop(handler);
   streams_.drop(handler);
   request_handlers_[handler].reset();

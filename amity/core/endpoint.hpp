@@ -58,6 +58,8 @@
 
 namespace amity::core {
 
+class counter_table;
+
 /// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
 [[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
 
@@ -156,6 +158,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// Counters of message types that have ended, for a report at the end of the job; null: nobody has asked for one.
   void set_counter_book(counter_book* book) noexcept { counter_book_ = book; }
   counter_book* ended_counters() const noexcept { return counter_book_; }
+  /// From now on `table` knows the handlers of this endpoint, and of the endpoints of further worlds that share
+  /// its fabric. Before any handler is added.
+  void set_counter_table(counter_table& table) noexcept { counter_table_ = &table; }
 
   // --- Requests, to the thread of a rank that is home to its handlers: the progress thread (AMITY_PROGRESS_THREAD),
   // ---
@@ -514,6 +519,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   void report_stall(std::string_view where);
   void report_busy_wait(std::string_view where);
   void release_own() noexcept;
+  void leave_counter_table() noexcept;
   std::string describe_spill() const;
 
   // What every round of progress looks at comes first, on few cache lines: a simulated rank finds them cold.
@@ -571,6 +577,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets
   reassembly reassembly_;
   incoming_streams streams_;
+  counter_table* counter_table_ = nullptr;  ///< null: not requested
 };
 
 inline rank_t request::source() const noexcept { return owner_.rank_of(packet_.source); }

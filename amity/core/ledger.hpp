@@ -5,7 +5,10 @@
 /// Termination detection reads the totals of the epochs, stall reports and tests read the rest. Counting happens once a
 /// packet, not once a message.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "amity/base/assert.hpp"
@@ -22,6 +25,12 @@ struct message_counts {
 struct packet_counts {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;  ///< payload
+};
+
+/// Counters of one handler, since it was registered.
+struct handler_counts {
+  message_counts all;
+  packet_counts packets;
 };
 
 /// What a rank has sent since the job began.
@@ -41,6 +50,10 @@ struct traffic {
 };
 
 class ledger {
+  struct row : handler_counts {
+    std::vector<message_counts> by_peer;
+  };
+
  public:
   /// Beyond, only totals are counted: nobody reads thousands of counts, and each rank would pay for them.
   static constexpr rank_t peers_max = 256;
@@ -88,20 +101,28 @@ class ledger {
 
   const traffic& total() const noexcept { return total_; }
 
-  /// Begins to count for a handler, and forgets the counts of another one that had its number.
-  void add_handler(handler_id handler) {
-    const row none{.all = {}, .packets = {}, .by_peer = std::vector<message_counts>(peers_)};
-    if (rows_.size() <= handler) rows_.resize(handler + std::size_t{1}, none);
-    rows_[handler] = none;
+  /// The counters of a registered handler. They stay where they are until `add_handler` moves them.
+  const handler_counts& counts_of(handler_id handler) const { return rows_[handler]; }
+
+  /// Memory that has held counters of handlers, and still holds their values.
+  using former_rows = std::vector<row>;
+
+  /// Begins to count for a handler, and forgets the counts of another one that had its number. If that moves the
+  /// counters of the other handlers, returns their former memory, for a reader that does not know the new one yet.
+  former_rows add_handler(handler_id handler) {
+    former_rows former;
+    const std::size_t size = handler + std::size_t{1};
+    if (rows_.capacity() < size) {
+      former.swap(rows_);
+      rows_.reserve(std::max(2 * former.size(), size));
+      for (row& each : former) rows_.push_back(std::move(each));
+    }
+    if (rows_.size() < size) rows_.resize(size);
+    rows_[handler] = row{{}, std::vector<message_counts>(peers_)};
+    return former;
   }
 
  private:
-  struct row {
-    message_counts all;
-    packet_counts packets;
-    std::vector<message_counts> by_peer;
-  };
-
   std::size_t peers_;  ///< by whom is counted; 0: in all
   std::vector<row> rows_;
   message_counts epochs_;

@@ -23,7 +23,8 @@ void check_same_number(std::string_view call, const endpoint& own, handler_id fi
       "with several threads, add handlers to all of them, by team::add_handler, not to world::endpoint() alone");
 }
 
-team::team(rank_t threads) : crew_(std::make_shared<crew>(threads)), lanes_(static_cast<std::size_t>(threads)) {}
+team::team(rank_t threads, counter_table* counters)
+    : counters_(counters), crew_(std::make_shared<crew>(threads)), lanes_(static_cast<std::size_t>(threads)) {}
 
 team::team(team& beside, world_number number, const rank_list& members, const settings& config)
     : crew_(beside.crew_), lanes_(beside.lanes_.size()) {
@@ -82,6 +83,7 @@ bool team::try_run(function_ref<void(rank_t)> work) noexcept {
 
 endpoint& team::enter(fabric::fabric& transport, const settings& config) {
   auto own = std::make_unique<endpoint>(transport, config, size());
+  if (counters_ != nullptr) own->set_counter_table(*counters_);
   const auto thread = static_cast<std::size_t>(own->thread());
   crew_->enter(*own);
   lanes_[thread].own = std::move(own);

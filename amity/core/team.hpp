@@ -21,6 +21,7 @@
 
 namespace amity::core {
 
+class counter_table;
 class rank_list;
 
 /// How many threads each rank has with these settings, the progress thread among them.
@@ -45,8 +46,9 @@ class team {
     std::list<std::string_view>::iterator at_;
   };
 
-  /// Of the job's own world, for a rank of so many threads.
-  explicit team(rank_t threads);
+  /// Of the job's own world, for a rank of so many threads. `counters`, if not null, knows the handlers of all worlds
+  /// of the rank; it must outlive the endpoints.
+  explicit team(rank_t threads, counter_table* counters = nullptr);
   /// Of the world `number` of `members`, ranks of the job in the order of the new ones, on the threads of `beside`.
   /// Thread 0, outside handlers.
   team(team& beside, world_number number, const rank_list& members, const settings& config);
@@ -88,6 +90,7 @@ class team {
     std::unique_ptr<endpoint> own;
   };
 
+  counter_table* counters_ = nullptr;
   std::shared_ptr<crew> crew_;  ///< shared by the worlds of the rank, which may outlive the job's own
   std::vector<place> lanes_;
   std::list<std::string_view> tenants_;
