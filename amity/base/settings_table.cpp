@@ -52,7 +52,9 @@ constexpr auto table = std::to_array<setting_info>({
     {"AMITY_LONG_SLOTS", integer, "slots per peer", "64", 1, 64, "",
      "Long messages per peer that a target can reassemble at the same time."},
     {"AMITY_MESSAGE_COUNTERS", integer, "0 or 1", "0", 0, 1, "",
-     "1: prints counters of each message type, summed over all ranks, when the job ends."},
+     "1: prints counters of each message type, summed over all ranks, when the job ends. SIGUSR1 and SIGTERM print "
+     "the counters of each rank so far, also while a handler is stuck, unless the program handles or ignores the "
+     "signal."},
     {"AMITY_MPI_CREDITS", integer, "packets per peer", "64", 1, 32768, "",
      "Packets in flight from one rank to another. Must be equal on all ranks."},
     {"AMITY_MPI_LIBRARY", text, "name", "auto", 0, 0, "auto|openmpi|mpich",

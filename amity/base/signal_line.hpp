@@ -29,6 +29,21 @@ class signal_line {
     while ((value /= base) != 0);
     return *this << std::string_view(at, static_cast<std::size_t>(std::end(digits) - at));
   }
+  /// Text and numbers in columns of at least `width` characters.
+  signal_line& left(std::string_view text, std::size_t width) noexcept {
+    *this << text;
+    return pad(text.size(), width);
+  }
+  signal_line& right(std::string_view text, std::size_t width) noexcept {
+    pad(text.size(), width);
+    return *this << text;
+  }
+  signal_line& right(std::uint64_t value, std::size_t width) noexcept {
+    std::size_t digits = 1;
+    for (std::uint64_t rest = value / 10; rest != 0; rest /= 10) ++digits;
+    pad(digits, width);
+    return number(value, 10);
+  }
   void print() const noexcept {
     for (std::size_t done = 0; done < size_;) {
       const ::ssize_t written = ::write(STDERR_FILENO, text_ + done, size_ - done);
@@ -38,7 +53,12 @@ class signal_line {
   }
 
  private:
-  char text_[256];
+  signal_line& pad(std::size_t size, std::size_t width) noexcept {
+    for (; size < width; ++size) *this << " ";
+    return *this;
+  }
+
+  char text_[512];
   std::size_t size_ = 0;
 };
 

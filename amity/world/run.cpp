@@ -1,5 +1,6 @@
 #include "amity/world/run.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "amity/fabric/sim/sim.hpp"
 #include "amity/fabric/traced.hpp"
 #include "amity/world/bootstrap/starter.hpp"
+#include "amity/world/counters_on_signal.hpp"
 #include "amity/world/counters_report.hpp"
 #include "amity/world/crash_report.hpp"
 #include "amity/world/exit_watch.hpp"
@@ -196,8 +198,11 @@ int run_simulated(const settings& config, rank_t ranks, rank_t lanes, const fabr
 /// All ranks of a job in this process.
 int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(world&)>& program) {
   const rank_t each = core::threads_per_rank(config);
+  counters_on_signal counters(config, 0, ranks);
   std::vector<std::unique_ptr<core::team>> teams;
-  for (rank_t rank = 0; rank < ranks; ++rank) teams.push_back(std::make_unique<core::team>(each));
+  for (rank_t rank = 0; rank < ranks; ++rank) {
+    teams.push_back(std::make_unique<core::team>(each, counters.table_of(rank)));
+  }
   exit_watch exits([](int) {});
   const crash_report crashes;
   const auto lane_main = [&](fabric::fabric& transport) {
@@ -218,7 +223,10 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
   const rank_t each = core::threads_per_rank(config);
   const connection by = connect(config);
   config.set("AMITY_FABRIC", by.fabric);
-  core::team threads(each);
+  const auto rank =
+      by.start ? by.start->rank() : std::max<rank_t>(0, static_cast<rank_t>(config.integer("AMITY_RANK")));
+  counters_on_signal counters(config, rank, 1);
+  core::team threads(each, counters.table_of(rank));
   std::atomic_flag reported;
   std::unique_ptr<fabric::lanes> joined;
   exit_watch exits([&](int) {
@@ -270,7 +278,8 @@ int run_with_mpi(fabric::mpi::job& joined, const settings& config, const std::fu
     if (!joined.warning().empty()) log_warning(no_rank, joined.warning());
     if (is_shown(config)) log_warning(no_rank, fmt::format("fabric: mpi uses {}", joined.mpi()));
   }
-  core::team threads(core::threads_per_rank(config));
+  counters_on_signal counters(config, joined.rank(), 1);
+  core::team threads(core::threads_per_rank(config), counters.table_of(joined.rank()));
   // An MPI exits by itself when another process has ended the job.
   exit_watch exits([&](int status) { joined.kill(status); }, &fabric::mpi::is_inside_mpi);
   return joined.run([&](fabric::fabric& transport) { return run_thread(transport, threads, config, exits, program); });

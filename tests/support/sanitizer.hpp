@@ -15,4 +15,10 @@ inline constexpr bool sanitized = false;
 inline constexpr std::uint64_t sanitizer_divisor = 1;
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool thread_sanitized = true;
+#else
+inline constexpr bool thread_sanitized = false;
+#endif
+
 }  // namespace amity::testing

@@ -142,6 +142,13 @@ std::vector<std::string> child::wait_for_lines(std::size_t count) {
   return lines;
 }
 
+const std::string& child::wait_for_errors(const std::string& part) {
+  while (!contains(outcome_.errors, part) && read_more()) {
+  }
+  EXPECT_PRED2(contains, outcome_.errors, part);
+  return outcome_.errors;
+}
+
 void child::wait_until_stopped() const {
   siginfo_t info{};
   require(::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) == 0, "waitid");

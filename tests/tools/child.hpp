@@ -44,6 +44,9 @@ class child {
   /// The first `count` lines of standard output, as soon as they are there.
   std::vector<std::string> wait_for_lines(std::size_t count);
 
+  /// Waits until standard error contains `part`, and returns what it has printed so far.
+  const std::string& wait_for_errors(const std::string& part);
+
   /// Waits until a signal has stopped the command.
   void wait_until_stopped() const;
 

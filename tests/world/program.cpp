@@ -1,11 +1,14 @@
 // A program of amity::run whose ranks are processes of their own: program WHAT [ARGUMENTS...].
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -147,8 +150,161 @@ void handle_crash(int) {
   ::_exit(3);
 }
 
+bool is_process(const world& w) {
+  const std::string& fabric = w.config().text("AMITY_FABRIC");
+  return fabric != "threads" && fabric != "sim";
+}
+
+void print(int descriptor, std::string_view text) { static_cast<void>(::write(descriptor, text.data(), text.size())); }
+
+/// Each rank sends messages of type int to the next one: two of a type that ends, three, and one in another world. Rank
+/// 0 also sends a message of type double to rank 1.
+template <class Midway>
+void count_messages(world& w, Midway midway) {
+  const auto numbers = [&](world& in, int count, auto then) {
+    auto number = in.message<int>([](int) {}, amity::coalesce{});
+    in.epoch([&] {
+      for (int i = 0; i < count; ++i) number.send(next_of(in), i);
+    });
+    then();
+  };
+  numbers(w, 2, [] {});
+  const auto second = w.duplicate();
+  numbers(w, 3, [&] {
+    numbers(*second, 1, [&] {
+      auto real = w.message<double>([](double) {});
+      w.epoch([&] {
+        if (w.rank() == 0) real.send(1, 0.5);
+      });
+      midway();
+    });
+  });
+}
+
+/// A signal for each process, or for the last rank's alone.
+void raise_once(world& w, int signal, bool everywhere) {
+  w.barrier();
+  const rank_t last = is_process(w) ? w.size() - 1 : 0;
+  if (w.rank() == last || (everywhere && is_process(w))) ::raise(signal);
+  w.barrier();
+}
+
+/// Each thread of a rank sends a message to the next rank.
+void count_on_threads(world& w) {
+  auto number = w.message<int>([](int) {});
+  w.epoch([&](amity::thread& own) { number.on(own).send(next_of(w), 1); });
+  raise_once(w, SIGUSR1, true);
+}
+
+/// The handler of the second message from rank 0 to rank 1 never returns.
+void get_stuck(world& w) {
+  count_messages(w, [&] {
+    std::atomic<bool> ends = false;
+    int handled = 0;
+    auto trap = w.message<char>([&](char) {
+      if (++handled == 1) return;
+      print(STDOUT_FILENO, "stuck\n");
+      while (!ends.load(std::memory_order_relaxed)) {
+      }
+    });
+    w.epoch([&] {
+      if (w.rank() != 0) return;
+      trap.send(1, 'x');
+      trap.send(1, 'y');
+    });
+  });
+}
+
+/// Rank 0 waits for input.
+void block(world& w) {
+  count_messages(w, [&] {
+    if (w.rank() == 0) {
+      print(STDOUT_FILENO, "reads\n");
+      char byte = 0;
+      AMITY_ASSERT(::read(STDIN_FILENO, &byte, 1) == 1, errno);
+    }
+    w.barrier();
+  });
+}
+
+void end_children(world& w) {
+  count_messages(w, [&] {
+    for (const int signal : {SIGUSR1, SIGTERM}) {
+      const pid_t child = w.rank() == 0 ? ::fork() : -1;
+      if (child == 0) {
+        ::raise(signal);
+        std::atomic<int> any = 0;
+        ::_exit(any.exchange(1));  // the thread sanitizer runs handlers that it has deferred at atomic operations
+      }
+      int status = 0;
+      if (child < 0) continue;
+      AMITY_ASSERT(::waitpid(child, &status, 0) == child && WTERMSIG(status) == signal, status);
+    }
+  });
+}
+
+/// A process that is all ranks ends by SIGTERM while standard error is full.
+void fill_errors(world& w) {
+  const auto fill = [] {
+    const int flags = ::fcntl(STDERR_FILENO, F_GETFL);
+    ::fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+    const std::string filler(4096, '.');
+    while (::write(STDERR_FILENO, filler.data(), filler.size()) > 0) {
+    }
+    ::fcntl(STDERR_FILENO, F_SETFL, flags);
+  };
+  count_messages(w, [&] {
+    if (w.rank() == 0) fill();
+    raise_once(w, SIGTERM, false);
+  });
+}
+
+void note_signal(int) { print(STDERR_FILENO, "own handler\n"); }
+
+/// What a program does with its signals by itself.
+void take_signals(std::string_view how) {
+  for (const int signal : {SIGUSR1, SIGTERM}) {
+    std::signal(signal, how == "ignore" ? SIG_IGN : note_signal);
+  }
+}
+
+void have_own_handlers(world& w, std::string_view when, std::string_view how) {
+  count_messages(w, [&] {
+    w.barrier();
+    if (when == "after") take_signals(how);
+    w.barrier();
+    for (const int signal : {SIGUSR1, SIGTERM}) raise_once(w, signal, true);
+  });
+}
+
+void use_counters(world& w, char** argv) {
+  const std::string_view what = argv[2];
+  if (what == "usr1") count_messages(w, [&] { raise_once(w, SIGUSR1, true); });
+  if (what == "term") count_messages(w, [&] { raise_once(w, SIGTERM, false); });
+  if (what == "threads") count_on_threads(w);
+  if (what == "stuck") get_stuck(w);
+  if (what == "block") block(w);
+  if (what == "full") fill_errors(w);
+  if (what == "children") end_children(w);
+  if (what == "own") have_own_handlers(w, argv[3], argv[4]);
+}
+
+bool has_default_actions() {
+  bool all = true;
+  for (const int signal : {SIGUSR1, SIGTERM}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    all = all && now.sa_handler == SIG_DFL;
+  }
+  return all;
+}
+
 int act(world& w, int argc, char** argv) {
   const std::string_view what = argv[1];
+  if (what == "counters") {
+    use_counters(w, argv);
+    return 0;
+  }
   if (what == "library") return library(w, argv[2]);
   if (what == "fail in an epoch") return fail_in_an_epoch(w);
   if (what == "different types") return different_types(w);
@@ -180,6 +336,11 @@ int main(int argc, char** argv) {
   const auto program = [&](world& w) { return act(w, argc, argv); };
   if (what == "crash with a handler") std::signal(SIGSEGV, handle_crash);
   if (what == "crash" && argv[2] == std::string_view("ignored")) std::signal(SIGBUS, SIG_IGN);
+  if (what == "counters" && argc > 3 && argv[3] == std::string_view("before")) take_signals(argv[4]);
+  if (what == "counters" && argv[2] == std::string_view("usr1")) {
+    const int status = amity::run(argc, argv, program);
+    return status == 0 && !has_default_actions() ? 9 : status;
+  }
   if (what == "own settings") {
     // Made from nothing: who started this process is not in them.
     amity::settings config;
