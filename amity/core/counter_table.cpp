@@ -68,12 +68,11 @@ void counter_table::remove_if(Matches matches) noexcept {
 
 // Without memory, signals show nothing.
 void counter_table::publish() noexcept try {
-  auto now = std::make_unique<std::vector<type>>(entries_.size());
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    type& to = (*now)[i];
-    to.name_ = entries_[i].name;
-    to.removed_ = entries_[i].removed;
-    for (const handler& each : entries_[i].handlers) to.counting_.push_back(&each.counts->counts_of(each.id));
+  auto now = std::make_unique<std::vector<type>>();
+  for (const entry& each : entries_) {
+    std::vector<const handler_counts*> counting;
+    for (const handler& one : each.handlers) counting.push_back(&one.counts->counts_of(one.id));
+    now->emplace_back(each.name, each.removed, std::move(counting));
   }
   types_.replace(std::move(now));
 } catch (const std::bad_alloc&) {

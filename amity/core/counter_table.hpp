@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "amity/base/published.hpp"
@@ -25,13 +26,14 @@ class counter_table {
   /// Handlers of one name, of all threads and worlds of the rank.
   class type {
    public:
+    type(std::string name, const handler_counts& removed, std::vector<const handler_counts*> counting) noexcept
+        : name_(std::move(name)), removed_(removed), counting_(std::move(counting)) {}
+
     std::string_view name() const noexcept { return name_; }
     /// Counts so far. Other threads may count at the same time: a value is the one before or after an addition.
     handler_counts counts() const noexcept;
 
    private:
-    friend class counter_table;
-
     std::string name_;
     handler_counts removed_;                       ///< of handlers that have been removed
     std::vector<const handler_counts*> counting_;  ///< of handlers that count on
