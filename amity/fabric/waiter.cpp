@@ -78,6 +78,7 @@ void waiter::sleep(std::uint64_t timeout_ns) {
     on_.sleep(announced.by(), std::min(timeout_ns, sleep_ns_));
   }
   on_.check();
+  if (how_.looks > 0 && on_.ready()) sleep_ns_ = 0;
 }
 
 void waiter::rest_between_polls() {

@@ -73,8 +73,8 @@ using calls = std::vector<std::string>;
 TEST(waiter, spins_publishes_yields_sleeps) {
   scripted own({.looks = 2, .yields = 1});
   waiter(own).wait(5000);
-  EXPECT_EQ(own.calls,
-            (calls{"ready", "ready", "check", "publish", "ready", "arm", "ready", "sleep", "disarm", "check"}));
+  EXPECT_EQ(own.calls, (calls{"ready", "ready", "check", "publish", "ready", "arm", "ready", "sleep", "disarm", "check",
+                              "ready"}));
   EXPECT_EQ(own.slept_ns, (std::vector<std::uint64_t>{5000}));
 }
 
@@ -98,11 +98,23 @@ TEST(waiter, wait_after_sleep_does_not_spin) {
   waits.wait(1000);
   own.take_calls();
   waits.wait(1000);
-  EXPECT_EQ(own.calls, (calls{"check", "publish", "arm", "ready", "sleep", "disarm", "check"}));
+  EXPECT_EQ(own.calls, (calls{"check", "publish", "arm", "ready", "sleep", "disarm", "check", "ready"}));
   waits.progressed();
   own.take_calls();
   waits.wait(1000);
-  EXPECT_EQ(own.count("ready"), 7u);
+  EXPECT_EQ(own.count("ready"), 8u);
+}
+
+// The caller need not have made progress: a credit has returned, and the next one is awaited soon.
+TEST(waiter, wait_after_event_in_sleep_spins) {
+  scripted own({.looks = 3});
+  waiter waits(own);
+  own.on_sleep = [&] { own.looks_until_event = 1; };
+  waits.wait(1000);
+  own.take_calls();
+  own.on_sleep = {};
+  waits.wait(1000);
+  EXPECT_EQ(own.count("ready"), 5u);
 }
 
 TEST(waiter, sleeps_without_waker_double) {
