@@ -35,9 +35,11 @@ void waiter::wait(std::uint64_t timeout_ns) {
   if (rounds_++ == 0) sleep_ns_ = 0;
   const bool spins = how_.looks > 0;  // not under virtual time
   if (spins) {
-    if (++waits_ % waits_per_check == 0) on_.check();
     const bool has_slept = sleep_ns_ > 0;
-    if (!has_slept && find_early(timeout_ns)) return;
+    if (!has_slept && find_early(timeout_ns)) {
+      if (++waits_ % waits_per_check == 0) on_.check();
+      return;
+    }
     on_.check();
     on_.publish();
     if (!has_slept && find_in_yields()) return;

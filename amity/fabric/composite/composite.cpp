@@ -127,6 +127,7 @@ class composite final : public fabric {
     if (packets_max == 0) return 0;
     const std::size_t found = turns_.is_due() ? poll_both(receiver, packets_max) : local_->poll(receiver, packets_max);
     local_looks_ = 0;
+    is_waiting_ = false;
     turns_.handed_over(found);
     return found;
   }
@@ -136,10 +137,11 @@ class composite final : public fabric {
   void check() override {
     passing_on_the_end([this] { local_->check(); });
     passing_on_the_end([this] { network_->check(); });
-    turns_.ask_clock_next();
+    if (!is_waiting_) turns_.ask_clock_next();
   }
 
   bool ready() override {
+    is_waiting_ = true;
     if (local_->ready()) return true;
     // A peer of the node answers so soon that even one look at the network would take longer.
     if (local_looks_ < caps_.backoff.looks) {
@@ -222,6 +224,7 @@ class composite final : public fabric {
   std::optional<near_memory> near_memory_;
   network_turns turns_;
   std::uint32_t local_looks_ = 0;  ///< without an event, since the last poll
+  bool is_waiting_ = false;        ///< `ready` was asked since the last poll; otherwise the program polls
   bool network_first_ = false;
 };
 
