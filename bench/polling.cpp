@@ -57,6 +57,9 @@ sample measure_ranks(world& w, const job_context& job) {
   const double poll_us = median_of(batches, [&] { return reply_us(w, rounds, ask, replies, by_poll); });
   const double end_us = median_of(batches, [&] { return epoch_us(w, rounds, end); });
   const double try_end_us = median_of(batches, [&] { return epoch_us(w, rounds, try_end); });
+  w.barrier();
+  w.team().remove_handler(ask);
+  w.team().remove_handler(take);
   return {{"poll_us", poll_us},
           {"poll_ratio", poll_us / wait_us},
           {"try_end_us", try_end_us},
