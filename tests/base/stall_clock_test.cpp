@@ -33,12 +33,12 @@ TEST(stall_clock, restart_begins_at_next_question) {
   stall_clock clock(100);
   EXPECT_FALSE(clock.is_due(0));
   EXPECT_TRUE(clock.is_due(250));
-  EXPECT_EQ(clock.seconds(), 250e-9);
+  EXPECT_DOUBLE_EQ(clock.seconds(), 250e-9);
   clock.restart();
   EXPECT_FALSE(clock.is_due(400));
   EXPECT_FALSE(clock.is_due(499));
   EXPECT_TRUE(clock.is_due(500));
-  EXPECT_EQ(clock.seconds(), 100e-9);
+  EXPECT_DOUBLE_EQ(clock.seconds(), 100e-9);
 }
 
 }  // namespace

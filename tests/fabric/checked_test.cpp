@@ -170,7 +170,7 @@ TEST(checked_caller, neither_polls_nor_waits_in_a_sink) {
     });
   };
   EXPECT_DEATH(in_a_sink([](fabric& own, sink& inner) { own.poll(inner, 1); }), "in poll: called from a sink");
-  EXPECT_DEATH(in_a_sink([](fabric& own, sink&) { wait(own, 10); }), "in arm: called from a sink");
+  EXPECT_DEATH(in_a_sink([](fabric& own, sink&) { wait(own, 10); }), "in check: called from a sink");
 }
 
 TEST(checked_caller, stays_on_one_thread) {
