@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -22,7 +21,6 @@
 namespace amity::detail {
 namespace {
 
-constexpr std::array report_signals{SIGUSR1, SIGTERM};
 // Thousands of simulated ranks share a process.
 constexpr std::size_t ranks_shown_max = 64;
 constexpr std::size_t name_bytes_max = 200;
@@ -123,20 +121,20 @@ bool is_handled_by(const struct sigaction& action, void (*handler)(int)) noexcep
 }
 
 void install_handlers(void (*handler)(int)) noexcept {
-  for (const int signal : report_signals) {
+  for (const int signal : {SIGUSR1, SIGTERM}) {
     struct sigaction now;
     ::sigaction(signal, nullptr, &now);
     if (!is_handled_by(now, SIG_DFL)) continue;
     struct sigaction ours = {};
     ours.sa_handler = handler;
     ours.sa_flags = SA_RESTART | SA_ONSTACK;
-    for (const int blocked : report_signals) ::sigaddset(&ours.sa_mask, blocked);
+    for (const int blocked : {SIGUSR1, SIGTERM}) ::sigaddset(&ours.sa_mask, blocked);
     ::sigaction(signal, &ours, nullptr);
   }
 }
 
 void uninstall_handlers(void (*handler)(int)) noexcept {
-  for (const int signal : report_signals) {
+  for (const int signal : {SIGUSR1, SIGTERM}) {
     struct sigaction now;
     ::sigaction(signal, nullptr, &now);
     if (!is_handled_by(now, handler)) continue;
