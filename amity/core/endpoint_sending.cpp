@@ -479,7 +479,7 @@ void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
 bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
   if (fabric_.acquire(lane, out.slot) == status::ok) {
-    waiter_.progressed();  // a rank that waits for one credit after the other gets on, though nothing arrives
+    waiter_.progressed();  // each credit is progress, though nothing arrives
     out.data = out.slot.data;
     out.capacity = out.slot.capacity;
     return true;

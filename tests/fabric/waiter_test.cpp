@@ -174,7 +174,7 @@ TEST(waiter, zero_timeout_only_checks) {
   EXPECT_EQ(own.calls, calls{"check"});
 }
 
-// The program looks itself: the fabric is not asked, and nobody sleeps on its alarm.
+// The program polls by itself: `ready` and `arm` are not called.
 TEST(waiter, polls_publish_once_after_as_many_as_looks) {
   scripted own({.looks = 3});
   waiter waits(own);

@@ -61,7 +61,7 @@ void ofi_fabric::cannot_reach(rank_t peer, std::string_view reason) {
 void ofi_fabric::check() {
   check_job_ended();
   const std::uint64_t now = steady_now_ns();
-  // Also if others always have something: they need not be the one that is waited for.
+  // Also while packets of other ranks arrive: the rank that this one waits for may have failed.
   if (now - last_knock_ns_ >= given_.peer_timeout_ns / 4) knock(now);
 }
 

@@ -226,7 +226,7 @@ class shm_fabric final : public fabric, private remote_memory {
     if (job_->aborted()) throw job_aborted("amity: another rank has ended the job");
   }
 
-  /// If no launcher watches the ranks, those that wait for long do. Throws `error` if a process has failed.
+  /// Without a launcher that watches the ranks, sleeping ranks do it. Throws `error` if a process has failed.
   void check_peers_alive() {
     if (!watch_ || job_->aborted() || !watch_->is_due(steady_now_ns())) return;
     const std::size_t lanes = static_cast<std::size_t>(size_) / watch_->processes();
