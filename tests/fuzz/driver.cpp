@@ -1,13 +1,12 @@
-/// Runs a fuzz target without a fuzzer's runtime: first on each file of a corpus, then, for a given time, on mutations
-/// of these files. The mutations come from a seed, so that a run is repeated until its end by the next one, and only a
-/// finding makes it fail; a slow machine tries fewer. A finding is written to a file, which reproduces it as a corpus.
+/// Runs a fuzz target without a fuzzer's runtime: first on each file of a corpus, then on a number of mutations of
+/// these files, which come from a seed: each run tries the same on every machine. A finding is written to a file, which
+/// reproduces it as a corpus.
 ///
-/// usage: TARGET CORPUS [SECONDS [SEED]]     CORPUS is a directory, or one file
+/// usage: TARGET CORPUS [MUTATIONS [SEED]]     CORPUS is a directory, or one file
 ///
 /// The targets have the interface of libFuzzer, so `clang++ -fsanitize=fuzzer` drives them as well, with coverage.
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -204,7 +203,7 @@ class mutator {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: %s CORPUS [SECONDS [SEED]]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s CORPUS [MUTATIONS [SEED]]\n", argv[0]);
     return 2;
   }
   finding_file = std::filesystem::path(argv[0]).filename().string() + "_finding";
@@ -216,12 +215,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (const sample& each : corpus) try_one(each);
-  const long seconds = argc > 2 ? std::atol(argv[2]) : 0;
+  const std::uint64_t mutations = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   mutator inputs(corpus, argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  std::uint64_t tried = 0;
-  for (; seconds > 0 && std::chrono::steady_clock::now() < end; ++tried) try_one(inputs.next());
+  for (std::uint64_t tried = 0; tried < mutations; ++tried) try_one(inputs.next());
   std::printf("fuzz: %zu files and %llu mutations, no finding\n", corpus.size(),
-              static_cast<unsigned long long>(tried));
+              static_cast<unsigned long long>(mutations));
   return 0;
 }

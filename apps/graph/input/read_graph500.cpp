@@ -59,6 +59,8 @@ vertex checked(std::int64_t end, const input& from, std::uint64_t offset, const 
 
 template <class Record>
 void read_records(input& from, const read_options& options, edge_list& into) {
+  if (options.vertices && *options.vertices >= no_vertex)
+    check_vertex_count(from.name(), *options.vertices, 0, options);
   vertex greatest = 0;
   std::uint64_t offset = 0;
   for (auto block = from.next_block(); !block.empty(); block = from.next_block()) {
