@@ -486,5 +486,28 @@ TEST(sim_nodes, a_rank_that_runs_ahead_still_meets_what_its_neighbour_sends_mean
   }));
 }
 
+// What has arrived while a rank computed must not put its sleep into the past, where an earlier packet finds it.
+TEST(sim_clock, sleep_behind_its_next_event_lasts_no_time) {
+  constexpr rank_t senders = 8;
+  sim_options options = priced();
+  options.delay_ns_max = 20'000;
+  options.handler = {.ns = 100'000};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    options.seed = seed;
+    run(1 + senders, options, [&](fabric& own) {
+      recorder seen(own);
+      for (std::uint64_t i = 0; own.rank() > 0 && i < 4; ++i) send(own, 0, i);
+      while (own.rank() == 0 && seen.times_ns.size() < 4 * senders) {
+        if (own.poll(seen, 1) == 0 || seen.times_ns.size() == 4 * senders) continue;
+        const std::uint64_t handled_ns = own.now_ns();
+        own.sleep(own.arm(), forever);
+        own.disarm();
+        EXPECT_EQ(own.now_ns(), handled_ns);
+      }
+      return 0;
+    });
+  }
+}
+
 }  // namespace
 }  // namespace amity::fabric::sim

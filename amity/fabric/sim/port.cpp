@@ -408,7 +408,8 @@ void port::sleep(const alarm&, std::uint64_t timeout_ns) noexcept {
   // A rank that is stopped may hold up all others: they look up now and then, so that reports of a stall appear.
   constexpr std::uint64_t look_up_ns = 1'000'000'000;
   if (clock_ns_ < job_.last_stop_ns()) deadline_ns = std::min(deadline_ns, clock_ns_ + look_up_ns);
-  const std::uint64_t wake_ns = std::min(deadline_ns, next_event_ns());
+  // The next event may lie behind what the rank has computed since it looked.
+  const std::uint64_t wake_ns = std::max(clock_ns_, std::min(deadline_ns, next_event_ns()));
   if (wake_ns < job_.horizon_ns()) {
     advance_to(wake_ns);
   } else {
