@@ -70,6 +70,7 @@ set(AMITY_PUBLIC_HEADERS
   fabric/alarm.hpp
   fabric/fabric.hpp
   fabric/remote_memory.hpp
+  fabric/reserve.hpp
   fabric/waiter.hpp
   interop/mpi/run.hpp
   interop/shmem/addon/include/shmemx.h

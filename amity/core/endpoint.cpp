@@ -293,7 +293,8 @@ bool endpoint::flush_own() {
 void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
   AMITY_ASSERT(payload.size() <= control_bytes_max, payload.size());
   const packet_header header({.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch});
-  if (waiting_control_.empty() && fabric_.try_send(lane, header.word(), payload) == status::ok) return;
+  if (waiting_control_.empty() && fabric_.try_send(lane, header.word(), payload, fabric::claim::ordinary) == status::ok)
+    return;
   waiting_control waiting{.lane = lane, .header = header, .payload = {}, .bytes = payload.size()};
   if (!payload.empty()) std::memcpy(waiting.payload.data(), payload.data(), payload.size());
   waiting_control_.push_back(waiting);
@@ -364,7 +365,9 @@ bool endpoint::send_waiting() {
     rank_map<bool> refused;
     for (waiting_control& each : waiting_control_) {
       if (refused.find(each.lane) == nullptr) {
-        if (fabric_.try_send(each.lane, each.header.word(), {each.payload.data(), each.bytes}) == status::ok) continue;
+        if (fabric_.try_send(each.lane, each.header.word(), {each.payload.data(), each.bytes},
+                             fabric::claim::ordinary) == status::ok)
+          continue;
         refused[each.lane] = true;
       }
       if (&*stay != &each) *stay = each;
@@ -375,7 +378,9 @@ bool endpoint::send_waiting() {
   }
   if (!spill_.empty()) {
     any |= spill_.drain([this](rank_t dest, const spilled_packet& packet) {
-      if (fabric_.try_send(dest, packet.header.word(), {packet.data(), packet.bytes}) != status::ok) return false;
+      if (fabric_.try_send(dest, packet.header.word(), {packet.data(), packet.bytes}, fabric::claim::ordinary) !=
+          status::ok)
+        return false;
       ledger_.packet(packet.header.handler(), packet.bytes);
       return true;
     }) > 0;

@@ -149,7 +149,7 @@ bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const
                               bytes_view payload) {
   const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
   if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
-  if (fabric_.try_send(lane, header.word(), whole) != status::ok) return false;
+  if (fabric_.try_send(lane, header.word(), whole, fabric::claim::ordinary) != status::ok) return false;
   ledger_.sent(header.handler(), lane, 1, in_epoch());
   ledger_.packet(header.handler(), whole.size());
   return true;
@@ -241,7 +241,9 @@ void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
 bool endpoint::send_packet_of(rank_t lane, lent_buffer& buffer) {
   const std::size_t bytes_max = packet_bytes_max_ - packet_bytes_max_ % buffer.item_bytes;
   const bytes_view packet = buffer.rest.first(std::min(bytes_max, buffer.rest.size()));
-  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).word(), packet) != status::ok) return false;
+  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).word(), packet, fabric::claim::ordinary) !=
+      status::ok)
+    return false;
   ledger_.sent(buffer.handler, lane, packet.size() / buffer.item_bytes, buffer.epoch != no_epoch);
   ledger_.packet(buffer.handler, packet.size());
   buffer.rest = buffer.rest.subspan(packet.size());
@@ -251,7 +253,7 @@ bool endpoint::send_packet_of(rank_t lane, lent_buffer& buffer) {
 // A part of one item that no packet can hold.
 bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
   fabric::slot slot;
-  if (fabric_.acquire(lane, slot) != status::ok) return false;
+  if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return false;
   const std::size_t left = buffer.rest.size() % buffer.item_bytes;
   if (left == 0) {
     buffer.fragmented = fragmented_++;
@@ -273,7 +275,7 @@ bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
 // The next part of a message that a stream produces.
 bool endpoint::send_stream_fragment_of(rank_t lane, lent_buffer& buffer) {
   fabric::slot slot;
-  if (fabric_.acquire(lane, slot) != status::ok) return false;
+  if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return false;
   waiter_.progressed();
   const fragment_header head{
       .message = buffer.fragmented, .total = buffer.item_bytes, .offset = buffer.item_bytes - buffer.stream_left};
@@ -478,7 +480,7 @@ void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
 
 bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
-  if (fabric_.acquire(lane, out.slot) == status::ok) {
+  if (fabric_.acquire(lane, out.slot, fabric::claim::ordinary) == status::ok) {
     waiter_.progressed();  // each credit is progress, though nothing arrives
     out.data = out.slot.data;
     out.capacity = out.slot.capacity;
@@ -513,7 +515,7 @@ void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t
 
 void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages) try {
   const packet_header header = header_for(handler, open_epoch_);
-  if (fabric_.try_send(lane, header.word(), payload) == status::ok) {
+  if (fabric_.try_send(lane, header.word(), payload, fabric::claim::ordinary) == status::ok) {
     ledger_.packet(handler, payload.size());
   } else {
     outgoing waiting;

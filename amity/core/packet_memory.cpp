@@ -189,7 +189,7 @@ bool packet_memory::send_all(record& of) noexcept {
 
 bool packet_memory::send_packet(rank_t lane, const parcel& head, bytes_view content) noexcept {
   fabric::slot slot;
-  if (fabric_.acquire(lane, slot) != status::ok) return false;
+  if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return false;
   std::memcpy(slot.data, &head, sizeof head);
   if (!content.empty()) std::memcpy(slot.data + sizeof head, content.data(), content.size());
   fabric_.commit(lane, remote_header.word(), slot, sizeof head + content.size());

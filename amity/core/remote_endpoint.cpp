@@ -420,7 +420,8 @@ remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, c
   if (!args.empty()) std::memcpy(end, args.data(), args.size_bytes());
   end += args.size_bytes();
   copy_bytes(packed ? end : there + to.offset, payload.data(), payload.size());
-  if (owner_.fabric_.try_send(to.segment.lane, header.word(), {packet.data(), bytes}) != status::ok) {
+  if (owner_.fabric_.try_send(to.segment.lane, header.word(), {packet.data(), bytes}, fabric::claim::ordinary) !=
+      status::ok) {
     return packed ? at_once::nothing : at_once::put;
   }
   owner_.ledger_.packet(header.handler(), bytes);

@@ -245,10 +245,11 @@ remote_operations::outcome remote_operations::send(remote_operation& of, bytes_v
   if (bytes <= small_bytes_max) {
     std::array<std::byte, small_bytes_max> packet;
     write(packet.data());
-    if (fabric_.try_send(lane, of.header.word(), {packet.data(), bytes}) != status::ok) return outcome::refused;
+    if (fabric_.try_send(lane, of.header.word(), {packet.data(), bytes}, fabric::claim::ordinary) != status::ok)
+      return outcome::refused;
   } else {
     fabric::slot slot;
-    if (fabric_.acquire(lane, slot) != status::ok) return outcome::refused;
+    if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return outcome::refused;
     write(slot.data);
     fabric_.commit(lane, of.header.word(), slot, bytes);
   }

@@ -39,11 +39,11 @@ class sub_fabric final : public fabric::fabric {
     return below_.allowance_to(root_lane(peer));
   }
   rank_t node_of(rank_t peer) const noexcept override;
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
-    return below_.try_send(root_lane(dest), with_world(header, number_), payload);
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, amity::fabric::claim of) noexcept override {
+    return below_.try_send(root_lane(dest), with_world(header, number_), payload, of);
   }
-  status acquire(rank_t dest, amity::fabric::slot& out) noexcept override {
-    return below_.acquire(root_lane(dest), out);
+  status acquire(rank_t dest, amity::fabric::slot& out, amity::fabric::claim of) noexcept override {
+    return below_.acquire(root_lane(dest), out, of);
   }
   void commit(rank_t dest, std::uint64_t header, const amity::fabric::slot& filled,
               std::size_t payload_bytes) noexcept override {

@@ -121,7 +121,7 @@ rank_t checked::node_of(rank_t rank) const noexcept {
 
 // Sending
 
-status checked::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+status checked::try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept {
   enter("try_send");
   check_rank("try_send", dest);
   if (payload.size() > caps_.packet_bytes_max) {
@@ -131,17 +131,17 @@ status checked::try_send(rank_t dest, std::uint64_t header, bytes_view payload) 
   if (payload.data() == nullptr && !payload.empty()) caller_broke("try_send", "a payload at no address");
   if (!payload.empty()) std::memcpy(outgoing_.data(), payload.data(), payload.size());
   seal(dest, header, outgoing_.data(), payload.size());
-  const status answer = inner().try_send(dest, header, {outgoing_.data(), payload.size() + trailer_bytes});
+  const status answer = inner().try_send(dest, header, {outgoing_.data(), payload.size() + trailer_bytes}, of);
   // The number of a refused packet goes to the next one.
   if (answer != status::ok) --known(dest).next_to_send;
   return answer;
 }
 
-status checked::acquire(rank_t dest, slot& out) noexcept {
+status checked::acquire(rank_t dest, slot& out, claim of) noexcept {
   enter("acquire");
   check_rank("acquire", dest);
   const slot before = out;
-  const status answer = inner().acquire(dest, out);
+  const status answer = inner().acquire(dest, out, of);
   if (answer != status::ok) {
     if (!same(before, out)) fabric_broke("acquire", "a refusal has changed the caller's slot");
     return answer;
@@ -158,15 +158,16 @@ status checked::acquire(rank_t dest, slot& out) noexcept {
   }
   const std::size_t open = ++known(dest).slots;
   const allowance most = allowance_to(dest);
-  if (open > std::min(most.slots, most.packets)) {
+  if (open > std::min(most.slots, most.packets) + static_cast<std::size_t>(of)) {
     fabric_broke("acquire", fmt::format("{} slots are open to rank {}, more than there are", open, dest));
   }
   out.capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max);
+  if (of != claim::ordinary) urgent_ = out.data;
   return answer;
 }
 
 void checked::commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept {
-  enter("commit");
+  enter("commit", filled.data);
   check_rank("commit", dest);
   const auto found = slots_.find(filled.data);
   if (found == slots_.end() || found->second.id != filled.id) {
@@ -230,7 +231,7 @@ packet checked::inspect(const packet& arrived) {
   check_order(from, arrived.source, end.number);
   // A fabric may count packets in slots apart from the others.
   const allowance most = allowance_to(arrived.source);
-  if (++from.held > most.packets + most.slots) {
+  if (++from.held > most.packets + most.slots + reserve_per_peer) {
     fabric_broke("poll", fmt::format("{} packets of rank {} are held, more than there are credits and slots", from.held,
                                      arrived.source));
   }
@@ -319,9 +320,13 @@ void checked::abort() noexcept {
 }
 
 // The first call decides which thread the fabric belongs to: it may have been made elsewhere.
-void checked::enter(std::string_view call) {
+void checked::enter(std::string_view call, const std::byte* committed) {
   if (user_ == std::thread::id()) user_ = std::this_thread::get_id();
   if (user_ != std::this_thread::get_id()) caller_broke(call, "called from a second thread");
+  if (urgent_ != nullptr && urgent_ != committed) {
+    caller_broke(call, "a slot that was claimed for a packet without an epoch is open; commit it first");
+  }
+  urgent_ = nullptr;
 }
 
 void checked::check_rank(std::string_view call, rank_t rank) const {

@@ -37,8 +37,8 @@ class checked final : public decorator {
 
   const capabilities& caps() const noexcept override { return caps_; }
   rank_t node_of(rank_t rank) const noexcept override;
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
-  status acquire(rank_t dest, slot& out) noexcept override;
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override;
+  status acquire(rank_t dest, slot& out, claim of) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
@@ -80,7 +80,7 @@ class checked final : public decorator {
   class inspector;  // the sink between the fabric and the caller's sink
 
   void prepare();
-  void enter(std::string_view call);
+  void enter(std::string_view call, const std::byte* committed = nullptr);
   void check_rank(std::string_view call, rank_t rank) const;
   void seal(rank_t dest, std::uint64_t header, std::byte* payload, std::size_t payload_bytes);
   packet inspect(const packet& arrived);
@@ -99,6 +99,7 @@ class checked final : public decorator {
   std::optional<checked_memory> memory_;
   std::unordered_map<rank_t, peer> peers_;
   std::unordered_map<const std::byte*, acquired_slot> slots_;
+  const std::byte* urgent_ = nullptr;               // the open slot whose packet is not ordinary: it is committed next
   std::unordered_map<std::uint64_t, packet> kept_;  // as the fabric handed them over, by token
 };
 

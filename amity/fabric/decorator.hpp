@@ -17,10 +17,10 @@ class decorator : public fabric {
   const capabilities& caps() const noexcept override { return inner_.caps(); }
   allowance allowance_to(rank_t peer) const noexcept override { return inner_.allowance_to(peer); }
   rank_t node_of(rank_t peer) const noexcept override { return inner_.node_of(peer); }
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
-    return inner_.try_send(dest, header, payload);
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override {
+    return inner_.try_send(dest, header, payload, of);
   }
-  status acquire(rank_t dest, slot& out) noexcept override { return inner_.acquire(dest, out); }
+  status acquire(rank_t dest, slot& out, claim of) noexcept override { return inner_.acquire(dest, out, of); }
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override {
     inner_.commit(dest, header, filled, payload_bytes);
   }

@@ -12,6 +12,7 @@
 /// packet:
 ///   by answering `release` from its sink, or by calling `release(token)` after `keep`. Returning a credit needs no
 ///   credit. A rank that releases everything that it polls therefore never starves a peer for good.
+/// - Two credits of each pair are a reserve for packets without an epoch (`reserve.hpp`).
 /// - `status::again` has changed nothing. The caller makes progress (`poll`) and tries anew; waiting without polling
 /// may
 ///   wait for ever.
@@ -30,6 +31,7 @@
 #include "amity/base/types.hpp"
 #include "amity/fabric/alarm.hpp"
 #include "amity/fabric/remote_memory.hpp"
+#include "amity/fabric/reserve.hpp"
 
 namespace amity::fabric {
 
@@ -42,8 +44,9 @@ struct capabilities {
   std::string description;           ///< one line for `amity info`
   std::size_t packet_bytes_max = 0;  ///< largest payload, what an acquired slot holds; >= packet_bytes_guaranteed
   std::size_t inline_bytes_max = 0;  ///< payloads up to this take the short road (0: there is none)
-  std::size_t credits_per_peer = 0;  ///< packets in flight to one peer before `again`; `allowance_to` may be more
-  std::size_t slots_per_peer = 0;    ///< slots that may be acquired or in flight to one peer before `again`; likewise
+  std::size_t credits_per_peer = 0;  ///< ordinary packets in flight to one peer before `again`; `allowance_to` may be
+                                     ///< more. The reserve is not counted here.
+  std::size_t slots_per_peer = 0;    ///< slots that ordinary packets have acquired or in flight to one peer; as above
   std::size_t bytes_per_peer = 0;    ///< memory that each peer costs a rank
   bool ordered = false;              ///< packets of one source arrive in order
   bool virtual_time = false;         ///< `now_ns` is simulated
@@ -51,7 +54,7 @@ struct capabilities {
   remote_capabilities remote = {};
 };
 
-/// What may be in flight to one peer before `again`.
+/// Ordinary packets that may be in flight to one peer before `again`: without the reserve.
 struct allowance {
   std::size_t packets;
   std::size_t slots;
@@ -124,12 +127,13 @@ class fabric {
   bool same_node(rank_t peer) const noexcept { return node_of(peer) == node_of(rank()); }
 
   /// Sends a packet; the payload is copied before the call returns. At most `packet_bytes_max` bytes; fastest up to
-  /// `inline_bytes_max`. `again`: no credit to `dest` right now.
-  virtual status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept = 0;
+  /// `inline_bytes_max`. `again`: no credit to `dest` right now that is for such packets (reserve.hpp).
+  virtual status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept = 0;
 
   /// Takes an empty outgoing slot for `dest`, and with it the credit for its packet. Every acquired slot is committed
-  /// exactly once, in any order, to the same `dest`. `again`: no slot or no credit to `dest` right now.
-  virtual status acquire(rank_t dest, slot& out) noexcept = 0;
+  /// exactly once, in any order, to the same `dest`; a slot that is not for an ordinary packet with the next call.
+  /// `again`: no slot or no credit to `dest` right now that is for such packets.
+  virtual status acquire(rank_t dest, slot& out, claim of) noexcept = 0;
 
   /// Sends the first `payload_bytes` of an acquired slot. Never fails: the credit is already held.
   virtual void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept = 0;

@@ -53,8 +53,8 @@ void traced::prepare() {
   if (inner().remote() != nullptr) memory_.emplace(*this, *inner().remote());
 }
 
-status traced::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
-  const status answer = inner().try_send(dest, header, payload);
+status traced::try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept {
+  const status answer = inner().try_send(dest, header, payload, of);
   if (answer == status::ok) {
     count_sent(dest, header, payload.size());
   } else {
@@ -63,8 +63,8 @@ status traced::try_send(rank_t dest, std::uint64_t header, bytes_view payload) n
   return answer;
 }
 
-status traced::acquire(rank_t dest, slot& out) noexcept {
-  const status answer = inner().acquire(dest, out);
+status traced::acquire(rank_t dest, slot& out, claim of) noexcept {
+  const status answer = inner().acquire(dest, out, of);
   if (answer != status::ok) count_refused(dest);
   return answer;
 }

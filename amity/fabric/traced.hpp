@@ -65,8 +65,8 @@ class traced final : public decorator {
   /// Oldest first.
   std::vector<event> last_events() const;
 
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
-  status acquire(rank_t dest, slot& out) noexcept override;
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override;
+  status acquire(rank_t dest, slot& out, claim of) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
   remote_memory* remote() noexcept override { return memory_ ? &*memory_ : nullptr; }

@@ -26,14 +26,14 @@ class late_slots final : public decorator {
   void hold_next() { holds_ = true; }
   void let_go() {
     for (const packet& each : std::exchange(held_, {})) {
-      EXPECT_EQ(inner().try_send(each.dest, each.header, each.payload), status::ok);
+      EXPECT_EQ(inner().try_send(each.dest, each.header, each.payload, claim::ordinary), status::ok);
     }
   }
   std::size_t held() const { return held_.size(); }
 
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override {
     const bool about_slots = core::packet_header(header).kind() == core::packet_kind::slots;
-    if (!holds_ || !about_slots) return inner().try_send(dest, header, payload);
+    if (!holds_ || !about_slots) return inner().try_send(dest, header, payload, of);
     holds_ = false;
     held_.push_back({dest, header, {payload.begin(), payload.end()}});
     return status::ok;

@@ -48,12 +48,13 @@ void rank_0_does(const std::function<void(fabric&)>& body) {
 }
 
 TEST(checked_caller, must_name_a_rank) {
-  EXPECT_DEATH(rank_0_does([](fabric& own) { static_cast<void>(own.try_send(2, 0, {})); }),
+  EXPECT_DEATH(rank_0_does([](fabric& own) { static_cast<void>(own.try_send(2, 0, {}, claim::ordinary)); }),
                "rank 0: the caller broke the fabric contract in try_send: rank 2 of a job of 2");
-  EXPECT_DEATH(rank_0_does([](fabric& own) { static_cast<void>(own.try_send(-1, 0, {})); }), "in try_send: rank -1 of");
+  EXPECT_DEATH(rank_0_does([](fabric& own) { static_cast<void>(own.try_send(-1, 0, {}, claim::ordinary)); }),
+               "in try_send: rank -1 of");
   EXPECT_DEATH(rank_0_does([](fabric& own) {
                  slot s;
-                 static_cast<void>(own.acquire(7, s));
+                 static_cast<void>(own.acquire(7, s, claim::ordinary));
                }),
                "in acquire: rank 7 of");
   EXPECT_DEATH(rank_0_does([](fabric& own) { static_cast<void>(own.node_of(2)); }), "in node_of: rank 2 of");
@@ -61,12 +62,13 @@ TEST(checked_caller, must_name_a_rank) {
 
 TEST(checked_caller, must_not_exceed_a_packet) {
   EXPECT_DEATH(rank_0_does([](fabric& own) {
-                 static_cast<void>(own.try_send(1, 0, testing::make_payload(own.caps().packet_bytes_max + 1, 1)));
+                 static_cast<void>(
+                     own.try_send(1, 0, testing::make_payload(own.caps().packet_bytes_max + 1, 1), claim::ordinary));
                }),
                "in try_send: a payload of 4145 bytes to rank 1; a packet holds 4144");
   EXPECT_DEATH(rank_0_does([](fabric& own) {
                  slot s;
-                 static_cast<void>(own.acquire(1, s));
+                 static_cast<void>(own.acquire(1, s, claim::ordinary));
                  own.commit(1, 0, s, s.capacity + 1);
                }),
                "in commit: 4145 bytes in a slot of 4144");
@@ -75,18 +77,42 @@ TEST(checked_caller, must_not_exceed_a_packet) {
 TEST(checked_caller, commits_each_slot_once_and_to_its_rank) {
   EXPECT_DEATH(rank_0_does([](fabric& own) {
                  slot s;
-                 static_cast<void>(own.acquire(1, s));
+                 static_cast<void>(own.acquire(1, s, claim::ordinary));
                  own.commit(0, 0, s, 8);
                }),
                "in commit: a slot acquired for rank 1 is committed to rank 0");
   EXPECT_DEATH(rank_0_does([](fabric& own) {
                  slot s;
-                 static_cast<void>(own.acquire(1, s));
+                 static_cast<void>(own.acquire(1, s, claim::ordinary));
                  own.commit(1, 0, s, 8);
                  own.commit(1, 0, s, 8);
                }),
                "in commit: a slot that is not acquired, or has been committed already");
   EXPECT_DEATH(rank_0_does([](fabric& own) { own.commit(1, 0, slot{}, 0); }), "in commit: a slot that is not acquired");
+}
+
+TEST(checked_caller, commits_slot_without_epoch_at_once) {
+  constexpr const char* problem = "a slot that was claimed for a packet without an epoch is open; commit it first";
+  EXPECT_DEATH(rank_0_does([](fabric& own) {
+                 slot s;
+                 static_cast<void>(own.acquire(1, s, claim::no_epoch));
+                 static_cast<void>(own.try_send(1, 0, {}, claim::ordinary));
+               }),
+               std::string("in try_send: ") + problem);
+  EXPECT_DEATH(rank_0_does([](fabric& own) {
+                 slot ordinary, urgent;
+                 static_cast<void>(own.acquire(1, ordinary, claim::ordinary));
+                 static_cast<void>(own.acquire(1, urgent, claim::answer));
+                 own.commit(1, 0, ordinary, 8);
+               }),
+               std::string("in commit: ") + problem);
+  rank_0_does([](fabric& own) {
+    slot ordinary, urgent;
+    static_cast<void>(own.acquire(1, ordinary, claim::ordinary));
+    static_cast<void>(own.acquire(1, urgent, claim::answer));
+    own.commit(1, 0, urgent, 8);
+    own.commit(1, 0, ordinary, 8);
+  });
 }
 
 TEST(checked_caller, releases_what_it_kept_once) {
@@ -131,7 +157,7 @@ TEST(checked_caller, does_not_release_the_packet_that_it_is_looking_at) {
 TEST(checked_caller, commits_all_slots_before_the_end) {
   EXPECT_DEATH(rank_0_does([](fabric& own) {
                  slot s;
-                 static_cast<void>(own.acquire(1, s));
+                 static_cast<void>(own.acquire(1, s, claim::ordinary));
                }),
                "in destructor: 1 slots were acquired and never committed, one of them to rank 1");
 }
@@ -139,13 +165,13 @@ TEST(checked_caller, commits_all_slots_before_the_end) {
 TEST(checked_caller, may_leave_things_behind_when_the_job_has_failed) {
   EXPECT_THROW(rank_0_does([](fabric& own) {
                  slot s;
-                 static_cast<void>(own.acquire(1, s));
+                 static_cast<void>(own.acquire(1, s, claim::ordinary));
                  throw std::invalid_argument("failed");
                }),
                std::invalid_argument);
   EXPECT_THROW(run_checked([](fabric& own) {
                  slot s;
-                 static_cast<void>(own.acquire(1, s));
+                 static_cast<void>(own.acquire(1, s, claim::ordinary));
                  if (own.rank() == 0) return own.abort();
                  try {
                    wait(own, forever);
@@ -175,8 +201,8 @@ TEST(checked_caller, neither_polls_nor_waits_in_a_sink) {
 
 TEST(checked_caller, stays_on_one_thread) {
   EXPECT_DEATH(rank_0_does([](fabric& own) {
-                 static_cast<void>(own.try_send(1, 5, {}));
-                 std::thread([&] { static_cast<void>(own.try_send(1, 6, {})); }).join();
+                 static_cast<void>(own.try_send(1, 5, {}, claim::ordinary));
+                 std::thread([&] { static_cast<void>(own.try_send(1, 6, {}, claim::ordinary)); }).join();
                }),
                "in try_send: called from a second thread");
 }
@@ -280,7 +306,8 @@ void receive_three_packets(fault kind, disposition answer = disposition::release
       disposition answer;
     } sink;
     sink.answer = answer;
-    for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(own.try_send(0, i, testing::make_payload(40, i)), status::ok);
+    for (std::uint64_t i = 0; i < 3; ++i)
+      EXPECT_EQ(own.try_send(0, i, testing::make_payload(40, i), claim::ordinary), status::ok);
     while (sink.tokens.size() < 3) {
       if (own.poll(sink, 2) == 0) wait(own, 1'000'000);
     }
@@ -329,7 +356,7 @@ TEST(checked_fabric, polls_as_much_as_it_says_and_was_asked_for) {
 class bad_slots final : public decorator {
  public:
   bad_slots(fabric& inner, int kind) : decorator(inner), kind_(kind) {}
-  status acquire(rank_t, slot& out) noexcept override {
+  status acquire(rank_t, slot& out, claim) noexcept override {
     out = {.data = memory_.data(), .capacity = static_cast<std::uint32_t>(caps().packet_bytes_max), .id = 0};
     if (kind_ == 1) out.capacity -= 1;
     if (kind_ == 2) out.data += 8;
@@ -347,8 +374,8 @@ TEST(checked_fabric, hands_out_slots_that_can_be_used) {
       bad_slots broken(plain, kind);
       checked own(broken);
       slot a, b;
-      static_cast<void>(own.acquire(0, a));
-      static_cast<void>(own.acquire(0, b));
+      static_cast<void>(own.acquire(0, a, claim::ordinary));
+      static_cast<void>(own.acquire(0, b, claim::ordinary));
       return 0;
     });
   };
@@ -382,15 +409,15 @@ TEST(checked_fabric, gives_no_more_credits_than_it_says) {
     });
   };
   EXPECT_DEATH(with_more([](fabric& own) {
-                 for (slot s : {slot{}, slot{}, slot{}}) static_cast<void>(own.acquire(0, s));
+                 for (slot s : {slot{}, slot{}, slot{}}) static_cast<void>(own.acquire(0, s, claim::ordinary));
                }),
                "in acquire: 3 slots are open to rank 0, more than there are");
   EXPECT_DEATH(with_more([](fabric& own) {
                  mailbox mail(own, [](const packet&) { return disposition::keep; });
-                 for (int i = 0; i < 5; ++i) mail.send(0, 1);
+                 for (int i = 0; i < 7; ++i) mail.send(0, 1);
                  mail.until([] { return false; });
                }),
-               "in poll: 5 packets of rank 0 are held, more than there are credits and slots");
+               "in poll: 7 packets of rank 0 are held, more than there are credits and slots");
 }
 
 TEST(checked_fabric, may_be_owned) {

@@ -8,62 +8,14 @@
 
 #include "amity/fabric/waiter.hpp"
 #include "contract.hpp"
+#include "keeper.hpp"
 #include "mailbox.hpp"
-#include "payloads.hpp"
 
 namespace amity::fabric::testing {
 namespace {
 
 constexpr std::uint64_t go_on = 1u << 20;     // header of the packet by which a rank lets its peer proceed
 constexpr std::uint64_t have_all = 2u << 20;  // ... and by which the peer says that it holds all packets
-
-/// Keeps packets until it is told to release them, and checks that they stay what they were.
-class keeper {
- public:
-  explicit keeper(fabric& own) : own_(own) {}
-
-  disposition keep(const packet& p) {
-    EXPECT_TRUE(is_payload(p.payload, p.header));
-    kept_.push_back(p);
-    return disposition::keep;
-  }
-
-  std::size_t count() const { return kept_.size(); }
-
-  void release_one(std::size_t at) {
-    const packet p = kept_[at];
-    EXPECT_TRUE(is_payload(p.payload, p.header)) << "payload " << p.header << " changed while it was kept";
-    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at));
-    own_.release(p.token);
-  }
-
-  void release_all_shuffled(std::uint64_t seed) {
-    splitmix64 random(seed);
-    while (!kept_.empty()) release_one(random.below(kept_.size()));
-  }
-
- private:
-  fabric& own_;
-  std::vector<packet> kept_;
-};
-
-/// A payload that costs a credit and no slot, where the fabric knows that difference.
-std::vector<std::byte> small_payload(const fabric& own, std::uint64_t key) {
-  return make_payload(key % (std::min<std::size_t>(own.caps().inline_bytes_max, 48) + 1), key);
-}
-
-// A job where rank 0 sends to rank 1, or to itself if it is alone; other ranks only take part in the barrier.
-struct roles {
-  explicit roles(const fabric& own)
-      : target(own.size() > 1 ? 1 : 0),
-        sends(own.rank() == 0),
-        receives(own.rank() == target),
-        allowed(own.allowance_to(sends ? target : 0)) {}
-  rank_t target;
-  bool sends;
-  bool receives;
-  allowance allowed;  ///< between the two, the same both ways
-};
 
 TEST_P(contract, a_source_gets_all_its_credits_and_no_more) {
   run([](fabric& own) {
@@ -83,15 +35,16 @@ TEST_P(contract, a_source_gets_all_its_credits_and_no_more) {
       // One credit is set aside for the packet that ends the siege.
       slot reserve = mail.take_slot(role.target);
       std::uint64_t sent = 0;
-      while (sent < 2 * credits && own.try_send(role.target, sent, payload(sent)) == status::ok) ++sent;
+      while (sent < 2 * credits && own.try_send(role.target, sent, payload(sent), claim::ordinary) == status::ok)
+        ++sent;
       EXPECT_EQ(sent, credits - 1);
 
       // The peer holds on to every packet: nothing that either of us does brings a credit back.
       const auto refused = [&] {
         for (int i = 0; i < 3; ++i) {
-          EXPECT_EQ(own.try_send(role.target, have_all + 1, {}), status::again);
+          EXPECT_EQ(own.try_send(role.target, have_all + 1, {}, claim::ordinary), status::again);
           slot untouched{.data = reserve.data, .capacity = 77, .id = 4711};
-          EXPECT_EQ(own.acquire(role.target, untouched), status::again);
+          EXPECT_EQ(own.acquire(role.target, untouched, claim::ordinary), status::again);
           EXPECT_EQ(untouched.data, reserve.data);
           EXPECT_EQ(untouched.capacity, 77u);
           EXPECT_EQ(untouched.id, 4711u);
@@ -145,7 +98,7 @@ TEST_P(contract, a_source_gets_all_its_slots_and_no_more) {
         std::vector<slot> slots;
         while (slots.size() < slots_max) slots.push_back(mail.take_slot(role.target));
         slot none;
-        EXPECT_EQ(own.acquire(role.target, none), status::again);
+        EXPECT_EQ(own.acquire(role.target, none, claim::ordinary), status::again);
         EXPECT_EQ(none.data, nullptr);
         for (std::size_t i = 0; i < slots.size(); ++i) {
           for (std::size_t j = 0; j < i; ++j) EXPECT_NE(slots[i].data, slots[j].data);
@@ -252,7 +205,7 @@ TEST_P(contract, a_credit_of_one_peer_is_not_taken_for_that_of_another) {
         for (std::uint64_t i = 0; i + 1 < credits[static_cast<std::size_t>(peer)]; ++i) {
           mail.send(peer, i, small_payload(own, i));
         }
-        EXPECT_EQ(own.try_send(peer, 0, {}), status::again);
+        EXPECT_EQ(own.try_send(peer, 0, {}, claim::ordinary), status::again);
       }
       own.commit(1, go_on, reserves[0], 0);
       mail.send(1, 0, small_payload(own, 0));

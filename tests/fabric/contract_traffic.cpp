@@ -26,7 +26,7 @@ TEST_P(contract, a_poll_hands_over_no_more_than_asked) {
     EXPECT_EQ(own.poll(sink, 0), 0u);
     const rank_t next = (own.rank() + 1) % own.size();
     std::size_t sent = 0;
-    while (sent < 10 && own.try_send(next, sent, {}) == status::ok) ++sent;
+    while (sent < 10 && own.try_send(next, sent, {}, claim::ordinary) == status::ok) ++sent;
     EXPECT_EQ(sent, std::min<std::size_t>(10, own.allowance_to(next).packets));
     const rank_t previous = (own.rank() + own.size() - 1) % own.size();
     const std::size_t expected = std::min<std::size_t>(10, own.allowance_to(previous).packets);
@@ -53,9 +53,9 @@ TEST_P(contract, a_sink_may_send) {
     std::deque<std::pair<rank_t, std::uint64_t>> refused;
     const auto hit = [&](rank_t dest, std::uint64_t hits) {
       const auto payload = make_payload(hits % 65, hits);
-      if (hits % 4 != 0) return own.try_send(dest, hits, payload);
+      if (hits % 4 != 0) return own.try_send(dest, hits, payload, claim::ordinary);
       slot s;
-      const status taken = own.acquire(dest, s);
+      const status taken = own.acquire(dest, s, claim::ordinary);
       if (taken == status::ok) {
         std::ranges::copy(payload, s.data);
         own.commit(dest, hits, s, payload.size());
@@ -183,9 +183,10 @@ class storm {
     const std::size_t bytes_max = random_.below(2) == 0 ? 64 : own_.caps().packet_bytes_max;
     const std::size_t bytes = random_.below(bytes_max + 1);
     const std::uint64_t header = r.index << 32 | bytes;
-    if (random_.below(2) == 0) return own_.try_send(r.dest, header, make_payload(bytes, header)) == status::ok;
+    if (random_.below(2) == 0)
+      return own_.try_send(r.dest, header, make_payload(bytes, header), claim::ordinary) == status::ok;
     slot s;
-    if (own_.acquire(r.dest, s) != status::ok) return false;
+    if (own_.acquire(r.dest, s, claim::ordinary) != status::ok) return false;
     fill({s.data, bytes}, header);
     own_.commit(r.dest, header, s, bytes);
     return true;

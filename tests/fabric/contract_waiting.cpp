@@ -88,7 +88,7 @@ TEST_P(contract, an_abort_ends_the_wait_for_a_credit) {
     EXPECT_THROW(
         {
           for (;;) {
-            if (own.try_send(last, 0, {}) == status::again) wait(own, forever);
+            if (own.try_send(last, 0, {}, claim::ordinary) == status::again) wait(own, forever);
           }
         },
         job_aborted);

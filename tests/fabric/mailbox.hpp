@@ -2,6 +2,8 @@
 
 /// What each rank of a fabric test needs: a sink that a lambda fills, sends that make progress, and a barrier.
 
+#include <sched.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -51,15 +53,23 @@ class mailbox final : public sink {
     }
   }
 
+  /// Makes progress until `done()` holds, and never waits: what a fabric holds back stays held back.
+  template <class Done>
+  void poll_until(Done&& done) {
+    while (!done()) {
+      if (own_.poll(*this, 16) == 0) ::sched_yield();
+    }
+  }
+
   /// Sends, and makes progress for as long as there is no credit.
-  void send(rank_t dest, std::uint64_t header, bytes_view payload = {}) {
-    until([&] { return own_.try_send(dest, header, payload) == status::ok; });
+  void send(rank_t dest, std::uint64_t header, bytes_view payload = {}, claim of = claim::ordinary) {
+    until([&] { return own_.try_send(dest, header, payload, of) == status::ok; });
   }
 
   /// Acquires a slot, and makes progress for as long as there is none.
   slot take_slot(rank_t dest) {
     slot taken;
-    until([&] { return own_.acquire(dest, taken) == status::ok; });
+    until([&] { return own_.acquire(dest, taken, claim::ordinary) == status::ok; });
     return taken;
   }
 

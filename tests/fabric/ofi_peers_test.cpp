@@ -76,7 +76,7 @@ void a_rank_that_computes_is_not_gone(const std::string& provider) {
       std::this_thread::sleep_for(std::chrono::seconds(9));
     } else {
       const std::vector<std::byte> large(own.caps().packet_bytes_max);
-      while (own.try_send(1, 0, large) == status::ok) {
+      while (own.try_send(1, 0, large, claim::ordinary) == status::ok) {
       }
     }
     mail.barrier();
@@ -119,7 +119,7 @@ TEST(invalid_packet, job_ends_with_name_of_peer) {
     if (own.rank() == 1) {
       for (int i = 0; i < 2; ++i) {
         slot filled;
-        mail.until([&] { return own.acquire(0, filled) == status::ok; });
+        mail.until([&] { return own.acquire(0, filled, claim::ordinary) == status::ok; });
         own.commit(0, 7, filled, 1000);
         if (i == 1) own.commit(0, 7, filled, 1000);  // without a credit
       }

@@ -21,7 +21,7 @@ struct end_of_pair {
         in(map.channel(own, peer), sizes, lane, packets_before) {}
 
   void send_to(end_of_pair& peer, std::uint64_t header) {
-    ASSERT_TRUE(out.has_credit());
+    ASSERT_TRUE(out.has_credit(claim::answer));
     ASSERT_FALSE(peer.in.has_arrived());
     out.write_inline(header, {});
     taken_packet taken{};

@@ -84,12 +84,12 @@ struct wake_up {
 void send_and_wait(fabric& own, wake_up& state, bytes_view payload) {
   state.waiter = ::gettid();
   while (state.waits < 100 && state.in_time) {
-    while (own.try_send(1, 1, payload) == status::ok) {
+    while (own.try_send(1, 1, payload, claim::ordinary) == status::ok) {
     }
     const std::uint64_t begin_ns = steady_now_ns();
     ++state.waits;
     do wait(own, timeout_ns);  // it may return early
-    while (own.try_send(1, 1, payload) != status::ok && steady_now_ns() < begin_ns + timeout_ns);
+    while (own.try_send(1, 1, payload, claim::ordinary) != status::ok && steady_now_ns() < begin_ns + timeout_ns);
     state.in_time = steady_now_ns() < begin_ns + woken_ns_max;
   }
   state.over = true;
@@ -164,7 +164,7 @@ TEST(shm_wake_up, packet_wakes_target) {
       return own.poll(all, 1) > 0;
     };
     const auto send = [&](fabric& own) {
-      EXPECT_EQ(own.try_send(0, 1, std::vector<std::byte>(payload_bytes)), status::ok);
+      EXPECT_EQ(own.try_send(0, 1, std::vector<std::byte>(payload_bytes), claim::ordinary), status::ok);
     };
     EXPECT_TRUE(wakes_sleeper(arrives, send)) << payload_bytes;
   }
@@ -184,7 +184,7 @@ TEST(shm_wake_up, abort_wakes_sleeping_rank) {
 
 // Rank 0 has been refused a credit and a buffer. Only credits return: the wait must not insist on a buffer.
 TEST(shm_wake_up, credit_ends_wait_for_credit_and_buffer) {
-  constexpr std::size_t small_packets = ring_slots - 2;
+  constexpr std::size_t small_packets = ring_slots - reserve_per_peer - 2;
   std::atomic<int> step = 0;
   const auto await_step = [&](int wanted) {
     while (step < wanted) std::this_thread::yield();
@@ -192,16 +192,16 @@ TEST(shm_wake_up, credit_ends_wait_for_credit_and_buffer) {
   shm::run_threads(small_rings(), 2, [&](fabric& own) {
     if (own.rank() == 0) {
       const std::array<std::byte, 200> large{};
-      for (int i = 0; i < 2; ++i) EXPECT_EQ(own.try_send(1, 1, large), status::ok);
-      for (std::size_t i = 0; i < small_packets; ++i) EXPECT_EQ(own.try_send(1, 2, {}), status::ok);
-      EXPECT_EQ(own.try_send(1, 2, {}), status::again);
-      EXPECT_EQ(own.try_send(1, 1, large), status::again);
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(own.try_send(1, 1, large, claim::ordinary), status::ok);
+      for (std::size_t i = 0; i < small_packets; ++i) EXPECT_EQ(own.try_send(1, 2, {}, claim::ordinary), status::ok);
+      EXPECT_EQ(own.try_send(1, 2, {}, claim::ordinary), status::again);
+      EXPECT_EQ(own.try_send(1, 1, large, claim::ordinary), status::again);
       step = 1;
       await_step(2);
       const std::uint64_t begin_ns = steady_now_ns();
       wait(own, timeout_ns);
       EXPECT_LT(steady_now_ns() - begin_ns, woken_ns_max);
-      EXPECT_EQ(own.try_send(1, 2, {}), status::ok);
+      EXPECT_EQ(own.try_send(1, 2, {}, claim::ordinary), status::ok);
     } else {
       await_step(1);
       collector all(disposition::keep);
@@ -222,7 +222,8 @@ TEST(shm_poll, busy_source_does_not_starve_another) {
       while (ready < 2) std::this_thread::yield();
       while (found.count() < busy_packets + 1) own.poll(found, 1);
     } else {
-      for (int i = 0; i < (own.rank() == 0 ? busy_packets : 1); ++i) EXPECT_EQ(own.try_send(2, 1, {}), status::ok);
+      for (int i = 0; i < (own.rank() == 0 ? busy_packets : 1); ++i)
+        EXPECT_EQ(own.try_send(2, 1, {}, claim::ordinary), status::ok);
       ++ready;
     }
     return 0;
@@ -238,7 +239,7 @@ TEST(shm_kept_payloads, take_bounded_memory) {
     const std::array<std::byte, 8> payload{};
     if (own.rank() == 0) {
       for (std::size_t sent = 0; sent < packets;) {
-        if (own.try_send(1, 1, payload) == status::ok) {
+        if (own.try_send(1, 1, payload, claim::ordinary) == status::ok) {
           ++sent;
         } else {
           wait(own, timeout_ns);

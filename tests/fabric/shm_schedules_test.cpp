@@ -115,7 +115,8 @@ class rank_of_pair {
       case 1:
         return send_inline(random);
       case 2:
-        if (link_.out.has_credit() && link_.out.has_buffer()) open_.push_back(link_.out.take_buffer());
+        if (link_.out.has_credit(claim::answer) && link_.out.has_buffer(claim::answer))
+          open_.push_back(link_.out.take_buffer());
         return;
       case 3:
         return commit();
@@ -145,7 +146,7 @@ class rank_of_pair {
   };
 
   void send_inline(splitmix64& random) {
-    if (!link_.out.has_credit()) return;
+    if (!link_.out.has_credit(claim::answer)) return;
     const auto content = content_of(own_, sent_, random.below(7));
     link_.out.write_inline(sent_++, std::as_bytes(std::span(content)));
   }

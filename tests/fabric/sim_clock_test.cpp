@@ -187,7 +187,7 @@ TEST(sim_clock, a_slot_costs_as_much_as_a_send) {
     recorder seen(own);
     if (own.rank() == 0) {
       slot s;
-      EXPECT_EQ(own.acquire(1, s), status::ok);
+      EXPECT_EQ(own.acquire(1, s, claim::ordinary), status::ok);
       EXPECT_EQ(own.now_ns(), 0u);
       own.commit(1, 0, s, 1000);
       EXPECT_EQ(own.now_ns(), o);
@@ -205,11 +205,11 @@ TEST(sim_clock, a_credit_comes_back_L_after_the_release) {
   run(2, options, [](fabric& own) {
     if (own.rank() == 0) {
       send(own, 1, 0);
-      EXPECT_EQ(own.try_send(1, 1, {}), status::again);
+      EXPECT_EQ(own.try_send(1, 1, {}, claim::ordinary), status::again);
       EXPECT_EQ(own.now_ns(), o) << "a refusal costs nothing";
       wait(own, 50'000 + L - 1 - own.now_ns());
       EXPECT_EQ(own.now_ns(), 50'000 + L - 1);
-      EXPECT_EQ(own.try_send(1, 1, {}), status::again);
+      EXPECT_EQ(own.try_send(1, 1, {}, claim::ordinary), status::again);
       wait(own, forever);
       EXPECT_EQ(own.now_ns(), 50'000 + L);
       send(own, 1, 1);
@@ -426,7 +426,7 @@ TEST(sim_faults, reorder_lets_packets_of_one_pair_overtake) {
       recorder seen(own);
       if (own.rank() == 0) {
         for (std::uint64_t i = 0; i < packets; ++i) {
-          while (own.try_send(1, i, {}) == status::again) {
+          while (own.try_send(1, i, {}, claim::ordinary) == status::again) {
             own.poll(unused, 1);
             wait(own, forever);
           }

@@ -219,7 +219,7 @@ TEST(sim_order, without_it_packets_that_are_delayed_overtake) {
 TEST(sim_back_pressure, credits_come_back_late) {
   const auto end_of = [](std::uint32_t percent) {
     sim_options options = priced();
-    options.credits = 4;
+    options.credits = 4 + reserve_per_peer;
     options.back_pressure_percent = percent;
     return run(2, options,
                [](fabric& own) {

@@ -44,32 +44,32 @@ TEST(sim_schedule, is_a_queue_by_time_and_rank_whose_times_move_forward) {
 }
 
 TEST(sim_credits, come_back_at_their_times) {
-  credits own(2);
-  EXPECT_TRUE(own.take(3, 0));
-  EXPECT_TRUE(own.take(3, 0));
-  EXPECT_FALSE(own.take(3, 0));
-  EXPECT_TRUE(own.take(4, 0)) << "what one peer holds is no loss to another";
+  credits own(4);
+  EXPECT_TRUE(own.take(3, claim::ordinary, 0));
+  EXPECT_TRUE(own.take(3, claim::ordinary, 0));
+  EXPECT_FALSE(own.take(3, claim::ordinary, 0));
+  EXPECT_TRUE(own.take(4, claim::ordinary, 0)) << "what one peer holds is no loss to another";
   EXPECT_EQ(own.refused(), std::vector<rank_t>{3});
   EXPECT_EQ(own.next_ns(3), never);
   EXPECT_FALSE(own.come_back(4, 5)) << "nobody waits for it";
   EXPECT_TRUE(own.come_back(3, 10));
   EXPECT_TRUE(own.come_back(3, 20));
   EXPECT_EQ(own.next_ns(3), 10u);
-  EXPECT_FALSE(own.take(3, 9));
-  EXPECT_TRUE(own.take(3, 10));
+  EXPECT_FALSE(own.take(3, claim::ordinary, 9));
+  EXPECT_TRUE(own.take(3, claim::ordinary, 10));
   EXPECT_TRUE(own.refused().empty());
-  EXPECT_FALSE(own.take(3, 10));
+  EXPECT_FALSE(own.take(3, claim::ordinary, 10));
   EXPECT_EQ(own.next_ns(3), 20u);
-  EXPECT_FALSE(own.take(3, 19));
-  EXPECT_TRUE(own.take(3, 20));
+  EXPECT_FALSE(own.take(3, claim::ordinary, 19));
+  EXPECT_TRUE(own.take(3, claim::ordinary, 20));
 }
 
 TEST(sim_credits, are_waited_for_until_there_is_one) {
-  credits own(1);
+  credits own(3);
   for (const rank_t peer : {5, 6}) {
-    EXPECT_TRUE(own.take(peer, 0));
-    EXPECT_FALSE(own.take(peer, 0));
-    EXPECT_FALSE(own.take(peer, 0)) << "once more, and it waits once all the same";
+    EXPECT_TRUE(own.take(peer, claim::ordinary, 0));
+    EXPECT_FALSE(own.take(peer, claim::ordinary, 0));
+    EXPECT_FALSE(own.take(peer, claim::ordinary, 0)) << "once more, and it waits once all the same";
   }
   EXPECT_EQ(own.refused(), (std::vector<rank_t>{5, 6}));
   own.come_back(6, 30);
@@ -78,20 +78,39 @@ TEST(sim_credits, are_waited_for_until_there_is_one) {
   EXPECT_EQ(own.refused(), std::vector<rank_t>{5});
   EXPECT_EQ(own.forget_refusals(40), never);
   EXPECT_TRUE(own.refused().empty());
-  EXPECT_TRUE(own.take(5, 40));
+  EXPECT_TRUE(own.take(5, claim::ordinary, 40));
+}
+
+TEST(sim_credits, refused_claim_waits_for_its_own_credit) {
+  credits own(4);
+  for (const claim of : {claim::ordinary, claim::ordinary, claim::no_epoch, claim::answer}) {
+    EXPECT_TRUE(own.take(3, of, 0));
+  }
+  EXPECT_FALSE(own.take(3, claim::ordinary, 0));
+  EXPECT_FALSE(own.come_back(3, 10)) << "the answer's";
+  EXPECT_FALSE(own.come_back(3, 20)) << "the one of packets without an epoch";
+  EXPECT_EQ(own.next_ns(3), never);
+  EXPECT_TRUE(own.come_back(3, 30));
+  EXPECT_EQ(own.next_ns(3), 30u);
+  EXPECT_EQ(own.forget_refusals(20), 30u);
+
+  EXPECT_TRUE(own.take(3, claim::no_epoch, 20));
+  EXPECT_FALSE(own.take(3, claim::no_epoch, 20)) << "served before what is ordinary";
+  EXPECT_EQ(own.next_ns(3), 30u);
+  EXPECT_EQ(own.forget_refusals(30), never);
 }
 
 TEST(sim_credits, forget_peers_that_have_all_of_them) {
-  credits own(2);
-  EXPECT_TRUE(own.take(1000, 0));
+  credits own(4);
+  EXPECT_TRUE(own.take(1000, claim::ordinary, 0));
   for (rank_t peer = 0; peer < 500; ++peer) {
     const auto now_ns = static_cast<std::uint64_t>(peer);
-    EXPECT_TRUE(own.take(peer, now_ns));
+    EXPECT_TRUE(own.take(peer, claim::ordinary, now_ns));
     own.come_back(peer, now_ns + 1);
   }
   EXPECT_LT(own.known(), 100u) << "idle peers leave before there is room for more";
-  EXPECT_TRUE(own.take(1000, 500));
-  EXPECT_FALSE(own.take(1000, 500)) << "the one that never came back was not forgotten";
+  EXPECT_TRUE(own.take(1000, claim::ordinary, 500));
+  EXPECT_FALSE(own.take(1000, claim::ordinary, 500)) << "the one that never came back was not forgotten";
 }
 
 TEST(sim_parcels, are_used_again_under_another_token) {

@@ -20,7 +20,7 @@ namespace amity::fabric::sim {
 /// For a rank that has a credit.
 inline void send(fabric& own, rank_t dest, std::uint64_t header, std::size_t bytes = 0) {
   const std::vector<std::byte> payload(bytes);
-  ASSERT_EQ(own.try_send(dest, header, payload), status::ok);
+  ASSERT_EQ(own.try_send(dest, header, payload, claim::ordinary), status::ok);
 }
 
 /// What `run` throws.

@@ -35,10 +35,11 @@ sim_result chatter(const sim_options& options, rank_t ranks = 16) {
     const auto any_rank = [&] { return static_cast<rank_t>(random.below(static_cast<std::uint64_t>(own.size()))); };
     std::array<std::byte, 64> payload{};
     testing::mailbox mail(own, [&](const packet& p) {
-      if (p.header > 0) static_cast<void>(own.try_send(any_rank(), p.header - 1, {payload.data(), p.header % 64}));
+      if (p.header > 0)
+        static_cast<void>(own.try_send(any_rank(), p.header - 1, {payload.data(), p.header % 64}, claim::ordinary));
       return disposition::release;
     });
-    for (int i = 0; i < 20; ++i) static_cast<void>(own.try_send(any_rank(), random.below(50), {}));
+    for (int i = 0; i < 20; ++i) static_cast<void>(own.try_send(any_rank(), random.below(50), {}, claim::ordinary));
     constexpr std::uint64_t end_ns = 200'000;
     while (own.now_ns() < end_ns) {
       if (own.poll(mail, 8) == 0) wait(own, end_ns - own.now_ns());

@@ -41,18 +41,18 @@ struct keep_first final : sink {
 void exchange(fabric& own) {
   keep_first sink(own);
   if (own.rank() == 0) {
-    EXPECT_EQ(own.try_send(1, 0xa, make_payload(100, 0)), status::ok);
+    EXPECT_EQ(own.try_send(1, 0xa, make_payload(100, 0), claim::ordinary), status::ok);
     slot s;
-    EXPECT_EQ(own.acquire(1, s), status::ok);
+    EXPECT_EQ(own.acquire(1, s, claim::ordinary), status::ok);
     own.commit(1, 0xb, s, 20);
-    EXPECT_EQ(own.try_send(1, 0xc, {}), status::again);
-    EXPECT_EQ(own.acquire(1, s), status::again);
+    EXPECT_EQ(own.try_send(1, 0xc, {}, claim::ordinary), status::again);
+    EXPECT_EQ(own.acquire(1, s, claim::ordinary), status::again);
     sink.receive(1);
     own.release(sink.token);
   } else {
     sink.receive(2);
     own.release(sink.token);
-    EXPECT_EQ(own.try_send(0, 0xd, make_payload(7, 0)), status::ok);
+    EXPECT_EQ(own.try_send(0, 0xd, make_payload(7, 0), claim::ordinary), status::ok);
   }
 }
 
@@ -115,7 +115,7 @@ TEST(traced, remembers_the_last_events) {
   });
   sim::run(1, {}, [](fabric& plain) {
     traced few(plain, 3);
-    for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(few.try_send(0, i, {}), status::ok);
+    for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(few.try_send(0, i, {}, claim::ordinary), status::ok);
     const auto events = few.last_events();
     EXPECT_EQ(events.size(), 3u);
     for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].header, 5 + i);

@@ -26,8 +26,8 @@ class scripted final : public fabric {
   rank_t size() const noexcept override { return 1; }
   const capabilities& caps() const noexcept override { return caps_; }
   rank_t node_of(rank_t) const noexcept override { return 0; }
-  status try_send(rank_t, std::uint64_t, bytes_view) noexcept override { return status::again; }
-  status acquire(rank_t, slot&) noexcept override { return status::again; }
+  status try_send(rank_t, std::uint64_t, bytes_view, claim) noexcept override { return status::again; }
+  status acquire(rank_t, slot&, claim) noexcept override { return status::again; }
   void commit(rank_t, std::uint64_t, const slot&, std::size_t) noexcept override {}
   void release(std::uint64_t) noexcept override {}
   std::size_t poll(sink&, std::size_t) override { return 0; }

@@ -56,9 +56,9 @@ TEST(routing, need_no_more_packets_than_the_topology_has_peers) {
 class slot_counter final : public fabric::decorator {
  public:
   explicit slot_counter(amity::fabric::fabric& inner) : decorator(inner) {}
-  status acquire(rank_t dest, amity::fabric::slot& out) noexcept override {
+  status acquire(rank_t dest, amity::fabric::slot& out, amity::fabric::claim of) noexcept override {
     ++taken;
-    return decorator::acquire(dest, out);
+    return decorator::acquire(dest, out, of);
   }
   std::uint64_t taken = 0;
 };

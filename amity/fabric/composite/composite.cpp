@@ -96,17 +96,17 @@ class composite final : public fabric {
     return near != no_rank ? local_->allowance_to(near) : network_->allowance_to(peer);
   }
 
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override {
     const rank_t near = local_rank(dest);
-    if (near != no_rank) return local_->try_send(near, header, payload);
+    if (near != no_rank) return local_->try_send(near, header, payload, of);
     turns_.expect();
-    return network_->try_send(dest, header, payload);
+    return network_->try_send(dest, header, payload, of);
   }
 
-  status acquire(rank_t dest, slot& out) noexcept override {
+  status acquire(rank_t dest, slot& out, claim of) noexcept override {
     const rank_t near = local_rank(dest);
     if (near == no_rank) turns_.expect();
-    const status taken = near != no_rank ? local_->acquire(near, out) : network_->acquire(dest, out);
+    const status taken = near != no_rank ? local_->acquire(near, out, of) : network_->acquire(dest, out, of);
     if (taken == status::ok) out.capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max);
     return taken;
   }

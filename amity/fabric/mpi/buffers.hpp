@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "amity/base/assert.hpp"
 #include "amity/base/types.hpp"
 #include "amity/base/zeros.hpp"
 
@@ -30,9 +31,9 @@ class send_buffers {
         static_cast<std::byte*>(memory_.data()) + (cache_line_bytes - address % cache_line_bytes) % cache_line_bytes;
   }
 
-  bool empty() const noexcept { return free_.empty() && used_ == count_; }
-  /// Not when empty.
+  /// At most `count` at once.
   std::uint32_t take() noexcept {
+    AMITY_DEBUG_ASSERT(!free_.empty() || used_ < count_, used_);
     if (free_.empty()) return static_cast<std::uint32_t>(used_++);
     const std::uint32_t last = free_.back();
     free_.pop_back();

@@ -127,10 +127,11 @@ capabilities describe(const settings& config, std::string_view mpis) {
   caps.name = "mpi";
   caps.description = fmt::format("ranks are processes that MPI has started ({})", mpis);
   caps.packet_bytes_max = static_cast<std::size_t>(config.integer("AMITY_MPI_PACKET_BYTES"));
-  caps.credits_per_peer = static_cast<std::size_t>(config.integer("AMITY_MPI_CREDITS"));
+  const std::size_t credits = with_reserve(static_cast<std::size_t>(config.integer("AMITY_MPI_CREDITS")));
+  caps.credits_per_peer = credits - reserve_per_peer;
   caps.slots_per_peer = caps.credits_per_peer;
   // A buffer for each credit, and one for a message that gives credits back.
-  caps.bytes_per_peer = (caps.credits_per_peer + 1) * buffer_bytes(caps.packet_bytes_max);
+  caps.bytes_per_peer = (credits + 1) * buffer_bytes(caps.packet_bytes_max);
   caps.ordered = true;
   return caps;
 }

@@ -37,8 +37,8 @@ lane::lane(group& processes, rank_t thread, const settings& config)
       rank_(processes.rank() * threads_ + thread),
       size_(processes.lanes()),
       tags_(threads_, mpi_.tag_max()),
-      credits_(static_cast<std::uint32_t>(processes.caps().credits_per_peer)),
-      give_back_from_(std::max(credits_ / 2, 1U)),
+      credits_(static_cast<std::uint32_t>(processes.caps().credits_per_peer + reserve_per_peer)),
+      reports_(credits_, std::max<std::size_t>(processes.caps().credits_per_peer / 2, 1)),
       peers_(static_cast<std::size_t>(size_)),
       in_(processes.caps().packet_bytes_max) {
   const auto peers = static_cast<std::size_t>(size_);
@@ -72,35 +72,48 @@ lane::account& lane::at(rank_t rank) noexcept {
 
 // Sending
 
-bool lane::take_credit(rank_t dest, std::uint32_t& buffer) noexcept {
+bool lane::take_credit(rank_t dest, claim of, std::uint32_t& buffer) noexcept {
   account& to = at(dest);
-  if (to.in_use == credits_) return false;
-  // A peer may have read what MPI has not told us yet to be sent.
-  while (out_->empty()) {
-    if (!finish_some()) return false;
-  }
+  if (!is_free_for(of, to.in_use, credits_) || !find_buffer()) return false;
   ++to.in_use;
+  ++packet_buffers_;
   buffer = out_->take();
   return true;
 }
 
-status lane::refuse(rank_t dest) noexcept {
-  if (std::ranges::find(short_, dest) == short_.end()) short_.push_back(dest);
+// A peer may have read what MPI has not told us yet to be sent: whoever has a credit gets a buffer, if MPI tells it of
+// any send.
+bool lane::find_buffer() noexcept {
+  const std::size_t most = static_cast<std::size_t>(size_) * credits_;
+  for (std::size_t looked = 0; packet_buffers_ == most; looked += looks_at_sends) {
+    if (looked >= sends_.size()) return false;
+    finish_some();
+  }
+  return true;
+}
+
+status lane::refuse(rank_t dest, claim of) noexcept {
+  account& by = at(dest);
+  if (std::ranges::find(short_, dest) == short_.end()) {
+    short_.push_back(dest);
+    by.refused = of;
+  }
+  by.refused = std::max(by.refused, of);
   return status::again;
 }
 
-status lane::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+status lane::try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept {
   AMITY_DEBUG_ASSERT(payload.size() <= caps().packet_bytes_max, rank_, dest, payload.size());
   std::uint32_t buffer = 0;
-  if (!take_credit(dest, buffer)) return refuse(dest);
+  if (!take_credit(dest, of, buffer)) return refuse(dest, of);
   if (!payload.empty()) std::memcpy((*out_)[buffer], payload.data(), payload.size());
   send_packet(dest, header, buffer, payload.size());
   return status::ok;
 }
 
-status lane::acquire(rank_t dest, slot& out) noexcept {
+status lane::acquire(rank_t dest, slot& out, claim of) noexcept {
   std::uint32_t buffer = 0;
-  if (!take_credit(dest, buffer)) return refuse(dest);
+  if (!take_credit(dest, of, buffer)) return refuse(dest, of);
   out = {.data = (*out_)[buffer], .capacity = static_cast<std::uint32_t>(caps().packet_bytes_max), .id = buffer};
   return status::ok;
 }
@@ -125,6 +138,7 @@ void lane::send(rank_t dest, std::uint32_t buffer, std::size_t bytes, content wh
   account& to = at(dest);
   const std::uint32_t credits = std::min(to.owed, tags_.credits_max());
   to.owed -= credits;
+  to.unreported -= credits;
   ++to.sent;
   const auto [process, thread] = group_.place_of(dest);
   amity_mpi_request request = mpi_.no_request;
@@ -161,10 +175,12 @@ bool lane::finish_some() noexcept {
 
 void lane::finished(const unfinished& what) noexcept {
   out_->give_back(what.buffer);
-  if (what.gives_back_to == no_rank) return;
-  account& to = at(what.gives_back_to);
-  to.is_giving_back = false;
-  if (to.owed >= give_back_from_) give_back(what.gives_back_to);
+  if (what.gives_back_to == no_rank) {
+    --packet_buffers_;
+    return;
+  }
+  at(what.gives_back_to).is_giving_back = false;
+  give_back_if_due(what.gives_back_to);
 }
 
 // Receiving
@@ -243,14 +259,16 @@ void lane::hand_over(sink& receiver) {
   const std::uint32_t buffer = posted_buffers_[place];
   const arrival what = *std::exchange(head_has_, std::nullopt);
   const token name{.buffer = buffer, .source = what.source};
+  ++at(what.source).unreported;
   if (receiver.on_packet({.header = what.header,
                           .payload = {in_[buffer], what.payload_bytes},
                           .source = what.source,
                           .token = name.pack()}) == disposition::keep) {
     posted_buffers_[place] = in_.take();
   } else {
-    owe(what.source);
+    ++at(what.source).owed;
   }
+  give_back_if_due(what.source);
   take_head();
 }
 
@@ -268,17 +286,19 @@ bool lane::drain() noexcept {
 void lane::release(std::uint64_t packed) noexcept {
   const token kept = token::unpack(packed);
   in_.give_back(kept.buffer);
-  owe(kept.source);
+  ++at(kept.source).owed;
+  give_back_if_due(kept.source);
 }
 
-void lane::owe(rank_t source) noexcept {
-  if (++at(source).owed >= give_back_from_) give_back(source);
+void lane::give_back_if_due(rank_t source) noexcept {
+  const account& to = at(source);
+  if (reports_.are_due(to.owed, to.unreported) && !stopped_) give_back(source);
 }
 
 void lane::give_back(rank_t source) noexcept {
   account& to = at(source);
   // One such message to a peer at a time: more could be needed than there are buffers.
-  if (to.is_giving_back || out_->empty()) return;
+  if (to.is_giving_back) return;
   to.is_giving_back = true;
   send(source, out_->take(), 0, content::nothing, source);
 }
@@ -295,9 +315,10 @@ void lane::give_all_back() noexcept {
 bool lane::anything_new() noexcept { return arrived() || owes_caller_a_credit(); }
 
 bool lane::owes_caller_a_credit() noexcept {
-  if (short_.empty() || (out_->empty() && !finish_some())) return false;
+  if (short_.empty() || !find_buffer()) return false;
   // The others that were refused still wait for theirs.
-  return std::erase_if(short_, [this](rank_t peer) { return at(peer).in_use < credits_; }) > 0;
+  return std::erase_if(short_,
+                       [this](rank_t peer) { return is_free_for(at(peer).refused, at(peer).in_use, credits_); }) > 0;
 }
 
 void lane::check() {

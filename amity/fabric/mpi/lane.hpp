@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "amity/base/zeros.hpp"
+#include "amity/fabric/credit_reports.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/mpi/buffers.hpp"
 #include "amity/fabric/mpi/group.hpp"
@@ -23,8 +24,8 @@ class lane final : public fabric {
   const capabilities& caps() const noexcept override { return group_.caps(); }
   rank_t node_of(rank_t peer) const noexcept override { return group_.node_of(peer); }
 
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
-  status acquire(rank_t dest, slot& out) noexcept override;
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override;
+  status acquire(rank_t dest, slot& out, claim of) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
@@ -39,7 +40,7 @@ class lane final : public fabric {
   // The end of a job that went well. After `stop_sending` nothing leaves any more, and it is settled how many messages
   // this lane has sent to each other one. `drain` takes in what nobody will look at; returns whether there was
   // anything.
-  void stop_sending() noexcept { give_back_from_ = ~std::uint32_t{0}; }
+  void stop_sending() noexcept { stopped_ = true; }
   std::uint64_t sent_to(rank_t dest) const noexcept { return peers_[static_cast<std::size_t>(dest)].sent; }
   bool drain() noexcept;
   /// Whether so many messages have been received in all, and MPI needs no buffer any more.
@@ -53,7 +54,9 @@ class lane final : public fabric {
     std::uint64_t header_received;  ///< in the last packet
     std::uint32_t in_use;           ///< credits
     std::uint32_t owed;             ///< credits of the peer's to be given back
+    std::uint32_t unreported;       ///< these, and packets of the peer's that are not released
     bool is_giving_back;            ///< the last message with nothing but credits is not done yet
+    claim refused;  ///< while it stands in `short_`: of what was refused, the one that is served soonest
   };
   /// A message whose buffer MPI still needs.
   struct unfinished {
@@ -69,8 +72,9 @@ class lane final : public fabric {
   };
 
   account& at(rank_t rank) noexcept;
-  bool take_credit(rank_t dest, std::uint32_t& buffer) noexcept;
-  status refuse(rank_t dest) noexcept;
+  bool take_credit(rank_t dest, claim of, std::uint32_t& buffer) noexcept;
+  bool find_buffer() noexcept;
+  status refuse(rank_t dest, claim of) noexcept;
   void send_packet(rank_t dest, std::uint64_t header, std::uint32_t buffer, std::size_t bytes) noexcept;
   void send(rank_t dest, std::uint32_t buffer, std::size_t bytes, content what, rank_t gives_back_to) noexcept;
   bool finish_some() noexcept;
@@ -83,7 +87,7 @@ class lane final : public fabric {
   void post_again() noexcept;
   void take_head() noexcept;
   void hand_over(sink& receiver);
-  void owe(rank_t source) noexcept;
+  void give_back_if_due(rank_t source) noexcept;
   void give_back(rank_t source) noexcept;
   void give_all_back() noexcept;
 
@@ -97,12 +101,14 @@ class lane final : public fabric {
   rank_t rank_;
   rank_t size_;
   tag_code tags_;
-  std::uint32_t credits_;
-  std::uint32_t give_back_from_;  ///< so many owed credits are worth a message
+  std::uint32_t credits_;  ///< with the reserve
+  credit_reports reports_;
+  bool stopped_ = false;  ///< no message leaves any more
   zeros<account> peers_;
   std::vector<rank_t> short_;  ///< peers that were refused and have got no credit since; room for all is reserved
 
   std::optional<send_buffers> out_;
+  std::size_t packet_buffers_ = 0;        ///< those of `out_` that hold packets; the others are for giving credits back
   std::vector<amity_mpi_request> sends_;  ///< not done, and...
   std::vector<unfinished> unfinished_;    ///< ... what each of them is
   std::size_t next_look_ = 0;             ///< at `sends_`

@@ -1,5 +1,6 @@
 #include "amity/fabric/ofi/gate.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -26,7 +27,10 @@ std::string_view describe(admission what) noexcept {
   }
 }
 
-gate::gate(const gate_options& given) : given_(given), flows_(static_cast<std::size_t>(given.size)) {
+gate::gate(const gate_options& given)
+    : given_(given),
+      reports_(given.credits, std::max<std::size_t>((given.credits - reserve_per_peer) / 2, 1)),
+      flows_(static_cast<std::size_t>(given.size)) {
   seals_.reserve(2 * flows_.size());
   for (rank_t peer = 0; peer < given.size; ++peer) {
     seals_.emplace_back(given.crypto, given.key, given.rank, peer, given.sealed);

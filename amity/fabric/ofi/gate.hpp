@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "amity/base/types.hpp"
+#include "amity/fabric/credit_reports.hpp"
 #include "amity/fabric/ofi/seal.hpp"
 
 namespace amity::fabric::ofi {
@@ -52,6 +53,7 @@ struct flow {
   std::uint32_t data_in = 0;       ///< packets of data admitted
   std::uint32_t released_in = 0;   ///< of them, released here
   std::uint32_t announced = 0;     ///< `released_in` as the peer knows it
+  std::uint16_t held = 0;          ///< packets of data with the sink, or kept
   bool has_left = false;           ///< the peer has said goodbye, or cannot be reached any more
   bool heard_goodbye = false;      ///< the peer has: ours
 
@@ -95,7 +97,7 @@ struct gate_options {
   rank_t rank = 0;
   rank_t size = 1;
   std::size_t packet_bytes_max = 0;
-  std::uint32_t credits = 0;  ///< a peer
+  std::uint32_t credits = 0;  ///< a peer, with the reserve
 };
 
 class gate {
@@ -110,6 +112,14 @@ class gate {
   std::uint32_t credits_left(rank_t peer) const noexcept {
     const flow& own = with(peer);
     return own.has_left ? given_.credits : given_.credits - (own.data_out - own.released_out);
+  }
+
+  bool has_credit(rank_t peer, claim of) const noexcept { return credits_left(peer) > withheld_from(of); }
+  /// Whether packets that were released here are to be reported to the peer now.
+  bool credits_are_due(rank_t peer) const noexcept {
+    const flow& own = with(peer);
+    const std::uint32_t released = own.released_in - own.announced;
+    return reports_.are_due(released, released + own.held);
   }
 
   /// Writes the header of the next packet to `dest` to `wire`; the payload follows there already. Call `sent` if it was
@@ -129,6 +139,7 @@ class gate {
   admission judge(bytes_view arrived, admitted_packet& out) noexcept;
 
   gate_options given_;
+  credit_reports reports_;
   std::vector<flow> flows_;         ///< by peer
   std::vector<packet_seal> seals_;  ///< by peer: of packets to it, then of packets from it
   std::array<std::uint64_t, admissions> counts_{};

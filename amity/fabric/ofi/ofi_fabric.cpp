@@ -23,7 +23,7 @@ sizes sizes::from(const settings& config) {
     return static_cast<std::uint64_t>(config.integer(setting)) * 1'000'000'000;
   };
   return {.packet_bytes = static_cast<std::size_t>(config.integer("AMITY_OFI_PACKET_BYTES")),
-          .credits = static_cast<std::size_t>(config.integer("AMITY_OFI_CREDITS")),
+          .credits = with_reserve(static_cast<std::size_t>(config.integer("AMITY_OFI_CREDITS"))),
           .peer_timeout_ns = ns("AMITY_OFI_PEER_SECONDS"),
           .connect_timeout_ns = ns("AMITY_OFI_CONNECT_SECONDS"),
           .sealed = config.integer("AMITY_OFI_SEALED") != 0};
@@ -55,8 +55,8 @@ capabilities capabilities_of(const library& fabrics, const fi_info& info, const 
                                  FI_MINOR(fabrics.version()), name_of(info), given.sealed ? "sealed" : "not sealed"),
       .packet_bytes_max = given.packet_bytes,
       .inline_bytes_max = inline_bytes(info),
-      .credits_per_peer = given.credits,
-      .slots_per_peer = given.credits,
+      .credits_per_peer = given.credits - reserve_per_peer,
+      .slots_per_peer = given.credits - reserve_per_peer,
       .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
       .ordered = true,
       .virtual_time = false,

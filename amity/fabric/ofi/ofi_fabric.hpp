@@ -8,6 +8,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_eq.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,7 @@ inline constexpr std::uint64_t look_round_ns = 100'000'000;
 /// What the settings say.
 struct sizes {
   std::size_t packet_bytes;
-  std::size_t credits;
+  std::size_t credits;  ///< with the reserve
   std::uint64_t peer_timeout_ns;
   std::uint64_t connect_timeout_ns;
   bool sealed;
@@ -99,8 +100,8 @@ class ofi_fabric final : public fabric {
   const capabilities& caps() const noexcept override { return caps_; }
   rank_t node_of(rank_t peer) const noexcept override { return company_.node_of[to_index(peer)]; }
 
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
-  status acquire(rank_t dest, slot& out) noexcept override;
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override;
+  status acquire(rank_t dest, slot& out, claim of) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
 
   void release(std::uint64_t token) noexcept override { release_buffer(static_cast<std::uint32_t>(token)); }
@@ -125,7 +126,7 @@ class ofi_fabric final : public fabric {
     std::size_t slots_used = 0;
     bool spare_is_busy = false;
     std::uint64_t unreachable_since_ns = 0;  ///< 0: the provider took the last packet that it was offered
-    bool refused = false;                    ///< and has had no credit since
+    std::optional<claim> refused;            ///< and has had no credit since: the claim that is served soonest
     bool owes_credits = false;               ///< we do, and the provider had no room for it
     bool is_busy = false;                    ///< stands in `busy_`
   };
@@ -148,8 +149,8 @@ class ofi_fabric final : public fabric {
 
   // ---- sending
 
-  static status refused(peer_state& by) noexcept {
-    by.refused = true;
+  static status refused(peer_state& by, claim of) noexcept {
+    by.refused = std::max(by.refused, std::optional(of));
     return status::again;
   }
 

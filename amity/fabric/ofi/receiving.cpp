@@ -23,7 +23,12 @@ std::size_t ofi_fabric::poll(sink& receiver, std::size_t events_max) {
     arrived_.pop();
     ++handed_over;
     const packet shown{.header = next.header, .payload = next.payload, .source = next.source, .token = next.token};
-    if (receiver.on_packet(shown) == disposition::release) release_buffer(next.token);
+    ++gate_.with(next.source).held;
+    if (receiver.on_packet(shown) == disposition::release) {
+      release_buffer(next.token);
+    } else if (gate_.credits_are_due(next.source)) {
+      owe_credits(next.source);
+    }
   }
   // A rank that always finds packets must also see its own sends complete.
   if (handed_over > 0 && ++polls_since_progress_ >= 8) progress();
@@ -33,6 +38,7 @@ std::size_t ofi_fabric::poll(sink& receiver, std::size_t events_max) {
 void ofi_fabric::release_buffer(std::uint32_t token) noexcept {
   const rank_t source = sources_[token];
   flow& from = gate_.with(source);
+  --from.held;
   if (source == rank_) {
     ++from.released_out;
     free_slot(token - static_cast<std::uint32_t>(receive_count_));
@@ -41,7 +47,7 @@ void ofi_fabric::release_buffer(std::uint32_t token) noexcept {
   ++from.released_in;
   unposted_.push(token);
   post_receives();
-  if (from.released_in - from.announced >= std::max<std::size_t>(given_.credits / 2, 1)) owe_credits(source);
+  if (gate_.credits_are_due(source)) owe_credits(source);
 }
 
 void ofi_fabric::owe_credits(rank_t source) noexcept {

@@ -8,24 +8,24 @@
 
 namespace amity::fabric::ofi {
 
-status ofi_fabric::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+status ofi_fabric::try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept {
   peer_state& to = peer(dest);
-  if (gate_.credits_left(dest) == 0) return refused(to);
+  if (!gate_.has_credit(dest, of)) return refused(to, of);
   if (payload.size() <= caps_.inline_bytes_max && dest != rank_ && to.backlog.empty() &&
       inject(dest, packet_kind::data, header, payload)) {
     ++gate_.with(dest).data_out;
     return status::ok;
   }
   slot filled;
-  if (acquire(dest, filled) != status::ok) return status::again;
+  if (acquire(dest, filled, of) != status::ok) return status::again;
   if (!payload.empty()) std::memcpy(filled.data, payload.data(), payload.size());
   commit(dest, header, filled, payload.size());
   return status::ok;
 }
 
-status ofi_fabric::acquire(rank_t dest, slot& out) noexcept {
+status ofi_fabric::acquire(rank_t dest, slot& out, claim of) noexcept {
   peer_state& to = peer(dest);
-  if (gate_.credits_left(dest) == 0 || to.slots_used == given_.credits) return refused(to);
+  if (!gate_.has_credit(dest, of) || !is_free_for(of, to.slots_used, given_.credits)) return refused(to, of);
   const std::uint32_t index = take_slot(to);
   ++gate_.with(dest).data_out;
   out = {.data = sending_.payload(index), .capacity = static_cast<std::uint32_t>(given_.packet_bytes), .id = index};
@@ -132,8 +132,9 @@ void ofi_fabric::free_slot(std::uint32_t index) noexcept {
 
 void ofi_fabric::credit_came_back(rank_t from) noexcept {
   peer_state& to = peer(from);
-  if (!to.refused || gate_.credits_left(from) == 0 || to.slots_used == given_.credits) return;
-  to.refused = false;
+  if (!to.refused || !gate_.has_credit(from, *to.refused) || !is_free_for(*to.refused, to.slots_used, given_.credits))
+    return;
+  to.refused.reset();
   credit_is_back_ = true;
 }
 

@@ -235,9 +235,9 @@ void ofi_fabric::say_goodbye() noexcept {
   leaving_ = true;
   while (!have_parted_from_all() && !ended() && steady_now_ns() - begin_ns < given_.peer_timeout_ns) {
     progress();
-    while (!arrived_.empty()) {
+    for (; !arrived_.empty(); arrived_.pop()) {
+      ++gate_.with(arrived_.front().source).held;
       release_buffer(arrived_.front().token);
-      arrived_.pop();
     }
     if (remote_) remote_->forget_events();
     if (!have_parted_from_all()) rest(1'000'000);

@@ -12,6 +12,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/cpu.hpp"
+#include "amity/fabric/credit_reports.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/shm/layout.hpp"
 
@@ -65,20 +66,22 @@ class outbound {
         released_seen_(packets_before),
         free_buffers_(all_buffers_) {}
 
-  /// Whether a packet may be sent: one ring slot is neither written and unreleased nor reserved.
-  bool has_credit() noexcept {
-    if (position_ + reserved_ - released_seen_ <= ring_mask_) return true;
+  /// Whether a packet may be sent: besides the ring slots that are withheld from its claim, one is neither written and
+  /// unreleased nor reserved.
+  bool has_credit(claim of) noexcept {
+    const std::uint64_t in_use_max = ring_mask_ - withheld_from(of);
+    if (position_ + reserved_ - released_seen_ <= in_use_max) return true;
     // acquire: pairs with the release in inbound::publish_pending(); the target has read what we overwrite.
     released_seen_ = memory_.credits->packets_released.load(std::memory_order_acquire);
-    return position_ + reserved_ - released_seen_ <= ring_mask_;
+    return position_ + reserved_ - released_seen_ <= in_use_max;
   }
 
-  bool has_buffer() noexcept {
-    if (free_buffers_ != 0) return true;
+  bool has_buffer(claim of) noexcept {
+    if (are_more_than(withheld_from(of), free_buffers_)) return true;
     // acquire: pairs with the release in inbound::return_buffer().
     const std::uint64_t returned = memory_.credits->buffers_returned.load(std::memory_order_acquire);
     free_buffers_ = ~(returned ^ lent_) & all_buffers_;
-    return free_buffers_ != 0;
+    return are_more_than(withheld_from(of), free_buffers_);
   }
 
   /// The caller has checked `has_credit()`.
@@ -144,6 +147,12 @@ class outbound {
     }
   }
 
+  /// Whether more than `count` bits are set. `count` is 2 at most; plain x86-64 has no instruction that counts bits.
+  static bool are_more_than(std::size_t count, std::uint64_t bits) noexcept {
+    for (; count > 0; --count) bits &= bits - 1;
+    return bits != 0;
+  }
+
   /// Where the next packet goes, and the mark that its stamp gets there.
   struct place {
     ring_slot& slot;
@@ -205,7 +214,7 @@ class inbound {
         lane_(lane),
         ring_mask_(sizes.ring_slots - 1),
         packet_bytes_(sizes.packet_bytes),
-        publish_every_(sizes.ring_slots / 4),
+        reports_(sizes.ring_slots, sizes.ring_slots / 4),
         position_(packets_before),
         released_(packets_before),
         published_(packets_before),
@@ -267,7 +276,14 @@ class inbound {
 
   /// Returns the credit of one packet. True when credits were published, so that the source, which may be waiting for
   /// them, is to be woken.
-  bool return_credit() noexcept { return ++released_ - published_ >= publish_every_ && publish_pending(); }
+  bool return_credit() noexcept {
+    ++released_;
+    return publish_if_due();
+  }
+  /// Publishes returned credits if that is due; asked again when a packet is kept.
+  bool publish_if_due() noexcept {
+    return reports_.are_due(released_ - published_, position_ - published_) && publish_pending();
+  }
 
   void return_buffer(std::uint32_t index) noexcept {
     returned_ ^= std::uint64_t{1} << index;
@@ -311,7 +327,7 @@ class inbound {
   express_lane& lane_;
   std::uint64_t ring_mask_;
   std::size_t packet_bytes_;
-  std::uint64_t publish_every_;
+  credit_reports reports_;
   std::uint64_t position_;      ///< packets taken so far
   std::uint64_t released_;      ///< credits returned so far
   std::uint64_t published_;     ///< of these, known to the source

@@ -8,6 +8,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
+#include "amity/fabric/reserve.hpp"
 
 namespace amity::fabric::shm {
 
@@ -15,7 +16,7 @@ geometry geometry::from(const settings& config, rank_t ranks) {
   geometry sizes;
   sizes.ranks = ranks;
   sizes.ring_slots = static_cast<std::size_t>(config.integer("AMITY_SHM_RING_SLOTS"));
-  sizes.buffers = static_cast<std::size_t>(config.integer("AMITY_SHM_BUFFERS"));
+  sizes.buffers = with_reserve(static_cast<std::size_t>(config.integer("AMITY_SHM_BUFFERS")));
   sizes.packet_bytes = static_cast<std::size_t>(config.integer("AMITY_SHM_PACKET_BYTES"));
   if (!std::has_single_bit(sizes.ring_slots)) {
     throw error("settings", no_rank, fmt::format("AMITY_SHM_RING_SLOTS={} is not a power of two", sizes.ring_slots),

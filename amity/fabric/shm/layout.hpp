@@ -76,7 +76,7 @@ struct alignas(2 * cache_line_bytes) door {
 struct geometry {
   rank_t ranks = 1;
   std::size_t ring_slots = 0;    ///< power of two
-  std::size_t buffers = 0;       ///< per channel, at most 64
+  std::size_t buffers = 0;       ///< per channel, with the reserve; at most 64
   std::size_t packet_bytes = 0;  ///< of a buffer; multiple of the cache line
 
   static geometry from(const settings& config, rank_t ranks);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,8 +27,8 @@ capabilities describe(const settings& config, rank_t ranks, std::string name, st
           .description = std::move(description),
           .packet_bytes_max = sizes.packet_bytes,
           .inline_bytes_max = inline_bytes_max,
-          .credits_per_peer = sizes.ring_slots,
-          .slots_per_peer = sizes.buffers,
+          .credits_per_peer = sizes.ring_slots - reserve_per_peer,
+          .slots_per_peer = sizes.buffers - reserve_per_peer,
           .bytes_per_peer = sizes.bytes_per_peer(),
           .ordered = true,
           .virtual_time = false,
@@ -71,10 +72,11 @@ struct packet_token {
   }
 };
 
-/// A peer that had no credit, or, for large packets only, no buffer.
+/// A peer that refused packets: the claims of those that refused, the one that is served soonest.
 struct shortage {
   rank_t peer;
-  bool of_buffers;
+  std::optional<claim> of_credit = {};  ///< of packets that need a credit
+  std::optional<claim> of_buffer = {};  ///< of packets that need a credit and a buffer
 };
 
 class shm_fabric final : public fabric, private remote_memory {
@@ -113,18 +115,18 @@ class shm_fabric final : public fabric, private remote_memory {
   const capabilities& caps() const noexcept override { return caps_; }
   rank_t node_of(rank_t) const noexcept override { return 0; }
 
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override {
-    if (payload.size() > inline_bytes_max) return send_in_buffer(dest, header, payload);
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override {
+    if (payload.size() > inline_bytes_max) return send_in_buffer(dest, header, payload, of);
     outbound& channel = to(dest);
-    if (!channel.has_credit()) return refused(dest, false);
+    if (!channel.has_credit(of)) return refused(dest, &shortage::of_credit, of);
     channel.write_inline(header, payload);
     bell_.ring(map_.door_of(dest));
     return status::ok;
   }
 
-  status acquire(rank_t dest, slot& out) noexcept override {
+  status acquire(rank_t dest, slot& out, claim of) noexcept override {
     outbound& channel = to(dest);
-    if (!channel.has_credit() || !channel.has_buffer()) return refused(dest, true);
+    if (!channel.has_credit(of) || !channel.has_buffer(of)) return refused(dest, &shortage::of_buffer, of);
     const std::uint32_t index = channel.take_buffer();
     out = {.data = channel.buffer(index), .capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max), .id = index};
     return status::ok;
@@ -206,8 +208,8 @@ class shm_fabric final : public fabric, private remote_memory {
                    std::uint64_t) noexcept override {
     const rank_t dest = segments::owner_of(to_segment);
     outbound& channel = to(dest);
-    if (!channel.has_credit()) {
-      static_cast<void>(refused(dest, false));
+    if (!channel.has_credit(claim::ordinary)) {
+      static_cast<void>(refused(dest, &shortage::of_credit, claim::ordinary));
       return stage::refused;
     }
     copy_bytes(to_segment.direct + offset, from.data(), from.size());
@@ -246,21 +248,18 @@ class shm_fabric final : public fabric, private remote_memory {
     return links_[static_cast<std::size_t>(dest)]->out;
   }
 
-  [[gnu::noinline]] status send_in_buffer(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+  [[gnu::noinline]] status send_in_buffer(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept {
     slot filled;
-    if (acquire(dest, filled) != status::ok) return status::again;
+    if (acquire(dest, filled, of) != status::ok) return status::again;
     std::memcpy(filled.data, payload.data(), payload.size());
     commit(dest, header, filled, payload.size());
     return status::ok;
   }
 
-  [[gnu::noinline]] status refused(rank_t dest, bool also_for_buffers) noexcept {
-    const auto known = std::ranges::find(starved_, dest, &shortage::peer);
-    if (known == starved_.end()) {
-      starved_.push_back({.peer = dest, .of_buffers = also_for_buffers});
-    } else {
-      known->of_buffers &= also_for_buffers;
-    }
+  [[gnu::noinline]] status refused(rank_t dest, std::optional<claim> shortage::*what, claim of) noexcept {
+    auto known = std::ranges::find(starved_, dest, &shortage::peer);
+    if (known == starved_.end()) known = starved_.insert(known, {.peer = dest});
+    (*known).*what = std::max((*known).*what, std::optional(of));
     return status::again;
   }
 
@@ -281,6 +280,7 @@ class shm_fabric final : public fabric, private remote_memory {
       const bytes_view payload{channel.payload(), next.bytes};
       if (offer(receiver, next.header, payload, token) == disposition::keep) {
         channel.keep();
+        if (channel.publish_if_due()) ring(peer);
       } else if (channel.return_credit()) {
         ring(peer);
       }
@@ -295,6 +295,8 @@ class shm_fabric final : public fabric, private remote_memory {
     const packet_token token{.source = peer, .index = buffer, .in_buffer = true};
     if (offer(receiver, next.header, {channel.buffer(buffer), next.bytes}, token) == disposition::release) {
       give_back(channel, peer, buffer);
+    } else if (channel.publish_if_due()) {
+      ring(peer);
     }
   }
 
@@ -322,7 +324,8 @@ class shm_fabric final : public fabric, private remote_memory {
     // The others that have refused still owe the caller a credit.
     return std::erase_if(starved_, [this](const shortage& each) {
              outbound& channel = to(each.peer);
-             return channel.has_credit() && (!each.of_buffers || channel.has_buffer());
+             return (each.of_credit && channel.has_credit(*each.of_credit)) ||
+                    (each.of_buffer && channel.has_credit(*each.of_buffer) && channel.has_buffer(*each.of_buffer));
            }) > 0;
   }
 

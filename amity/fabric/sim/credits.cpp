@@ -3,23 +3,39 @@
 namespace amity::fabric::sim {
 namespace {
 
-constexpr std::uint32_t in_flight_mask = ~std::uint32_t{0} >> 1;
+constexpr std::uint32_t in_flight_mask = ~std::uint32_t{0} >> 2;
 
 }  // namespace
 
-bool credits::take(rank_t dest, std::uint64_t now_ns) {
+bool credits::take(rank_t dest, claim of, std::uint64_t now_ns) {
   peer& to = record_of(dest, now_ns);
-  if (to.in_flight >= most_ && next_any_ns_ <= now_ns) [[unlikely]]
+  const std::uint32_t in_flight_max = limit(of);
+  if (to.in_flight >= in_flight_max && next_any_ns_ <= now_ns) [[unlikely]]
     look_up(now_ns);
-  if (to.in_flight < most_) [[likely]] {
+  if (to.in_flight < in_flight_max) [[likely]] {
     to.in_flight = (to.in_flight + 1) & in_flight_mask;
-    if (to.refused != 0) std::erase(refused_, dest);
-    to.refused = 0;
+    // What is served no later than this could have been taken, too.
+    if (to.refused != 0 && refused_claim(to) >= of) {
+      std::erase(refused_, dest);
+      to.refused = 0;
+    }
     return true;
   }
   if (to.refused == 0) refused_.push_back(dest);
-  to.refused = 1;
+  to.refused = std::max<std::uint32_t>(to.refused, static_cast<std::uint32_t>(of) + 1) & 3;
   return false;
+}
+
+std::size_t credits::missing(const peer& by) const noexcept {
+  const std::uint32_t in_flight_max = limit(refused_claim(by));
+  return by.in_flight < in_flight_max ? 0 : by.in_flight - in_flight_max + 1;
+}
+
+bool credits::ends_refusal(rank_t from) const noexcept {
+  const peer& by = *peers_.find(from);
+  if (by.refused == 0) return false;
+  const std::size_t needed = missing(by);
+  return needed <= 1 || static_cast<std::size_t>(std::ranges::count(coming_, from, &coming::from)) >= needed;
 }
 
 peer& credits::record_of(rank_t rank, std::uint64_t now_ns) {
@@ -36,7 +52,7 @@ std::uint64_t credits::forget_refusals(std::uint64_t now_ns) {
   look_up(now_ns);
   std::uint64_t next = never;
   std::erase_if(refused_, [&](rank_t from) {
-    if (at(from).in_flight < most_) {
+    if (missing(at(from)) == 0) {
       at(from).refused = 0;
       return true;
     }
@@ -47,8 +63,11 @@ std::uint64_t credits::forget_refusals(std::uint64_t now_ns) {
 }
 
 std::uint64_t credits::next_ns(rank_t from) const noexcept {
-  const auto next = std::ranges::find(coming_, from, &coming::from);
-  return next == coming_.end() ? never : next->time_ns;
+  std::size_t needed = missing(*peers_.find(from));
+  for (const coming& each : coming_) {
+    if (each.from == from && --needed == 0) return each.time_ns;
+  }
+  return never;
 }
 
 void credits::look_up(std::uint64_t now_ns) {

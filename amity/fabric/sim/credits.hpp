@@ -13,28 +13,31 @@
 
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
+#include "amity/fabric/reserve.hpp"
 #include "amity/fabric/sim/schedule.hpp"
 
 namespace amity::fabric::sim {
 
 /// One direction of a pair of ranks, as its source sees it. Small: a rank sends to hundreds, and finds them cold.
 struct peer {
-  std::uint32_t in_flight : 31 = 0;  ///< credits that are out, and those that are back and were not looked up yet
-  std::uint32_t refused : 1 = 0;     ///< `again` was answered, and no credit was seen since
+  std::uint32_t in_flight : 30 = 0;  ///< credits that are out, and those that are back and were not looked up yet
+  std::uint32_t refused : 2 = 0;     ///< 0: no; otherwise `again` was answered and no credit was seen since, and it is
+                                     ///< one more than the claim, of those that were refused, that is served soonest
 };
 
 class credits {
  public:
+  /// With the reserve.
   explicit credits(std::uint32_t of_each_peer) : most_(of_each_peer) {}
 
-  /// Takes one for `dest`. False: there is none, and `dest` is one of `refused()` from now on.
-  bool take(rank_t dest, std::uint64_t now_ns);
+  /// Takes one for `dest`. False: there is none for this claim, and `dest` is one of `refused()` from now on.
+  bool take(rank_t dest, claim of, std::uint64_t now_ns);
 
-  /// One comes back, later than those of the same peer before it. True: `from` had refused, and is waited for.
+  /// One comes back, later than those of the same peer before it. True: `from` had refused what can be taken then.
   bool come_back(rank_t from, std::uint64_t time_ns) {
     coming_.push_back({time_ns, from});
     next_any_ns_ = std::min(next_any_ns_, time_ns);
-    return !refused_.empty() && peers_.find(from)->refused != 0;
+    return !refused_.empty() && ends_refusal(from);
   }
 
   /// Peers whose credits are waited for, who has refused first in front.
@@ -43,7 +46,7 @@ class credits {
   /// left, or `never`.
   std::uint64_t forget_refusals(std::uint64_t now_ns);
 
-  /// When the next credit of a peer that has none will be back, or `never`.
+  /// When a peer that has refused will have a credit for what it refused, or `never`.
   std::uint64_t next_ns(rank_t from) const noexcept;
 
   /// Peers with packets in flight of late.
@@ -56,6 +59,12 @@ class credits {
   };
   static constexpr std::size_t coming_least = 64;
 
+  /// Packets of this claim are taken while fewer are in flight.
+  std::uint32_t limit(claim of) const noexcept { return most_ - static_cast<std::uint32_t>(withheld_from(of)); }
+  static claim refused_claim(const peer& by) noexcept { return static_cast<claim>(by.refused - 1); }
+  /// How many credits are needed for what was refused.
+  std::size_t missing(const peer& by) const noexcept;
+  bool ends_refusal(rank_t from) const noexcept;
   peer& record_of(rank_t rank, std::uint64_t now_ns);
   void look_up(std::uint64_t now_ns);
   peer& at(rank_t known) noexcept { return const_cast<peer&>(*peers_.find(known)); }

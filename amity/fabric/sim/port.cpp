@@ -30,7 +30,11 @@ std::uint32_t slow_factor(const sim_options& options, rank_t rank) {
 }  // namespace
 
 port::port(engine& job, rank_t rank, stack_pool& stacks, fiber::body run)
-    : rank_(rank), credits_(job.options().credits), job_(job), flow_(stacks, std::move(run)), remote_(job, *this) {
+    : rank_(rank),
+      credits_(static_cast<std::uint32_t>(with_reserve(job.options().credits))),
+      job_(job),
+      flow_(stacks, std::move(run)),
+      remote_(job, *this) {
   const sim_options& options = job.options();
   const std::uint32_t factor = slow_factor(options, rank);
   overhead_ns_ = options.overhead_ns * factor;
@@ -135,10 +139,10 @@ void port::begin_to_compute() noexcept {
 
 // Sending
 
-status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept {
+status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept {
   const inside here(*this);
   AMITY_ASSERT(payload.size() <= caps().packet_bytes_max, rank_, dest, payload.size());
-  if (!take_credit(dest)) return status::again;
+  if (!take_credit(dest, of)) return status::again;
   const parcel_id id = open(dest, payload.size());
   parcel& p = job_.parcels()[id];
   p.header = header;
@@ -148,9 +152,9 @@ status port::try_send(rank_t dest, std::uint64_t header, bytes_view payload) noe
   return status::ok;
 }
 
-status port::acquire(rank_t dest, slot& out) noexcept {
+status port::acquire(rank_t dest, slot& out, claim of) noexcept {
   const inside here(*this);
-  if (!take_credit(dest)) return status::again;
+  if (!take_credit(dest, of)) return status::again;
   const std::size_t capacity = caps().packet_bytes_max;
   const parcel_id id = open(dest, capacity);
   out = {.data = job_.parcels()[id].payload, .capacity = static_cast<std::uint32_t>(capacity), .id = id};
@@ -218,10 +222,10 @@ std::uint64_t port::arrival_ns(rank_t target, std::size_t payload_bytes) noexcep
 
 // Credits
 
-bool port::take_credit(rank_t dest) noexcept {
+bool port::take_credit(rank_t dest, claim of) noexcept {
   AMITY_ASSERT(dest >= 0 && dest < size(), rank_, dest);
   job_.will_touch(dest);
-  if (credits_.take(dest, clock_ns_)) [[likely]]
+  if (credits_.take(dest, of, clock_ns_)) [[likely]]
     return true;
   credit_ns_ = std::min(credit_ns_, credits_.next_ns(dest));
   return false;

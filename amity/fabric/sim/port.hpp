@@ -34,8 +34,8 @@ class alignas(cache_line_bytes) port final : public fabric {
   rank_t size() const noexcept override;
   const capabilities& caps() const noexcept override;
   rank_t node_of(rank_t peer) const noexcept override;
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload) noexcept override;
-  status acquire(rank_t dest, slot& out) noexcept override;
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override;
+  status acquire(rank_t dest, slot& out, claim of) noexcept override;
   void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override;
   void release(std::uint64_t token) noexcept override;
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
@@ -160,7 +160,7 @@ class alignas(cache_line_bytes) port final : public fabric {
   std::uint64_t handling_ns(std::uint64_t header, std::size_t bytes) const noexcept;
 
   std::uint64_t latency_ns(rank_t peer) const noexcept;
-  bool take_credit(rank_t dest) noexcept;
+  bool take_credit(rank_t dest, claim of) noexcept;
   /// Not before what came earlier.
   static std::uint64_t keep_order(rank_map<std::uint64_t>& last_ns, rank_t peer, std::uint64_t time_ns);
   void forget_arrived_credits() noexcept;

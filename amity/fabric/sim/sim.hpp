@@ -91,8 +91,8 @@ struct sim_options {
   std::uint64_t delay_ns_max = 0;  ///< each packet and operation takes longer by a uniform random time below this
   std::uint32_t reorder_percent = 0;  ///< share of packets that are held back at random and lose their place in line
   std::uint64_t remote_delay_ns_max = 0;  ///< the same as `delay_ns_max`, for operations on remote memory alone
-  std::uint32_t credits = 64;  ///< packets in flight from one rank to another, and operations in flight from one rank;
-                               ///< at least 1
+  std::uint32_t credits = 64;  ///< packets in flight from one rank to another, with the reserve if there are 4 or more;
+                               ///< and operations in flight from one rank; at least 1
   std::size_t packet_bytes = 4160;                   ///< largest payload; at least `packet_bytes_guaranteed`
   std::size_t stack_bytes = std::size_t{256} << 10;  ///< stack of a rank; memory that is not touched costs nothing
   std::vector<slow_rank> slow_ranks = {};

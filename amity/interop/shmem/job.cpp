@@ -206,8 +206,8 @@ void job::meet_peers(std::size_t statics_bytes) {
                   .heap_at = self.heap.first - reinterpret_cast<std::uintptr_t>(own_.data)};
   card_box box(static_cast<std::size_t>(pes), network_);
   for (int told = 0; told < pes || !box.complete();) {
-    const bool sent =
-        told < pes && transport_->try_send(told, card_box::header, std::as_bytes(std::span(&mine, 1))) == status::ok;
+    const bool sent = told < pes && transport_->try_send(told, card_box::header, std::as_bytes(std::span(&mine, 1)),
+                                                         fabric::claim::ordinary) == status::ok;
     if (sent) ++told;
     if (transport_->poll(box, 64) == 0 && !sent) amity::fabric::wait(*transport_, 100'000'000);
   }

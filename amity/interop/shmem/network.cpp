@@ -80,7 +80,7 @@ bool network::try_open(int pe, std::size_t bytes) noexcept {
   peer& to = at(pe);
   if (to.used > 0 && packet_bytes_max_ - to.used >= bytes) return true;
   send(pe);
-  return transport_.acquire(pe, to.open) == status::ok;
+  return transport_.acquire(pe, to.open, fabric::claim::ordinary) == status::ok;
 }
 
 // Runs no handlers: they could send, and a message may be half on its way. Other threads come in, one that ends the job
