@@ -117,11 +117,11 @@ TEST(invalid_packet, job_ends_with_name_of_peer) {
     mailbox mail(own, [](const packet& p) { return p.header == 7 ? disposition::keep : disposition::release; });
     mail.barrier();
     if (own.rank() == 1) {
-      for (int i = 0; i < 2; ++i) {
+      for (const claim of : {claim::ordinary, claim::ordinary, claim::no_epoch, claim::answer}) {
         slot filled;
-        mail.until([&] { return own.acquire(0, filled, claim::ordinary) == status::ok; });
+        mail.until([&] { return own.acquire(0, filled, of) == status::ok; });
         own.commit(0, 7, filled, 1000);
-        if (i == 1) own.commit(0, 7, filled, 1000);  // without a credit
+        if (of == claim::answer) own.commit(0, 7, filled, 1000);  // without a credit
       }
       EXPECT_THROW(mail.until([] { return false; }), job_aborted);
       return;
