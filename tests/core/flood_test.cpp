@@ -29,7 +29,7 @@ void flood_while_stopped(std::size_t bytes) {
   std::array<std::uint64_t, 3> sent_meanwhile{};
   simulate(4,
            {.delay_ns_max = 500,
-            .credits = credits,
+            .credits = credits + fabric::reserve_per_peer,
             .stopped_ranks = {{.rank = target, .from_ns = stop_ns, .until_ns = resume_ns}}},
            [&](endpoint& own) {
              std::uint64_t handled = 0;

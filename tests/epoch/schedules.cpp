@@ -129,7 +129,7 @@ schedule schedule::of(std::uint64_t seed) {
                  .poll_ns = 200,  // looking takes most of the time that these tests take
                  .delay_ns_max = one_of<std::uint64_t>(random, {0, 2000, 20'000, 100'000}),
                  .reorder_percent = one_of<std::uint32_t>(random, {0, 20, 60}),
-                 .credits = one_of<std::uint32_t>(random, {1, 2, 4, 64}),
+                 .credits = one_of<std::uint32_t>(random, {1, 2, 6, 66}),  // ordinary ones: 1, 2, 4, 64
                  .packet_bytes = one_of<std::size_t>(random, {512, 4160})};
   const auto any_rank = [&] { return static_cast<rank_t>(random.below(static_cast<std::uint64_t>(job.ranks))); };
   if (random.below(3) == 0) {

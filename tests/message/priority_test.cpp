@@ -44,10 +44,10 @@ TEST(priorities, decide_about_what_has_arrived) {
   EXPECT_EQ(order_of_arrived({}, 1, unique{}, all_alike, coalesce{}), "Vabc123");
 }
 
-// A packet that is kept holds its credit. With one credit none is kept, with four two.
+// A packet that is kept holds its credit. With one ordinary credit none is kept, with four two.
 TEST(priorities, leave_a_peer_half_of_its_credits) {
   EXPECT_EQ(order_of_arrived({.credits = 1}, 1), "123UabcV");
-  const std::string order = order_of_arrived({.credits = 4}, 0);
+  const std::string order = order_of_arrived({.credits = 4 + fabric::reserve_per_peer}, 0);
   EXPECT_EQ(order.size(), 7u);
   EXPECT_EQ(order.find('3'), 0u);  // the third one did not fit, and the sender waited for its credit
 }
