@@ -153,7 +153,7 @@ status checked::acquire(rank_t dest, slot& out, claim of) noexcept {
   if (out.data == nullptr || !aligned(out.data, cache_line_bytes)) {
     fabric_broke("acquire", "a slot that is not aligned to a cache line");
   }
-  if (!slots_.try_emplace(out.data, acquired_slot{dest, out.id}).second) {
+  if (!slots_.try_emplace(out.data, acquired_slot{dest, out.id, of != claim::ordinary}).second) {
     fabric_broke("acquire", "a slot that has not been committed was handed out once more");
   }
   const std::size_t open = ++known(dest).slots;
@@ -162,7 +162,6 @@ status checked::acquire(rank_t dest, slot& out, claim of) noexcept {
     fabric_broke("acquire", fmt::format("{} slots are open to rank {}, more than there are", open, dest));
   }
   out.capacity = static_cast<std::uint32_t>(caps_.packet_bytes_max);
-  if (of != claim::ordinary) urgent_ = out.data;
   return answer;
 }
 
@@ -323,10 +322,10 @@ void checked::abort() noexcept {
 void checked::enter(std::string_view call, const std::byte* committed) {
   if (user_ == std::thread::id()) user_ = std::this_thread::get_id();
   if (user_ != std::this_thread::get_id()) caller_broke(call, "called from a second thread");
-  if (urgent_ != nullptr && urgent_ != committed) {
+  for (const auto& [data, open] : slots_) {
+    if (!open.urgent || data == committed) continue;
     caller_broke(call, "a slot that was claimed for a packet without an epoch is open; commit it first");
   }
-  urgent_ = nullptr;
 }
 
 void checked::check_rank(std::string_view call, rank_t rank) const {
