@@ -35,16 +35,18 @@ set(AMITY_PUBLIC_HEADERS
   core/flushable.hpp
   core/handler_tables.hpp
   core/kept_arguments.hpp
-  core/kept_arrivals.hpp
   core/event.hpp
+  core/inbox.hpp
   core/ledger.hpp
   core/lent.hpp
   core/long_arrivals.hpp
   core/long_envelope.hpp
   core/long_protocol.hpp
   core/long_slots.hpp
+  core/memory_bound.hpp
   core/message_counters.hpp
   core/numbered.hpp
+  core/outbox.hpp
   core/packet_header.hpp
   core/packet_memory.hpp
   core/prepared.hpp
@@ -58,7 +60,6 @@ set(AMITY_PUBLIC_HEADERS
   core/remote_part.hpp
   core/request.hpp
   core/segment.hpp
-  core/spill.hpp
   core/stream.hpp
   core/team.hpp
   epoch/depth_request.hpp

@@ -23,11 +23,13 @@ constexpr auto table = std::to_array<setting_info>({
      "1: each rank measures the time between its polls and the time in its handlers, for stall reports and "
      "endpoint::attention."},
     {"AMITY_CORE_SPILL_BYTES_HIGH_WATER", integer, "bytes", "16m", 0, no_max, "",
-     "Size of the spill queue above which a send outside a handler makes progress before it continues; at most half of "
-     "AMITY_CORE_SPILL_BYTES_MAX."},
+     "Memory of messages that wait for a credit above which a send outside a handler makes progress before it "
+     "continues; "
+     "at most half of AMITY_CORE_SPILL_BYTES_MAX."},
     {"AMITY_CORE_SPILL_BYTES_MAX", integer, "bytes", "4g", 64 * kib, no_max, "",
-     "Largest size of the spill queue of a rank (messages that handlers sent and that wait for a credit). A message "
-     "that exceeds it ends the job with an error."},
+     "Largest memory of what waits to be sent on one thread of a rank, such as messages of handlers without a credit. "
+     "A "
+     "handler that would exceed it gets an error."},
     {"AMITY_CORE_STALL_SECONDS", integer, "s", "30", 0, 86400, "",
      "Time without progress after which a waiting rank prints a stall report; 0: no reports."},
     {"AMITY_EPOCH_DETECTOR", text, "name", "colored", 0, 0, "colored|four_counter",

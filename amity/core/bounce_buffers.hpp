@@ -45,6 +45,18 @@ class bounce_buffers {
     return before > 0 && before >= bytes_min ? 0 : std::max(bytes_min, usual_bytes) - before;
   }
 
+  /// Frees the memory of buffers that are not in use; returns how much it was.
+  std::size_t release_free() noexcept {
+    std::size_t released = 0;
+    for (bounce_buffer& each : all_) {
+      if (!is_free(each)) continue;
+      released += std::exchange(each.bytes, 0);
+      each.data.reset();
+    }
+    bytes_ -= released;
+    return released;
+  }
+
   /// Whether nothing is under way from any of them.
   bool quiet() const noexcept {
     return std::ranges::all_of(all_, [](const bounce_buffer& each) { return each.source_free.done(); });

@@ -9,8 +9,6 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
-#include "amity/base/log.hpp"
-#include "amity/base/rank_map.hpp"
 #include "amity/core/counter_table.hpp"
 #include "amity/core/crew.hpp"
 #include "amity/core/sub_fabric.hpp"
@@ -37,16 +35,10 @@ std::uint64_t stall_ns(const settings& config) {
   return static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000;
 }
 
-std::string describe(const attentiveness& seen) {
-  std::string text = fmt::format("; polls: {}, {} of them found something", seen.polls, seen.polls_with_news);
-  if (!seen.timed) return text;
-  return text + fmt::format("; between polls: {} ns at most, {} ns in all; longest handler: {} ns", seen.gap_ns_max,
-                            seen.gap_ns_total, seen.handler_ns_max);
-}
-
 }  // namespace
 
-// While it lives, sends go to the spill where they would otherwise wait, as in a handler, and belong to the open epoch.
+// While it lives, sends go to the outbox where they would otherwise wait, as in a handler, and belong to the open
+// epoch.
 class endpoint::no_waiting {
  public:
   explicit no_waiting(endpoint& owner)
@@ -85,6 +77,8 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
     : fabric_(transport),
       lane_(transport.rank()),
       lanes_(transport.size()),
+      own_worlds_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX")),
+                  transport.caps().packet_bytes_max),
       waiter_(transport),
       virtual_time_(transport.caps().virtual_time),
       attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
@@ -100,10 +94,9 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
       size_(lanes_ / threads),
       home_(config.integer("AMITY_PROGRESS_THREAD") != 0 ? threads - 1 : 0),
       packet_bytes_max_(transport.caps().packet_bytes_max),
-      spill_bytes_max_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
       // In any case so low that handlers have room left.
-      spill_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
-                                       spill_bytes_max_ / 2)),
+      leaving_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
+                                         own_worlds_.memory.bytes_max() / 2)),
       stall_clock_(stall_ns(config)),
       busy_wait_(stall_ns(config)) {
   AMITY_ASSERT(threads >= 1 && lanes_ % threads == 0, threads, lanes_);
@@ -112,6 +105,7 @@ endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t thr
 endpoint::endpoint(sub_fabric& transport, const settings& config)
     : endpoint(static_cast<fabric::fabric&>(transport), config, transport.root()->threads()) {
   road_ = &transport;
+  number_ = transport.number();
   worlds_ = transport.root()->worlds_;
   counter_table_ = transport.root()->counter_table_;
   worlds_->add(*transport.root(), *this, transport);
@@ -119,31 +113,25 @@ endpoint::endpoint(sub_fabric& transport, const settings& config)
 
 endpoint::~endpoint() {
   leave_counter_table();
-  release_own();
   if (road_ != nullptr) {
-    worlds_->remove(road_->number());
+    if (road_->root() != nullptr) worlds_->not_due.release(job_fabric(), number_);
+    worlds_->unsent.drop(number_);
+    worlds_->remove(number_);
     return;
   }
+  release_kept();
   // A world that outlives the job's own has nobody to send to any more.
   worlds_->for_each([&](const rank_worlds::member& each) {
     if (each.road == nullptr) return;
     each.owner->leave_counter_table();
+    each.owner->own_worlds_.memory = worlds_->memory;  // what the world still has is subtracted later
     each.owner->worlds_ = &each.owner->own_worlds_;
     each.road->lose_root();
   });
 }
 
 void endpoint::release_kept() noexcept {
-  release_own();
-  worlds_->for_each([](const rank_worlds::member& each) { each.owner->release_own(); });
-}
-
-void endpoint::release_own() noexcept {
-  for (auto* list : {&early_, &early_ready_}) {
-    for (const fabric::packet& kept : *list) fabric_.release(kept.token);
-    list->clear();
-  }
-  while (keeps_any()) fabric_.release(kept_->take().token);
+  if (road_ == nullptr) worlds_->not_due.release(fabric_);
 }
 
 void endpoint::leave_counter_table() noexcept {
@@ -151,8 +139,6 @@ void endpoint::leave_counter_table() noexcept {
   counter_table_->remove(ledger_);
   counter_table_ = nullptr;
 }
-
-world_number endpoint::number() const noexcept { return road_ == nullptr ? 0 : road_->number(); }
 
 endpoint& endpoint::root() noexcept { return road_ == nullptr ? *this : *road_->root(); }
 
@@ -191,10 +177,10 @@ void endpoint::remove_handler(handler_id handler) {
   check_handler("endpoint::remove_handler", handler);
   registry_.remove(handler);
   if (counter_table_ != nullptr) counter_table_->remove(ledger_, handler);
-  lent_.drop(handler);
+  worlds_->unsent.drop_buffers(number_, handler);
   streams_.drop(handler);
   request_handlers_[handler].reset();
-  if (kept_) compare_priorities();
+  if (priorities_differ_) compare_priorities();
 }
 
 void endpoint::set_priority(handler_id handler, int priority) {
@@ -213,8 +199,7 @@ void endpoint::compare_priorities() {
     least = std::min(least, registry_.at(handler).priority);
     priority_max_ = std::max(priority_max_, registry_.at(handler).priority);
   }
-  if (least < priority_max_ && !kept_) kept_.emplace(lanes_, fabric_.caps());
-  if (least == priority_max_ && !keeps_any()) kept_.reset();
+  priorities_differ_ = least < priority_max_;
 }
 
 void endpoint::add_flushable(flushable& holder, bool in_every_round) {
@@ -237,7 +222,7 @@ void endpoint::give_way() {
 
 // What waits to leave must not grow without bound.
 void endpoint::await_low_water() {
-  const auto is_low = [this] { return waiting_bytes() <= spill_bytes_high_water_; };
+  const auto is_low = [this] { return worlds_->memory.leaving_bytes() <= leaving_bytes_high_water_; };
   if (!is_low()) wait_until(wait_for_credit, is_low);
 }
 
@@ -246,9 +231,9 @@ void endpoint::await_low_water() {
 // that took fewer would do the same with its credits.
 void endpoint::take_as_sent() {
   sends_since_poll_ = 0;
-  const std::uint64_t sent = ledger_.total().packets_sent;
+  const std::uint64_t sent = packets_left();
   const auto since = static_cast<std::size_t>(sent - std::exchange(packets_sent_before_, sent));
-  advance(std::clamp(since, kept_ ? packets_per_choice : 1, packets_per_progress));
+  advance(std::clamp(since, priorities_differ_ ? packets_per_choice : 1, packets_per_progress));
   pass_busy_time(turn_weight);
 }
 
@@ -264,13 +249,6 @@ void endpoint::pass_busy_time(std::uint64_t weight) {
 
 bool endpoint::holds_uncounted() const noexcept {
   return std::ranges::any_of(in_every_round_, [](const flushable* holder) { return holder->holds_uncounted(); });
-}
-
-std::size_t endpoint::waiting_bytes() const noexcept {
-  if (worlds_->alone()) return own_waiting_bytes();
-  std::size_t bytes = 0;
-  worlds_->for_each([&](const rank_worlds::member& each) { bytes += each.owner->own_waiting_bytes(); });
-  return bytes;
 }
 
 bool endpoint::flush_all() {
@@ -292,12 +270,14 @@ bool endpoint::flush_own() {
 
 void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
   AMITY_ASSERT(payload.size() <= control_bytes_max, payload.size());
-  const packet_header header({.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch});
-  if (waiting_control_.empty() && fabric_.try_send(lane, header.word(), payload, fabric::claim::ordinary) == status::ok)
+  packet_header header({.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch});
+  if (kind == packet_kind::remote) header = header.as_reply();  // an acknowledgement
+  outbox& unsent = worlds_->unsent;
+  const rank_t peer = job_lane(lane);
+  if ((unsent.empty() || !unsent.holds(peer, header)) &&
+      fabric_.try_send(lane, header.word(), payload, claim_of(header)) == status::ok)
     return;
-  waiting_control waiting{.lane = lane, .header = header, .payload = {}, .bytes = payload.size()};
-  if (!payload.empty()) std::memcpy(waiting.payload.data(), payload.data(), payload.size());
-  waiting_control_.push_back(waiting);
+  unsent.push_control(peer, number_, header, payload);
 }
 
 void endpoint::tell_handlers(rank_t lane) {
@@ -317,9 +297,9 @@ bool endpoint::advance(std::size_t packets_max) {
   if (attention_.on()) [[unlikely]]
     attention_.begin(fabric_.now_ns());
   bool any = send_waiting();
-  if (!early_ready_.empty()) any |= handle_early();
+  if (worlds_->not_due.has_due()) any |= handle_due();
   for (flushable* const holder : in_every_round_) any |= holder->on_progress();
-  const bool news = (kept_ ? poll_by_priority(packets_max) : fabric_.poll(*this, packets_max)) > 0;
+  const bool news = poll_by_priority(packets_max) > 0;
   attention_.polled(news);
   if (attention_.on()) [[unlikely]]
     attention_.end(fabric_.now_ns());
@@ -338,68 +318,30 @@ bool endpoint::advance_others() {
   bool any = false;
   worlds_->for_each([&](const rank_worlds::member& each) {
     if (each.owner == this) return;
-    any |= each.owner->send_waiting();
-    if (!each.owner->early_ready_.empty()) any |= each.owner->handle_early();
     for (flushable* const holder : each.owner->in_every_round_) any |= holder->on_progress();
-    any |= each.owner->handle_kept();
   });
   return any;
 }
 
-bool endpoint::handle_kept() {
-  bool any = false;
-  for (; keeps_any(); any = true) {
-    const fabric::packet best = kept_->take();
-    deliver(best);
-    fabric_.release(best.token);
-  }
-  return any;
+bool endpoint::send_waiting() try {
+  return !worlds_->unsent.empty() && worlds_->unsent.drain(job_fabric());
+} catch (...) {
+  // A stream has failed, and its message never arrives whole.
+  fail(std::current_exception());
+  throw;
 }
 
-bool endpoint::send_waiting() {
-  bool any = false;
-  if (!waiting_control_.empty()) {
-    // In order to each lane, so that its control packets do not overtake one another; a lane that refuses holds up no
-    // other one. Those that stay close up.
-    auto stay = waiting_control_.begin();
-    rank_map<bool> refused;
-    for (waiting_control& each : waiting_control_) {
-      if (refused.find(each.lane) == nullptr) {
-        if (fabric_.try_send(each.lane, each.header.word(), {each.payload.data(), each.bytes},
-                             fabric::claim::ordinary) == status::ok)
-          continue;
-        refused[each.lane] = true;
-      }
-      if (&*stay != &each) *stay = each;
-      ++stay;
-    }
-    any = stay != waiting_control_.end();
-    waiting_control_.erase(stay, waiting_control_.end());
+bool endpoint::handle_due() {
+  fabric::fabric& transport = job_fabric();
+  for (const inbox::arrival& each : worlds_->not_due.take_due()) {
+    endpoint* const owner = owner_of(each.packet);
+    if (owner != nullptr && owner->priorities_differ_ && each.copy == nullptr &&
+        owner->keep_for_later(each.packet, packet_header(each.packet.header)))
+      continue;
+    if (owner != nullptr) owner->deliver(owner->localized(each.packet));
+    if (each.copy == nullptr) transport.release(each.packet.token);
   }
-  if (!spill_.empty()) {
-    any |= spill_.drain([this](rank_t dest, const spilled_packet& packet) {
-      if (fabric_.try_send(dest, packet.header.word(), {packet.data(), packet.bytes}, fabric::claim::ordinary) !=
-          status::ok)
-        return false;
-      ledger_.packet(packet.header.handler(), packet.bytes);
-      return true;
-    }) > 0;
-  }
-  if (!lent_.empty()) {
-    any |= lent_.drain([this](rank_t lane, lent_buffer& buffer) { send_some(lane, buffer); });
-  }
-  return any;
-}
-
-bool endpoint::handle_early() {
-  std::vector<fabric::packet> ready;
-  ready.swap(early_ready_);
-  for (const fabric::packet& kept : ready) {
-    if (kept_ && keep_for_later(kept, packet_header(kept.header))) continue;
-    deliver(kept);
-    fabric_.release(kept.token);
-  }
-  return !ready.empty();
+  return true;
 }
 
 void endpoint::begin_wait() noexcept {
@@ -415,7 +357,7 @@ void endpoint::sleep(std::string_view where) {
   // A short wait is the common one: it never looks at the clock.
   if (waiter_.rounds() > 0 && !where.empty()) {
     if (waiter_.rounds() == 1) stall_clock_.restart();
-    if (stall_clock_.is_due(fabric_.now_ns())) report_stall(where);
+    look_for_stall(where, false);
   }
   if (virtual_time_) {
     const known_place here(*this, where);
@@ -453,16 +395,7 @@ void endpoint::rest_between_polls(std::string_view where) {
   const std::uint32_t polls = waiter_.polls();
   if (polls % polls_per_look != 0) return;
   if (polls == polls_per_look) stall_clock_.restart();
-  if (stall_clock_.is_due(fabric_.now_ns()) || (virtual_time_ && polls % polls_of_stall == 0)) report_stall(where);
-}
-
-void endpoint::report_stall(std::string_view where) { log_warning(rank_, stall_report(where, stall_clock_.seconds())); }
-
-void endpoint::report_busy_wait(std::string_view where) {
-  if (where.empty() || !busy_wait_.is_due(fabric_.now_ns(), registry_, ledger_)) return;
-  log_warning(rank_, fmt::format("{} has lasted for {:.0f} s, and messages are still being handled: {}; if this never "
-                                 "ends, handlers send without end",
-                                 where, busy_wait_.seconds(), busy_wait_.rates(registry_, ledger_)));
+  look_for_stall(where, virtual_time_ && polls % polls_of_stall == 0);
 }
 
 void endpoint::rethrow_failure() {
@@ -517,10 +450,7 @@ void endpoint::open_epoch(epoch_tag tag, int depth) {
   open_epoch_ = body_epoch_ = sending_epoch_ = tag;
   depth_ = depth;
   ++epochs_opened_;
-  early_ready_.swap(early_);
-  for (const fabric::packet& kept : early_ready_) {
-    AMITY_ASSERT(packet_header(kept.header).epoch() == tag, kept.source);
-  }
+  worlds_->not_due.epoch_begins(number_);
 }
 
 void endpoint::begin_call() {
@@ -558,73 +488,10 @@ void endpoint::end_epoch_body() noexcept {
 }
 
 void endpoint::close_epoch() {
-  // What waits in the spill now was sent by handlers of messages that belong to no epoch.
-  AMITY_ASSERT(open_epoch_ != no_epoch && early_ready_.empty());
+  // What waits to be sent now was sent by handlers of messages that belong to no epoch.
+  AMITY_ASSERT(open_epoch_ != no_epoch && !has_ready_packets());
   collectives_.close_epoch();
   open_epoch_ = body_epoch_ = sending_epoch_ = no_epoch;
-}
-
-std::string endpoint::place() const {
-  const std::string_view where = waits_where_;
-  // The runtime's own; all others are those of wait_until.
-  constexpr std::string_view internal[] = {wait_for_credit, wait_for_end_of_epoch,
-                                           "Longs and puts before a collective"};
-  const call_order& order = collectives_.order();
-  std::string text;
-  if (!collectives_.done()) {
-    text = fmt::format("in {}", name_of(order.collective().operation));
-  } else if (order.awaits_end() && where == wait_for_end_of_epoch) {
-    text = fmt::format("in {}", order.describe_epoch());
-  } else if (where.empty()) {
-    text = "in a wait for another thread of its rank";
-  } else if (std::ranges::find(internal, where) != std::end(internal)) {
-    text = fmt::format("in {}", where);
-  } else {
-    text = fmt::format("in wait_until(\"{}\")", where);
-  }
-  const bool is_elsewhere = !order.awaits_end() || where != wait_for_end_of_epoch;
-  if (const std::string epoch = order.describe_epoch(); !epoch.empty() && is_elsewhere)
-    text += fmt::format(" in {}", epoch);
-  if (!worlds_->alone()) text += fmt::format(" of world {}", number());
-  return text;
-}
-
-std::string endpoint::stall_report(std::string_view where, double seconds) const {
-  std::string text = fmt::format("no progress for {:.0f} s in {}", seconds, where);
-  if (!worlds_->alone()) text += fmt::format("; world {}", number());
-  text += fmt::format("; epoch {}; messages of epochs: {} sent, {} handled here", static_cast<int>(open_epoch_),
-                      ledger_.epochs().sent, ledger_.epochs().handled);
-  if (!lent_.empty()) text += fmt::format("; buffers that wait to be sent: {}", lent_.count());
-  text += fmt::format("; spilled: {}; held back for the next epoch: {} packets; incomplete large messages: {}",
-                      describe_spill(), early_.size(), reassembly_.incomplete() + streams_.incomplete());
-  const bool at_the_end_of_an_epoch = epoch_open() && body_epoch_ == no_epoch;
-  if (!collectives_.done() || at_the_end_of_an_epoch) {
-    text += fmt::format("; it ends when all ranks have come to it{}: compare the places in their reports",
-                        at_the_end_of_an_epoch ? ", and all messages are handled" : "");
-  }
-  if (prepared_ > 0) text += "; a prepared buffer holds a credit and is not committed";
-  if (const std::string trouble = fabric_.trouble(); !trouble.empty()) text += fmt::format("; network: {}", trouble);
-  if (remote_ != nullptr) text += remote_->describe();
-  text += describe(attention_.seen());
-  constexpr rank_t peers_shown = 16;
-  for (std::size_t id = 0; id < registry_.capacity(); ++id) {
-    const auto handler = static_cast<handler_id>(id);
-    if (!registry_.contains(handler)) continue;
-    text += fmt::format("\n  #{} {}: sent/handled", id, registry_.at(handler).name);
-    if (!ledger_.knows_peers()) {
-      const message_counts all = ledger_.of(handler);
-      text += fmt::format(": {}/{}", all.sent, all.handled);
-      continue;
-    }
-    text += " by peer:";
-    for (rank_t peer = 0; peer < std::min(lanes_, peers_shown); ++peer) {
-      const message_counts counts = ledger_.of(handler, peer);
-      text += threads_ == 1 ? fmt::format(" {}", peer) : fmt::format(" {}.{}", peer / threads_, peer % threads_);
-      text += fmt::format(":{}/{}", counts.sent, counts.handled);
-    }
-    if (lanes_ > peers_shown) text += " ...";
-  }
-  return text;
 }
 
 }  // namespace amity::core

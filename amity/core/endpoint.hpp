@@ -3,7 +3,7 @@
 /// The endpoint: the engine for active messages of one thread of a rank, over any fabric.
 ///
 /// It numbers handlers, sends requests and replies, hands arrived packets to handlers, holds back what belongs to an
-/// epoch that this rank has not begun, spills what handlers cannot send yet, and keeps the ledger.
+/// epoch that this rank has not begun, keeps what handlers cannot send yet, and keeps the ledger.
 ///
 /// Promises:
 /// - Handlers run on the thread that called into amity, one at a time; a handler never interrupts another one.
@@ -40,7 +40,6 @@
 #include "amity/core/control.hpp"
 #include "amity/core/flushable.hpp"
 #include "amity/core/handler_tables.hpp"
-#include "amity/core/kept_arrivals.hpp"
 #include "amity/core/ledger.hpp"
 #include "amity/core/lent.hpp"
 #include "amity/core/long_envelope.hpp"
@@ -51,7 +50,6 @@
 #include "amity/core/registry.hpp"
 #include "amity/core/remote_part.hpp"
 #include "amity/core/request.hpp"
-#include "amity/core/spill.hpp"
 #include "amity/core/stream.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/waiter.hpp"
@@ -62,9 +60,6 @@ class counter_table;
 
 /// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
 [[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
-
-/// Largest packet of the runtime's own.
-inline constexpr std::size_t control_bytes_max = 48;
 
 /// Labels of waits, for reports.
 inline constexpr std::string_view wait_for_credit = "a send that waits for a credit";
@@ -126,7 +121,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// Whether this is the job's own world.
   bool of_job() const noexcept { return road_ == nullptr; }
   /// Of its world, among those of the rank.
-  world_number number() const noexcept;
+  world_number number() const noexcept { return number_; }
   /// The endpoint of the job's own world, and that world's number for a rank of this one.
   endpoint& root() noexcept;
   rank_t root_rank(rank_t rank) const noexcept;
@@ -188,11 +183,14 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   // --- Packets filled in place: the road of coalesced messages. ---
 
   /// Opens a packet of at least `capacity` bytes (at most `packet_bytes_max()`) for a lane. False: no credit, call
-  /// `make_room` and try again. Never false inside a handler.
-  [[nodiscard]] bool try_open(rank_t lane, std::size_t capacity, outgoing& out);
+  /// `make_room` and try again. Never false inside a handler: without a credit the packet lies in the outbox, and
+  /// `error` is thrown if that has no space. `type` is of the messages, for that error.
+  [[nodiscard]] bool try_open(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out) {
+    return try_open(lane, capacity, type, out, fabric::claim::ordinary);
+  }
   /// Sends the first `bytes` of an open packet, which holds `messages` messages, and resets `out`. Runs no handler.
   void close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages);
-  /// Sends `payload`, which holds `messages` messages, as a packet; without a credit it waits in the spill. Runs no
+  /// Sends `payload`, which holds `messages` messages, as a packet; without a credit it waits in the outbox. Runs no
   /// handler.
   void send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages);
   /// Makes progress after a refused `try_open`. Illegal inside a handler.
@@ -204,14 +202,15 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   void send(rank_t lane, handler_id handler, bytes_view payload) {
     send_parts(lane, header_for(handler, sending_epoch_), {}, payload);
   }
-  /// Sends messages from where they lie, in packets of as many as fit, without waiting: what finds no credit waits as a
-  /// reference, in handlers too. An epoch does not end before. `buffer` has its items and its token.
+  /// Sends messages from where they lie, in packets of as many as fit. What finds no credit waits as a reference, in
+  /// handlers too. An epoch does not end before. `buffer` has its items and its token. Outside handlers it may make
+  /// progress, and waits while more than AMITY_CORE_SPILL_BYTES_HIGH_WATER bytes wait for credits.
   void send_lent(rank_t lane, handler_id handler, lent_buffer buffer);
   /// What the target of a stream gets: the pieces as they arrive (`receive_streams`), or the message as one packet.
   enum class stream_target { pieces, whole };
   /// Sends one message of `bytes` bytes, which `from` produces and the caller owns. No handler runs before all of them
   /// are produced. Outside handlers this call waits until the message has left. If that takes handlers, or in a handler
-  /// without a credit, it copies the rest, which counts as spilled.
+  /// without a credit, it copies the rest. In a handler, the outbox must have space for the whole message.
   void send_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes, stream_target target);
   /// Like `send_stream`, to a target that gets the pieces, for a stream that owns what it reads: nothing is copied, and
   /// handlers run while this call waits. In a handler, the stream is kept until it has left.
@@ -287,7 +286,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// Events of this world so far: messages sent and handled, packets sent and received.
   std::uint64_t activity() const noexcept {
     const traffic& all = ledger_.total();
-    return all.messages_sent + all.messages_handled + all.packets_sent + control_packets_;
+    return all.messages_sent + all.messages_handled + packets_left() + control_packets_;
   }
 
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
@@ -347,15 +346,15 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   }
 
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
-  bool control_sent() const noexcept { return waiting_control_.empty(); }
+  bool control_sent() const noexcept { return worlds_->unsent.of_world(number_).control == 0; }
 
   /// Whether packets wait for their handlers whose epoch has begun, or that belong to none.
-  bool has_ready_packets() const noexcept { return !early_ready_.empty(); }
+  bool has_ready_packets() const noexcept { return worlds_->not_due.holds_due(number_); }
 
-  /// Whether this rank holds nothing that could become a message: no packet waits in the spill or for its epoch or its
-  /// priority, no memory is lent, and no message waits that nobody has counted.
+  /// Whether this rank holds nothing that could become a message: no packet and no buffer waits to be sent, no packet
+  /// waits for its epoch or its priority, and no message waits that nobody has counted.
   bool quiet() const noexcept {
-    return spill_.empty() && lent_.empty() && early_ready_.empty() && !keeps_any() && remote_quiet() &&
+    return worlds_->unsent.of_world(number_).packets == 0 && !worlds_->not_due.holds(number_) && remote_quiet() &&
            !holds_uncounted();
   }
   /// Sends off all that the flushables of all worlds of this rank hold, or of this world; true if there was anything.
@@ -364,7 +363,8 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// Epochs that this rank has begun so far.
   std::uint64_t epochs_opened() const noexcept { return epochs_opened_; }
 
-  std::size_t spill_bytes_peak() const noexcept { return spill_.bytes_peak(); }
+  /// Memory of what this thread has accepted and not sent, in all worlds.
+  const memory_bound& unsent_memory() const noexcept { return worlds_->memory; }
 
   /// What this rank waits for and what is under way, for a person.
   std::string stall_report(std::string_view where, double seconds) const;
@@ -382,13 +382,6 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
     endpoint& owner;
     std::function<void(request&)> call;
   };
-  struct waiting_control {
-    rank_t lane;
-    packet_header header;
-    std::array<std::byte, control_bytes_max> payload;
-    std::size_t bytes;
-  };
-
   friend class prepared;
   friend class prepared_long;
   friend class prepared_medium;
@@ -408,6 +401,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   bool holds_uncounted() const noexcept;
   void pass_busy_time(std::uint64_t weight);
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
+  fabric::disposition take(const fabric::packet& arrived) noexcept;
+  endpoint* owner_of(const fabric::packet& arrived) const noexcept;
+  fabric::packet localized(const fabric::packet& arrived) const noexcept;
   bool keep_for_later(const fabric::packet& arrived, packet_header header);
   std::size_t poll_by_priority(std::size_t packets_max);
   int priority_of(packet_header header) const noexcept;
@@ -421,14 +417,12 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   void deliver_fragment(packet_header header, const inbound& packet);
   void deliver_piece(packet_header header, const inbound& packet);
   fabric::disposition defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept;
-  void defer_early(bool& deferred);
   void run_handler(packet_header header, const inbound& packet);
   void run(const registry::entry& target, packet_header header, const inbound& packet);
   [[gnu::noinline]] std::uint64_t deliver_timed(const registry::entry& target, const inbound& packet);
   void enter_generation(wave_color generation);
   void enter_handler(epoch_tag epoch, wave_color color);
   void leave_handler() noexcept;
-  [[noreturn]] void throw_wrong_size(const lent_buffer& message, std::size_t produced, std::size_t expected) const;
   [[noreturn]] void throw_no_memory(const inbound& fragment) const;
   [[gnu::cold]] void note_failure(handler_id handler, rank_t source);
   [[noreturn]] void throw_unknown_handler(packet_header header, rank_t source) const;
@@ -440,16 +434,16 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   [[gnu::noinline]] void send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                                     bytes_view payload);
   void send_in_slot(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
-  bool send_packet_of(rank_t lane, lent_buffer& buffer);
-  bool send_fragment_of(rank_t lane, lent_buffer& buffer);
-  void send_some(rank_t lane, lent_buffer& buffer);
-  bool send_stream_fragment_of(rank_t lane, lent_buffer& buffer);
-  lent_buffer begin_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes,
+  /// The outbox and the fabric name peers by their lanes in the job.
+  rank_t job_lane(rank_t lane) const noexcept;
+  fabric::fabric& job_fabric() const noexcept;
+  bool send_some(rank_t lane, lent_buffer& buffer);
+  lent_buffer begin_stream(rank_t lane, packet_header header, outgoing_stream& from, std::uint64_t bytes,
                            stream_target target);
   void wait_without_handlers(rank_t lane, lent_buffer message);
-  void copy_rest(lent_buffer& message);
+  void begin_sending(rank_t lane, lent_buffer& message);
+  void copy_rest(lent_buffer& message) const;
   void keep_rest(rank_t lane, lent_buffer message);
-  void send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
     if (threads_ > 1) [[unlikely]]
       check_thread(call);
@@ -475,10 +469,11 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// The handler that runs on this rank, by number; 0: none.
   std::uint64_t context() const noexcept { return in_handler() ? worlds_->handlers_run : 0; }
   void check_outside_handler(std::string_view call) const;
-  void open_or_wait(rank_t lane, std::size_t capacity, outgoing& out);
+  bool try_open(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);
+  void open_or_wait(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);
   void commit(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);
-  void push_spill(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);
-  [[noreturn]] void lose_collected();
+  bool has_room(std::size_t bytes) noexcept;
+  void check_room(rank_t lane, std::size_t bytes, std::string_view type);
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept {
     return packet_header({.handler = handler, .check = registry_.at(handler).check, .epoch = epoch, .color = color_});
   }
@@ -488,14 +483,13 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
       tell_threads();
   }
   void tell_threads();
-  bool keeps_any() const noexcept { return kept_ && !kept_->empty(); }
   bool advance(std::size_t packets_max);
   bool advance_others();
-  bool handle_kept();
-  /// Memory of messages that wait to leave: those of handlers, and copies of large ones. In this world; in all worlds.
-  std::size_t own_waiting_bytes() const noexcept { return spill_.bytes() + lent_.copied_bytes(); }
-  std::size_t waiting_bytes() const noexcept;
-  bool handle_early();
+  /// Packets of this world that the fabric has taken.
+  std::uint64_t packets_left() const noexcept {
+    return ledger_.total().packets_sent - worlds_->unsent.of_world(number_).packets;
+  }
+  bool handle_due();
   bool send_waiting();
   void await_low_water();
   void begin_wait() noexcept;
@@ -516,11 +510,11 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   bool ask_rank_ahead();
   void sleep(std::string_view where);
   void wait_in_fabric(std::uint64_t timeout_ns);
-  void report_stall(std::string_view where);
+  void look_for_stall(std::string_view where, bool is_stall);
   void report_busy_wait(std::string_view where);
-  void release_own() noexcept;
+  std::string likely_cause() const;
   void leave_counter_table() noexcept;
-  std::string describe_spill() const;
+  std::string describe_unsent() const;
 
   // What every round of progress looks at comes first, on few cache lines: a simulated rank finds them cold.
   fabric::fabric& fabric_;
@@ -532,6 +526,8 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
   wave_color color_ = 0;
   bool at_depth_ = false;  ///< in a handler that must not send, as the declared depth says
+  bool priorities_differ_ = false;
+  world_number number_ = 0;
   int depth_ = any_depth;  ///< declared for the open epoch
   rank_worlds* worlds_ = &own_worlds_;
   rank_worlds own_worlds_;         ///< of the job's own world; the others refer to it
@@ -539,17 +535,12 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   fabric::waiter waiter_;
   bool virtual_time_;
   attention_clock attention_;
-  std::vector<waiting_control> waiting_control_;
-  std::vector<fabric::packet> early_ready_;  ///< kept: their epoch has begun
-  std::optional<kept_arrivals> kept_;        ///< by priority; none if all handlers have the same
-  std::vector<flushable*> in_every_round_;   ///< of progress they are called
+  std::vector<flushable*> in_every_round_;  ///< of progress they are called
   std::vector<flushable*> flushables_;
   registry registry_;
   ledger ledger_;
   collectives collectives_;
   handler_tables tables_;
-  spill spill_;
-  lent_buffers lent_;
 
   rank_t threads_;
   rank_t rank_;
@@ -561,8 +552,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   counter_book* counter_book_ = nullptr;
   remote_part* remote_ = nullptr;  ///< who uses remote memory; null: nobody
   std::size_t packet_bytes_max_;
-  std::size_t spill_bytes_max_;
-  std::size_t spill_bytes_high_water_;
+  std::size_t leaving_bytes_high_water_;
   std::string_view waits_where_;  ///< for a simulator's report
   stall_clock stall_clock_;
   busy_wait busy_wait_;
@@ -570,10 +560,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   std::uint64_t epochs_opened_ = 0;
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
   const char* const own_thread_ = &thread_mark;
-  std::uint32_t prepared_ = 0;         ///< packets that were prepared outside handlers, and are not committed
-  std::uint32_t routes_ = 0;           ///< see `add_route`
-  std::uint64_t fragmented_ = 0;       ///< messages that were sent in fragments
-  std::vector<fabric::packet> early_;  ///< kept: they belong to the next epoch
+  std::uint32_t prepared_ = 0;    ///< packets that were prepared outside handlers, and are not committed
+  std::uint32_t routes_ = 0;      ///< see `add_route`
+  std::uint64_t fragmented_ = 0;  ///< messages that were sent in fragments
   std::vector<std::unique_ptr<request_handler>> request_handlers_;  ///< by number; null: a handler of packets
   reassembly reassembly_;
   incoming_streams streams_;

@@ -35,15 +35,37 @@ bool is_piece(const Packet& fragment) {
 fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
   if (world_of(arrived.header) != 0) [[unlikely]]
     return hand_over(arrived);
+  return take(arrived);
+}
+
+// `arrived` is as the fabric has handed it over, in all worlds.
+inline fabric::disposition endpoint::take(const fabric::packet& arrived) noexcept {
   const packet_header header(arrived.header);
   if (header.epoch() != no_epoch && header.epoch() != open_epoch_) {
-    collectives_.note_rank_ahead(rank_of(arrived.source));
-    early_.push_back(arrived);
-    return fabric::disposition::keep;
+    collectives_.note_rank_ahead(rank_of(localized(arrived).source));
+    // Detector packets may have taken the reserve, and must not hold it.
+    const bool copied = header.kind() == packet_kind::detector;
+    worlds_->not_due.keep_early(arrived, copied ? inbox::place::copy : inbox::place::fabric);
+    return copied ? fabric::disposition::release : fabric::disposition::keep;
   }
-  if (kept_ && keep_for_later(arrived, header)) return fabric::disposition::keep;
-  deliver(arrived);
+  if (priorities_differ_ && keep_for_later(arrived, header)) return fabric::disposition::keep;
+  if (number_ == 0) [[likely]] {
+    deliver(arrived);
+  } else {
+    deliver(localized(arrived));
+  }
   return fabric::disposition::release;
+}
+
+endpoint* endpoint::owner_of(const fabric::packet& arrived) const noexcept {
+  const world_number number = world_of(arrived.header);
+  if (number == number_) return const_cast<endpoint*>(this);
+  const rank_worlds::member* const found = worlds_->find(number);
+  return found == nullptr ? nullptr : found->owner;
+}
+
+fabric::packet endpoint::localized(const fabric::packet& arrived) const noexcept {
+  return road_ == nullptr ? arrived : road_->translate(arrived);
 }
 
 int endpoint::priority_of(packet_header header) const noexcept {
@@ -53,32 +75,31 @@ int endpoint::priority_of(packet_header header) const noexcept {
 bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header header) {
   if (header.kind() != packet_kind::message && header.kind() != packet_kind::fragment) return false;
   const int priority = priority_of(header);
-  if (priority == priority_max_ || !kept_->may_keep(arrived.source)) return false;
+  if (priority == priority_max_) return false;
   // Pieces that run no handler are consumed at once: pieces that overtake them would have to be copied.
   if (header.kind() == packet_kind::fragment && is_piece(arrived) &&
-      !streams_.completes(arrived.source, arrived.payload))
+      !streams_.completes(localized(arrived).source, arrived.payload))
     return false;
-  kept_->keep(arrived, priority);
-  return true;
+  return worlds_->not_due.keep_behind(arrived, priority, job_fabric());
 }
 
 std::size_t endpoint::poll_by_priority(std::size_t packets_max) {
+  inbox& not_due = worlds_->not_due;
   for (std::size_t handled = 0;; ++handled) {
     const std::size_t found = fabric_.poll(*this, packets_max);
     handled += found;
     // A poll that finds less than it may has found everything: nothing more urgent has arrived.
-    if (found == packets_max || handled >= packets_max || !keeps_any()) return handled;
-    const fabric::packet best = kept_->take();
-    deliver(best);
-    fabric_.release(best.token);
+    if (!not_due.has_behind() || found == packets_max || handled >= packets_max) [[likely]]
+      return handled;
+    const fabric::packet best = not_due.take_most_urgent();
+    if (endpoint* const owner = owner_of(best)) owner->deliver(owner->localized(best));
+    job_fabric().release(best.token);
   }
 }
 
 fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept {
   const world_number number = world_of(arrived.header);
-  if (const rank_worlds::member* const other = worlds_->find(number)) {
-    return other->owner->on_packet(other->road->translate(arrived));
-  }
+  if (const rank_worlds::member* const other = worlds_->find(number)) return other->owner->take(arrived);
   const packet_kind kind = packet_header(arrived.header).kind();
   if (kind == packet_kind::wake || (kind == packet_kind::slots && gives_slots(arrived.payload)))
     return fabric::disposition::release;
@@ -217,24 +238,20 @@ fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool
   const packet_kind kind = header.kind();
   if (kind == packet_kind::collective || kind == packet_kind::detector || kind == packet_kind::wake ||
       (header.epoch() != no_epoch && header.epoch() != open_epoch_))
-    return on_packet(arrived);
-  if (kind == packet_kind::fragment && !(is_piece(arrived) ? streams_.completes(arrived.source, arrived.payload)
-                                                           : reassembly_.completes(arrived.source, arrived.payload))) {
-    deliver(arrived);
-    return fabric::disposition::release;
+    return take(arrived);
+  if (kind == packet_kind::fragment) {
+    const rank_t source = localized(arrived).source;
+    if (!(is_piece(arrived) ? streams_.completes(source, arrived.payload)
+                            : reassembly_.completes(source, arrived.payload))) {
+      deliver(localized(arrived));
+      return fabric::disposition::release;
+    }
   }
   deferred = true;
-  early_ready_.push_back(arrived);
-  return fabric::disposition::keep;
-}
-
-// Packets that arrived before their epoch: control packets of the runtime are not a reason to run handlers.
-void endpoint::defer_early(bool& deferred) {
-  std::vector<fabric::packet> ready;
-  ready.swap(early_ready_);
-  for (const fabric::packet& kept : ready) {
-    if (defer_handlers(kept, deferred) == fabric::disposition::release) fabric_.release(kept.token);
-  }
+  // Answers must not hold the credits that are reserved for them. Requests do: their source is slowed down.
+  const bool copied = claim_of(header) == fabric::claim::answer;
+  worlds_->not_due.keep_due(arrived, copied ? inbox::place::copy : inbox::place::fabric);
+  return copied ? fabric::disposition::release : fabric::disposition::keep;
 }
 
 void endpoint::run_handler(packet_header header, const inbound& packet) {

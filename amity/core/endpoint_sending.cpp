@@ -21,6 +21,21 @@ namespace {
 // Sends between two turns of what has arrived.
 constexpr std::uint32_t sends_per_pace = 16;
 
+/// The arguments and the payload of a message that no packet can hold.
+class parts_stream final : public outgoing_stream {
+ public:
+  parts_stream(bytes_view args, bytes_view payload) : args_(args), payload_(payload) {}
+
+  std::size_t produce(mutable_bytes to) override {
+    const std::size_t from_args = args_.produce(to);
+    return from_args + payload_.produce(to.subspan(from_args));
+  }
+
+ private:
+  memory_stream args_;
+  memory_stream payload_;
+};
+
 }  // namespace
 
 // Requests
@@ -149,7 +164,7 @@ bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const
                               bytes_view payload) {
   const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
   if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
-  if (fabric_.try_send(lane, header.word(), whole, fabric::claim::ordinary) != status::ok) return false;
+  if (fabric_.try_send(lane, header.word(), whole, claim_of(header)) != status::ok) return false;
   ledger_.sent(header.handler(), lane, 1, in_epoch());
   ledger_.packet(header.handler(), whole.size());
   return true;
@@ -168,139 +183,68 @@ void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std
   pace();
 }
 
-// It is counted before it waits: it carries the color that the rank has now.
-void endpoint::send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
-                          bytes_view payload) try {
+// Outside handlers it is counted before it waits: it carries the color that the rank has now. In a handler there is
+// room for all of it before any of it leaves.
+void endpoint::send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload) {
   if (payload.size() > SIZE_MAX / 2) {
     throw error("sending a message", rank_, fmt::format("a payload of {} bytes", payload.size()),
-                "no memory has so many: look at how the size was found, maybe as the result of a call that has failed");
+                "the size is larger than any address space; check how it was computed (a failed call may have returned "
+                "-1)");
   }
-  ledger_.sent(header.handler(), lane, 1, in_epoch());
-  if (args.size_bytes() + payload.size() > packet_bytes_max_) {
-    send_fragments(lane, header, args, payload);
-  } else {
-    send_in_slot(lane, header, args, payload);
+  const std::size_t bytes = args.size_bytes() + payload.size();
+  if (bytes <= packet_bytes_max_) return send_in_slot(lane, header, args, payload);
+  if (in_handler()) check_room(lane, lent_buffer::overhead_bytes + bytes, registry_.at(header.handler()).name);
+  parts_stream parts(std::as_bytes(args), payload);
+  lent_buffer message = begin_stream(lane, header, parts, bytes, stream_target::whole);
+  send_some(lane, message);
+  if (in_handler()) return keep_rest(lane, std::move(message));
+  while (!message.done()) {
+    make_room(lane);
+    send_some(lane, message);
   }
-} catch (...) {
-  // What was counted as sent never will be: the job cannot go on, whatever the handler does.
-  if (in_handler()) fail(std::current_exception());
-  throw;
 }
 
 void endpoint::send_in_slot(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                             bytes_view payload) {
   const std::size_t bytes = args.size_bytes() + payload.size();
+  const bool may_wait = !in_handler();
+  if (may_wait) ledger_.sent(header.handler(), lane, 1, in_epoch());
   outgoing out;
-  open_or_wait(lane, bytes, out);
+  open_or_wait(lane, bytes, registry_.at(header.handler()).name, out, claim_of(header));
+  if (!may_wait) ledger_.sent(header.handler(), lane, 1, in_epoch());
   if (!args.empty()) std::memcpy(out.data, args.data(), args.size_bytes());
   if (!payload.empty()) std::memcpy(out.data + args.size_bytes(), payload.data(), payload.size());
   commit(lane, header, out, bytes);
 }
 
-void endpoint::send_fragments(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
-                              bytes_view payload) {
-  header = header.with_kind(packet_kind::fragment);
-  const std::uint64_t message = fragmented_++;
-  const std::uint64_t total = args.size_bytes() + payload.size();
-  const std::size_t content_max = packet_bytes_max_ - sizeof(fragment_header);
-  for (std::uint64_t offset = 0; offset < total;) {
-    outgoing out;
-    open_or_wait(lane, packet_bytes_max_, out);
-    const fragment_header head{.message = message, .total = total, .offset = offset};
-    std::memcpy(out.data, &head, sizeof head);
-    std::byte* to = out.data + sizeof head;
-    static_assert(args_max * sizeof(std::uint64_t) + sizeof(fragment_header) < fabric::packet_bytes_guaranteed / 2,
-                  "all arguments are in the first fragment");
-    const std::size_t args_bytes = offset == 0 ? args.size_bytes() : 0;
-    if (args_bytes > 0) std::memcpy(to, args.data(), args_bytes);
-    const std::size_t content = std::min<std::size_t>(content_max, total - offset);
-    const std::size_t from = offset == 0 ? 0 : offset - args.size_bytes();
-    std::memcpy(to + args_bytes, payload.data() + from, content - args_bytes);
-    commit(lane, header, out, sizeof head + content);
-    offset += content;
-  }
-}
+rank_t endpoint::job_lane(rank_t lane) const noexcept { return road_ == nullptr ? lane : road_->root_lane(lane); }
 
+fabric::fabric& endpoint::job_fabric() const noexcept { return road_ == nullptr ? fabric_ : road_->root()->fabric_; }
+
+// All of it is counted before any of it leaves: its packets carry the color that the rank has now.
 void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
-  buffer.handler = handler;
-  buffer.epoch = sending_epoch_;
-  if (!lent_.waits_for(lane)) send_some(lane, buffer);
-  if (!buffer.rest.empty()) lent_.push(lane, std::move(buffer));
-  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
-  take_as_sent();
+  if (in_handler()) check_room(lane, lent_buffer::overhead_bytes, registry_.at(handler).name);
+  buffer.header = header_for(handler, sending_epoch_);
+  buffer.handlers = &registry_;
+  buffer.world = number_;
+  if (buffer.item_bytes > packet_bytes_max_) {
+    buffer.header = buffer.header.with_kind(packet_kind::fragment);
+    buffer.fragmented = fragmented_;
+    fragmented_ += buffer.rest.size() / buffer.item_bytes;
+  }
+  ledger_.sent(handler, lane, buffer.rest.size() / buffer.item_bytes, in_epoch());
+  const lent_buffer::packets all = buffer.left(packet_bytes_max_);
+  ledger_.packets(handler, all.count, all.bytes);
+  outbox& unsent = worlds_->unsent;
+  if (unsent.empty() || !unsent.holds(job_lane(lane), buffer.header)) send_some(lane, buffer);
+  if (!buffer.done()) unsent.push(job_lane(lane), std::move(buffer));
+  pace();
 }
 
-void endpoint::send_some(rank_t lane, lent_buffer& buffer) {
-  while (buffer.stream_left > 0 && send_stream_fragment_of(lane, buffer)) {
-  }
-  const bool whole = buffer.item_bytes <= packet_bytes_max_;
-  while (!buffer.rest.empty() && (whole ? send_packet_of(lane, buffer) : send_fragment_of(lane, buffer))) {
-  }
-}
-
-bool endpoint::send_packet_of(rank_t lane, lent_buffer& buffer) {
-  const std::size_t bytes_max = packet_bytes_max_ - packet_bytes_max_ % buffer.item_bytes;
-  const bytes_view packet = buffer.rest.first(std::min(bytes_max, buffer.rest.size()));
-  if (fabric_.try_send(lane, header_for(buffer.handler, buffer.epoch).word(), packet, fabric::claim::ordinary) !=
-      status::ok)
-    return false;
-  ledger_.sent(buffer.handler, lane, packet.size() / buffer.item_bytes, buffer.epoch != no_epoch);
-  ledger_.packet(buffer.handler, packet.size());
-  buffer.rest = buffer.rest.subspan(packet.size());
+bool endpoint::send_some(rank_t lane, lent_buffer& buffer) {
+  if (buffer.send_some(job_fabric(), job_lane(lane)) == 0) return false;
+  waiter_.progressed();  // each credit is progress, though nothing arrives
   return true;
-}
-
-// A part of one item that no packet can hold.
-bool endpoint::send_fragment_of(rank_t lane, lent_buffer& buffer) {
-  fabric::slot slot;
-  if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return false;
-  const std::size_t left = buffer.rest.size() % buffer.item_bytes;
-  if (left == 0) {
-    buffer.fragmented = fragmented_++;
-    // The rank may get another color before it sends the other fragments; the message keeps the one that it has now.
-    buffer.header = header_for(buffer.handler, buffer.epoch).with_kind(packet_kind::fragment);
-    ledger_.sent(buffer.handler, lane, 1, buffer.epoch != no_epoch);
-  }
-  const std::size_t offset = left == 0 ? 0 : buffer.item_bytes - left;
-  const fragment_header head{.message = buffer.fragmented, .total = buffer.item_bytes, .offset = offset};
-  const std::size_t content = std::min(packet_bytes_max_ - sizeof head, buffer.item_bytes - offset);
-  std::memcpy(slot.data, &head, sizeof head);
-  std::memcpy(slot.data + sizeof head, buffer.rest.data(), content);
-  fabric_.commit(lane, buffer.header.word(), slot, sizeof head + content);
-  ledger_.packet(buffer.handler, sizeof head + content);
-  buffer.rest = buffer.rest.subspan(content);
-  return true;
-}
-
-// The next part of a message that a stream produces.
-bool endpoint::send_stream_fragment_of(rank_t lane, lent_buffer& buffer) {
-  fabric::slot slot;
-  if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return false;
-  waiter_.progressed();
-  const fragment_header head{
-      .message = buffer.fragmented, .total = buffer.item_bytes, .offset = buffer.item_bytes - buffer.stream_left};
-  const std::size_t content = std::min<std::size_t>(packet_bytes_max_ - sizeof head, buffer.stream_left);
-  try {
-    const std::size_t produced = buffer.stream->produce({slot.data + sizeof head, content});
-    if (produced != content) throw_wrong_size(buffer, produced, content);
-  } catch (...) {
-    // The message has been counted as sent, and never will be.
-    fabric_.commit(lane, packet_header({.kind = packet_kind::wake}).word(), slot, 0);
-    fail(std::current_exception());
-    throw;
-  }
-  std::memcpy(slot.data, &head, sizeof head);
-  fabric_.commit(lane, buffer.header.word(), slot, sizeof head + content);
-  ledger_.packet(buffer.handler, sizeof head + content);
-  buffer.stream_left -= content;
-  return true;
-}
-
-void endpoint::throw_wrong_size(const lent_buffer& message, std::size_t produced, std::size_t expected) const {
-  throw error("sending a message", rank_,
-              fmt::format("a value of type '{}' produced {} of the next {} bytes of {}",
-                          registry_.at(message.handler).name, produced, expected, message.item_bytes),
-              "do not change the value from another thread while it is sent");
 }
 
 // Streams
@@ -309,10 +253,12 @@ void endpoint::throw_wrong_size(const lent_buffer& message, std::size_t produced
 class endpoint::without_handlers final : private fabric::sink {
  public:
   explicit without_handlers(endpoint& root) : root_(root) {
-    for_each_world([&](endpoint& each) {
-      each.defer_early(deferred_);
-      deferred_ |= each.keeps_any();
-    });
+    inbox& not_due = root_.worlds_->not_due;
+    deferred_ = not_due.has_behind();
+    for (const inbox::arrival& each : not_due.take_due()) {
+      if (on_packet(each.packet) == fabric::disposition::release && each.copy == nullptr)
+        root_.fabric_.release(each.packet.token);
+    }
   }
   /// Call it when handlers may run again, and make progress afterwards.
   void finish() {
@@ -324,8 +270,7 @@ class endpoint::without_handlers final : private fabric::sink {
   bool deferred() const noexcept { return deferred_; }
 
   bool advance() {
-    bool any = false;
-    for_each_world([&](endpoint& each) { any |= each.send_waiting(); });
+    bool any = root_.send_waiting();
     any |= root_.fabric_.poll(*this, packets_max) > 0;
     root_.rethrow_failure();
     return any;
@@ -335,11 +280,8 @@ class endpoint::without_handlers final : private fabric::sink {
   static constexpr std::size_t packets_max = 64;
 
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override {
-    const world_number number = world_of(arrived.header);
-    if (number == 0) return root_.defer_handlers(arrived, deferred_);
-    const rank_worlds::member* const other = root_.worlds_->find(number);
-    if (other == nullptr) return root_.on_packet(arrived);
-    return other->owner->defer_handlers(other->road->translate(arrived), deferred_);
+    endpoint* const owner = root_.owner_of(arrived);
+    return owner == nullptr ? root_.on_packet(arrived) : owner->defer_handlers(arrived, deferred_);
   }
   void on_done(std::uint64_t context) noexcept override {
     done_.push_back(context);
@@ -349,11 +291,6 @@ class endpoint::without_handlers final : private fabric::sink {
     notified_.push_back(bits);
     deferred_ = true;
   }
-  template <class Visit>
-  void for_each_world(Visit&& visit) {
-    if (root_.worlds_->alone()) return visit(root_);
-    root_.worlds_->for_each([&](const rank_worlds::member& each) { visit(*each.owner); });
-  }
 
   endpoint& root_;
   bool deferred_ = false;
@@ -361,42 +298,41 @@ class endpoint::without_handlers final : private fabric::sink {
   std::vector<std::uint32_t> notified_;
 };
 
-// It is counted before it waits: it carries the color that the rank has now.
-lent_buffer endpoint::begin_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes,
+// All of it is counted before any of it leaves: its packets carry the color that the rank has now.
+lent_buffer endpoint::begin_stream(rank_t lane, packet_header header, outgoing_stream& from, std::uint64_t bytes,
                                    stream_target target) {
   lent_buffer message;
-  message.handler = handler;
-  message.epoch = sending_epoch_;
+  message.header = header.with_kind(packet_kind::fragment);
+  message.world = number_;
   message.item_bytes = bytes;
   message.fragmented = fragmented_++ | (target == stream_target::pieces ? incoming_streams::mark : 0);
-  message.header = header_for(handler, sending_epoch_).with_kind(packet_kind::fragment);
   message.stream = &from;
   message.stream_left = bytes;
-  ledger_.sent(handler, lane, 1, in_epoch());
+  message.handlers = &registry_;
+  const lent_buffer::packets all = message.left(packet_bytes_max_);
+  ledger_.sent(header.handler(), lane, 1, in_epoch());
+  ledger_.packets(header.handler(), all.count, all.bytes);
   return message;
 }
 
 void endpoint::send_stream(rank_t lane, handler_id handler, outgoing_stream& from, std::uint64_t bytes,
                            stream_target target) {
-  lent_buffer message = begin_stream(lane, handler, from, bytes, target);
-  send_some(lane, message);
-  if (!message.done()) {
-    if (in_handler()) {
-      keep_rest(lane, std::move(message));
-    } else {
-      wait_without_handlers(lane, std::move(message));
-    }
-  }
+  if (in_handler()) check_room(lane, lent_buffer::overhead_bytes + bytes, registry_.at(handler).name);
+  lent_buffer message = begin_stream(lane, header_for(handler, sending_epoch_), from, bytes, target);
+  begin_sending(lane, message);
+  if (in_handler()) return keep_rest(lane, std::move(message));
+  if (!message.done()) wait_without_handlers(lane, std::move(message));
   pace();
 }
 
 void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_ptr<outgoing_stream> from,
                                  std::uint64_t bytes) {
-  lent_buffer message = begin_stream(lane, handler, *from, bytes, stream_target::pieces);
+  if (in_handler()) check_room(lane, lent_buffer::overhead_bytes, registry_.at(handler).name);
+  lent_buffer message = begin_stream(lane, header_for(handler, sending_epoch_), *from, bytes, stream_target::pieces);
   message.token = std::move(from);
-  send_some(lane, message);
+  begin_sending(lane, message);
   if (in_handler()) {
-    if (!message.done()) lent_.push_newest_first(lane, std::move(message));
+    if (!message.done()) worlds_->unsent.push_newest_first(job_lane(lane), std::move(message));
     return;
   }
   try {
@@ -408,6 +344,12 @@ void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_pt
   pace();
 }
 
+// The message has been counted as sent: if its stream fails, the job cannot go on.
+void endpoint::begin_sending(rank_t lane, lent_buffer& message) try { send_some(lane, message); } catch (...) {
+  fail(std::current_exception());
+  throw;
+}
+
 // Until the message has left, or other ranks may wait for handlers of this one while there is no credit: two ranks that
 // send to each other must not deadlock.
 void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
@@ -417,9 +359,7 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
   while (!message.done()) {
     for (flushable* const holder : flushables_) holder->close_packet(lane);
     const bool any = arrivals.advance();
-    const std::uint64_t left = message.stream_left;
-    send_some(lane, message);
-    if (message.stream_left < left) {
+    if (send_some(lane, message)) {
       refused_ns = 0;
       continue;
     }
@@ -446,55 +386,70 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
 }
 
 // Copies what the stream has not produced.
-void endpoint::copy_rest(lent_buffer& message) {
+void endpoint::copy_rest(lent_buffer& message) const {
   const auto left = static_cast<std::size_t>(message.stream_left);
   auto storage = std::make_unique_for_overwrite<std::byte[]>(left);
-  const std::size_t produced = message.stream->produce({storage.get(), left});
-  if (produced != left) throw_wrong_size(message, produced, left);
-  const bytes_view bytes(storage.get(), left);
-  auto copy = std::make_unique<memory_stream>(bytes, std::move(storage));
+  message.fill({storage.get(), left});
+  message.stream_left = left;
+  auto copy = std::make_unique<memory_stream>(bytes_view(storage.get(), left), std::move(storage));
   message.stream = copy.get();
   message.token = std::move(copy);
 }
 
 // Copies and queues the rest of a message that a handler has sent.
 void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
-  const auto left = static_cast<std::size_t>(message.stream_left);
-  const std::size_t waiting = own_waiting_bytes();
-  if (left > spill_bytes_max_ || waiting > spill_bytes_max_ - left) {
-    throw error(
-        "sending a large message", rank_,
-        fmt::format("{} bytes of messages wait for credits, and {} more bytes, of type '{}' to rank {}, would exceed "
-                    "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
-                    waiting, left, registry_.at(message.handler).name, rank_of(lane), spill_bytes_max_,
-                    describe_spill()),
-        "move the value into the send, send less from handlers, or increase AMITY_CORE_SPILL_BYTES_MAX");
-  }
+  if (message.done()) return;
   copy_rest(message);
-  message.copied_bytes = left;
-  lent_.push_newest_first(lane, std::move(message));
+  message.copied_bytes = static_cast<std::size_t>(message.stream_left);
+  worlds_->unsent.push_newest_first(job_lane(lane), std::move(message));
 } catch (...) {
   fail(std::current_exception());
   throw;
 }
 
-bool endpoint::try_open(rank_t lane, std::size_t capacity, outgoing& out) {
+bool endpoint::has_room(std::size_t bytes) noexcept {
+  if (worlds_->memory.has_room(bytes)) [[likely]]
+    return true;
+  if (worlds_->alone()) {
+    if (remote_ != nullptr) remote_->release_unused_memory();
+  } else {
+    worlds_->for_each([](const rank_worlds::member& each) {
+      if (each.owner->remote_ != nullptr) each.owner->remote_->release_unused_memory();
+    });
+  }
+  return worlds_->memory.has_room(bytes);
+}
+
+// Throws if there is no room, and nothing has been done.
+void endpoint::check_room(rank_t lane, std::size_t bytes, std::string_view type) {
+  if (has_room(bytes)) [[likely]]
+    return;
+  const memory_bound& memory = worlds_->memory;
+  throw error("sending from a handler", rank_,
+              fmt::format("{} bytes wait to be sent, and {} more, of type '{}' to rank {}, would exceed "
+                          "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
+                          memory.bytes(), bytes, type, rank_of(lane), memory.bytes_max(), describe_unsent()),
+              "send less from handlers, move large values into their sends, or raise AMITY_CORE_SPILL_BYTES_MAX");
+}
+
+bool endpoint::try_open(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
-  if (fabric_.acquire(lane, out.slot, fabric::claim::ordinary) == status::ok) {
+  if (fabric_.acquire(lane, out.slot, of) == status::ok) {
     waiter_.progressed();  // each credit is progress, though nothing arrives
     out.data = out.slot.data;
     out.capacity = out.slot.capacity;
     return true;
   }
   if (!in_handler()) return false;
-  out.spilled = std::make_unique<spilled_packet>(capacity);
-  out.data = out.spilled->data();
+  check_room(lane, owned_packet::memory_for(capacity), type);
+  out.owned = worlds_->unsent.open_packet(capacity);
+  out.data = out.owned->data();
   out.capacity = static_cast<std::uint32_t>(capacity);
   return true;
 }
 
-void endpoint::open_or_wait(rank_t lane, std::size_t capacity, outgoing& out) {
-  while (!try_open(lane, capacity, out)) make_room(lane);
+void endpoint::open_or_wait(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of) {
+  while (!try_open(lane, capacity, type, out, of)) make_room(lane);
 }
 
 void endpoint::make_room(rank_t lane) {
@@ -504,13 +459,10 @@ void endpoint::make_room(rank_t lane) {
   wait_once(wait_for_credit);
 }
 
-void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) try {
+void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
   // Messages that are collected belong to the epoch that the rank is in, whichever handler happens to close the packet.
   commit(lane, header_for(handler, open_epoch_), out, bytes);
   ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
-} catch (...) {
-  out = {};
-  lose_collected();
 }
 
 void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages) try {
@@ -518,57 +470,27 @@ void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payloa
   if (fabric_.try_send(lane, header.word(), payload, fabric::claim::ordinary) == status::ok) {
     ledger_.packet(handler, payload.size());
   } else {
+    check_room(lane, owned_packet::memory_for(payload.size()), registry_.at(handler).name);
     outgoing waiting;
-    waiting.spilled = std::make_unique<spilled_packet>(payload.size());
-    std::memcpy(waiting.spilled->data(), payload.data(), payload.size());
-    push_spill(lane, header, waiting, payload.size());
+    waiting.owned = worlds_->unsent.open_packet(payload.size());
+    waiting.capacity = static_cast<std::uint32_t>(payload.size());
+    std::memcpy(waiting.owned->data(), payload.data(), payload.size());
+    commit(lane, header, waiting, payload.size());
   }
   ledger_.sent(handler, lane, messages, open_epoch_ != no_epoch);
 } catch (...) {
-  lose_collected();
-}
-
-// What was collected is lost with its packet: the job cannot go on, whatever the handler does.
-void endpoint::lose_collected() {
+  // What was collected is lost with its packet: the job cannot go on, whatever the handler does.
   fail(std::current_exception());
   throw;
 }
 
 void endpoint::commit(rank_t lane, packet_header header, outgoing& out, std::size_t bytes) {
   AMITY_DEBUG_ASSERT(bytes <= out.capacity, bytes, out.capacity);
-  if (out.spilled) return push_spill(lane, header, out, bytes);
   out.data = nullptr;
-  fabric_.commit(lane, header.word(), out.slot, bytes);
   ledger_.packet(header.handler(), bytes);
-}
-
-// Where there is no room, it throws and has changed nothing.
-void endpoint::push_spill(rank_t lane, packet_header header, outgoing& out, std::size_t bytes) {
-  if (own_waiting_bytes() + out.spilled->memory_bytes() > spill_bytes_max_) {
-    throw error(
-        "sending from a handler", rank_,
-        fmt::format("{} bytes of messages wait for credits, and one more, of type '{}' to rank {}, would exceed "
-                    "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
-                    own_waiting_bytes(), registry_.at(header.handler()).name, rank_of(lane), spill_bytes_max_,
-                    describe_spill()),
-        "send less from handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
-  }
-  out.spilled->header = header;
-  out.spilled->bytes = bytes;
-  out.data = nullptr;
-  spill_.push(lane, std::move(out.spilled));
-}
-
-std::string endpoint::describe_spill() const {
-  constexpr int peers_shown = 8;
-  std::string text;
-  int shown = 0;
-  spill_.for_each_peer([&](rank_t lane, std::size_t packets) {
-    if (shown++ < peers_shown)
-      text += fmt::format("{}{} packets to rank {}", text.empty() ? "" : ", ", packets, rank_of(lane));
-  });
-  if (shown > peers_shown) text += fmt::format(", and to {} more ranks", shown - peers_shown);
-  return text.empty() ? "none" : text;
+  if (out.owned == nullptr) [[likely]]
+    return fabric_.commit(lane, header.word(), out.slot, bytes);
+  worlds_->unsent.push(job_lane(lane), number_, header, std::move(out.owned), bytes);
 }
 
 void endpoint::pace() {

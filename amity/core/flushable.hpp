@@ -7,21 +7,21 @@
 #include <memory>
 
 #include "amity/base/types.hpp"
-#include "amity/core/spill.hpp"
+#include "amity/core/outbox.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
 
-/// A packet that is being filled, in the fabric's memory or, inside a handler without credit, in the spill.
+/// A packet that is being filled, in the fabric's memory or, inside a handler without a credit, in the outbox.
 struct outgoing {
   std::byte* data = nullptr;   ///< null: none is open
   std::uint32_t capacity = 0;  ///< bytes
   fabric::slot slot;
-  std::unique_ptr<spilled_packet> spilled;
+  std::unique_ptr<owned_packet> owned;
 };
 
-/// Whoever holds packets open or messages back, so that they can be sent off when credits run short or the rank goes
-/// idle, or has anything else to do then. What it sends meanwhile never waits, as in a handler.
+/// An object that holds open packets or unsent messages and can be asked to send them, when credits run short or the
+/// rank is idle, or that has other work to do then. What it sends meanwhile never waits, as in a handler.
 class flushable {
  public:
   /// Closes the packet that is open for a lane, if there is one, because its credit is wanted.

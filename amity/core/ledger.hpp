@@ -72,10 +72,11 @@ class ledger {
     total_.messages_handled += messages;
     if (in_epoch) epochs_.handled += messages;
   }
-  void packet(handler_id handler, std::size_t payload_bytes) {
-    ++rows_[handler].packets.count;
+  void packet(handler_id handler, std::size_t payload_bytes) { packets(handler, 1, payload_bytes); }
+  void packets(handler_id handler, std::uint64_t count, std::uint64_t payload_bytes) {
+    rows_[handler].packets.count += count;
     rows_[handler].packets.bytes += payload_bytes;
-    ++total_.packets_sent;
+    total_.packets_sent += count;
     total_.bytes_sent += payload_bytes;
   }
 

@@ -1,20 +1,18 @@
 #pragma once
 
-/// Memory of the user's that waits to be sent from where it lies.
+/// Messages that are sent from where they lie, packet by packet: memory of the user, or what a stream produces.
 ///
-/// What finds no credit waits as a reference, first come first served for each rank, and goes out packet by packet as
-/// credits return. The token says whose memory it is: it is destroyed, once, when nothing refers to the memory any
-/// more, because all of it has left, its handler is removed, or the endpoint ends.
+/// The token says whose memory it is: it is destroyed, once, when nothing refers to the memory, because all of
+/// it has left, its handler is removed, or the endpoint ends.
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <unordered_map>
-#include <utility>
 
 #include "amity/base/types.hpp"
 #include "amity/core/packet_header.hpp"
+#include "amity/core/registry.hpp"
+#include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
 
@@ -32,85 +30,43 @@ class outgoing_stream : public lent_token {
 
 /// Messages of `item_bytes` each, one behind the other; or one message that a stream produces.
 struct lent_buffer {
-  handler_id handler = 0;
-  epoch_tag epoch = no_epoch;
+  /// Memory that a buffer takes while it waits, without the memory that it refers to.
+  static constexpr std::size_t overhead_bytes = 192;
+
+  packet_header header{};  ///< of all packets, of the kind `fragment` if an item does not fit a packet
+  world_number world = 0;
   std::size_t item_bytes = 0;
-  bytes_view rest;                    ///< what has not left
-  std::uint64_t fragmented = 0;       ///< number of the message that travels in fragments
-  packet_header header{};             ///< of all its fragments, with the color under which it was counted as sent
-  outgoing_stream* stream = nullptr;  ///< null: the messages are in `rest`
-  std::uint64_t stream_left = 0;      ///< bytes that the stream has not produced
-  std::size_t copied_bytes = 0;       ///< memory of the runtime that it holds
+  bytes_view rest;                     ///< what has not left
+  std::uint64_t fragmented = 0;        ///< number of the next message that travels in fragments
+  outgoing_stream* stream = nullptr;   ///< null: the messages are in `rest`
+  std::uint64_t stream_left = 0;       ///< bytes that the stream has not produced
+  std::size_t copied_bytes = 0;        ///< memory of the runtime that it holds
+  const registry* handlers = nullptr;  ///< for errors
   std::unique_ptr<lent_token> token;
 
-  bool done() const noexcept { return rest.empty() && stream_left == 0; }
+  std::uint64_t bytes_left() const noexcept { return rest.size() + stream_left; }
+  bool done() const noexcept { return bytes_left() == 0; }
   /// Whether a message has left in part.
   bool begun() const noexcept { return stream != nullptr ? stream_left < item_bytes : rest.size() % item_bytes != 0; }
-};
+  std::size_t memory_bytes() const noexcept { return overhead_bytes + copied_bytes; }
 
-class lent_buffers {
- public:
-  bool empty() const noexcept { return by_peer_.empty(); }
-  bool waits_for(rank_t dest) const { return by_peer_.contains(dest); }
+  /// What is left: packets of at most `packet_bytes_max`, and the bytes in them.
+  struct packets {
+    std::uint64_t count;
+    std::uint64_t bytes;
+  };
+  packets left(std::size_t packet_bytes_max) const noexcept;
 
-  void push(rank_t dest, lent_buffer waiting) {
-    copied_bytes_ += waiting.copied_bytes;
-    by_peer_[dest].push_back(std::move(waiting));
-  }
-  /// Inserts the buffer before the others, but after a buffer that has left in part: newest first keeps the queue of
-  /// what handlers send short.
-  void push_newest_first(rank_t dest, lent_buffer waiting) {
-    copied_bytes_ += waiting.copied_bytes;
-    auto& queue = by_peer_[dest];
-    const bool behind_first = !queue.empty() && queue.front().begun() && !waiting.begun();
-    queue.insert(queue.begin() + (behind_first ? 1 : 0), std::move(waiting));
-  }
+  /// Sends as many packets to `lane`, a rank of `to`, as find a credit. Returns how many. Throws `error` if the stream
+  /// produces too little, and what it throws: the message never arrives then.
+  std::size_t send_some(fabric::fabric& to, rank_t lane);
 
-  /// Offers waiting buffers to `send_some(dest, buffer)`, which sends what it can, until one is left with a rest that
-  /// it refuses. Returns whether anything was sent.
-  template <class SendSome>
-  bool drain(SendSome&& send_some) {
-    bool any = false;
-    for (auto peer = by_peer_.begin(); peer != by_peer_.end();) {
-      auto& queue = peer->second;
-      while (!queue.empty()) {
-        lent_buffer& first = queue.front();
-        const std::uint64_t before = first.rest.size() + first.stream_left;
-        send_some(peer->first, first);
-        any |= first.rest.size() + first.stream_left < before;
-        if (!first.done()) break;
-        copied_bytes_ -= first.copied_bytes;
-        queue.pop_front();
-      }
-      peer = queue.empty() ? by_peer_.erase(peer) : std::next(peer);
-    }
-    return any;
-  }
-
-  /// Forgets what messages of this handler are left.
-  void drop(handler_id handler) {
-    for (auto& [dest, queue] : by_peer_) {
-      std::erase_if(queue, [&](const lent_buffer& each) {
-        if (each.handler != handler) return false;
-        copied_bytes_ -= each.copied_bytes;
-        return true;
-      });
-    }
-    std::erase_if(by_peer_, [](const auto& peer) { return peer.second.empty(); });
-  }
-
-  /// Memory of the runtime that the buffers hold.
-  std::size_t copied_bytes() const noexcept { return copied_bytes_; }
-
-  std::size_t count() const {
-    std::size_t buffers = 0;
-    for (const auto& [dest, queue] : by_peer_) buffers += queue.size();
-    return buffers;
-  }
+  /// Takes the next bytes of a message, of which as many are left. Throws as `send_some`.
+  void fill(mutable_bytes content);
 
  private:
-  std::unordered_map<rank_t, std::deque<lent_buffer>> by_peer_;
-  std::size_t copied_bytes_ = 0;
+  bool send_packet(fabric::fabric& to, rank_t lane);
+  bool send_fragment(fabric::fabric& to, rank_t lane);
 };
 
 }  // namespace amity::core

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "amity/fabric/reserve.hpp"
+
 namespace amity::core {
 
 /// Number of a handler, the same on all ranks. Assigned by the registry.
@@ -64,7 +66,7 @@ class packet_header {
   constexpr wave_color color() const { return static_cast<wave_color>(word_ >> color_at); }
   /// 64-bit words of arguments in front of the payload, at most 31.
   constexpr std::uint8_t args() const { return static_cast<std::uint8_t>(word_ >> args_at & args_mask); }
-  /// To a request; it may not be replied to.
+  /// To a request, or to an operation on memory; it is not replied to.
   constexpr bool reply() const { return (word_ >> reply_at & 1) != 0; }
 
   constexpr packet_header with_kind(packet_kind kind) const {
@@ -82,6 +84,28 @@ class packet_header {
 
   std::uint64_t word_ = 0;
 };
+
+/// Whether packets of this kind are the runtime's own, and have no handler.
+constexpr bool is_control(packet_kind kind) {
+  return kind != packet_kind::message && kind != packet_kind::fragment && kind != packet_kind::envelope;
+}
+
+/// What a packet may take of the reserve. Detector packets that come early are copied, so that no packet without an
+/// epoch is kept.
+constexpr fabric::claim claim_of(packet_header header) {
+  switch (header.kind()) {
+    case packet_kind::collective:
+    case packet_kind::detector:
+      return fabric::claim::no_epoch;
+    case packet_kind::wake:
+    case packet_kind::slots:
+      return fabric::claim::answer;
+    case packet_kind::remote:
+      return header.reply() ? fabric::claim::answer : fabric::claim::no_epoch;
+    default:
+      return header.epoch() == no_epoch ? fabric::claim::no_epoch : fabric::claim::ordinary;
+  }
+}
 
 constexpr world_number world_of(std::uint64_t word) { return static_cast<world_number>(word >> 56); }
 constexpr std::uint64_t with_world(std::uint64_t word, world_number world) { return word | std::uint64_t{world} << 56; }

@@ -189,10 +189,11 @@ bool packet_memory::send_all(record& of) noexcept {
 
 bool packet_memory::send_packet(rank_t lane, const parcel& head, bytes_view content) noexcept {
   fabric::slot slot;
-  if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return false;
+  const packet_header header = head.what == act::data ? remote_header.as_reply() : remote_header;
+  if (fabric_.acquire(lane, slot, claim_of(header)) != status::ok) return false;
   std::memcpy(slot.data, &head, sizeof head);
   if (!content.empty()) std::memcpy(slot.data + sizeof head, content.data(), content.size());
-  fabric_.commit(lane, remote_header.word(), slot, sizeof head + content.size());
+  fabric_.commit(lane, header.word(), slot, sizeof head + content.size());
   return true;
 }
 

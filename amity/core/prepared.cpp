@@ -84,7 +84,7 @@ prepared_medium::prepared_medium(std::string_view call, endpoint& owner, rank_t 
                 "commit one buffer before the next is prepared");
   }
   const std::size_t bytes = std::min(bytes_max, room);
-  owner.open_or_wait(lane, args_bytes + bytes, packet_);
+  owner.open_or_wait(lane, args_bytes + bytes, "a prepared message", packet_, fabric::claim::ordinary);
   if (context_ == 0) ++owner.prepared_;
   payload_ = {packet_.data + args_bytes, bytes};
 }
@@ -103,7 +103,10 @@ void prepared_medium::commit(handler_id handler, std::size_t bytes, std::span<co
 prepared_medium::~prepared_medium() {
   if (!open_) return;
   if (context_ == 0) --owner_.prepared_;
-  if (packet_.spilled) return;
+  if (packet_.owned) {
+    owner_.worlds_->memory.subtract_held(packet_.owned->memory_bytes());
+    return;
+  }
   static constexpr packet_header nothing({.kind = packet_kind::wake});
   owner_.fabric_.commit(lane_, nothing.word(), packet_.slot, 0);
 }

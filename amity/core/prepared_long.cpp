@@ -21,19 +21,21 @@ prepared_long remote_endpoint::prepare_reply_long(std::string_view call, request
   return {call, *this, to, &answers, bytes_min, bytes_max, args};
 }
 
-// Handlers do not wait for one that is in use: what they make is bounded as what they spill.
+// Handlers do not wait for a buffer in use: what they make is bounded as what they send.
 bounce_buffer& remote_endpoint::take_bounce(std::string_view call, std::size_t bytes_min) {
-  const std::size_t more = owner_.in_handler() ? bounce_.growth(bytes_min) : 0;
-  if (more > 0 && owner_.own_waiting_bytes() + bounce_.bytes() + more > owner_.spill_bytes_max_) {
-    throw error(
-        call, owner_.rank(),
-        fmt::format(
-            "there are {} bytes for prepared messages and {} of others wait, and {} more in a handler would exceed "
-            "AMITY_CORE_SPILL_BYTES_MAX={}",
-            bounce_.bytes(), owner_.own_waiting_bytes(), more, owner_.spill_bytes_max_),
-        "prepare less in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
+  memory_bound& memory = owner_.worlds_->memory;
+  const std::size_t more = bounce_.growth(bytes_min);
+  if (more > 0 && owner_.in_handler() && !owner_.has_room(more)) {
+    throw error(call, owner_.rank(),
+                fmt::format("there are {} bytes for prepared messages and for others that wait, and {} more in a "
+                            "handler would exceed AMITY_CORE_SPILL_BYTES_MAX={}",
+                            memory.bytes(), more, memory.bytes_max()),
+                "prepare less in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
   }
-  return bounce_.take(bytes_min);
+  const std::size_t before = bounce_.bytes();
+  bounce_buffer& taken = bounce_.take(bytes_min);
+  memory.add_held(bounce_.bytes() - before);
+  return taken;
 }
 
 prepared_long request::prepare_reply_long(const place& to, std::size_t bytes_min, std::size_t bytes_max,

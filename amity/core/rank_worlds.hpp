@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "amity/core/inbox.hpp"
+#include "amity/core/memory_bound.hpp"
+#include "amity/core/outbox.hpp"
 #include "amity/core/packet_header.hpp"
 
 namespace amity::core {
@@ -32,14 +35,21 @@ class rank_worlds {
     sub_fabric* road = nullptr;  ///< null for the job's own world
   };
 
-  /// Whose handler runs, or who must not wait for another reason; null: nobody.
+  /// What waits to be sent takes at most `memory_bytes_max`; packets have at most `packet_bytes_max` bytes.
+  rank_worlds(std::size_t memory_bytes_max, std::size_t packet_bytes_max)
+      : memory(memory_bytes_max), unsent(memory, packet_bytes_max) {}
+
+  /// The endpoint that must not block now, because one of its handlers or a flush runs; null if none.
   const endpoint* running = nullptr;
   std::uint64_t handlers_run = 0;  ///< so far, and the one that runs
   /// The threads of the rank, which may wait for what handlers do here; null: this is the only one.
   crew* threads = nullptr;
   /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
   std::exception_ptr failure;
-  std::string failure_place;  ///< of the handler that has thrown it
+  memory_bound memory;  ///< of what waits to be sent
+  outbox unsent;
+  inbox not_due;
+  std::string failure_place;  ///< of the handler that has thrown
 
   /// Whether the job's own world is the only one: nothing is listed then.
   bool alone() const noexcept { return members_.empty(); }

@@ -17,11 +17,6 @@ struct named {
   segment_name name;
 };
 
-// What handlers may leave waiting is bounded by the same figure as what they spill.
-std::size_t operations_in_handlers(const settings& config) {
-  return static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX")) / sizeof(remote_operation);
-}
-
 }  // namespace
 
 remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
@@ -31,8 +26,7 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
       caps_(owner.transport().remote() != nullptr ? owner.transport().caps().remote : packet_memory::caps()),
       choice_(config.text("AMITY_LONG_PROTOCOL"), owner.rank(), caps_, owner.transport().caps()),
       synchronous_(config.text("AMITY_LONG_PROTOCOL") == "put_sync_send"),
-      operations_(owner, memory_, packets_, static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING")),
-                  operations_in_handlers(config)),
+      operations_(owner, memory_, packets_, static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING"))),
       arrivals_(owner, memory_, static_cast<std::uint32_t>(config.integer("AMITY_LONG_SLOTS"))) {
   if (owner.remote_ != nullptr) {
     throw error("remote_endpoint", owner.rank(), "this endpoint has one already", "share it");
@@ -51,6 +45,7 @@ remote_endpoint::~remote_endpoint() {
   if (abandoned_) return;
   for (const auto& [id, left] : opened_) memory_.close(left);
   arrivals_.for_each_segment([this](const own_segment& left) { destroy(left); });
+  owner_.worlds_->memory.subtract_held(bounce_.bytes());
   owner_.remote_ = nullptr;
   owner_.remove_flushable(*this);
   if (!owner_.in_handler()) owner_.remove_handler(take_name_);
@@ -420,8 +415,7 @@ remote_endpoint::at_once remote_endpoint::send_at_once(long_protocol protocol, c
   if (!args.empty()) std::memcpy(end, args.data(), args.size_bytes());
   end += args.size_bytes();
   copy_bytes(packed ? end : there + to.offset, payload.data(), payload.size());
-  if (owner_.fabric_.try_send(to.segment.lane, header.word(), {packet.data(), bytes}, fabric::claim::ordinary) !=
-      status::ok) {
+  if (owner_.fabric_.try_send(to.segment.lane, header.word(), {packet.data(), bytes}, claim_of(header)) != status::ok) {
     return packed ? at_once::nothing : at_once::put;
   }
   owner_.ledger_.packet(header.handler(), bytes);
@@ -466,6 +460,8 @@ bool remote_endpoint::on_progress() try {
   return false;
 }
 
+void remote_endpoint::release_unused_memory() noexcept { owner_.worlds_->memory.subtract_held(bounce_.release_free()); }
+
 bool remote_endpoint::quiet() const noexcept {
   return operations_.kept() == 0 && arrivals_.quiet() && bounce_.quiet() && (!packets_ || packets_->quiet());
 }
@@ -482,7 +478,7 @@ remote_endpoint::counts remote_endpoint::count() const noexcept {
 
 std::string remote_endpoint::describe() const {
   const counts now = count();
-  return fmt::format("; Longs, puts, gets and atomics that wait: {}; Longs of which one part has arrived: {}",
+  return fmt::format("\n  Longs, puts, gets and atomics that wait: {}; Longs of which one part has arrived: {}",
                      now.waiting, now.incomplete);
 }
 

@@ -8,7 +8,7 @@
 /// Promises:
 /// - A Long's handler runs once, on the rank whose segment it is, with the payload in place. It may reply, once.
 /// - An operation that is begun with an event waits only if too many wait already (`AMITY_LONG_PENDING`), or, a Long,
-///   for what handlers have spilled; it may run handlers. In handlers it does neither.
+///   for what handlers have sent; it may run handlers. In handlers it does neither.
 /// - Nothing is ordered.
 ///
 /// All ranks of an endpoint's world make theirs, in the same order as their handlers. Where ranks have several threads,
@@ -140,6 +140,7 @@ class remote_endpoint final : private remote_part, private flushable {
                   bytes_view payload, const place& to, event* source_free) override;
   prepared_long prepare_reply_long(std::string_view call, request& answers, const place& to, std::size_t bytes_min,
                                    std::size_t bytes_max, std::size_t args) override;
+  void release_unused_memory() noexcept override;
   bool quiet() const noexcept override;
   std::string describe() const override;
   bool flush_all() override { return false; }

@@ -41,16 +41,14 @@ remote_operation& remote_operations::list::take_behind(remote_operation* before)
 }
 
 remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory,
-                                     std::optional<packet_memory>& packets, std::size_t kept_max,
-                                     std::size_t in_handlers_max)
+                                     std::optional<packet_memory>& packets, std::size_t kept_max)
     : owner_(owner),
       fabric_(owner.transport()),
       memory_(memory),
       packets_(packets),
       // Slots take a packet there and one back: whoever has had some before was made at an earlier time.
       slots_(owner.transport().now_ns()),
-      places_(kept_max),
-      places_max_(kept_max + in_handlers_max) {
+      places_(kept_max) {
   for (remote_operation& place : places_) free_.push(place);
 }
 
@@ -79,9 +77,12 @@ void remote_operations::begin(remote_operation&& wanted) {
 // Outside handlers a round of progress; it may have made none.
 void remote_operations::make_place() {
   if (!owner_.in_handler()) return owner_.wait_once(wait_for_credit);
-  if (places_.size() >= places_max_) {
+  const memory_bound& memory = owner_.worlds_->memory;
+  if (!owner_.has_room(sizeof(remote_operation))) {
     const error too_many("a Long, put, get or atomic in a handler", owner_.rank(),
-                         fmt::format("{} operations of this rank wait", places_.size()),
+                         fmt::format("{} operations of this rank wait, and {} bytes of them and of messages; another "
+                                     "one would exceed AMITY_CORE_SPILL_BYTES_MAX={}",
+                                     kept(), memory.bytes(), memory.bytes_max()),
                          "begin fewer in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
     // What was counted as sent never will be: the job cannot go on, whatever the handler does.
     owner_.fail(std::make_exception_ptr(too_many));
@@ -92,13 +93,17 @@ void remote_operations::make_place() {
 
 remote_operation& remote_operations::keep(const remote_operation& wanted) noexcept {
   remote_operation& place = free_.pop();
+  owner_.worlds_->memory.add_leaving(sizeof(remote_operation));
   place = wanted;
   return place;
 }
 
 void remote_operations::put_aside(remote_operation& of, outcome why) noexcept {
   const rank_t lane = of.to.segment.lane;
-  if (why == outcome::ended) free_.push(of);
+  if (why == outcome::ended) {
+    owner_.worlds_->memory.subtract_leaving(sizeof(remote_operation));
+    free_.push(of);
+  }
   if (why != outcome::refused && why != outcome::lacks_slot) return;
   count_waiting(lane, 1);
   const list* const slotless = slotless_.find(lane);
@@ -245,11 +250,11 @@ remote_operations::outcome remote_operations::send(remote_operation& of, bytes_v
   if (bytes <= small_bytes_max) {
     std::array<std::byte, small_bytes_max> packet;
     write(packet.data());
-    if (fabric_.try_send(lane, of.header.word(), {packet.data(), bytes}, fabric::claim::ordinary) != status::ok)
+    if (fabric_.try_send(lane, of.header.word(), {packet.data(), bytes}, claim_of(of.header)) != status::ok)
       return outcome::refused;
   } else {
     fabric::slot slot;
-    if (fabric_.acquire(lane, slot, fabric::claim::ordinary) != status::ok) return outcome::refused;
+    if (fabric_.acquire(lane, slot, claim_of(of.header)) != status::ok) return outcome::refused;
     write(slot.data);
     fabric_.commit(lane, of.header.word(), slot, bytes);
   }

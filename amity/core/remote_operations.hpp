@@ -5,7 +5,7 @@
 /// An operation takes all the steps that it can when it is begun; most end there. One that is refused, for lack of a
 /// credit, a slot, or room in the fabric, is kept in one of a fixed number of places and goes on in later rounds of
 /// progress; so is one that awaits a completion. Where no place is free, a caller outside handlers makes progress until
-/// there is, or until it needs none; handlers, which must not wait, make more places, up to a bound that is an error.
+/// there is, or until it needs none; handlers, which must not wait, make more places, as long as the outbox has space.
 
 #include <cstddef>
 #include <deque>
@@ -21,10 +21,10 @@ class endpoint;
 
 class remote_operations {
  public:
-  /// Keeps up to `kept_max` operations, and up to `in_handlers_max` that handlers have begun. Segments that
-  /// `packets` have made are reached by these, all others by `memory`.
+  /// Keeps up to `kept_max` operations, and more if handlers have begun them. Segments that `packets` have made are
+  /// reached by these, all others by `memory`.
   remote_operations(endpoint& owner, fabric::remote_memory& memory, std::optional<packet_memory>& packets,
-                    std::size_t kept_max, std::size_t in_handlers_max);
+                    std::size_t kept_max);
 
   /// Begins an operation; its events are told from now on. Outside handlers it may make progress.
   void begin(remote_operation&& wanted);
@@ -76,7 +76,6 @@ class remote_operations {
   std::optional<packet_memory>& packets_;
   borrowed_slots slots_;
   std::deque<remote_operation> places_;
-  std::size_t places_max_;
   list free_;
   list ready_;                        ///< tried in each round of progress
   rank_map<list> slotless_;           ///< by lane: without a slot of it

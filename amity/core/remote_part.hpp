@@ -37,9 +37,11 @@ class remote_part {
   virtual prepared_long prepare_reply_long(std::string_view call, request& answers, const place& to,
                                            std::size_t bytes_min, std::size_t bytes_max, std::size_t args) = 0;
 
+  /// Frees memory that counts as held and is not in use.
+  virtual void release_unused_memory() noexcept = 0;
   /// Whether it holds nothing that this rank must still send.
   virtual bool quiet() const noexcept = 0;
-  /// For a person; begins with "; ".
+  /// For a person; lines that begin with "\n  ".
   virtual std::string describe() const = 0;
 
  protected:

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -94,7 +95,7 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
     // Sending may run handlers that send again: the cache is in order before it does.
     auto pushed_out = std::move(place);
     cache_.put(place, dest, message);
-    this->next_.send(pushed_out.dest, std::move(pushed_out.message));
+    send_on(pushed_out);
   }
 
   void flush(rank_t dest) {
@@ -140,10 +141,20 @@ class stage<T, Next, combine<Key, Operation, Cache>> final : public stage_base<N
       held_.pop_back();
       entry taken = std::move(place);
       cache_.free(place);
-      this->next_.send(taken.dest, std::move(taken.message));
+      send_on(taken);
       any = true;
     }
     return any;
+  }
+
+  /// The message was accepted earlier. If it cannot be sent, the job cannot go on, whatever a handler does.
+  void send_on(entry& taken) {
+    try {
+      this->next_.send(taken.dest, std::move(taken.message));
+    } catch (...) {
+      endpoint_.fail(std::current_exception());
+      throw;
+    }
   }
 
   core::endpoint& endpoint_;

@@ -68,7 +68,7 @@ void packet_buffers<Places>::make_room(rank_t dest, std::size_t bytes) {
       continue;
     }
     core::outgoing slot;
-    if (endpoint_.try_open(to_.lane(dest), room, slot)) {
+    if (endpoint_.try_open(to_.lane(dest), room, endpoint_.handlers().at(handler_).name, slot)) {
       open(packet, std::move(slot), room);
     } else {
       endpoint_.make_room(to_.lane(dest));

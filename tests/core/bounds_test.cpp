@@ -21,7 +21,7 @@ using testing::simulate;
 
 constexpr int credits = 2;
 
-TEST(prepared_messages_beyond_the_bound, are_refused_before_they_are_sent) {
+TEST(messages_beyond_bound, prepared_refused_before_written) {
   const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}});
   simulate(
       3, {.credits = credits},
@@ -32,13 +32,11 @@ TEST(prepared_messages_beyond_the_bound, are_refused_before_they_are_sent) {
         const handler_id expect = own.add_handler("expect", [&](request& r) { expected = r.args()[0]; });
         const handler_id burst = own.add_handler("burst", [&](request&) {
           for (bool refused = false; !refused;) {
-            prepared_medium next = own.prepare_medium(2, 3000, 3000);
             try {
-              next.commit(visit, 3000);
+              own.prepare_medium(2, 3000, 3000).commit(visit, 3000);
               ++committed;
             } catch (const error& too_much) {
-              expect_parts(too_much.what(), {"AMITY_CORE_SPILL_BYTES_MAX=65536", "of type 'visit' to rank 2"});
-              EXPECT_EQ(next.payload().size(), 3000u);
+              expect_parts(too_much.what(), {"AMITY_CORE_SPILL_BYTES_MAX=65536", "a prepared message", "to rank 2"});
               refused = true;
             }
           }
@@ -55,45 +53,226 @@ TEST(prepared_messages_beyond_the_bound, are_refused_before_they_are_sent) {
         EXPECT_EQ(visits, own.rank() == 2 ? *expected : 0);
         if (own.rank() == 1) {
           EXPECT_GE(committed, 15u);
-          EXPECT_LE(own.spill_bytes_peak(), 65536u);
+          EXPECT_LE(own.unsent_memory().bytes_peak(), 65536u);
         }
       },
       config);
 }
 
-/// A handler that sends until it is refused, and goes on as if nothing had happened; returns how the job ends.
-std::string end_of_refused(const std::function<void(endpoint&, handler_id)>& send) {
-  return failure_of([&] {
+/// A handler of rank 1 sends to rank 2 until it is refused, and goes on; all that it has sent arrives. Returns the
+/// error.
+std::string refusal_of(const std::function<void(endpoint&, handler_id)>& send, std::uint64_t sent_min,
+                       const settings& config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}})) {
+  std::string text;
+  simulate(
+      3, {.credits = credits},
+      [&](endpoint& own) {
+        std::uint64_t sent = 0, visits = 0;
+        std::optional<std::uint64_t> expected;
+        const handler_id visit = own.add_handler("visit", [&](request&) { ++visits; });
+        const handler_id expect = own.add_handler("expect", [&](request& r) { expected = r.args()[0]; });
+        const handler_id burst = own.add_handler("burst", [&](request&) {
+          try {
+            for (;; ++sent) send(own, visit);
+          } catch (const error& too_much) {
+            text = too_much.what();
+          }
+        });
+        own.barrier();
+        if (own.rank() == 0) own.request_short(1, burst);
+        if (own.rank() == 1) {
+          own.wait_until("the burst", [&] { return !text.empty(); });
+          EXPECT_GE(sent, sent_min);
+          EXPECT_LE(own.unsent_memory().bytes_peak(), 65536u);
+          own.request_short(2, expect, {sent});
+        }
+        if (own.rank() == 2) own.wait_until("visits", [&] { return expected && visits >= *expected; });
+        own.barrier();
+        EXPECT_EQ(own.counts().of(visit).sent, sent);
+        EXPECT_EQ(visits, own.rank() == 2 ? *expected : 0);
+      },
+      config);
+  return text;
+}
+
+TEST(messages_beyond_bound, refused_and_nothing_lost) {
+  const std::vector<std::byte> small(3000), large(20'000);
+  const std::initializer_list<std::string_view> named{"sending from a handler (rank 1)", "of type 'visit' to rank 2",
+                                                      "AMITY_CORE_SPILL_BYTES_MAX=65536"};
+  expect_parts(refusal_of([&](endpoint& own, handler_id visit) { own.request_medium(2, visit, small); }, 15), named);
+  expect_parts(refusal_of([&](endpoint& own, handler_id visit) { own.request_medium(2, visit, large); }, 2), named);
+  expect_parts(refusal_of(
+                   [](endpoint& own, handler_id visit) {
+                     outgoing out;
+                     ASSERT_TRUE(own.try_open(2, 3000, "visit", out));
+                     own.close(2, visit, out, 3000, 1);
+                   },
+                   15),
+               named);
+}
+
+// Before the first fragment leaves, which would be too late.
+TEST(messages_beyond_bound, single_larger_message_refused) {
+  const std::vector<std::byte> larger(70'000);
+  expect_parts(refusal_of([&](endpoint& own, handler_id visit) { own.request_medium(2, visit, larger); }, 0),
+               {"70192 more, of type 'visit' to rank 2"});
+  expect_parts(refusal_of(
+                   [&](endpoint& own, handler_id visit) {
+                     memory_stream pieces(larger);
+                     own.send_stream(2, visit, pieces, larger.size(), endpoint::stream_target::whole);
+                   },
+                   0),
+               {"70192 more, of type 'visit' to rank 2"});
+}
+
+// A peer without credits does not keep handlers from sending to another one.
+TEST(messages_beyond_bound, other_peer_has_credits) {
+  simulate(
+      3, {.credits = credits},
+      [](endpoint& own) {
+        std::uint64_t visits = 0;
+        bool done = false;
+        const handler_id visit = own.add_handler("visit", [&](request&) { ++visits; });
+        const handler_id burst = own.add_handler("burst", [&](request&) {
+          const std::vector<std::byte> content(3000);
+          EXPECT_THROW(for (;;) own.request_medium(2, visit, content), error);
+          own.request_medium(0, visit, content, {1, 2});
+          done = true;
+        });
+        own.barrier();
+        testing::idle_until(own.transport(), 50'000);  // all credits are back
+        if (own.rank() == 1) own.request_short(1, burst);
+        own.wait_until("the visit", [&] { return own.rank() == 1 ? done : visits > 0; });
+        own.barrier();
+      },
+      configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
+}
+
+// Buffers of prepared Longs are used again, and must not count when they are not in use.
+TEST(messages_beyond_bound, unused_long_buffers_do_not_count) {
+  constexpr std::size_t large = 60'000;
+  const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "80k"}});
+  simulate(
+      2, {.credits = credits},
+      [&](endpoint& own) {
+        remote_endpoint memory(own, config);
+        const own_segment mine = memory.allocate(large);
+        std::uint64_t visits = 0;
+        const handler_id visit = own.add_handler("visit", [&](request&) { ++visits; });
+        const handler_id burst = own.add_handler("burst", [&](request&) {
+          for (int i = 0; i < 20; ++i) own.request_medium(1, visit, std::vector<std::byte>(3000));
+        });
+        const std::vector<peer_segment> all = memory.exchange(mine);
+        ASSERT_EQ(all[1].handle.direct, nullptr);
+        if (own.rank() == 0) memory.prepare_long({all[1], 0}, large, large).commit(visit, large);
+        own.barrier();
+        if (own.rank() == 0) own.request_short(0, burst);
+        own.wait_until("the visits", [&] { return own.rank() == 0 || visits == 21; });
+        own.barrier();
+      },
+      config);
+}
+
+// They were collected before: they would be missing for ever.
+TEST(messages_beyond_bound, collected_messages_end_job) {
+  const std::vector<std::byte> collected(3000);
+  const std::string text = failure_of([&] {
     simulate(
-        3, {.credits = credits},
+        2, {.credits = credits},
         [&](endpoint& own) {
           const handler_id visit = own.add_handler("visit", [](request&) {});
           const handler_id burst = own.add_handler("burst", [&](request&) {
             try {
-              for (;;) send(own, visit);
+              for (;;) own.send_collected(1, visit, collected, 1);
             } catch (const error&) {
             }
           });
           own.barrier();
-          if (own.rank() == 0) own.request_short(1, burst);
+          if (own.rank() == 0) own.request_short(0, burst);
           own.wait_until("the end", [] { return false; });
         },
         configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
   });
+  expect_parts(text,
+               {"sending from a handler (rank 0)", "of type 'visit' to rank 1", "AMITY_CORE_SPILL_BYTES_MAX=65536"});
 }
 
-// They were counted, or collected before: they would be missing for ever.
-TEST(messages_beyond_the_bound, end_the_job_whatever_their_handler_does) {
-  const std::vector<std::byte> small(3000), large(100'000);
-  for (const auto& send : std::vector<std::function<void(endpoint&, handler_id)>>{
-           [&](endpoint&own, handler_id visit) { own.request_medium(2, visit, small); },
-           [&](endpoint&own, handler_id visit) { own.request_medium(2, visit, large); },
-           [](endpoint&own, handler_id visit) {
-             outgoing out;
-             ASSERT_TRUE(own.try_open(2, 3000, out));
-             own.close(2, visit, out, 3000, 1);
-           }}) {
-    expect_parts(end_of_refused(send), {"sending from a handler (rank 1)", "AMITY_CORE_SPILL_BYTES_MAX=65536"});
+// Outside handlers a message waits for its credits, however large it is.
+TEST(messages_beyond_bound, large_message_leaves_outside_handlers) {
+  const std::vector<std::byte> larger(1'000'000);
+  simulate(
+      2, {.credits = credits},
+      [&](endpoint& own) {
+        bool visited = false;
+        const handler_id visit = own.add_handler("visit", [&](request& r) {
+          visited = true;
+          EXPECT_EQ(r.payload().size(), larger.size());
+        });
+        own.barrier();
+        if (own.rank() == 0) own.request_medium(1, visit, larger);
+        own.wait_until("the visit", [&] { return visited == (own.rank() == 1); });
+        own.barrier();
+        EXPECT_EQ(own.unsent_memory().bytes_peak(), 0u);
+      },
+      configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
+}
+
+// Buffers take memory although nothing is copied: a loop that only lends them waits at the high-water mark.
+TEST(lent_memory, loop_waits_at_high_water_mark) {
+  constexpr std::size_t mark = 4096, sends_between_looks = 16;
+  const std::vector<std::byte> memory(64);
+  simulate(
+      2, {.credits = credits},
+      [&](endpoint& own) {
+        constexpr int sent = 1000;
+        int visits = 0;
+        const handler_id visit = own.add_handler("visit", [&](request&) { ++visits; });
+        own.barrier();
+        for (int i = 0; own.rank() == 0 && i < sent; ++i) {
+          lent_buffer buffer;
+          buffer.item_bytes = memory.size();
+          buffer.rest = memory;
+          own.send_lent(1, visit, std::move(buffer));
+        }
+        own.wait_until("visits", [&] { return own.rank() == 0 || visits == sent; });
+        own.barrier();
+        EXPECT_LE(own.unsent_memory().bytes_peak(), mark + sends_between_looks * lent_buffer::overhead_bytes);
+      },
+      configured({{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "4k"}}));
+}
+
+// One bound for messages, operations on memory and buffers of prepared Longs, of all worlds.
+TEST(handler_puts, share_bound_with_messages) {
+  const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}, {"AMITY_LONG_PENDING", "1"}});
+  for (const bool messages_first : {false, true}) {
+    const std::string text = failure_of([&] {
+      simulate(
+          2, {.credits = credits},
+          [&](endpoint& own) {
+            remote_endpoint memory(own, config);
+            const own_segment mine = memory.allocate(64);
+            std::vector<peer_segment> all;
+            std::vector<event> done(1000);
+            const std::vector<std::byte> content(64);
+            const handler_id visit = own.add_handler("visit", [](request&) {});
+            const handler_id burst = own.add_handler("burst", [&](request&) {
+              for (int i = 0; messages_first && i < 100; ++i) own.request_medium(1, visit, std::vector<std::byte>(500));
+              for (event& each : done) memory.put({all[1], 0}, content, {.complete = &each});
+            });
+            all = memory.exchange(mine);
+            own.barrier();
+            if (own.rank() == 1) own.request_short(0, burst);
+            own.wait_until("the end", [] { return false; });
+          },
+          config);
+    });
+    expect_parts(text, {"a Long, put, get or atomic in a handler (rank 0)", "AMITY_CORE_SPILL_BYTES_MAX=65536"});
+    const std::size_t waited = std::stoul(text.substr(text.find("(rank 0): ") + 10));
+    if (messages_first) {
+      EXPECT_LT(waited, 20u);
+    } else {
+      EXPECT_GT(waited, 100u);
+    }
   }
 }
 

@@ -1,8 +1,12 @@
 /// Messages and epochs: what comes too early waits for its epoch, and what a handler sends belongs to the epoch of the
 /// message that it handles.
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
@@ -136,6 +140,47 @@ TEST(early_packets, go_back_to_the_fabric_when_the_endpoint_goes) {
     } else {
       own.wait_until("an early message", [&] { return held_back(own) == 1; });
     }
+  });
+}
+
+struct detector_packets final : control {
+  void on_control(rank_t source, bytes_view payload) override {
+    EXPECT_EQ(source, 0);
+    std::uint64_t number = 0;
+    ASSERT_EQ(payload.size(), sizeof number);
+    std::memcpy(&number, payload.data(), sizeof number);
+    numbers.push_back(number);
+  }
+  void on_newer_color(wave_color) override {}
+  void on_generation(wave_color) override {}
+  std::vector<std::uint64_t> numbers;
+};
+
+// They are packets without an epoch as far as credits matter: they must not hold the reserve until the epoch begins.
+TEST(early_packets, detector_packets_release_credits) {
+  constexpr int sent = 10;  // more than there are credits
+  detector_packets listener;
+  simulate(2, {.credits = 1}, [&](endpoint& own) {
+    const handler_id take = own.add_handler("take", [](request&) {});
+    if (own.rank() == 1) own.set_control(&listener);
+    own.barrier();
+    if (own.rank() == 0) {
+      own.open_epoch(first_epoch);
+      for (std::uint64_t i = 0; i < sent; ++i)
+        own.send_control(1, packet_kind::detector, std::as_bytes(std::span(&i, 1)));
+      own.wait_until("detector packets", [&] { return own.control_sent(); });
+      own.request_short(1, take);
+    } else {
+      own.wait_until("early packets", [&] { return held_back(own) == sent + 1; });
+      EXPECT_TRUE(listener.numbers.empty());
+      own.open_epoch(first_epoch);
+      own.wait_until("detector packets", [&] { return listener.numbers.size() == sent; });
+      std::ranges::sort(listener.numbers);
+      for (std::size_t i = 0; i < sent; ++i) EXPECT_EQ(listener.numbers[i], i);
+    }
+    own.barrier();
+    own.close_epoch();
+    own.set_control(nullptr);
   });
 }
 

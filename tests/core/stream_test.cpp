@@ -147,5 +147,23 @@ TEST(stream, shorter_than_announced_fails) {
       << text;
 }
 
+// Nothing of it can be taken back, whatever the handler does.
+TEST(stream, failure_in_handler_ends_job) {
+  const std::string text = testing::failure_of([] {
+    testing::run_endpoints(testing::simulated("sim", {}), 2, [](endpoint& own) {
+      const std::vector<std::byte> bytes(9'000);
+      const handler_id take = own.add_handler("take", [](request&) {});
+      const handler_id start = own.add_handler("start", [&](request&) {
+        memory_stream pieces(bytes);
+        EXPECT_THROW(own.send_stream(1, take, pieces, 9'100, endpoint::stream_target::whole), error);
+      });
+      own.barrier();
+      if (own.rank() == 0) own.request_short(0, start);
+      own.barrier();
+    });
+  });
+  EXPECT_NE(text.find("a value of type 'take' produced "), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace amity::core

@@ -34,7 +34,7 @@ class bundles final : public core::flushable {
     bundle& to = open_[static_cast<std::size_t>(dest)];
     while (to.out.data == nullptr) {
       // Whatever lets handlers run may find that one of them has opened the packet.
-      if (endpoint_.try_open(dest, nodes_max * sizeof(node), to.out)) break;
+      if (endpoint_.try_open(dest, nodes_max * sizeof(node), "node", to.out)) break;
       endpoint_.make_room(dest);
     }
     std::memcpy(to.out.data + to.nodes * sizeof(node), &n, sizeof n);

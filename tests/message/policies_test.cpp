@@ -334,6 +334,26 @@ TEST(combine, more_than_the_credits_can_carry_waits_in_the_spill) {
   });
 }
 
+// The message was accepted before the one whose send fails: a handler that catches the error would hide its loss.
+TEST(combine, evicted_message_beyond_bound_ends_job) {
+  const std::string text = failure_in_worlds(
+      2,
+      [](world& w) {
+        auto add = w.message<offer>([](const offer&) {}, combine{key_of, smaller, direct_mapped{1}});
+        auto start = w.message<int>([&](int) {
+          try {
+            for (std::uint32_t key = 0; key < 10'000; ++key) add.send(1, {.key = key, .value = 1});
+          } catch (const error&) {
+          }
+        });
+        w.epoch([&] {
+          if (w.rank() == 0) start.send(0, 1);
+        });
+      },
+      testing::configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
+  testing::expect_parts(text, {"sending from a handler (rank 0)", "AMITY_CORE_SPILL_BYTES_MAX=65536"});
+}
+
 // A send of the flush waits for the credit, and flushes the same cache while it waits.
 TEST(combine, flush_without_credits_sends_each_once) {
   constexpr std::uint32_t keys = 64;

@@ -95,7 +95,7 @@ TEST_P(buffers, are_sent_by_handlers) {
     EXPECT_EQ(handled, count * static_cast<std::uint64_t>(w.size()));
     EXPECT_EQ(sum, sum_of(count, 1) * static_cast<std::uint64_t>(w.size()));
     EXPECT_GT(spans, static_cast<std::uint64_t>(w.size())) << "a span for each packet";
-    EXPECT_EQ(w.endpoint().spill_bytes_peak(), 0u);
+    EXPECT_LE(w.endpoint().unsent_memory().bytes_peak(), w.size() * core::lent_buffer::overhead_bytes) << "no copies";
   });
 }
 
@@ -148,7 +148,8 @@ TEST(buffers_that_wait, are_references) {
       w.epoch([&] {
         message.send_buffer(1 - w.rank(), memory, [&] { released = true; });
         EXPECT_FALSE(released);
-        EXPECT_NE(w.endpoint().stall_report("a test", 0).find("buffers that wait to be sent: 1"), std::string::npos);
+        EXPECT_NE(w.endpoint().stall_report("a test", 0).find("waiting to be sent: 1 packets to rank "),
+                  std::string::npos);
         memory.back() = 4711;
       });
       EXPECT_TRUE(released);

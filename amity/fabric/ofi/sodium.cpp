@@ -10,7 +10,7 @@ namespace amity::fabric::ofi {
 namespace {
 
 template <class Function>
-bool find(void* from, const char* name, Function& found) {
+bool find_function(void* from, const char* name, Function& found) {
   found = reinterpret_cast<Function>(::dlsym(from, name));
   return found != nullptr;
 }
@@ -29,9 +29,10 @@ bool sodium::load(std::string& why) {
   if (loaded == nullptr) return false;
   why.clear();
   decltype(&::sodium_init) init = nullptr;
-  if (!find(loaded, "sodium_init", init) || !find(loaded, "crypto_kdf_derive_from_key", derive_key) ||
-      !find(loaded, "crypto_stream_chacha20_xor_ic", chacha20_xor) || !find(loaded, "crypto_onetimeauth", poly1305) ||
-      !find(loaded, "crypto_onetimeauth_verify", poly1305_verify)) {
+  if (!find_function(loaded, "sodium_init", init) || !find_function(loaded, "crypto_kdf_derive_from_key", derive_key) ||
+      !find_function(loaded, "crypto_stream_chacha20_xor_ic", chacha20_xor) ||
+      !find_function(loaded, "crypto_onetimeauth", poly1305) ||
+      !find_function(loaded, "crypto_onetimeauth_verify", poly1305_verify)) {
     why = "libsodium lacks functions that amity needs (1.0.12 or later has them)";
     return false;
   }

@@ -208,8 +208,8 @@ class shm_fabric final : public fabric, private remote_memory {
                    std::uint64_t) noexcept override {
     const rank_t dest = segments::owner_of(to_segment);
     outbound& channel = to(dest);
-    if (!channel.has_credit(claim::ordinary)) {
-      static_cast<void>(refused(dest, &shortage::of_credit, claim::ordinary));
+    if (!channel.has_credit(claim::no_epoch)) {
+      static_cast<void>(refused(dest, &shortage::of_credit, claim::no_epoch));
       return stage::refused;
     }
     copy_bytes(to_segment.direct + offset, from.data(), from.size());

@@ -3,7 +3,9 @@
 namespace amity::fabric::sim {
 namespace {
 
-constexpr std::uint32_t in_flight_mask = ~std::uint32_t{0} >> 2;
+constexpr std::uint32_t in_flight_mask = ~std::uint32_t{0} >> 3;
+
+constexpr std::uint32_t bit_of(claim of) noexcept { return 1u << static_cast<std::uint32_t>(of); }
 
 }  // namespace
 
@@ -14,15 +16,15 @@ bool credits::take(rank_t dest, claim of, std::uint64_t now_ns) {
     look_up(now_ns);
   if (to.in_flight < in_flight_max) [[likely]] {
     to.in_flight = (to.in_flight + 1) & in_flight_mask;
-    // What is served no later than this could have been taken, too.
-    if (to.refused != 0 && refused_claim(to) >= of) {
-      std::erase(refused_, dest);
-      to.refused = 0;
+    if (to.refused != 0) {
+      // What is served no later than this could have been taken, too.
+      to.refused = to.refused & (bit_of(of) - 1) & 7;
+      if (to.refused == 0) std::erase(refused_, dest);
     }
     return true;
   }
   if (to.refused == 0) refused_.push_back(dest);
-  to.refused = std::max<std::uint32_t>(to.refused, static_cast<std::uint32_t>(of) + 1) & 3;
+  to.refused = (to.refused | bit_of(of)) & 7;
   return false;
 }
 
@@ -64,6 +66,7 @@ std::uint64_t credits::forget_refusals(std::uint64_t now_ns) {
 
 std::uint64_t credits::next_ns(rank_t from) const noexcept {
   std::size_t needed = missing(*peers_.find(from));
+  if (needed == 0) return 0;
   for (const coming& each : coming_) {
     if (each.from == from && --needed == 0) return each.time_ns;
   }

@@ -7,6 +7,7 @@
 /// for each packet.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,9 +21,8 @@ namespace amity::fabric::sim {
 
 /// One direction of a pair of ranks, as its source sees it. Small: a rank sends to hundreds, and finds them cold.
 struct peer {
-  std::uint32_t in_flight : 30 = 0;  ///< credits that are out, and those that are back and were not looked up yet
-  std::uint32_t refused : 2 = 0;     ///< 0: no; otherwise `again` was answered and no credit was seen since, and it is
-                                     ///< one more than the claim, of those that were refused, that is served soonest
+  std::uint32_t in_flight : 29 = 0;  ///< credits that are out, and those that are back and were not looked up yet
+  std::uint32_t refused : 3 = 0;     ///< a bit for each claim that was answered `again`, with no credit seen since
 };
 
 class credits {
@@ -61,7 +61,10 @@ class credits {
 
   /// Packets of this claim are taken while fewer are in flight.
   std::uint32_t limit(claim of) const noexcept { return most_ - static_cast<std::uint32_t>(withheld_from(of)); }
-  static claim refused_claim(const peer& by) noexcept { return static_cast<claim>(by.refused - 1); }
+  /// The claim that is served soonest among those that were refused.
+  static claim refused_claim(const peer& by) noexcept {
+    return static_cast<claim>(std::bit_width(by.refused + 0u) - 1);
+  }
   /// How many credits are needed for what was refused.
   std::size_t missing(const peer& by) const noexcept;
   bool ends_refusal(rank_t from) const noexcept;

@@ -1,0 +1,151 @@
+/// A rank that is in the next epoch still answers what is asked outside epochs, although packets of its epoch hold all
+/// credits that are not reserved.
+
+#include <cstdint>
+#include <vector>
+
+#include "amity/core/remote_endpoint.hpp"
+#include "tests/fabric/payloads.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::configured;
+using testing::held_back;
+
+constexpr epoch_tag next_epoch = 1;
+
+/// What takes up the credits: packets without content, or packets that fill slots.
+enum class flood { credits, slots };
+
+class next_epoch_answers : public testing::every_fabric {
+ protected:
+  /// All ranks but 0 begin an epoch, in which they send rank 0 more than it can keep. Then rank 0 does `ask`, outside
+  /// epochs.
+  template <class Ask>
+  void ask_beside(flood kind, endpoint& own, Ask&& ask) const {
+    std::size_t kept = 0, sent = 0;
+    for (rank_t peer = 1; peer < own.size(); ++peer) {
+      const fabric::allowance allowed = own.transport().allowance_to(peer);
+      kept += kind == flood::credits ? allowed.packets : allowed.slots;
+    }
+    std::size_t taken = 0;
+    const std::vector<std::byte> content(kind == flood::credits ? 0 : own.packet_bytes_max());
+    const handler_id take = own.add_handler("take", [&](request&) { ++taken; });
+    own.barrier();
+    if (own.rank() > 0) {
+      own.open_epoch(next_epoch);
+      const fabric::allowance allowed = own.transport().allowance_to(0);
+      const std::size_t messages = (kind == flood::credits ? allowed.packets : allowed.slots) + 20;
+      for (; sent < messages; ++sent) own.request_medium(0, take, content);
+    } else {
+      own.wait_until("the flood", [&] { return static_cast<std::size_t>(held_back(own)) == kept; });
+      ask();
+      EXPECT_EQ(taken, 0u);
+      own.open_epoch(next_epoch);
+    }
+    const std::size_t due = own.rank() > 0 ? 0 : kept + 20 * static_cast<std::size_t>(own.size() - 1);
+    own.wait_until("the epoch", [&] { return taken == due; });
+    own.barrier();
+    own.close_epoch();
+    own.remove_handler(take);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(core, next_epoch_answers, testing::every_job(), testing::job_name);
+
+TEST_P(next_epoch_answers, replies_of_any_size) {
+  run([this](endpoint& own) {
+    for (const flood kind : {flood::credits, flood::slots}) {
+      for (const std::size_t bytes : {0, 1000, 100'000}) {
+        std::size_t replies = 0;
+        const handler_id reply = own.add_handler("reply", [&](request& r) {
+          EXPECT_EQ(r.payload().size(), bytes);
+          EXPECT_TRUE(fabric::testing::is_payload(r.payload(), static_cast<std::uint64_t>(r.source())));
+          EXPECT_FALSE(own.in_epoch());
+          ++replies;
+        });
+        const handler_id ask = own.add_handler("ask", [&](request& r) {
+          std::vector<std::byte> content(bytes);
+          fabric::testing::fill(content, static_cast<std::uint64_t>(own.rank()));
+          r.reply_medium(reply, content);
+        });
+        ask_beside(kind, own, [&] {
+          // More than the reserve can carry at once.
+          constexpr std::size_t asked = 5;
+          for (std::size_t i = 0; i < asked; ++i) {
+            for (rank_t peer = 1; peer < own.size(); ++peer) own.request_short(peer, ask);
+          }
+          own.wait_until("replies", [&] { return replies == asked * static_cast<std::size_t>(own.size() - 1); });
+        });
+        own.remove_handler(ask);
+        own.remove_handler(reply);
+      }
+    }
+  });
+}
+
+TEST_P(next_epoch_answers, puts_gets_and_atomics) {
+  run([this](endpoint& own) {
+    constexpr std::size_t bytes = 20'000, word = 8;
+    remote_endpoint memory(own, configured({}));
+    std::vector<std::byte> offered(bytes + word);
+    fabric::testing::fill({offered.data(), bytes}, static_cast<std::uint64_t>(own.rank()));
+    const own_segment mine = memory.attach(offered);
+    const std::vector<peer_segment> all = memory.exchange(mine);
+    std::vector<std::byte> got(bytes), put(bytes);
+    for (const flood kind : {flood::credits, flood::slots}) {
+      ask_beside(kind, own, [&] {
+        for (rank_t peer = 1; peer < own.size(); ++peer) {
+          const peer_segment& there = all[static_cast<std::size_t>(peer)];
+          memory.get({there, 0}, got);
+          EXPECT_TRUE(fabric::testing::is_payload(got, static_cast<std::uint64_t>(peer)));
+          memory.put({there, 0}, got);
+          const std::uint64_t before =
+              memory.atomic({there, bytes}, {.op = fabric::atomic_op::add, .bytes = word, .operand = 3});
+          EXPECT_EQ(before, kind == flood::credits ? 0u : 3u);
+        }
+      });
+    }
+    own.barrier();
+  });
+}
+
+TEST_P(next_epoch_answers, longs_of_every_protocol) {
+  run([this](endpoint& own) {
+    constexpr std::size_t bytes = 20'000;
+    for (const std::string protocol : {"auto", "packed", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+      for (const flood kind : {flood::credits, flood::slots}) {
+        remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", protocol}, {"AMITY_LONG_SLOTS", "2"}}));
+        const own_segment mine = memory.allocate(2 * bytes);
+        fabric::testing::fill({mine.data, bytes}, static_cast<std::uint64_t>(own.rank()));
+        const bytes_view content(mine.data, bytes);
+        std::vector<peer_segment> all;
+        std::size_t replies = 0;
+        event sent;
+        const handler_id reply = own.add_handler("reply", [&](request& r) {
+          EXPECT_TRUE(fabric::testing::is_payload(r.payload(), static_cast<std::uint64_t>(r.source())));
+          ++replies;
+        });
+        const handler_id ask = own.add_handler("ask", [&](request& r) {
+          r.reply_long({all[0], bytes}, reply, content, {}, sent);
+        });
+        all = memory.exchange(mine);
+        ask_beside(kind, own, [&] {
+          for (rank_t peer = 1; peer < own.size(); ++peer) {
+            memory.request_long({all[static_cast<std::size_t>(peer)], bytes}, ask, content, {});
+            own.wait_until("the reply", [&] { return replies == static_cast<std::size_t>(peer); });
+          }
+        });
+        own.wait_until("Longs", [&] { return sent.done(); });
+        own.barrier();
+        own.remove_handler(ask);
+        own.remove_handler(reply);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace amity::core
