@@ -49,6 +49,7 @@ set(AMITY_PUBLIC_HEADERS
   core/outbox.hpp
   core/packet_header.hpp
   core/packet_memory.hpp
+  core/peer_questions.hpp
   core/prepared.hpp
   core/rank_worlds.hpp
   core/reassembly.hpp

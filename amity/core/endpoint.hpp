@@ -45,6 +45,7 @@
 #include "amity/core/long_envelope.hpp"
 #include "amity/core/message_counters.hpp"
 #include "amity/core/packet_header.hpp"
+#include "amity/core/peer_questions.hpp"
 #include "amity/core/rank_worlds.hpp"
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
@@ -513,6 +514,8 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   void look_for_stall(std::string_view where, bool is_stall);
   void report_busy_wait(std::string_view where);
   std::string likely_cause() const;
+  std::vector<rank_t> peers_to_ask() const;
+  void on_wake(const inbound& packet);
   void leave_counter_table() noexcept;
   std::string describe_unsent() const;
 
@@ -555,6 +558,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   std::size_t leaving_bytes_high_water_;
   std::string_view waits_where_;  ///< for a simulator's report
   stall_clock stall_clock_;
+  peer_questions questions_;
   busy_wait busy_wait_;
   std::uint64_t control_packets_ = 0;  ///< of the runtime that have arrived
   std::uint64_t epochs_opened_ = 0;

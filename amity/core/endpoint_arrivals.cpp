@@ -85,12 +85,13 @@ bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header heade
 
 std::size_t endpoint::poll_by_priority(std::size_t packets_max) {
   inbox& not_due = worlds_->not_due;
+  const std::uint64_t questions = worlds_->questions;
   for (std::size_t handled = 0;; ++handled) {
     const std::size_t found = fabric_.poll(*this, packets_max);
     handled += found;
     // A poll that finds less than it may has found everything: nothing more urgent has arrived.
     if (!not_due.has_behind() || found == packets_max || handled >= packets_max) [[likely]]
-      return handled;
+      return handled - (worlds_->questions - questions);
     const fabric::packet best = not_due.take_most_urgent();
     if (endpoint* const owner = owner_of(best)) owner->deliver(owner->localized(best));
     job_fabric().release(best.token);
@@ -135,7 +136,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         control_->on_control(packet.source, packet.payload);
         return;
       case packet_kind::wake:
-        return;
+        return on_wake(packet);
       case packet_kind::envelope:
         check_remote(packet.source);
         return remote_->on_envelope(header, packet.source, packet.payload);

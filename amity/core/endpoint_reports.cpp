@@ -1,15 +1,18 @@
-/// What an endpoint says about a wait that lasts: where the rank is, and what is under way.
+/// What an endpoint says about a wait that lasts: where the rank is, what is under way, and which peers are silent.
 
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/tree.hpp"
 
 namespace amity::core {
 namespace {
@@ -19,6 +22,15 @@ std::string describe(const attentiveness& seen) {
   if (!seen.timed) return text;
   return text + fmt::format("\n  between polls: {} ns at most, {} ns in all; longest handler: {} ns", seen.gap_ns_max,
                             seen.gap_ns_total, seen.handler_ns_max);
+}
+
+std::string describe_peers(const std::vector<rank_t>& lanes, rank_t threads) {
+  std::string text;
+  for (const rank_t lane : lanes) {
+    text += fmt::format("{}rank {}", text.empty() ? "" : ", ", lane / threads);
+    if (threads > 1) text += fmt::format(" (thread {})", lane % threads);
+  }
+  return text;
 }
 
 }  // namespace
@@ -49,8 +61,21 @@ std::string endpoint::place() const {
 }
 
 void endpoint::look_for_stall(std::string_view where, bool is_stall) {
-  if (stall_clock_.is_due(fabric_.now_ns()) || is_stall)
-    log_warning(rank_, stall_report(where, stall_clock_.seconds()));
+  constexpr auto question = static_cast<std::byte>(peer_questions::content::question);
+  const std::uint64_t now_ns = fabric_.now_ns();
+  if (questions_.is_due(now_ns)) {
+    log_warning(
+        rank_,
+        fmt::format("no answer for {} s from {}: a handler there does not return, or the program computes "
+                    "without calls that make progress",
+                    peer_questions::patience_ns / 1'000'000'000, describe_peers(questions_.take_silent(), threads_)));
+  }
+  if (!stall_clock_.is_due(now_ns) && !is_stall) return;
+  log_warning(rank_, stall_report(where, stall_clock_.seconds()));
+  if (virtual_time_) return;  // the simulator knows which ranks wait
+  std::vector<rank_t> peers = peers_to_ask();
+  for (const rank_t lane : peers) send_control(lane, packet_kind::wake, {&question, 1});
+  questions_.ask(std::move(peers), now_ns);
 }
 
 void endpoint::report_busy_wait(std::string_view where) {
@@ -117,6 +142,38 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
     if (lanes_ > peers_shown) text += " ...";
   }
   return text;
+}
+
+// Questions
+
+// Peers that the wait is for, and then peers that this rank has sent messages to.
+std::vector<rank_t> endpoint::peers_to_ask() const {
+  std::vector<rank_t> peers;
+  const auto add = [&](rank_t lane) {
+    if (lane != lane_ && peers.size() < peer_questions::peers_max && std::ranges::find(peers, lane) == peers.end())
+      peers.push_back(lane);
+  };
+  if (worlds_->alone()) worlds_->unsent.for_each_peer([&](rank_t lane, std::size_t) { add(lane); });
+  if (!collectives_.done() || (epoch_open() && body_epoch_ == no_epoch)) {
+    add(lane_of(tree_parent(rank_), thread()));
+    for_each_tree_child(rank_, size_, [&](rank_t child) { add(lane_of(child, thread())); });
+  }
+  for (std::size_t id = 0; id < registry_.capacity() && ledger_.knows_peers(); ++id) {
+    const auto handler = static_cast<handler_id>(id);
+    if (!registry_.contains(handler)) continue;
+    for (rank_t lane = 0; lane < lanes_; ++lane) {
+      if (ledger_.of(handler, lane).sent > 0) add(lane);
+    }
+  }
+  return peers;
+}
+
+void endpoint::on_wake(const inbound& packet) {
+  constexpr auto answer = static_cast<std::byte>(peer_questions::content::answer);
+  if (packet.payload.size() != 1) return;
+  ++worlds_->questions;
+  if (packet.payload[0] == answer) return questions_.on_answer(packet.source);
+  send_control(packet.source, packet_kind::wake, {&answer, 1});
 }
 
 }  // namespace amity::core

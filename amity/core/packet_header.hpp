@@ -20,7 +20,7 @@ enum class packet_kind : std::uint8_t {
   fragment,    ///< a part of a message that is larger than a packet
   collective,  ///< barrier and reductions; belongs to no epoch
   detector,    ///< termination detection of one epoch
-  wake,        ///< nothing but a reason to look around, or a packet that was begun and then given up
+  wake,        ///< a reason to look around, a packet that was given up, or a question whether the peer makes progress
   envelope,    ///< of a Long message: all but its payload, unless that is small
   slots,       ///< of Long messages, that the target lends
   remote,      ///< remote memory over packets, where the fabric has none

@@ -46,7 +46,8 @@ class rank_worlds {
   crew* threads = nullptr;
   /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
   std::exception_ptr failure;
-  memory_bound memory;  ///< of what waits to be sent
+  std::uint64_t questions = 0;  ///< packets of `peer_questions` that have arrived: they are no progress
+  memory_bound memory;          ///< of what waits to be sent
   outbox unsent;
   inbox not_due;
   std::string failure_place;  ///< of the handler that has thrown

@@ -108,6 +108,50 @@ class hand_clock final : public fabric::decorator {
   std::uint64_t sleep_ns_max = ~std::uint64_t{0};
 };
 
+// A rank whose handler does not return says nothing itself: the ranks that wait for it name it.
+TEST(stall_report, silent_peer_is_named) {
+  const settings config = configured({{"AMITY_CORE_STALL_SECONDS", "1"}});
+  std::atomic<bool> named = false;
+  ::testing::internal::CaptureStderr();
+  testing::threads("threads").run(3, config, [&](fabric::fabric& whole) {
+    hand_clock clock(whole);
+    endpoint own(clock, config);
+    int replies = 0;
+    const handler_id reply = own.add_handler("reply", [&](request&) { ++replies; });
+    const handler_id ask = own.add_handler("ask", [&](request& r) { r.reply_short(reply); });
+    const handler_id block = own.add_handler("block", [&](request& r) {
+      while (!named) std::this_thread::yield();
+      r.reply_short(reply);
+    });
+    own.barrier();
+    if (own.rank() == 0) {
+      own.request_short(2, ask);
+      own.wait_until("the first reply", [&] { return replies == 1; });
+      own.request_short(1, block);
+      clock.step_ns = 100'000'000;
+      clock.sleep_ns_max = 10'000'000;
+      own.wait_until("the second reply", [&] {
+        if (clock.now > 4'500'000'000) named = true;
+        return replies == 2;
+      });
+    }
+    own.barrier();
+  });
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  const std::string silent = "amity: rank 0: no answer for 1 s from ";
+  testing::expect_parts(text, {"amity: rank 0: no progress for 1 s in the second reply",
+                               "amity: rank 0: no progress for 3 s in the second reply",
+                               (silent + "rank 1: a handler there does not return").c_str()});
+  // Rank 2 may need longer for one answer, but not for all of them.
+  std::size_t reports = 0, of_rank_1_alone = 0;
+  for (std::size_t at = text.find(silent); at != std::string::npos; at = text.find(silent, at + 1)) {
+    ++reports;
+    if (text.compare(at + silent.size(), 7, "rank 1:") == 0) ++of_rank_1_alone;
+  }
+  EXPECT_GE(of_rank_1_alone, 1u) << text;
+  EXPECT_LE(reports, 4u) << text;
+}
+
 /// What an endpoint sees of itself whose handlers take 70 ns and which looks around once after 500 and once after 200
 /// ns.
 attentiveness seen_of_itself(const settings& config) {
