@@ -66,7 +66,9 @@ class outbox {
   bool empty() const noexcept { return waiting_ == 0; }
   /// Whether anything waits for the peer that leaves when a packet with this header would, or earlier.
   bool holds(rank_t lane, packet_header header) const noexcept;
-  counts of_world(world_number world) const noexcept { return world < of_world_.size() ? of_world_[world] : counts{}; }
+  counts of_world(world_number world) const noexcept {
+    return waiting_ > 0 && world < of_world_.size() ? of_world_[world] : counts{};
+  }
 
   /// A packet to be filled. It counts as held until it is pushed; the caller who gives it up subtracts it.
   std::unique_ptr<owned_packet> open_packet(std::size_t capacity);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "amity/base/types.hpp"
 #include "amity/core/inbox.hpp"
 #include "amity/core/memory_bound.hpp"
 #include "amity/core/outbox.hpp"
@@ -24,7 +25,7 @@ class crew;
 class endpoint;
 class sub_fabric;
 
-class rank_worlds {
+class alignas(cache_line_bytes) rank_worlds {
  public:
   static constexpr std::size_t numbers = 256;
   /// Bit n of word n / 64: number n is in use.
@@ -37,7 +38,10 @@ class rank_worlds {
 
   /// What waits to be sent takes at most `memory_bytes_max`; packets have at most `packet_bytes_max` bytes.
   rank_worlds(std::size_t memory_bytes_max, std::size_t packet_bytes_max)
-      : memory(memory_bytes_max), unsent(memory, packet_bytes_max) {}
+      : unsent(memory, packet_bytes_max), memory(memory_bytes_max) {}
+
+  // The first line is what every round of progress looks at; so is the line where the inbox ends and the outbox begins.
+  // A simulated rank finds them cold.
 
   /// The endpoint that must not block now, because one of its handlers or a flush runs; null if none.
   const endpoint* running = nullptr;
@@ -47,9 +51,14 @@ class rank_worlds {
   /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
   std::exception_ptr failure;
   std::uint64_t questions = 0;  ///< packets of `peer_questions` that have arrived: they are no progress
-  memory_bound memory;          ///< of what waits to be sent
-  outbox unsent;
+
+ private:
+  std::vector<member> members_;  ///< by number
+
+ public:
   inbox not_due;
+  outbox unsent;
+  memory_bound memory;        ///< of what waits to be sent
   std::string failure_place;  ///< of the handler that has thrown
 
   /// Whether the job's own world is the only one: nothing is listed then.
@@ -71,7 +80,6 @@ class rank_worlds {
   }
 
  private:
-  std::vector<member> members_;  ///< by number
   std::size_t count_ = 0;
 };
 
