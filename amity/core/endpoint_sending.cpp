@@ -164,7 +164,7 @@ bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const
                               bytes_view payload) {
   const bytes_view whole = args.empty() ? payload : std::as_bytes(args);
   if (whole.size() > packet_bytes_max_ || !(args.empty() || payload.empty())) return false;
-  if (fabric_.try_send(lane, header.word(), whole, claim_of(header)) != status::ok) return false;
+  if (fabric_.try_send(lane, header.word(), whole, claim_of_messages(header)) != status::ok) return false;
   ledger_.sent(header.handler(), lane, 1, in_epoch());
   ledger_.packet(header.handler(), whole.size());
   return true;

@@ -90,8 +90,13 @@ constexpr bool is_control(packet_kind kind) {
   return kind != packet_kind::message && kind != packet_kind::fragment && kind != packet_kind::envelope;
 }
 
-/// What a packet may take of the reserve. Detector packets that come early are copied, so that no packet without an
-/// epoch is kept.
+/// What a packet of messages may take of the reserve.
+constexpr fabric::claim claim_of_messages(packet_header header) {
+  return header.epoch() == no_epoch ? fabric::claim::no_epoch : fabric::claim::ordinary;
+}
+
+/// What a packet of any kind may take of the reserve. Detector packets that come early are copied, so that no packet
+/// without an epoch is kept.
 constexpr fabric::claim claim_of(packet_header header) {
   switch (header.kind()) {
     case packet_kind::collective:
@@ -103,7 +108,7 @@ constexpr fabric::claim claim_of(packet_header header) {
     case packet_kind::remote:
       return header.reply() ? fabric::claim::answer : fabric::claim::no_epoch;
     default:
-      return header.epoch() == no_epoch ? fabric::claim::no_epoch : fabric::claim::ordinary;
+      return claim_of_messages(header);
   }
 }
 
