@@ -102,7 +102,9 @@ TEST(waiter, wait_after_sleep_does_not_spin) {
   waits.progressed();
   own.take_calls();
   waits.wait(1000);
-  EXPECT_EQ(own.count("ready"), 8u);
+  // Three looks, the yields, the looks before and after the sleep. Slow yields end the yields early.
+  EXPECT_GE(own.count("ready"), 6u);
+  EXPECT_LE(own.count("ready"), 8u);
 }
 
 // The caller need not have made progress: a credit has returned, and the next one is awaited soon.
