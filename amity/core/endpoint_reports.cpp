@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -102,12 +103,11 @@ std::string endpoint::describe_unsent() const {
 std::string endpoint::likely_cause() const {
   if (prepared_ > 0) return "a prepared buffer holds a credit and is not committed";
   if (const std::string trouble = fabric_.trouble(); !trouble.empty()) return fmt::format("network: {}", trouble);
-  const bool at_the_end_of_an_epoch = epoch_open() && body_epoch_ == no_epoch;
-  if (!collectives_.done() || at_the_end_of_an_epoch) {
-    return fmt::format("it ends when all ranks have come to it{}: compare the places in their reports",
-                       at_the_end_of_an_epoch ? ", and all messages are handled" : "");
+  if (!worlds_->unsent.empty()) return fmt::format("a peer takes no packets: {} wait", describe_unsent());
+  if (!collectives_.done()) return "other ranks have not reached it: compare the places in their reports";
+  if (epoch_open() && body_epoch_ == no_epoch) {
+    return "other ranks have not reached it, or handle messages: compare the places in their reports";
   }
-  if (!worlds_->unsent.empty()) return "a peer takes no packets: see below what waits to be sent";
   if (worlds_->not_due.early_of(number_) > 0) return "a peer has begun an epoch that this rank has not begun";
   return {};
 }
@@ -146,7 +146,8 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
 
 // Questions
 
-// Peers that the wait is for, and then peers that this rank has sent messages to.
+// Peers that the wait is for, and then peers that this rank has sent messages to, first those that have sent least
+// back.
 std::vector<rank_t> endpoint::peers_to_ask() const {
   std::vector<rank_t> peers;
   const auto add = [&](rank_t lane) {
@@ -158,13 +159,20 @@ std::vector<rank_t> endpoint::peers_to_ask() const {
     add(lane_of(tree_parent(rank_), thread()));
     for_each_tree_child(rank_, size_, [&](rank_t child) { add(lane_of(child, thread())); });
   }
-  for (std::size_t id = 0; id < registry_.capacity() && ledger_.knows_peers(); ++id) {
-    const auto handler = static_cast<handler_id>(id);
-    if (!registry_.contains(handler)) continue;
-    for (rank_t lane = 0; lane < lanes_; ++lane) {
-      if (ledger_.of(handler, lane).sent > 0) add(lane);
+  if (!ledger_.knows_peers()) return peers;
+  // Messages from each lane less messages to it.
+  std::vector<std::pair<std::int64_t, rank_t>> unanswered;
+  for (rank_t lane = 0; lane < lanes_; ++lane) {
+    message_counts all;
+    for (std::size_t id = 0; id < registry_.capacity(); ++id) {
+      const message_counts counts = ledger_.of(static_cast<handler_id>(id), lane);
+      all.sent += counts.sent;
+      all.handled += counts.handled;
     }
+    if (all.sent > 0) unanswered.emplace_back(static_cast<std::int64_t>(all.handled - all.sent), lane);
   }
+  std::ranges::sort(unanswered);
+  for (const auto& [balance, lane] : unanswered) add(lane);
   return peers;
 }
 

@@ -71,11 +71,11 @@ TEST(stall_report, tells_the_end_of_a_program_from_a_barrier) {
 TEST(stall_report, says_where_the_rank_waits_and_what_was_sent) {
   const std::string text = printed_while_waiting("1");
   testing::expect_parts(
-      text,
-      {"amity: rank 0: no progress for 1 s in a barrier or reduction", "epoch 0",
-       "messages of epochs: 0 sent, 0 handled", "waiting to be sent: none", "held back for the next epoch: 0 packets",
-       "incomplete large messages: 0", "it ends when all ranks have come to it: compare the places in their reports",
-       "polls: ", "#0 unused: sent/handled by peer: 0:0/0 1:0/0", "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
+      text, {"amity: rank 0: no progress for 1 s in a barrier or reduction", "epoch 0",
+             "messages of epochs: 0 sent, 0 handled", "waiting to be sent: none",
+             "held back for the next epoch: 0 packets", "incomplete large messages: 0",
+             "likely cause: other ranks have not reached it: compare the places in their reports",
+             "polls: ", "#0 unused: sent/handled by peer: 0:0/0 1:0/0", "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
   // Again every second, with the whole time.
   EXPECT_NE(text.find("no progress for 2 s"), std::string::npos) << text;
 }
@@ -108,15 +108,17 @@ class hand_clock final : public fabric::decorator {
   std::uint64_t sleep_ns_max = ~std::uint64_t{0};
 };
 
-// A rank whose handler does not return says nothing itself: the ranks that wait for it name it.
+// A rank whose handler does not return says nothing itself: the ranks that wait for it name it, also if they have sent
+// messages to more ranks than they ask.
 TEST(stall_report, silent_peer_is_named) {
+  constexpr rank_t silent = peer_questions::peers_max + 3, ranks = silent + 1;
   const settings config = configured({{"AMITY_CORE_STALL_SECONDS", "1"}});
   std::atomic<bool> named = false;
   ::testing::internal::CaptureStderr();
-  testing::threads("threads").run(3, config, [&](fabric::fabric& whole) {
+  testing::threads("threads").run(ranks, config, [&](fabric::fabric& whole) {
     hand_clock clock(whole);
     endpoint own(clock, config);
-    int replies = 0;
+    rank_t replies = 0;
     const handler_id reply = own.add_handler("reply", [&](request&) { ++replies; });
     const handler_id ask = own.add_handler("ask", [&](request& r) { r.reply_short(reply); });
     const handler_id block = own.add_handler("block", [&](request& r) {
@@ -125,30 +127,29 @@ TEST(stall_report, silent_peer_is_named) {
     });
     own.barrier();
     if (own.rank() == 0) {
-      own.request_short(2, ask);
-      own.wait_until("the first reply", [&] { return replies == 1; });
-      own.request_short(1, block);
+      for (rank_t dest = 1; dest < silent; ++dest) own.request_short(dest, ask);
+      own.wait_until("first replies", [&] { return replies == silent - 1; });
+      own.request_short(silent, block);
       clock.step_ns = 100'000'000;
       clock.sleep_ns_max = 10'000'000;
-      own.wait_until("the second reply", [&] {
+      own.wait_until("the last reply", [&] {
         if (clock.now > 4'500'000'000) named = true;
-        return replies == 2;
+        return replies == silent;
       });
     }
     own.barrier();
   });
   const std::string text = ::testing::internal::GetCapturedStderr();
-  const std::string silent = "amity: rank 0: no answer for 1 s from ";
-  testing::expect_parts(text, {"amity: rank 0: no progress for 1 s in the second reply",
-                               "amity: rank 0: no progress for 3 s in the second reply",
-                               (silent + "rank 1: a handler there does not return").c_str()});
-  // Rank 2 may need longer for one answer, but not for all of them.
-  std::size_t reports = 0, of_rank_1_alone = 0;
-  for (std::size_t at = text.find(silent); at != std::string::npos; at = text.find(silent, at + 1)) {
+  testing::expect_parts(text, {"amity: rank 0: no progress for 1 s in the last reply",
+                               "amity: rank 0: no progress for 3 s in the last reply"});
+  // Ranks that answer may be late once, on two cores, but not each time.
+  const std::string begin = "amity: rank 0: no answer for 1 s from ", expected = fmt::format("rank {}: ", silent);
+  std::size_t reports = 0, of_the_silent_alone = 0;
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
     ++reports;
-    if (text.compare(at + silent.size(), 7, "rank 1:") == 0) ++of_rank_1_alone;
+    if (text.compare(at + begin.size(), expected.size(), expected) == 0) ++of_the_silent_alone;
   }
-  EXPECT_GE(of_rank_1_alone, 1u) << text;
+  EXPECT_GE(of_the_silent_alone, 1u) << text;
   EXPECT_LE(reports, 4u) << text;
 }
 
@@ -279,7 +280,7 @@ TEST(stall_report, tells_what_waits_to_be_sent_and_for_whom) {
       own.wait_until("the burst", [&] { return !text.empty(); });
       EXPECT_NE(text.find("no progress for 7 s in a test"), std::string::npos) << text;
       EXPECT_NE(text.find("waiting to be sent: 7 packets to rank 1"), std::string::npos) << text;
-      EXPECT_EQ(text.find("all ranks"), std::string::npos) << "one peer ends it: " << text;
+      EXPECT_EQ(text.find("other ranks"), std::string::npos) << "one peer ends it: " << text;
     } else {
       own.wait_until("the burst", [&] { return taken == 10; });
     }
