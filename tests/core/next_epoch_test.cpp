@@ -147,5 +147,47 @@ TEST_P(next_epoch_answers, longs_of_every_protocol) {
   });
 }
 
+/// Virtual time of 1,000 gets by packets of rank 0 from rank 1, while rank 2 sends as much as it can. If `is_ahead`,
+/// rank 1 is in the next epoch, and its packets hold all ordinary credits to rank 0.
+std::uint64_t time_of_gets_beside_flood(bool is_ahead) {
+  std::uint64_t taken_ns = 0;
+  testing::simulate(3, {}, [&](endpoint& own) {
+    bool end = false;
+    std::uint64_t early = 0;
+    const handler_id flood = own.add_handler("flood", [](request&) {});
+    const handler_id take = own.add_handler("take", [&](request&) { ++early; });
+    const handler_id stop = own.add_handler("stop", [&](request&) { end = true; });
+    remote_endpoint memory(own, configured({}));
+    std::vector<std::byte> offered(64), got(64);
+    const own_segment mine = memory.attach(offered);
+    const std::vector<peer_segment> all = memory.exchange(mine);
+    const std::size_t kept = is_ahead ? own.transport().allowance_to(0).packets : 0;
+    own.barrier();
+    if (own.rank() == 1) {
+      if (is_ahead) own.open_epoch(next_epoch);
+      for (std::size_t i = 0; i < kept; ++i) own.request_short(0, take);
+    }
+    if (own.rank() == 0) {
+      own.wait_until("early packets", [&] { return static_cast<std::size_t>(held_back(own)) == kept; });
+      const std::uint64_t begin_ns = own.transport().now_ns();
+      for (int i = 0; i < 1000; ++i) memory.get({all[1], 0}, got);
+      taken_ns = own.transport().now_ns() - begin_ns;
+      for (rank_t peer = 1; peer < 3; ++peer) own.request_short(peer, stop);
+      if (is_ahead) own.open_epoch(next_epoch);
+      own.wait_until("early packets", [&] { return early == kept; });
+    } else {
+      while (own.rank() == 2 && !end) own.request_short(0, flood);
+      own.wait_until("the end", [&] { return end; });
+    }
+    own.barrier();
+    if (own.epoch_open()) own.close_epoch();
+  });
+  return taken_ns;
+}
+
+TEST(gets_from_next_epoch, cost_little_beside_flood) {
+  EXPECT_LE(time_of_gets_beside_flood(true), time_of_gets_beside_flood(false) * 3 / 2);
+}
+
 }  // namespace
 }  // namespace amity::core
