@@ -44,9 +44,8 @@ struct capabilities {
   std::string description;           ///< one line for `amity info`
   std::size_t packet_bytes_max = 0;  ///< largest payload, what an acquired slot holds; >= packet_bytes_guaranteed
   std::size_t inline_bytes_max = 0;  ///< payloads up to this take the short road (0: there is none)
-  std::size_t credits_per_peer = 0;  ///< ordinary packets in flight to one peer before `again`; `allowance_to` may be
-                                     ///< more. The reserve is not counted here.
-  std::size_t slots_per_peer = 0;    ///< slots that ordinary packets have acquired or in flight to one peer; as above
+  std::size_t credits_per_peer = 0;  ///< ordinary packets in flight to one peer before `again`, without the reserve
+  std::size_t slots_per_peer = 0;    ///< slots of ordinary packets, open or in flight to one peer, before `again`
   std::size_t bytes_per_peer = 0;    ///< memory that each peer costs a rank
   bool ordered = false;              ///< packets of one source arrive in order
   bool virtual_time = false;         ///< `now_ns` is simulated
@@ -54,7 +53,8 @@ struct capabilities {
   remote_capabilities remote = {};
 };
 
-/// Ordinary packets that may be in flight to one peer before `again`: without the reserve.
+/// Ordinary packets, and slots of such packets, that may be in flight to one peer before `again`. It may be more than
+/// `capabilities` say for all peers.
 struct allowance {
   std::size_t packets;
   std::size_t slots;
@@ -127,12 +127,12 @@ class fabric {
   bool same_node(rank_t peer) const noexcept { return node_of(peer) == node_of(rank()); }
 
   /// Sends a packet; the payload is copied before the call returns. At most `packet_bytes_max` bytes; fastest up to
-  /// `inline_bytes_max`. `again`: no credit to `dest` right now that is for such packets (reserve.hpp).
+  /// `inline_bytes_max`. `again`: no credit to `dest` right now that this claim may take (reserve.hpp).
   virtual status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept = 0;
 
   /// Takes an empty outgoing slot for `dest`, and with it the credit for its packet. Every acquired slot is committed
-  /// exactly once, in any order, to the same `dest`; a slot that is not for an ordinary packet with the next call.
-  /// `again`: no slot or no credit to `dest` right now that is for such packets.
+  /// exactly once, in any order, to the same `dest`; if the claim is not `ordinary`, by the next call. `again`: no slot
+  /// or no credit to `dest` right now that this claim may take.
   virtual status acquire(rank_t dest, slot& out, claim of) noexcept = 0;
 
   /// Sends the first `payload_bytes` of an acquired slot. Never fails: the credit is already held.

@@ -15,7 +15,7 @@
 
 namespace amity::fabric::testing {
 
-/// Keeps packets until it is told to release them, and checks that they stay what they were.
+/// Keeps packets until it is told to release them, and checks that they do not change.
 class keeper {
  public:
   explicit keeper(fabric& own) : own_(own) {}

@@ -48,7 +48,7 @@ TEST(sim_credits, come_back_at_their_times) {
   EXPECT_TRUE(own.take(3, claim::ordinary, 0));
   EXPECT_TRUE(own.take(3, claim::ordinary, 0));
   EXPECT_FALSE(own.take(3, claim::ordinary, 0));
-  EXPECT_TRUE(own.take(4, claim::ordinary, 0)) << "what one peer holds is no loss to another";
+  EXPECT_TRUE(own.take(4, claim::ordinary, 0)) << "each peer has credits of its own";
   EXPECT_EQ(own.refused(), std::vector<rank_t>{3});
   EXPECT_EQ(own.next_ns(3), never);
   EXPECT_FALSE(own.come_back(4, 5)) << "nobody waits for it";

@@ -81,8 +81,7 @@ bool lane::take_credit(rank_t dest, claim of, std::uint32_t& buffer) noexcept {
   return true;
 }
 
-// A peer may have read what MPI has not told us yet to be sent: whoever has a credit gets a buffer, if MPI tells it of
-// any send.
+// A peer may have returned the credit of a packet whose send MPI has not reported as done: its buffer is still in use.
 bool lane::find_buffer() noexcept {
   const std::size_t most = static_cast<std::size_t>(size_) * credits_;
   for (std::size_t looked = 0; packet_buffers_ == most; looked += looks_at_sends) {

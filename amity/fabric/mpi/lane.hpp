@@ -56,7 +56,7 @@ class lane final : public fabric {
     std::uint32_t owed;             ///< credits of the peer's to be given back
     std::uint32_t unreported;       ///< these, and packets of the peer's that are not released
     bool is_giving_back;            ///< the last message with nothing but credits is not done yet
-    claim refused;  ///< while it stands in `short_`: of what was refused, the one that is served soonest
+    claim refused;                  ///< the refused claim that is served soonest; valid while the peer is in `short_`
   };
   /// A message whose buffer MPI still needs.
   struct unfinished {
@@ -103,7 +103,7 @@ class lane final : public fabric {
   tag_code tags_;
   std::uint32_t credits_;  ///< with the reserve
   credit_reports reports_;
-  bool stopped_ = false;  ///< no message leaves any more
+  bool stopped_ = false;  ///< after `stop_sending`
   zeros<account> peers_;
   std::vector<rank_t> short_;  ///< peers that were refused and have got no credit since; room for all is reserved
 

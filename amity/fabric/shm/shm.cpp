@@ -72,7 +72,7 @@ struct packet_token {
   }
 };
 
-/// A peer that refused packets: the claims of those that refused, the one that is served soonest.
+/// A peer that has refused packets, with the refused claim that is served soonest.
 struct shortage {
   rank_t peer;
   std::optional<claim> of_credit = {};  ///< of packets that need a credit

@@ -21,7 +21,7 @@ namespace amity::fabric::sim {
 
 /// One direction of a pair of ranks, as its source sees it. Small: a rank sends to hundreds, and finds them cold.
 struct peer {
-  std::uint32_t in_flight : 29 = 0;  ///< credits that are out, and those that are back and were not looked up yet
+  std::uint32_t in_flight : 29 = 0;  ///< credits in use; some may be back, which `look_up` finds
   std::uint32_t refused : 3 = 0;     ///< a bit for each claim that was answered `again`, with no credit seen since
 };
 
@@ -33,7 +33,7 @@ class credits {
   /// Takes one for `dest`. False: there is none for this claim, and `dest` is one of `refused()` from now on.
   bool take(rank_t dest, claim of, std::uint64_t now_ns);
 
-  /// One comes back, later than those of the same peer before it. True: `from` had refused what can be taken then.
+  /// A credit returns, later than earlier ones of the same peer. True: it ends a refusal of `from`.
   bool come_back(rank_t from, std::uint64_t time_ns) {
     coming_.push_back({time_ns, from});
     next_any_ns_ = std::min(next_any_ns_, time_ns);
