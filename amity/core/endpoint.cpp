@@ -299,7 +299,12 @@ bool endpoint::advance(std::size_t packets_max) {
   bool any = send_waiting();
   if (worlds_->not_due.has_due()) any |= handle_due();
   for (flushable* const holder : in_every_round_) any |= holder->on_progress();
-  const bool news = poll_by_priority(packets_max) > 0;
+  std::size_t events = fabric_.poll(*this, packets_max);
+  if (worlds_->not_due.has_behind()) [[unlikely]]
+    events = handle_behind(events, packets_max);
+  if (worlds_->questions > 0) [[unlikely]]
+    events -= std::min(events, std::exchange(worlds_->questions, 0));
+  const bool news = events > 0;
   attention_.polled(news);
   if (attention_.on()) [[unlikely]]
     attention_.end(fabric_.now_ns());
@@ -338,7 +343,7 @@ bool endpoint::handle_due() {
     if (owner != nullptr && owner->priorities_differ_ && each.copy == nullptr &&
         owner->keep_for_later(each.packet, packet_header(each.packet.header)))
       continue;
-    if (owner != nullptr) owner->deliver(owner->localized(each.packet));
+    if (owner != nullptr) owner->deliver(each.packet);
     if (each.copy == nullptr) transport.release(each.packet.token);
   }
   return true;

@@ -353,7 +353,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   bool has_ready_packets() const noexcept { return worlds_->not_due.holds_due(number_); }
 
   /// Whether this rank holds nothing that could become a message: no packet and no buffer waits to be sent, no packet
-  /// waits for its epoch or its priority, and no message waits that nobody has counted.
+  /// that has arrived waits for its handler, and no message is held back uncounted.
   bool quiet() const noexcept {
     return worlds_->unsent.of_world(number_).packets == 0 && !worlds_->not_due.holds(number_) && remote_quiet() &&
            !holds_uncounted();
@@ -404,9 +404,9 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
   fabric::disposition take(const fabric::packet& arrived) noexcept;
   endpoint* owner_of(const fabric::packet& arrived) const noexcept;
-  fabric::packet localized(const fabric::packet& arrived) const noexcept;
+  rank_t source_of(const fabric::packet& arrived) const noexcept;
   bool keep_for_later(const fabric::packet& arrived, packet_header header);
-  std::size_t poll_by_priority(std::size_t packets_max);
+  std::size_t handle_behind(std::size_t events, std::size_t events_max);
   int priority_of(packet_header header) const noexcept;
   void compare_priorities();
   fabric::disposition hand_over(const fabric::packet& arrived) noexcept;
@@ -442,7 +442,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   lent_buffer begin_stream(rank_t lane, packet_header header, outgoing_stream& from, std::uint64_t bytes,
                            stream_target target);
   void wait_without_handlers(rank_t lane, lent_buffer message);
-  void begin_sending(rank_t lane, lent_buffer& message);
+  void send_all(rank_t lane, lent_buffer& message);
   void copy_rest(lent_buffer& message) const;
   void keep_rest(rank_t lane, lent_buffer message);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {

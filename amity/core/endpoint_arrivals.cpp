@@ -42,18 +42,14 @@ fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept 
 inline fabric::disposition endpoint::take(const fabric::packet& arrived) noexcept {
   const packet_header header(arrived.header);
   if (header.epoch() != no_epoch && header.epoch() != open_epoch_) {
-    collectives_.note_rank_ahead(rank_of(localized(arrived).source));
+    collectives_.note_rank_ahead(rank_of(source_of(arrived)));
     // Detector packets may have taken the reserve, and must not hold it.
     const bool copied = header.kind() == packet_kind::detector;
-    worlds_->not_due.keep_early(arrived, copied ? inbox::place::copy : inbox::place::fabric);
+    worlds_->not_due.keep_early(arrived, copied ? inbox::storage::copy : inbox::storage::fabric);
     return copied ? fabric::disposition::release : fabric::disposition::keep;
   }
   if (priorities_differ_ && keep_for_later(arrived, header)) return fabric::disposition::keep;
-  if (number_ == 0) [[likely]] {
-    deliver(arrived);
-  } else {
-    deliver(localized(arrived));
-  }
+  deliver(arrived);
   return fabric::disposition::release;
 }
 
@@ -64,8 +60,8 @@ endpoint* endpoint::owner_of(const fabric::packet& arrived) const noexcept {
   return found == nullptr ? nullptr : found->owner;
 }
 
-fabric::packet endpoint::localized(const fabric::packet& arrived) const noexcept {
-  return road_ == nullptr ? arrived : road_->translate(arrived);
+inline rank_t endpoint::source_of(const fabric::packet& arrived) const noexcept {
+  return number_ == 0 ? arrived.source : road_->lane_of_root(arrived.source);
 }
 
 int endpoint::priority_of(packet_header header) const noexcept {
@@ -78,24 +74,21 @@ bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header heade
   if (priority == priority_max_) return false;
   // Pieces that run no handler are consumed at once: pieces that overtake them would have to be copied.
   if (header.kind() == packet_kind::fragment && is_piece(arrived) &&
-      !streams_.completes(localized(arrived).source, arrived.payload))
+      !streams_.completes(source_of(arrived), arrived.payload))
     return false;
   return worlds_->not_due.keep_behind(arrived, priority, job_fabric());
 }
 
-std::size_t endpoint::poll_by_priority(std::size_t packets_max) {
-  inbox& not_due = worlds_->not_due;
-  const std::uint64_t questions = worlds_->questions;
-  for (std::size_t handled = 0;; ++handled) {
-    const std::size_t found = fabric_.poll(*this, packets_max);
-    handled += found;
-    // A poll that finds less than it may has found everything: nothing more urgent has arrived.
-    if (!not_due.has_behind() || found == packets_max || handled >= packets_max) [[likely]]
-      return handled - (worlds_->questions - questions);
-    const fabric::packet best = not_due.take_most_urgent();
-    if (endpoint* const owner = owner_of(best)) owner->deliver(owner->localized(best));
+// After a poll that has handed over so many events. Returns how many were handed over or handled in all.
+std::size_t endpoint::handle_behind(std::size_t events, std::size_t events_max) {
+  // A poll that finds less than it may has found everything: nothing more urgent has arrived.
+  while (worlds_->not_due.has_behind() && events < events_max) {
+    const fabric::packet best = worlds_->not_due.take_most_urgent();
+    if (endpoint* const owner = owner_of(best)) owner->deliver(best);
     job_fabric().release(best.token);
+    events += 1 + fabric_.poll(*this, events_max);
   }
+  return events;
 }
 
 fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept {
@@ -117,7 +110,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
   try {
     const packet_header header(arrived.header);
     const inbound packet{
-        .source = arrived.source, .args = header.args(), .payload = arrived.payload, .reply = header.reply()};
+        .source = source_of(arrived), .args = header.args(), .payload = arrived.payload, .reply = header.reply()};
     switch (header.kind()) {
       case packet_kind::message:
         deliver_message(header, packet);
@@ -148,7 +141,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         check_remote(packet.source);
         return remote_->on_remote(packet.source, packet.payload);
     }
-    throw invalid_packet(arrived.source, fmt::format("packet kind {}", static_cast<int>(header.kind())));
+    throw invalid_packet(packet.source, fmt::format("packet kind {}", static_cast<int>(header.kind())));
   } catch (...) {
     fail(std::current_exception());
   }
@@ -241,17 +234,17 @@ fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool
       (header.epoch() != no_epoch && header.epoch() != open_epoch_))
     return take(arrived);
   if (kind == packet_kind::fragment) {
-    const rank_t source = localized(arrived).source;
+    const rank_t source = source_of(arrived);
     if (!(is_piece(arrived) ? streams_.completes(source, arrived.payload)
                             : reassembly_.completes(source, arrived.payload))) {
-      deliver(localized(arrived));
+      deliver(arrived);
       return fabric::disposition::release;
     }
   }
   deferred = true;
   // Answers must not hold the credits that are reserved for them. Requests do: their source is slowed down.
   const bool copied = claim_of(header) == fabric::claim::answer;
-  worlds_->not_due.keep_due(arrived, copied ? inbox::place::copy : inbox::place::fabric);
+  worlds_->not_due.keep_due(arrived, copied ? inbox::storage::copy : inbox::storage::fabric);
   return copied ? fabric::disposition::release : fabric::disposition::keep;
 }
 

@@ -196,12 +196,8 @@ void endpoint::send_later(rank_t lane, packet_header header, std::span<const std
   if (in_handler()) check_room(lane, lent_buffer::overhead_bytes + bytes, registry_.at(header.handler()).name);
   parts_stream parts(std::as_bytes(args), payload);
   lent_buffer message = begin_stream(lane, header, parts, bytes, stream_target::whole);
-  send_some(lane, message);
   if (in_handler()) return keep_rest(lane, std::move(message));
-  while (!message.done()) {
-    make_room(lane);
-    send_some(lane, message);
-  }
+  send_all(lane, message);
 }
 
 void endpoint::send_in_slot(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
@@ -221,7 +217,7 @@ rank_t endpoint::job_lane(rank_t lane) const noexcept { return road_ == nullptr 
 
 fabric::fabric& endpoint::job_fabric() const noexcept { return road_ == nullptr ? fabric_ : road_->root()->fabric_; }
 
-// All of it is counted before any of it leaves: its packets carry the color that the rank has now.
+// Counts all of it before any of it leaves, because its packets carry the color that the rank has now.
 void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
   if (in_handler()) check_room(lane, lent_buffer::overhead_bytes, registry_.at(handler).name);
   buffer.header = header_for(handler, sending_epoch_);
@@ -298,7 +294,8 @@ class endpoint::without_handlers final : private fabric::sink {
   std::vector<std::uint32_t> notified_;
 };
 
-// All of it is counted before any of it leaves: its packets carry the color that the rank has now.
+// Counts all of the message before any of it leaves, because its packets carry the color that the rank has now, and
+// sends what finds credits.
 lent_buffer endpoint::begin_stream(rank_t lane, packet_header header, outgoing_stream& from, std::uint64_t bytes,
                                    stream_target target) {
   lent_buffer message;
@@ -312,6 +309,12 @@ lent_buffer endpoint::begin_stream(rank_t lane, packet_header header, outgoing_s
   const lent_buffer::packets all = message.left(packet_bytes_max_);
   ledger_.sent(header.handler(), lane, 1, in_epoch());
   ledger_.packets(header.handler(), all.count, all.bytes);
+  try {
+    send_some(lane, message);
+  } catch (...) {
+    fail(std::current_exception());  // the message has been counted as sent
+    throw;
+  }
   return message;
 }
 
@@ -319,7 +322,6 @@ void endpoint::send_stream(rank_t lane, handler_id handler, outgoing_stream& fro
                            stream_target target) {
   if (in_handler()) check_room(lane, lent_buffer::overhead_bytes + bytes, registry_.at(handler).name);
   lent_buffer message = begin_stream(lane, header_for(handler, sending_epoch_), from, bytes, target);
-  begin_sending(lane, message);
   if (in_handler()) return keep_rest(lane, std::move(message));
   if (!message.done()) wait_without_handlers(lane, std::move(message));
   pace();
@@ -330,22 +332,18 @@ void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_pt
   if (in_handler()) check_room(lane, lent_buffer::overhead_bytes, registry_.at(handler).name);
   lent_buffer message = begin_stream(lane, header_for(handler, sending_epoch_), *from, bytes, stream_target::pieces);
   message.token = std::move(from);
-  begin_sending(lane, message);
   if (in_handler()) {
     if (!message.done()) worlds_->unsent.push_newest_first(job_lane(lane), std::move(message));
     return;
   }
-  try {
-    for (; !message.done(); send_some(lane, message)) make_room(lane);
-  } catch (...) {
-    fail(std::current_exception());
-    throw;
-  }
+  send_all(lane, message);
   pace();
 }
 
-// The message has been counted as sent: if its stream fails, the job cannot go on.
-void endpoint::begin_sending(rank_t lane, lent_buffer& message) try { send_some(lane, message); } catch (...) {
+// Handlers run while it waits. The message has been counted as sent: if it fails, the job cannot go on.
+void endpoint::send_all(rank_t lane, lent_buffer& message) try {
+  for (; !message.done(); send_some(lane, message)) make_room(lane);
+} catch (...) {
   fail(std::current_exception());
   throw;
 }
@@ -376,7 +374,7 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
   // One copy for each send that waits: handlers may send then, and the bound of their copies does not count it.
   if (!message.done()) copy_rest(message);
   arrivals.finish();
-  for (; !message.done(); send_some(lane, message)) make_room(lane);
+  send_all(lane, message);
   progress();
   await_low_water();
 } catch (...) {
@@ -467,7 +465,7 @@ void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t
 
 void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payload, std::uint64_t messages) try {
   const packet_header header = header_for(handler, open_epoch_);
-  if (fabric_.try_send(lane, header.word(), payload, fabric::claim::ordinary) == status::ok) {
+  if (fabric_.try_send(lane, header.word(), payload, claim_of_messages(header)) == status::ok) {
     ledger_.packet(handler, payload.size());
   } else {
     check_room(lane, owned_packet::memory_for(payload.size()), registry_.at(handler).name);

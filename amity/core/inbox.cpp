@@ -12,8 +12,8 @@ world_number world_of_packet(const fabric::packet& packet) noexcept { return wor
 
 }  // namespace
 
-inbox::arrival inbox::kept(const fabric::packet& arrived, place where) {
-  if (where == place::fabric) return {arrived, nullptr};
+inbox::arrival inbox::kept(const fabric::packet& arrived, storage where) {
+  if (where == storage::fabric) return {arrived, nullptr};
   const std::size_t bytes = arrived.payload.size();
   arrival copied{.packet = arrived, .copy = std::make_unique_for_overwrite<std::byte[]>(bytes + 1)};
   if (bytes > 0) std::memcpy(copied.copy.get(), arrived.payload.data(), bytes);

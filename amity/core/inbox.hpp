@@ -27,17 +27,17 @@ class inbox {
     std::unique_ptr<std::byte[]> copy;  ///< null: the packet lies in the fabric's memory, and must be released
   };
 
-  /// Where a packet is kept. The caller releases what was copied.
-  enum class place { fabric, copy };
+  /// A packet is kept in memory of the fabric, or copied; then the caller releases it.
+  enum class storage { fabric, copy };
 
   /// Keeps a packet of an epoch that its world has not begun.
-  void keep_early(const fabric::packet& arrived, place where) { early_.push_back(kept(arrived, where)); }
+  void keep_early(const fabric::packet& arrived, storage where) { early_.push_back(kept(arrived, where)); }
   /// The early packets of this world are due.
   void epoch_begins(world_number world);
   std::size_t early_of(world_number world) const noexcept;
 
   /// Keeps a packet for the next round of progress.
-  void keep_due(const fabric::packet& arrived, place where) { due_.push_back(kept(arrived, where)); }
+  void keep_due(const fabric::packet& arrived, storage where) { due_.push_back(kept(arrived, where)); }
   bool has_due() const noexcept { return !due_.empty(); }
   /// All that are due, in the order of their arrival. The caller handles or keeps each, and then releases it.
   std::vector<arrival> take_due() noexcept { return std::exchange(due_, {}); }
@@ -64,7 +64,7 @@ class inbox {
   static bool later(const prioritized& a, const prioritized& b) noexcept {
     return a.priority != b.priority ? a.priority < b.priority : a.arrival > b.arrival;
   }
-  static arrival kept(const fabric::packet& arrived, place where);
+  static arrival kept(const fabric::packet& arrived, storage where);
   template <class Which>
   void release_if(fabric::fabric& transport, Which&& which) noexcept;
 

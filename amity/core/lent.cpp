@@ -7,6 +7,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/core/reassembly.hpp"
+#include "amity/core/registry.hpp"
 
 namespace amity::core {
 

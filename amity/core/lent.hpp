@@ -11,10 +11,11 @@
 
 #include "amity/base/types.hpp"
 #include "amity/core/packet_header.hpp"
-#include "amity/core/registry.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
+
+class registry;
 
 /// Kept as long as memory is lent.
 struct lent_token {

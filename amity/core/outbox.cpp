@@ -66,23 +66,22 @@ bool outbox::holds(rank_t lane, packet_header header) const noexcept {
 }
 
 bool outbox::drain(fabric::fabric& transport) {
-  const std::uint64_t before = left_;
-  std::vector<lent_buffer> done;  // their tokens end when nothing here changes
+  drained out;
   for (auto each = peers_.begin(); each != peers_.end();) {
-    drain(transport, each->first, each->second, done);
+    drain(transport, each->first, each->second, out);
     each = each->second.size() == 0 ? peers_.erase(each) : std::next(each);
   }
-  return left_ != before;
+  return out.any;
 }
 
 // What comes first is refused last: once a peer has refused a packet, it would refuse all that comes after it.
-void outbox::drain(fabric::fabric& transport, rank_t lane, peer& queue, std::vector<lent_buffer>& done) {
-  if (!drain_control(transport, lane, queue.control)) return;
-  if (!drain_messages(transport, lane, queue.without_epoch, done)) return;
-  drain_messages(transport, lane, queue.of_epoch, done);
+void outbox::drain(fabric::fabric& transport, rank_t lane, peer& queue, drained& out) {
+  if (!drain_control(transport, lane, queue.control, out)) return;
+  if (!drain_messages(transport, lane, queue.without_epoch, out)) return;
+  drain_messages(transport, lane, queue.of_epoch, out);
 }
 
-bool outbox::drain_control(fabric::fabric& transport, rank_t lane, std::vector<control_packet>& queue) {
+bool outbox::drain_control(fabric::fabric& transport, rank_t lane, std::vector<control_packet>& queue, drained& out) {
   auto next = queue.begin();
   for (; next != queue.end(); ++next) {
     if (transport.try_send(lane, next->word, {next->payload.data(), next->bytes},
@@ -91,14 +90,14 @@ bool outbox::drain_control(fabric::fabric& transport, rank_t lane, std::vector<c
     --of_world_[world_of(next->word)].control;
     memory_.subtract_leaving(sizeof(control_packet));
     --waiting_;
-    ++left_;
+    out.any = true;
   }
   const bool all = next == queue.end();
   queue.erase(queue.begin(), next);
   return all;
 }
 
-bool outbox::drain_messages(fabric::fabric& transport, rank_t lane, messages& queue, std::vector<lent_buffer>& done) {
+bool outbox::drain_messages(fabric::fabric& transport, rank_t lane, messages& queue, drained& out) {
   while (!queue.packets.empty()) {
     const waiting_packet& newest = queue.packets.back();
     if (transport.try_send(lane, newest.word, {newest.packet->data(), newest.bytes},
@@ -108,17 +107,17 @@ bool outbox::drain_messages(fabric::fabric& transport, rank_t lane, messages& qu
     memory_.subtract_leaving(newest.packet->memory_bytes());
     queue.packets.pop_back();
     --waiting_;
-    ++left_;
+    out.any = true;
   }
   auto next = queue.buffers.begin();
   for (; next != queue.buffers.end(); ++next) {
     const std::size_t sent = next->send_some(transport, lane);
     of_world_[next->world].packets -= sent;
-    left_ += sent;
+    out.any |= sent > 0;
     if (!next->done()) break;
     memory_.subtract_leaving(next->memory_bytes());
     --waiting_;
-    done.push_back(std::move(*next));
+    out.buffers.push_back(std::move(*next));
   }
   const bool all = next == queue.buffers.end();
   queue.buffers.erase(queue.buffers.begin(), next);

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -118,6 +117,11 @@ class outbox {
 
     std::size_t size() const noexcept { return control.size() + without_epoch.size() + of_epoch.size(); }
   };
+  struct drained {
+    bool any = false;
+    std::vector<lent_buffer> buffers;  ///< whose tokens end when nothing here changes
+  };
+
   counts& counts_of(world_number world);
   messages& messages_for(rank_t lane, packet_header header) {
     peer& queue = peers_[lane];
@@ -126,13 +130,12 @@ class outbox {
   void add(const lent_buffer& buffer);
   template <class Drop>
   void erase_buffers(messages& of, std::vector<lent_buffer>& erased, Drop&& drop);
-  void drain(fabric::fabric& transport, rank_t lane, peer& queue, std::vector<lent_buffer>& done);
-  bool drain_control(fabric::fabric& transport, rank_t lane, std::vector<control_packet>& queue);
-  bool drain_messages(fabric::fabric& transport, rank_t lane, messages& queue, std::vector<lent_buffer>& done);
+  void drain(fabric::fabric& transport, rank_t lane, peer& queue, drained& out);
+  bool drain_control(fabric::fabric& transport, rank_t lane, std::vector<control_packet>& queue, drained& out);
+  bool drain_messages(fabric::fabric& transport, rank_t lane, messages& queue, drained& out);
 
   // What every round of progress looks at comes first.
   std::size_t waiting_ = 0;  ///< packets and buffers
-  std::uint64_t left_ = 0;   ///< packets that have left
   memory_bound& memory_;
   std::size_t packet_bytes_max_;
   std::vector<counts> of_world_;  ///< as far as any has had something to send

@@ -90,13 +90,13 @@ constexpr bool is_control(packet_kind kind) {
   return kind != packet_kind::message && kind != packet_kind::fragment && kind != packet_kind::envelope;
 }
 
-/// What a packet of messages may take of the reserve.
+/// What a packet of messages may take of the fabric's reserve.
 constexpr fabric::claim claim_of_messages(packet_header header) {
   return header.epoch() == no_epoch ? fabric::claim::no_epoch : fabric::claim::ordinary;
 }
 
-/// What a packet of any kind may take of the reserve. Detector packets that come early are copied, so that no packet
-/// without an epoch is kept.
+/// What a packet of any kind may take of the reserve. The target copies detector packets that are early, and so keeps
+/// no packet that has taken the reserve.
 constexpr fabric::claim claim_of(packet_header header) {
   switch (header.kind()) {
     case packet_kind::collective:
@@ -114,6 +114,5 @@ constexpr fabric::claim claim_of(packet_header header) {
 
 constexpr world_number world_of(std::uint64_t word) { return static_cast<world_number>(word >> 56); }
 constexpr std::uint64_t with_world(std::uint64_t word, world_number world) { return word | std::uint64_t{world} << 56; }
-constexpr std::uint64_t without_world(std::uint64_t word) { return word << 8 >> 8; }
 
 }  // namespace amity::core

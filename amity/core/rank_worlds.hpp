@@ -50,7 +50,7 @@ class alignas(cache_line_bytes) rank_worlds {
   crew* threads = nullptr;
   /// Of a handler, or from `endpoint::fail`; every call that makes progress rethrows it.
   std::exception_ptr failure;
-  std::uint64_t questions = 0;  ///< packets of `peer_questions` that have arrived: they are no progress
+  std::size_t questions = 0;  ///< packets of `peer_questions` since the last poll: they are no progress
 
  private:
   std::vector<member> members_;  ///< by number

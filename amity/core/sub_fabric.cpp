@@ -27,13 +27,10 @@ rank_t sub_fabric::node_of(rank_t peer) const noexcept {
   return lowest;
 }
 
-amity::fabric::packet sub_fabric::translate(const amity::fabric::packet& arrived) const noexcept {
-  const rank_t source = members_.find(threads_ == 1 ? arrived.source : arrived.source / threads_);
-  AMITY_ASSERT(source != no_rank, arrived.source, static_cast<int>(number_));
-  amity::fabric::packet own = arrived;
-  own.header = without_world(arrived.header);
-  own.source = threads_ == 1 ? source : source * threads_ + arrived.source % threads_;
-  return own;
+rank_t sub_fabric::lane_of_root(rank_t lane) const noexcept {
+  const rank_t rank = members_.find(threads_ == 1 ? lane : lane / threads_);
+  AMITY_ASSERT(rank != no_rank, lane, static_cast<int>(number_));
+  return threads_ == 1 ? rank : rank * threads_ + lane % threads_;
 }
 
 }  // namespace amity::core

@@ -29,8 +29,8 @@ class sub_fabric final : public fabric::fabric {
   rank_t root_lane(rank_t lane) const noexcept {
     return threads_ == 1 ? members_[lane] : members_[lane / threads_] * threads_ + lane % threads_;
   }
-  /// A packet of this world as its endpoint sees it.
-  amity::fabric::packet translate(const amity::fabric::packet& arrived) const noexcept;
+  /// The lane in this world of a lane of the job.
+  rank_t lane_of_root(rank_t lane) const noexcept;
 
   rank_t rank() const noexcept override { return lane_; }
   rank_t size() const noexcept override { return members_.size() * threads_; }

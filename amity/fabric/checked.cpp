@@ -153,9 +153,10 @@ status checked::acquire(rank_t dest, slot& out, claim of) noexcept {
   if (out.data == nullptr || !aligned(out.data, cache_line_bytes)) {
     fabric_broke("acquire", "a slot that is not aligned to a cache line");
   }
-  if (!slots_.try_emplace(out.data, acquired_slot{dest, out.id, of != claim::ordinary}).second) {
+  if (!slots_.try_emplace(out.data, acquired_slot{dest, out.id}).second) {
     fabric_broke("acquire", "a slot that has not been committed was handed out once more");
   }
+  if (of != claim::ordinary) urgent_slot_ = out.data;
   const std::size_t open = ++known(dest).slots;
   const allowance most = allowance_to(dest);
   if (open > std::min(most.slots, most.packets) + static_cast<std::size_t>(of)) {
@@ -322,10 +323,9 @@ void checked::abort() noexcept {
 void checked::enter(std::string_view call, const std::byte* committed) {
   if (user_ == std::thread::id()) user_ = std::this_thread::get_id();
   if (user_ != std::this_thread::get_id()) caller_broke(call, "called from a second thread");
-  for (const auto& [data, open] : slots_) {
-    if (!open.urgent || data == committed) continue;
+  const std::byte* const urgent = std::exchange(urgent_slot_, nullptr);
+  if (urgent != nullptr && urgent != committed)
     caller_broke(call, "a slot that was claimed for a packet without an epoch is open; commit it first");
-  }
 }
 
 void checked::check_rank(std::string_view call, rank_t rank) const {

@@ -72,7 +72,6 @@ class checked final : public decorator {
   struct acquired_slot {
     rank_t dest;
     std::uint32_t id;
-    bool urgent;  ///< not for an ordinary packet: it is committed by the next call
   };
 
   template <class Act>
@@ -100,6 +99,7 @@ class checked final : public decorator {
   std::optional<checked_memory> memory_;
   std::unordered_map<rank_t, peer> peers_;
   std::unordered_map<const std::byte*, acquired_slot> slots_;
+  const std::byte* urgent_slot_ = nullptr;  // open, and not for an ordinary packet: it is committed by the next call
   std::unordered_map<std::uint64_t, packet> kept_;  // as the fabric handed them over, by token
 };
 

@@ -21,6 +21,7 @@ class credit_reports {
 
   /// `released`: packets to report. `unreported`: these, and those that the target has taken and not released.
   constexpr bool are_due(std::uint64_t released, std::uint64_t unreported) const noexcept {
+    if (unreported < batch_) return false;  // neither can be: `released` is at most as large
     return released >= batch_ || (unreported > unreported_max_ && released > 0);
   }
 
