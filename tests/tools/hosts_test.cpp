@@ -80,7 +80,9 @@ TEST_P(several_hosts, one_that_cannot_be_reached_is_named) {
 TEST_P(several_hosts, a_rank_that_is_killed_ends_the_job) {
   const testing::hosts two(2);
   const auto ended = start(two, {WORLD_PROGRAM, "kill"}).finish();
-  EXPECT_EQ(ended.status, 128 + SIGKILL);
+  // A rank that misses rank 3 may end before the launcher sees that rank 3 was killed: the kernel closes connections
+  // first.
+  EXPECT_TRUE(ended.status == 128 + SIGKILL || ended.status == 1) << ended.status;
   EXPECT_PRED2(contains, ended.errors, "rank 3");
 }
 
