@@ -32,6 +32,7 @@ set(AMITY_PUBLIC_HEADERS
   core/control.hpp
   core/crew.hpp
   core/endpoint.hpp
+  core/engine.hpp
   core/flushable.hpp
   core/handler_tables.hpp
   core/kept_arguments.hpp
@@ -51,7 +52,6 @@ set(AMITY_PUBLIC_HEADERS
   core/packet_memory.hpp
   core/peer_questions.hpp
   core/prepared.hpp
-  core/rank_worlds.hpp
   core/reassembly.hpp
   core/reduction.hpp
   core/registry.hpp

@@ -18,7 +18,7 @@ class departure {
  public:
   departure(endpoint& own, std::atomic<rank_t>& serving) : own_(own), serving_(serving) {}
   ~departure() {
-    own_.release_kept();
+    own_.own_engine().release_kept();
     serving_.fetch_sub(1, std::memory_order_release);
     serving_.notify_one();
   }
@@ -48,7 +48,7 @@ void crew::run(function_ref<void(rank_t)> work) {
   if (size_ == 1) return work(0);
   lane(0).check_thread("a call that takes all threads of the rank");
   if (!assembled_) {
-    lane(0).rethrow_failure();
+    lane(0).own_engine().rethrow_failure();
     throw job_aborted("amity: the threads of the rank have ended after a failure");
   }
   try {

@@ -28,7 +28,7 @@ class crew {
   /// Called by each thread, with its endpoint of the job's own world, in front of everything else.
   void enter(endpoint& own) noexcept {
     lanes_[static_cast<std::size_t>(own.thread())] = &own;
-    if (size_ > 1) own.set_crew(*this);
+    if (size_ > 1) own.own_engine().set_crew(*this);
   }
 
   /// Thread 0: returns when the others are ready for work.

@@ -32,12 +32,10 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
-#include "amity/base/stall_clock.hpp"
 #include "amity/base/types.hpp"
-#include "amity/core/attentiveness.hpp"
-#include "amity/core/busy_wait.hpp"
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
+#include "amity/core/engine.hpp"
 #include "amity/core/flushable.hpp"
 #include "amity/core/handler_tables.hpp"
 #include "amity/core/ledger.hpp"
@@ -45,25 +43,20 @@
 #include "amity/core/long_envelope.hpp"
 #include "amity/core/message_counters.hpp"
 #include "amity/core/packet_header.hpp"
-#include "amity/core/peer_questions.hpp"
-#include "amity/core/rank_worlds.hpp"
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
 #include "amity/core/remote_part.hpp"
 #include "amity/core/request.hpp"
 #include "amity/core/stream.hpp"
 #include "amity/fabric/fabric.hpp"
-#include "amity/fabric/waiter.hpp"
 
 namespace amity::core {
 
 class counter_table;
+class rank_list;
+class sub_fabric;
 
-/// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
-[[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
-
-/// Labels of waits, for reports.
-inline constexpr std::string_view wait_for_credit = "a send that waits for a credit";
+/// The label of a wait for the end of an epoch, for reports.
 inline constexpr std::string_view wait_for_end_of_epoch = "the end of an epoch";
 
 /// The lanes that a type of message goes to, by the index that its sends name.
@@ -80,19 +73,20 @@ struct destinations {
   }
 };
 
-class endpoint final : private fabric::sink, private fabric::whereabouts {
+class endpoint final {
  public:
-  /// Uses `transport`, which must outlive the endpoint and be polled by nobody else. Each rank has as many `threads`.
+  /// The job's own world, with an engine of its own. `transport` must outlive the endpoint, and nobody else polls it.
+  /// Each rank has as many `threads`.
   endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
-  /// The endpoint of a further world; `transport` names the world and the endpoint that it stands beside.
-  endpoint(sub_fabric& transport, const settings& config);
+  /// The world `number` of `members`, ranks of the job in the order of the new ones, on the thread of `beside`.
+  endpoint(endpoint& beside, world_number number, const rank_list& members, const settings& config);
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
 
-  /// For the end: gives the fabric back what is held for a later epoch, in all worlds. Only after a failure is there
-  /// any. The fabric is not used any more.
-  void release_kept() noexcept;
+  /// What this world shares with the others of its rank on this thread.
+  engine& own_engine() noexcept { return *engine_; }
+  const engine& own_engine() const noexcept { return *engine_; }
 
   rank_t rank() const noexcept { return rank_; }
   rank_t size() const noexcept { return size_; }  ///< ranks
@@ -115,23 +109,15 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   destinations same_threads() const noexcept { return {.count = size_, .stride = threads_, .first = thread()}; }
   destinations all_threads() const noexcept { return {.count = lanes_, .stride = 1, .first = 0}; }
   fabric::fabric& transport() noexcept { return fabric_; }
-  /// The worlds of this rank.
-  const rank_worlds& worlds() const noexcept { return *worlds_; }
-  /// Each time that handlers have run here, `threads` wakes those that wait for what they do.
-  void set_crew(crew& threads) noexcept { worlds_->threads = &threads; }
   /// Whether this is the job's own world.
-  bool of_job() const noexcept { return road_ == nullptr; }
+  bool of_job() const noexcept { return number_ == 0; }
   /// Of its world, among those of the rank.
   world_number number() const noexcept { return number_; }
-  /// The endpoint of the job's own world, and that world's number for a rank of this one.
-  endpoint& root() noexcept;
-  rank_t root_rank(rank_t rank) const noexcept;
-  /// For a sub_fabric: takes packets for all worlds of the rank.
-  std::size_t poll_for_all(std::size_t packets_max) { return fabric_.poll(*this, packets_max); }
+  /// The number in the job of a rank of this world, or of a lane.
+  rank_t job_rank(rank_t rank) const noexcept;
+  rank_t job_lane(rank_t lane) const noexcept;
 
   const ledger& counts() const noexcept { return ledger_; }
-  /// How often this endpoint has looked for what has arrived, and with AMITY_CORE_ATTENTIVENESS=1, how long it did not.
-  const attentiveness& attention() const noexcept { return attention_.seen(); }
   const registry& handlers() const noexcept { return registry_; }
 
   // --- Handlers: the same calls in the same order on all ranks, outside handlers. ---
@@ -216,9 +202,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// Like `send_stream`, to a target that gets the pieces, for a stream that owns what it reads: nothing is copied, and
   /// handlers run while this call waits. In a handler, the stream is kept until it has left.
   void send_owned_stream(rank_t lane, handler_id handler, std::unique_ptr<outgoing_stream> from, std::uint64_t bytes);
-  /// Gives arrived packets their turn between two packets of a sender, about as many as it sends, so that nobody needs
-  /// to poll. Does nothing inside a handler.
-  void give_way();
+  void give_way() { engine_->give_way(); }
 
   std::size_t packet_bytes_max() const noexcept { return packet_bytes_max_; }
 
@@ -244,50 +228,34 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
     }
     leave_handler();
     ledger_.handled(handler, lane_, messages, epoch_open());
-    tell_waiting();
+    engine_->wake_waiting_threads();
   }
 
-  /// Runs the handlers of what has arrived and sends what waits. Returns whether anything happened. Rethrows what a
-  /// handler threw.
-  bool progress();
-  /// Makes progress until `done()` holds. When nothing arrives and nothing can go out, packets that are being filled
-  /// are sent off, then `on_idle()` is called, and if it does nothing (returns false), the rank sleeps until something
-  /// arrives. `where` is for stall reports; there are none without it. Throws `error` in handlers.
+  /// As of the engine, with the rules for calls.
+  bool progress() {
+    check_own_call("endpoint::progress");
+    return engine_->progress();
+  }
+  /// As of the engine, in this world. Throws `error` in handlers.
   template <class Done, class OnIdle>
   void wait_until(std::string_view where, Done&& done, OnIdle&& on_idle) {
     check_outside_handler("endpoint::wait_until");
-    begin_wait();
-    while (!done()) {
-      if (advance_for(where, on_idle)) continue;
-      sleep(where);
-    }
+    engine_->wait_until(*this, where, done, on_idle);
   }
   template <class Done>
   void wait_until(std::string_view where, Done&& done) {
     wait_until(where, done, [] { return false; });
   }
-
-  /// Rethrows what a handler, or `fail`, has left behind, if anything.
-  void rethrow_failure();
-  /// Ends the job on behalf of a caller that may not throw: every call that makes progress throws `cause` from now on,
-  /// as if a handler had.
-  void fail(std::exception_ptr cause) noexcept {
-    if (!worlds_->failure) worlds_->failure = std::move(cause);
-  }
-  /// "in the handler of 'int' for a message of rank 3", if a handler has thrown `thrown`; empty otherwise.
-  std::string failure_place(const std::exception_ptr& thrown) const {
-    return thrown == worlds_->failure ? worlds_->failure_place : std::string();
-  }
-  /// Throws if the job has ended or this rank has lost another one, which ends the job as an exception of a handler
-  /// does.
-  void check_job();
-  /// For calls that programs make in loops of their own until something has happened, after a round without progress:
-  /// does `check_job`, and lets others have the CPU after many such rounds. `where` is for stall reports.
-  void rest_between_polls(std::string_view where);
+  void rest_between_polls(std::string_view where) { engine_->rest_between_polls(*this, where); }
+  void fail(std::exception_ptr cause) noexcept { engine_->fail(std::move(cause)); }
   /// Events of this world so far: messages sent and handled, packets sent and received.
   std::uint64_t activity() const noexcept {
     const traffic& all = ledger_.total();
     return all.messages_sent + all.messages_handled + packets_left() + control_packets_;
+  }
+  /// Packets of this world that the fabric has taken.
+  std::uint64_t packets_left() const noexcept {
+    return ledger_.total().packets_sent - engine_->unsent().of_world(number_).packets;
   }
 
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
@@ -327,7 +295,7 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   /// the body has ended.
   bool in_epoch() const noexcept { return sending_epoch_ != no_epoch; }
   /// Whether a handler of any world of this rank runs.
-  bool in_handler() const noexcept { return worlds_->running != nullptr; }
+  bool in_handler() const noexcept { return engine_->running() != nullptr; }
 
   /// Takes detector packets, and is told of newer colors; null: none.
   void set_control(control* listener) noexcept { control_ = listener; }
@@ -347,32 +315,48 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   }
 
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
-  bool control_sent() const noexcept { return worlds_->unsent.of_world(number_).control == 0; }
+  bool control_sent() const noexcept { return engine_->unsent().of_world(number_).control == 0; }
 
   /// Whether packets wait for their handlers whose epoch has begun, or that belong to none.
-  bool has_ready_packets() const noexcept { return worlds_->not_due.holds_due(number_); }
+  bool has_ready_packets() const noexcept { return engine_->not_due().holds_due(number_); }
 
   /// Whether this rank holds nothing that could become a message: no packet and no buffer waits to be sent, no packet
   /// that has arrived waits for its handler, and no message is held back uncounted.
   bool quiet() const noexcept {
-    return worlds_->unsent.of_world(number_).packets == 0 && !worlds_->not_due.holds(number_) && remote_quiet() &&
-           !holds_uncounted();
+    return engine_->unsent().of_world(number_).packets == 0 && !engine_->not_due().holds(number_) && remote_quiet() &&
+           !engine_->holds_uncounted();
   }
-  /// Sends off all that the flushables of all worlds of this rank hold, or of this world; true if there was anything.
-  bool flush_all();
-  bool flush_own();
+  /// Sends off all that the flushables of this world hold; true if there was anything.
+  bool flush();
   /// Epochs that this rank has begun so far.
   std::uint64_t epochs_opened() const noexcept { return epochs_opened_; }
 
-  /// Memory of what this thread has accepted and not sent, in all worlds.
-  const memory_bound& unsent_memory() const noexcept { return worlds_->memory; }
+  // --- For the engine. ---
 
-  /// What this rank waits for and what is under way, for a person.
+  /// A packet of this world has arrived, as the fabric hands it over.
+  fabric::disposition on_packet(const fabric::packet& arrived) noexcept;
+  /// The same for one that the inbox had, in the fabric's memory or copied.
+  fabric::disposition on_due(const fabric::packet& arrived, bool copied) noexcept;
+  /// The same while no handler may run: handles what runs none. The rest is kept until the next round of progress, and
+  /// `deferred` set.
+  fabric::disposition defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept;
+  /// Handles a packet of this world.
+  void deliver(const fabric::packet& arrived) noexcept;
+  /// Fails, unless the packet is one that may come after its world has gone. The job's own world.
+  void on_packet_of_no_world(const fabric::packet& arrived) noexcept;
+  bool priorities_differ() const noexcept { return priorities_differ_; }
+  remote_part* remote() const noexcept { return remote_; }
+  /// The counters of this world are not read any more.
+  void leave_counter_table() noexcept;
+  /// Where the rank waits; what this rank waits for and what is under way, for a person.
+  std::string place(std::string_view where) const;
   std::string stall_report(std::string_view where, double seconds) const;
+  /// Lanes of the job that a wait in this world may be for.
+  std::vector<rank_t> peers_to_ask() const;
 
   [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
   [[noreturn]] void throw_outside_epoch(std::string_view call) const;
-  bool on_own_thread() const noexcept { return &thread_mark == own_thread_; }
+  bool on_own_thread() const noexcept { return engine_->on_own_thread(); }
   /// Throws `error` if this is another thread than the one that has made the endpoint.
   void check_thread(std::string_view call) const;
   /// Throws `error` in a handler, and, where ranks have several threads, on another one.
@@ -389,35 +373,21 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   friend class request;
   friend class remote_endpoint;
   friend class remote_operations;
-  class known_place;
   class no_waiting;
-  class without_handlers;
 
-  fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
-  std::string place() const override;
-  void on_done(std::uint64_t context) noexcept override;
-  void on_notify(std::uint32_t bits) noexcept override;
+  /// `part` is null for the job's own world.
+  endpoint(std::shared_ptr<engine> on, std::unique_ptr<sub_fabric> part, const settings& config);
   void check_remote(rank_t source) const;
   remote_part& remote_for(std::string_view call) const;
-  bool holds_uncounted() const noexcept;
-  void pass_busy_time(std::uint64_t weight);
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
-  fabric::disposition take(const fabric::packet& arrived) noexcept;
-  endpoint* owner_of(const fabric::packet& arrived) const noexcept;
   rank_t source_of(const fabric::packet& arrived) const noexcept;
   bool keep_for_later(const fabric::packet& arrived, packet_header header);
-  std::size_t handle_behind(std::size_t events, std::size_t events_max);
   int priority_of(packet_header header) const noexcept;
   void compare_priorities();
-  fabric::disposition hand_over(const fabric::packet& arrived) noexcept;
-  void pace();
-  void take_as_sent();
-  void deliver(const fabric::packet& arrived) noexcept;
   void note_color(packet_header header);
   void deliver_message(packet_header header, const inbound& packet);
   void deliver_fragment(packet_header header, const inbound& packet);
   void deliver_piece(packet_header header, const inbound& packet);
-  fabric::disposition defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept;
   void run_handler(packet_header header, const inbound& packet);
   void run(const registry::entry& target, packet_header header, const inbound& packet);
   [[gnu::noinline]] std::uint64_t deliver_timed(const registry::entry& target, const inbound& packet);
@@ -435,9 +405,6 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   [[gnu::noinline]] void send_later(rank_t lane, packet_header header, std::span<const std::uint64_t> args,
                                     bytes_view payload);
   void send_in_slot(rank_t lane, packet_header header, std::span<const std::uint64_t> args, bytes_view payload);
-  /// The outbox and the fabric name peers by their lanes in the job.
-  rank_t job_lane(rank_t lane) const noexcept;
-  fabric::fabric& job_fabric() const noexcept;
   bool send_some(rank_t lane, lent_buffer& buffer);
   lent_buffer begin_stream(rank_t lane, packet_header header, outgoing_stream& from, std::uint64_t bytes,
                            stream_target target);
@@ -468,62 +435,25 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   [[noreturn, gnu::cold]] void throw_unregistered(std::string_view call, handler_id handler) const;
   [[noreturn, gnu::cold]] void throw_too_many_arguments(std::string_view call, std::size_t args) const;
   /// The handler that runs on this rank, by number; 0: none.
-  std::uint64_t context() const noexcept { return in_handler() ? worlds_->handlers_run : 0; }
+  std::uint64_t context() const noexcept { return engine_->running_handler(); }
   void check_outside_handler(std::string_view call) const;
   bool try_open(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);
   void open_or_wait(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);
   void commit(rank_t lane, packet_header header, outgoing& out, std::size_t bytes);
-  bool has_room(std::size_t bytes) noexcept;
   void check_room(rank_t lane, std::size_t bytes, std::string_view type);
   packet_header header_for(handler_id handler, epoch_tag epoch) const noexcept {
     return packet_header({.handler = handler, .check = registry_.at(handler).check, .epoch = epoch, .color = color_});
   }
 
-  void tell_waiting() {
-    if (worlds_->threads != nullptr) [[unlikely]]
-      tell_threads();
-  }
-  void tell_threads();
-  bool advance(std::size_t packets_max);
-  bool advance_others();
-  /// Packets of this world that the fabric has taken.
-  std::uint64_t packets_left() const noexcept {
-    return ledger_.total().packets_sent - worlds_->unsent.of_world(number_).packets;
-  }
-  bool handle_due();
-  bool send_waiting();
-  void await_low_water();
-  void begin_wait() noexcept;
-  /// One round of a wait: whether anything has happened, in any world. `on_idle` is called if nothing has in this one.
-  template <class OnIdle>
-  bool advance_for(std::string_view where, OnIdle&& on_idle) {
-    const std::uint64_t before = activity();
-    const bool any = progress();
-    if (any && busy_wait_.round()) [[unlikely]]
-      report_busy_wait(where);
-    if (any && (worlds_->alone() || activity() != before)) return true;
-    if (!any && flush_all()) return true;
-    if (any && flush_own()) return true;
-    return on_idle() || any;
-  }
-  /// One round of `wait_until`, for a loop that tries again itself.
-  void wait_once(std::string_view where);
   bool ask_rank_ahead();
-  void sleep(std::string_view where);
-  void wait_in_fabric(std::uint64_t timeout_ns);
-  void look_for_stall(std::string_view where, bool is_stall);
-  void report_busy_wait(std::string_view where);
   std::string likely_cause() const;
-  std::vector<rank_t> peers_to_ask() const;
-  void on_wake(const inbound& packet);
-  void leave_counter_table() noexcept;
-  std::string describe_unsent() const;
 
   // What every round of progress looks at comes first, on few cache lines: a simulated rank finds them cold.
+  std::shared_ptr<engine> engine_;
+  std::unique_ptr<sub_fabric> sub_fabric_;  ///< null in the job's own world
   fabric::fabric& fabric_;
   rank_t lane_;
   rank_t lanes_;
-  std::uint32_t sends_since_poll_ = 0;
   epoch_tag open_epoch_ = no_epoch;     ///< that this rank is in
   epoch_tag body_epoch_ = no_epoch;     ///< the same until the body has ended
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles
@@ -532,13 +462,6 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   bool priorities_differ_ = false;
   world_number number_ = 0;
   int depth_ = any_depth;  ///< declared for the open epoch
-  rank_worlds* worlds_ = &own_worlds_;
-  rank_worlds own_worlds_;         ///< of the job's own world; the others refer to it
-  std::uint64_t busy_weight_ = 0;  ///< of what was done since all packets were last closed
-  fabric::waiter waiter_;
-  bool virtual_time_;
-  attention_clock attention_;
-  std::vector<flushable*> in_every_round_;  ///< of progress they are called
   std::vector<flushable*> flushables_;
   registry registry_;
   ledger ledger_;
@@ -550,20 +473,12 @@ class endpoint final : private fabric::sink, private fabric::whereabouts {
   rank_t size_;
   rank_t home_;                 ///< the thread that handles what no other one is asked to
   int priority_max_ = 0;        ///< of all handlers
-  sub_fabric* road_ = nullptr;  ///< of a world other than the job's own
   control* control_ = nullptr;
   counter_book* counter_book_ = nullptr;
   remote_part* remote_ = nullptr;  ///< who uses remote memory; null: nobody
   std::size_t packet_bytes_max_;
-  std::size_t leaving_bytes_high_water_;
-  std::string_view waits_where_;  ///< for a simulator's report
-  stall_clock stall_clock_;
-  peer_questions questions_;
-  busy_wait busy_wait_;
   std::uint64_t control_packets_ = 0;  ///< of the runtime that have arrived
   std::uint64_t epochs_opened_ = 0;
-  std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
-  const char* const own_thread_ = &thread_mark;
   std::uint32_t prepared_ = 0;    ///< packets that were prepared outside handlers, and are not committed
   std::uint32_t routes_ = 0;      ///< see `add_route`
   std::uint64_t fragmented_ = 0;  ///< messages that were sent in fragments

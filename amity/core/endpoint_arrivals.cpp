@@ -33,19 +33,12 @@ bool is_piece(const Packet& fragment) {
 }  // namespace
 
 fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
-  if (world_of(arrived.header) != 0) [[unlikely]]
-    return hand_over(arrived);
-  return take(arrived);
-}
-
-// `arrived` is as the fabric has handed it over, in all worlds.
-inline fabric::disposition endpoint::take(const fabric::packet& arrived) noexcept {
   const packet_header header(arrived.header);
   if (header.epoch() != no_epoch && header.epoch() != open_epoch_) {
     collectives_.note_rank_ahead(rank_of(source_of(arrived)));
     // Detector packets may have taken the reserve, and must not hold it.
     const bool copied = header.kind() == packet_kind::detector;
-    worlds_->not_due.keep_early(arrived, copied ? inbox::storage::copy : inbox::storage::fabric);
+    engine_->not_due().keep_early(arrived, copied ? inbox::storage::copy : inbox::storage::fabric);
     return copied ? fabric::disposition::release : fabric::disposition::keep;
   }
   if (priorities_differ_ && keep_for_later(arrived, header)) return fabric::disposition::keep;
@@ -53,15 +46,15 @@ inline fabric::disposition endpoint::take(const fabric::packet& arrived) noexcep
   return fabric::disposition::release;
 }
 
-endpoint* endpoint::owner_of(const fabric::packet& arrived) const noexcept {
-  const world_number number = world_of(arrived.header);
-  if (number == number_) return const_cast<endpoint*>(this);
-  const rank_worlds::member* const found = worlds_->find(number);
-  return found == nullptr ? nullptr : found->owner;
+fabric::disposition endpoint::on_due(const fabric::packet& arrived, bool copied) noexcept {
+  if (priorities_differ_ && !copied && keep_for_later(arrived, packet_header(arrived.header)))
+    return fabric::disposition::keep;
+  deliver(arrived);
+  return fabric::disposition::release;
 }
 
 inline rank_t endpoint::source_of(const fabric::packet& arrived) const noexcept {
-  return number_ == 0 ? arrived.source : road_->lane_of_root(arrived.source);
+  return number_ == 0 ? arrived.source : sub_fabric_->lane_of_job(arrived.source);
 }
 
 int endpoint::priority_of(packet_header header) const noexcept {
@@ -76,37 +69,21 @@ bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header heade
   if (header.kind() == packet_kind::fragment && is_piece(arrived) &&
       !streams_.completes(source_of(arrived), arrived.payload))
     return false;
-  return worlds_->not_due.keep_behind(arrived, priority, job_fabric());
+  return engine_->not_due().keep_behind(arrived, priority, engine_->transport());
 }
 
-// After a poll that has handed over so many events. Returns how many were handed over or handled in all.
-std::size_t endpoint::handle_behind(std::size_t events, std::size_t events_max) {
-  // A poll that finds less than it may has found everything: nothing more urgent has arrived.
-  while (worlds_->not_due.has_behind() && events < events_max) {
-    const fabric::packet best = worlds_->not_due.take_most_urgent();
-    if (endpoint* const owner = owner_of(best)) owner->deliver(best);
-    job_fabric().release(best.token);
-    events += 1 + fabric_.poll(*this, events_max);
-  }
-  return events;
-}
-
-fabric::disposition endpoint::hand_over(const fabric::packet& arrived) noexcept {
-  const world_number number = world_of(arrived.header);
-  if (const rank_worlds::member* const other = worlds_->find(number)) return other->owner->take(arrived);
+void endpoint::on_packet_of_no_world(const fabric::packet& arrived) noexcept {
   const packet_kind kind = packet_header(arrived.header).kind();
-  if (kind == packet_kind::wake || (kind == packet_kind::slots && gives_slots(arrived.payload)))
-    return fabric::disposition::release;
+  if (kind == packet_kind::wake || (kind == packet_kind::slots && gives_slots(arrived.payload))) return;
   fail(std::make_exception_ptr(
       error("message arrival", rank_,
             fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
-                        rank_of(arrived.source), number),
+                        rank_of(arrived.source), world_of(arrived.header)),
             "destroy a world on all its ranks, after the last message that was sent in it has been handled")));
-  return fabric::disposition::release;
 }
 
 void endpoint::deliver(const fabric::packet& arrived) noexcept {
-  if (worlds_->failure) return;  // the job is lost; packets are only cleared away
+  if (engine_->failed()) return;  // the job is lost; packets are only cleared away
   try {
     const packet_header header(arrived.header);
     const inbound packet{
@@ -129,7 +106,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         control_->on_control(packet.source, packet.payload);
         return;
       case packet_kind::wake:
-        return on_wake(packet);
+        return engine_->on_wake(arrived.source, packet.payload);
       case packet_kind::envelope:
         check_remote(packet.source);
         return remote_->on_envelope(header, packet.source, packet.payload);
@@ -158,15 +135,6 @@ void endpoint::check_remote(rank_t source) const {
   throw error("message arrival", rank_,
               fmt::format("rank {} uses memory of this rank, which has no remote_endpoint", rank_of(source)),
               "make a remote_endpoint on all ranks, and keep it until a barrier after its last use");
-}
-
-// After a failure nobody waits for events any more.
-void endpoint::on_done(std::uint64_t context) noexcept {
-  if (remote_ != nullptr && !worlds_->failure) awaited::of(context).reached();
-}
-
-void endpoint::on_notify(std::uint32_t bits) noexcept {
-  if (remote_ != nullptr && !worlds_->failure) remote_->on_notify(bits);
 }
 
 void endpoint::note_color(packet_header header) {
@@ -225,14 +193,12 @@ void endpoint::deliver_piece(packet_header header, const inbound& packet) {
   run(streamed, header, packet);
 }
 
-// Handles what runs no handler. The rest is kept, like the packets of an epoch that has just begun, until the next
-// round of progress.
 fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept {
   const packet_header header(arrived.header);
   const packet_kind kind = header.kind();
   if (kind == packet_kind::collective || kind == packet_kind::detector || kind == packet_kind::wake ||
       (header.epoch() != no_epoch && header.epoch() != open_epoch_))
-    return take(arrived);
+    return on_packet(arrived);
   if (kind == packet_kind::fragment) {
     const rank_t source = source_of(arrived);
     if (!(is_piece(arrived) ? streams_.completes(source, arrived.payload)
@@ -244,7 +210,7 @@ fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool
   deferred = true;
   // Answers must not hold the credits that are reserved for them. Requests do: their source is slowed down.
   const bool copied = claim_of(header) == fabric::claim::answer;
-  worlds_->not_due.keep_due(arrived, copied ? inbox::storage::copy : inbox::storage::fabric);
+  engine_->not_due().keep_due(arrived, copied ? inbox::storage::copy : inbox::storage::fabric);
   return copied ? fabric::disposition::release : fabric::disposition::keep;
 }
 
@@ -259,7 +225,7 @@ inline void endpoint::run(const registry::entry& target, packet_header header, c
   std::uint64_t handled = 0;
   try {
     enter_handler(header.epoch(), header.color());
-    handled = attention_.on() ? deliver_timed(target, packet) : target.deliver(target.context, packet);
+    handled = engine_->attention().on() ? deliver_timed(target, packet) : target.deliver(target.context, packet);
   } catch (...) {
     leave_handler();
     note_failure(header.handler(), packet.source);
@@ -269,26 +235,24 @@ inline void endpoint::run(const registry::entry& target, packet_header header, c
   ledger_.handled(header.handler(), packet.source, handled, header.epoch() != no_epoch);
 }
 
-// The first failure is the cause.
 void endpoint::note_failure(handler_id handler, rank_t source) {
-  // A send that fails inside a handler has noted its own exception, without the place.
-  const bool is_same = worlds_->failure == std::current_exception();
-  if (worlds_->failure && (!is_same || !worlds_->failure_place.empty())) return;
-  worlds_->failure_place =
-      fmt::format("in the handler of '{}' for a message of rank {}", registry_.at(handler).name, rank_of(source));
-  if (number() != 0) worlds_->failure_place += fmt::format(" in world {}", number());
+  engine_->note_failure_place([&] {
+    std::string place =
+        fmt::format("in the handler of '{}' for a message of rank {}", registry_.at(handler).name, rank_of(source));
+    if (number_ != 0) place += fmt::format(" in world {}", number_);
+    return place;
+  });
 }
 
 std::uint64_t endpoint::deliver_timed(const registry::entry& target, const inbound& packet) {
   const std::uint64_t begin_ns = fabric_.now_ns();
   const std::uint64_t handled = target.deliver(target.context, packet);
-  attention_.handled(fabric_.now_ns() - begin_ns);
+  engine_->attention().handled(fabric_.now_ns() - begin_ns);
   return handled;
 }
 
 void endpoint::enter_handler(epoch_tag epoch, wave_color color) {
-  worlds_->running = this;
-  ++worlds_->handlers_run;
+  engine_->begin_handler(*this);
   sending_epoch_ = epoch;
   if (depth_ != any_depth && epoch != no_epoch) enter_generation(color);
 }
@@ -301,7 +265,7 @@ void endpoint::enter_generation(wave_color generation) {
 }
 
 void endpoint::leave_handler() noexcept {
-  worlds_->running = nullptr;
+  engine_->end_handler();
   at_depth_ = false;
   sending_epoch_ = body_epoch_;
 }

@@ -18,9 +18,6 @@
 namespace amity::core {
 namespace {
 
-// Sends between two turns of what has arrived.
-constexpr std::uint32_t sends_per_pace = 16;
-
 /// The arguments and the payload of a message that no packet can hold.
 class parts_stream final : public outgoing_stream {
  public:
@@ -123,7 +120,7 @@ void endpoint::check_own_call(std::string_view call) const {
 
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
   throw error(call, rank_,
-              fmt::format("destination {} is not a rank of this {}", dest, road_ == nullptr ? "job" : "world"),
+              fmt::format("destination {} is not a rank of this {}", dest, of_job() ? "job" : "world"),
               fmt::format("use 0 to {}", size_ - 1));
 }
 
@@ -138,7 +135,7 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
     throw error(call, rank_, "a message was sent after the end of its epoch had been asked for",
                 "send before the first try_end, or from a handler");
   }
-  if (in_handler() && worlds_->running != this) {
+  if (in_handler() && engine_->running() != this) {
     throw error(call, rank_,
                 epoch_open() ? "a handler of another world sent a message in an epoch whose body has ended here"
                              : "a handler of another world sent a message outside an epoch of this one",
@@ -172,7 +169,7 @@ bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const
 
 bool endpoint::try_send(rank_t lane, handler_id handler, bytes_view payload) {
   if (!try_send_parts(lane, header_for(handler, sending_epoch_), {}, payload)) return false;
-  pace();
+  engine_->pace();
   return true;
 }
 
@@ -180,7 +177,7 @@ void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std
   header = header.with_args(args.size());
   if (!try_send_parts(lane, header, args, payload)) [[unlikely]]
     send_later(lane, header, args, payload);
-  pace();
+  engine_->pace();
 }
 
 // Outside handlers it is counted before it waits: it carries the color that the rank has now. In a handler there is
@@ -213,10 +210,6 @@ void endpoint::send_in_slot(rank_t lane, packet_header header, std::span<const s
   commit(lane, header, out, bytes);
 }
 
-rank_t endpoint::job_lane(rank_t lane) const noexcept { return road_ == nullptr ? lane : road_->root_lane(lane); }
-
-fabric::fabric& endpoint::job_fabric() const noexcept { return road_ == nullptr ? fabric_ : road_->root()->fabric_; }
-
 // Counts all of it before any of it leaves, because its packets carry the color that the rank has now.
 void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
   if (in_handler()) check_room(lane, lent_buffer::overhead_bytes, registry_.at(handler).name);
@@ -231,68 +224,19 @@ void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
   ledger_.sent(handler, lane, buffer.rest.size() / buffer.item_bytes, in_epoch());
   const lent_buffer::packets all = buffer.left(packet_bytes_max_);
   ledger_.packets(handler, all.count, all.bytes);
-  outbox& unsent = worlds_->unsent;
+  outbox& unsent = engine_->unsent();
   if (unsent.empty() || !unsent.holds(job_lane(lane), buffer.header)) send_some(lane, buffer);
   if (!buffer.done()) unsent.push(job_lane(lane), std::move(buffer));
-  pace();
+  engine_->pace();
 }
 
 bool endpoint::send_some(rank_t lane, lent_buffer& buffer) {
-  if (buffer.send_some(job_fabric(), job_lane(lane)) == 0) return false;
-  waiter_.progressed();  // each credit is progress, though nothing arrives
+  if (buffer.send_some(engine_->transport(), job_lane(lane)) == 0) return false;
+  engine_->sent();
   return true;
 }
 
 // Streams
-
-/// Takes packets while no handler may run. Packets and events that would run one wait for the next round of progress.
-class endpoint::without_handlers final : private fabric::sink {
- public:
-  explicit without_handlers(endpoint& root) : root_(root) {
-    inbox& not_due = root_.worlds_->not_due;
-    deferred_ = not_due.has_behind();
-    for (const inbox::arrival& each : not_due.take_due()) {
-      if (on_packet(each.packet) == fabric::disposition::release && each.copy == nullptr)
-        root_.fabric_.release(each.packet.token);
-    }
-  }
-  /// Call it when handlers may run again, and make progress afterwards.
-  void finish() {
-    for (const std::uint64_t context : done_) root_.on_done(context);
-    for (const std::uint32_t bits : notified_) root_.on_notify(bits);
-  }
-
-  /// Whether something waits for its handler. Other ranks may wait for that, or for the credits of such packets.
-  bool deferred() const noexcept { return deferred_; }
-
-  bool advance() {
-    bool any = root_.send_waiting();
-    any |= root_.fabric_.poll(*this, packets_max) > 0;
-    root_.rethrow_failure();
-    return any;
-  }
-
- private:
-  static constexpr std::size_t packets_max = 64;
-
-  fabric::disposition on_packet(const fabric::packet& arrived) noexcept override {
-    endpoint* const owner = root_.owner_of(arrived);
-    return owner == nullptr ? root_.on_packet(arrived) : owner->defer_handlers(arrived, deferred_);
-  }
-  void on_done(std::uint64_t context) noexcept override {
-    done_.push_back(context);
-    deferred_ = true;
-  }
-  void on_notify(std::uint32_t bits) noexcept override {
-    notified_.push_back(bits);
-    deferred_ = true;
-  }
-
-  endpoint& root_;
-  bool deferred_ = false;
-  std::vector<std::uint64_t> done_;
-  std::vector<std::uint32_t> notified_;
-};
 
 // Counts all of the message before any of it leaves, because its packets carry the color that the rank has now, and
 // sends what finds credits.
@@ -324,7 +268,7 @@ void endpoint::send_stream(rank_t lane, handler_id handler, outgoing_stream& fro
   lent_buffer message = begin_stream(lane, header_for(handler, sending_epoch_), from, bytes, target);
   if (in_handler()) return keep_rest(lane, std::move(message));
   if (!message.done()) wait_without_handlers(lane, std::move(message));
-  pace();
+  engine_->pace();
 }
 
 void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_ptr<outgoing_stream> from,
@@ -333,11 +277,11 @@ void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_pt
   lent_buffer message = begin_stream(lane, header_for(handler, sending_epoch_), *from, bytes, stream_target::pieces);
   message.token = std::move(from);
   if (in_handler()) {
-    if (!message.done()) worlds_->unsent.push_newest_first(job_lane(lane), std::move(message));
+    if (!message.done()) engine_->unsent().push_newest_first(job_lane(lane), std::move(message));
     return;
   }
   send_all(lane, message);
-  pace();
+  engine_->pace();
 }
 
 // Handlers run while it waits. The message has been counted as sent: if it fails, the job cannot go on.
@@ -348,35 +292,21 @@ void endpoint::send_all(rank_t lane, lent_buffer& message) try {
   throw;
 }
 
-// Until the message has left, or other ranks may wait for handlers of this one while there is no credit: two ranks that
-// send to each other must not deadlock.
 void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
-  constexpr std::uint64_t patience_ns = 10'000'000;
-  without_handlers arrivals(root());
-  std::uint64_t refused_ns = 0;  // when the last credit was used up; 0: not checked yet
-  while (!message.done()) {
-    for (flushable* const holder : flushables_) holder->close_packet(lane);
-    const bool any = arrivals.advance();
-    if (send_some(lane, message)) {
-      refused_ns = 0;
-      continue;
-    }
-    if (any || flush_all()) continue;
-    if (!arrivals.deferred()) {
-      sleep("a send that waits for a credit");
-      continue;
-    }
-    const std::uint64_t now_ns = fabric_.now_ns();
-    if (refused_ns == 0) refused_ns = now_ns;
-    if (now_ns - refused_ns >= patience_ns) break;
-    wait_in_fabric(patience_ns - (now_ns - refused_ns));
-  }
-  // One copy for each send that waits: handlers may send then, and the bound of their copies does not count it.
-  if (!message.done()) copy_rest(message);
-  arrivals.finish();
+  engine_->wait_without_handlers(
+      *this,
+      [&] {
+        for (flushable* const holder : flushables_) holder->close_packet(lane);
+        return send_some(lane, message);
+      },
+      [&] { return message.done(); },
+      [&] {
+        // One copy for each send that waits: handlers may send then, and the bound of their copies does not count it.
+        if (!message.done()) copy_rest(message);
+      });
   send_all(lane, message);
   progress();
-  await_low_water();
+  engine_->give_way();
 } catch (...) {
   // What has left in part never arrives whole.
   fail(std::current_exception());
@@ -399,48 +329,35 @@ void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
   if (message.done()) return;
   copy_rest(message);
   message.copied_bytes = static_cast<std::size_t>(message.stream_left);
-  worlds_->unsent.push_newest_first(job_lane(lane), std::move(message));
+  engine_->unsent().push_newest_first(job_lane(lane), std::move(message));
 } catch (...) {
   fail(std::current_exception());
   throw;
 }
 
-bool endpoint::has_room(std::size_t bytes) noexcept {
-  if (worlds_->memory.has_room(bytes)) [[likely]]
-    return true;
-  if (worlds_->alone()) {
-    if (remote_ != nullptr) remote_->release_unused_memory();
-  } else {
-    worlds_->for_each([](const rank_worlds::member& each) {
-      if (each.owner->remote_ != nullptr) each.owner->remote_->release_unused_memory();
-    });
-  }
-  return worlds_->memory.has_room(bytes);
-}
-
 // Throws if there is no room, and nothing has been done.
 void endpoint::check_room(rank_t lane, std::size_t bytes, std::string_view type) {
-  if (has_room(bytes)) [[likely]]
+  if (engine_->has_room(bytes)) [[likely]]
     return;
-  const memory_bound& memory = worlds_->memory;
+  const memory_bound& memory = engine_->memory();
   throw error("sending from a handler", rank_,
               fmt::format("{} bytes wait to be sent, and {} more, of type '{}' to rank {}, would exceed "
                           "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",
-                          memory.bytes(), bytes, type, rank_of(lane), memory.bytes_max(), describe_unsent()),
+                          memory.bytes(), bytes, type, rank_of(lane), memory.bytes_max(), engine_->describe_unsent()),
               "send less from handlers, move large values into their sends, or raise AMITY_CORE_SPILL_BYTES_MAX");
 }
 
 bool endpoint::try_open(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of) {
   AMITY_DEBUG_ASSERT(out.data == nullptr && capacity <= packet_bytes_max_, capacity, packet_bytes_max_);
   if (fabric_.acquire(lane, out.slot, of) == status::ok) {
-    waiter_.progressed();  // each credit is progress, though nothing arrives
+    engine_->sent();
     out.data = out.slot.data;
     out.capacity = out.slot.capacity;
     return true;
   }
   if (!in_handler()) return false;
   check_room(lane, owned_packet::memory_for(capacity), type);
-  out.owned = worlds_->unsent.open_packet(capacity);
+  out.owned = engine_->unsent().open_packet(capacity);
   out.data = out.owned->data();
   out.capacity = static_cast<std::uint32_t>(capacity);
   return true;
@@ -454,7 +371,7 @@ void endpoint::make_room(rank_t lane) {
   check_own_call("endpoint::make_room");
   // Buffers that this rank itself holds open for `lane` are credits too.
   for (flushable* const holder : flushables_) holder->close_packet(lane);
-  wait_once(wait_for_credit);
+  engine_->wait_once(*this, wait_for_credit);
 }
 
 void endpoint::close(rank_t lane, handler_id handler, outgoing& out, std::size_t bytes, std::uint64_t messages) {
@@ -470,7 +387,7 @@ void endpoint::send_collected(rank_t lane, handler_id handler, bytes_view payloa
   } else {
     check_room(lane, owned_packet::memory_for(payload.size()), registry_.at(handler).name);
     outgoing waiting;
-    waiting.owned = worlds_->unsent.open_packet(payload.size());
+    waiting.owned = engine_->unsent().open_packet(payload.size());
     waiting.capacity = static_cast<std::uint32_t>(payload.size());
     std::memcpy(waiting.owned->data(), payload.data(), payload.size());
     commit(lane, header, waiting, payload.size());
@@ -488,12 +405,7 @@ void endpoint::commit(rank_t lane, packet_header header, outgoing& out, std::siz
   ledger_.packet(header.handler(), bytes);
   if (out.owned == nullptr) [[likely]]
     return fabric_.commit(lane, header.word(), out.slot, bytes);
-  worlds_->unsent.push(job_lane(lane), number_, header, std::move(out.owned), bytes);
-}
-
-void endpoint::pace() {
-  if (in_handler() || ++sends_since_poll_ < sends_per_pace) return;
-  give_way();
+  engine_->unsent().push(job_lane(lane), number_, header, std::move(out.owned), bytes);
 }
 
 }  // namespace amity::core

@@ -72,7 +72,7 @@ class inbox {
   std::vector<std::uint32_t> behind_of_;  ///< by peer; empty until any packet waits behind others
   std::size_t behind_of_peer_max_ = 0;
   std::uint64_t arrivals_ = 0;
-  // What every round of progress looks at comes last, and what follows in rank_worlds begins with the like.
+  // What every round of progress looks at comes last, and what follows in the engine begins with the like.
   std::vector<arrival> due_;
   std::vector<prioritized> behind_;  ///< a heap
 };

@@ -96,7 +96,7 @@ void prepared_medium::commit(handler_id handler, std::size_t bytes, std::span<co
   owner_.ledger_.sent(handler, lane_, 1, owner_.in_epoch());
   if (context_ == 0) --owner_.prepared_;
   end();
-  owner_.pace();
+  owner_.engine_->pace();
 }
 
 // The fabric wants each packet that was begun: one that says nothing takes the credit along.
@@ -104,7 +104,7 @@ prepared_medium::~prepared_medium() {
   if (!open_) return;
   if (context_ == 0) --owner_.prepared_;
   if (packet_.owned) {
-    owner_.worlds_->memory.subtract_held(packet_.owned->memory_bytes());
+    owner_.engine_->memory().subtract_held(packet_.owned->memory_bytes());
     return;
   }
   static constexpr packet_header nothing({.kind = packet_kind::wake});

@@ -23,9 +23,9 @@ prepared_long remote_endpoint::prepare_reply_long(std::string_view call, request
 
 // Handlers do not wait for a buffer in use: what they make is bounded as what they send.
 bounce_buffer& remote_endpoint::take_bounce(std::string_view call, std::size_t bytes_min) {
-  memory_bound& memory = owner_.worlds_->memory;
+  memory_bound& memory = owner_.engine_->memory();
   const std::size_t more = bounce_.growth(bytes_min);
-  if (more > 0 && owner_.in_handler() && !owner_.has_room(more)) {
+  if (more > 0 && owner_.in_handler() && !owner_.engine_->has_room(more)) {
     throw error(call, owner_.rank(),
                 fmt::format("there are {} bytes for prepared messages and for others that wait, and {} more in a "
                             "handler would exceed AMITY_CORE_SPILL_BYTES_MAX={}",
@@ -70,7 +70,7 @@ void prepared_long::commit(handler_id handler, std::size_t bytes, std::span<cons
     bounce_->open = false;
     memory_.send_long(to_, header, args, payload, &bounce_->source_free);
   }
-  owner_.pace();
+  owner_.engine_->pace();
 }
 
 prepared_long::~prepared_long() {

@@ -45,7 +45,7 @@ remote_endpoint::~remote_endpoint() {
   if (abandoned_) return;
   for (const auto& [id, left] : opened_) memory_.close(left);
   arrivals_.for_each_segment([this](const own_segment& left) { destroy(left); });
-  owner_.worlds_->memory.subtract_held(bounce_.bytes());
+  owner_.engine_->memory().subtract_held(bounce_.bytes());
   owner_.remote_ = nullptr;
   owner_.remove_flushable(*this);
   if (!owner_.in_handler()) owner_.remove_handler(take_name_);
@@ -321,7 +321,7 @@ void remote_endpoint::request_long(const place& to, handler_id handler, bytes_vi
   check_place(call, to, payload.size());
   owner_.check_request(call, owner_.rank_of(to.segment.lane), handler, args.size());
   send_long(to, owner_.header_for(handler, owner_.sending_epoch_), args, payload, &source_free);
-  owner_.pace();
+  owner_.engine_->pace();
 }
 
 void remote_endpoint::request_long(const place& to, handler_id handler, bytes_view payload,
@@ -449,7 +449,7 @@ void remote_endpoint::on_remote(rank_t lane, bytes_view packet) {
 
 bool remote_endpoint::on_progress() try {
   // Events of whoever was left by an exception are not there any more.
-  if (owner_.worlds_->failure) return false;
+  if (owner_.engine_->failed()) return false;
   bool any = operations_.advance();
   any |= arrivals_.advance();
   if (packets_) any |= packets_->advance();
@@ -460,7 +460,7 @@ bool remote_endpoint::on_progress() try {
   return false;
 }
 
-void remote_endpoint::release_unused_memory() noexcept { owner_.worlds_->memory.subtract_held(bounce_.release_free()); }
+void remote_endpoint::release_unused_memory() noexcept { owner_.engine_->memory().subtract_held(bounce_.release_free()); }
 
 bool remote_endpoint::quiet() const noexcept {
   return operations_.kept() == 0 && arrivals_.quiet() && bounce_.quiet() && (!packets_ || packets_->quiet());

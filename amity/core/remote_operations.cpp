@@ -76,9 +76,9 @@ void remote_operations::begin(remote_operation&& wanted) {
 
 // Outside handlers a round of progress; it may have made none.
 void remote_operations::make_place() {
-  if (!owner_.in_handler()) return owner_.wait_once(wait_for_credit);
-  const memory_bound& memory = owner_.worlds_->memory;
-  if (!owner_.has_room(sizeof(remote_operation))) {
+  if (!owner_.in_handler()) return owner_.engine_->wait_once(owner_, wait_for_credit);
+  const memory_bound& memory = owner_.engine_->memory();
+  if (!owner_.engine_->has_room(sizeof(remote_operation))) {
     const error too_many("a Long, put, get or atomic in a handler", owner_.rank(),
                          fmt::format("{} operations of this rank wait, and {} bytes of them and of messages; another "
                                      "one would exceed AMITY_CORE_SPILL_BYTES_MAX={}",
@@ -93,7 +93,7 @@ void remote_operations::make_place() {
 
 remote_operation& remote_operations::keep(const remote_operation& wanted) noexcept {
   remote_operation& place = free_.pop();
-  owner_.worlds_->memory.add_leaving(sizeof(remote_operation));
+  owner_.engine_->memory().add_leaving(sizeof(remote_operation));
   place = wanted;
   return place;
 }
@@ -101,7 +101,7 @@ remote_operation& remote_operations::keep(const remote_operation& wanted) noexce
 void remote_operations::put_aside(remote_operation& of, outcome why) noexcept {
   const rank_t lane = of.to.segment.lane;
   if (why == outcome::ended) {
-    owner_.worlds_->memory.subtract_leaving(sizeof(remote_operation));
+    owner_.engine_->memory().subtract_leaving(sizeof(remote_operation));
     free_.push(of);
   }
   if (why != outcome::refused && why != outcome::lacks_slot) return;
@@ -132,7 +132,7 @@ bool remote_operations::anyone_waits_at(rank_t lane) const noexcept {
 // where places are few, and after a failure, which may have taken the events of those that wait, each is for itself.
 bool remote_operations::must_queue(const remote_operation& wanted) noexcept {
   const rank_t lane = wanted.to.segment.lane;
-  if (!anyone_waits_at(lane) || owner_.in_handler() || owner_.worlds_->failure) return false;
+  if (!anyone_waits_at(lane) || owner_.in_handler() || owner_.engine_->failed()) return false;
   retry_first(lane);
   return anyone_waits_at(lane);
 }

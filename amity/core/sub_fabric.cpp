@@ -6,28 +6,27 @@
 
 namespace amity::core {
 
-sub_fabric::sub_fabric(endpoint& root, world_number number, rank_list members)
-    : root_(&root),
-      below_(root.transport()),
+sub_fabric::sub_fabric(const engine& own, world_number number, rank_list members)
+    : below_(own.transport()),
       caps_(below_.caps()),
       number_(number),
       members_(std::move(members)),
-      threads_(root.threads()),
-      lane_(root.thread()) {
-  const rank_t rank = members_.find(root.rank());
-  AMITY_ASSERT(rank != no_rank, root.rank(), static_cast<int>(number));
+      threads_(own.threads()),
+      lane_(below_.rank() % threads_) {
+  const rank_t rank = members_.find(own.rank());
+  AMITY_ASSERT(rank != no_rank, own.rank(), static_cast<int>(number));
   lane_ += rank * threads_;
   caps_.remote = {};
 }
 
 rank_t sub_fabric::node_of(rank_t peer) const noexcept {
-  const rank_t node = below_.node_of(root_lane(peer));
+  const rank_t node = below_.node_of(job_lane(peer));
   rank_t lowest = 0;
-  while (below_.node_of(root_lane(lowest)) != node) ++lowest;
+  while (below_.node_of(job_lane(lowest)) != node) ++lowest;
   return lowest;
 }
 
-rank_t sub_fabric::lane_of_root(rank_t lane) const noexcept {
+rank_t sub_fabric::lane_of_job(rank_t lane) const noexcept {
   const rank_t rank = members_.find(threads_ == 1 ? lane : lane / threads_);
   AMITY_ASSERT(rank != no_rank, lane, static_cast<int>(number_));
   return threads_ == 1 ? rank : rank * threads_ + lane % threads_;

@@ -3,11 +3,10 @@
 /// The fabric of a world that is not the job's own: a view of the rank's one fabric.
 ///
 /// It stands on one lane of the rank. It translates lanes and puts the world's number into the header of each packet;
-/// the root endpoint hands what arrives with that number to the world's endpoint. Credits are those of the rank: worlds
-/// share them. A poll takes packets for all worlds of the rank, whoever polls, and hands them to their endpoints, not
-/// to the sink that it is given: to wait in one world is to make progress in all. It has no remote memory of its own.
+/// the engine hands what arrives with that number to the world's endpoint. Credits are those of the rank: worlds share
+/// them. Only the engine polls, for all worlds. It has no remote memory of its own.
 
-#include "amity/core/endpoint.hpp"
+#include "amity/core/engine.hpp"
 #include "amity/core/rank_list.hpp"
 #include "amity/fabric/fabric.hpp"
 
@@ -15,44 +14,38 @@ namespace amity::core {
 
 class sub_fabric final : public fabric::fabric {
  public:
-  /// The world `number` of `members`, ranks of the job in the order of the new ones. This rank is one of them; `root`
-  /// is the endpoint of the job's own world on the same thread.
-  sub_fabric(endpoint& root, world_number number, rank_list members);
+  /// The world `number` of `members`, ranks of the job in the order of the new ones. This rank is one of them.
+  sub_fabric(const engine& own, world_number number, rank_list members);
 
   world_number number() const noexcept { return number_; }
-  /// Null once the root is gone; packets go nowhere then.
-  endpoint* root() const noexcept { return root_; }
-  void lose_root() noexcept { root_ = nullptr; }
 
   /// Of the job, for those of this world.
-  rank_t root_rank(rank_t rank) const noexcept { return members_[rank]; }
-  rank_t root_lane(rank_t lane) const noexcept {
+  rank_t job_rank(rank_t rank) const noexcept { return members_[rank]; }
+  rank_t job_lane(rank_t lane) const noexcept {
     return threads_ == 1 ? members_[lane] : members_[lane / threads_] * threads_ + lane % threads_;
   }
   /// The lane in this world of a lane of the job.
-  rank_t lane_of_root(rank_t lane) const noexcept;
+  rank_t lane_of_job(rank_t lane) const noexcept;
 
   rank_t rank() const noexcept override { return lane_; }
   rank_t size() const noexcept override { return members_.size() * threads_; }
   const amity::fabric::capabilities& caps() const noexcept override { return caps_; }
   amity::fabric::allowance allowance_to(rank_t peer) const noexcept override {
-    return below_.allowance_to(root_lane(peer));
+    return below_.allowance_to(job_lane(peer));
   }
   rank_t node_of(rank_t peer) const noexcept override;
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload, amity::fabric::claim of) noexcept override {
-    return below_.try_send(root_lane(dest), with_world(header, number_), payload, of);
+    return below_.try_send(job_lane(dest), with_world(header, number_), payload, of);
   }
   status acquire(rank_t dest, amity::fabric::slot& out, amity::fabric::claim of) noexcept override {
-    return below_.acquire(root_lane(dest), out, of);
+    return below_.acquire(job_lane(dest), out, of);
   }
   void commit(rank_t dest, std::uint64_t header, const amity::fabric::slot& filled,
               std::size_t payload_bytes) noexcept override {
-    below_.commit(root_lane(dest), with_world(header, number_), filled, payload_bytes);
+    below_.commit(job_lane(dest), with_world(header, number_), filled, payload_bytes);
   }
-  void release(std::uint64_t token) noexcept override {
-    if (root_ != nullptr) below_.release(token);
-  }
-  std::size_t poll(amity::fabric::sink&, std::size_t packets_max) override { return root_->poll_for_all(packets_max); }
+  void release(std::uint64_t token) noexcept override { below_.release(token); }
+  std::size_t poll(amity::fabric::sink&, std::size_t) override { return 0; }
   void check() override { below_.check(); }
   bool ready() override { return below_.ready(); }
   void publish() override { below_.publish(); }
@@ -67,7 +60,6 @@ class sub_fabric final : public fabric::fabric {
   void abort() noexcept override { below_.abort(); }
 
  private:
-  endpoint* root_;
   amity::fabric::fabric& below_;  ///< the rank's own
   amity::fabric::capabilities caps_;
   world_number number_;

@@ -7,7 +7,6 @@
 
 #include "amity/base/error.hpp"
 #include "amity/core/rank_list.hpp"
-#include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
 
@@ -29,20 +28,15 @@ team::team(rank_t threads, counter_table* counters)
 team::team(team& beside, world_number number, const rank_list& members, const settings& config)
     : crew_(beside.crew_), lanes_(beside.lanes_.size()) {
   run([&](rank_t thread) {
-    place& here = lanes_[static_cast<std::size_t>(thread)];
-    here.road = std::make_unique<sub_fabric>(beside.lane(thread).root(), number, members);
-    here.own = std::make_unique<endpoint>(*here.road, config);
+    lanes_[static_cast<std::size_t>(thread)] =
+        std::make_unique<endpoint>(beside.lane(thread), number, members, config);
   });
 }
 
 team::~team() {
-  if (lanes_.empty() || lanes_[0].road == nullptr) return;
-  // What they leave undone, because the job ends, is done with the list.
-  try_run([this](rank_t thread) {
-    place& here = lanes_[static_cast<std::size_t>(thread)];
-    here.own.reset();
-    here.road.reset();
-  });
+  if (lanes_.empty() || lanes_[0] == nullptr || lanes_[0]->of_job()) return;
+  // If the job is ending, endpoints that the threads do not destroy are destroyed with the vector.
+  try_run([this](rank_t thread) { lanes_[static_cast<std::size_t>(thread)].reset(); });
 }
 
 void team::run_on(rank_t thread, function_ref<void()> work) {
@@ -86,13 +80,13 @@ endpoint& team::enter(fabric::fabric& transport, const settings& config) {
   if (counters_ != nullptr) own->set_counter_table(*counters_);
   const auto thread = static_cast<std::size_t>(own->thread());
   crew_->enter(*own);
-  lanes_[thread].own = std::move(own);
-  return *lanes_[thread].own;
+  lanes_[thread] = std::move(own);
+  return *lanes_[thread];
 }
 
 void team::leave(rank_t thread) noexcept {
   // The others have done so when they left their service; what they have is thread 0's since.
-  if (const auto& own = lanes_[static_cast<std::size_t>(thread)].own; own && thread == 0) own->release_kept();
+  if (const auto& own = lanes_[static_cast<std::size_t>(thread)]; own && thread == 0) own->own_engine().release_kept();
   // The last one, so that no thread misses an endpoint of another while it unwinds.
   if (left_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) lanes_.clear();
 }

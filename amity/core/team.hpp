@@ -57,7 +57,7 @@ class team {
   team& operator=(const team&) = delete;
 
   rank_t size() const noexcept { return crew_->size(); }
-  endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)].own; }
+  endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)]; }
   crew& threads() noexcept { return *crew_; }
   /// As of the crew.
   void run(function_ref<void(rank_t)> work) { crew_->run(work); }
@@ -85,14 +85,9 @@ class team {
   void leave(rank_t thread) noexcept;
 
  private:
-  struct place {
-    std::unique_ptr<sub_fabric> road;  ///< null in the job's own world
-    std::unique_ptr<endpoint> own;
-  };
-
   counter_table* counters_ = nullptr;
   std::shared_ptr<crew> crew_;  ///< shared by the worlds of the rank, which may outlive the job's own
-  std::vector<place> lanes_;
+  std::vector<std::unique_ptr<endpoint>> lanes_;
   std::list<std::string_view> tenants_;
   std::atomic<rank_t> left_ = 0;
 };

@@ -99,9 +99,9 @@ bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function
   const std::uint64_t before = endpoint_.activity();
   const bool any = endpoint_.progress();
   // Sends after this call find no open packet, and fail because they are too late.
-  const bool sent = endpoint_.flush_own();
+  const bool sent = endpoint_.flush();
   // Other worlds may be busy, which is no reason to wait; what they collect is sent when nothing else is to do.
-  if (endpoint_.activity() == before && !sent && !take_part(value, when) && !any && !endpoint_.flush_all())
+  if (endpoint_.activity() == before && !sent && !take_part(value, when) && !any && !endpoint_.own_engine().flush_all())
     endpoint_.rest_between_polls(core::wait_for_end_of_epoch);
   if (!ended() || stays()) return false;
   leave();

@@ -88,7 +88,7 @@ void check_handlers_ended(world& own, std::uint64_t at_start) {
 }
 
 void check_worlds_ended(world& own) {
-  const std::size_t worlds = own.endpoint().worlds().count();
+  const std::size_t worlds = own.endpoint().own_engine().worlds();
   if (worlds == 1) return;
   throw error("amity::run", own.rank(),
               fmt::format("the program has ended before the worlds that it has made; there are still {}", worlds - 1),
@@ -98,13 +98,13 @@ void check_worlds_ended(world& own) {
 /// What leaves a program says on which rank, and in which handler.
 int with_place_named(core::endpoint& own, const std::function<int()>& work) {
   const auto fail = [&](std::string_view what) {
-    const std::string handler = own.failure_place(std::current_exception());
+    const std::string handler = own.own_engine().failure_place(std::current_exception());
     throw program_failed{fmt::format("rank {}{}{}: {}", own.rank(), handler.empty() ? "" : ", ", handler, what)};
   };
   try {
     return work();
   } catch (const error& mistake) {
-    if (own.failure_place(std::current_exception()).empty()) throw;
+    if (own.own_engine().failure_place(std::current_exception()).empty()) throw;
     fail(mistake.what());
   } catch (const job_aborted&) {
     throw;

@@ -14,12 +14,12 @@
 namespace amity {
 namespace {
 
-using core::rank_worlds;
+using world_set = core::engine::world_set;
 
 struct wish {
   membership wanted;
   rank_t rank;
-  rank_worlds::number_set used;  ///< numbers of worlds on this rank
+  world_set used;  ///< numbers of worlds on this rank
 };
 
 /// What a rank is told: the number of the new worlds, 0 if none is free, and the members of its own.
@@ -30,7 +30,7 @@ struct answer {
 
 /// The lowest number that no rank uses. All new worlds have the same one: no rank is a member of two.
 std::uint32_t free_number(const std::vector<wish>& wishes) {
-  for (std::uint32_t word = 0; word < rank_worlds::number_set{}.size(); ++word) {
+  for (std::uint32_t word = 0; word < world_set{}.size(); ++word) {
     std::uint64_t used = 0;
     for (const wish& each : wishes) used |= each.used[word];
     if (~used != 0) return word * 64 + static_cast<std::uint32_t>(std::countr_one(used));
@@ -105,7 +105,7 @@ std::unique_ptr<world> world::split(const membership& own) {
     if (static_cast<rank_t>(wishes.size()) < size()) return;
     answer_all(wishes, [&](rank_t rank, const answer& its) { tell.on(self).send(rank, its); });
   });
-  epoch([&] { ask.send(0, {.wanted = own, .rank = rank(), .used = endpoint_.worlds().used()}); });
+  epoch([&] { ask.send(0, {.wanted = own, .rank = rank(), .used = endpoint_.own_engine().numbers_used()}); });
 
   const auto& [number, members] = told;
   if (number == 0) {
@@ -115,7 +115,7 @@ std::unique_ptr<world> world::split(const membership& own) {
   std::unique_ptr<world> made;
   if (members.size() > 0) {
     std::vector<rank_t> of_root;
-    for (rank_t member = 0; member < members.size(); ++member) of_root.push_back(endpoint_.root_rank(members[member]));
+    for (rank_t member = 0; member < members.size(); ++member) of_root.push_back(endpoint_.job_rank(members[member]));
     auto threads = std::make_unique<core::team>(team_, static_cast<core::world_number>(number),
                                                 core::rank_list(std::move(of_root)), config_);
     made.reset(new world(std::move(threads), config_));

@@ -19,7 +19,7 @@ bool thread::poll() {
     throw error("world::poll", lane_.rank(), "a handler tried to poll, which would run handlers inside a handler",
                 "return from the handler instead; its sends go out by themselves");
   }
-  if (lane_.progress() || lane_.flush_all()) return true;
+  if (lane_.progress() || lane_.own_engine().flush_all()) return true;
   lane_.rest_between_polls("a loop that calls world::poll");
   return false;
 }

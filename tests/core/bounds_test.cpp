@@ -53,7 +53,7 @@ TEST(messages_beyond_bound, prepared_refused_before_written) {
         EXPECT_EQ(visits, own.rank() == 2 ? *expected : 0);
         if (own.rank() == 1) {
           EXPECT_GE(committed, 15u);
-          EXPECT_LE(own.unsent_memory().bytes_peak(), 65536u);
+          EXPECT_LE(own.own_engine().memory().bytes_peak(), 65536u);
         }
       },
       config);
@@ -83,7 +83,7 @@ std::string refusal_of(const std::function<void(endpoint&, handler_id)>& send, s
         if (own.rank() == 1) {
           own.wait_until("the burst", [&] { return !text.empty(); });
           EXPECT_GE(sent, sent_min);
-          EXPECT_LE(own.unsent_memory().bytes_peak(), 65536u);
+          EXPECT_LE(own.own_engine().memory().bytes_peak(), 65536u);
           own.request_short(2, expect, {sent});
         }
         if (own.rank() == 2) own.wait_until("visits", [&] { return expected && visits >= *expected; });
@@ -212,7 +212,7 @@ TEST(messages_beyond_bound, large_message_leaves_outside_handlers) {
         if (own.rank() == 0) own.request_medium(1, visit, larger);
         own.wait_until("the visit", [&] { return visited == (own.rank() == 1); });
         own.barrier();
-        EXPECT_EQ(own.unsent_memory().bytes_peak(), 0u);
+        EXPECT_EQ(own.own_engine().memory().bytes_peak(), 0u);
       },
       configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
 }
@@ -236,7 +236,7 @@ TEST(lent_memory, loop_waits_at_high_water_mark) {
         }
         own.wait_until("visits", [&] { return own.rank() == 0 || visits == sent; });
         own.barrier();
-        EXPECT_LE(own.unsent_memory().bytes_peak(), mark + sends_between_looks * lent_buffer::overhead_bytes);
+        EXPECT_LE(own.own_engine().memory().bytes_peak(), mark + sends_between_looks * lent_buffer::overhead_bytes);
       },
       configured({{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "4k"}}));
 }

@@ -367,7 +367,7 @@ TEST(outbox, shallow_when_handlers_fan_out) {
     own.barrier();
     EXPECT_EQ(handled, expected.handled[me]);
     EXPECT_EQ(key_sum, expected.key_sums[me]);
-    peak = std::max(peak, own.unsent_memory().bytes_peak());
+    peak = std::max(peak, own.own_engine().memory().bytes_peak());
   });
   const std::size_t packets = peak / owned_packet::memory_for(2 * sizeof(std::uint64_t));
   RecordProperty("packets_waiting_peak", static_cast<int>(packets));

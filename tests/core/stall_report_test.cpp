@@ -166,15 +166,15 @@ attentiveness seen_of_itself(const settings& config) {
       ++taken;
     });
     own.progress();
-    const std::uint64_t polls = own.attention().polls;
-    EXPECT_EQ(own.attention().polls_with_news, 0u);
+    const std::uint64_t polls = own.own_engine().attention().seen().polls;
+    EXPECT_EQ(own.own_engine().attention().seen().polls_with_news, 0u);
     for (const std::uint64_t gap_ns : {500, 200}) {
       own.request_short(0, take);
       clock.now += gap_ns;
       const int before = taken;
       own.wait_until("a message", [&] { return taken > before; });
     }
-    seen = own.attention();
+    seen = own.own_engine().attention().seen();
     EXPECT_EQ(seen.polls_with_news, 2u);
     EXPECT_GT(seen.polls, polls + 2);  // some found nothing
     const std::string report = own.stall_report("a test", 1);

@@ -56,6 +56,33 @@ TEST(waiting_in_one_world, returns_credits_of_another) {
   });
 }
 
+// Rank 0 sends messages to itself without end, until rank 1 has got what rank 0 collected in the other world.
+TEST(waiting_in_one_world, sends_what_another_collected) {
+  int hops = 0;
+  testing::run_worlds(testing::simulated("sim", {}), 2, [&](world& w) {
+    const auto other = w.duplicate();
+    bool end = false;
+    core::endpoint& own = w.endpoint();
+    const auto stop = own.add_handler("stop", [&](core::request&) { end = true; });
+    auto collected = other->message<int>(
+        [&](int) {
+          for (rank_t rank = 0; rank < 2; ++rank) own.request_short(rank, stop);
+        },
+        coalesce{});
+    core::handler_id hop = 0;
+    hop = own.add_handler("hop", [&](core::request&) {
+      if (++hops == 50) collected.send(1, 1);
+      if (!end) own.request_short(0, hop);
+    });
+    w.barrier();
+    other->epoch([&] {
+      for (int i = 0; w.rank() == 0 && i < 4; ++i) own.request_short(0, hop);
+      own.wait_until("the end", [&] { return end; });
+    });
+  });
+  EXPECT_LT(hops, 1000);  // about 300; 16,000 if only a rank that is idle, or has been busy for long, sends it
+}
+
 // Rank 1 forwards a routed message of a world whose body has ended there, and a handler of another world flushes it at
 // once: the message still belongs to the epoch in which it was sent.
 TEST(flush_by_another_world, keeps_epoch_of_routed_message) {

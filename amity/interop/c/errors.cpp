@@ -91,7 +91,7 @@ void check_handler(const amity_world& world, amity_handler handler) {
 
 amity_status amity_world::note(const char* call) noexcept {
   // A failure that is there already keeps the words of the call that it comes from.
-  const bool carried = lane.worlds().failure != nullptr && lane.worlds().failure == std::current_exception();
+  const bool carried = lane.own_engine().failed_by(std::current_exception());
   error_unread = true;
   try {
     throw;

@@ -50,7 +50,7 @@ amity_status amity_world_counters(amity_world* world, amity_counters* counters) 
   return guarded(world, "amity_world_counters", [&] {
     amity::c::check_given(*world, counters, "counters");
     const amity::core::traffic now = world->lane.counts().total();
-    const amity::core::attentiveness& seen = world->lane.attention();
+    const amity::core::attentiveness& seen = world->lane.own_engine().attention().seen();
     *counters = {.messages_sent = now.messages_sent,
                  .messages_handled = now.messages_handled,
                  .packets_sent = now.packets_sent,

@@ -1,0 +1,398 @@
+#include "amity/core/engine.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+#include "amity/base/assert.hpp"
+#include "amity/base/error.hpp"
+#include "amity/core/crew.hpp"
+#include "amity/core/endpoint.hpp"
+
+namespace amity::core {
+namespace {
+
+// Packets handed over in one go: enough to amortise the poll, few enough that sends get their turn.
+constexpr std::size_t packets_per_progress = 64;
+// The most urgent packet is found among several.
+constexpr std::size_t packets_per_choice = 8;
+
+// Rounds of progress without a pause after which collected messages are sent off all the same; more with many ranks, so
+// that even one flush to each of them is rare. A turn between sends weighs less than such a round: a rank that sends
+// goes on filling packets, and the caches of policies, which should serve many times before they are emptied.
+constexpr std::uint64_t busy_rounds_max = 256;
+constexpr std::uint64_t round_weight = 16, turn_weight = 1;
+// A world without an event in so many rounds is flushed, whatever happens in others.
+constexpr std::uint32_t quiet_rounds_max = 8;
+
+// A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
+// virtual time it waits for ever: the fabric sees a job in which every rank does.
+constexpr std::uint64_t wait_slice_ns = 100'000'000;
+
+std::uint64_t stall_ns(const settings& config) {
+  return static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000;
+}
+
+}  // namespace
+
+// During its lifetime the thread waits with this label, possibly without end.
+class engine::known_place {
+ public:
+  known_place(engine& owner, const endpoint& in, std::string_view where) : owner_(owner) {
+    owner.waits_in_ = &in;
+    owner.waits_where_ = where;
+    owner.transport_.set_whereabouts(&owner);
+  }
+  ~known_place() { owner_.transport_.set_whereabouts(nullptr); }
+  known_place(const known_place&) = delete;
+  known_place& operator=(const known_place&) = delete;
+
+ private:
+  engine& owner_;
+};
+
+engine::engine(fabric::fabric& transport, const settings& config, rank_t threads)
+    : transport_(transport),
+      threads_(threads),
+      unsent_(memory_, transport.caps().packet_bytes_max),
+      memory_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
+      waiter_(transport),
+      attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
+      virtual_time_(transport.caps().virtual_time),
+      // In any case so low that handlers have room left.
+      leaving_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
+                                         memory_.bytes_max() / 2)),
+      stall_clock_(stall_ns(config)),
+      busy_wait_(stall_ns(config)) {}
+
+// Worlds
+
+void engine::attach(endpoint& world) {
+  const std::size_t number = world.number();
+  if (worlds_.size() <= number) worlds_.resize(number + 1);
+  AMITY_ASSERT(worlds_[number].owner == nullptr, number);
+  worlds_[number] = {.owner = &world};
+  ++worlds_count_;
+  if (number == 0) job_world_ = &world;
+}
+
+void engine::detach(endpoint& world) noexcept {
+  const world_number number = world.number();
+  if (!closed()) not_due_.release(transport_, number);
+  unsent_.drop(number);
+  worlds_[number] = {};
+  --worlds_count_;
+  if (number != 0) return;
+  release_kept();
+  job_world_ = nullptr;
+  for (const member& each : worlds_) {
+    if (each.owner != nullptr) each.owner->leave_counter_table();
+  }
+}
+
+engine::world_set engine::numbers_used() const noexcept {
+  world_set set{};
+  for (std::size_t number = 0; number < worlds_.size(); ++number) {
+    if (worlds_[number].owner != nullptr) set[number / 64] |= std::uint64_t{1} << number % 64;
+  }
+  return set;
+}
+
+bool engine::holds_uncounted() const noexcept {
+  return std::ranges::any_of(every_round_, [](const flushable* holder) { return holder->holds_uncounted(); });
+}
+
+bool engine::has_room(std::size_t bytes) noexcept {
+  if (memory_.has_room(bytes)) [[likely]]
+    return true;
+  for (const member& each : worlds_) {
+    if (each.owner != nullptr && each.owner->remote() != nullptr) each.owner->remote()->release_unused_memory();
+  }
+  return memory_.has_room(bytes);
+}
+
+void engine::note_failure_place(function_ref<std::string()> place) {
+  // A send that fails inside a handler has noted its own exception, without the place.
+  const bool is_same = failed_by(std::current_exception());
+  if (failed() && (!is_same || !failure_place_.empty())) return;
+  failure_place_ = place();
+}
+
+// Arrivals
+
+fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
+  if (world_of(arrived.header) != 0) [[unlikely]]
+    return on_packet_of_other_world(arrived);
+  return job_world_->on_packet(arrived);
+}
+
+fabric::disposition engine::on_packet_of_other_world(const fabric::packet& arrived) noexcept {
+  if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
+  job_world_->on_packet_of_no_world(arrived);
+  return fabric::disposition::release;
+}
+
+// After a failure nobody waits for events any more.
+void engine::on_done(std::uint64_t context) noexcept {
+  if (job_world_->remote() != nullptr && !failed()) awaited::of(context).reached();
+}
+
+void engine::on_notify(std::uint32_t bits) noexcept {
+  if (job_world_->remote() != nullptr && !failed()) job_world_->remote()->on_notify(bits);
+}
+
+bool engine::handle_due() {
+  for (const inbox::arrival& each : not_due_.take_due()) {
+    endpoint* const owner = find(world_of(each.packet.header));
+    const bool copied = each.copy != nullptr;
+    if (owner != nullptr && owner->on_due(each.packet, copied) == fabric::disposition::keep) continue;
+    if (!copied) transport_.release(each.packet.token);
+  }
+  return true;
+}
+
+// After a poll that has handed over so many events. Returns how many were handed over or handled in all.
+std::size_t engine::handle_behind(std::size_t events, std::size_t events_max) {
+  // A poll that finds less than it may has found everything: nothing more urgent has arrived.
+  while (not_due_.has_behind() && events < events_max) {
+    const fabric::packet best = not_due_.take_most_urgent();
+    if (endpoint* const owner = find(world_of(best.header))) owner->deliver(best);
+    transport_.release(best.token);
+    events += 1 + transport_.poll(*this, events_max);
+  }
+  return events;
+}
+
+// Progress
+
+bool engine::progress() {
+  if (!advance(packets_per_progress)) return false;
+  pass_busy_time(round_weight);
+  if (!alone()) flush_quiet_worlds();
+  return true;
+}
+
+bool engine::advance(std::size_t events_max) {
+  if (attention_.on()) [[unlikely]]
+    attention_.begin(transport_.now_ns());
+  bool any = send_waiting();
+  if (not_due_.has_due()) any |= handle_due();
+  for (flushable* const holder : every_round_) any |= holder->on_progress();
+  std::size_t events = transport_.poll(*this, events_max);
+  if (not_due_.has_behind()) [[unlikely]]
+    events = handle_behind(events, events_max);
+  if (questions_seen_ > 0) [[unlikely]]
+    events -= std::min(events, std::exchange(questions_seen_, 0));
+  const bool news = events > 0;
+  attention_.polled(news);
+  if (attention_.on()) [[unlikely]]
+    attention_.end(transport_.now_ns());
+  any |= news;
+  rethrow_failure();
+  wake_waiting_threads();
+  if (any) waiter_.progressed();
+  return any;
+}
+
+bool engine::send_waiting() try {
+  return !unsent_.empty() && unsent_.drain(transport_);
+} catch (...) {
+  // A stream has failed, and its message never arrives whole.
+  fail(std::current_exception());
+  throw;
+}
+
+void engine::send_control(rank_t lane, world_number world, packet_header header, bytes_view payload) {
+  AMITY_ASSERT(payload.size() <= control_bytes_max, payload.size());
+  if ((unsent_.empty() || !unsent_.holds(lane, header)) &&
+      transport_.try_send(lane, with_world(header.word(), world), payload, claim_of(header)) == status::ok)
+    return;
+  unsent_.push_control(lane, world, header, payload);
+}
+
+void engine::give_way() {
+  if (running_ != nullptr) return;
+  take_as_sent();
+  await_low_water();
+}
+
+// What waits to leave must not grow without bound.
+void engine::await_low_water() {
+  const auto is_low = [this] { return memory_.leaving_bytes() <= leaving_bytes_high_water_; };
+  if (!is_low()) wait_until(*job_world_, wait_for_credit, is_low, [] { return false; });
+}
+
+// As many packets as have been sent since the last time, by handlers too. A rank that took more would keep its peers
+// waiting: they use up their credits meanwhile, and then have nothing to handle, because this rank does not send. One
+// that took fewer would do the same with its credits.
+void engine::take_as_sent() {
+  sends_since_poll_ = 0;
+  std::uint64_t sent = 0;
+  bool chooses = false;
+  for (const member& each : worlds_) {
+    if (each.owner == nullptr) continue;
+    sent += each.owner->packets_left();
+    chooses |= each.owner->priorities_differ();
+  }
+  const auto since = static_cast<std::int64_t>(sent - std::exchange(packets_sent_before_, sent));
+  advance(std::clamp(since > 0 ? static_cast<std::size_t>(since) : 0, chooses ? packets_per_choice : 1,
+                     packets_per_progress));
+  pass_busy_time(turn_weight);
+}
+
+// Callers send off what is collected, and look whether the job has ended, once there is nothing else to do. A rank for
+// which that never comes must not sit on it for ever.
+void engine::pass_busy_time(std::uint64_t weight) {
+  const auto rounds_max = std::max<std::uint64_t>(busy_rounds_max, 4 * static_cast<std::uint64_t>(transport_.size()));
+  busy_weight_ += weight;
+  if (busy_weight_ < rounds_max * round_weight) return;
+  flush_all();
+  check_job();
+}
+
+bool engine::flush_all() {
+  busy_weight_ = 0;
+  bool any = false;
+  for (member& each : worlds_) {
+    if (each.owner != nullptr) any |= each.owner->flush();
+  }
+  return any;
+}
+
+void engine::flush_quiet_worlds() {
+  for (member& each : worlds_) {
+    if (each.owner == nullptr) continue;
+    const std::uint64_t now = each.owner->activity();
+    if (std::exchange(each.activity, now) != now) each.quiet_rounds = 0;
+    if (++each.quiet_rounds % quiet_rounds_max == 0) each.owner->flush();
+  }
+}
+
+void engine::tell_crew() { crew_->tell_waiting(transport_.rank() % threads_, handlers_run_); }
+
+// Waits
+
+engine::round engine::advance_for(endpoint& in, std::string_view where) {
+  const std::uint64_t before = in.activity();
+  if (!progress()) return flush_all() ? round::eventful : round::idle;
+  if (busy_wait_.round()) [[unlikely]]
+    report_busy_wait(in, where);
+  return alone() || in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
+}
+
+void engine::sleep(endpoint& in, std::string_view where) {
+  // A short wait is the common one: it never looks at the clock.
+  if (waiter_.rounds() > 0 && !where.empty()) {
+    if (waiter_.rounds() == 1) stall_clock_.restart();
+    look_for_stall(in, where, false);
+  }
+  if (virtual_time_) {
+    const known_place here(*this, in, where);
+    wait_in_fabric(~std::uint64_t{0});
+  } else {
+    wait_in_fabric(wait_slice_ns);
+  }
+  if (attention_.on()) attention_.end(transport_.now_ns());
+}
+
+void engine::wait_in_fabric(std::uint64_t timeout_ns) {
+  try {
+    waiter_.wait(timeout_ns);
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
+}
+
+void engine::check_job() {
+  try {
+    transport_.check();
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
+}
+
+void engine::rest_between_polls(endpoint& in, std::string_view where) {
+  constexpr std::uint32_t polls_per_look = 1024;
+  // A simulated program that polls for nothing may take long for little virtual time.
+  constexpr std::uint32_t polls_of_stall = std::uint32_t{1} << 22;
+  check_job();
+  waiter_.rest_between_polls();
+  const std::uint32_t polls = waiter_.polls();
+  if (polls % polls_per_look != 0) return;
+  if (polls == polls_per_look) stall_clock_.restart();
+  look_for_stall(in, where, virtual_time_ && polls % polls_of_stall == 0);
+}
+
+/// Takes packets while no handler may run. Packets and events that would run one wait for the next round of progress.
+class engine::without_handlers final : private fabric::sink {
+ public:
+  explicit without_handlers(engine& own) : own_(own), deferred_(own.not_due_.has_behind()) {
+    for (const inbox::arrival& each : own.not_due_.take_due()) {
+      if (on_packet(each.packet) == fabric::disposition::release && each.copy == nullptr)
+        own.transport_.release(each.packet.token);
+    }
+  }
+  /// Call it when handlers may run again, and make progress afterwards.
+  void finish() {
+    for (const std::uint64_t context : done_) own_.on_done(context);
+    for (const std::uint32_t bits : notified_) own_.on_notify(bits);
+  }
+
+  /// Whether something waits for its handler. Other ranks may wait for that, or for the credits of such packets.
+  bool deferred() const noexcept { return deferred_; }
+
+  bool advance() {
+    bool any = own_.send_waiting();
+    any |= own_.transport_.poll(*this, packets_per_progress) > 0;
+    own_.rethrow_failure();
+    return any;
+  }
+
+ private:
+  fabric::disposition on_packet(const fabric::packet& arrived) noexcept override {
+    endpoint* const owner = own_.find(world_of(arrived.header));
+    return owner == nullptr ? own_.on_packet(arrived) : owner->defer_handlers(arrived, deferred_);
+  }
+  void on_done(std::uint64_t context) noexcept override {
+    done_.push_back(context);
+    deferred_ = true;
+  }
+  void on_notify(std::uint32_t bits) noexcept override {
+    notified_.push_back(bits);
+    deferred_ = true;
+  }
+
+  engine& own_;
+  bool deferred_;
+  std::vector<std::uint64_t> done_;
+  std::vector<std::uint32_t> notified_;
+};
+
+// Two ranks that send to each other must not deadlock.
+void engine::wait_without_handlers(endpoint& in, function_ref<bool()> attempt, function_ref<bool()> done,
+                                   function_ref<void()> before_handlers) {
+  constexpr std::uint64_t patience_ns = 10'000'000;
+  without_handlers arrivals(*this);
+  std::uint64_t refused_ns = 0;  // when the last credit was used up; 0: not checked yet
+  while (!done()) {
+    const bool any = arrivals.advance();
+    if (attempt()) {
+      refused_ns = 0;
+      continue;
+    }
+    if (any || flush_all()) continue;
+    if (!arrivals.deferred()) {
+      sleep(in, wait_for_credit);
+      continue;
+    }
+    const std::uint64_t now_ns = transport_.now_ns();
+    if (refused_ns == 0) refused_ns = now_ns;
+    if (now_ns - refused_ns >= patience_ns) break;
+    wait_in_fabric(patience_ns - (now_ns - refused_ns));
+  }
+  before_handlers();
+  arrivals.finish();
+}
+
+}  // namespace amity::core

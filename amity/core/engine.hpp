@@ -1,0 +1,264 @@
+#pragma once
+
+/// The engine of one thread of a rank: it polls the fabric, hands packets to their worlds, sends what waits to be sent,
+/// and has the only loop in which the thread waits.
+///
+/// All worlds of a rank share the engine of each thread. Handlers run one at a time on a thread, whichever world they
+/// belong to, and an exception that leaves one of them ends the job in all worlds. Only the thread that has made an
+/// engine uses it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "amity/base/function_ref.hpp"
+#include "amity/base/settings.hpp"
+#include "amity/base/stall_clock.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/attentiveness.hpp"
+#include "amity/core/busy_wait.hpp"
+#include "amity/core/flushable.hpp"
+#include "amity/core/inbox.hpp"
+#include "amity/core/memory_bound.hpp"
+#include "amity/core/outbox.hpp"
+#include "amity/core/packet_header.hpp"
+#include "amity/core/peer_questions.hpp"
+#include "amity/fabric/fabric.hpp"
+#include "amity/fabric/waiter.hpp"
+
+namespace amity::core {
+
+class crew;
+class endpoint;
+
+/// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
+[[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
+
+/// The label of a wait for a credit, for reports.
+inline constexpr std::string_view wait_for_credit = "a send that waits for a credit";
+
+class alignas(cache_line_bytes) engine final : private fabric::sink, private fabric::whereabouts {
+ public:
+  static constexpr std::size_t worlds_max = 256;
+  /// Bit n of word n / 64: world number n is in use.
+  using world_set = std::array<std::uint64_t, worlds_max / 64>;
+
+  /// Nobody else polls `transport`, which must live until `close`. Each rank has as many `threads`.
+  engine(fabric::fabric& transport, const settings& config, rank_t threads);
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  fabric::fabric& transport() const noexcept { return transport_; }
+  rank_t threads() const noexcept { return threads_; }
+  rank_t rank() const noexcept { return transport_.rank() / threads_; }  ///< of the job
+  bool on_own_thread() const noexcept { return &thread_mark == own_thread_; }
+
+  // --- Worlds. ---
+
+  /// The job's own world has number 0 and comes first.
+  void attach(endpoint& world);
+  /// Gives up what waits in this world. Worlds that outlive the job's own have nobody to send to any more.
+  void detach(endpoint& world) noexcept;
+  /// Null if no world has this number.
+  endpoint* find(world_number number) const noexcept { return number < worlds_.size() ? worlds_[number].owner : nullptr; }
+  std::size_t worlds() const noexcept { return worlds_count_; }
+  world_set numbers_used() const noexcept;
+  /// Whether the job's own world has ended, and the fabric may be gone.
+  bool closed() const noexcept { return worlds_[0].owner == nullptr; }
+  /// Gives the fabric back what is held for a later epoch. Only after a failure is there any. The fabric is not used any
+  /// more.
+  void release_kept() noexcept { not_due_.release(transport_); }
+
+  /// After handlers have run here, `threads` wakes the rank's threads that wait for their effects.
+  void set_crew(crew& threads) noexcept { crew_ = &threads; }
+  /// Calls `client.on_progress` in every round.
+  void attach(flushable& client) { every_round_.push_back(&client); }
+  void detach(flushable& client) noexcept { std::erase(every_round_, &client); }
+  /// Whether any of these holds messages that are counted only when they are handled.
+  bool holds_uncounted() const noexcept;
+
+  // --- Packets that have been accepted and not sent, and packets that have arrived and are not due. ---
+
+  outbox& unsent() noexcept { return unsent_; }
+  const outbox& unsent() const noexcept { return unsent_; }
+  inbox& not_due() noexcept { return not_due_; }
+  const inbox& not_due() const noexcept { return not_due_; }
+  /// Memory of what this thread has accepted and not sent.
+  memory_bound& memory() noexcept { return memory_; }
+  const memory_bound& memory() const noexcept { return memory_; }
+  /// Whether `bytes` more may wait to be sent, once memory that nobody uses has been freed.
+  bool has_room(std::size_t bytes) noexcept;
+  /// Sends a packet of the runtime's own, at most `control_bytes_max`, to a lane of the job, now or as soon as there is
+  /// a credit; never refused.
+  void send_control(rank_t lane, world_number world, packet_header header, bytes_view payload);
+  /// "3 packets to rank 1", for a person.
+  std::string describe_unsent() const;
+
+  // --- Handlers and failures. ---
+
+  /// The world that must not block now, because one of its handlers or a flush runs; null if none.
+  const endpoint* running() const noexcept { return running_; }
+  /// Returns the one before.
+  const endpoint* set_running(const endpoint* of) noexcept { return std::exchange(running_, of); }
+  void begin_handler(const endpoint& of) noexcept {
+    running_ = &of;
+    ++handlers_run_;
+  }
+  void end_handler() noexcept { running_ = nullptr; }
+  /// The number of the handler that runs; 0: none.
+  std::uint64_t running_handler() const noexcept { return running_ != nullptr ? handlers_run_ : 0; }
+  /// After handlers may have run.
+  void wake_waiting_threads() {
+    if (crew_ != nullptr) [[unlikely]]
+      tell_crew();
+  }
+
+  /// Ends the job on behalf of a caller that may not throw: every call that makes progress throws `cause` from now on.
+  /// The first failure is the one that is kept.
+  void fail(std::exception_ptr cause) noexcept {
+    if (!failure_) failure_ = std::move(cause);
+  }
+  bool failed() const noexcept { return failure_ != nullptr; }
+  /// Whether the job fails because of `thrown`.
+  bool failed_by(const std::exception_ptr& thrown) const noexcept { return failed() && failure_ == thrown; }
+  void rethrow_failure() const {
+    if (failure_) [[unlikely]]
+      std::rethrow_exception(failure_);
+  }
+  /// A handler has thrown the current exception: `place` says which.
+  void note_failure_place(function_ref<std::string()> place);
+  /// "in the handler of 'int' for a message of rank 3", if a handler has thrown `thrown`; empty otherwise.
+  std::string failure_place(const std::exception_ptr& thrown) const {
+    return failed_by(thrown) ? failure_place_ : std::string();
+  }
+
+  // --- Progress. Illegal inside handlers. ---
+
+  /// Runs the handlers of what has arrived and sends what waits. Returns whether anything happened. Rethrows what a
+  /// handler threw.
+  bool progress();
+  /// Handles about as many arrived packets as were sent since the last call, so that a sender need not poll, and waits
+  /// while too much waits to be sent. Does nothing inside a handler.
+  void give_way();
+  /// The same after several sends: call it after each.
+  void pace() {
+    if (running_ != nullptr || ++sends_since_poll_ < sends_per_pace) return;
+    give_way();
+  }
+  /// Sends off all that the flushables of all worlds hold; true if there was anything.
+  bool flush_all();
+
+  /// Makes progress until `done()` holds, in a world. When nothing arrives and nothing can go out, packets that are
+  /// being filled are sent off, then `on_idle()` is called, and if it does nothing (returns false), the thread sleeps
+  /// until something arrives. `where` is for stall reports; there are none without it.
+  template <class Done, class OnIdle>
+  void wait_until(endpoint& in, std::string_view where, Done&& done, OnIdle&& on_idle) {
+    begin_wait();
+    while (!done()) {
+      const round was = advance_for(in, where);
+      if (was == round::eventful || on_idle() || was == round::eventful_elsewhere) continue;
+      sleep(in, where);
+    }
+  }
+  /// One round of `wait_until`, for a loop that tries again itself.
+  void wait_once(endpoint& in, std::string_view where) {
+    if (!progress() && !flush_all()) sleep(in, where);
+  }
+  /// Takes packets while no handler may run, and calls `attempt()`, which returns whether it has sent anything, until
+  /// `done()` holds. Returns earlier if other ranks may wait for handlers of this one while there is no credit.
+  /// `before_handlers` is called at the end, before anything is handled that had to wait.
+  void wait_without_handlers(endpoint& in, function_ref<bool()> attempt, function_ref<bool()> done,
+                             function_ref<void()> before_handlers);
+  /// A credit was found: the next wait is a new one, though nothing has arrived.
+  void sent() noexcept { waiter_.progressed(); }
+  /// Rounds of the present wait in which nothing has happened.
+  std::uint32_t idle_rounds() const noexcept { return waiter_.rounds(); }
+  /// Sleeps until something arrives, or for this time.
+  void wait_in_fabric(std::uint64_t timeout_ns);
+
+  /// Throws if the job has ended or this rank has lost another one, which ends the job as an exception of a handler
+  /// does.
+  void check_job();
+  /// For calls that programs make in loops of their own until something has happened, after a round without progress:
+  /// does `check_job`, and lets others have the CPU after many such rounds. `where` is for stall reports.
+  void rest_between_polls(endpoint& in, std::string_view where);
+
+  /// How often this thread has looked for what has arrived, and with AMITY_CORE_ATTENTIVENESS=1, how long it did not.
+  attention_clock& attention() noexcept { return attention_; }
+  const attention_clock& attention() const noexcept { return attention_; }
+  /// A question of a peer whether this thread makes progress, or an answer to one.
+  void on_wake(rank_t lane, bytes_view payload);
+
+ private:
+  class without_handlers;
+  class known_place;
+  struct member {
+    endpoint* owner = nullptr;      ///< null: this number is free
+    std::uint64_t activity = 0;     ///< of the world at the last round
+    std::uint32_t quiet_rounds = 0;  ///< since then
+  };
+  enum class round { eventful, eventful_elsewhere, idle };
+  static constexpr std::uint32_t sends_per_pace = 16;
+
+  fabric::disposition on_packet(const fabric::packet& arrived) noexcept override;
+  void on_done(std::uint64_t context) noexcept override;
+  void on_notify(std::uint32_t bits) noexcept override;
+  std::string place() const override;
+
+  bool alone() const noexcept { return worlds_count_ == 1; }
+  fabric::disposition on_packet_of_other_world(const fabric::packet& arrived) noexcept;
+  bool advance(std::size_t events_max);
+  bool send_waiting();
+  bool handle_due();
+  std::size_t handle_behind(std::size_t events, std::size_t events_max);
+  void take_as_sent();
+  void await_low_water();
+  void pass_busy_time(std::uint64_t weight);
+  void flush_quiet_worlds();
+  void tell_crew();
+  void begin_wait() noexcept {
+    waiter_.progressed();
+    busy_wait_.restart();
+  }
+  round advance_for(endpoint& in, std::string_view where);
+  void sleep(endpoint& in, std::string_view where);
+  void look_for_stall(const endpoint& in, std::string_view where, bool is_stall);
+  void report_busy_wait(const endpoint& in, std::string_view where);
+
+  // What every round of progress looks at comes first, on few cache lines: a simulated rank finds them cold.
+  fabric::fabric& transport_;
+  endpoint* job_world_ = nullptr;
+  const endpoint* running_ = nullptr;
+  std::uint64_t handlers_run_ = 0;  ///< so far, and the one that runs
+  std::exception_ptr failure_;
+  crew* crew_ = nullptr;  ///< null: the rank has no other thread
+  std::vector<flushable*> every_round_;
+  std::size_t questions_seen_ = 0;  ///< packets of `peer_questions` since the last poll: they are no progress
+  std::uint32_t sends_since_poll_ = 0;
+  rank_t threads_;
+  std::size_t worlds_count_ = 0;
+  std::vector<member> worlds_;  ///< by number
+  std::uint64_t busy_weight_ = 0;  ///< of what was done since all packets were last closed
+  inbox not_due_;
+  outbox unsent_;
+  memory_bound memory_;
+  fabric::waiter waiter_;
+  attention_clock attention_;
+  bool virtual_time_;
+  std::size_t leaving_bytes_high_water_;
+  std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
+  std::string failure_place_;              ///< of the handler that has thrown
+  const endpoint* waits_in_ = nullptr;     ///< for a simulator's report
+  std::string_view waits_where_;
+  stall_clock stall_clock_;
+  busy_wait busy_wait_;
+  peer_questions questions_;
+  const char* const own_thread_ = &thread_mark;
+};
+
+}  // namespace amity::core

@@ -1,0 +1,79 @@
+/// What an engine reports about a wait that lasts: where the thread waits, what waits to be sent, and which peers are
+/// silent.
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "amity/base/log.hpp"
+#include "amity/core/endpoint.hpp"
+#include "amity/core/engine.hpp"
+
+namespace amity::core {
+namespace {
+
+constexpr packet_header wake_header({.kind = packet_kind::wake});
+
+std::string describe_peers(const std::vector<rank_t>& lanes, rank_t threads) {
+  std::string text;
+  for (const rank_t lane : lanes) {
+    text += fmt::format("{}rank {}", text.empty() ? "" : ", ", lane / threads);
+    if (threads > 1) text += fmt::format(" (thread {})", lane % threads);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string engine::place() const { return waits_in_->place(waits_where_); }
+
+std::string engine::describe_unsent() const {
+  constexpr int peers_shown = 8;
+  std::string text;
+  int shown = 0;
+  unsent_.for_each_peer([&](rank_t lane, std::size_t packets) {
+    if (shown++ < peers_shown)
+      text += fmt::format("{}{} packets to rank {}", text.empty() ? "" : ", ", packets, lane / threads_);
+  });
+  if (shown > peers_shown) text += fmt::format(", and to {} more ranks", shown - peers_shown);
+  if (text.empty()) return "none";
+  return alone() ? text : text + " of the job";
+}
+
+void engine::look_for_stall(const endpoint& in, std::string_view where, bool is_stall) {
+  constexpr auto question = static_cast<std::byte>(peer_questions::content::question);
+  const std::uint64_t now_ns = transport_.now_ns();
+  if (questions_.is_due(now_ns)) {
+    log_warning(rank(),
+                fmt::format("no answer for {} s from {}: a handler there does not return, or the program computes "
+                            "without calls that make progress",
+                            peer_questions::patience_ns / 1'000'000'000,
+                            describe_peers(questions_.take_silent(), threads_)));
+  }
+  if (!stall_clock_.is_due(now_ns) && !is_stall) return;
+  log_warning(rank(), in.stall_report(where, stall_clock_.seconds()));
+  if (virtual_time_) return;  // the simulator knows which ranks wait
+  std::vector<rank_t> peers = in.peers_to_ask();
+  for (const rank_t lane : peers) send_control(lane, 0, wake_header, {&question, 1});
+  questions_.ask(std::move(peers), now_ns);
+}
+
+void engine::on_wake(rank_t lane, bytes_view payload) {
+  constexpr auto answer = static_cast<std::byte>(peer_questions::content::answer);
+  if (payload.size() != 1) return;
+  ++questions_seen_;
+  if (payload[0] == answer) return questions_.on_answer(lane);
+  send_control(lane, 0, wake_header, {&answer, 1});
+}
+
+void engine::report_busy_wait(const endpoint& in, std::string_view where) {
+  if (where.empty() || !busy_wait_.is_due(transport_.now_ns(), in.handlers(), in.counts())) return;
+  log_warning(rank(), fmt::format("{} has lasted for {:.0f} s, and messages are still being handled: {}; if this never "
+                                  "ends, handlers send without end",
+                                  where, busy_wait_.seconds(), busy_wait_.rates(in.handlers(), in.counts())));
+}
+
+}  // namespace amity::core
