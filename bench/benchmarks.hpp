@@ -10,6 +10,7 @@ extern const benchmark short_latency;
 extern const benchmark medium_latency;
 extern const benchmark short_flood;
 extern const benchmark put_shm;
+extern const benchmark memory_worlds;
 extern const benchmark long_shm;
 extern const benchmark injection_shm;
 extern const benchmark long_injection;

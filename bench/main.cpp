@@ -23,6 +23,7 @@ const benchmark* const benchmarks[] = {
     &medium_latency,
     &short_flood,
     &put_shm,
+    &memory_worlds,
     &long_shm,
     &injection_shm,
     &long_injection,

@@ -38,8 +38,8 @@ class endpoint::no_waiting {
 endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t threads)
     : endpoint(std::make_shared<engine>(transport, config, threads), nullptr, config) {}
 
-endpoint::endpoint(endpoint& beside, world_number number, const rank_list& members, const settings& config)
-    : endpoint(beside.engine_, std::make_unique<sub_fabric>(*beside.engine_, number, members), config) {
+endpoint::endpoint(endpoint& other, world_number number, const rank_list& members, const settings& config)
+    : endpoint(other.engine_, std::make_unique<sub_fabric>(*other.engine_, number, members), config) {
   counter_table_ = engine_->find(0)->counter_table_;
 }
 

@@ -78,8 +78,8 @@ class endpoint final {
   /// The job's own world, with an engine of its own. `transport` must outlive the endpoint, and nobody else polls it.
   /// Each rank has as many `threads`.
   endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
-  /// The world `number` of `members`, ranks of the job in the order of the new ones, on the thread of `beside`.
-  endpoint(endpoint& beside, world_number number, const rank_list& members, const settings& config);
+  /// The world `number` of `members`, ranks of the job in the order of the new ones, on the same thread as `other`.
+  endpoint(endpoint& other, world_number number, const rank_list& members, const settings& config);
   ~endpoint();
   endpoint(const endpoint&) = delete;
   endpoint& operator=(const endpoint&) = delete;
@@ -335,20 +335,21 @@ class endpoint final {
 
   /// A packet of this world has arrived, as the fabric hands it over.
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept;
-  /// The same for one that the inbox had, in the fabric's memory or copied.
+  /// As `on_packet`, for a packet that the inbox had, in the fabric's memory or copied.
   fabric::disposition on_due(const fabric::packet& arrived, bool copied) noexcept;
-  /// The same while no handler may run: handles what runs none. The rest is kept until the next round of progress, and
-  /// `deferred` set.
+  /// As `on_packet`, while no handler may run: handles what runs none. The rest is kept until the next round of
+  /// progress, and `deferred` is set.
   fabric::disposition defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept;
   /// Handles a packet of this world.
   void deliver(const fabric::packet& arrived) noexcept;
-  /// Fails, unless the packet is one that may come after its world has gone. The job's own world.
+  /// Called in the job's own world for a packet whose world does not exist. Fails the job, unless such packets may come
+  /// after the end of their world.
   void on_packet_of_no_world(const fabric::packet& arrived) noexcept;
   bool priorities_differ() const noexcept { return priorities_differ_; }
   remote_part* remote() const noexcept { return remote_; }
-  /// The counters of this world are not read any more.
+  /// Takes the counters of this world out of the table of the rank.
   void leave_counter_table() noexcept;
-  /// Where the rank waits; what this rank waits for and what is under way, for a person.
+  /// Human-readable: where the rank waits; what it waits for and what is under way.
   std::string place(std::string_view where) const;
   std::string stall_report(std::string_view where, double seconds) const;
   /// Lanes of the job that a wait in this world may be for.
@@ -471,8 +472,8 @@ class endpoint final {
   rank_t threads_;
   rank_t rank_;
   rank_t size_;
-  rank_t home_;                 ///< the thread that handles what no other one is asked to
-  int priority_max_ = 0;        ///< of all handlers
+  rank_t home_;           ///< the thread that handles what no other one is asked to
+  int priority_max_ = 0;  ///< of all handlers
   control* control_ = nullptr;
   counter_book* counter_book_ = nullptr;
   remote_part* remote_ = nullptr;  ///< who uses remote memory; null: nobody

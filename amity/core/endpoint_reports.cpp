@@ -101,7 +101,8 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
 std::vector<rank_t> endpoint::peers_to_ask() const {
   std::vector<rank_t> peers;
   const auto add_of_job = [&](rank_t lane) {
-    if (lane != engine_->transport().rank() && peers.size() < peer_questions::peers_max && std::ranges::find(peers, lane) == peers.end())
+    if (lane != engine_->transport().rank() && peers.size() < peer_questions::peers_max &&
+        std::ranges::find(peers, lane) == peers.end())
       peers.push_back(lane);
   };
   const auto add = [&](rank_t lane) { add_of_job(job_lane(lane)); };

@@ -119,8 +119,7 @@ void endpoint::check_own_call(std::string_view call) const {
 }
 
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
-  throw error(call, rank_,
-              fmt::format("destination {} is not a rank of this {}", dest, of_job() ? "job" : "world"),
+  throw error(call, rank_, fmt::format("destination {} is not a rank of this {}", dest, of_job() ? "job" : "world"),
               fmt::format("use 0 to {}", size_ - 1));
 }
 

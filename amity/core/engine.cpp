@@ -7,6 +7,7 @@
 #include "amity/base/error.hpp"
 #include "amity/core/crew.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
 namespace {
@@ -104,9 +105,7 @@ bool engine::holds_uncounted() const noexcept {
 bool engine::has_room(std::size_t bytes) noexcept {
   if (memory_.has_room(bytes)) [[likely]]
     return true;
-  for (const member& each : worlds_) {
-    if (each.owner != nullptr && each.owner->remote() != nullptr) each.owner->remote()->release_unused_memory();
-  }
+  for (remote_part* const each : remotes_) each->release_unused_memory();
   return memory_.has_room(bytes);
 }
 
@@ -133,11 +132,15 @@ fabric::disposition engine::on_packet_of_other_world(const fabric::packet& arriv
 
 // After a failure nobody waits for events any more.
 void engine::on_done(std::uint64_t context) noexcept {
-  if (job_world_->remote() != nullptr && !failed()) awaited::of(context).reached();
+  if (!remotes_.empty() && !failed()) awaited::of(context).reached();
 }
 
 void engine::on_notify(std::uint32_t bits) noexcept {
-  if (job_world_->remote() != nullptr && !failed()) job_world_->remote()->on_notify(bits);
+  if (failed()) return;
+  const endpoint* const owner = find(static_cast<world_number>(bits >> sub_fabric::notify_bits));
+  if (owner != nullptr && owner->remote() != nullptr) return owner->remote()->on_notify(bits & sub_fabric::notify_mask);
+  // Forged, or replayed: what is ignored is counted.
+  if (job_world_->remote() != nullptr) job_world_->remote()->on_notify(bits);
 }
 
 bool engine::handle_due() {
@@ -193,9 +196,7 @@ bool engine::advance(std::size_t events_max) {
   return any;
 }
 
-bool engine::send_waiting() try {
-  return !unsent_.empty() && unsent_.drain(transport_);
-} catch (...) {
+bool engine::send_waiting() try { return !unsent_.empty() && unsent_.drain(transport_); } catch (...) {
   // A stream has failed, and its message never arrives whole.
   fail(std::current_exception());
   throw;

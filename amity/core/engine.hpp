@@ -35,6 +35,7 @@ namespace amity::core {
 
 class crew;
 class endpoint;
+class remote_part;
 
 /// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
 [[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
@@ -62,20 +63,25 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// The job's own world has number 0 and comes first.
   void attach(endpoint& world);
-  /// Gives up what waits in this world. Worlds that outlive the job's own have nobody to send to any more.
+  /// Gives up what waits in this world. Worlds that outlive the job's own can no longer send.
   void detach(endpoint& world) noexcept;
   /// Null if no world has this number.
-  endpoint* find(world_number number) const noexcept { return number < worlds_.size() ? worlds_[number].owner : nullptr; }
+  endpoint* find(world_number number) const noexcept {
+    return number < worlds_.size() ? worlds_[number].owner : nullptr;
+  }
   std::size_t worlds() const noexcept { return worlds_count_; }
   world_set numbers_used() const noexcept;
   /// Whether the job's own world has ended, and the fabric may be gone.
   bool closed() const noexcept { return worlds_[0].owner == nullptr; }
-  /// Gives the fabric back what is held for a later epoch. Only after a failure is there any. The fabric is not used any
-  /// more.
+  /// Gives the fabric back what is held for a later epoch. Only after a failure is there any. The fabric must not be
+  /// used afterwards.
   void release_kept() noexcept { not_due_.release(transport_); }
 
   /// After handlers have run here, `threads` wakes the rank's threads that wait for their effects.
   void set_crew(crew& threads) noexcept { crew_ = &threads; }
+  /// Events of operations on remote memory are told while any part is attached.
+  void attach(remote_part& memory) { remotes_.push_back(&memory); }
+  void detach(remote_part& memory) noexcept { std::erase(remotes_, &memory); }
   /// Calls `client.on_progress` in every round.
   void attach(flushable& client) { every_round_.push_back(&client); }
   void detach(flushable& client) noexcept { std::erase(every_round_, &client); }
@@ -96,7 +102,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, to a lane of the job, now or as soon as there is
   /// a credit; never refused.
   void send_control(rank_t lane, world_number world, packet_header header, bytes_view payload);
-  /// "3 packets to rank 1", for a person.
+  /// Human-readable: "3 packets to rank 1".
   std::string describe_unsent() const;
 
   // --- Handlers and failures. ---
@@ -145,7 +151,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Handles about as many arrived packets as were sent since the last call, so that a sender need not poll, and waits
   /// while too much waits to be sent. Does nothing inside a handler.
   void give_way();
-  /// The same after several sends: call it after each.
+  /// Call it after each send: it calls `give_way` after several.
   void pace() {
     if (running_ != nullptr || ++sends_since_poll_ < sends_per_pace) return;
     give_way();
@@ -198,8 +204,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   class without_handlers;
   class known_place;
   struct member {
-    endpoint* owner = nullptr;      ///< null: this number is free
-    std::uint64_t activity = 0;     ///< of the world at the last round
+    endpoint* owner = nullptr;       ///< null: this number is free
+    std::uint64_t activity = 0;      ///< of the world at the last round
     std::uint32_t quiet_rounds = 0;  ///< since then
   };
   enum class round { eventful, eventful_elsewhere, idle };
@@ -238,11 +244,12 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   std::exception_ptr failure_;
   crew* crew_ = nullptr;  ///< null: the rank has no other thread
   std::vector<flushable*> every_round_;
+  std::vector<remote_part*> remotes_;
   std::size_t questions_seen_ = 0;  ///< packets of `peer_questions` since the last poll: they are no progress
   std::uint32_t sends_since_poll_ = 0;
   rank_t threads_;
   std::size_t worlds_count_ = 0;
-  std::vector<member> worlds_;  ///< by number
+  std::vector<member> worlds_;     ///< by number
   std::uint64_t busy_weight_ = 0;  ///< of what was done since all packets were last closed
   inbox not_due_;
   outbox unsent_;

@@ -47,11 +47,11 @@ void engine::look_for_stall(const endpoint& in, std::string_view where, bool is_
   constexpr auto question = static_cast<std::byte>(peer_questions::content::question);
   const std::uint64_t now_ns = transport_.now_ns();
   if (questions_.is_due(now_ns)) {
-    log_warning(rank(),
-                fmt::format("no answer for {} s from {}: a handler there does not return, or the program computes "
-                            "without calls that make progress",
-                            peer_questions::patience_ns / 1'000'000'000,
-                            describe_peers(questions_.take_silent(), threads_)));
+    log_warning(
+        rank(),
+        fmt::format("no answer for {} s from {}: a handler there does not return, or the program computes "
+                    "without calls that make progress",
+                    peer_questions::patience_ns / 1'000'000'000, describe_peers(questions_.take_silent(), threads_)));
   }
   if (!stall_clock_.is_due(now_ns) && !is_stall) return;
   log_warning(rank(), in.stall_report(where, stall_clock_.seconds()));

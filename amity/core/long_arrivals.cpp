@@ -22,10 +22,13 @@ long_arrivals::~long_arrivals() {
 
 own_segment long_arrivals::add(const fabric::segment& made, bool readable) {
   const std::uint32_t number = segments_.add({.readable = readable});
-  return segments_.find(number)->own = {
-             .data = made.data,
-             .bytes = made.bytes,
-             .name = {.key = made.key, .number = number, .thread = static_cast<std::uint32_t>(owner_.thread())}};
+  return segments_.find(number)->own = {.data = made.data,
+                                        .bytes = made.bytes,
+                                        .name = {.key = made.key,
+                                                 .number = number,
+                                                 .thread = static_cast<std::uint16_t>(owner_.thread()),
+                                                 .world = owner_.number(),
+                                                 .bytes = made.bytes}};
 }
 
 const own_segment* long_arrivals::holder_of(bytes_view bytes) const noexcept {

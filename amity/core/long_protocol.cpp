@@ -58,9 +58,8 @@ long_choice::long_choice(std::string_view setting, rank_t rank, const fabric::re
       "remote_endpoint", rank,
       fmt::format("AMITY_LONG_PROTOCOL={}, but this fabric {}", setting,
                   large_ == long_protocol::ordered
-                      ? packets.remote.available
-                            ? "does not deliver packets after puts"
-                            : "has no remote memory, nor has a world that `split` has made: packets stand in for puts"
+                      ? packets.remote.available ? "does not deliver packets after puts"
+                                                 : "has no remote memory: packets stand in for puts"
                       : fmt::format("has notifications of {} bits, and {} are needed", can.notify_bits, slot_bits_min)),
       fmt::format("leave AMITY_LONG_PROTOCOL unset, or choose one of {}", fmt::join(others, ", ")));
 }

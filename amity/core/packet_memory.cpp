@@ -25,7 +25,6 @@ struct key_fields {
   std::int64_t lane;
   std::uint64_t number;
   std::uint64_t bytes;
-  std::uint64_t world;  ///< whose lanes and numbers these are
 };
 
 // Handles name their segment themselves. Those of fabrics never have the highest bit.
@@ -80,9 +79,7 @@ fabric::segment packet_memory::offer(offered&& made) {
   std::byte* const data = made.data;
   const std::size_t bytes = made.bytes;
   const std::uint32_t number = segments_.add(std::move(made));
-  return {.data = data,
-          .bytes = bytes,
-          .key = fabric::key_from(key_fields{key_magic, owner_.lane(), number, bytes, owner_.number()})};
+  return {.data = data, .bytes = bytes, .key = fabric::key_from(key_fields{key_magic, owner_.lane(), number, bytes})};
 }
 
 fabric::segment packet_memory::adopt(mutable_bytes memory) {
@@ -108,11 +105,6 @@ fabric::remote_segment packet_memory::open(rank_t owner, const fabric::segment_k
   if (fields.magic != key_magic || fields.lane != owner) {
     throw error("remote_memory::open", owner_.rank(), fmt::format("the key is none of rank {}", owner_.rank_of(owner)),
                 "hand the key of a segment, as it is, from its owner to those who open it");
-  }
-  if (fields.world != owner_.number()) {
-    throw error("remote_memory::open", owner_.rank(),
-                fmt::format("the key is of world {}, but this is world {}", fields.world, owner_.number()),
-                "open a segment in the world that it was made in");
   }
   return segment_of(owner, fields.number, fields.bytes);
 }

@@ -22,8 +22,8 @@ struct named {
 remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
     : owner_(owner),
       world_(owner.number()),
-      memory_(owner.transport().remote() != nullptr ? *owner.transport().remote() : packets()),
-      caps_(owner.transport().remote() != nullptr ? owner.transport().caps().remote : packet_memory::caps()),
+      memory_(memory_for(owner.transport())),
+      caps_(caps_for(owner.transport())),
       choice_(config.text("AMITY_LONG_PROTOCOL"), owner.rank(), caps_, owner.transport().caps()),
       synchronous_(config.text("AMITY_LONG_PROTOCOL") == "put_sync_send"),
       operations_(owner, memory_, packets_, static_cast<std::size_t>(config.integer("AMITY_LONG_PENDING"))),
@@ -31,7 +31,7 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
   if (owner.remote_ != nullptr) {
     throw error("remote_endpoint", owner.rank(), "this endpoint has one already", "share it");
   }
-  if (!caps_.atomics) packets();
+  if (needs_packets()) packets();
   take_name_ = owner_.add_handler("amity segment", [this](request& r) {
     named given;
     std::memcpy(&given, r.payload().data(), sizeof given);
@@ -39,14 +39,36 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
   });
   owner_.add_flushable(*this, true);
   owner_.remote_ = this;
+  owner_.engine_->attach(static_cast<remote_part&>(*this));
+}
+
+// Where the fabric has no memory of its own, peers of the node may still map it: packets reach the others.
+fabric::remote_memory& remote_endpoint::memory_for(fabric::fabric& transport) {
+  if (transport.remote() != nullptr) return *transport.remote();
+  if (transport.node_memory() != nullptr) return *transport.node_memory();
+  return packets();
+}
+
+fabric::remote_capabilities remote_endpoint::caps_for(fabric::fabric& transport) {
+  if (transport.remote() != nullptr) return transport.caps().remote;
+  fabric::remote_capabilities found = packet_memory::caps();
+  found.mapped = transport.node_memory() != nullptr;
+  return found;
+}
+
+// Whether packets reach segments that `memory_` has made: for atomics that it does not have, and from other nodes.
+bool remote_endpoint::needs_packets() const noexcept {
+  return !caps_.atomics || (!is_all_packets() && owner_.transport().remote() == nullptr);
 }
 
 remote_endpoint::~remote_endpoint() {
+  if (!abandoned_ && owner_.engine_->closed()) abandon();  // its world has outlived the job's own
   if (abandoned_) return;
   for (const auto& [id, left] : opened_) memory_.close(left);
   arrivals_.for_each_segment([this](const own_segment& left) { destroy(left); });
   owner_.engine_->memory().subtract_held(bounce_.bytes());
   owner_.remote_ = nullptr;
+  owner_.engine_->detach(static_cast<remote_part&>(*this));
   owner_.remove_flushable(*this);
   if (!owner_.in_handler()) owner_.remove_handler(take_name_);
 }
@@ -56,6 +78,7 @@ void remote_endpoint::abandon() noexcept {
   opened_.clear();
   arrivals_.abandon();
   owner_.remote_ = nullptr;
+  owner_.engine_->detach(static_cast<remote_part&>(*this));
   owner_.remove_flushable(*this);
 }
 
@@ -66,7 +89,7 @@ own_segment remote_endpoint::allocate(std::size_t bytes) {
   check_setup(call);
   check_number_free(call);
   const own_segment made = arrivals_.add(memory_.create(bytes), true);
-  if (!caps_.atomics) packets().adopt({made.data, made.bytes});
+  if (needs_packets()) packets().adopt({made.data, made.bytes});
   return made;
 }
 
@@ -80,7 +103,7 @@ own_segment remote_endpoint::attach(mutable_bytes memory) {
         call, owner_.rank(), fmt::format("{} bytes at {}", memory.size(), static_cast<const void*>(memory.data())),
         fmt::format("attach at least 1 byte, and at most {}, of memory that is aligned to 8 bytes", SIZE_MAX / 2));
   }
-  return arrivals_.add(packets().adopt(memory), owner_.transport().remote() == nullptr);
+  return arrivals_.add(packets().adopt(memory), is_all_packets());
 }
 
 // Made when it is needed first.
@@ -105,7 +128,7 @@ void remote_endpoint::release(const own_segment& own) {
   check_own(call, own);
   arrivals_.remove(own);
   destroy(own);
-  if (!caps_.atomics && !packet_memory::has_made(own.name.key)) packets_->forget(own.name.number);
+  if (needs_packets() && !packet_memory::has_made(own.name.key)) packets_->forget(own.name.number);
 }
 
 peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
@@ -116,15 +139,26 @@ peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
     throw error(call, owner_.rank(), fmt::format("the segment is named as one of thread {}", name.thread),
                 "hand the name of a segment, as it is, from its owner to those who open it");
   }
+  if (name.world != world_) {
+    throw error(call, owner_.rank(),
+                fmt::format("the segment is of world {}, but this is world {}", name.world, world_),
+                "open a segment in the world that it was made in");
+  }
   const rank_t lane = owner_.lane_of(rank, static_cast<rank_t>(name.thread));
-  fabric::remote_memory& memory = packet_memory::has_made(name.key) ? packets() : memory_;
-  const fabric::remote_segment handle = memory.open(lane, name.key);
+  const fabric::remote_segment handle = handle_of(lane, name);
   if (!packet_memory::has_made(handle)) opened_.emplace(handle.id, handle);
   return {.lane = lane,
           .number = name.number,
           .thread = static_cast<std::uint16_t>(owner_.thread()),
           .world = world_,
           .handle = handle};
+}
+
+fabric::remote_segment remote_endpoint::handle_of(rank_t lane, const segment_name& name) {
+  if (packet_memory::has_made(name.key)) return packets().open(lane, name.key);
+  fabric::fabric& transport = owner_.transport();
+  if (transport.remote() != nullptr || transport.same_node(lane)) return memory_.open(lane, name.key);
+  return packet_memory::segment_of(lane, name.number, name.bytes);
 }
 
 void remote_endpoint::close(peer_segment& opened) {
@@ -290,7 +324,7 @@ void remote_endpoint::atomic(const place& at, const fabric::atomic_request& what
   remote_operation wanted;
   wanted.plan = only_atomic;
   wanted.to = at;
-  if (!caps_.atomics)
+  if (!caps_.atomics && at.segment.handle.direct == nullptr)
     wanted.to.segment.handle = packet_memory::segment_of(at.segment.lane, at.segment.number, at.segment.bytes());
   wanted.what = what;
   wanted.previous = previous;
@@ -392,7 +426,7 @@ void remote_endpoint::send_long(const place& to, packet_header header, std::span
 }
 
 long_protocol remote_endpoint::protocol_for(const peer_segment& to, bytes_view payload) const noexcept {
-  if (packet_memory::has_made(to.handle) && owner_.transport().remote() != nullptr) {
+  if (packet_memory::has_made(to.handle) && !is_all_packets()) {
     return choice_.over_packets(payload.size());
   }
   return choice_.of(payload.size(), to.handle.direct != nullptr,
@@ -460,7 +494,9 @@ bool remote_endpoint::on_progress() try {
   return false;
 }
 
-void remote_endpoint::release_unused_memory() noexcept { owner_.engine_->memory().subtract_held(bounce_.release_free()); }
+void remote_endpoint::release_unused_memory() noexcept {
+  owner_.engine_->memory().subtract_held(bounce_.release_free());
+}
 
 bool remote_endpoint::quiet() const noexcept {
   return operations_.kept() == 0 && arrivals_.quiet() && bounce_.quiet() && (!packets_ || packets_->quiet());

@@ -152,6 +152,11 @@ class remote_endpoint final : private remote_part, private flushable {
   at_once send_at_once(long_protocol protocol, const place& to, packet_header header,
                        std::span<const std::uint64_t> args, bytes_view payload);
   packet_memory& packets();
+  fabric::remote_memory& memory_for(fabric::fabric& transport);
+  static fabric::remote_capabilities caps_for(fabric::fabric& transport);
+  bool needs_packets() const noexcept;
+  bool is_all_packets() const noexcept { return packets_ && &memory_ == &*packets_; }
+  fabric::remote_segment handle_of(rank_t lane, const segment_name& name);
   void destroy(const own_segment& own) noexcept;
   void send_landed(const place& to, packet_header header, std::span<const std::uint64_t> args, std::size_t bytes);
   bounce_buffer& take_bounce(std::string_view call, std::size_t bytes_min);

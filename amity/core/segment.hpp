@@ -15,7 +15,9 @@ namespace amity::core {
 struct segment_name {
   fabric::segment_key key;
   std::uint32_t number = 0;  ///< among the segments of its owner
-  std::uint32_t thread = 0;  ///< of its rank, that owns it
+  std::uint16_t thread = 0;  ///< of its rank, that owns it
+  std::uint16_t world = 0;   ///< in which it was made
+  std::uint64_t bytes = 0;
   bool operator==(const segment_name&) const = default;
 };
 

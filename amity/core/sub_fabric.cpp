@@ -16,7 +16,9 @@ sub_fabric::sub_fabric(const engine& own, world_number number, rank_list members
   const rank_t rank = members_.find(own.rank());
   AMITY_ASSERT(rank != no_rank, own.rank(), static_cast<int>(number));
   lane_ += rank * threads_;
-  caps_.remote = {};
+  if (caps_.remote.notify_bits > 0) caps_.remote.notify_bits = caps_.remote.notify_bits < 32 ? 0 : notify_bits;
+  if (auto* const below = below_.remote()) remote_.emplace(*below, *this);
+  if (auto* const below = below_.node_memory()) node_memory_.emplace(*below, *this);
 }
 
 rank_t sub_fabric::node_of(rank_t peer) const noexcept {

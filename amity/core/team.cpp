@@ -28,8 +28,7 @@ team::team(rank_t threads, counter_table* counters)
 team::team(team& beside, world_number number, const rank_list& members, const settings& config)
     : crew_(beside.crew_), lanes_(beside.lanes_.size()) {
   run([&](rank_t thread) {
-    lanes_[static_cast<std::size_t>(thread)] =
-        std::make_unique<endpoint>(beside.lane(thread), number, members, config);
+    lanes_[static_cast<std::size_t>(thread)] = std::make_unique<endpoint>(beside.lane(thread), number, members, config);
   });
 }
 

@@ -1,7 +1,11 @@
 /// Long messages between processes, over networks on which the put and the envelope come in either order.
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "amity/core/remote_endpoint.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
 #include "tests/support/jobs.hpp"
@@ -48,6 +52,32 @@ TEST_P(long_networks, match_both_parts_in_both_orders) {
     const auto seen = storm.memory().count();
     EXPECT_GT(seen.payload_last, 50u);  // thousands; how many depends on the time that packets take
     EXPECT_GT(seen.head_last, 50u);
+  });
+}
+
+// Peers of the node map the memory, the others reach it by packets; both see what the other has written.
+TEST(memory_of_composite, is_mapped_on_the_node) {
+  const settings config = configured({{"AMITY_FABRIC", "composite"}, {"AMITY_OFI_PROVIDER", "net"}});
+  testing::processes("processes").run(4, config, [&](fabric::fabric& whole) {
+    endpoint own(whole, config);
+    remote_endpoint memory(own, config);
+    const own_segment mine = memory.allocate(4096);
+    std::vector<peer_segment> all = memory.exchange(mine);
+    const auto self = static_cast<std::uint64_t>(own.rank());
+    for (const peer_segment& each : all) {
+      EXPECT_EQ(each.handle.direct != nullptr, whole.same_node(each.lane));
+      memory.put({each, 64 * (self + 1)}, std::as_bytes(std::span(&self, 1)));
+      for (int i = 0; i < 1000; ++i) memory.atomic({each, 0}, {.op = fabric::atomic_op::add, .operand = 1});
+    }
+    own.barrier();
+    for (const peer_segment& each : all) {
+      std::uint64_t got[33];
+      memory.get({each, 0}, std::as_writable_bytes(std::span(got)));
+      EXPECT_EQ(got[0], 4000u);
+      for (std::uint64_t rank = 0; rank < 4; ++rank) EXPECT_EQ(got[8 * (rank + 1)], rank);
+    }
+    own.barrier();
+    for (peer_segment& each : all) memory.close(each);
   });
 }
 

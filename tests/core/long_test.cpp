@@ -258,7 +258,7 @@ TEST(long_reassembly, matches_whatever_comes_first) {
   });
 }
 
-// Also in a world that has no remote memory of its own: packets stand in for it.
+// Also in a further world.
 TEST(long_epochs, end_after_the_longs_that_were_sent_in_them) {
   testing::run_worlds(testing::simulated("sim", unordered(5)), 3, [](world& w) {
     const auto other = w.duplicate();

@@ -218,7 +218,7 @@ TEST(names_of_segments, hold_in_their_own_world) {
     remote_endpoint memory(one->endpoint(), {}), elsewhere(other->endpoint(), {});
     const auto names = memory.exchange_names(memory.allocate(64).name);
     expect_error([&] { elsewhere.open(1, names[1]); },
-                 {"remote_memory::open", "the key is of world 1, but this is world 2", "that it was made in"});
+                 {"remote_endpoint::open", "the segment is of world 1, but this is world 2", "that it was made in"});
     expect_error([&] { memory.open(0, names[1]); }, {"remote_memory::open", "the key is none of rank 0"});
     peer_segment opened = memory.open(1, names[1]);
     memory.close(opened);

@@ -1,0 +1,126 @@
+/// Remote memory in several worlds of one job: each has segments of its own, and reaches them as the job's own world
+/// does.
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "amity/core/remote_endpoint.hpp"
+#include "tests/fabric/payloads.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity::core {
+namespace {
+
+using fabric::testing::fill;
+using fabric::testing::is_payload;
+
+class memory_worlds : public ::testing::TestWithParam<testing::job_kind> {};
+INSTANTIATE_TEST_SUITE_P(core, memory_worlds, ::testing::ValuesIn(testing::every_job_kind()),
+                         [](const auto& tested) { return tested.param.name; });
+
+// Each rank puts to the next one, gets it back, adds to a word of rank 0, and sends a Long to the one before.
+void use_memory(world& in, bool is_mapped) {
+  constexpr std::size_t block = 20'000;
+  endpoint& own = in.endpoint();
+  remote_endpoint memory(own, {});
+  const auto self = static_cast<std::size_t>(in.rank()), ranks = static_cast<std::size_t>(in.size());
+  const std::size_t next = (self + 1) % ranks, before = (self + ranks - 1) % ranks;
+  int landed = 0;
+  const handler_id take = own.add_handler("take", [&](request& r) {
+    EXPECT_TRUE(is_payload(r.payload(), static_cast<std::uint64_t>(next) + 100));
+    ++landed;
+  });
+  const own_segment mine = memory.allocate(64 + 2 * block);
+  std::vector<peer_segment> all = memory.exchange(mine);
+  for (const peer_segment& each : all) EXPECT_EQ(each.handle.direct != nullptr, is_mapped);
+  std::vector<std::byte> content(block), got(block);
+
+  fill(content, self);
+  memory.put({all[next], 64}, content);
+  memory.get({all[next], 64}, got);
+  EXPECT_TRUE(is_payload(got, self));
+  memory.atomic({all[0], 0}, {.op = fabric::atomic_op::add, .operand = self + 1});
+  fill(content, self + 100);
+  memory.request_long({all[before], 64 + block}, take, content);
+  own.wait_until("the Long", [&] { return landed == 1; });
+  own.barrier();
+  EXPECT_TRUE(is_payload({mine.data + 64, block}, before));
+  if (self == 0) {
+    EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(mine.data), ranks * (ranks + 1) / 2);
+  }
+  own.barrier();
+  for (peer_segment& each : all) memory.close(each);
+  own.remove_handler(take);
+}
+
+TEST_P(memory_worlds, reach_peers_as_the_job_does) {
+  testing::run_worlds(GetParam(), 4, [](world& w) {
+    const auto copy = w.duplicate();
+    const auto part = w.split({.color = w.rank() % 2, .key = -w.rank()});
+    const bool is_mapped = w.endpoint().transport().caps().remote.mapped;
+    for (world* const each : {&w, copy.get(), part.get()}) use_memory(*each, is_mapped);
+  });
+}
+
+// Reassembly at the target: notifications of the fabric name the world.
+TEST(memory_of_worlds, tell_notifications_apart) {
+  const settings config = testing::configured({{"AMITY_LONG_PROTOCOL", "reassembly"}});
+  testing::run_worlds(testing::simulated("sim", {}), 2, [&](world& w) {
+    const auto copy = w.duplicate();
+    const std::vector<std::byte> content(5000, std::byte{7});
+    struct side {
+      side(world& of, const settings& config) : own(of.endpoint()), memory(own, config) {
+        take = own.add_handler("take", [this](request&) { ++taken; });
+        all = memory.exchange(memory.allocate(5000));
+      }
+      endpoint& own;
+      remote_endpoint memory;
+      handler_id take = 0;
+      int taken = 0;
+      std::vector<peer_segment> all;
+    };
+    side one(w, config), other(*copy, config);
+    const std::size_t peer = w.rank() == 0 ? 1 : 0;
+    for (int i = 0; i < 100; ++i) {
+      for (side* const each : {&one, &other}) {
+        each->memory.request_long({each->all[peer], 0}, each->take, content, {}, each->memory.implicit());
+      }
+    }
+    w.endpoint().wait_until("the Longs", [&] { return one.taken == 100 && other.taken == 100; });
+    for (side* const each : {&one, &other}) {
+      each->memory.wait(each->memory.implicit());
+      EXPECT_EQ(each->memory.count().notifications_ignored, 0u);
+    }
+    w.barrier();
+  });
+}
+
+TEST(memory_of_worlds, have_thousands_of_segments) {
+  constexpr int segments = 667;  // in each of three worlds
+  testing::run_worlds(testing::threads("threads"), 2, [](world& w) {
+    const auto copy = w.duplicate(), other = w.duplicate();
+    for (world* const each : {&w, copy.get(), other.get()}) {
+      endpoint& own = each->endpoint();
+      remote_endpoint memory(own, {});
+      std::vector<std::vector<peer_segment>> opened;
+      for (int i = 0; i < segments; ++i) opened.push_back(memory.exchange(memory.allocate(64)));
+      const std::size_t peer = w.rank() == 0 ? 1 : 0;
+      std::byte value{}, got{};
+      for (std::size_t i = 0; i < opened.size(); ++i) {
+        value = static_cast<std::byte>(i % 251);
+        memory.put({opened[i][peer], 0}, {&value, 1});
+      }
+      for (std::size_t i = 0; i < opened.size(); ++i) {
+        memory.get({opened[i][peer], 0}, {&got, 1});
+        EXPECT_EQ(got, static_cast<std::byte>(i % 251));
+      }
+      own.barrier();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace amity::core
