@@ -38,6 +38,7 @@ set(AMITY_PUBLIC_HEADERS
   core/kept_arguments.hpp
   core/event.hpp
   core/inbox.hpp
+  core/job_failure.hpp
   core/ledger.hpp
   core/lent.hpp
   core/long_arrivals.hpp
@@ -60,6 +61,7 @@ set(AMITY_PUBLIC_HEADERS
   core/remote_operations.hpp
   core/remote_part.hpp
   core/request.hpp
+  core/running_handler.hpp
   core/segment.hpp
   core/stream.hpp
   core/team.hpp

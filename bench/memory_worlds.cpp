@@ -56,7 +56,7 @@ class target {
   std::uint64_t sum_ = 0;
 };
 
-/// The same in two worlds in turns, so that both meet the same machine.
+/// Measures two worlds in turns, so that both meet the same machine.
 template <class Operation>
 void measure_both(sample& result, const std::string& name, int batches, target& job, target& part,
                   Operation operation) {

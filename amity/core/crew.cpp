@@ -48,7 +48,7 @@ void crew::run(function_ref<void(rank_t)> work) {
   if (size_ == 1) return work(0);
   lane(0).check_thread("a call that takes all threads of the rank");
   if (!assembled_) {
-    lane(0).own_engine().rethrow_failure();
+    lane(0).own_engine().failure().rethrow();
     throw job_aborted("amity: the threads of the rank have ended after a failure");
   }
   try {

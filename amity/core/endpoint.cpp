@@ -20,10 +20,10 @@ class endpoint::no_waiting {
  public:
   explicit no_waiting(endpoint& owner)
       : owner_(owner),
-        running_(owner.engine_->set_running(&owner)),
+        running_(owner.engine_->running().set_world(&owner)),
         epoch_(std::exchange(owner.sending_epoch_, owner.open_epoch_)) {}
   ~no_waiting() {
-    owner_.engine_->set_running(running_);
+    owner_.engine_->running().set_world(running_);
     owner_.sending_epoch_ = epoch_;
   }
   no_waiting(const no_waiting&) = delete;
@@ -81,9 +81,7 @@ rank_t endpoint::job_rank(rank_t rank) const noexcept {
   return sub_fabric_ == nullptr ? rank : sub_fabric_->job_rank(rank);
 }
 
-rank_t endpoint::job_lane(rank_t lane) const noexcept {
-  return sub_fabric_ == nullptr ? lane : sub_fabric_->job_lane(lane);
-}
+rank_t endpoint::job_lane_of_part(rank_t lane) const noexcept { return sub_fabric_->job_lane(lane); }
 
 // Handlers
 
@@ -182,7 +180,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");
   }
-  engine_->rethrow_failure();
+  engine_->failure().rethrow();
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   engine_->flush_all();
   // Whoever leaves after the collective must not take a Long with it that waits to be sent.

@@ -85,8 +85,7 @@ class endpoint final {
   endpoint& operator=(const endpoint&) = delete;
 
   /// What this world shares with the others of its rank on this thread.
-  engine& own_engine() noexcept { return *engine_; }
-  const engine& own_engine() const noexcept { return *engine_; }
+  engine& own_engine() const noexcept { return *engine_; }
 
   rank_t rank() const noexcept { return rank_; }
   rank_t size() const noexcept { return size_; }  ///< ranks
@@ -113,9 +112,8 @@ class endpoint final {
   bool of_job() const noexcept { return number_ == 0; }
   /// Of its world, among those of the rank.
   world_number number() const noexcept { return number_; }
-  /// The number in the job of a rank of this world, or of a lane.
+  /// The number in the job of a rank of this world.
   rank_t job_rank(rank_t rank) const noexcept;
-  rank_t job_lane(rank_t lane) const noexcept;
 
   const ledger& counts() const noexcept { return ledger_; }
   const registry& handlers() const noexcept { return registry_; }
@@ -202,7 +200,6 @@ class endpoint final {
   /// Like `send_stream`, to a target that gets the pieces, for a stream that owns what it reads: nothing is copied, and
   /// handlers run while this call waits. In a handler, the stream is kept until it has left.
   void send_owned_stream(rank_t lane, handler_id handler, std::unique_ptr<outgoing_stream> from, std::uint64_t bytes);
-  void give_way() { engine_->give_way(); }
 
   std::size_t packet_bytes_max() const noexcept { return packet_bytes_max_; }
 
@@ -231,12 +228,12 @@ class endpoint final {
     engine_->wake_waiting_threads();
   }
 
-  /// As of the engine, with the rules for calls.
+  /// Calls `engine::progress`, with the rules for calls of an endpoint.
   bool progress() {
     check_own_call("endpoint::progress");
     return engine_->progress();
   }
-  /// As of the engine, in this world. Throws `error` in handlers.
+  /// Calls `engine::wait_until` in this world. Throws `error` in handlers.
   template <class Done, class OnIdle>
   void wait_until(std::string_view where, Done&& done, OnIdle&& on_idle) {
     check_outside_handler("endpoint::wait_until");
@@ -246,8 +243,7 @@ class endpoint final {
   void wait_until(std::string_view where, Done&& done) {
     wait_until(where, done, [] { return false; });
   }
-  void rest_between_polls(std::string_view where) { engine_->rest_between_polls(*this, where); }
-  void fail(std::exception_ptr cause) noexcept { engine_->fail(std::move(cause)); }
+  void fail(std::exception_ptr cause) noexcept { engine_->failure().set(std::move(cause)); }
   /// Events of this world so far: messages sent and handled, packets sent and received.
   std::uint64_t activity() const noexcept {
     const traffic& all = ledger_.total();
@@ -295,7 +291,7 @@ class endpoint final {
   /// the body has ended.
   bool in_epoch() const noexcept { return sending_epoch_ != no_epoch; }
   /// Whether a handler of any world of this rank runs.
-  bool in_handler() const noexcept { return engine_->running() != nullptr; }
+  bool in_handler() const noexcept { return engine_->running().world() != nullptr; }
 
   /// Takes detector packets, and is told of newer colors; null: none.
   void set_control(control* listener) noexcept { control_ = listener; }
@@ -357,7 +353,6 @@ class endpoint final {
 
   [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
   [[noreturn]] void throw_outside_epoch(std::string_view call) const;
-  bool on_own_thread() const noexcept { return engine_->on_own_thread(); }
   /// Throws `error` if this is another thread than the one that has made the endpoint.
   void check_thread(std::string_view call) const;
   /// Throws `error` in a handler, and, where ranks have several threads, on another one.
@@ -378,6 +373,8 @@ class endpoint final {
 
   /// `part` is null for the job's own world.
   endpoint(std::shared_ptr<engine> on, std::unique_ptr<sub_fabric> part, const settings& config);
+  rank_t job_lane(rank_t lane) const noexcept { return number_ == 0 ? lane : job_lane_of_part(lane); }
+  rank_t job_lane_of_part(rank_t lane) const noexcept;
   void check_remote(rank_t source) const;
   remote_part& remote_for(std::string_view call) const;
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
@@ -436,7 +433,7 @@ class endpoint final {
   [[noreturn, gnu::cold]] void throw_unregistered(std::string_view call, handler_id handler) const;
   [[noreturn, gnu::cold]] void throw_too_many_arguments(std::string_view call, std::size_t args) const;
   /// The handler that runs on this rank, by number; 0: none.
-  std::uint64_t context() const noexcept { return engine_->running_handler(); }
+  std::uint64_t context() const noexcept { return engine_->running().number(); }
   void check_outside_handler(std::string_view call) const;
   bool try_open(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);
   void open_or_wait(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);

@@ -134,7 +134,7 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
     throw error(call, rank_, "a message was sent after the end of its epoch had been asked for",
                 "send before the first try_end, or from a handler");
   }
-  if (in_handler() && engine_->running() != this) {
+  if (in_handler() && engine_->running().world() != this) {
     throw error(call, rank_,
                 epoch_open() ? "a handler of another world sent a message in an epoch whose body has ended here"
                              : "a handler of another world sent a message outside an epoch of this one",
@@ -144,7 +144,7 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
 }
 
 void endpoint::check_thread(std::string_view call) const {
-  if (on_own_thread()) [[likely]]
+  if (engine_->on_own_thread()) [[likely]]
     return;
   throw error(
       call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),

@@ -109,34 +109,15 @@ bool engine::has_room(std::size_t bytes) noexcept {
   return memory_.has_room(bytes);
 }
 
-void engine::note_failure_place(function_ref<std::string()> place) {
-  // A send that fails inside a handler has noted its own exception, without the place.
-  const bool is_same = failed_by(std::current_exception());
-  if (failed() && (!is_same || !failure_place_.empty())) return;
-  failure_place_ = place();
-}
-
-// Arrivals
-
-fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
-  if (world_of(arrived.header) != 0) [[unlikely]]
-    return on_packet_of_other_world(arrived);
-  return job_world_->on_packet(arrived);
-}
-
-fabric::disposition engine::on_packet_of_other_world(const fabric::packet& arrived) noexcept {
-  if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
-  job_world_->on_packet_of_no_world(arrived);
-  return fabric::disposition::release;
-}
+// Events
 
 // After a failure nobody waits for events any more.
 void engine::on_done(std::uint64_t context) noexcept {
-  if (!remotes_.empty() && !failed()) awaited::of(context).reached();
+  if (!remotes_.empty() && !failure_.exists()) awaited::of(context).reached();
 }
 
 void engine::on_notify(std::uint32_t bits) noexcept {
-  if (failed()) return;
+  if (failure_.exists()) return;
   const endpoint* const owner = find(static_cast<world_number>(bits >> sub_fabric::notify_bits));
   if (owner != nullptr && owner->remote() != nullptr) return owner->remote()->on_notify(bits & sub_fabric::notify_mask);
   // Forged, or replayed: what is ignored is counted.
@@ -167,14 +148,7 @@ std::size_t engine::handle_behind(std::size_t events, std::size_t events_max) {
 
 // Progress
 
-bool engine::progress() {
-  if (!advance(packets_per_progress)) return false;
-  pass_busy_time(round_weight);
-  if (!alone()) flush_quiet_worlds();
-  return true;
-}
-
-bool engine::advance(std::size_t events_max) {
+inline bool engine::advance(std::size_t events_max) {
   if (attention_.on()) [[unlikely]]
     attention_.begin(transport_.now_ns());
   bool any = send_waiting();
@@ -190,28 +164,27 @@ bool engine::advance(std::size_t events_max) {
   if (attention_.on()) [[unlikely]]
     attention_.end(transport_.now_ns());
   any |= news;
-  rethrow_failure();
+  failure_.rethrow();
   wake_waiting_threads();
   if (any) waiter_.progressed();
   return any;
 }
 
+bool engine::progress() {
+  if (!advance(packets_per_progress)) return false;
+  pass_busy_time(round_weight);
+  if (!alone()) flush_quiet_worlds();
+  return true;
+}
+
 bool engine::send_waiting() try { return !unsent_.empty() && unsent_.drain(transport_); } catch (...) {
   // A stream has failed, and its message never arrives whole.
-  fail(std::current_exception());
+  failure_.set(std::current_exception());
   throw;
 }
 
-void engine::send_control(rank_t lane, world_number world, packet_header header, bytes_view payload) {
-  AMITY_ASSERT(payload.size() <= control_bytes_max, payload.size());
-  if ((unsent_.empty() || !unsent_.holds(lane, header)) &&
-      transport_.try_send(lane, with_world(header.word(), world), payload, claim_of(header)) == status::ok)
-    return;
-  unsent_.push_control(lane, world, header, payload);
-}
-
 void engine::give_way() {
-  if (running_ != nullptr) return;
+  if (running_.world() != nullptr) return;
   take_as_sent();
   await_low_water();
 }
@@ -268,7 +241,7 @@ void engine::flush_quiet_worlds() {
   }
 }
 
-void engine::tell_crew() { crew_->tell_waiting(transport_.rank() % threads_, handlers_run_); }
+void engine::tell_crew() { crew_->tell_waiting(transport_.rank() % threads_, running_.count()); }
 
 // Waits
 
@@ -299,7 +272,7 @@ void engine::wait_in_fabric(std::uint64_t timeout_ns) {
   try {
     waiter_.wait(timeout_ns);
   } catch (...) {
-    fail(std::current_exception());
+    failure_.set(std::current_exception());
     throw;
   }
 }
@@ -308,7 +281,7 @@ void engine::check_job() {
   try {
     transport_.check();
   } catch (...) {
-    fail(std::current_exception());
+    failure_.set(std::current_exception());
     throw;
   }
 }
@@ -346,7 +319,7 @@ class engine::without_handlers final : private fabric::sink {
   bool advance() {
     bool any = own_.send_waiting();
     any |= own_.transport_.poll(*this, packets_per_progress) > 0;
-    own_.rethrow_failure();
+    own_.failure_.rethrow();
     return any;
   }
 

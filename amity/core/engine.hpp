@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,10 +23,12 @@
 #include "amity/core/busy_wait.hpp"
 #include "amity/core/flushable.hpp"
 #include "amity/core/inbox.hpp"
+#include "amity/core/job_failure.hpp"
 #include "amity/core/memory_bound.hpp"
 #include "amity/core/outbox.hpp"
 #include "amity/core/packet_header.hpp"
 #include "amity/core/peer_questions.hpp"
+#include "amity/core/running_handler.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/waiter.hpp"
 
@@ -72,14 +73,14 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   std::size_t worlds() const noexcept { return worlds_count_; }
   world_set numbers_used() const noexcept;
   /// Whether the job's own world has ended, and the fabric may be gone.
-  bool closed() const noexcept { return worlds_[0].owner == nullptr; }
+  bool closed() const noexcept { return job_world_ == nullptr; }
   /// Gives the fabric back what is held for a later epoch. Only after a failure is there any. The fabric must not be
   /// used afterwards.
   void release_kept() noexcept { not_due_.release(transport_); }
 
   /// After handlers have run here, `threads` wakes the rank's threads that wait for their effects.
   void set_crew(crew& threads) noexcept { crew_ = &threads; }
-  /// Events of operations on remote memory are told while any part is attached.
+  /// Operations on remote memory report their events while any part is attached.
   void attach(remote_part& memory) { remotes_.push_back(&memory); }
   void detach(remote_part& memory) noexcept { std::erase(remotes_, &memory); }
   /// Calls `client.on_progress` in every round.
@@ -91,57 +92,32 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   // --- Packets that have been accepted and not sent, and packets that have arrived and are not due. ---
 
   outbox& unsent() noexcept { return unsent_; }
-  const outbox& unsent() const noexcept { return unsent_; }
   inbox& not_due() noexcept { return not_due_; }
-  const inbox& not_due() const noexcept { return not_due_; }
   /// Memory of what this thread has accepted and not sent.
   memory_bound& memory() noexcept { return memory_; }
-  const memory_bound& memory() const noexcept { return memory_; }
   /// Whether `bytes` more may wait to be sent, once memory that nobody uses has been freed.
   bool has_room(std::size_t bytes) noexcept;
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, to a lane of the job, now or as soon as there is
   /// a credit; never refused.
-  void send_control(rank_t lane, world_number world, packet_header header, bytes_view payload);
+  void send_control(rank_t lane, world_number world, packet_header header, bytes_view payload) {
+    if ((unsent_.empty() || !unsent_.holds(lane, header)) &&
+        transport_.try_send(lane, with_world(header.word(), world), payload, claim_of(header)) == status::ok)
+      return;
+    unsent_.push_control(lane, world, header, payload);
+  }
   /// Human-readable: "3 packets to rank 1".
   std::string describe_unsent() const;
 
   // --- Handlers and failures. ---
 
-  /// The world that must not block now, because one of its handlers or a flush runs; null if none.
-  const endpoint* running() const noexcept { return running_; }
-  /// Returns the one before.
-  const endpoint* set_running(const endpoint* of) noexcept { return std::exchange(running_, of); }
-  void begin_handler(const endpoint& of) noexcept {
-    running_ = &of;
-    ++handlers_run_;
-  }
-  void end_handler() noexcept { running_ = nullptr; }
-  /// The number of the handler that runs; 0: none.
-  std::uint64_t running_handler() const noexcept { return running_ != nullptr ? handlers_run_ : 0; }
+  running_handler& running() noexcept { return running_; }
   /// After handlers may have run.
   void wake_waiting_threads() {
     if (crew_ != nullptr) [[unlikely]]
       tell_crew();
   }
-
-  /// Ends the job on behalf of a caller that may not throw: every call that makes progress throws `cause` from now on.
-  /// The first failure is the one that is kept.
-  void fail(std::exception_ptr cause) noexcept {
-    if (!failure_) failure_ = std::move(cause);
-  }
-  bool failed() const noexcept { return failure_ != nullptr; }
-  /// Whether the job fails because of `thrown`.
-  bool failed_by(const std::exception_ptr& thrown) const noexcept { return failed() && failure_ == thrown; }
-  void rethrow_failure() const {
-    if (failure_) [[unlikely]]
-      std::rethrow_exception(failure_);
-  }
-  /// A handler has thrown the current exception: `place` says which.
-  void note_failure_place(function_ref<std::string()> place);
-  /// "in the handler of 'int' for a message of rank 3", if a handler has thrown `thrown`; empty otherwise.
-  std::string failure_place(const std::exception_ptr& thrown) const {
-    return failed_by(thrown) ? failure_place_ : std::string();
-  }
+  /// Every call that makes progress rethrows it.
+  job_failure& failure() noexcept { return failure_; }
 
   // --- Progress. Illegal inside handlers. ---
 
@@ -153,7 +129,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void give_way();
   /// Call it after each send: it calls `give_way` after several.
   void pace() {
-    if (running_ != nullptr || ++sends_since_poll_ < sends_per_pace) return;
+    if (running_.world() != nullptr || ++sends_since_poll_ < sends_per_pace) return;
     give_way();
   }
   /// Sends off all that the flushables of all worlds hold; true if there was anything.
@@ -196,7 +172,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// How often this thread has looked for what has arrived, and with AMITY_CORE_ATTENTIVENESS=1, how long it did not.
   attention_clock& attention() noexcept { return attention_; }
-  const attention_clock& attention() const noexcept { return attention_; }
   /// A question of a peer whether this thread makes progress, or an answer to one.
   void on_wake(rank_t lane, bytes_view payload);
 
@@ -239,9 +214,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   // What every round of progress looks at comes first, on few cache lines: a simulated rank finds them cold.
   fabric::fabric& transport_;
   endpoint* job_world_ = nullptr;
-  const endpoint* running_ = nullptr;
-  std::uint64_t handlers_run_ = 0;  ///< so far, and the one that runs
-  std::exception_ptr failure_;
+  running_handler running_;
+  job_failure failure_;
   crew* crew_ = nullptr;  ///< null: the rank has no other thread
   std::vector<flushable*> every_round_;
   std::vector<remote_part*> remotes_;
@@ -259,7 +233,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   bool virtual_time_;
   std::size_t leaving_bytes_high_water_;
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
-  std::string failure_place_;              ///< of the handler that has thrown
   const endpoint* waits_in_ = nullptr;     ///< for a simulator's report
   std::string_view waits_where_;
   stall_clock stall_clock_;

@@ -98,7 +98,8 @@ void long_arrivals::on_notify_from(rank_t lane, std::uint32_t slot) {
 void long_arrivals::arrive(lent_slot& at, lent_slot::part part) noexcept {
   AMITY_ASSERT((at.parts & part) == 0, at.number, static_cast<int>(at.parts), static_cast<int>(part));
   at.parts = static_cast<std::uint8_t>(at.parts | part);
-  if (at.parts != lent_slot::both || owner_.own_engine().failed()) return;  // after a failure nothing is handled
+  if (at.parts != lent_slot::both || owner_.own_engine().failure().exists())
+    return;  // after a failure nothing is handled
   ++(part == lent_slot::payload ? payload_last_ : head_last_);
   try {
     // Another message may take the slot before the handler has returned.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,12 +18,37 @@ struct named {
   segment_name name;
 };
 
+// Where the fabric has no memory of its own, peers of the node may still map it: packets reach the others.
+fabric::remote_memory& memory_for(fabric::fabric& transport, packet_memory& packets) {
+  if (transport.remote() != nullptr) return *transport.remote();
+  if (transport.node_memory() != nullptr) return *transport.node_memory();
+  return packets;
+}
+
+fabric::remote_capabilities caps_for(fabric::fabric& transport) {
+  if (transport.remote() != nullptr) return transport.caps().remote;
+  fabric::remote_capabilities found = packet_memory::caps();
+  found.mapped = transport.node_memory() != nullptr;
+  return found;
+}
+
+fabric::remote_segment handle_of(rank_t lane, const segment_name& name, fabric::fabric& transport,
+                                 fabric::remote_memory& memory, packet_memory& packets) {
+  if (packet_memory::has_made(name.key)) return packets.open(lane, name.key);
+  if (transport.remote() != nullptr || transport.same_node(lane)) {
+    const fabric::remote_segment handle = memory.open(lane, name.key);
+    if (handle.bytes > 0) return handle;
+  }
+  return packet_memory::segment_of(lane, name.number, name.bytes);
+}
+
 }  // namespace
 
 remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
     : owner_(owner),
       world_(owner.number()),
-      memory_(memory_for(owner.transport())),
+      packets_(owner, [this](rank_t lane, std::uint32_t bits) { arrivals_.on_notify_from(lane, bits); }),
+      memory_(memory_for(owner.transport(), packets_)),
       caps_(caps_for(owner.transport())),
       choice_(config.text("AMITY_LONG_PROTOCOL"), owner.rank(), caps_, owner.transport().caps()),
       synchronous_(config.text("AMITY_LONG_PROTOCOL") == "put_sync_send"),
@@ -31,7 +57,6 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
   if (owner.remote_ != nullptr) {
     throw error("remote_endpoint", owner.rank(), "this endpoint has one already", "share it");
   }
-  if (needs_packets()) packets();
   take_name_ = owner_.add_handler("amity segment", [this](request& r) {
     named given;
     std::memcpy(&given, r.payload().data(), sizeof given);
@@ -40,25 +65,6 @@ remote_endpoint::remote_endpoint(endpoint& owner, const settings& config)
   owner_.add_flushable(*this, true);
   owner_.remote_ = this;
   owner_.engine_->attach(static_cast<remote_part&>(*this));
-}
-
-// Where the fabric has no memory of its own, peers of the node may still map it: packets reach the others.
-fabric::remote_memory& remote_endpoint::memory_for(fabric::fabric& transport) {
-  if (transport.remote() != nullptr) return *transport.remote();
-  if (transport.node_memory() != nullptr) return *transport.node_memory();
-  return packets();
-}
-
-fabric::remote_capabilities remote_endpoint::caps_for(fabric::fabric& transport) {
-  if (transport.remote() != nullptr) return transport.caps().remote;
-  fabric::remote_capabilities found = packet_memory::caps();
-  found.mapped = transport.node_memory() != nullptr;
-  return found;
-}
-
-// Whether packets reach segments that `memory_` has made: for atomics that it does not have, and from other nodes.
-bool remote_endpoint::needs_packets() const noexcept {
-  return !caps_.atomics || (!is_all_packets() && owner_.transport().remote() == nullptr);
 }
 
 remote_endpoint::~remote_endpoint() {
@@ -89,7 +95,8 @@ own_segment remote_endpoint::allocate(std::size_t bytes) {
   check_setup(call);
   check_number_free(call);
   const own_segment made = arrivals_.add(memory_.create(bytes), true);
-  if (needs_packets()) packets().adopt({made.data, made.bytes});
+  // From other nodes, and for atomics that the memory does not have.
+  if (&memory_ != &packets_) packets_.adopt({made.data, made.bytes});
   return made;
 }
 
@@ -103,20 +110,17 @@ own_segment remote_endpoint::attach(mutable_bytes memory) {
         call, owner_.rank(), fmt::format("{} bytes at {}", memory.size(), static_cast<const void*>(memory.data())),
         fmt::format("attach at least 1 byte, and at most {}, of memory that is aligned to 8 bytes", SIZE_MAX / 2));
   }
-  return arrivals_.add(packets().adopt(memory), is_all_packets());
-}
-
-// Made when it is needed first.
-packet_memory& remote_endpoint::packets() {
-  if (!packets_)
-    packets_.emplace(owner_, [this](rank_t lane, std::uint32_t bits) { arrivals_.on_notify_from(lane, bits); });
-  return *packets_;
+  if (&memory_ == &packets_) return arrivals_.add(packets_.adopt(memory), true);
+  // Before a segment has a number: both tables give the same ones.
+  const std::optional<fabric::segment> made = memory_.attach(memory);
+  const fabric::segment by_packets = packets_.adopt(memory);
+  return arrivals_.add(made.value_or(by_packets), false);
 }
 
 void remote_endpoint::destroy(const own_segment& own) noexcept {
   const fabric::segment gone{.data = own.data, .bytes = own.bytes, .key = own.name.key};
   if (packet_memory::has_made(own.name.key)) {
-    packets_->destroy(gone);
+    packets_.destroy(gone);
   } else {
     memory_.destroy(gone);
   }
@@ -128,7 +132,7 @@ void remote_endpoint::release(const own_segment& own) {
   check_own(call, own);
   arrivals_.remove(own);
   destroy(own);
-  if (needs_packets() && !packet_memory::has_made(own.name.key)) packets_->forget(own.name.number);
+  if (!packet_memory::has_made(own.name.key)) packets_.forget(own.name.number);
 }
 
 peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
@@ -145,20 +149,13 @@ peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
                 "open a segment in the world that it was made in");
   }
   const rank_t lane = owner_.lane_of(rank, static_cast<rank_t>(name.thread));
-  const fabric::remote_segment handle = handle_of(lane, name);
+  const fabric::remote_segment handle = handle_of(lane, name, owner_.transport(), memory_, packets_);
   if (!packet_memory::has_made(handle)) opened_.emplace(handle.id, handle);
   return {.lane = lane,
           .number = name.number,
           .thread = static_cast<std::uint16_t>(owner_.thread()),
           .world = world_,
           .handle = handle};
-}
-
-fabric::remote_segment remote_endpoint::handle_of(rank_t lane, const segment_name& name) {
-  if (packet_memory::has_made(name.key)) return packets().open(lane, name.key);
-  fabric::fabric& transport = owner_.transport();
-  if (transport.remote() != nullptr || transport.same_node(lane)) return memory_.open(lane, name.key);
-  return packet_memory::segment_of(lane, name.number, name.bytes);
 }
 
 void remote_endpoint::close(peer_segment& opened) {
@@ -265,7 +262,7 @@ void remote_endpoint::check_number_free(std::string_view call) const {
 }
 
 void remote_endpoint::check_thread(std::string_view call) const {
-  if (owner_.on_own_thread()) [[likely]]
+  if (owner_.engine_->on_own_thread()) [[likely]]
     return;
   throw error(call, owner_.rank(), fmt::format("called by another thread than thread {} of the rank", owner_.thread()),
               "make an endpoint and a remote_endpoint on each thread that sends");
@@ -324,7 +321,8 @@ void remote_endpoint::atomic(const place& at, const fabric::atomic_request& what
   remote_operation wanted;
   wanted.plan = only_atomic;
   wanted.to = at;
-  if (!caps_.atomics && at.segment.handle.direct == nullptr)
+  const fabric::remote_segment& handle = at.segment.handle;
+  if (handle.direct == nullptr && !(caps_.atomics && handle.atomics))
     wanted.to.segment.handle = packet_memory::segment_of(at.segment.lane, at.segment.number, at.segment.bytes());
   wanted.what = what;
   wanted.previous = previous;
@@ -426,7 +424,7 @@ void remote_endpoint::send_long(const place& to, packet_header header, std::span
 }
 
 long_protocol remote_endpoint::protocol_for(const peer_segment& to, bytes_view payload) const noexcept {
-  if (packet_memory::has_made(to.handle) && !is_all_packets()) {
+  if (packet_memory::has_made(to.handle) && &memory_ != &packets_) {
     return choice_.over_packets(payload.size());
   }
   return choice_.of(payload.size(), to.handle.direct != nullptr,
@@ -471,22 +469,14 @@ void remote_endpoint::on_slots(rank_t lane, bytes_view packet) {
   operations_.take_back(lane, news);
 }
 
-void remote_endpoint::on_remote(rank_t lane, bytes_view packet) {
-  if (!packets_) {
-    throw error(
-        "an operation on memory", owner_.rank(),
-        fmt::format("rank {} uses memory by packets, of which this rank has never offered any", owner_.rank_of(lane)),
-        "hand the name of a segment, as it is, from its owner to those who open it");
-  }
-  packets_->on_packet(lane, packet);
-}
+void remote_endpoint::on_remote(rank_t lane, bytes_view packet) { packets_.on_packet(lane, packet); }
 
 bool remote_endpoint::on_progress() try {
   // Events of whoever was left by an exception are not there any more.
-  if (owner_.engine_->failed()) return false;
+  if (owner_.engine_->failure().exists()) return false;
   bool any = operations_.advance();
   any |= arrivals_.advance();
-  if (packets_) any |= packets_->advance();
+  if (!packets_.quiet()) any |= packets_.advance();
   return any;
 } catch (...) {
   // As of whatever arrives: the others hear of it, and nothing more is handled.
@@ -499,7 +489,7 @@ void remote_endpoint::release_unused_memory() noexcept {
 }
 
 bool remote_endpoint::quiet() const noexcept {
-  return operations_.kept() == 0 && arrivals_.quiet() && bounce_.quiet() && (!packets_ || packets_->quiet());
+  return operations_.kept() == 0 && arrivals_.quiet() && bounce_.quiet() && packets_.quiet();
 }
 
 remote_endpoint::counts remote_endpoint::count() const noexcept {

@@ -17,7 +17,6 @@
 
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,8 +55,8 @@ class remote_endpoint final : private remote_part, private flushable {
 
   /// Memory that peers may reach. Throws `error` if it cannot be had.
   own_segment allocate(std::size_t bytes);
-  /// The same for memory of the caller's, aligned to 8 bytes, which stays until it is released. Peers cannot map it:
-  /// they reach it by packets, which this rank copies when it makes progress, on every fabric.
+  /// As `allocate`, for memory of the caller's, aligned to 8 bytes, which stays until it is released. Peers cannot map
+  /// it: the system or the network copies, where it can; otherwise this rank does, when it makes progress.
   own_segment attach(mutable_bytes memory);
   /// Ends it, when no operation on it is under way. Throws `error` for what is no segment of this thread's, or none any
   /// more.
@@ -151,12 +150,6 @@ class remote_endpoint final : private remote_part, private flushable {
   enum class at_once { nothing, put, all };
   at_once send_at_once(long_protocol protocol, const place& to, packet_header header,
                        std::span<const std::uint64_t> args, bytes_view payload);
-  packet_memory& packets();
-  fabric::remote_memory& memory_for(fabric::fabric& transport);
-  static fabric::remote_capabilities caps_for(fabric::fabric& transport);
-  bool needs_packets() const noexcept;
-  bool is_all_packets() const noexcept { return packets_ && &memory_ == &*packets_; }
-  fabric::remote_segment handle_of(rank_t lane, const segment_name& name);
   void destroy(const own_segment& own) noexcept;
   void send_landed(const place& to, packet_header header, std::span<const std::uint64_t> args, std::size_t bytes);
   bounce_buffer& take_bounce(std::string_view call, std::size_t bytes_min);
@@ -171,7 +164,7 @@ class remote_endpoint final : private remote_part, private flushable {
 
   endpoint& owner_;
   world_number world_;
-  std::optional<packet_memory> packets_;  ///< where the fabric has no remote memory or no atomics, and of callers
+  packet_memory packets_;  ///< reaches what the fabric's memory does not
   fabric::remote_memory& memory_;
   fabric::remote_capabilities caps_;
   long_choice choice_;

@@ -40,8 +40,8 @@ remote_operation& remote_operations::list::take_behind(remote_operation* before)
   return one;
 }
 
-remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory,
-                                     std::optional<packet_memory>& packets, std::size_t kept_max)
+remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory, packet_memory& packets,
+                                     std::size_t kept_max)
     : owner_(owner),
       fabric_(owner.transport()),
       memory_(memory),
@@ -132,7 +132,7 @@ bool remote_operations::anyone_waits_at(rank_t lane) const noexcept {
 // where places are few, and after a failure, which may have taken the events of those that wait, each is for itself.
 bool remote_operations::must_queue(const remote_operation& wanted) noexcept {
   const rank_t lane = wanted.to.segment.lane;
-  if (!anyone_waits_at(lane) || owner_.in_handler() || owner_.engine_->failed()) return false;
+  if (!anyone_waits_at(lane) || owner_.in_handler() || owner_.engine_->failure().exists()) return false;
   retry_first(lane);
   return anyone_waits_at(lane);
 }

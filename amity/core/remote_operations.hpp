@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <optional>
 
 #include "amity/core/long_slots.hpp"
 #include "amity/core/packet_memory.hpp"
@@ -23,8 +22,7 @@ class remote_operations {
  public:
   /// Keeps up to `kept_max` operations, and more if handlers have begun them. Segments that `packets` have made are
   /// reached by these, all others by `memory`.
-  remote_operations(endpoint& owner, fabric::remote_memory& memory, std::optional<packet_memory>& packets,
-                    std::size_t kept_max);
+  remote_operations(endpoint& owner, fabric::remote_memory& memory, packet_memory& packets, std::size_t kept_max);
 
   /// Begins an operation; its events are told from now on. Outside handlers it may make progress.
   void begin(remote_operation&& wanted);
@@ -55,7 +53,7 @@ class remote_operations {
   };
 
   fabric::remote_memory& memory_of(const fabric::remote_segment& there) noexcept {
-    return packet_memory::has_made(there) ? *packets_ : memory_;
+    return packet_memory::has_made(there) ? packets_ : memory_;
   }
   void make_place();
   remote_operation& keep(const remote_operation& wanted) noexcept;
@@ -73,7 +71,7 @@ class remote_operations {
   endpoint& owner_;
   fabric::fabric& fabric_;
   fabric::remote_memory& memory_;
-  std::optional<packet_memory>& packets_;
+  packet_memory& packets_;
   borrowed_slots slots_;
   std::deque<remote_operation> places_;
   list free_;

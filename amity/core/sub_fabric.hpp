@@ -75,6 +75,7 @@ class sub_fabric final : public fabric::fabric {
     memory(amity::fabric::remote_memory& below, const sub_fabric& world) : below_(below), world_(world) {}
 
     amity::fabric::segment create(std::size_t bytes) override { return below_.create(bytes); }
+    std::optional<amity::fabric::segment> attach(mutable_bytes whole) override { return below_.attach(whole); }
     void destroy(const amity::fabric::segment& own) noexcept override { below_.destroy(own); }
     amity::fabric::remote_segment open(rank_t owner, const amity::fabric::segment_key& key) override {
       return below_.open(world_.job_lane(owner), key);

@@ -102,7 +102,7 @@ bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function
   const bool sent = endpoint_.flush();
   // Other worlds may be busy, which is no reason to wait; what they collect is sent when nothing else is to do.
   if (endpoint_.activity() == before && !sent && !take_part(value, when) && !any && !endpoint_.own_engine().flush_all())
-    endpoint_.rest_between_polls(core::wait_for_end_of_epoch);
+    endpoint_.own_engine().rest_between_polls(endpoint_, core::wait_for_end_of_epoch);
   if (!ended() || stays()) return false;
   leave();
   return true;

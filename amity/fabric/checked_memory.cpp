@@ -38,17 +38,32 @@ segment checked_memory::create(std::size_t bytes) {
     whole_.fabric_broke("create", fmt::format("a segment of {} bytes at {:#x}; {} bytes on a cache line were asked for",
                                               made.bytes, address, bytes));
   }
-  if (!segments_.emplace(made.data, made).second) {
+  if (std::ranges::find(segments_, made.data, &segment::data) != segments_.end()) {
     whole_.fabric_broke("create", "a segment lies where another one does");
   }
+  segments_.push_back(made);
+  offers_ = true;
+  return made;
+}
+
+std::optional<segment> checked_memory::attach(mutable_bytes memory) {
+  whole_.enter("attach");
+  if (whole_.polling_) whole_.caller_broke("attach", "called from a sink");
+  if (memory.empty()) whole_.caller_broke("attach", "no memory");
+  const std::optional<segment> made = inner_.attach(memory);
+  if (!made) return made;
+  if (made->data != memory.data() || made->bytes != memory.size()) {
+    whole_.fabric_broke("attach", "the segment is not the memory that was attached");
+  }
+  segments_.push_back(*made);
   offers_ = true;
   return made;
 }
 
 void checked_memory::destroy(const segment& own) noexcept {
   whole_.enter("destroy");
-  const auto found = segments_.find(own.data);
-  if (found == segments_.end() || found->second.key != own.key) {
+  const auto found = std::ranges::find(segments_, own.key, &segment::key);
+  if (found == segments_.end()) {
     whole_.caller_broke("destroy", "a segment that does not exist, or not any more");
   }
   segments_.erase(found);
@@ -136,6 +151,7 @@ stage checked_memory::start_atomic(const remote_segment& at_segment, std::size_t
                                    std::uint64_t* previous, std::uint64_t when_complete) noexcept {
   const auto& at = check("atomic", at_segment, offset, what.bytes, this);
   if (!whole_.caps().remote.atomics) whole_.caller_broke("atomic", "called on a fabric without atomics");
+  if (!at_segment.atomics) whole_.caller_broke("atomic", "called on a segment without atomics");
   if ((what.bytes != 4 && what.bytes != 8) || offset % what.bytes != 0) {
     whole_.caller_broke("atomic", fmt::format("a word of {} bytes at offset {}; words have 4 or 8, and are aligned",
                                               what.bytes, offset));
@@ -188,7 +204,7 @@ void checked_memory::check_end() const {
   }
   if (!segments_.empty()) {
     whole_.caller_broke("destructor", fmt::format("{} segments were made and never destroyed, one of them of {} bytes",
-                                                  segments_.size(), segments_.begin()->second.bytes));
+                                                  segments_.size(), segments_.front().bytes));
   }
 }
 

@@ -5,9 +5,9 @@
 /// It gives handles of its own, without a direct address. It knows the operations whose events are awaited, and a
 /// checksum of what their sources held. What it cannot see: a fabric that loses data, or notifies before it is there.
 
-#include <map>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "amity/fabric/handle_table.hpp"
 
@@ -20,6 +20,7 @@ class checked_memory final : public remote_memory {
   checked_memory(checked& whole, remote_memory& inner) : whole_(whole), inner_(inner) {}
 
   segment create(std::size_t bytes) override;
+  std::optional<segment> attach(mutable_bytes memory) override;
   void destroy(const segment& own) noexcept override;
   remote_segment open(rank_t owner, const segment_key& key) override;
   void close(const remote_segment& opened) noexcept override;
@@ -58,7 +59,7 @@ class checked_memory final : public remote_memory {
   checked& whole_;
   remote_memory& inner_;
   handle_table handles_;
-  std::map<const std::byte*, segment> segments_;
+  std::vector<segment> segments_;
   bool offers_ = false;  ///< has ever made a segment
   std::uint64_t last_ = 0;
   std::unordered_map<std::uint64_t, operation> operations_;  ///< by number

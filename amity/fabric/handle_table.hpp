@@ -19,7 +19,7 @@ class handle_table {
 
   remote_segment open(const remote_segment& inner, rank_t owner) {
     opened_.emplace(++last_, entry{inner, owner});
-    return {.direct = nullptr, .bytes = inner.bytes, .id = last_};
+    return {.direct = nullptr, .bytes = inner.bytes, .id = last_, .atomics = inner.atomics};
   }
   /// Null if there is no such handle.
   const entry* find(const remote_segment& outer) const noexcept {

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "amity/base/assert.hpp"
 #include "amity/base/copy_bytes.hpp"
@@ -51,7 +52,7 @@ struct segment_key {
 
 /// Memory that its owner has offered.
 struct segment {
-  std::byte* data = nullptr;  ///< aligned to `cache_line_bytes`; begins as zeros
+  std::byte* data = nullptr;  ///< unless attached, aligned to `cache_line_bytes`, and begins as zeros
   std::size_t bytes = 0;
   segment_key key;
 };
@@ -63,6 +64,7 @@ struct remote_segment {
   std::byte* direct = nullptr;
   std::size_t bytes = 0;
   std::uint64_t id = 0;  ///< the fabric's own; the highest bit is 0
+  bool atomics = true;   ///< with `remote_capabilities::atomics`: `atomic` may be called
 };
 
 /// How far an operation has come. A later stage implies those before it.
@@ -101,11 +103,15 @@ class remote_memory {
   /// Makes a segment of `bytes` > 0. Throws `error` if the memory cannot be had.
   virtual segment create(std::size_t bytes) = 0;
 
+  /// Makes a segment of memory of the caller's, which stays where it is until `destroy`. `bytes` > 0. Null: this memory
+  /// cannot be reached by peers.
+  virtual std::optional<segment> attach(mutable_bytes) { return std::nullopt; }
+
   /// Ends a segment of this rank; handles to it may then only be closed.
   virtual void destroy(const segment& own) noexcept = 0;
 
   /// A handle to a segment of rank `owner`, which may be this one. Throws `error` if `key` is none of its keys, or the
-  /// memory cannot be reached.
+  /// memory cannot be reached. Attached memory that cannot be reached has a handle of 0 bytes, which is not closed.
   virtual remote_segment open(rank_t owner, const segment_key& key) = 0;
 
   virtual void close(const remote_segment& opened) noexcept = 0;

@@ -13,6 +13,7 @@ class traced_memory final : public remote_memory {
   traced_memory(traced& whole, remote_memory& inner) : whole_(whole), inner_(inner) {}
 
   segment create(std::size_t bytes) override { return inner_.create(bytes); }
+  std::optional<segment> attach(mutable_bytes memory) override { return inner_.attach(memory); }
   void destroy(const segment& own) noexcept override { inner_.destroy(own); }
   remote_segment open(rank_t owner, const segment_key& key) override {
     return handles_.open(inner_.open(owner, key), owner);

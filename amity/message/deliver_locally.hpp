@@ -113,7 +113,7 @@ class stage<T, Next, deliver_locally> final : public stage_base<Next>, private c
   }
 
   bool on_progress() override {
-    if (waiting_.empty() || endpoint_.own_engine().failed()) return false;
+    if (waiting_.empty() || endpoint_.own_engine().failure().exists()) return false;
     take_waiting();
     handle_taken();
     return true;

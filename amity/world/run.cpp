@@ -98,13 +98,13 @@ void check_worlds_ended(world& own) {
 /// What leaves a program says on which rank, and in which handler.
 int with_place_named(core::endpoint& own, const std::function<int()>& work) {
   const auto fail = [&](std::string_view what) {
-    const std::string handler = own.own_engine().failure_place(std::current_exception());
+    const std::string handler = own.own_engine().failure().place_of(std::current_exception());
     throw program_failed{fmt::format("rank {}{}{}: {}", own.rank(), handler.empty() ? "" : ", ", handler, what)};
   };
   try {
     return work();
   } catch (const error& mistake) {
-    if (own.own_engine().failure_place(std::current_exception()).empty()) throw;
+    if (own.own_engine().failure().place_of(std::current_exception()).empty()) throw;
     fail(mistake.what());
   } catch (const job_aborted&) {
     throw;

@@ -20,7 +20,7 @@ bool thread::poll() {
                 "return from the handler instead; its sends go out by themselves");
   }
   if (lane_.progress() || lane_.own_engine().flush_all()) return true;
-  lane_.rest_between_polls("a loop that calls world::poll");
+  lane_.own_engine().rest_between_polls(lane_, "a loop that calls world::poll");
   return false;
 }
 

@@ -1,14 +1,17 @@
 /// Remote memory in several worlds of one job: each has segments of its own, and reaches them as the job's own world
 /// does.
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <memory>
-#include <numeric>
+#include <span>
 #include <vector>
 
 #include "amity/core/remote_endpoint.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity::core {
@@ -21,11 +24,11 @@ class memory_worlds : public ::testing::TestWithParam<testing::job_kind> {};
 INSTANTIATE_TEST_SUITE_P(core, memory_worlds, ::testing::ValuesIn(testing::every_job_kind()),
                          [](const auto& tested) { return tested.param.name; });
 
+constexpr std::size_t block = 20'000;
+
 // Each rank puts to the next one, gets it back, adds to a word of rank 0, and sends a Long to the one before.
-void use_memory(world& in, bool is_mapped) {
-  constexpr std::size_t block = 20'000;
+void use_segments(world& in, remote_endpoint& memory, const own_segment& mine, const std::vector<peer_segment>& all) {
   endpoint& own = in.endpoint();
-  remote_endpoint memory(own, {});
   const auto self = static_cast<std::size_t>(in.rank()), ranks = static_cast<std::size_t>(in.size());
   const std::size_t next = (self + 1) % ranks, before = (self + ranks - 1) % ranks;
   int landed = 0;
@@ -33,11 +36,8 @@ void use_memory(world& in, bool is_mapped) {
     EXPECT_TRUE(is_payload(r.payload(), static_cast<std::uint64_t>(next) + 100));
     ++landed;
   });
-  const own_segment mine = memory.allocate(64 + 2 * block);
-  std::vector<peer_segment> all = memory.exchange(mine);
-  for (const peer_segment& each : all) EXPECT_EQ(each.handle.direct != nullptr, is_mapped);
+  own.barrier();
   std::vector<std::byte> content(block), got(block);
-
   fill(content, self);
   memory.put({all[next], 64}, content);
   memory.get({all[next], 64}, got);
@@ -52,8 +52,23 @@ void use_memory(world& in, bool is_mapped) {
     EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(mine.data), ranks * (ranks + 1) / 2);
   }
   own.barrier();
-  for (peer_segment& each : all) memory.close(each);
   own.remove_handler(take);
+}
+
+void use_memory(world& in, bool is_mapped) {
+  constexpr std::size_t bytes = 64 + 2 * block;
+  remote_endpoint memory(in.endpoint(), {});
+  std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
+  const own_segment allocated = memory.allocate(bytes);
+  const own_segment attached = memory.attach(std::as_writable_bytes(std::span(words)));
+  for (const own_segment& mine : {allocated, attached}) {
+    std::vector<peer_segment> all = memory.exchange(mine);
+    for (const peer_segment& each : all) {
+      EXPECT_TRUE(mine == attached || (each.handle.direct != nullptr) == is_mapped);
+    }
+    use_segments(in, memory, mine, all);
+    for (peer_segment& each : all) memory.close(each);
+  }
 }
 
 TEST_P(memory_worlds, reach_peers_as_the_job_does) {
@@ -119,6 +134,63 @@ TEST(memory_of_worlds, have_thousands_of_segments) {
       }
       own.barrier();
     }
+  });
+}
+
+// Atomics on attached memory travel in packets, by the number of the segment: it names the same memory there, whatever
+// was made and released before.
+TEST(attached_memory, keeps_number_in_packets) {
+  testing::simulate(2, {}, [](endpoint& own) {
+    remote_endpoint memory(own, {});
+    std::vector<std::vector<std::uint64_t>> words(6, std::vector<std::uint64_t>(8));
+    std::vector<own_segment> mine;
+    const auto attach = [&](std::size_t i) {
+      mine.push_back(memory.attach(std::as_writable_bytes(std::span(words[i]))));
+    };
+    attach(0);
+    mine.push_back(memory.allocate(64));
+    attach(1);
+    memory.release(mine[0]);
+    attach(2);
+    memory.release(mine[1]);
+    attach(3);
+    attach(4);
+    const std::size_t peer = own.rank() == 0 ? 1 : 0;
+    for (std::size_t i = 2; i < mine.size(); ++i) {
+      std::vector<peer_segment> all = memory.exchange(mine[i]);
+      EXPECT_FALSE(all[peer].handle.atomics);
+      memory.atomic({all[peer], 8}, {.op = fabric::atomic_op::add, .operand = i});
+      std::uint64_t got = 0;
+      memory.get({all[peer], 8}, std::as_writable_bytes(std::span(&got, 1)));
+      EXPECT_EQ(got, i);
+      own.barrier();
+      for (peer_segment& each : all) memory.close(each);
+    }
+    EXPECT_EQ(words[0][1], 0u);
+    for (std::size_t i = 1; i < 5; ++i) EXPECT_EQ(words[i][1], i + 1);
+    own.barrier();
+  });
+}
+
+TEST(attached_memory, unmapped_is_reported) {
+  constexpr std::size_t bytes = 4096;
+  testing::processes("processes").run(2, {}, [](fabric::fabric& whole) {
+    endpoint own(whole, {});
+    remote_endpoint memory(own, {});
+    void* const page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const own_segment mine = memory.attach({static_cast<std::byte*>(page), bytes});
+    const std::vector<peer_segment> all = memory.exchange(mine);
+    const bool is_copied_by_system = !packet_memory::has_made(all[1].handle);
+    own.barrier();
+    if (own.rank() == 1) ::munmap(page, bytes);
+    own.barrier();
+    if (own.rank() == 1 || !is_copied_by_system) return;
+    const std::vector<std::byte> content(100);
+    testing::expect_error(
+        [&] {
+          memory.put({all[1], 0}, content);
+        },
+        {"an operation on attached memory", "the memory of rank 1 is not there"});
   });
 }
 

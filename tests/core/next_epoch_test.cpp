@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "amity/core/remote_endpoint.hpp"
+#include "tests/core/poorer.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
@@ -86,8 +87,19 @@ TEST_P(next_epoch_answers, replies_of_any_size) {
   });
 }
 
-TEST_P(next_epoch_answers, puts_gets_and_atomics) {
-  run([this](endpoint& own) {
+// By packets, and as far as the fabric can.
+class next_epoch_memory : public next_epoch_answers {
+ protected:
+  void use(bool has_memory) const {
+    kind().run(ranks(), {}, [&](fabric::fabric& whole) {
+      fabric::testing::poorer transport(whole, has_memory);
+      endpoint own(transport, {});
+      put_get_and_add(own);
+    });
+  }
+
+ private:
+  void put_get_and_add(endpoint& own) const {
     constexpr std::size_t bytes = 20'000, word = 8;
     remote_endpoint memory(own, configured({}));
     std::vector<std::byte> offered(bytes + word);
@@ -109,8 +121,13 @@ TEST_P(next_epoch_answers, puts_gets_and_atomics) {
       });
     }
     own.barrier();
-  });
-}
+  }
+};
+INSTANTIATE_TEST_SUITE_P(core, next_epoch_memory, testing::every_job(), testing::job_name);
+
+TEST_P(next_epoch_memory, puts_gets_and_atomics_by_packets) { use(false); }
+
+TEST_P(next_epoch_memory, puts_gets_and_atomics) { use(true); }
 
 TEST_P(next_epoch_answers, longs_of_every_protocol) {
   run([this](endpoint& own) {
@@ -151,7 +168,9 @@ TEST_P(next_epoch_answers, longs_of_every_protocol) {
 /// rank 1 is in the next epoch, and its packets hold all ordinary credits to rank 0.
 std::uint64_t time_of_gets_beside_flood(bool is_ahead) {
   std::uint64_t taken_ns = 0;
-  testing::simulate(3, {}, [&](endpoint& own) {
+  fabric::sim::run(3, {}, [&](fabric::fabric& whole) {
+    fabric::testing::poorer transport(whole, false);
+    endpoint own(transport, {});
     bool end = false;
     std::uint64_t early = 0;
     const handler_id flood = own.add_handler("flood", [](request&) {});
@@ -181,6 +200,7 @@ std::uint64_t time_of_gets_beside_flood(bool is_ahead) {
     }
     own.barrier();
     if (own.epoch_open()) own.close_epoch();
+    return 0;
   });
   return taken_ns;
 }

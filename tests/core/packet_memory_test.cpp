@@ -4,31 +4,10 @@
 
 #include "amity/core/control.hpp"
 #include "amity/core/remote_endpoint.hpp"
-#include "amity/fabric/decorator.hpp"
+#include "tests/core/poorer.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
-
-namespace amity::fabric::testing {
-namespace {
-
-/// Without atomics, and maybe without remote memory.
-class poorer final : public decorator {
- public:
-  poorer(fabric& whole, bool has_memory) : decorator(whole), caps_(whole.caps()), has_memory_(has_memory) {
-    caps_.remote.atomics = false;
-    if (!has_memory_) caps_.remote = {};
-  }
-  const capabilities& caps() const noexcept override { return caps_; }
-  remote_memory* remote() noexcept override { return has_memory_ ? inner().remote() : nullptr; }
-
- private:
-  capabilities caps_;
-  bool has_memory_;
-};
-
-}  // namespace
-}  // namespace amity::fabric::testing
 
 namespace amity::core {
 namespace {
@@ -174,35 +153,35 @@ TEST(a_segment_that_is_gone, is_not_read_for_an_answer_that_waits) {
 TEST(puts_to_rank_in_large_send, hold_their_credits) {
   constexpr std::size_t put_bytes = 2'000'000, send_bytes = 200'000;
   constexpr std::uint64_t resume_ns = 5'000'000;  // before the sender lets handlers run
-  simulate(3, {.credits = 8, .stopped_ranks = {{.rank = 2, .from_ns = 100'000, .until_ns = resume_ns}}},
-           [&](endpoint& own) {
-             remote_endpoint memory(own, {});
-             std::vector<std::byte> offered(put_bytes), content(put_bytes);
-             const own_segment mine = memory.attach(offered);
-             const std::vector<peer_segment> all = memory.exchange(mine);
-             bool taken = false;
-             const handler_id take = own.add_handler("take", [&](request&) { taken = true; });
-             own.barrier();
-             idle_until(own.transport(), 150'000);
-             if (own.rank() == 1) {  // its target has stopped
-               memory_stream pieces(bytes_view(content).first(send_bytes));
-               own.send_stream(2, take, pieces, send_bytes, endpoint::stream_target::whole);
-             }
-             if (own.rank() == 0) {
-               event sent, complete;
-               fabric::testing::fill(content, 3);
-               memory.put({all[1], 0}, content, {.source_free = &sent, .complete = &complete});
-               while (own.transport().now_ns() < resume_ns - 1'000'000) {
-                 own.progress();
-                 idle_until(own.transport(), own.transport().now_ns() + 10'000);
-               }
-               EXPECT_FALSE(sent.done());
-               memory.wait(complete);
-             }
-             own.wait_until("the message", [&] { return own.rank() != 2 || taken; });
-             own.barrier();
-             EXPECT_EQ(fabric::testing::is_payload(offered, 3), own.rank() == 1);
-           });
+  simulate_poorer(3, false, {.credits = 8, .stopped_ranks = {{.rank = 2, .from_ns = 100'000, .until_ns = resume_ns}}},
+                  [&](endpoint& own) {
+                    remote_endpoint memory(own, {});
+                    std::vector<std::byte> offered(put_bytes), content(put_bytes);
+                    const own_segment mine = memory.attach(offered);
+                    const std::vector<peer_segment> all = memory.exchange(mine);
+                    bool taken = false;
+                    const handler_id take = own.add_handler("take", [&](request&) { taken = true; });
+                    own.barrier();
+                    idle_until(own.transport(), 150'000);
+                    if (own.rank() == 1) {  // its target has stopped
+                      memory_stream pieces(bytes_view(content).first(send_bytes));
+                      own.send_stream(2, take, pieces, send_bytes, endpoint::stream_target::whole);
+                    }
+                    if (own.rank() == 0) {
+                      event sent, complete;
+                      fabric::testing::fill(content, 3);
+                      memory.put({all[1], 0}, content, {.source_free = &sent, .complete = &complete});
+                      while (own.transport().now_ns() < resume_ns - 1'000'000) {
+                        own.progress();
+                        idle_until(own.transport(), own.transport().now_ns() + 10'000);
+                      }
+                      EXPECT_FALSE(sent.done());
+                      memory.wait(complete);
+                    }
+                    own.wait_until("the message", [&] { return own.rank() != 2 || taken; });
+                    own.barrier();
+                    EXPECT_EQ(fabric::testing::is_payload(offered, 3), own.rank() == 1);
+                  });
 }
 
 }  // namespace

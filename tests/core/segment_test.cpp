@@ -10,6 +10,7 @@
 #include "amity/core/prepared.hpp"
 #include "amity/core/remote_endpoint.hpp"
 #include "tests/core/partly_reached.hpp"
+#include "tests/core/poorer.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -157,15 +158,18 @@ TEST(segments, are_closed_outside_handlers) {
   });
 }
 
-/// Rank 1 uses memory of rank 0, which makes progress meanwhile; returns how the job ends. `forge` changes the name.
+/// Rank 1 uses memory of rank 0 by packets; rank 0 makes progress meanwhile. Returns how the job ends.
 template <class Use>
 std::string end_of_use(Use&& use) {
   return failure_of([&] {
-    simulate(2, {}, [&](endpoint& own) {
+    fabric::sim::run(2, {}, [&](fabric::fabric& whole) {
+      fabric::testing::poorer transport(whole, false);
+      endpoint own(transport, {});
       remote_endpoint memory(own, {});
       std::vector<std::uint64_t> words(16);
       use(own, memory, std::as_writable_bytes(std::span(words)));
       own.wait_until("the end of the job", [] { return false; });
+      return 0;
     });
   });
 }
@@ -196,7 +200,7 @@ TEST(names_of_segments, are_found_wrong_where_nothing_is_attached) {
     const own_segment mine = memory.attach(words);
     memory.get({memory.open(0, with_field(mine.name, 1, 0)), 0}, words.first(8));
   });
-  expect_parts(text, {"rank 1 uses memory by packets, of which this rank has never offered any"});
+  expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "or never was"});
 }
 
 TEST(names_of_segments, hold_in_their_own_generation) {
@@ -287,8 +291,9 @@ TEST(an_answer, that_comes_after_the_end_of_the_job_changes_nothing) {
   };
   std::vector<std::uint64_t> got(8);
   const std::string told = failure_of([&] {
-    testing::threads("threads").run(3, {}, [&](fabric::fabric& ours) {
-      endpoint own(ours, {});
+    testing::threads("threads").run(3, {}, [&](fabric::fabric& whole) {
+      fabric::testing::poorer transport(whole, false);
+      endpoint own(transport, {});
       remote_endpoint memory(own, {});
       std::vector<std::uint64_t> words(8, 7);
       const own_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));

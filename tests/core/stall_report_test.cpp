@@ -247,7 +247,7 @@ TEST(stall_report, endless_epoch_reports_rates) {
 TEST(stall_report, poll_loop_is_reported) {
   const std::string text = printed_by([](endpoint& own) {
     for (int polls = 0; polls < 5000; ++polls) {
-      if (!own.progress()) own.rest_between_polls("my loop");
+      if (!own.progress()) own.own_engine().rest_between_polls(own, "my loop");
     }
   });
   testing::expect_parts(text, {"amity: rank 0: no progress for 1 s in my loop"});
@@ -258,7 +258,7 @@ TEST(stall_report, simulated_poll_loop_is_reported) {
   simulate(1, {}, [](endpoint& own) {
     for (int polls = 0; polls < 1 << 22; ++polls) {
       own.progress();
-      own.rest_between_polls("my loop");
+      own.own_engine().rest_between_polls(own, "my loop");
     }
   });
   testing::expect_parts(::testing::internal::GetCapturedStderr(), {"in my loop"});

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -87,6 +88,68 @@ TEST_P(contract, puts_and_gets_reach_what_they_name_and_nothing_else) {
         EXPECT_EQ(back.back(), std::byte{0x5a});
       }
     }
+    mail.barrier();
+  });
+}
+
+// Memory of the program: of every rank, at odd places, and used like a segment of the fabric's own making.
+TEST_P(contract, attached_memory_is_put_to_and_got) {
+  run([](fabric& own) {
+    if (own.remote() == nullptr) return;
+    remote_memory& memory = *own.remote();
+    constexpr std::size_t slice = sanitized ? 3'001 : 70'001;
+    const auto ranks = static_cast<std::size_t>(own.size());
+    const auto place_of = [](rank_t source) { return static_cast<std::size_t>(source) * slice; };
+    std::vector<std::uint64_t> words((ranks * slice + 15) / 8 + 2, 0);
+    const mutable_bytes whole = std::as_writable_bytes(std::span(words));
+    const mutable_bytes mine = whole.subspan(8, ranks * slice);
+    mailbox mail(own);
+    remote_user user(own, mail);
+    const std::optional<segment> made = memory.attach(mine);
+    // All ranks of a job can, or none.
+    if (!made) return mail.barrier();
+    EXPECT_EQ(made->data, mine.data());
+    EXPECT_EQ(made->bytes, mine.size());
+    std::vector<remote_segment> all(ranks);
+    for (const auto& [owner, bytes_of_key] : mail.exchange(made->key.bytes)) {
+      segment_key key;
+      std::ranges::copy(bytes_of_key, key.bytes.begin());
+      all[static_cast<std::size_t>(owner)] = memory.open(owner, key);
+    }
+    EXPECT_TRUE(std::ranges::all_of(all, [&](const remote_segment& each) { return each.bytes == mine.size(); }));
+    mail.barrier();
+    std::deque<std::vector<std::byte>> sources;
+    for (rank_t dest = 0; dest < own.size(); ++dest) {
+      sources.push_back(make_payload(slice, key_of(own.rank(), dest, 1)));
+      user.start_put(all[static_cast<std::size_t>(dest)], place_of(own.rank()), sources.back());
+    }
+    user.finish();
+    mail.barrier();
+    for (rank_t source = 0; source < own.size(); ++source) {
+      EXPECT_TRUE(is_payload(mine.subspan(place_of(source), slice), key_of(source, own.rank(), 1)));
+    }
+    EXPECT_EQ(words.front(), 0u);
+    EXPECT_EQ(words.back(), 0u);
+    for (rank_t dest = 0; dest < own.size(); ++dest) {
+      std::vector<std::byte> back(slice);
+      user.start_get(all[static_cast<std::size_t>(dest)], place_of(own.rank()), back);
+      user.finish();
+      EXPECT_TRUE(is_payload(back, key_of(own.rank(), dest, 1)));
+    }
+    if (own.caps().remote.notify_bits == 32) {
+      std::uint32_t told = 0;
+      mail.on_notify([&](std::uint32_t bits) {
+        EXPECT_EQ(bits, 77u);
+        ++told;
+      });
+      mail.barrier();
+      user.start_notify(all[static_cast<std::size_t>((own.rank() + 1) % own.size())], 0, {}, 77);
+      user.finish();
+      mail.until([&] { return told == 1; });
+    }
+    mail.barrier();
+    for (const remote_segment& each : all) memory.close(each);
+    memory.destroy(*made);
     mail.barrier();
   });
 }

@@ -48,6 +48,7 @@ class near_memory final : public remote_memory {
       : local_(local), rank_(rank), local_rank_of_(local_rank_of) {}
 
   segment create(std::size_t bytes) override { return local_.create(bytes); }
+  std::optional<segment> attach(mutable_bytes memory) override { return local_.attach(memory); }
   void destroy(const segment& own) noexcept override { local_.destroy(own); }
   remote_segment open(rank_t owner, const segment_key& key) override {
     const rank_t near = local_rank_of_[static_cast<std::size_t>(owner)];
@@ -62,6 +63,14 @@ class near_memory final : public remote_memory {
   }
 
  private:
+  stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override {
+    return local_.put(to, offset, from, tell);
+  }
+  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+                  std::uint64_t when_complete) noexcept override {
+    return local_.get(from, offset, to, when_complete);
+  }
+
   remote_memory& local_;
   rank_t rank_;
   const std::vector<rank_t>& local_rank_of_;

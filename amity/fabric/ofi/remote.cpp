@@ -86,7 +86,8 @@ struct remote::key_fields {
   std::uint64_t base;
   std::uint64_t key;
   std::uint64_t bytes;
-  std::uint64_t address;  ///< of the memory, in its owner
+  std::uint64_t address;   ///< of the memory, in its owner
+  std::uint64_t attached;  ///< whether it is memory of the program
 };
 
 remote::remote(port& open, const sodium& crypto, const job_key& key, rank_t rank,
@@ -108,7 +109,7 @@ remote::remote(port& open, const sodium& crypto, const job_key& key, rank_t rank
 /// Detects keys of other ranks and jobs, and keys that were changed by mistake.
 std::uint64_t remote::check_of(const key_fields& fields, rank_t owner) const noexcept {
   std::uint64_t hash = segment_tokens_[static_cast<std::size_t>(owner)];
-  for (const std::uint64_t word : {fields.base, fields.key, fields.bytes, fields.address}) {
+  for (const std::uint64_t word : {fields.base, fields.key, fields.bytes, fields.address, fields.attached}) {
     hash = splitmix64::mix(hash ^ word);
   }
   return hash;
@@ -128,32 +129,48 @@ segment remote::create(std::size_t bytes) {
   };
   if (bytes == 0) refuse("a segment has at least one byte", "ask for what is needed");
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) refuse("there is no such memory", "ask for less");
-  std::uint64_t wanted = 0;
-  if (::getrandom(&wanted, sizeof wanted, 0) != sizeof wanted) refuse("no random key", "use another fabric");
   try {
-    own_segment made{.memory = zeroed_memory(bytes + cache_line_bytes), .registered = nullptr};
-    std::byte* const data = line_in(made.memory);
-    fid_mr* registered = nullptr;
-    const int status =
-        fi_mr_reg(port_.domain(), data, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, wanted, 0, &registered, nullptr);
-    if (status != 0) refuse(port_.reason(-status), "ask for less (ulimit -l bounds locked memory)");
-    made.registered.reset(registered);
-    const auto address = reinterpret_cast<std::uint64_t>(data);
-    key_fields fields{.check = 0,
-                      .base = (port_.info().domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? address : 0,
-                      .key = fi_mr_key(registered),
-                      .bytes = bytes,
-                      .address = address};
-    fields.check = check_of(fields, rank_);
-    made_.emplace(data, std::move(made));
-    return {.data = data, .bytes = bytes, .key = key_from(fields)};
+    zeroed_memory memory(bytes + cache_line_bytes);
+    std::byte* const data = line_in(memory);
+    return offer(data, bytes, std::move(memory));
   } catch (const std::bad_alloc&) {
     refuse("there is no such memory", "ask for less");
     throw;
   }
 }
 
-void remote::destroy(const segment& own) noexcept { made_.erase(own.data); }
+// Registered memory is locked, which a limit may forbid: packets need no registration.
+std::optional<segment> remote::attach(mutable_bytes memory) try {
+  return offer(memory.data(), memory.size(), std::nullopt);
+} catch (const error&) {
+  return std::nullopt;
+}
+
+// Several segments may have the same memory: the key tells them apart.
+segment remote::offer(std::byte* data, std::size_t bytes, std::optional<zeroed_memory> memory) {
+  const auto refuse = [&](std::string_view why, const char* remedy) {
+    throw error("making a segment", rank_, fmt::format("{} bytes: {}", bytes, why), remedy);
+  };
+  std::uint64_t wanted = 0;
+  if (::getrandom(&wanted, sizeof wanted, 0) != sizeof wanted) refuse("no random key", "use another fabric");
+  fid_mr* registered = nullptr;
+  const int status =
+      fi_mr_reg(port_.domain(), data, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, wanted, 0, &registered, nullptr);
+  if (status != 0) refuse(port_.reason(-status), "ask for less (ulimit -l bounds locked memory)");
+  own_segment made{.memory = std::move(memory), .registered = owned<fid_mr>(registered)};
+  const auto address = reinterpret_cast<std::uint64_t>(data);
+  key_fields fields{.check = 0,
+                    .base = (port_.info().domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? address : 0,
+                    .key = fi_mr_key(registered),
+                    .bytes = bytes,
+                    .address = address,
+                    .attached = made.memory ? 0u : 1u};
+  fields.check = check_of(fields, rank_);
+  made_.emplace(fields.key, std::move(made));
+  return {.data = data, .bytes = bytes, .key = key_from(fields)};
+}
+
+void remote::destroy(const segment& own) noexcept { made_.erase(fields_of<key_fields>(own.key).key); }
 
 remote_segment remote::open(rank_t owner, const segment_key& key) {
   const key_fields fields = fields_of<key_fields>(key);
@@ -172,7 +189,7 @@ remote_segment remote::open(rank_t owner, const segment_key& key) {
   const std::uint64_t id = closed_.back();
   closed_.pop_back();
   opened_[id] = found;
-  return {.direct = nullptr, .bytes = fields.bytes, .id = id};
+  return {.direct = nullptr, .bytes = fields.bytes, .id = id, .atomics = fields.attached == 0};
 }
 
 void remote::close(const remote_segment& opened) noexcept { closed_.push_back(opened.id); }

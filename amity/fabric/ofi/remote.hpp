@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,7 @@ class remote final : public remote_memory {
          loss& lost);
 
   segment create(std::size_t bytes) override;
+  std::optional<segment> attach(mutable_bytes memory) override;
   void destroy(const segment& own) noexcept override;
   remote_segment open(rank_t owner, const segment_key& key) override;
   void close(const remote_segment& opened) noexcept override;
@@ -90,7 +92,7 @@ class remote final : public remote_memory {
  private:
   struct key_fields;
   struct own_segment {
-    zeroed_memory memory;
+    std::optional<zeroed_memory> memory;  ///< null: that of the program
     owned<fid_mr> registered;
   };
   struct opened_segment {
@@ -112,6 +114,7 @@ class remote final : public remote_memory {
     bool is_notification;
   };
 
+  segment offer(std::byte* data, std::size_t bytes, std::optional<zeroed_memory> memory);
   std::uint64_t check_of(const key_fields& fields, rank_t owner) const noexcept;
   std::uint64_t notification(rank_t to, std::uint32_t bits) const noexcept;
   const opened_segment& at(const remote_segment& opened) const noexcept { return opened_[opened.id]; }
@@ -130,9 +133,9 @@ class remote final : public remote_memory {
   std::vector<operation> operations_;
   bounded_queue<std::uint32_t> free_;
   bounded_queue<event> told_;
-  std::map<const std::byte*, own_segment> made_;  ///< by address
-  std::vector<opened_segment> opened_;            ///< by id
-  std::vector<std::uint64_t> closed_;             ///< ids that may be used again
+  std::map<std::uint64_t, own_segment> made_;  ///< by the provider's key
+  std::vector<opened_segment> opened_;         ///< by id
+  std::vector<std::uint64_t> closed_;          ///< ids that may be used again
   std::uint64_t notifications_refused_ = 0;
   bool refused_ = false;
 };

@@ -1,7 +1,15 @@
 #include "amity/fabric/shm/segments.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -18,7 +26,50 @@ struct segments::key_fields {
   std::uint64_t offset;
   std::uint64_t bytes;
   std::uint64_t owner;
+  std::uint64_t process;     ///< of attached memory, whose offset is an address; 0: a piece of the file
+  std::uint64_t started_at;  ///< when that process was started: numbers of processes are used again
 };
+
+namespace {
+
+constexpr std::uint64_t attached_mark = std::uint64_t{1} << 62;
+
+constexpr std::size_t index_of(const remote_segment& opened) {
+  return static_cast<std::size_t>((opened.id & ~attached_mark) / huge_page_bytes);
+}
+
+/// In ticks since the machine was started; 0: there is no such process here.
+std::uint64_t start_time_of(std::uint64_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string field;
+  for (int i = 3; i < 22; ++i) fields >> field;
+  std::uint64_t ticks = 0;
+  fields >> ticks;
+  return ticks;
+}
+
+/// Copies with `copy`, which is process_vm_readv or process_vm_writev.
+template <class Copy>
+bool copy_all(Copy copy, pid_t process, std::uint64_t address, std::byte* local, std::size_t bytes) noexcept {
+  while (bytes > 0) {
+    const iovec here{.iov_base = local, .iov_len = bytes};
+    const iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = bytes};
+    const ssize_t copied = copy(process, &here, 1, &there, 1, 0);
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied <= 0) return false;
+    local += copied;
+    address += static_cast<std::uint64_t>(copied);
+    bytes -= static_cast<std::size_t>(copied);
+  }
+  return true;
+}
+
+}  // namespace
 
 segments::segments(job_memory& job) : job_(job) {
   struct stat info {};
@@ -28,19 +79,39 @@ segments::segments(job_memory& job) : job_(job) {
 // A key that was damaged, or belongs to another job, would otherwise reach memory that it does not name.
 std::uint64_t segments::seal_of(const key_fields& fields) const noexcept {
   std::uint64_t hash = splitmix64::mix(file_);
-  for (const std::uint64_t part : {fields.offset, fields.bytes, fields.owner}) hash = splitmix64::mix(hash ^ part);
+  for (const std::uint64_t part : {fields.offset, fields.bytes, fields.owner, fields.process, fields.started_at})
+    hash = splitmix64::mix(hash ^ part);
   return hash;
 }
 
 segment segments::create(rank_t owner, std::size_t bytes) {
-  key_fields fields{
-      .seal = 0, .offset = job_.take_space(bytes), .bytes = bytes, .owner = static_cast<std::uint64_t>(owner)};
+  key_fields fields{.seal = 0,
+                    .offset = job_.take_space(bytes),
+                    .bytes = bytes,
+                    .owner = static_cast<std::uint64_t>(owner),
+                    .process = 0,
+                    .started_at = 0};
   fields.seal = seal_of(fields);
   return {.data = use(fields.offset, bytes), .bytes = bytes, .key = key_from(fields)};
 }
 
+segment segments::attach(rank_t owner, mutable_bytes memory) const {
+  // Where only ancestors may reach into a process, the other children of its parent may from now on.
+  static_cast<void>(::prctl(PR_SET_PTRACER, ::getppid(), 0, 0, 0));
+  const auto process = static_cast<std::uint64_t>(::getpid());
+  key_fields fields{.seal = 0,
+                    .offset = reinterpret_cast<std::uint64_t>(memory.data()),
+                    .bytes = memory.size(),
+                    .owner = static_cast<std::uint64_t>(owner),
+                    .process = process,
+                    .started_at = start_time_of(process)};
+  fields.seal = seal_of(fields);
+  return {.data = memory.data(), .bytes = memory.size(), .key = key_from(fields)};
+}
+
 void segments::destroy(const segment& own) noexcept {
   const key_fields fields = fields_of<key_fields>(own.key);
+  if (fields.process != 0) return;
   // Gives the memory back though peers may still hold mappings. Where it cannot, it is given back with the job.
   static_cast<void>(::fallocate(job_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(fields.offset),
@@ -54,11 +125,55 @@ remote_segment segments::open(rank_t by, rank_t owner, const segment_key& key) {
     throw error("opening a segment", by, fmt::format("the key is none of rank {} in this job", owner),
                 "hand the key of a segment, as it is, from its owner to those who open it");
   }
+  if (fields.process != 0) return open_attached(fields);
   static_assert(job_memory::ranks_max <= huge_page_bytes);  // offsets leave room for the owner
   return {.direct = use(fields.offset, fields.bytes), .bytes = fields.bytes, .id = fields.offset + fields.owner};
 }
 
+remote_segment segments::open_attached(const key_fields& fields) {
+  auto* const address = reinterpret_cast<std::byte*>(fields.offset);
+  const bool is_own = fields.process == static_cast<std::uint64_t>(::getpid());
+  const foreign memory{.process = static_cast<std::int32_t>(fields.process), .address = fields.offset};
+  std::byte probe{};
+  if (start_time_of(fields.process) != fields.started_at ||
+      (!is_own && !copy_all(::process_vm_readv, memory.process, memory.address, &probe, 1)))
+    return {};
+  const std::lock_guard lock(mutex_);
+  if (closed_.empty()) {
+    closed_.push_back(attached_.size());
+    attached_.emplace_back();
+  }
+  const std::size_t index = closed_.back();
+  closed_.pop_back();
+  attached_[index] = memory;
+  return {.direct = is_own ? address : nullptr,
+          .bytes = fields.bytes,
+          .id = attached_mark + index * huge_page_bytes + fields.owner,
+          .atomics = is_own};
+}
+
+segments::foreign segments::at(const remote_segment& opened) noexcept {
+  const std::lock_guard lock(mutex_);
+  return attached_[index_of(opened)];
+}
+
+bool segments::write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept {
+  const foreign there = at(to);
+  return copy_all(::process_vm_writev, there.process, there.address + offset, const_cast<std::byte*>(from.data()),
+                  from.size());
+}
+
+bool segments::read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept {
+  const foreign there = at(from);
+  return copy_all(::process_vm_readv, there.process, there.address + offset, to.data(), to.size());
+}
+
 void segments::close(const remote_segment& opened) noexcept {
+  if ((opened.id & attached_mark) != 0) {
+    const std::lock_guard lock(mutex_);
+    closed_.push_back(index_of(opened));
+    return;
+  }
   drop(opened.id - static_cast<std::uint64_t>(owner_of(opened)));
 }
 

@@ -3,11 +3,16 @@
 /// Segments of remote memory, as one process sees them: pieces of the job's memory file, which every process of the job
 /// has open. So a key is an offset, nothing has a name that could be left behind, and the ranks of a process share one
 /// mapping of each segment.
+///
+/// Attached segments are memory of one process. Other processes copy to and from it with one system call an operation,
+/// where the system permits that.
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "amity/fabric/remote_memory.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
@@ -22,8 +27,10 @@ class segments {
   explicit segments(job_memory& job);
 
   segment create(rank_t owner, std::size_t bytes);
+  /// Memory of this process.
+  segment attach(rank_t owner, mutable_bytes memory) const;
   void destroy(const segment& own) noexcept;
-  /// On behalf of rank `by`.
+  /// On behalf of rank `by`. Of attached memory that this process cannot reach it has 0 bytes.
   remote_segment open(rank_t by, rank_t owner, const segment_key& key);
   void close(const remote_segment& opened) noexcept;
 
@@ -31,21 +38,36 @@ class segments {
     return static_cast<rank_t>(opened.id % huge_page_bytes);
   }
 
+  // Attached memory of other processes, whose handles have no direct address. False: not all could be copied, because
+  // the process has ended, or its memory is not there any more.
+
+  bool write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept;
+  bool read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept;
+
  private:
   struct mapped {
     file_mapping memory;
     std::size_t users = 0;  ///< the owner, if it is of this process, and handles
   };
   struct key_fields;
+  /// Attached memory of another process, or of this one.
+  struct foreign {
+    std::int32_t process = 0;
+    std::uint64_t address = 0;
+  };
 
   std::uint64_t seal_of(const key_fields& fields) const noexcept;
+  remote_segment open_attached(const key_fields& fields);
+  foreign at(const remote_segment& opened) noexcept;
   std::byte* use(std::size_t offset, std::size_t bytes);
   void drop(std::size_t offset) noexcept;
 
   job_memory& job_;
   std::uint64_t file_;                    ///< a number that tells the files of two jobs apart
-  std::mutex mutex_;                      ///< guards `mapped_`
+  std::mutex mutex_;                      ///< guards what follows
   std::map<std::size_t, mapped> mapped_;  ///< by offset
+  std::deque<foreign> attached_;          ///< that are open, by index in their ids
+  std::vector<std::size_t> closed_;       ///< indices that may be used again
 };
 
 }  // namespace amity::fabric::shm

@@ -158,7 +158,13 @@ class shm_fabric final : public fabric, private remote_memory {
     return handed_over;
   }
 
-  void check() override { throw_if_aborted(); }
+  void check() override {
+    throw_if_aborted();
+    if (lost_memory_of_ == no_rank) return;
+    throw error("an operation on attached memory", rank_,
+                fmt::format("the memory of rank {} is not there", lost_memory_of_),
+                "keep attached memory until its segment is released, and the rank until no other uses it");
+  }
   bool ready() override { return anything_new(); }
   void publish() override { publish_all_credits(); }
 
@@ -198,6 +204,7 @@ class shm_fabric final : public fabric, private remote_memory {
   // Remote memory: what a handle reaches directly needs no more of the fabric than its address.
 
   segment create(std::size_t bytes) override { return joined_->segments.create(rank_, bytes); }
+  std::optional<segment> attach(mutable_bytes memory) override { return joined_->segments.attach(rank_, memory); }
   void destroy(const segment& own) noexcept override { joined_->segments.destroy(own); }
   remote_segment open(rank_t owner, const segment_key& key) override {
     return joined_->segments.open(rank_, owner, key);
@@ -212,10 +219,25 @@ class shm_fabric final : public fabric, private remote_memory {
       static_cast<void>(refused(dest, &shortage::of_credit, claim::no_epoch));
       return stage::refused;
     }
-    copy_bytes(to_segment.direct + offset, from.data(), from.size());
+    if (put(to_segment, offset, from) == stage::refused) return stage::refused;
     channel.write_notification(bits);
     bell_.ring(map_.door_of(dest));
     return stage::complete;
+  }
+
+  stage start_put(const remote_segment& to_segment, std::size_t offset, bytes_view from,
+                  const events&) noexcept override {
+    return copied(to_segment, joined_->segments.write(to_segment, offset, from));
+  }
+  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes into, std::uint64_t) noexcept override {
+    return copied(from, joined_->segments.read(from, offset, into));
+  }
+  // Memory that could be reached when the segment was opened: its process has ended, or the memory is not there any
+  // more.
+  stage copied(const remote_segment& segment, bool whole) noexcept {
+    if (whole) return stage::complete;
+    lost_memory_of_ = segments::owner_of(segment);
+    return stage::refused;
   }
 
   static std::byte* agreed_region(job_memory& job, const geometry& sizes, rank_t rank) {
@@ -341,6 +363,7 @@ class shm_fabric final : public fabric, private remote_memory {
   region_map map_;
   rank_t rank_;
   rank_t size_;
+  rank_t lost_memory_of_ = no_rank;
   capabilities caps_;
   doorbell bell_;
   std::vector<std::unique_ptr<link>> links_;  ///< by peer

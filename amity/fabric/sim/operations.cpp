@@ -37,19 +37,24 @@ void operation_pool::close(operation_id id) noexcept {
 }
 
 // Small blocks are not aligned, so each has room for it.
-std::byte* segment_table::entry::data() const noexcept {
+std::uint64_t segment_table::open(rank_t owner, std::size_t bytes) {
+  zeroed_memory memory(bytes + cache_line_bytes);
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-  return reinterpret_cast<std::byte*>((address + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes);
+  auto* const data =
+      reinterpret_cast<std::byte*>((address + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes);
+  all_.push_back({.owner = owner, .alive = true, .bytes = bytes, .memory = std::move(memory), .data = data});
+  return all_.size() - 1;
 }
 
-std::uint64_t segment_table::open(rank_t owner, std::size_t bytes) {
-  all_.push_back({.owner = owner, .alive = true, .bytes = bytes, .memory = zeroed_memory(bytes + cache_line_bytes)});
+std::uint64_t segment_table::attach(rank_t owner, mutable_bytes memory) {
+  all_.push_back(
+      {.owner = owner, .alive = true, .bytes = memory.size(), .memory = std::nullopt, .data = memory.data()});
   return all_.size() - 1;
 }
 
 void segment_table::close(std::uint64_t number) noexcept {
   entry& old = all_[number];
-  const zeroed_memory gone(std::move(old.memory));
+  if (old.memory) const zeroed_memory gone(std::move(*old.memory));
   old.alive = false;
 }
 

@@ -79,12 +79,14 @@ class segment_table {
     rank_t owner;
     bool alive;
     std::size_t bytes;
-    zeroed_memory memory;
-    std::byte* data() const noexcept;
+    std::optional<zeroed_memory> memory;  ///< null: that of the rank's program
+    std::byte* data;
   };
 
   /// Throws `std::bad_alloc`.
   std::uint64_t open(rank_t owner, std::size_t bytes);
+  /// Memory that is there already.
+  std::uint64_t attach(rank_t owner, mutable_bytes memory);
   void close(std::uint64_t number) noexcept;
 
   bool contains(std::uint64_t number) const noexcept { return number < all_.size(); }

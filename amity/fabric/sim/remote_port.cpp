@@ -44,9 +44,16 @@ segment remote_port::create(std::size_t bytes) {
   } catch (const std::bad_alloc&) {
     throw refuse("make it smaller, or simulate fewer ranks");
   }
-  return {.data = job_.segments()[number].data(),
+  return {.data = job_.segments()[number].data,
           .bytes = bytes,
           .key = key_from(key_fields{.magic = key_magic, .number = number, .bytes = bytes})};
+}
+
+std::optional<segment> remote_port::attach(mutable_bytes memory) {
+  const std::uint64_t number = job_.segments().attach(own_.rank(), memory);
+  return segment{.data = memory.data(),
+                 .bytes = memory.size(),
+                 .key = key_from(key_fields{.magic = key_magic, .number = number, .bytes = memory.size()})};
 }
 
 void remote_port::destroy(const segment& own) noexcept {
@@ -64,7 +71,8 @@ remote_segment remote_port::open(rank_t owner, const segment_key& key) {
     throw error("remote_memory::open", own_.rank(), fmt::format("the key is none of rank {}", owner),
                 "hand the key of a segment, as it is, from its owner to those who open it");
   }
-  return {.direct = nullptr, .bytes = fields.bytes, .id = fields.number};
+  return {
+      .direct = nullptr, .bytes = fields.bytes, .id = fields.number, .atomics = all[fields.number].memory.has_value()};
 }
 
 void remote_port::close(const remote_segment&) noexcept {}
@@ -205,7 +213,7 @@ bool remote_port::take_at_target(operation_id id, std::uint64_t due_ns, sink& re
 }
 
 void remote_port::apply_here(operation& arrived) noexcept {
-  std::byte* const place = job_.segments()[arrived.segment].data() + arrived.offset;
+  std::byte* const place = job_.segments()[arrived.segment].data + arrived.offset;
   arrived.applied = true;
   if (arrived.what == operation::kind::atomic) {
     const std::uint64_t before = apply_atomic(arrived.request, place);

@@ -34,6 +34,7 @@ class remote_port final : public remote_memory {
   remote_port(engine& job, port& own) : job_(job), own_(own) {}
 
   segment create(std::size_t bytes) override;
+  std::optional<segment> attach(mutable_bytes memory) override;
   void destroy(const segment& own) noexcept override;
   remote_segment open(rank_t owner, const segment_key& key) override;
   void close(const remote_segment& opened) noexcept override;

@@ -91,7 +91,7 @@ void check_handler(const amity_world& world, amity_handler handler) {
 
 amity_status amity_world::note(const char* call) noexcept {
   // A failure that is there already keeps the words of the call that it comes from.
-  const bool carried = lane.own_engine().failed_by(std::current_exception());
+  const bool carried = lane.own_engine().failure().is(std::current_exception());
   error_unread = true;
   try {
     throw;
@@ -119,7 +119,7 @@ void amity_world::print_unread() noexcept {
 
 const char* amity_last_error_text(amity_world* world) {
   if (world == nullptr) return "amity: the world is null; give the calls what amity_run gave to the program";
-  if (!world->lane.on_own_thread()) [[unlikely]]
+  if (!world->lane.own_engine().on_own_thread()) [[unlikely]]
     return "amity: the world is another thread's; use a world on its own thread";
   world->error_unread = false;
   return world->last_error.c_str();

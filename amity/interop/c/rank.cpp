@@ -53,7 +53,7 @@ void rank::close(std::uint64_t id) {
 }
 
 void rank::finish() {
-  own.endpoint().own_engine().rethrow_failure();  // not what it has left behind
+  own.endpoint().own_engine().failure().rethrow();  // not what it has left behind
   if (epoch != nullptr) {
     throw error("amity_run", own.rank(), "the program has ended inside its epoch",
                 "end the epoch with amity_epoch_end");

@@ -124,7 +124,7 @@ template <class Work>
 amity_status guarded(amity_world* world, const char* call, Work&& work, const char* missing = no_world) noexcept {
   if (world == nullptr) [[unlikely]]
     return refuse_null(call, missing);
-  if (!world->lane.on_own_thread()) [[unlikely]]
+  if (!world->lane.own_engine().on_own_thread()) [[unlikely]]
     return refuse_thread(*world, call);
   try {
     work();

@@ -61,7 +61,7 @@ void session::explained(const std::function<void()>& step) {
     step();
   } catch (const error& mistake) {
     // Not what one rank alone has met in the middle of an epoch, nor what ends the job.
-    world_.endpoint().own_engine().rethrow_failure();
+    world_.endpoint().own_engine().failure().rethrow();
     if (world_.endpoint().epoch_open()) throw;
     give_up(mistake.what());
   }

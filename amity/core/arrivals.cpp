@@ -1,4 +1,4 @@
-/// What arrives at an endpoint: which packet waits, and which handler runs for it.
+/// What arrives: the world that a packet belongs to, whether it waits, and the handler that runs for it.
 
 #include <cstring>
 #include <new>
@@ -32,7 +32,7 @@ bool is_piece(const Packet& fragment) {
 
 }  // namespace
 
-fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
+inline fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept {
   const packet_header header(arrived.header);
   if (header.epoch() != no_epoch && header.epoch() != open_epoch_) {
     collectives_.note_rank_ahead(rank_of(source_of(arrived)));
@@ -43,6 +43,18 @@ fabric::disposition endpoint::on_packet(const fabric::packet& arrived) noexcept 
   }
   if (priorities_differ_ && keep_for_later(arrived, header)) return fabric::disposition::keep;
   deliver(arrived);
+  return fabric::disposition::release;
+}
+
+fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
+  if (world_of(arrived.header) != 0) [[unlikely]]
+    return on_packet_of_other_world(arrived);
+  return job_world_->on_packet(arrived);
+}
+
+fabric::disposition engine::on_packet_of_other_world(const fabric::packet& arrived) noexcept {
+  if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
+  job_world_->on_packet_of_no_world(arrived);
   return fabric::disposition::release;
 }
 
@@ -83,7 +95,7 @@ void endpoint::on_packet_of_no_world(const fabric::packet& arrived) noexcept {
 }
 
 void endpoint::deliver(const fabric::packet& arrived) noexcept {
-  if (engine_->failed()) return;  // the job is lost; packets are only cleared away
+  if (engine_->failure().exists()) return;  // the job is lost; packets are only cleared away
   try {
     const packet_header header(arrived.header);
     const inbound packet{
@@ -236,7 +248,7 @@ inline void endpoint::run(const registry::entry& target, packet_header header, c
 }
 
 void endpoint::note_failure(handler_id handler, rank_t source) {
-  engine_->note_failure_place([&] {
+  engine_->failure().note_place([&] {
     std::string place =
         fmt::format("in the handler of '{}' for a message of rank {}", registry_.at(handler).name, rank_of(source));
     if (number_ != 0) place += fmt::format(" in world {}", number_);
@@ -252,7 +264,7 @@ std::uint64_t endpoint::deliver_timed(const registry::entry& target, const inbou
 }
 
 void endpoint::enter_handler(epoch_tag epoch, wave_color color) {
-  engine_->begin_handler(*this);
+  engine_->running().begin(*this);
   sending_epoch_ = epoch;
   if (depth_ != any_depth && epoch != no_epoch) enter_generation(color);
 }
@@ -265,7 +277,7 @@ void endpoint::enter_generation(wave_color generation) {
 }
 
 void endpoint::leave_handler() noexcept {
-  engine_->end_handler();
+  engine_->running().end();
   at_depth_ = false;
   sending_epoch_ = body_epoch_;
 }
