@@ -1,13 +1,9 @@
 /// Messages between ranks of one node, through the fabric composite and through shared memory alone. The job of the
 /// composite has one rank more, on a node of its own, which sleeps.
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <string>
-
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
+#include "bench/two_nodes.hpp"
 
 namespace amity::bench {
 namespace {
@@ -43,7 +39,7 @@ double m_per_s(world& w, std::uint64_t messages, const Policies&... policies) {
   return static_cast<double>(messages) / total_ns * 1e3;
 }
 
-sample measure_near(world& w, const job_context& job) {
+sample measure_messages(world& w, const job_context& job) {
   const auto batches = job.scaled(31, 3);
   sample result;
   result["one_way_ns"] = median_of(batches, [&] { return one_way_ns(w, job.scaled<std::uint64_t>(20'000, 200)); });
@@ -53,31 +49,12 @@ sample measure_near(world& w, const job_context& job) {
   return result;
 }
 
-/// Ranks 0 and 1 have a world of their own; the third looks in now and then, because it may share a CPU with them.
 sample measure_ranks(world& w, const job_context& job) {
-  bool over = false;
-  const auto end = w.endpoint().add_handler("end", [&](core::request&) { over = true; });
-  sample result;
-  {
-    const auto own = w.split({.color = w.rank() / 2, .key = w.rank()});
-    w.barrier();
-    if (w.rank() < 2) result = measure_near(*own, job);
-    if (w.rank() == 0 && w.size() > 2) w.endpoint().request_short(2, end);
-    while (w.rank() == 2 && !over) {
-      w.endpoint().progress();
-      ::usleep(20'000);
-    }
-    w.barrier();
-  }
-  w.endpoint().remove_handler(end);
-  return result;
+  return measure_near(w, [&](world& part) { return measure_messages(part, job); });
 }
 
 int measure(job_context& job) {
-  // Ranks 0 and 1 share a node. Whoever starts the job gives all ranks the same environment.
-  if (const char* const rank = std::getenv("AMITY_RANK")) {
-    ::setenv("AMITY_NODE", std::string(rank) == "2" ? "far" : "near", 1);
-  }
+  choose_node();
   return run_ranks(job, [&](world& w) { return measure_ranks(w, job); });
 }
 

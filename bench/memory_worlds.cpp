@@ -1,10 +1,7 @@
 /// Puts and gets through the core's remote memory: in the job's own world, in a further world, and on one node of a job
 /// on two. The job of the composite has one rank more, on a node of its own, which sleeps.
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +10,7 @@
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
 #include "bench/statistics.hpp"
+#include "bench/two_nodes.hpp"
 
 namespace amity::bench {
 namespace {
@@ -71,7 +69,7 @@ void measure_both(sample& result, const std::string& name, int batches, target& 
   result[name + "_part_by_job"] = summarise(ratios).median;
 }
 
-sample measure_near(world& w, const job_context& job, target& of_job) {
+sample measure_memory(world& w, const job_context& job, target& of_job) {
   const auto batches = job.scaled(51, 3);
   const auto words = job.scaled<std::uint64_t>(50'000, 500);
   const auto bulks = job.scaled<std::uint64_t>(500, 5);
@@ -89,32 +87,13 @@ sample measure_near(world& w, const job_context& job, target& of_job) {
   return result;
 }
 
-/// Ranks 0 and 1 have a world of their own; the third looks in now and then, because it may share a CPU with them.
 sample measure_ranks(world& w, const job_context& job) {
-  bool over = false;
-  const auto end = w.endpoint().add_handler("end", [&](core::request&) { over = true; });
-  sample result;
-  {
-    target of_job(w);
-    const auto part = w.split({.color = w.rank() / 2, .key = w.rank()});
-    w.barrier();
-    if (w.rank() < 2) result = measure_near(*part, job, of_job);
-    if (w.rank() == 0 && w.size() > 2) w.endpoint().request_short(2, end);
-    while (w.rank() == 2 && !over) {
-      w.endpoint().progress();
-      ::usleep(20'000);
-    }
-    w.barrier();
-  }
-  w.endpoint().remove_handler(end);
-  return result;
+  target of_job(w);
+  return measure_near(w, [&](world& part) { return measure_memory(part, job, of_job); });
 }
 
 int measure(job_context& job) {
-  // Ranks 0 and 1 share a node. Whoever starts the job gives all ranks the same environment.
-  if (const char* const rank = std::getenv("AMITY_RANK")) {
-    ::setenv("AMITY_NODE", std::string(rank) == "2" ? "far" : "near", 1);
-  }
+  choose_node();
   return run_ranks(job, [&](world& w) { return measure_ranks(w, job); });
 }
 
