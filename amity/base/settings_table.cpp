@@ -21,7 +21,7 @@ constexpr auto table = std::to_array<setting_info>({
      "Default size limit of a coalescing buffer; a buffer is at most as large as a packet of the fabric."},
     {"AMITY_CORE_ATTENTIVENESS", integer, "0 or 1", "0", 0, 1, "",
      "1: each rank measures the time between its polls and the time in its handlers, for stall reports and "
-     "endpoint::attention."},
+     "engine::attention."},
     {"AMITY_CORE_SPILL_BYTES_HIGH_WATER", integer, "bytes", "16m", 0, no_max, "",
      "Memory of messages that wait for a credit above which a send outside a handler makes progress before it "
      "continues; "

@@ -151,6 +151,10 @@ void endpoint::remove_flushable(flushable& holder) {
   engine_->detach(holder);
 }
 
+bool endpoint::holds_uncounted() const noexcept {
+  return std::ranges::any_of(flushables_, [](const flushable* holder) { return holder->holds_uncounted(); });
+}
+
 bool endpoint::flush() {
   if (flushables_.empty()) return false;
   const no_waiting sends_never_wait(*this);

@@ -320,7 +320,7 @@ class endpoint final {
   /// that has arrived waits for its handler, and no message is held back uncounted.
   bool quiet() const noexcept {
     return engine_->unsent().of_world(number_).packets == 0 && !engine_->not_due().holds(number_) && remote_quiet() &&
-           !engine_->holds_uncounted();
+           !holds_uncounted();
   }
   /// Sends off all that the flushables of this world hold; true if there was anything.
   bool flush();
@@ -377,6 +377,7 @@ class endpoint final {
   rank_t job_lane_of_part(rank_t lane) const noexcept;
   void check_remote(rank_t source) const;
   remote_part& remote_for(std::string_view call) const;
+  bool holds_uncounted() const noexcept;
   bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
   rank_t source_of(const fabric::packet& arrived) const noexcept;
   bool keep_for_later(const fabric::packet& arrived, packet_header header);

@@ -98,10 +98,6 @@ engine::world_set engine::numbers_used() const noexcept {
   return set;
 }
 
-bool engine::holds_uncounted() const noexcept {
-  return std::ranges::any_of(every_round_, [](const flushable* holder) { return holder->holds_uncounted(); });
-}
-
 bool engine::has_room(std::size_t bytes) noexcept {
   if (memory_.has_room(bytes)) [[likely]]
     return true;

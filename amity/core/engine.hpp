@@ -50,7 +50,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Bit n of word n / 64: world number n is in use.
   using world_set = std::array<std::uint64_t, worlds_max / 64>;
 
-  /// Nobody else polls `transport`, which must live until `close`. Each rank has as many `threads`.
+  /// Nobody else polls `transport`, which must live until the job's own world is detached. Each rank has as many
+  /// `threads`.
   engine(fabric::fabric& transport, const settings& config, rank_t threads);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
@@ -86,8 +87,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Calls `client.on_progress` in every round.
   void attach(flushable& client) { every_round_.push_back(&client); }
   void detach(flushable& client) noexcept { std::erase(every_round_, &client); }
-  /// Whether any of these holds messages that are counted only when they are handled.
-  bool holds_uncounted() const noexcept;
 
   // --- Packets that have been accepted and not sent, and packets that have arrived and are not due. ---
 

@@ -30,7 +30,7 @@ class flushable {
   virtual bool flush_all() = 0;
   /// Called in every round of progress of those that have asked for it; true if it has done anything.
   virtual bool on_progress() { return false; }
-  /// Of those: whether it holds messages to this rank that are counted only when they are handled.
+  /// Whether it holds messages to this rank that are counted only when they are handled.
   virtual bool holds_uncounted() const noexcept { return false; }
 
  protected:

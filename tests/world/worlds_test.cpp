@@ -282,6 +282,27 @@ TEST_P(several_worlds, end_beside_busy_world) {
   });
 }
 
+TEST_P(several_worlds, end_beside_local_messages) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    bool has_ended = false;
+    int hops = 0;
+    auto hop = other->message<int>(
+        [&](int, auto& self) {
+          if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
+          if (!has_ended) self.send(w.rank(), 1);
+        },
+        deliver_locally{});
+    auto period = w.begin_epoch();
+    other->epoch([&] {
+      hop.send(w.rank(), 1);
+      period.end();
+      has_ended = true;
+    });
+    EXPECT_GT(hops, 0);
+  });
+}
+
 TEST_P(several_worlds, numbers_are_used_again) {
   // Processes that share few cores take their time for each.
   const int rounds = (GetParam().simulated ? 1000 : 60) / static_cast<int>(testing::sanitizer_divisor);
