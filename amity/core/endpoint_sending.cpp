@@ -168,7 +168,7 @@ bool endpoint::try_send_parts(rank_t lane, packet_header header, std::span<const
 
 bool endpoint::try_send(rank_t lane, handler_id handler, bytes_view payload) {
   if (!try_send_parts(lane, header_for(handler, sending_epoch_), {}, payload)) return false;
-  engine_->pace();
+  engine_->pace(*this);
   return true;
 }
 
@@ -176,7 +176,7 @@ void endpoint::send_parts(rank_t lane, packet_header header, std::span<const std
   header = header.with_args(args.size());
   if (!try_send_parts(lane, header, args, payload)) [[unlikely]]
     send_later(lane, header, args, payload);
-  engine_->pace();
+  engine_->pace(*this);
 }
 
 // Outside handlers it is counted before it waits: it carries the color that the rank has now. In a handler there is
@@ -226,7 +226,7 @@ void endpoint::send_lent(rank_t lane, handler_id handler, lent_buffer buffer) {
   outbox& unsent = engine_->unsent();
   if (unsent.empty() || !unsent.holds(job_lane(lane), buffer.header)) send_some(lane, buffer);
   if (!buffer.done()) unsent.push(job_lane(lane), std::move(buffer));
-  engine_->pace();
+  engine_->pace(*this);
 }
 
 bool endpoint::send_some(rank_t lane, lent_buffer& buffer) {
@@ -267,7 +267,7 @@ void endpoint::send_stream(rank_t lane, handler_id handler, outgoing_stream& fro
   lent_buffer message = begin_stream(lane, header_for(handler, sending_epoch_), from, bytes, target);
   if (in_handler()) return keep_rest(lane, std::move(message));
   if (!message.done()) wait_without_handlers(lane, std::move(message));
-  engine_->pace();
+  engine_->pace(*this);
 }
 
 void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_ptr<outgoing_stream> from,
@@ -280,7 +280,7 @@ void endpoint::send_owned_stream(rank_t lane, handler_id handler, std::unique_pt
     return;
   }
   send_all(lane, message);
-  engine_->pace();
+  engine_->pace(*this);
 }
 
 // Handlers run while it waits. The message has been counted as sent: if it fails, the job cannot go on.
@@ -305,7 +305,7 @@ void endpoint::wait_without_handlers(rank_t lane, lent_buffer message) try {
       });
   send_all(lane, message);
   progress();
-  engine_->give_way();
+  engine_->give_way(*this);
 } catch (...) {
   // What has left in part never arrives whole.
   fail(std::current_exception());

@@ -149,7 +149,7 @@ inline bool engine::advance(std::size_t events_max) {
     attention_.begin(transport_.now_ns());
   bool any = send_waiting();
   if (not_due_.has_due()) any |= handle_due();
-  for (flushable* const holder : every_round_) any |= holder->on_progress();
+  for (std::size_t i = 0; i < every_round_.size(); ++i) any |= every_round_[i]->on_progress();
   std::size_t events = transport_.poll(*this, events_max);
   if (not_due_.has_behind()) [[unlikely]]
     events = handle_behind(events, events_max);
@@ -179,16 +179,16 @@ bool engine::send_waiting() try { return !unsent_.empty() && unsent_.drain(trans
   throw;
 }
 
-void engine::give_way() {
+void engine::give_way(endpoint& in) {
   if (running_.world() != nullptr) return;
   take_as_sent();
-  await_low_water();
+  await_low_water(in);
 }
 
 // What waits to leave must not grow without bound.
-void engine::await_low_water() {
+void engine::await_low_water(endpoint& in) {
   const auto is_low = [this] { return memory_.leaving_bytes() <= leaving_bytes_high_water_; };
-  if (!is_low()) wait_until(*job_world_, wait_for_credit, is_low, [] { return false; });
+  if (!is_low()) wait_until(in, wait_for_credit, is_low, [] { return false; });
 }
 
 // As many packets as have been sent since the last time, by handlers too. A rank that took more would keep its peers

@@ -124,12 +124,12 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// handler threw.
   bool progress();
   /// Handles about as many arrived packets as were sent since the last call, so that a sender need not poll, and waits
-  /// while too much waits to be sent. Does nothing inside a handler.
-  void give_way();
+  /// while too much waits to be sent, in this world. Does nothing inside a handler.
+  void give_way(endpoint& in);
   /// Call it after each send: it calls `give_way` after several.
-  void pace() {
+  void pace(endpoint& in) {
     if (running_.world() != nullptr || ++sends_since_poll_ < sends_per_pace) return;
-    give_way();
+    give_way(in);
   }
   /// Sends off all that the flushables of all worlds hold; true if there was anything.
   bool flush_all();
@@ -197,7 +197,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   bool handle_due();
   std::size_t handle_behind(std::size_t events, std::size_t events_max);
   void take_as_sent();
-  void await_low_water();
+  void await_low_water(endpoint& in);
   void pass_busy_time(std::uint64_t weight);
   void flush_quiet_worlds();
   void tell_crew();

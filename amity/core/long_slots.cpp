@@ -1,5 +1,6 @@
 #include "amity/core/long_slots.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 #include "amity/core/long_arrivals.hpp"
@@ -37,6 +38,8 @@ int borrowed_slots::take_back(rank_t lane, const slot_news& news) {
 void lent_slot::reached() noexcept { owner->arrive(*this, payload); }
 
 slot_news lent_slots::lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner) {
+  if (loans_.size() >= slots_max / slots_per_peer_max)
+    throw std::length_error("amity: slots of Long messages were lent too often");
   const auto first = static_cast<std::uint32_t>(loans_.size()) * slots_per_peer_max;
   loan& made = loans_.emplace_back(loan{.slots = std::make_unique<lent_slot[]>(each_), .borrower = borrower});
   for (std::uint32_t i = 0; i < each_; ++i) {

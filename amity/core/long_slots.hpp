@@ -22,6 +22,8 @@
 namespace amity::core {
 
 inline constexpr std::uint32_t slots_per_peer_max = 64;
+/// Numbers of slots are smaller: notifications have no more bits for them.
+inline constexpr std::uint32_t slots_max = std::uint32_t{1} << 24;
 
 /// A packet about slots `first` + i, for each bit i of `which`: they may be used, anew or for the first time. No bits:
 /// some are asked for. What a target gives back last may come when the source has the next `borrower` already.
@@ -107,7 +109,8 @@ class lent_slots {
  public:
   explicit lent_slots(std::uint32_t each) : each_(each) {}
 
-  /// Lends slots to a lane that has asked for some; `owner` is told when what they await is there.
+  /// Lends slots to a lane that has asked for some; `owner` is told when what they await is there. Throws
+  /// `std::length_error` if all numbers have been used.
   slot_news lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner);
 
   /// Null: no slot has this number, which comes from a peer.

@@ -82,8 +82,11 @@ fabric::segment packet_memory::offer(offered&& made) {
   return {.data = data, .bytes = bytes, .key = fabric::key_from(key_fields{key_magic, owner_.lane(), number, bytes})};
 }
 
-fabric::segment packet_memory::adopt(mutable_bytes memory) {
-  return offer({.memory = std::nullopt, .data = memory.data(), .bytes = memory.size()});
+fabric::segment packet_memory::adopt(mutable_bytes memory, std::optional<std::uint32_t> number) {
+  const fabric::segment made = offer({.memory = std::nullopt, .data = memory.data(), .bytes = memory.size()});
+  const std::uint64_t given = fabric::fields_of<key_fields>(made.key).number;
+  AMITY_ASSERT(given == number.value_or(given), given);
+  return made;
 }
 
 bool packet_memory::has_made(const fabric::segment_key& key) noexcept {

@@ -29,9 +29,9 @@ class packet_memory final : public fabric::remote_memory {
 
   static fabric::remote_capabilities caps();
 
-  /// Memory that is there already becomes a segment, until it is destroyed or forgotten. Of two packet_memories whose
-  /// segments come and go alike, each gives the same numbers.
-  fabric::segment adopt(mutable_bytes memory);
+  /// Memory that is there already becomes a segment, until it is destroyed or forgotten. `number`: that it has in
+  /// another table, whose segments come and go alike.
+  fabric::segment adopt(mutable_bytes memory, std::optional<std::uint32_t> number = std::nullopt);
   /// Whether a packet_memory has made the segment with this key, or handle.
   static bool has_made(const fabric::segment_key& key) noexcept;
   static bool has_made(const fabric::remote_segment& handle) noexcept { return handle.id >> 63 != 0; }

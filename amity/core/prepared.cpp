@@ -96,7 +96,7 @@ void prepared_medium::commit(handler_id handler, std::size_t bytes, std::span<co
   owner_.ledger_.sent(handler, lane_, 1, owner_.in_epoch());
   if (context_ == 0) --owner_.prepared_;
   end();
-  owner_.engine_->pace();
+  owner_.engine_->pace(owner_);
 }
 
 // The fabric wants each packet that was begun: one that says nothing takes the credit along.

@@ -70,7 +70,7 @@ void prepared_long::commit(handler_id handler, std::size_t bytes, std::span<cons
     bounce_->open = false;
     memory_.send_long(to_, header, args, payload, &bounce_->source_free);
   }
-  owner_.engine_->pace();
+  owner_.engine_->pace(owner_);
 }
 
 prepared_long::~prepared_long() {

@@ -94,10 +94,7 @@ own_segment remote_endpoint::allocate(std::size_t bytes) {
   constexpr std::string_view call = "remote_endpoint::allocate";
   check_setup(call);
   check_number_free(call);
-  const own_segment made = arrivals_.add(memory_.create(bytes), true);
-  // From other nodes, and for atomics that the memory does not have.
-  if (&memory_ != &packets_) packets_.adopt({made.data, made.bytes});
-  return made;
+  return add(memory_.create(bytes), true);
 }
 
 own_segment remote_endpoint::attach(mutable_bytes memory) {
@@ -110,11 +107,24 @@ own_segment remote_endpoint::attach(mutable_bytes memory) {
         call, owner_.rank(), fmt::format("{} bytes at {}", memory.size(), static_cast<const void*>(memory.data())),
         fmt::format("attach at least 1 byte, and at most {}, of memory that is aligned to 8 bytes", SIZE_MAX / 2));
   }
-  if (&memory_ == &packets_) return arrivals_.add(packets_.adopt(memory), true);
-  // Before a segment has a number: both tables give the same ones.
-  const std::optional<fabric::segment> made = memory_.attach(memory);
-  const fabric::segment by_packets = packets_.adopt(memory);
-  return arrivals_.add(made.value_or(by_packets), false);
+  if (&memory_ == &packets_) return add(packets_.adopt(memory), true);
+  if (const std::optional<fabric::segment> made = memory_.attach(memory)) return add(*made, false);
+  return add(packets_.adopt(memory), false);
+}
+
+// Packets reach it by its number, too: from other nodes, and for atomics that the memory does not have.
+own_segment remote_endpoint::add(const fabric::segment& made, bool readable) {
+  const own_segment added = arrivals_.add(made, readable);
+  if (!packet_memory::has_made(made.key)) {
+    try {
+      packets_.adopt({made.data, made.bytes}, added.name.number);
+    } catch (...) {
+      arrivals_.remove(added);
+      memory_.destroy(made);
+      throw;
+    }
+  }
+  return added;
 }
 
 void remote_endpoint::destroy(const own_segment& own) noexcept {
@@ -353,7 +363,7 @@ void remote_endpoint::request_long(const place& to, handler_id handler, bytes_vi
   check_place(call, to, payload.size());
   owner_.check_request(call, owner_.rank_of(to.segment.lane), handler, args.size());
   send_long(to, owner_.header_for(handler, owner_.sending_epoch_), args, payload, &source_free);
-  owner_.engine_->pace();
+  owner_.engine_->pace(owner_);
 }
 
 void remote_endpoint::request_long(const place& to, handler_id handler, bytes_view payload,

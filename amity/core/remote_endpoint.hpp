@@ -150,6 +150,7 @@ class remote_endpoint final : private remote_part, private flushable {
   enum class at_once { nothing, put, all };
   at_once send_at_once(long_protocol protocol, const place& to, packet_header header,
                        std::span<const std::uint64_t> args, bytes_view payload);
+  own_segment add(const fabric::segment& made, bool readable);
   void destroy(const own_segment& own) noexcept;
   void send_landed(const place& to, packet_header header, std::span<const std::uint64_t> args, std::size_t bytes);
   bounce_buffer& take_bounce(std::string_view call, std::size_t bytes_min);

@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "amity/base/assert.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/core/rank_list.hpp"
 #include "amity/fabric/fabric.hpp"
@@ -83,6 +84,7 @@ class sub_fabric final : public fabric::fabric {
     void close(const amity::fabric::remote_segment& opened) noexcept override { below_.close(opened); }
     amity::fabric::stage put_notify(const amity::fabric::remote_segment& to, std::size_t offset, bytes_view from,
                                     std::uint32_t bits, std::uint64_t when_free) noexcept override {
+      AMITY_DEBUG_ASSERT(bits <= notify_mask, bits);
       return below_.put_notify(to, offset, from, bits | std::uint32_t{world_.number()} << notify_bits, when_free);
     }
 

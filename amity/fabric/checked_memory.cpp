@@ -78,7 +78,7 @@ remote_segment checked_memory::open(rank_t owner, const segment_key& key) {
   if (opened.direct != nullptr && !whole_.inner().caps().remote.mapped) {
     whole_.fabric_broke("open", "a direct address on a fabric that has none");
   }
-  return handles_.open(opened, owner);
+  return opened.bytes == 0 ? opened : handles_.open(opened, owner);
 }
 
 void checked_memory::close(const remote_segment& opened) noexcept {

@@ -16,7 +16,8 @@ class traced_memory final : public remote_memory {
   std::optional<segment> attach(mutable_bytes memory) override { return inner_.attach(memory); }
   void destroy(const segment& own) noexcept override { inner_.destroy(own); }
   remote_segment open(rank_t owner, const segment_key& key) override {
-    return handles_.open(inner_.open(owner, key), owner);
+    const remote_segment opened = inner_.open(owner, key);
+    return opened.bytes == 0 ? opened : handles_.open(opened, owner);
   }
   void close(const remote_segment& opened) noexcept override;
   stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,

@@ -52,7 +52,7 @@ void packet_buffers<Places>::make_room(rank_t dest, std::size_t bytes) {
   // What is staged needs no credit, so only its turn here holds a sender up. One that has filled a slot had it then.
   if (destination_packet& last = places_.find_or_add(dest); !is_staged(last) && close(last) && stage(last, bytes))
     return;
-  endpoint_.own_engine().give_way();
+  endpoint_.own_engine().give_way(endpoint_);
   // Whatever lets handlers run may find the packet opened by one of them, and even filled again.
   if (destination_packet& now = places_.find_or_add(dest); now.out.data == nullptr && stage(now, bytes)) return;
   for (;;) {

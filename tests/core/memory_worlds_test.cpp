@@ -5,14 +5,59 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "amity/core/remote_endpoint.hpp"
+#include "amity/fabric/checked.hpp"
+#include "amity/fabric/decorator.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
+
+namespace amity::fabric::testing {
+namespace {
+
+/// Attached memory cannot be reached, as where the system forbids it.
+class apart final : public decorator, private remote_memory {
+ public:
+  explicit apart(fabric& inner) : decorator(inner) {}
+  remote_memory* remote() noexcept override { return this; }
+
+ private:
+  segment create(std::size_t bytes) override { return below().create(bytes); }
+  std::optional<segment> attach(mutable_bytes memory) override { return below().attach(memory); }
+  void destroy(const segment& own) noexcept override { below().destroy(own); }
+  remote_segment open(rank_t owner, const segment_key& key) override {
+    const remote_segment opened = below().open(owner, key);
+    if (opened.atomics) return opened;
+    below().close(opened);
+    return {};
+  }
+  void close(const remote_segment& opened) noexcept override { below().close(opened); }
+  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+                   std::uint64_t when_free) noexcept override {
+    return below().put_notify(to, offset, from, bits, when_free);
+  }
+  stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override {
+    return below().put(to, offset, from, tell);
+  }
+  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+                  std::uint64_t when_complete) noexcept override {
+    return below().get(from, offset, to, when_complete);
+  }
+  stage start_atomic(const remote_segment& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
+                     std::uint64_t when_complete) noexcept override {
+    return below().atomic(at, offset, what, previous, when_complete);
+  }
+
+  remote_memory& below() noexcept { return *inner().remote(); }
+};
+
+}  // namespace
+}  // namespace amity::fabric::testing
 
 namespace amity::core {
 namespace {
@@ -57,8 +102,8 @@ void use_segments(world& in, remote_endpoint& memory, const own_segment& mine, c
 
 void use_memory(world& in, bool is_mapped) {
   constexpr std::size_t bytes = 64 + 2 * block;
-  remote_endpoint memory(in.endpoint(), {});
   std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
+  remote_endpoint memory(in.endpoint(), {});
   const own_segment allocated = memory.allocate(bytes);
   const own_segment attached = memory.attach(std::as_writable_bytes(std::span(words)));
   for (const own_segment& mine : {allocated, attached}) {
@@ -77,6 +122,17 @@ TEST_P(memory_worlds, reach_peers_as_the_job_does) {
     const auto part = w.split({.color = w.rank() % 2, .key = -w.rank()});
     const bool is_mapped = w.endpoint().transport().caps().remote.mapped;
     for (world* const each : {&w, copy.get(), part.get()}) use_memory(*each, is_mapped);
+  });
+}
+
+TEST(attached_memory, out_of_reach_is_reached_by_packets) {
+  fabric::sim::run(3, {}, [](fabric::fabric& whole) {
+    fabric::checked checking(whole);
+    fabric::testing::apart transport(checking);
+    world w(transport, {});
+    use_memory(w, false);
+    w.barrier();
+    return 0;
   });
 }
 
@@ -190,7 +246,7 @@ TEST(attached_memory, unmapped_is_reported) {
         [&] {
           memory.put({all[1], 0}, content);
         },
-        {"an operation on attached memory", "the memory of rank 1 is not there"});
+        {"an operation on attached memory", "the memory of rank 1 cannot be reached"});
   });
 }
 

@@ -131,7 +131,7 @@ std::vector<int> handled_behind_each_packet(int replies) {
         outgoing packet;
         ASSERT_TRUE(own.try_open(1, 1, "take", packet));
         own.close(1, take, packet, 0, 1);
-        own.own_engine().give_way();
+        own.own_engine().give_way(own);
         handled.push_back(taken);
       }
     } else {

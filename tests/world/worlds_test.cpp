@@ -482,6 +482,27 @@ TEST(worlds_misuse, a_world_that_outlives_the_program) {
   EXPECT_EQ(status, 1);
 }
 
+TEST(segments_of_worlds, end_after_their_job) {
+  const char* const arguments[] = {"test", nullptr};
+  for (const char* const fabric : {"threads", "sim"}) {
+    struct left {
+      std::unique_ptr<world> part;
+      std::unique_ptr<core::remote_endpoint> memory;
+    };
+    std::vector<left> kept(2);
+    ::testing::internal::CaptureStderr();
+    const int status = run(job(fabric, 2), 1, arguments, [&](world& w) {
+      left& mine = kept[static_cast<std::size_t>(w.rank())];
+      mine.part = w.duplicate();
+      mine.memory = std::make_unique<core::remote_endpoint>(mine.part->endpoint(), w.config());
+      static_cast<void>(mine.memory->exchange(mine.memory->allocate(64)));
+    });
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(text.find("the program has ended before the worlds that it has made"), std::string::npos) << text;
+    EXPECT_EQ(status, 1);
+  }
+}
+
 TEST(segments_of_worlds, are_not_taken_for_those_of_others) {
   const char* const arguments[] = {"test", nullptr};
   for (const char* const fabric : {"threads", "sim"}) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ struct segments::key_fields {
   std::uint64_t owner;
   std::uint64_t process;     ///< of attached memory, whose offset is an address; 0: a piece of the file
   std::uint64_t started_at;  ///< when that process was started: numbers of processes are used again
+  std::uint64_t token;       ///< random, one a process: containers may use one number twice
 };
 
 namespace {
@@ -53,25 +55,41 @@ std::uint64_t start_time_of(std::uint64_t process) {
   return ticks;
 }
 
-/// Copies with `copy`, which is process_vm_readv or process_vm_writev.
+/// Copies with `copy`, which is process_vm_readv or process_vm_writev. Returns 0, or the number of the error.
 template <class Copy>
-bool copy_all(Copy copy, pid_t process, std::uint64_t address, std::byte* local, std::size_t bytes) noexcept {
+int copy_all(Copy copy, pid_t process, std::uint64_t address, std::byte* local, std::size_t bytes) noexcept {
   while (bytes > 0) {
     const iovec here{.iov_base = local, .iov_len = bytes};
     const iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = bytes};
     const ssize_t copied = copy(process, &here, 1, &there, 1, 0);
     if (copied < 0 && errno == EINTR) continue;
-    if (copied <= 0) return false;
+    if (copied <= 0) return copied < 0 ? errno : EFAULT;
     local += copied;
     address += static_cast<std::uint64_t>(copied);
     bytes -= static_cast<std::size_t>(copied);
   }
-  return true;
+  return 0;
+}
+
+/// Where Linux permits only ancestors to reach into a process (Yama), the other children of its parent may from now on.
+void permit_siblings() {
+  int scope = 0;
+  if (!(std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope) || scope != 1 || ::getppid() <= 1) return;
+  static_cast<void>(::prctl(PR_SET_PTRACER, ::getppid(), 0, 0, 0));
+}
+
+std::uint64_t random_token() {
+  std::uint64_t token = 0;
+  while (token == 0) {
+    if (::getrandom(&token, sizeof token, 0) != sizeof token)
+      token = splitmix64::mix(static_cast<std::uint64_t>(::getpid()));
+  }
+  return token;
 }
 
 }  // namespace
 
-segments::segments(job_memory& job) : job_(job) {
+segments::segments(job_memory& job) : job_(job), process_token_(random_token()) {
   struct stat info {};
   file_ = ::fstat(job.fd(), &info) == 0 ? info.st_ino : 0;
 }
@@ -79,7 +97,8 @@ segments::segments(job_memory& job) : job_(job) {
 // A key that was damaged, or belongs to another job, would otherwise reach memory that it does not name.
 std::uint64_t segments::seal_of(const key_fields& fields) const noexcept {
   std::uint64_t hash = splitmix64::mix(file_);
-  for (const std::uint64_t part : {fields.offset, fields.bytes, fields.owner, fields.process, fields.started_at})
+  for (const std::uint64_t part :
+       {fields.offset, fields.bytes, fields.owner, fields.process, fields.started_at, fields.token})
     hash = splitmix64::mix(hash ^ part);
   return hash;
 }
@@ -90,21 +109,22 @@ segment segments::create(rank_t owner, std::size_t bytes) {
                     .bytes = bytes,
                     .owner = static_cast<std::uint64_t>(owner),
                     .process = 0,
-                    .started_at = 0};
+                    .started_at = 0,
+                    .token = 0};
   fields.seal = seal_of(fields);
   return {.data = use(fields.offset, bytes), .bytes = bytes, .key = key_from(fields)};
 }
 
-segment segments::attach(rank_t owner, mutable_bytes memory) const {
-  // Where only ancestors may reach into a process, the other children of its parent may from now on.
-  static_cast<void>(::prctl(PR_SET_PTRACER, ::getppid(), 0, 0, 0));
+segment segments::attach(rank_t owner, mutable_bytes memory) {
+  permit_siblings();
   const auto process = static_cast<std::uint64_t>(::getpid());
   key_fields fields{.seal = 0,
                     .offset = reinterpret_cast<std::uint64_t>(memory.data()),
                     .bytes = memory.size(),
                     .owner = static_cast<std::uint64_t>(owner),
                     .process = process,
-                    .started_at = start_time_of(process)};
+                    .started_at = start_time_of(process),
+                    .token = process_token_};
   fields.seal = seal_of(fields);
   return {.data = memory.data(), .bytes = memory.size(), .key = key_from(fields)};
 }
@@ -132,11 +152,11 @@ remote_segment segments::open(rank_t by, rank_t owner, const segment_key& key) {
 
 remote_segment segments::open_attached(const key_fields& fields) {
   auto* const address = reinterpret_cast<std::byte*>(fields.offset);
-  const bool is_own = fields.process == static_cast<std::uint64_t>(::getpid());
+  const bool is_own = fields.token == process_token_ && fields.process == static_cast<std::uint64_t>(::getpid());
   const foreign memory{.process = static_cast<std::int32_t>(fields.process), .address = fields.offset};
   std::byte probe{};
   if (start_time_of(fields.process) != fields.started_at ||
-      (!is_own && !copy_all(::process_vm_readv, memory.process, memory.address, &probe, 1)))
+      (!is_own && !copy_all(::process_vm_readv, memory.process, memory.address, &probe, 1) != 0))
     return {};
   const std::lock_guard lock(mutex_);
   if (closed_.empty()) {
@@ -157,13 +177,13 @@ segments::foreign segments::at(const remote_segment& opened) noexcept {
   return attached_[index_of(opened)];
 }
 
-bool segments::write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept {
+int segments::write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept {
   const foreign there = at(to);
   return copy_all(::process_vm_writev, there.process, there.address + offset, const_cast<std::byte*>(from.data()),
                   from.size());
 }
 
-bool segments::read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept {
+int segments::read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept {
   const foreign there = at(from);
   return copy_all(::process_vm_readv, there.process, there.address + offset, to.data(), to.size());
 }

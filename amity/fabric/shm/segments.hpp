@@ -28,7 +28,7 @@ class segments {
 
   segment create(rank_t owner, std::size_t bytes);
   /// Memory of this process.
-  segment attach(rank_t owner, mutable_bytes memory) const;
+  segment attach(rank_t owner, mutable_bytes memory);
   void destroy(const segment& own) noexcept;
   /// On behalf of rank `by`. Of attached memory that this process cannot reach it has 0 bytes.
   remote_segment open(rank_t by, rank_t owner, const segment_key& key);
@@ -38,11 +38,11 @@ class segments {
     return static_cast<rank_t>(opened.id % huge_page_bytes);
   }
 
-  // Attached memory of other processes, whose handles have no direct address. False: not all could be copied, because
-  // the process has ended, or its memory is not there any more.
+  // Attached memory of other processes, whose handles have no direct address. 0, or the number of the error: not all
+  // could be copied, for example because the process has ended, or its memory is not mapped any more.
 
-  bool write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept;
-  bool read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept;
+  int write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept;
+  int read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept;
 
  private:
   struct mapped {
@@ -64,6 +64,7 @@ class segments {
 
   job_memory& job_;
   std::uint64_t file_;                    ///< a number that tells the files of two jobs apart
+  std::uint64_t process_token_;           ///< tells attached memory of this process from that of others
   std::mutex mutex_;                      ///< guards what follows
   std::map<std::size_t, mapped> mapped_;  ///< by offset
   std::deque<foreign> attached_;          ///< that are open, by index in their ids

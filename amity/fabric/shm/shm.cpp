@@ -161,9 +161,10 @@ class shm_fabric final : public fabric, private remote_memory {
   void check() override {
     throw_if_aborted();
     if (lost_memory_of_ == no_rank) return;
-    throw error("an operation on attached memory", rank_,
-                fmt::format("the memory of rank {} is not there", lost_memory_of_),
-                "keep attached memory until its segment is released, and the rank until no other uses it");
+    throw error(
+        "an operation on attached memory", rank_,
+        fmt::format("the memory of rank {} cannot be reached: {}", lost_memory_of_, std::strerror(copy_problem_)),
+        "keep attached memory mapped until its segment is released, and leave to other ranks the right to reach it");
   }
   bool ready() override { return anything_new(); }
   void publish() override { publish_all_credits(); }
@@ -234,8 +235,9 @@ class shm_fabric final : public fabric, private remote_memory {
   }
   // Memory that could be reached when the segment was opened: its process has ended, or the memory is not there any
   // more.
-  stage copied(const remote_segment& segment, bool whole) noexcept {
-    if (whole) return stage::complete;
+  stage copied(const remote_segment& segment, int problem) noexcept {
+    if (problem == 0) return stage::complete;
+    copy_problem_ = problem;
     lost_memory_of_ = segments::owner_of(segment);
     return stage::refused;
   }
@@ -364,6 +366,7 @@ class shm_fabric final : public fabric, private remote_memory {
   rank_t rank_;
   rank_t size_;
   rank_t lost_memory_of_ = no_rank;
+  int copy_problem_ = 0;
   capabilities caps_;
   doorbell bell_;
   std::vector<std::unique_ptr<link>> links_;  ///< by peer
