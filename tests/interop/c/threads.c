@@ -16,7 +16,7 @@ struct rank {
   amity_world* main; /* thread 0's */
   int simulated;     /* all threads are one, as far as the system knows */
   amity_handler take, back, landed;
-  uint64_t attached[block / 8 + 1];
+  uint64_t attached[most_threads * block / 8];
   amity_segment own;
   amity_peer_segment all[most_ranks];
   struct thread threads[most_threads];
@@ -93,15 +93,16 @@ static void work(amity_world* world, void* context) {
   MISUSE(world, amity_epoch_begin(world), "amity_epoch_begin", "called by thread");
 }
 
-/* The program ends while peers still acknowledge what this thread puts to memory that they reach by packets alone. */
+/* The program ends while peers may still acknowledge what this thread puts to their memory. */
 static void leave(amity_world* world, void* context) {
   struct rank* rank = context;
   const uint64_t number = (uint64_t)amity_world_thread(world);
   static const char sent[block];
   int i;
   for (i = 0; i < rounds; ++i) {
-    OK(world, amity_request_long(world, &rank->all[(amity_world_rank(world) + 1) % amity_world_size(world)], 0,
-                                 rank->landed, sent, block, &number, 1, amity_event_implicit(world)));
+    OK(world,
+       amity_request_long(world, &rank->all[(amity_world_rank(world) + 1) % amity_world_size(world)],
+                          (size_t)number * block, rank->landed, sent, block, &number, 1, amity_event_implicit(world)));
   }
 }
 
