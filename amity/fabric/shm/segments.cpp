@@ -156,7 +156,7 @@ remote_segment segments::open_attached(const key_fields& fields) {
   const foreign memory{.process = static_cast<std::int32_t>(fields.process), .address = fields.offset};
   std::byte probe{};
   if (start_time_of(fields.process) != fields.started_at ||
-      (!is_own && !copy_all(::process_vm_readv, memory.process, memory.address, &probe, 1) != 0))
+      (!is_own && copy_all(::process_vm_readv, memory.process, memory.address, &probe, 1) != 0))
     return {};
   const std::lock_guard lock(mutex_);
   if (closed_.empty()) {
