@@ -119,7 +119,7 @@ amity_event* amity_event_implicit(amity_world* world);
 
 /* Names a segment to any rank; may be sent as bytes. */
 typedef struct amity_segment_name {
-  uint64_t words[10];
+  uint64_t words[11];
 } amity_segment_name;
 
 /* Memory of this rank, which begins as zeros, on a cache line. */

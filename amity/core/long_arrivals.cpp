@@ -28,7 +28,8 @@ own_segment long_arrivals::add(const fabric::segment& made, bool readable) {
                                                  .number = number,
                                                  .thread = static_cast<std::uint16_t>(owner_.thread()),
                                                  .world = owner_.number(),
-                                                 .bytes = made.bytes}};
+                                                 .bytes = made.bytes,
+                                                 .lane = owner_.lane()}};
 }
 
 const own_segment* long_arrivals::holder_of(bytes_view bytes) const noexcept {

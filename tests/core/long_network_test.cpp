@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "amity/base/error.hpp"
 #include "amity/core/remote_endpoint.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
@@ -63,6 +64,11 @@ TEST(memory_of_composite, is_mapped_on_the_node) {
     remote_endpoint memory(own, config);
     const own_segment mine = memory.allocate(4096);
     std::vector<peer_segment> all = memory.exchange(mine);
+    // Each rank opens the others' names for the rank after their owner.
+    const std::vector<segment_name> names = memory.exchange_names(mine.name);
+    for (rank_t rank = 0; rank < own.size(); ++rank) {
+      EXPECT_THROW(memory.open((rank + 1) % own.size(), names[static_cast<std::size_t>(rank)]), error);
+    }
     const auto self = static_cast<std::uint64_t>(own.rank());
     for (const peer_segment& each : all) {
       EXPECT_EQ(each.handle.direct != nullptr, whole.same_node(each.lane));

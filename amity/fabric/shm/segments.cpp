@@ -155,7 +155,8 @@ remote_segment segments::open_attached(const key_fields& fields) {
   const bool is_own = fields.token == process_token_ && fields.process == static_cast<std::uint64_t>(::getpid());
   const foreign memory{.process = static_cast<std::int32_t>(fields.process), .address = fields.offset};
   std::byte probe{};
-  if (start_time_of(fields.process) != fields.started_at ||
+  // Without /proc nothing shows that the number is still that process's.
+  if ((!is_own && (fields.started_at == 0 || start_time_of(fields.process) != fields.started_at)) ||
       (!is_own && copy_all(::process_vm_readv, memory.process, memory.address, &probe, 1) != 0))
     return {};
   const std::lock_guard lock(mutex_);

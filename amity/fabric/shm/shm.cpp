@@ -162,8 +162,9 @@ class shm_fabric final : public fabric, private remote_memory {
     throw_if_aborted();
     if (lost_memory_of_ == no_rank) return;
     throw error(
-        "an operation on attached memory", rank_,
-        fmt::format("the memory of rank {} cannot be reached: {}", lost_memory_of_, std::strerror(copy_problem_)),
+        "an operation on attached memory", names_[static_cast<std::size_t>(rank_)],
+        fmt::format("the memory of rank {} cannot be reached: {}", names_[static_cast<std::size_t>(lost_memory_of_)],
+                    std::strerror(copy_problem_)),
         "keep attached memory mapped until its segment is released, and leave to other ranks the right to reach it");
   }
   bool ready() override { return anything_new(); }
