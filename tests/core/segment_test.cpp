@@ -198,7 +198,9 @@ TEST(names_of_segments, are_found_wrong_where_nothing_is_attached) {
     own.barrier();
     if (own.rank() == 0) return;
     const own_segment mine = memory.attach(words);
-    memory.get({memory.open(0, with_field(mine.name, 1, 0)), 0}, words.first(8));
+    segment_name forged = with_field(mine.name, 1, 0);
+    forged.lane = 0;
+    memory.get({memory.open(0, forged), 0}, words.first(8));
   });
   expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "or never was"});
 }
