@@ -12,7 +12,7 @@
 
 namespace amity::bench {
 
-/// The node of this rank. Whoever starts the job gives all ranks the same environment.
+/// Sets AMITY_NODE for this rank: the launcher gives all ranks the same environment.
 inline void choose_node() {
   if (const char* const rank = std::getenv("AMITY_RANK")) {
     ::setenv("AMITY_NODE", std::string(rank) == "2" ? "far" : "near", 1);

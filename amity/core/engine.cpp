@@ -107,7 +107,7 @@ bool engine::has_room(std::size_t bytes) noexcept {
 
 // Events
 
-// After a failure nobody waits for events any more.
+// After a failure no event is reported.
 void engine::on_done(std::uint64_t context) noexcept {
   if (!remotes_.empty() && !failure_.exists()) awaited::of(context).reached();
 }

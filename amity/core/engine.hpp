@@ -94,7 +94,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   inbox& not_due() noexcept { return not_due_; }
   /// Memory of what this thread has accepted and not sent.
   memory_bound& memory() noexcept { return memory_; }
-  /// Whether `bytes` more may wait to be sent, once memory that nobody uses has been freed.
+  /// Whether `bytes` more may wait to be sent, after unused memory has been freed.
   bool has_room(std::size_t bytes) noexcept;
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, to a lane of the job, now or as soon as there is
   /// a credit; never refused.

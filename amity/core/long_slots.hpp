@@ -109,7 +109,7 @@ class lent_slots {
  public:
   explicit lent_slots(std::uint32_t each) : each_(each) {}
 
-  /// Lends slots to a lane that has asked for some; `owner` is told when what they await is there. Throws
+  /// Lends slots to a lane that has asked for some; `owner` runs the messages whose parts are both there. Throws
   /// `std::length_error` if all numbers have been used.
   slot_news lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Remote memory over packets, for fabrics that have none; and atomics for those whose memory has none.
+/// Remote memory over packets, for segments that no other way reaches, and for atomics that the other way does not
+/// have.
 ///
 /// A put travels as packets that its target copies into the segment; a get as a request that its target answers with
 /// such packets; an atomic as a request and an answer. Each operation takes one of a fixed number of records at its

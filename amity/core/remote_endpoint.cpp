@@ -160,7 +160,7 @@ peer_segment remote_endpoint::open(rank_t rank, const segment_name& name) {
   }
   const rank_t lane = owner_.lane_of(rank, static_cast<rank_t>(name.thread));
   const fabric::remote_segment handle = handle_of(lane, name, owner_.transport(), memory_, packets_);
-  // Keys are checked by whoever has made them; where packets reach another node, by nobody else.
+  // The fabric checks its own keys in `open`, which is not called for segments that packets reach on another node.
   if (name.lane != lane && packet_memory::has_made(handle)) {
     throw error(call, owner_.rank(), fmt::format("the name is not of a segment of rank {}", rank),
                 "hand the name of a segment, as it is, from its owner to those who open it");

@@ -18,7 +18,7 @@ struct segment_name {
   std::uint16_t thread = 0;  ///< of its rank, that owns it
   std::uint16_t world = 0;   ///< in which it was made
   std::uint64_t bytes = 0;
-  std::int64_t lane = no_rank;  ///< that owns it
+  std::int64_t lane = no_rank;  ///< that owns it; 64 bits, so that a name has no padding
   bool operator==(const segment_name&) const = default;
 };
 

@@ -2,8 +2,9 @@
 
 /// The other half of the fabric contract: memory that peers read and write by themselves.
 ///
-/// A segment is memory of the fabric's own making. Its owner hands the key to whom it likes, by packets; a peer that
-/// opens the key holds a handle, and through it puts, gets and atomics. No call is collective. Both sides promise:
+/// A segment is memory of the fabric's own making, or of the program's (`attach`). Its owner hands the key to whom it
+/// likes, by packets; a peer that opens the key holds a handle, and through it puts, gets and atomics. No call is
+/// collective. Both sides promise:
 ///
 /// - Offset and size lie inside the segment, and the segment exists until every operation on it is complete.
 /// - An operation passes through stages; its call answers with the one that it has reached. `refused` has changed

@@ -2,7 +2,9 @@
 /// does.
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "tests/fabric/payloads.hpp"
+#include "tests/support/forbidden_calls.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
@@ -133,6 +136,26 @@ TEST(attached_memory, out_of_reach_is_reached_by_packets) {
     use_memory(w, false);
     w.barrier();
     return 0;
+  });
+}
+
+TEST(attached_memory, forbidden_copies_travel_in_packets) {
+  testing::processes("processes").run(3, {}, [](fabric::fabric& whole) {
+    // A system without seccomp cannot forbid them, and the memory is reached.
+    const bool is_forbidden = testing::forbid({SYS_process_vm_readv, SYS_process_vm_writev}, EPERM);
+    world w(whole, {});
+    {
+      std::vector<std::uint64_t> words(8);
+      remote_endpoint memory(w.endpoint(), {});
+      std::vector<peer_segment> all = memory.exchange(memory.attach(std::as_writable_bytes(std::span(words))));
+      for (const peer_segment& each : all) {
+        EXPECT_EQ(packet_memory::has_made(each.handle), is_forbidden && each.lane != whole.rank());
+      }
+      for (peer_segment& each : all) memory.close(each);
+      w.barrier();
+    }
+    use_memory(w, true);
+    w.barrier();
   });
 }
 
