@@ -112,45 +112,45 @@ typedef struct amity_event {
 int amity_event_done(const amity_event* event);
 /* Makes progress until the event is done. Not in handlers. */
 amity_status amity_event_wait(amity_world* world, const amity_event* event);
-/* An event of the world's own, for whoever wants to wait for all that it was given to. */
+/* An event that the world owns, for callers that wait for all their operations at once. */
 amity_event* amity_event_implicit(amity_world* world);
 
 /* --- Memory that peers reach, for all threads. Thread 0, outside handlers. --- */
 
-/* Names a segment to any rank; may be sent as bytes. */
-typedef struct amity_segment_name {
-  uint64_t words[11];
-} amity_segment_name;
+/* Describes a segment to any rank; may be sent as bytes. */
+typedef struct amity_segment_descriptor {
+  uint64_t words[10];
+} amity_segment_descriptor;
 
 /* Memory of this rank, which begins as zeros, on a cache line. */
-typedef struct amity_segment {
+typedef struct amity_local_segment {
   void* data;
   size_t bytes;
-  amity_segment_name name;
-} amity_segment;
+  amity_segment_descriptor descriptor;
+} amity_local_segment;
 
 /* A segment of some rank as this rank reaches it. */
-typedef struct amity_peer_segment {
+typedef struct amity_remote_segment {
   int32_t owner;   /* of amity's own */
   uint32_t number; /* of amity's own */
   void* direct;    /* where plain loads and stores of this rank reach it, on each thread; null: nowhere */
   size_t bytes;
   uint64_t id; /* of amity's own */
-} amity_peer_segment;
+} amity_remote_segment;
 
-amity_status amity_segment_allocate(amity_world* world, size_t bytes, amity_segment* own);
+amity_status amity_segment_allocate(amity_world* world, size_t bytes, amity_local_segment* own);
 /* The same for memory of the caller's, aligned to 8, which stays until it is released. Peers reach it by packets, which
    this rank copies when it makes progress. */
-amity_status amity_segment_attach(amity_world* world, void* memory, size_t bytes, amity_segment* own);
+amity_status amity_segment_attach(amity_world* world, void* memory, size_t bytes, amity_local_segment* own);
 /* After a barrier behind the last use by anybody. `own` becomes zeros. */
-amity_status amity_segment_release(amity_world* world, amity_segment* own);
+amity_status amity_segment_release(amity_world* world, amity_local_segment* own);
 /* Collective, outside epochs: everybody's segments, by rank, into the array `all` of as many as there are ranks. */
-amity_status amity_segment_exchange(amity_world* world, const amity_segment* own, amity_peer_segment* all);
-/* A segment of `rank`, by the name that its owner has handed out. */
-amity_status amity_segment_open(amity_world* world, int32_t rank, const amity_segment_name* name,
-                                amity_peer_segment* opened);
+amity_status amity_segment_exchange(amity_world* world, const amity_local_segment* own, amity_remote_segment* all);
+/* A segment of any rank, by the descriptor that its owner has handed out. */
+amity_status amity_segment_open(amity_world* world, const amity_segment_descriptor* descriptor,
+                                amity_remote_segment* opened);
 /* `opened` becomes zeros. */
-amity_status amity_segment_close(amity_world* world, amity_peer_segment* opened);
+amity_status amity_segment_close(amity_world* world, amity_remote_segment* opened);
 
 /* --- Requests, in and outside handlers --- */
 
@@ -164,9 +164,9 @@ amity_status amity_request_medium(amity_world* world, int32_t rank, amity_handle
                                   size_t payload_bytes, const uint64_t* args, size_t arg_count);
 /* With a payload that goes to `offset` of a peer's segment; the handler runs there when it is in place. When the event
    is done, the source may change. With a null event the call waits for that, which handlers may not. */
-amity_status amity_request_long(amity_world* world, const amity_peer_segment* to, size_t offset, amity_handler handler,
-                                const void* payload, size_t payload_bytes, const uint64_t* args, size_t arg_count,
-                                amity_event* source_free);
+amity_status amity_request_long(amity_world* world, const amity_remote_segment* to, size_t offset,
+                                amity_handler handler, const void* payload, size_t payload_bytes, const uint64_t* args,
+                                size_t arg_count, amity_event* source_free);
 
 /* --- In a handler: what it runs for. The request is valid until the handler returns. --- */
 
@@ -184,7 +184,7 @@ amity_status amity_reply_short(amity_request* request, amity_handler handler, co
 amity_status amity_reply_medium(amity_request* request, amity_handler handler, const void* payload,
                                 size_t payload_bytes, const uint64_t* args, size_t arg_count);
 /* To a segment of the source's. The event must not be null: handlers do not wait. */
-amity_status amity_reply_long(amity_request* request, const amity_peer_segment* to, size_t offset,
+amity_status amity_reply_long(amity_request* request, const amity_remote_segment* to, size_t offset,
                               amity_handler handler, const void* payload, size_t payload_bytes, const uint64_t* args,
                               size_t arg_count, amity_event* source_free);
 
@@ -205,11 +205,11 @@ typedef struct amity_prepared {
 amity_status amity_prepare_medium(amity_world* world, int32_t rank, size_t bytes_min, size_t bytes_max,
                                   size_t arg_count, amity_prepared* prepared);
 /* As above; the payload is written into the segment itself where stores of this rank reach it. */
-amity_status amity_prepare_long(amity_world* world, const amity_peer_segment* to, size_t offset, size_t bytes_min,
+amity_status amity_prepare_long(amity_world* world, const amity_remote_segment* to, size_t offset, size_t bytes_min,
                                 size_t bytes_max, size_t arg_count, amity_prepared* prepared);
 amity_status amity_prepare_reply_medium(amity_request* request, size_t bytes_min, size_t bytes_max, size_t arg_count,
                                         amity_prepared* prepared);
-amity_status amity_prepare_reply_long(amity_request* request, const amity_peer_segment* to, size_t offset,
+amity_status amity_prepare_reply_long(amity_request* request, const amity_remote_segment* to, size_t offset,
                                       size_t bytes_min, size_t bytes_max, size_t arg_count, amity_prepared* prepared);
 /* Sends the first `bytes` of the payload, with as many arguments as it was prepared for. There is nothing to wait for.
  */
@@ -221,10 +221,10 @@ amity_status amity_prepared_cancel(amity_prepared* prepared);
 
 /* `source_free`: the source may change. `complete`: the data is in the segment. One of them may be null; with neither
    the call waits until the put is complete. */
-amity_status amity_put(amity_world* world, const amity_peer_segment* to, size_t offset, const void* source,
+amity_status amity_put(amity_world* world, const amity_remote_segment* to, size_t offset, const void* source,
                        size_t bytes, amity_event* source_free, amity_event* complete);
 /* `result` holds the data when `complete` is done. */
-amity_status amity_get(amity_world* world, const amity_peer_segment* from, size_t offset, void* result, size_t bytes,
+amity_status amity_get(amity_world* world, const amity_remote_segment* from, size_t offset, void* result, size_t bytes,
                        amity_event* complete);
 
 typedef enum amity_atomic_operation {
@@ -245,7 +245,7 @@ typedef struct amity_atomic_request {
 } amity_atomic_request;
 
 /* What was there before goes to `previous`, widened with zeros, unless that is null. */
-amity_status amity_atomic(amity_world* world, const amity_peer_segment* at, size_t offset,
+amity_status amity_atomic(amity_world* world, const amity_remote_segment* at, size_t offset,
                           const amity_atomic_request* what, uint64_t* previous, amity_event* complete);
 
 /* --- Progress. Not in handlers. --- */

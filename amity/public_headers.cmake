@@ -25,7 +25,6 @@ set(AMITY_PUBLIC_HEADERS
   base/yielder.hpp
   base/zeros.hpp
   core/attentiveness.hpp
-  core/bounce_buffers.hpp
   core/busy_wait.hpp
   core/call_order.hpp
   core/collectives.hpp
@@ -35,34 +34,27 @@ set(AMITY_PUBLIC_HEADERS
   core/engine.hpp
   core/flushable.hpp
   core/handler_tables.hpp
-  core/kept_arguments.hpp
   core/event.hpp
   core/inbox.hpp
   core/job_failure.hpp
   core/ledger.hpp
   core/lent.hpp
-  core/long_arrivals.hpp
   core/long_envelope.hpp
-  core/long_protocol.hpp
-  core/long_slots.hpp
+  core/long_options.hpp
+  core/memory.hpp
   core/memory_bound.hpp
   core/message_counters.hpp
-  core/numbered.hpp
   core/outbox.hpp
   core/packet_header.hpp
-  core/packet_memory.hpp
   core/peer_questions.hpp
   core/prepared.hpp
   core/reassembly.hpp
   core/reduction.hpp
   core/registry.hpp
-  core/remote_endpoint.hpp
-  core/remote_operation.hpp
-  core/remote_operations.hpp
-  core/remote_part.hpp
   core/request.hpp
   core/running_handler.hpp
   core/segment.hpp
+  core/service.hpp
   core/stream.hpp
   core/team.hpp
   epoch/depth_request.hpp

@@ -1,6 +1,6 @@
 /// What the interface of C adds to that of C++: the same requests and Longs through amity.h (bench/c/operations.c).
 
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
 #include "bench/statistics.hpp"
@@ -12,7 +12,7 @@ constexpr std::uint64_t row = 64;
 
 class core_messages {
  public:
-  explicit core_messages(world& w) : own_(w.endpoint()), memory_(own_, w.config()) {
+  explicit core_messages(world& w) : own_(w.endpoint()), memory_(own_.memory()) {
     pong_ = own_.add_handler("pong", [this](core::request&) { ++handled_; });
     ping_ = own_.add_handler("ping", [this](core::request& from) {
       ++handled_;
@@ -20,7 +20,7 @@ class core_messages {
     });
     take_ = own_.add_handler("take", [this](core::request&) { ++handled_; });
     done_ = own_.add_handler("done", [this](core::request&) { ++ended_; });
-    all_ = memory_.exchange(memory_.allocate(8 * row));
+    all_ = exchange(own_, memory_.allocate(8 * row));
     own_.barrier();
   }
   ~core_messages() {
@@ -65,7 +65,7 @@ class core_messages {
   }
   double long_ns() {
     return row_ns([&](std::uint64_t i) {
-      memory_.request_long({all_[1], 8 * i}, take_, std::as_bytes(std::span(&word_, 1)), {}, memory_.implicit());
+      own_.request_long({all_[1], 8 * i}, take_, std::as_bytes(std::span(&word_, 1)), {}, memory_.implicit());
     });
   }
 
@@ -90,9 +90,9 @@ class core_messages {
   }
 
   core::endpoint& own_;
-  core::remote_endpoint memory_;
+  core::memory& memory_;
   core::handler_id ping_{}, pong_{}, take_{}, done_{};
-  std::vector<core::peer_segment> all_;
+  std::vector<core::remote_segment> all_;
   std::uint64_t handled_ = 0, expected_ = 0, ended_ = 0;
   const std::uint64_t word_ = 1;
 };

@@ -6,16 +6,11 @@
 #include <vector>
 
 #include "amity/amity.hpp"
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory_parts.hpp"
 #include "bench/harness.hpp"
 #include "bench/workload.hpp"
 
 namespace amity::bench {
-
-inline settings with_protocol(settings config, const std::string& protocol) {
-  config.set("AMITY_LONG_PROTOCOL", protocol);
-  return config;
-}
 
 /// Whether handlers read what arrives, which was then written just before it is sent.
 enum class reading : bool { no, yes };
@@ -25,21 +20,23 @@ class long_players {
   /// Longs of up to `bytes_max` bytes, by the protocol of this name.
   long_players(world& w, std::size_t bytes_max, const std::string& protocol, reading reads = reading::no)
       : endpoint_(w.endpoint()),
-        memory_(endpoint_, with_protocol(w.config(), protocol)),
+        memory_(endpoint_.memory()),
         own_(memory_.allocate(bytes_max)),
         source_(bytes_max, std::byte{1}),
         reads_(reads) {
+    memory_.longs().choose(protocol);
     take_ = endpoint_.add_handler("take", [this](core::request& from) {
       ++handled_;
       bytes_ += from.payload().size();
       if (reads_ == reading::yes) sum_ += sum_words(from.payload());
     });
-    all_ = memory_.exchange(own_);
+    all_ = exchange(endpoint_, own_);
     w.barrier();
   }
   ~long_players() {
     endpoint_.barrier();
-    for (core::peer_segment& each : all_) memory_.close(each);
+    for (core::remote_segment& each : all_) memory_.close(each);
+    memory_.release(own_);
     endpoint_.remove_handler(take_);
   }
   long_players(const long_players&) = delete;
@@ -47,8 +44,8 @@ class long_players {
 
   void send(std::size_t bytes) {
     if (reads_ == reading::yes) touch_lines(mutable_bytes(source_).first(bytes));
-    memory_.request_long({all_[static_cast<std::size_t>(1 - endpoint_.rank())], 0}, take_,
-                         bytes_view(source_).first(bytes), {}, memory_.implicit());
+    endpoint_.request_long({all_[static_cast<std::size_t>(1 - endpoint_.rank())], 0}, take_,
+                           bytes_view(source_).first(bytes), {}, memory_.implicit());
   }
   void await_handled(std::uint64_t count) {
     endpoint_.wait_until("Longs", [&] { return handled_ >= count; });
@@ -94,11 +91,11 @@ class long_players {
 
  private:
   core::endpoint& endpoint_;
-  core::remote_endpoint memory_;
-  core::own_segment own_;
+  core::memory& memory_;
+  core::local_segment own_;
   std::vector<std::byte> source_;
   reading reads_;
-  std::vector<core::peer_segment> all_;
+  std::vector<core::remote_segment> all_;
   core::handler_id take_ = 0;
   std::uint64_t handled_ = 0;
   std::uint64_t bytes_ = 0;

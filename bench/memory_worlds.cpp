@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
 #include "bench/statistics.hpp"
@@ -21,7 +21,7 @@ constexpr std::size_t bulk_bytes = std::size_t{64} << 10;
 class target {
  public:
   explicit target(world& in)
-      : memory_(in.endpoint(), in.config()), all_(memory_.exchange(memory_.allocate(2 * bulk_bytes))) {}
+      : memory_(in.endpoint().memory()), all_(exchange(in.endpoint(), memory_.allocate(2 * bulk_bytes))) {}
 
   double put_word_ns(std::uint64_t count) {
     return each_ns(count, [&](std::uint64_t i) { memory_.put(word(i), std::as_bytes(std::span(&i, 1))); });
@@ -39,7 +39,7 @@ class target {
 
  private:
   // A table of 4 KiB, after what bulk puts write.
-  core::place word(std::uint64_t i) const { return {all_[1], bulk_bytes + i % 512 * sizeof i}; }
+  core::remote_address word(std::uint64_t i) const { return {all_[1], bulk_bytes + i % 512 * sizeof i}; }
 
   template <class Operation>
   static double each_ns(std::uint64_t count, Operation operation) {
@@ -49,8 +49,8 @@ class target {
     return total_ns / static_cast<double>(count);
   }
 
-  core::remote_endpoint memory_;
-  std::vector<core::peer_segment> all_;
+  core::memory& memory_;
+  std::vector<core::remote_segment> all_;
   std::uint64_t sum_ = 0;
 };
 

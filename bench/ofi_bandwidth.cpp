@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "amity/base/assert.hpp"
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "amity/fabric/remote_memory.hpp"
 #include "amity/fabric/waiter.hpp"
 #include "bench/benchmarks.hpp"
@@ -59,9 +59,10 @@ double put_gbps(const job_context& job, PutWindow&& put_window) {
 }
 
 sample measure_packets(world& w, const job_context& job) {
-  core::remote_endpoint memory(w.endpoint(), {});
-  const core::own_segment mine = memory.allocate(window * put_bytes);
-  auto all = memory.exchange(mine);
+  core::endpoint& own = w.endpoint();
+  auto& memory = own.memory();
+  const core::local_segment mine = memory.allocate(window * put_bytes);
+  auto all = exchange(own, mine);
   w.barrier();
   sample result;
   if (w.rank() == 0) {
@@ -77,7 +78,7 @@ sample measure_packets(world& w, const job_context& job) {
   }
   w.barrier();
   if (w.rank() == 1) expect_equal("last byte", static_cast<std::uint64_t>(mine.data[window * put_bytes - 1]), 1);
-  for (core::peer_segment& each : all) memory.close(each);
+  for (core::remote_segment& each : all) memory.close(each);
   return result;
 }
 
@@ -86,7 +87,7 @@ sample measure_ranks(world& w, const job_context& job) {
   fabric::fabric& own = w.endpoint().transport();
   fabric::remote_memory& memory = *own.remote();
   fabric::segment made;
-  fabric::remote_segment there;
+  fabric::remote_handle there;
   auto offer = w.message<fabric::segment_key>([&](const fabric::segment_key& key) { there = memory.open(1, key); });
   if (w.rank() == 1) made = memory.create(window * put_bytes);
   w.epoch([&] {

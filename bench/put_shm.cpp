@@ -37,13 +37,13 @@ class offered_segment {
   offered_segment& operator=(const offered_segment&) = delete;
 
   fabric::remote_memory& memory() { return memory_; }
-  const fabric::remote_segment& there() const { return opened_; }
+  const fabric::remote_handle& there() const { return opened_; }
   const fabric::segment& here() const { return made_; }
 
  private:
   fabric::remote_memory& memory_;
   fabric::segment made_;
-  fabric::remote_segment opened_;
+  fabric::remote_handle opened_;
 };
 
 /// What rank 0 does with the segment. Every operation is complete when it returns.
@@ -96,7 +96,7 @@ class origin {
   }
 
   fabric::remote_memory& memory_;
-  const fabric::remote_segment& there_;
+  const fabric::remote_handle& there_;
   std::uint64_t sum_ = 0;
 };
 

@@ -10,19 +10,11 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/long_slots.hpp"
+#include "amity/core/memory.hpp"
 #include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
 namespace {
-
-// Slots come back when their target has time for it: whoever borrowed them may be gone, and needs them no more.
-bool gives_slots(bytes_view packet) noexcept {
-  slot_news news;
-  if (packet.size() != sizeof news) return false;
-  std::memcpy(&news, packet.data(), sizeof news);
-  return news.which != 0;
-}
 
 // Whether a fragment belongs to a stream.
 template <class Packet>
@@ -47,15 +39,34 @@ inline fabric::disposition endpoint::on_packet(const fabric::packet& arrived) no
 }
 
 fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
-  if (world_of(arrived.header) != 0) [[unlikely]]
-    return on_packet_of_other_world(arrived);
-  return job_world_->on_packet(arrived);
+  if (is_message_of_job(arrived.header)) [[likely]]
+    return job_world_->on_packet(arrived);
+  return on_other_packet(arrived);
 }
 
-fabric::disposition engine::on_packet_of_other_world(const fabric::packet& arrived) noexcept {
+fabric::disposition engine::on_other_packet(const fabric::packet& arrived) noexcept {
+  if (packet_header(arrived.header).kind() == packet_kind::service) return on_service(arrived);
   if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
   job_world_->on_packet_of_no_world(arrived);
   return fabric::disposition::release;
+}
+
+fabric::disposition engine::on_service(const fabric::packet& arrived) noexcept {
+  if (failure_.exists()) return fabric::disposition::release;
+  try {
+    const packet_header header(arrived.header);
+    const std::size_t which = header.handler();
+    if (which == static_cast<std::size_t>(service::wake)) {
+      on_wake(arrived.source, arrived.payload);
+      return fabric::disposition::release;
+    }
+    if (which >= services) throw invalid_packet(arrived.source, fmt::format("a packet of service {}", which));
+    if (services_[which] == nullptr) static_cast<void>(remote());
+    return services_[which]->on_packet(header, arrived);
+  } catch (...) {
+    failure_.set(std::current_exception());
+    return fabric::disposition::release;
+  }
 }
 
 fabric::disposition endpoint::on_due(const fabric::packet& arrived, bool copied) noexcept {
@@ -85,8 +96,6 @@ bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header heade
 }
 
 void endpoint::on_packet_of_no_world(const fabric::packet& arrived) noexcept {
-  const packet_kind kind = packet_header(arrived.header).kind();
-  if (kind == packet_kind::wake || (kind == packet_kind::slots && gives_slots(arrived.payload))) return;
   fail(std::make_exception_ptr(
       error("message arrival", rank_,
             fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
@@ -117,18 +126,10 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         ++control_packets_;
         control_->on_control(packet.source, packet.payload);
         return;
-      case packet_kind::wake:
-        return engine_->on_wake(arrived.source, packet.payload);
       case packet_kind::envelope:
-        check_remote(packet.source);
-        return remote_->on_envelope(header, packet.source, packet.payload);
-      case packet_kind::slots:
-        if (remote_ == nullptr && gives_slots(packet.payload)) return;
-        check_remote(packet.source);
-        return remote_->on_slots(packet.source, packet.payload);
-      case packet_kind::remote:
-        check_remote(packet.source);
-        return remote_->on_remote(packet.source, packet.payload);
+        return engine_->remote().on_envelope(*this, header, arrived);
+      case packet_kind::service:
+        break;
     }
     throw invalid_packet(packet.source, fmt::format("packet kind {}", static_cast<int>(header.kind())));
   } catch (...) {
@@ -139,14 +140,6 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
 error endpoint::invalid_packet(rank_t source, std::string_view content) const {
   return {"message arrival", rank_, fmt::format("rank {} sent an invalid packet: {}", rank_of(source), content),
           "run the same build of the program with the same settings on all ranks"};
-}
-
-void endpoint::check_remote(rank_t source) const {
-  if (remote_ != nullptr) [[likely]]
-    return;
-  throw error("message arrival", rank_,
-              fmt::format("rank {} uses memory of this rank, which has no remote_endpoint", rank_of(source)),
-              "make a remote_endpoint on all ranks, and keep it until a barrier after its last use");
 }
 
 void endpoint::note_color(packet_header header) {
@@ -208,7 +201,7 @@ void endpoint::deliver_piece(packet_header header, const inbound& packet) {
 fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept {
   const packet_header header(arrived.header);
   const packet_kind kind = header.kind();
-  if (kind == packet_kind::collective || kind == packet_kind::detector || kind == packet_kind::wake ||
+  if (kind == packet_kind::collective || kind == packet_kind::detector ||
       (header.epoch() != no_epoch && header.epoch() != open_epoch_))
     return on_packet(arrived);
   if (kind == packet_kind::fragment) {
@@ -220,10 +213,7 @@ fabric::disposition endpoint::defer_handlers(const fabric::packet& arrived, bool
     }
   }
   deferred = true;
-  // Answers must not hold the credits that are reserved for them. Requests do: their source is slowed down.
-  const bool copied = claim_of(header) == fabric::claim::answer;
-  engine_->not_due().keep_due(arrived, copied ? inbox::storage::copy : inbox::storage::fabric);
-  return copied ? fabric::disposition::release : fabric::disposition::keep;
+  return engine_->not_due().keep_due(arrived);
 }
 
 void endpoint::run_handler(packet_header header, const inbound& packet) {

@@ -119,7 +119,7 @@ void crew::wake_waiting(rank_t thread, std::uint64_t handlers_run) {
   endpoint& own = lane(thread);
   for (rank_t other = 0; other < size_; ++other) {
     if (other == thread || !seat_of(other).waits.exchange(false, std::memory_order_relaxed)) continue;
-    own.send_control(own.lane_of(own.rank(), other), packet_kind::wake, {});
+    own.own_engine().send(own.lane_of(own.rank(), other), service::wake, {});
   }
 }
 
@@ -129,7 +129,7 @@ void crew::call(const function_ref<void(rank_t)>* work) {
   if (work != nullptr) at_work_.store(size_ - 1, std::memory_order_relaxed);
   calls_.fetch_add(1, std::memory_order_release);  // pairs with the acquire in serve()
   endpoint& own = lane(0);
-  for (rank_t other = 1; other < size_; ++other) own.send_control(own.lane() + other, packet_kind::wake, {});
+  for (rank_t other = 1; other < size_; ++other) own.own_engine().send(own.lane() + other, service::wake, {});
   // Threads that were awake may have gone already when they are let go, and take no packet any more.
   const auto have_gone = [&] { return work == nullptr && serving_.load(std::memory_order_acquire) == 0; };
   own.wait_until("", [&] { return own.control_sent() || have_gone(); });
@@ -156,7 +156,7 @@ void crew::wait_for_all() {
 void crew::done(rank_t thread) {
   at_work_.fetch_sub(1, std::memory_order_release);
   endpoint& own = lane(thread);
-  own.send_control(own.lane_of(own.rank(), 0), packet_kind::wake, {});
+  own.own_engine().send(own.lane_of(own.rank(), 0), service::wake, {});
 }
 
 }  // namespace amity::core

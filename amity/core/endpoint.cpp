@@ -10,6 +10,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/counter_table.hpp"
+#include "amity/core/memory.hpp"
 #include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
@@ -79,6 +80,13 @@ void endpoint::leave_counter_table() noexcept {
 
 rank_t endpoint::job_rank(rank_t rank) const noexcept {
   return sub_fabric_ == nullptr ? rank : sub_fabric_->job_rank(rank);
+}
+
+rank_t endpoint::lane_in_part(rank_t lane) const noexcept { return sub_fabric_->find_job_lane(lane); }
+
+bool endpoint::remote_quiet() const noexcept {
+  const core::memory* const used = engine_->remote_if_used();
+  return used == nullptr || used->sent();
 }
 
 rank_t endpoint::job_lane_of_part(rank_t lane) const noexcept { return sub_fabric_->job_lane(lane); }
@@ -165,8 +173,7 @@ bool endpoint::flush() {
 }
 
 void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
-  packet_header header({.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch});
-  if (kind == packet_kind::remote) header = header.as_reply();  // an acknowledgement
+  const packet_header header({.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch});
   engine_->send_control(job_lane(lane), number_, header, payload);
 }
 
@@ -188,7 +195,9 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   engine_->flush_all();
   // Whoever leaves after the collective must not take a Long with it that waits to be sent.
-  if (!remote_quiet()) wait_until("Longs and puts before a collective", [this] { return remote_quiet(); });
+  core::memory* const used = engine_->remote_if_used();
+  if (used != nullptr && !used->settle())
+    wait_until("Longs and puts before a collective", [=] { return used->settle(); });
   try {
     collectives_.start(operation, value, registry_.fingerprint());
   } catch (const error&) {

@@ -45,7 +45,6 @@
 #include "amity/core/packet_header.hpp"
 #include "amity/core/reassembly.hpp"
 #include "amity/core/registry.hpp"
-#include "amity/core/remote_part.hpp"
 #include "amity/core/request.hpp"
 #include "amity/core/stream.hpp"
 #include "amity/fabric/fabric.hpp"
@@ -53,6 +52,8 @@
 namespace amity::core {
 
 class counter_table;
+class memory;
+class prepared_long;
 class rank_list;
 class sub_fabric;
 
@@ -165,7 +166,34 @@ class endpoint final {
   /// may wait, and run handlers. `prepared.hpp` tells the rest.
   prepared_medium prepare_medium(rank_t dest, std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
 
-  // --- Packets filled in place: the road of coalesced messages. ---
+  // --- Long requests: their payload goes to a segment (`memory`) of the target, in any world, and the handler runs
+  // --- when it is in place. Throw `error` as above, for a place that is not in the segment, and for a segment of a
+  // rank
+  // --- that is not in this world. ---
+
+  /// That of this thread, for all its worlds.
+  core::memory& memory() { return engine_->remote(); }
+  /// Waits only if too many operations wait already, or for what handlers have sent; in handlers it does neither.
+  /// `source_free` is told when the payload may change.
+  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
+                    std::span<const std::uint64_t> args, event& source_free);
+  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
+                    std::initializer_list<std::uint64_t> args, event& source_free) {
+    request_long(to, handler, payload, std::span(args.begin(), args.size()), source_free);
+  }
+  /// As above, and waits until the payload may change. Not in handlers.
+  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
+                    std::span<const std::uint64_t> args = {});
+  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
+                    std::initializer_list<std::uint64_t> args) {
+    request_long(to, handler, payload, std::span(args.begin(), args.size()));
+  }
+  /// A Long request that is written where it is sent from, or where it goes to: as `prepare_medium`, with room for
+  /// `bytes_max`, or fewer where the segment ends or the runtime's memory is smaller.
+  prepared_long prepare_long(const remote_address& to, std::size_t bytes_min, std::size_t bytes_max,
+                             std::size_t args = 0);
+
+  // --- Packets filled in place: used by coalesced messages. ---
 
   /// Opens a packet of at least `capacity` bytes (at most `packet_bytes_max()`) for a lane. False: no credit, call
   /// `make_room` and try again. Never false inside a handler: without a credit the packet lies in the outbox, and
@@ -304,7 +332,20 @@ class endpoint final {
   /// The thread `lane` of another rank has other handlers than this one: it receives these, and ends the job.
   void tell_handlers(rank_t lane);
 
-  /// Runs the handler of a message that has come in parts, all of which are there. For the endpoint's own parts.
+  // --- For Long messages. ---
+
+  /// The header of a request or reply to a lane, with the checks of requests.
+  packet_header header_for_request(std::string_view call, rank_t lane, handler_id handler, std::size_t args) const {
+    check_request(call, rank_of(lane), handler, args);
+    return header_for(handler, sending_epoch_);
+  }
+  /// A message was sent, or begun.
+  void note_sent(handler_id handler, rank_t lane) { ledger_.sent(handler, lane, 1, in_epoch()); }
+  /// The fabric has taken a packet of it.
+  void note_packet(handler_id handler, std::size_t bytes) { ledger_.packet(handler, bytes); }
+  /// The lane in this world of a lane of the job; `no_rank` if it is not of a member.
+  rank_t lane_in_world(rank_t lane) const noexcept { return number_ == 0 ? lane : lane_in_part(lane); }
+  /// Runs the handler of a message that has come in parts, all of which are there.
   void handle_whole(packet_header header, const inbound& message) {
     note_color(header);
     run_handler(header, message);
@@ -342,7 +383,6 @@ class endpoint final {
   /// after the end of their world.
   void on_packet_of_no_world(const fabric::packet& arrived) noexcept;
   bool priorities_differ() const noexcept { return priorities_differ_; }
-  remote_part* remote() const noexcept { return remote_; }
   /// Takes the counters of this world out of the table of the rank.
   void leave_counter_table() noexcept;
   /// Human-readable: where the rank waits; what it waits for and what is under way.
@@ -364,21 +404,17 @@ class endpoint final {
     std::function<void(request&)> call;
   };
   friend class prepared;
-  friend class prepared_long;
   friend class prepared_medium;
   friend class request;
-  friend class remote_endpoint;
-  friend class remote_operations;
   class no_waiting;
 
   /// `part` is null for the job's own world.
   endpoint(std::shared_ptr<engine> on, std::unique_ptr<sub_fabric> part, const settings& config);
   rank_t job_lane(rank_t lane) const noexcept { return number_ == 0 ? lane : job_lane_of_part(lane); }
   rank_t job_lane_of_part(rank_t lane) const noexcept;
-  void check_remote(rank_t source) const;
-  remote_part& remote_for(std::string_view call) const;
+  rank_t lane_in_part(rank_t lane) const noexcept;
   bool holds_uncounted() const noexcept;
-  bool remote_quiet() const noexcept { return remote_ == nullptr || remote_->quiet(); }
+  bool remote_quiet() const noexcept;
   rank_t source_of(const fabric::packet& arrived) const noexcept;
   bool keep_for_later(const fabric::packet& arrived, packet_header header);
   int priority_of(packet_header header) const noexcept;
@@ -474,7 +510,6 @@ class endpoint final {
   int priority_max_ = 0;  ///< of all handlers
   control* control_ = nullptr;
   counter_book* counter_book_ = nullptr;
-  remote_part* remote_ = nullptr;  ///< who uses remote memory; null: nobody
   std::size_t packet_bytes_max_;
   std::uint64_t control_packets_ = 0;  ///< of the runtime that have arrived
   std::uint64_t epochs_opened_ = 0;

@@ -45,21 +45,6 @@ void request::reply_medium(handler_id handler, bytes_view payload, std::span<con
   reply("request::reply_medium", handler, args, payload);
 }
 
-void request::reply_long(const place& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
-                         event& source_free) {
-  constexpr std::string_view call = "request::reply_long";
-  check_reply(call);
-  owner_.check_request(call, source(), handler, args.size());
-  owner_.remote_for(call).reply_long(call, packet_.source, handler, args, payload, to, &source_free);
-  replied_ = true;
-}
-
-remote_part& endpoint::remote_for(std::string_view call) const {
-  if (remote_ != nullptr) [[likely]]
-    return *remote_;
-  throw error(call, rank_, "this rank has no remote_endpoint", "make a remote_endpoint on all ranks");
-}
-
 void request::reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args,
                     bytes_view payload) {
   check_reply(call);
@@ -338,7 +323,7 @@ void endpoint::keep_rest(rank_t lane, lent_buffer message) try {
 void endpoint::check_room(rank_t lane, std::size_t bytes, std::string_view type) {
   if (engine_->has_room(bytes)) [[likely]]
     return;
-  const memory_bound& memory = engine_->memory();
+  const memory_bound& memory = engine_->bound();
   throw error("sending from a handler", rank_,
               fmt::format("{} bytes wait to be sent, and {} more, of type '{}' to rank {}, would exceed "
                           "AMITY_CORE_SPILL_BYTES_MAX={}; waiting: {}",

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <ranges>
 
+#include <fmt/format.h>
+
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/crew.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/sub_fabric.hpp"
+#include "amity/core/memory.hpp"
 
 namespace amity::core {
 namespace {
@@ -54,16 +56,19 @@ class engine::known_place {
 engine::engine(fabric::fabric& transport, const settings& config, rank_t threads)
     : transport_(transport),
       threads_(threads),
-      unsent_(memory_, transport.caps().packet_bytes_max),
-      memory_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
+      unsent_(bound_, transport.caps().packet_bytes_max),
+      bound_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
       waiter_(transport),
       attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
       virtual_time_(transport.caps().virtual_time),
       // In any case so low that handlers have room left.
       leaving_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
-                                         memory_.bytes_max() / 2)),
+                                         bound_.bytes_max() / 2)),
       stall_clock_(stall_ns(config)),
-      busy_wait_(stall_ns(config)) {}
+      busy_wait_(stall_ns(config)),
+      long_options_(config) {}
+
+engine::~engine() = default;
 
 // Worlds
 
@@ -78,6 +83,10 @@ void engine::attach(endpoint& world) {
 
 void engine::detach(endpoint& world) noexcept {
   const world_number number = world.number();
+  if (number == 0 && remote_ != nullptr) {
+    if (!on_own_thread()) remote_->abandon();
+    remote_.reset();
+  }
   if (!closed()) not_due_.release(transport_, number);
   unsent_.drop(number);
   worlds_[number] = {};
@@ -99,29 +108,40 @@ engine::world_set engine::numbers_used() const noexcept {
 }
 
 bool engine::has_room(std::size_t bytes) noexcept {
-  if (memory_.has_room(bytes)) [[likely]]
+  if (bound_.has_room(bytes)) [[likely]]
     return true;
-  for (remote_part* const each : remotes_) each->release_unused_memory();
-  return memory_.has_room(bytes);
+  if (remote_ != nullptr) remote_->release_unused();
+  return bound_.has_room(bytes);
+}
+
+memory& engine::make_remote() {
+  remote_ = std::make_unique<core::memory>(*this, long_options_);
+  return *remote_;
+}
+
+error engine::invalid_packet(rank_t lane, std::string_view content) const {
+  return {"message arrival", rank(), fmt::format("rank {} sent an invalid packet: {}", lane / threads_, content),
+          "run the same build of the program with the same settings on all ranks"};
 }
 
 // Events
 
 // After a failure no event is reported.
 void engine::on_done(std::uint64_t context) noexcept {
-  if (!remotes_.empty() && !failure_.exists()) awaited::of(context).reached();
+  if (remote_ != nullptr && !failure_.exists()) awaited::of(context).reached();
 }
 
 void engine::on_notify(std::uint32_t bits) noexcept {
-  if (failure_.exists()) return;
-  const endpoint* const owner = find(static_cast<world_number>(bits >> sub_fabric::notify_bits));
-  if (owner != nullptr && owner->remote() != nullptr) return owner->remote()->on_notify(bits & sub_fabric::notify_mask);
-  // Forged, or replayed: what is ignored is counted.
-  if (job_world_->remote() != nullptr) job_world_->remote()->on_notify(bits);
+  if (remote_ != nullptr && !failure_.exists()) remote_->on_notify(bits);
 }
 
 bool engine::handle_due() {
   for (const inbox::arrival& each : not_due_.take_due()) {
+    if (packet_header(each.packet.header).kind() == packet_kind::service) {
+      if (on_service(each.packet) == fabric::disposition::release && each.copy == nullptr)
+        transport_.release(each.packet.token);
+      continue;
+    }
     endpoint* const owner = find(world_of(each.packet.header));
     const bool copied = each.copy != nullptr;
     if (owner != nullptr && owner->on_due(each.packet, copied) == fabric::disposition::keep) continue;
@@ -187,7 +207,7 @@ void engine::give_way(endpoint& in) {
 
 // What waits to leave must not grow without bound.
 void engine::await_low_water(endpoint& in) {
-  const auto is_low = [this] { return memory_.leaving_bytes() <= leaving_bytes_high_water_; };
+  const auto is_low = [this] { return bound_.leaving_bytes() <= leaving_bytes_high_water_; };
   if (!is_low()) wait_until(in, wait_for_credit, is_low, [] { return false; });
 }
 
@@ -321,8 +341,15 @@ class engine::without_handlers final : private fabric::sink {
 
  private:
   fabric::disposition on_packet(const fabric::packet& arrived) noexcept override {
+    const packet_header header(arrived.header);
+    if (header.kind() == packet_kind::service) {
+      // Which may bring the last part of a Long message.
+      if (header.handler() == static_cast<handler_id>(service::wake)) return own_.on_other_packet(arrived);
+      deferred_ = true;
+      return own_.not_due_.keep_due(arrived);
+    }
     endpoint* const owner = own_.find(world_of(arrived.header));
-    return owner == nullptr ? own_.on_packet(arrived) : owner->defer_handlers(arrived, deferred_);
+    return owner == nullptr ? own_.on_other_packet(arrived) : owner->defer_handlers(arrived, deferred_);
   }
   void on_done(std::uint64_t context) noexcept override {
     done_.push_back(context);

@@ -10,11 +10,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "amity/base/error.hpp"
 #include "amity/base/function_ref.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/stall_clock.hpp"
@@ -24,11 +26,13 @@
 #include "amity/core/flushable.hpp"
 #include "amity/core/inbox.hpp"
 #include "amity/core/job_failure.hpp"
+#include "amity/core/long_options.hpp"
 #include "amity/core/memory_bound.hpp"
 #include "amity/core/outbox.hpp"
 #include "amity/core/packet_header.hpp"
 #include "amity/core/peer_questions.hpp"
 #include "amity/core/running_handler.hpp"
+#include "amity/core/service.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/waiter.hpp"
 
@@ -36,7 +40,7 @@ namespace amity::core {
 
 class crew;
 class endpoint;
-class remote_part;
+class memory;
 
 /// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
 [[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
@@ -55,6 +59,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   engine(fabric::fabric& transport, const settings& config, rank_t threads);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
+  ~engine();
 
   fabric::fabric& transport() const noexcept { return transport_; }
   rank_t threads() const noexcept { return threads_; }
@@ -81,9 +86,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// After handlers have run here, `threads` wakes the rank's threads that wait for their effects.
   void set_crew(crew& threads) noexcept { crew_ = &threads; }
-  /// Operations on remote memory report their events while any part is attached.
-  void attach(remote_part& memory) { remotes_.push_back(&memory); }
-  void detach(remote_part& memory) noexcept { std::erase(remotes_, &memory); }
+  /// Takes the packets of a service.
+  void attach(service which, packet_receiver& receiver) { services_[static_cast<std::size_t>(which)] = &receiver; }
   /// Calls `client.on_progress` in every round.
   void attach(flushable& client) { every_round_.push_back(&client); }
   void detach(flushable& client) noexcept { std::erase(every_round_, &client); }
@@ -93,7 +97,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   outbox& unsent() noexcept { return unsent_; }
   inbox& not_due() noexcept { return not_due_; }
   /// Memory of what this thread has accepted and not sent.
-  memory_bound& memory() noexcept { return memory_; }
+  memory_bound& bound() noexcept { return bound_; }
   /// Whether `bytes` more may wait to be sent, after unused memory has been freed.
   bool has_room(std::size_t bytes) noexcept;
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, to a lane of the job, now or as soon as there is
@@ -104,12 +108,26 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
       return;
     unsent_.push_control(lane, world, header, payload);
   }
+  /// The same, for a service of that lane.
+  void send(rank_t lane, service which, bytes_view payload) { send_control(lane, 0, service_header(which), payload); }
+  /// The error for a packet of a lane that no rank sends which runs the same build.
+  error invalid_packet(rank_t lane, std::string_view content) const;
   /// Human-readable: "3 packets to rank 1".
   std::string describe_unsent() const;
+
+  // --- Remote memory. ---
+
+  /// That of this thread, made when it is first used, here or by a peer. Throws `error` for settings that this fabric
+  /// cannot have.
+  core::memory& remote() { return remote_ != nullptr ? *remote_ : make_remote(); }
+  /// Null: nobody has used it.
+  core::memory* remote_if_used() const noexcept { return remote_.get(); }
 
   // --- Handlers and failures. ---
 
   running_handler& running() noexcept { return running_; }
+  /// Whether one runs, in whichever world, or a flush: nothing may block.
+  bool in_handler() const noexcept { return running_.world() != nullptr; }
   /// After handlers may have run.
   void wake_waiting_threads() {
     if (crew_ != nullptr) [[unlikely]]
@@ -146,10 +164,16 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
       sleep(in, where);
     }
   }
-  /// One round of `wait_until`, for a loop that tries again itself.
+  /// For what belongs to no world.
+  template <class Done>
+  void wait_until(std::string_view where, Done&& done) {
+    wait_until(*job_world_, where, done, [] { return false; });
+  }
+  /// One round of it, for a loop that tries again itself.
   void wait_once(endpoint& in, std::string_view where) {
     if (!progress() && !flush_all()) sleep(in, where);
   }
+  void wait_once(std::string_view where) { wait_once(*job_world_, where); }
   /// Takes packets while no handler may run, and calls `attempt()`, which returns whether it has sent anything, until
   /// `done()` holds. Returns earlier if other ranks may wait for handlers of this one while there is no credit.
   /// `before_handlers` is called at the end, before anything is handled that had to wait.
@@ -171,8 +195,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// How often this thread has looked for what has arrived, and with AMITY_CORE_ATTENTIVENESS=1, how long it did not.
   attention_clock& attention() noexcept { return attention_; }
-  /// A question of a peer whether this thread makes progress, or an answer to one.
-  void on_wake(rank_t lane, bytes_view payload);
 
  private:
   class without_handlers;
@@ -191,7 +213,11 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   std::string place() const override;
 
   bool alone() const noexcept { return worlds_count_ == 1; }
-  fabric::disposition on_packet_of_other_world(const fabric::packet& arrived) noexcept;
+  fabric::disposition on_other_packet(const fabric::packet& arrived) noexcept;
+  fabric::disposition on_service(const fabric::packet& arrived) noexcept;
+  /// A question of a peer whether this thread makes progress, or an answer to one.
+  void on_wake(rank_t lane, bytes_view payload);
+  core::memory& make_remote();
   bool advance(std::size_t events_max);
   bool send_waiting();
   bool handle_due();
@@ -217,7 +243,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   job_failure failure_;
   crew* crew_ = nullptr;  ///< null: the rank has no other thread
   std::vector<flushable*> every_round_;
-  std::vector<remote_part*> remotes_;
   std::size_t questions_seen_ = 0;  ///< packets of `peer_questions` since the last poll: they are no progress
   std::uint32_t sends_since_poll_ = 0;
   rank_t threads_;
@@ -226,7 +251,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   std::uint64_t busy_weight_ = 0;  ///< of what was done since all packets were last closed
   inbox not_due_;
   outbox unsent_;
-  memory_bound memory_;
+  memory_bound bound_;
   fabric::waiter waiter_;
   attention_clock attention_;
   bool virtual_time_;
@@ -237,6 +262,9 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   stall_clock stall_clock_;
   busy_wait busy_wait_;
   peer_questions questions_;
+  std::array<packet_receiver*, services> services_{};
+  long_options long_options_;
+  std::unique_ptr<core::memory> remote_;
   const char* const own_thread_ = &thread_mark;
 };
 

@@ -15,8 +15,6 @@
 namespace amity::core {
 namespace {
 
-constexpr packet_header wake_header({.kind = packet_kind::wake});
-
 std::string describe_peers(const std::vector<rank_t>& lanes, rank_t threads) {
   std::string text;
   for (const rank_t lane : lanes) {
@@ -57,7 +55,7 @@ void engine::look_for_stall(const endpoint& in, std::string_view where, bool is_
   log_warning(rank(), in.stall_report(where, stall_clock_.seconds()));
   if (virtual_time_) return;  // the simulator knows which ranks wait
   std::vector<rank_t> peers = in.peers_to_ask();
-  for (const rank_t lane : peers) send_control(lane, 0, wake_header, {&question, 1});
+  for (const rank_t lane : peers) send(lane, service::wake, {&question, 1});
   questions_.ask(std::move(peers), now_ns);
 }
 
@@ -66,7 +64,7 @@ void engine::on_wake(rank_t lane, bytes_view payload) {
   if (payload.size() != 1) return;
   ++questions_seen_;
   if (payload[0] == answer) return questions_.on_answer(lane);
-  send_control(lane, 0, wake_header, {&answer, 1});
+  send(lane, service::wake, {&answer, 1});
 }
 
 void engine::report_busy_wait(const endpoint& in, std::string_view where) {

@@ -37,6 +37,12 @@ bool inbox::holds_due(world_number world) const noexcept {
   return std::ranges::any_of(due_, [&](const arrival& each) { return world_of_packet(each.packet) == world; });
 }
 
+fabric::disposition inbox::keep_due(const fabric::packet& arrived) {
+  const bool copied = claim_of(packet_header(arrived.header)) == fabric::claim::answer;
+  due_.push_back(kept(arrived, copied ? storage::copy : storage::fabric));
+  return copied ? fabric::disposition::release : fabric::disposition::keep;
+}
+
 bool inbox::holds(world_number world) const noexcept {
   return holds_due(world) ||
          std::ranges::any_of(behind_, [&](const prioritized& each) { return world_of_packet(each.packet) == world; });

@@ -36,8 +36,9 @@ class inbox {
   void epoch_begins(world_number world);
   std::size_t early_of(world_number world) const noexcept;
 
-  /// Keeps a packet for the next round of progress.
-  void keep_due(const fabric::packet& arrived, storage where) { due_.push_back(kept(arrived, where)); }
+  /// Keeps a packet for the next round of progress. An answer, which must not hold the credits that are reserved for
+  /// answers, is copied. Other packets are not: their source is slowed down.
+  fabric::disposition keep_due(const fabric::packet& arrived);
   bool has_due() const noexcept { return !due_.empty(); }
   /// All that are due, in the order of their arrival. The caller handles or keeps each, and then releases it.
   std::vector<arrival> take_due() noexcept { return std::exchange(due_, {}); }

@@ -49,7 +49,7 @@ bool lent_buffer::send_fragment(fabric::fabric& to, rank_t lane) {
   try {
     fill({slot.data + sizeof head, content});
   } catch (...) {
-    to.commit(lane, with_world(packet_header({.kind = packet_kind::wake}).word(), world), slot, 0);
+    to.commit(lane, service_header(service::wake).word(), slot, 0);
     throw;
   }
   std::memcpy(slot.data, &head, sizeof head);

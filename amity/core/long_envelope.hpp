@@ -28,10 +28,10 @@ static_assert(sizeof(envelope) == 24);
 
 /// Where the target gets the payload.
 struct offer {
-  segment_name segment;
+  segment_descriptor segment;
   std::uint64_t offset = 0;
 };
-static_assert(sizeof(offer) == 96);
+static_assert(sizeof(offer) == 88);
 
 inline constexpr std::size_t envelope_bytes_max = sizeof(envelope) + args_max * sizeof(std::uint64_t) + sizeof(offer);
 static_assert(envelope_bytes_max <= fabric::packet_bytes_guaranteed / 2, "a packet has room for a payload, too");

@@ -55,7 +55,7 @@ long_choice::long_choice(std::string_view setting, rank_t rank, const fabric::re
     if (works(which)) others.push_back(name);
   }
   throw error(
-      "remote_endpoint", rank,
+      "memory", rank,
       fmt::format("AMITY_LONG_PROTOCOL={}, but this fabric {}", setting,
                   large_ == long_protocol::ordered
                       ? packets.remote.available ? "does not deliver packets after puts"

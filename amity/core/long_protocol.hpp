@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a Long message travels: each protocol is a list of steps, which one engine takes (`remote_endpoint`).
+/// How a Long message travels: each protocol is a list of steps, which `remote_operations` takes.
 ///
 /// The target runs the handler when the payload is in its segment and the envelope is there. The protocols differ in
 /// who makes sure of the first: the envelope itself, the fabric's order, the source, or the target.

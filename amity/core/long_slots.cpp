@@ -3,12 +3,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "amity/core/long_arrivals.hpp"
+#include "amity/core/long_receiver.hpp"
 
 namespace amity::core {
 
 bool borrowed_slots::expects(rank_t lane, const slot_news& news) const noexcept {
-  if (news.borrower != borrower_) return true;
   const lender* const from = lenders_.find(lane);
   if (from == nullptr || !from->asked) return false;
   if (!from->told) return true;
@@ -17,7 +16,6 @@ bool borrowed_slots::expects(rank_t lane, const slot_news& news) const noexcept 
 
 int borrowed_slots::take_back(rank_t lane, const slot_news& news) {
   AMITY_ASSERT(expects(lane, news), lane, news.first, news.which);
-  if (news.borrower != borrower_) return 0;
   const int count = std::popcount(news.which);
   lender& from = lenders_[lane];
   if (!from.told) {
@@ -37,17 +35,17 @@ int borrowed_slots::take_back(rank_t lane, const slot_news& news) {
 
 void lent_slot::reached() noexcept { owner->arrive(*this, payload); }
 
-slot_news lent_slots::lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner) {
+slot_news lent_slots::lend(rank_t lane, long_receiver& owner) {
   if (loans_.size() >= slots_max / slots_per_peer_max)
     throw std::length_error("amity: slots of Long messages were lent too often");
   const auto first = static_cast<std::uint32_t>(loans_.size()) * slots_per_peer_max;
-  loan& made = loans_.emplace_back(loan{.slots = std::make_unique<lent_slot[]>(each_), .borrower = borrower});
+  loan& made = loans_.emplace_back(loan{.slots = std::make_unique<lent_slot[]>(each_)});
   for (std::uint32_t i = 0; i < each_; ++i) {
     made.slots[i].lane = lane;
     made.slots[i].number = first + i;
     made.slots[i].owner = &owner;
   }
-  return {.which = ~std::uint64_t{0} >> (slots_per_peer_max - each_), .borrower = borrower, .first = first};
+  return {.which = ~std::uint64_t{0} >> (slots_per_peer_max - each_), .first = first};
 }
 
 std::size_t lent_slots::incomplete() const noexcept {

@@ -26,19 +26,15 @@ inline constexpr std::uint32_t slots_per_peer_max = 64;
 inline constexpr std::uint32_t slots_max = std::uint32_t{1} << 24;
 
 /// A packet about slots `first` + i, for each bit i of `which`: they may be used, anew or for the first time. No bits:
-/// some are asked for. What a target gives back last may come when the source has the next `borrower` already.
+/// some are asked for.
 struct slot_news {
   std::uint64_t which = 0;
-  std::uint64_t borrower = 0;
   std::uint32_t first = 0;
 };
 
 /// The source's side: which slots of which target it may use.
 class borrowed_slots {
  public:
-  /// `borrower`: none before it on this rank has had this number and slots.
-  explicit borrowed_slots(std::uint64_t borrower) : borrower_(borrower) {}
-
   /// A slot of the peer, or `no_slot`. `ask(news)` is called when none was ever asked for.
   template <class Ask>
   std::uint32_t take(rank_t lane, Ask&& ask) {
@@ -46,7 +42,7 @@ class borrowed_slots {
     if (from.free == 0) {
       if (!from.asked) {
         from.asked = true;
-        ask(slot_news{.borrower = borrower_});
+        ask(slot_news{});
       }
       return no_slot;
     }
@@ -62,11 +58,10 @@ class borrowed_slots {
     from.told[slot - from.first] = told;
   }
 
-  /// Whether `take_back` may be called: the news is another borrower's, or names slots that the lane was asked for, or
-  /// that were used.
+  /// Whether `take_back` may be called: the news names slots that the lane was asked for, or that were used.
   bool expects(rank_t lane, const slot_news& news) const noexcept;
 
-  /// Returns how many slots may be used that could not be before: none, if the news is another borrower's.
+  /// Returns how many slots may be used that could not be before.
   int take_back(rank_t lane, const slot_news& news);
 
   /// Slots that have not come back.
@@ -81,7 +76,6 @@ class borrowed_slots {
     std::unique_ptr<awaited*[]> told;  ///< by slot; there when slots are
   };
 
-  std::uint64_t borrower_;
   rank_map<lender> lenders_;
   std::size_t taken_ = 0;
 };
@@ -91,10 +85,11 @@ class lent_slot final : public awaited {
  public:
   enum part : std::uint8_t { nothing = 0, payload = 1, head = 2, both = 3 };
 
-  rank_t lane = no_rank;
+  rank_t lane = no_rank;  ///< of the job, that the slot was lent to
   std::uint32_t number = 0;
   std::uint8_t parts = nothing;
-  class long_arrivals* owner = nullptr;
+  world_number world = 0;  ///< of the message
+  class long_receiver* owner = nullptr;
   packet_header header;
   envelope about;
   kept_arguments args;
@@ -111,7 +106,7 @@ class lent_slots {
 
   /// Lends slots to a lane that has asked for some; `owner` runs the messages whose parts are both there. Throws
   /// `std::length_error` if all numbers have been used.
-  slot_news lend(rank_t lane, std::uint64_t borrower, long_arrivals& owner);
+  slot_news lend(rank_t lane, long_receiver& owner);
 
   /// Null: no slot has this number, which comes from a peer.
   lent_slot* find(std::uint32_t number) noexcept {
@@ -131,8 +126,7 @@ class lent_slots {
     const auto count = static_cast<std::uint32_t>(std::popcount(of.served));
     if (!at_once && 2 * count < each_) return;
     kept_ -= count;
-    const slot_news news{
-        .which = of.served, .borrower = of.borrower, .first = served.number / slots_per_peer_max * slots_per_peer_max};
+    const slot_news news{.which = of.served, .first = served.number / slots_per_peer_max * slots_per_peer_max};
     of.served = 0;
     send(served.lane, news);
   }
@@ -145,7 +139,6 @@ class lent_slots {
  private:
   struct loan {
     std::unique_ptr<lent_slot[]> slots;
-    std::uint64_t borrower;
     std::uint64_t served = 0;
   };
 

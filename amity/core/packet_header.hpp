@@ -16,15 +16,23 @@ using handler_id = std::uint16_t;
 using world_number = std::uint8_t;
 
 enum class packet_kind : std::uint8_t {
-  message,     ///< one or more messages of one handler, whole
-  fragment,    ///< a part of a message that is larger than a packet
-  collective,  ///< barrier and reductions; belongs to no epoch
-  detector,    ///< termination detection of one epoch
-  wake,        ///< a reason to look around, a packet that was given up, or a question whether the peer makes progress
-  envelope,    ///< of a Long message: all but its payload, unless that is small
-  slots,       ///< of Long messages, that the target lends
-  remote,      ///< remote memory over packets, where the fabric has none
+  message,   ///< one or more messages of one handler, whole
+  fragment,  ///< a part of a message that is larger than a packet
+  envelope,  ///< of a Long message: all but its payload, unless that is small
+  // Those of the runtime, which have no handler.
+  collective = 4,  ///< barrier and reductions; belongs to no epoch
+  detector,        ///< termination detection of one epoch
+  service,         ///< of no world and no epoch; `handler` is the `service`
 };
+
+/// The protocols of a thread that belong to no world. Their packets are taken as soon as they arrive.
+enum class service : std::uint8_t {
+  wake,        ///< a reason to look around, a packet that was given up, or a question whether the peer makes progress
+  long_slots,  ///< of Long messages, that the target lends
+  records,     ///< one-sided operations
+  answers,     ///< to records
+};
+inline constexpr std::size_t services = 4;
 
 /// Number of an epoch, as it travels: 1 to 255, in a circle; 0 stands for "outside any epoch". A rank is never more
 /// than one epoch ahead of another, so that one byte is enough to tell them apart.
@@ -66,7 +74,7 @@ class packet_header {
   constexpr wave_color color() const { return static_cast<wave_color>(word_ >> color_at); }
   /// 64-bit words of arguments in front of the payload, at most 31.
   constexpr std::uint8_t args() const { return static_cast<std::uint8_t>(word_ >> args_at & args_mask); }
-  /// To a request, or to an operation on memory; it is not replied to.
+  /// To a request; it is not replied to.
   constexpr bool reply() const { return (word_ >> reply_at & 1) != 0; }
 
   constexpr packet_header with_kind(packet_kind kind) const {
@@ -77,6 +85,9 @@ class packet_header {
   }
   constexpr packet_header as_reply() const { return packet_header(word_ | std::uint64_t{1} << reply_at); }
 
+  /// Of the kinds of the runtime's own.
+  static constexpr std::uint64_t control_bit = std::uint64_t{1} << 33;
+
  private:
   static constexpr int check_at = 16, kind_at = 31, reply_at = 34, args_at = 35, epoch_at = 40, color_at = 48;
   static constexpr std::uint64_t kind_mask = 7, args_mask = 31;
@@ -86,8 +97,11 @@ class packet_header {
 };
 
 /// Whether packets of this kind are the runtime's own, and have no handler.
-constexpr bool is_control(packet_kind kind) {
-  return kind != packet_kind::message && kind != packet_kind::fragment && kind != packet_kind::envelope;
+constexpr bool is_control(packet_kind kind) { return kind >= packet_kind::collective; }
+
+/// `sequence` is up to `check_mask`.
+constexpr packet_header service_header(service which, std::uint16_t sequence = 0) {
+  return packet_header({.handler = static_cast<handler_id>(which), .check = sequence, .kind = packet_kind::service});
 }
 
 /// What a packet of messages may take of the fabric's reserve.
@@ -102,14 +116,17 @@ constexpr fabric::claim claim_of(packet_header header) {
     case packet_kind::collective:
     case packet_kind::detector:
       return fabric::claim::no_epoch;
-    case packet_kind::wake:
-    case packet_kind::slots:
-      return fabric::claim::answer;
-    case packet_kind::remote:
-      return header.reply() ? fabric::claim::answer : fabric::claim::no_epoch;
+    case packet_kind::service:
+      return header.handler() == static_cast<handler_id>(service::records) ? fabric::claim::no_epoch
+                                                                           : fabric::claim::answer;
     default:
       return claim_of_messages(header);
   }
+}
+
+/// Whether it is a message of the job's own world, as most are.
+constexpr bool is_message_of_job(std::uint64_t word) {
+  return (word & (std::uint64_t{0xff} << 56 | packet_header::control_bit)) == 0;
 }
 
 constexpr world_number world_of(std::uint64_t word) { return static_cast<world_number>(word >> 56); }

@@ -104,11 +104,11 @@ prepared_medium::~prepared_medium() {
   if (!open_) return;
   if (context_ == 0) --owner_.prepared_;
   if (packet_.owned) {
-    owner_.engine_->memory().subtract_held(packet_.owned->memory_bytes());
+    owner_.engine_->bound().subtract_held(packet_.owned->memory_bytes());
     return;
   }
-  static constexpr packet_header nothing({.kind = packet_kind::wake});
-  owner_.fabric_.commit(lane_, nothing.word(), packet_.slot, 0);
+  static constexpr packet_header nothing = service_header(service::wake);
+  owner_.own_engine().transport().commit(owner_.job_lane(lane_), nothing.word(), packet_.slot, 0);
 }
 
 }  // namespace amity::core

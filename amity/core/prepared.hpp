@@ -16,13 +16,12 @@
 #include <string_view>
 #include <utility>
 
-#include "amity/core/bounce_buffers.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/core/segment.hpp"
 
 namespace amity::core {
 
-class remote_endpoint;
+struct bounce_buffer;
 
 /// What prepared messages of all kinds have in common.
 class prepared {
@@ -98,7 +97,7 @@ class prepared_long final : public prepared {
  public:
   prepared_long(prepared_long&& other) noexcept
       // NOLINTNEXTLINE(bugprone-use-after-move): the constructor of the base moves only the members of the base.
-      : prepared(std::move(other)), memory_(other.memory_), to_(other.to_), bounce_(other.bounce_) {}
+      : prepared(std::move(other)), to_(other.to_), bounce_(other.bounce_) {}
   ~prepared_long();
 
   /// Sends the first `bytes` of the payload. Outside handlers it may run handlers. There is nothing to wait for: the
@@ -109,12 +108,11 @@ class prepared_long final : public prepared {
   }
 
  private:
-  friend class remote_endpoint;
-  prepared_long(std::string_view call, remote_endpoint& memory, const place& to, request* answers,
+  friend class long_sender;
+  prepared_long(std::string_view call, endpoint& world, rank_t lane, const remote_address& to, request* answers,
                 std::size_t bytes_min, std::size_t bytes_max, std::size_t args);
 
-  remote_endpoint& memory_;
-  place to_;
+  remote_address to_;
   bounce_buffer* bounce_ = nullptr;  ///< null: the payload is in its place
 };
 

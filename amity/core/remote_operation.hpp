@@ -10,10 +10,12 @@
 #include "amity/core/long_envelope.hpp"
 #include "amity/core/long_protocol.hpp"
 #include "amity/core/packet_header.hpp"
+#include "amity/core/record.hpp"
 #include "amity/core/segment.hpp"
 
 namespace amity::core {
 
+class endpoint;
 class remote_operations;
 
 /// As `awaited`, it waits for its put to be complete.
@@ -21,18 +23,24 @@ struct remote_operation final : awaited {
   steps plan = only_put;
   std::uint8_t next = 0;  ///< step of the plan
   std::uint32_t slot = no_slot;
-  place to;
+  remote_address to;
+  endpoint* world = nullptr;  ///< whose message it is; null: it is none
   bytes_view from;
   std::byte* into = nullptr;  ///< of a get
   std::size_t bytes = 0;
-  event* source_free = nullptr;
-  event* complete = nullptr;
-  event* ended = nullptr;  ///< all steps are taken
+  // Each has been told to expect this one.
+  awaited* source_free = nullptr;
+  awaited* complete = nullptr;
+  awaited* ended = nullptr;  ///< all steps are taken
+
+  // Over records.
+  std::size_t moved = 0;  ///< bytes that are in records
+  std::uint32_t question = no_question;
 
   // Of a Long.
   packet_header header;
   kept_arguments args;
-  const own_segment* holder = nullptr;  ///< of the payload, where the target gets it
+  const local_segment* holder = nullptr;  ///< of the payload, where the target gets it
 
   // Of an atomic.
   fabric::atomic_request what;

@@ -8,6 +8,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/segment_records.hpp"
 
 namespace amity::core {
 namespace {
@@ -17,7 +18,7 @@ using fabric::stage;
 // Envelopes up to this are put together here and copied into a packet; larger ones are put together there.
 constexpr std::size_t small_bytes_max = 256;
 
-std::uint64_t context_of(event* told) noexcept { return told == nullptr ? 0 : told->context(); }
+std::uint64_t context_of(awaited* told) noexcept { return told == nullptr ? 0 : told->context(); }
 
 }  // namespace
 
@@ -40,23 +41,14 @@ remote_operation& remote_operations::list::take_behind(remote_operation* before)
   return one;
 }
 
-remote_operations::remote_operations(endpoint& owner, fabric::remote_memory& memory, packet_memory& packets,
+remote_operations::remote_operations(engine& on, fabric::remote_memory* memory, segment_records& records,
                                      std::size_t kept_max)
-    : owner_(owner),
-      fabric_(owner.transport()),
-      memory_(memory),
-      packets_(packets),
-      // Slots take a packet there and one back: whoever has had some before was made at an earlier time.
-      slots_(owner.transport().now_ns()),
-      places_(kept_max) {
+    : engine_(on), fabric_(on.transport()), memory_(memory), records_(records), places_(kept_max) {
   for (remote_operation& place : places_) free_.push(place);
 }
 
 void remote_operations::begin(remote_operation&& wanted) {
   wanted.owner = this;
-  for (event* const told : {wanted.source_free, wanted.complete}) {
-    if (told != nullptr) told->expect();
-  }
   if (wanted.plan[0] == step::put_and_await) {  // the fabric keeps the operation's address
     while (free_.count == 0) make_place();
     remote_operation& kept = keep(wanted);
@@ -76,16 +68,16 @@ void remote_operations::begin(remote_operation&& wanted) {
 
 // Outside handlers a round of progress; it may have made none.
 void remote_operations::make_place() {
-  if (!owner_.in_handler()) return owner_.engine_->wait_once(owner_, wait_for_credit);
-  const memory_bound& memory = owner_.engine_->memory();
-  if (!owner_.engine_->has_room(sizeof(remote_operation))) {
-    const error too_many("a Long, put, get or atomic in a handler", owner_.rank(),
+  if (!engine_.in_handler()) return engine_.wait_once(wait_for_credit);
+  const memory_bound& memory = engine_.bound();
+  if (!engine_.has_room(sizeof(remote_operation))) {
+    const error too_many("a Long, put, get or atomic in a handler", engine_.rank(),
                          fmt::format("{} operations of this rank wait, and {} bytes of them and of messages; another "
                                      "one would exceed AMITY_CORE_SPILL_BYTES_MAX={}",
                                      kept(), memory.bytes(), memory.bytes_max()),
                          "begin fewer in handlers, or raise AMITY_CORE_SPILL_BYTES_MAX");
     // What was counted as sent never will be: the job cannot go on, whatever the handler does.
-    owner_.fail(std::make_exception_ptr(too_many));
+    engine_.failure().set(std::make_exception_ptr(too_many));
     throw too_many;
   }
   free_.push(places_.emplace_back());
@@ -93,7 +85,7 @@ void remote_operations::make_place() {
 
 remote_operation& remote_operations::keep(const remote_operation& wanted) noexcept {
   remote_operation& place = free_.pop();
-  owner_.engine_->memory().add_leaving(sizeof(remote_operation));
+  engine_.bound().add_leaving(sizeof(remote_operation));
   place = wanted;
   return place;
 }
@@ -101,7 +93,7 @@ remote_operation& remote_operations::keep(const remote_operation& wanted) noexce
 void remote_operations::put_aside(remote_operation& of, outcome why) noexcept {
   const rank_t lane = of.to.segment.lane;
   if (why == outcome::ended) {
-    owner_.engine_->memory().subtract_leaving(sizeof(remote_operation));
+    engine_.bound().subtract_leaving(sizeof(remote_operation));
     free_.push(of);
   }
   if (why != outcome::refused && why != outcome::lacks_slot) return;
@@ -132,7 +124,7 @@ bool remote_operations::anyone_waits_at(rank_t lane) const noexcept {
 // where places are few, and after a failure, which may have taken the events of those that wait, each is for itself.
 bool remote_operations::must_queue(const remote_operation& wanted) noexcept {
   const rank_t lane = wanted.to.segment.lane;
-  if (!anyone_waits_at(lane) || owner_.in_handler() || owner_.engine_->failure().exists()) return false;
+  if (!anyone_waits_at(lane) || engine_.in_handler() || engine_.failure().exists()) return false;
   retry_first(lane);
   return anyone_waits_at(lane);
 }
@@ -182,29 +174,15 @@ remote_operations::outcome remote_operations::take_steps(remote_operation& of) n
 }
 
 remote_operations::outcome remote_operations::take(remote_operation& of, step now) noexcept {
-  const fabric::remote_segment& there = of.to.segment.handle;
-  fabric::remote_memory& memory = memory_of(there);
   const rank_t lane = of.to.segment.lane;
+  const fabric::remote_handle& there = of.to.segment.handle;
+  const std::uint64_t source_free = context_of(of.source_free), complete = context_of(of.complete);
   switch (now) {
     case step::take_slot:
       of.slot = slots_.take(lane, [&](const slot_news& none) {
-        owner_.send_control(lane, packet_kind::slots, std::as_bytes(std::span(&none, 1)));
+        engine_.send(lane, service::long_slots, std::as_bytes(std::span(&none, 1)));
       });
       return of.slot == no_slot ? outcome::lacks_slot : outcome::taken;
-    case step::put:
-      return come_to(of, memory.put(there, of.to.offset, of.from, events_of(of)));
-    case step::put_and_await: {
-      const stage reached = memory.put(there, of.to.offset, of.from,
-                                       {.source_free = context_of(of.source_free), .complete = of.context()});
-      const outcome how = come_to(of, reached);
-      return how == outcome::taken && reached != stage::complete ? outcome::awaits : how;
-    }
-    case step::put_notify:
-      return come_to(of, memory.put_notify(there, of.to.offset, of.from, of.slot, context_of(of.source_free)));
-    case step::get:
-      return come_to(of, memory.get(there, of.to.offset, {of.into, of.bytes}, context_of(of.complete)));
-    case step::atomic:
-      return come_to(of, memory.atomic(there, of.to.offset, of.what, of.previous, context_of(of.complete)));
     case step::send_envelope:
       return send(of, {});
     case step::send_packed: {
@@ -212,7 +190,7 @@ remote_operations::outcome remote_operations::take(remote_operation& of, step no
       return how == outcome::refused ? how : come_to(of, stage::source_free);
     }
     case step::offer: {
-      const offer where{.segment = of.holder->name,
+      const offer where{.segment = of.holder->descriptor,
                         .offset = static_cast<std::uint64_t>(of.from.data() - of.holder->data)};
       const outcome how = send(of, std::as_bytes(std::span(&where, 1)));
       // The slot comes back when the target has the payload.
@@ -220,13 +198,45 @@ remote_operations::outcome remote_operations::take(remote_operation& of, step no
       return how;
     }
     case step::end:
+      return outcome::ended;
+    default:
       break;
   }
-  return outcome::ended;
+  if (segment_records::reach(there)) return take_over_records(of, now);
+  switch (now) {
+    case step::put:
+      return come_to(of,
+                     memory_->put(there, of.to.offset, of.from, {.source_free = source_free, .complete = complete}));
+    case step::put_and_await: {
+      const stage reached =
+          memory_->put(there, of.to.offset, of.from, {.source_free = source_free, .complete = of.context()});
+      const outcome how = come_to(of, reached);
+      return how == outcome::taken && reached != stage::complete ? outcome::awaits : how;
+    }
+    case step::put_notify:
+      return come_to(of, memory_->put_notify(there, of.to.offset, of.from, of.slot, source_free));
+    case step::get:
+      return come_to(of, memory_->get(there, of.to.offset, {of.into, of.bytes}, complete));
+    default:
+      return come_to(of, memory_->atomic(there, of.to.offset, of.what, of.previous, complete));
+  }
 }
 
-fabric::events remote_operations::events_of(const remote_operation& of) noexcept {
-  return {.source_free = context_of(of.source_free), .complete = context_of(of.complete)};
+remote_operations::outcome remote_operations::take_over_records(remote_operation& of, step now) {
+  switch (now) {
+    case step::put:
+      return come_to(of, records_.put(of, of.complete));
+    case step::put_and_await: {
+      const outcome how = come_to(of, records_.put(of, &of));
+      return how == outcome::taken ? outcome::awaits : how;
+    }
+    case step::put_notify:
+      return come_to(of, records_.put_notify(of));
+    case step::get:
+      return come_to(of, records_.get(of));
+    default:
+      return come_to(of, records_.atomic(of));
+  }
 }
 
 // The events of stages that are reached at once are told here; the fabric tells the others.
@@ -247,18 +257,19 @@ remote_operations::outcome remote_operations::send(remote_operation& of, bytes_v
     if (!rest.empty()) std::memcpy(to + sizeof about + args.size(), rest.data(), rest.size());
   };
   const rank_t lane = of.to.segment.lane;
+  const std::uint64_t header = with_world(of.header.word(), of.world->number());
   if (bytes <= small_bytes_max) {
     std::array<std::byte, small_bytes_max> packet;
     write(packet.data());
-    if (fabric_.try_send(lane, of.header.word(), {packet.data(), bytes}, claim_of(of.header)) != status::ok)
+    if (fabric_.try_send(lane, header, {packet.data(), bytes}, claim_of(of.header)) != status::ok)
       return outcome::refused;
   } else {
     fabric::slot slot;
     if (fabric_.acquire(lane, slot, claim_of(of.header)) != status::ok) return outcome::refused;
     write(slot.data);
-    fabric_.commit(lane, of.header.word(), slot, bytes);
+    fabric_.commit(lane, header, slot, bytes);
   }
-  owner_.ledger_.packet(of.header.handler(), bytes);
+  of.world->note_packet(of.header.handler(), bytes);
   return outcome::taken;
 }
 

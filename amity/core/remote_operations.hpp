@@ -11,21 +11,24 @@
 #include <deque>
 
 #include "amity/core/long_slots.hpp"
-#include "amity/core/packet_memory.hpp"
 #include "amity/core/remote_operation.hpp"
+#include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
 
-class endpoint;
+class engine;
+class segment_records;
 
 class remote_operations {
  public:
-  /// Keeps up to `kept_max` operations, and more if handlers have begun them. Segments that `packets` have made are
-  /// reached by these, all others by `memory`.
-  remote_operations(endpoint& owner, fabric::remote_memory& memory, packet_memory& packets, std::size_t kept_max);
+  /// Keeps up to `kept_max` operations, and more if handlers have begun them. `memory` is of the fabric; null: it has
+  /// none, and all segments are reached by `records`.
+  remote_operations(engine& on, fabric::remote_memory* memory, segment_records& records, std::size_t kept_max);
 
-  /// Begins an operation; its events are told from now on. Outside handlers it may make progress.
+  /// Begins an operation. Outside handlers it may make progress.
   void begin(remote_operation&& wanted);
+  /// Begins an operation that takes no place. False: call it again after progress, with the same object.
+  bool try_begin(remote_operation& wanted) noexcept { return take_steps(wanted) == outcome::ended; }
 
   /// Goes on with operations that were refused, or whose completion has come; true if any came further.
   bool advance() noexcept;
@@ -52,9 +55,6 @@ class remote_operations {
     remote_operation& pop() noexcept { return take_behind(nullptr); }
   };
 
-  fabric::remote_memory& memory_of(const fabric::remote_segment& there) noexcept {
-    return packet_memory::has_made(there) ? packets_ : memory_;
-  }
   void make_place();
   remote_operation& keep(const remote_operation& wanted) noexcept;
   void put_aside(remote_operation& of, outcome why) noexcept;
@@ -64,14 +64,14 @@ class remote_operations {
   void retry_first(rank_t lane) noexcept;
   outcome take_steps(remote_operation& of) noexcept;
   outcome take(remote_operation& of, step now) noexcept;
+  outcome take_over_records(remote_operation& of, step now);
   outcome come_to(remote_operation& of, fabric::stage reached) noexcept;
   outcome send(remote_operation& of, bytes_view rest) noexcept;
-  fabric::events events_of(const remote_operation& of) noexcept;
 
-  endpoint& owner_;
+  engine& engine_;
   fabric::fabric& fabric_;
-  fabric::remote_memory& memory_;
-  packet_memory& packets_;
+  fabric::remote_memory* memory_;
+  segment_records& records_;
   borrowed_slots slots_;
   std::deque<remote_operation> places_;
   list free_;

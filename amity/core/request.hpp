@@ -29,6 +29,7 @@ class request {
   /// That of the thread which runs the handler: to send more, where it may be any of several.
   endpoint& owner() const noexcept { return owner_; }
   rank_t source() const noexcept;
+  rank_t source_lane() const noexcept { return packet_.source; }  ///< in its world: the thread that has sent it
   std::span<const std::uint64_t> args() const noexcept {
     // The payload of a packet is aligned to 16 bytes, and arguments come first.
     return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
@@ -50,22 +51,22 @@ class request {
   void reply_medium(handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
     reply_medium(handler, payload, std::span(args.begin(), args.size()));
   }
-  /// Puts the payload to a place on the source, as `remote_endpoint::request_long` does.
-  void reply_long(const place& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
+  /// Puts the payload to a segment of the source, as `endpoint::request_long` does.
+  void reply_long(const remote_address& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
                   event& source_free);
-  void reply_long(const place& to, handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args,
-                  event& source_free) {
+  void reply_long(const remote_address& to, handler_id handler, bytes_view payload,
+                  std::initializer_list<std::uint64_t> args, event& source_free) {
     reply_long(to, handler, payload, std::span(args.begin(), args.size()), source_free);
   }
 
-  /// As `endpoint::prepare_medium` and `remote_endpoint::prepare_long`, for the reply.
+  /// As `endpoint::prepare_medium` and `endpoint::prepare_long`, for the reply.
   prepared_medium prepare_reply_medium(std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
-  prepared_long prepare_reply_long(const place& to, std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);
+  prepared_long prepare_reply_long(const remote_address& to, std::size_t bytes_min, std::size_t bytes_max,
+                                   std::size_t args = 0);
 
  private:
   friend class prepared;
   friend class prepared_medium;
-  friend class remote_endpoint;
   void reply(std::string_view call, handler_id handler, std::span<const std::uint64_t> args, bytes_view payload);
   void check_reply(std::string_view call) const;
 

@@ -4,47 +4,44 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "amity/base/types.hpp"
-#include "amity/core/packet_header.hpp"
 #include "amity/fabric/remote_memory.hpp"
 
 namespace amity::core {
 
 /// Names a segment to any rank; may be copied as bytes.
-struct segment_name {
+struct segment_descriptor {
   fabric::segment_key key;
-  std::uint32_t number = 0;  ///< among the segments of its owner
-  std::uint16_t thread = 0;  ///< of its rank, that owns it
-  std::uint16_t world = 0;   ///< in which it was made
+  std::uint32_t number = 0;     ///< among the segments of its owner
+  std::int32_t lane = no_rank;  ///< of the job: the thread of a rank that owns it
   std::uint64_t bytes = 0;
-  std::int64_t lane = no_rank;  ///< that owns it; 64 bits, so that a name has no padding
-  bool operator==(const segment_name&) const = default;
+  bool operator==(const segment_descriptor&) const = default;
 };
+static_assert(std::has_unique_object_representations_v<segment_descriptor>);
 
-/// Memory of this rank that peers may read and write. It begins as zeros, on a cache line.
-struct own_segment {
+/// Memory of this rank that peers may read and write. Unless attached, it begins as zeros, on a cache line.
+struct local_segment {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
-  segment_name name;
-  bool operator==(const own_segment&) const = default;
+  segment_descriptor descriptor;
+  bool operator==(const local_segment&) const = default;
 };
 
 /// A segment of some rank as this rank reaches it; of no lane: none.
-struct peer_segment {
-  rank_t lane = no_rank;  ///< whose it is; where ranks have one thread, the rank
+struct remote_segment {
+  rank_t lane = no_rank;  ///< of the job: the thread of a rank that owns it
   std::uint32_t number = 0;
   std::uint16_t thread = 0;  ///< of this rank, that has opened it
-  world_number world = 0;    ///< in which that was
-  fabric::remote_segment handle;
+  fabric::remote_handle handle;
 
   std::size_t bytes() const noexcept { return handle.bytes; }
 };
 
-/// A place in a segment.
-struct place {
-  peer_segment segment;
-  std::size_t offset = 0;
+struct remote_address {
+  remote_segment segment;
+  std::size_t offset = 0;  ///< bytes
 };
 
 }  // namespace amity::core

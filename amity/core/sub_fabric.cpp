@@ -16,9 +16,6 @@ sub_fabric::sub_fabric(const engine& own, world_number number, rank_list members
   const rank_t rank = members_.find(own.rank());
   AMITY_ASSERT(rank != no_rank, own.rank(), static_cast<int>(number));
   lane_ += rank * threads_;
-  if (caps_.remote.notify_bits > 0) caps_.remote.notify_bits = caps_.remote.notify_bits < 32 ? 0 : notify_bits;
-  if (auto* const below = below_.remote()) remote_.emplace(*below, *this);
-  if (auto* const below = below_.node_memory()) node_memory_.emplace(*below, *this);
 }
 
 rank_t sub_fabric::node_of(rank_t peer) const noexcept {
@@ -29,9 +26,9 @@ rank_t sub_fabric::node_of(rank_t peer) const noexcept {
 }
 
 rank_t sub_fabric::lane_of_job(rank_t lane) const noexcept {
-  const rank_t rank = members_.find(threads_ == 1 ? lane : lane / threads_);
-  AMITY_ASSERT(rank != no_rank, lane, static_cast<int>(number_));
-  return threads_ == 1 ? rank : rank * threads_ + lane % threads_;
+  const rank_t found = find_job_lane(lane);
+  AMITY_ASSERT(found != no_rank, lane, static_cast<int>(number_));
+  return found;
 }
 
 }  // namespace amity::core

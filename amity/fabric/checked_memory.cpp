@@ -70,25 +70,25 @@ void checked_memory::destroy(const segment& own) noexcept {
   inner_.destroy(own);
 }
 
-remote_segment checked_memory::open(rank_t owner, const segment_key& key) {
+remote_handle checked_memory::open(rank_t owner, const segment_key& key) {
   whole_.enter("open");
   whole_.check_rank("open", owner);
   if (whole_.polling_) whole_.caller_broke("open", "called from a sink");
-  const remote_segment opened = inner_.open(owner, key);
+  const remote_handle opened = inner_.open(owner, key);
   if (opened.direct != nullptr && !whole_.inner().caps().remote.mapped) {
     whole_.fabric_broke("open", "a direct address on a fabric that has none");
   }
   return opened.bytes == 0 ? opened : handles_.open(opened, owner);
 }
 
-void checked_memory::close(const remote_segment& opened) noexcept {
+void checked_memory::close(const remote_handle& opened) noexcept {
   inner_.close(check("close", opened, 0, 0, nullptr).inner);
   handles_.close(opened);
 }
 
 // Operations
 
-const handle_table::entry& checked_memory::check(std::string_view call, const remote_segment& at, std::size_t offset,
+const handle_table::entry& checked_memory::check(std::string_view call, const remote_handle& at, std::size_t offset,
                                                  std::size_t bytes, const void* local) const {
   whole_.enter(call);
   const handle_table::entry* const known = handles_.find(at);
@@ -121,14 +121,14 @@ stage checked_memory::start(std::string_view call, const handle_table::entry& at
   return reached;
 }
 
-stage checked_memory::start_put(const remote_segment& to, std::size_t offset, bytes_view from,
+stage checked_memory::start_put(const remote_handle& to, std::size_t offset, bytes_view from,
                                 const events& tell) noexcept {
   const auto& at = check("put", to, offset, from.size(), from.data());
   return start("put", at, from, tell,
                [&](const events& inner_tell) { return inner_.put(at.inner, offset, from, inner_tell); });
 }
 
-stage checked_memory::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+stage checked_memory::put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                                  std::uint64_t when_free) noexcept {
   const auto& at = check("put_notify", to, offset, from.size(), from.data());
   const std::uint32_t bits_max = whole_.caps().remote.notify_bits;
@@ -140,14 +140,14 @@ stage checked_memory::put_notify(const remote_segment& to, std::size_t offset, b
   });
 }
 
-stage checked_memory::start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+stage checked_memory::start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
                                 std::uint64_t when_complete) noexcept {
   const auto& at = check("get", from, offset, to.size(), to.data());
   return start("get", at, {}, {.complete = when_complete},
                [&](const events& inner_tell) { return inner_.get(at.inner, offset, to, inner_tell.complete); });
 }
 
-stage checked_memory::start_atomic(const remote_segment& at_segment, std::size_t offset, const atomic_request& what,
+stage checked_memory::start_atomic(const remote_handle& at_segment, std::size_t offset, const atomic_request& what,
                                    std::uint64_t* previous, std::uint64_t when_complete) noexcept {
   const auto& at = check("atomic", at_segment, offset, what.bytes, this);
   if (!whole_.caps().remote.atomics) whole_.caller_broke("atomic", "called on a fabric without atomics");

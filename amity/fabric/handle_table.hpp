@@ -13,20 +13,20 @@ namespace amity::fabric {
 class handle_table {
  public:
   struct entry {
-    remote_segment inner;
+    remote_handle inner;
     rank_t owner;
   };
 
-  remote_segment open(const remote_segment& inner, rank_t owner) {
+  remote_handle open(const remote_handle& inner, rank_t owner) {
     opened_.emplace(++last_, entry{inner, owner});
     return {.direct = nullptr, .bytes = inner.bytes, .id = last_, .atomics = inner.atomics};
   }
   /// Null if there is no such handle.
-  const entry* find(const remote_segment& outer) const noexcept {
+  const entry* find(const remote_handle& outer) const noexcept {
     const auto found = opened_.find(outer.id);
     return found == opened_.end() || found->second.inner.bytes != outer.bytes ? nullptr : &found->second;
   }
-  void close(const remote_segment& outer) noexcept { opened_.erase(outer.id); }
+  void close(const remote_handle& outer) noexcept { opened_.erase(outer.id); }
 
   std::size_t size() const noexcept { return opened_.size(); }
   /// One of them; there is one.

@@ -59,7 +59,7 @@ struct segment {
 };
 
 /// A segment as one rank reaches it. Valid for that rank's fabric alone.
-struct remote_segment {
+struct remote_handle {
   /// Where plain loads and stores of this rank reach the segment; null: nowhere. What is stored here is there before
   /// any packet or notification that this rank sends afterwards.
   std::byte* direct = nullptr;
@@ -113,14 +113,14 @@ class remote_memory {
 
   /// A handle to a segment of rank `owner`, which may be this one. Throws `error` if `key` is none of its keys, or the
   /// memory cannot be reached. Attached memory that cannot be reached has a handle of 0 bytes, which is not closed.
-  virtual remote_segment open(rank_t owner, const segment_key& key) = 0;
+  virtual remote_handle open(rank_t owner, const segment_key& key) = 0;
 
-  virtual void close(const remote_segment& opened) noexcept = 0;
+  virtual void close(const remote_handle& opened) noexcept = 0;
 
   // Operations: they neither wait nor allocate, and may be called from a sink.
 
   /// Copies `from` to `offset` of the segment.
-  stage put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell = {}) noexcept {
+  stage put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell = {}) noexcept {
     if (to.direct == nullptr) return start_put(to, offset, from, tell);
     AMITY_DEBUG_ASSERT(offset <= to.bytes && from.size() <= to.bytes - offset, offset, from.size(), to.bytes);
     copy_bytes(to.direct + offset, from.data(), from.size());
@@ -128,7 +128,7 @@ class remote_memory {
   }
 
   /// Copies from `offset` of the segment to `to`.
-  stage get(const remote_segment& from, std::size_t offset, mutable_bytes to, std::uint64_t when_complete) noexcept {
+  stage get(const remote_handle& from, std::size_t offset, mutable_bytes to, std::uint64_t when_complete) noexcept {
     if (from.direct == nullptr) return start_get(from, offset, to, when_complete);
     AMITY_DEBUG_ASSERT(offset <= from.bytes && to.size() <= from.bytes - offset, offset, to.size(), from.bytes);
     copy_bytes(to.data(), from.direct + offset, to.size());
@@ -137,7 +137,7 @@ class remote_memory {
 
   /// Applies `what` to the word at `offset`; what was there before goes to `previous`, widened with zeros, unless that
   /// is null. Atomic among all operations of this kind on the word, by whichever rank.
-  stage atomic(const remote_segment& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
+  stage atomic(const remote_handle& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
                std::uint64_t when_complete) noexcept {
     if (at.direct == nullptr) return start_atomic(at, offset, what, previous, when_complete);
     AMITY_DEBUG_ASSERT(offset % what.bytes == 0 && offset <= at.bytes && what.bytes <= at.bytes - offset, offset);
@@ -148,24 +148,24 @@ class remote_memory {
 
   /// As `put`, and then tells the owner's sink: `on_notify(bits)`, once, when the data is there. `from` may be empty.
   /// That it is there the owner alone learns.
-  virtual stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+  virtual stage put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                            std::uint64_t when_free) noexcept = 0;
 
  protected:
   // For handles without a `direct` address, on fabrics that give such.
-  virtual stage start_put(const remote_segment& to, std::size_t, bytes_view, const events&) noexcept {
+  virtual stage start_put(const remote_handle& to, std::size_t, bytes_view, const events&) noexcept {
     return no_road(to);
   }
-  virtual stage start_get(const remote_segment& from, std::size_t, mutable_bytes, std::uint64_t) noexcept {
+  virtual stage start_get(const remote_handle& from, std::size_t, mutable_bytes, std::uint64_t) noexcept {
     return no_road(from);
   }
-  virtual stage start_atomic(const remote_segment& at, std::size_t, const atomic_request&, std::uint64_t*,
+  virtual stage start_atomic(const remote_handle& at, std::size_t, const atomic_request&, std::uint64_t*,
                              std::uint64_t) noexcept {
     return no_road(at);
   }
 
  private:
-  static stage no_road(const remote_segment& to) noexcept {
+  static stage no_road(const remote_handle& to) noexcept {
     AMITY_ASSERT(to.direct != nullptr, to.id);
     return stage::refused;
   }

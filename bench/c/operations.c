@@ -15,8 +15,8 @@ struct rank {
   amity_world* world;
   int tiny;
   amity_handler ping, pong, take, done;
-  amity_segment own;
-  amity_peer_segment all[2];
+  amity_local_segment own;
+  amity_remote_segment all[2];
   uint64_t handled, expected, ended;
 };
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "amity/core/bounce_buffers.hpp"
+#include "amity/core/memory.hpp"
 #include "amity/core/prepared.hpp"
-#include "amity/core/remote_endpoint.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
@@ -53,7 +53,7 @@ TEST(messages_beyond_bound, prepared_refused_before_written) {
         EXPECT_EQ(visits, own.rank() == 2 ? *expected : 0);
         if (own.rank() == 1) {
           EXPECT_GE(committed, 15u);
-          EXPECT_LE(own.own_engine().memory().bytes_peak(), 65536u);
+          EXPECT_LE(own.own_engine().bound().bytes_peak(), 65536u);
         }
       },
       config);
@@ -83,7 +83,7 @@ std::string refusal_of(const std::function<void(endpoint&, handler_id)>& send, s
         if (own.rank() == 1) {
           own.wait_until("the burst", [&] { return !text.empty(); });
           EXPECT_GE(sent, sent_min);
-          EXPECT_LE(own.own_engine().memory().bytes_peak(), 65536u);
+          EXPECT_LE(own.own_engine().bound().bytes_peak(), 65536u);
           own.request_short(2, expect, {sent});
         }
         if (own.rank() == 2) own.wait_until("visits", [&] { return expected && visits >= *expected; });
@@ -155,16 +155,16 @@ TEST(messages_beyond_bound, unused_long_buffers_do_not_count) {
   simulate(
       2, {.credits = credits},
       [&](endpoint& own) {
-        remote_endpoint memory(own, config);
-        const own_segment mine = memory.allocate(large);
+        auto& memory = own.memory();
+        const local_segment mine = memory.allocate(large);
         std::uint64_t visits = 0;
         const handler_id visit = own.add_handler("visit", [&](request&) { ++visits; });
         const handler_id burst = own.add_handler("burst", [&](request&) {
           for (int i = 0; i < 20; ++i) own.request_medium(1, visit, std::vector<std::byte>(3000));
         });
-        const std::vector<peer_segment> all = memory.exchange(mine);
+        const std::vector<remote_segment> all = exchange(own, mine);
         ASSERT_EQ(all[1].handle.direct, nullptr);
-        if (own.rank() == 0) memory.prepare_long({all[1], 0}, large, large).commit(visit, large);
+        if (own.rank() == 0) own.prepare_long({all[1], 0}, large, large).commit(visit, large);
         own.barrier();
         if (own.rank() == 0) own.request_short(0, burst);
         own.wait_until("the visits", [&] { return own.rank() == 0 || visits == 21; });
@@ -212,7 +212,7 @@ TEST(messages_beyond_bound, large_message_leaves_outside_handlers) {
         if (own.rank() == 0) own.request_medium(1, visit, larger);
         own.wait_until("the visit", [&] { return visited == (own.rank() == 1); });
         own.barrier();
-        EXPECT_EQ(own.own_engine().memory().bytes_peak(), 0u);
+        EXPECT_EQ(own.own_engine().bound().bytes_peak(), 0u);
       },
       configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
 }
@@ -236,7 +236,7 @@ TEST(lent_memory, loop_waits_at_high_water_mark) {
         }
         own.wait_until("visits", [&] { return own.rank() == 0 || visits == sent; });
         own.barrier();
-        EXPECT_LE(own.own_engine().memory().bytes_peak(), mark + sends_between_looks * lent_buffer::overhead_bytes);
+        EXPECT_LE(own.own_engine().bound().bytes_peak(), mark + sends_between_looks * lent_buffer::overhead_bytes);
       },
       configured({{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "4k"}}));
 }
@@ -249,9 +249,9 @@ TEST(handler_puts, share_bound_with_messages) {
       simulate(
           2, {.credits = credits},
           [&](endpoint& own) {
-            remote_endpoint memory(own, config);
-            const own_segment mine = memory.allocate(64);
-            std::vector<peer_segment> all;
+            auto& memory = own.memory();
+            const local_segment mine = memory.allocate(64);
+            std::vector<remote_segment> all;
             std::vector<event> done(1000);
             const std::vector<std::byte> content(64);
             const handler_id visit = own.add_handler("visit", [](request&) {});
@@ -259,7 +259,7 @@ TEST(handler_puts, share_bound_with_messages) {
               for (int i = 0; messages_first && i < 100; ++i) own.request_medium(1, visit, std::vector<std::byte>(500));
               for (event& each : done) memory.put({all[1], 0}, content, {.complete = &each});
             });
-            all = memory.exchange(mine);
+            all = exchange(own, mine);
             own.barrier();
             if (own.rank() == 1) own.request_short(0, burst);
             own.wait_until("the end", [] { return false; });
@@ -324,9 +324,9 @@ TEST(prepared_longs_of_handlers, are_bounded_as_what_they_spill) {
   simulate(
       2, {},
       [](endpoint& own) {
-        remote_endpoint memory(own, {});
-        const own_segment mine = memory.allocate(8 * usual);
-        std::vector<peer_segment> all;
+        auto& memory = own.memory();
+        const local_segment mine = memory.allocate(8 * usual);
+        std::vector<remote_segment> all;
         std::size_t landed = 0, refused = 0;
         const handler_id land = own.add_handler("land", [&](request& r) {
           EXPECT_TRUE(fabric::testing::is_payload(r.payload(), r.args()[0]));
@@ -335,27 +335,27 @@ TEST(prepared_longs_of_handlers, are_bounded_as_what_they_spill) {
         const handler_id burst = own.add_handler("burst", [&](request&) {
           std::vector<prepared_long> open;
           for (std::size_t i = 0; i < 3; ++i) {
-            open.push_back(memory.prepare_long({all[1], i * usual}, usual, usual, 1));
+            open.push_back(own.prepare_long({all[1], i * usual}, usual, usual, 1));
             fabric::testing::fill(open.back().payload(), i);
           }
           expect_error(
               [&] {
-                memory.prepare_long({all[1], 0}, 1, 8, 1);
+                own.prepare_long({all[1], 0}, 1, 8, 1);
               },
-              {"remote_endpoint::prepare_long", "65536 more in a handler", "AMITY_CORE_SPILL_BYTES_MAX=200000"});
+              {"endpoint::prepare_long", "65536 more in a handler", "AMITY_CORE_SPILL_BYTES_MAX=200000"});
           ++refused;
           for (std::size_t i = 0; i < 3; ++i) open[i].commit(land, usual, {i});
         });
-        all = memory.exchange(mine);
+        all = exchange(own, mine);
         ASSERT_EQ(all[1].handle.direct, nullptr);
         own.barrier();
         if (own.rank() == 1) own.request_short(0, burst);
         own.wait_until("Longs", [&] { return own.rank() == 0 ? refused == 1 : landed == 3; });
         own.barrier();
         if (own.rank() == 0) {  // outside handlers there is no such bound
-          for (int i = 0; i < 4; ++i) static_cast<void>(memory.prepare_long({all[1], 0}, 1, 8));
+          for (int i = 0; i < 4; ++i) static_cast<void>(own.prepare_long({all[1], 0}, 1, 8));
           std::vector<prepared_long> open;
-          for (int i = 0; i < 4; ++i) open.push_back(memory.prepare_long({all[1], 0}, usual, usual));
+          for (int i = 0; i < 4; ++i) open.push_back(own.prepare_long({all[1], 0}, usual, usual));
         }
         own.barrier();
       },

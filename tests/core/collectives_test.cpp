@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "amity/base/error.hpp"
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
 
@@ -197,12 +197,12 @@ TEST(collectives, ranks_in_different_ones_are_told_so) {
 std::string end_of_exchange(rank_t ranks, rank_t odd, rank_t late) {
   return failure_of([&] {
     simulate(ranks, {}, [&](endpoint& own) {
-      remote_endpoint memory(own, {});
-      const own_segment mine = memory.allocate(8);
-      memory.exchange(mine);
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(8);
+      exchange(own, mine);
       if (own.rank() == late) testing::idle_until(own.transport(), 100'000);
       if (own.rank() == odd) own.barrier();
-      if (own.rank() != odd) memory.exchange(mine);
+      if (own.rank() != odd) exchange(own, mine);
       own.wait_until("the end of the job", [] { return false; });
     });
   });

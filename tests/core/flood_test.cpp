@@ -48,7 +48,7 @@ void flood_while_stopped(std::size_t bytes) {
                  own.request_medium(target, take, make_payload(bytes, i), {i});
                  if (own.transport().now_ns() < resume_ns) ++meanwhile;
                }
-               EXPECT_EQ(own.own_engine().memory().bytes_peak(), 0u);
+               EXPECT_EQ(own.own_engine().bound().bytes_peak(), 0u);
              }
              own.barrier();
            });
@@ -102,7 +102,7 @@ TEST(flood, of_a_thread_that_does_not_poll_waits_for_credits) {
         own.request_medium(target, take, make_payload(i % 32 == 31 ? 600 : 8, i), {i});
         ++sent[me];
       }
-      EXPECT_EQ(own.own_engine().memory().bytes_peak(), 0u);
+      EXPECT_EQ(own.own_engine().bound().bytes_peak(), 0u);
     }
     own.barrier();
     return 0;

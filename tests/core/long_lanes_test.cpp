@@ -16,9 +16,9 @@ using testing::expect_error;
 /// Twice as many ranks of the fabric, which are the threads of half of them.
 class long_lanes : public testing::every_fabric {
  protected:
-  void run_lanes(const testing::endpoint_body& body) const {
-    kind().run(2 * ranks(), {}, [&](fabric::fabric& transport) {
-      endpoint own(transport, {}, 2);
+  void run_lanes(const testing::endpoint_body& body, const settings& config = {}) const {
+    kind().run(2 * ranks(), config, [&](fabric::fabric& transport) {
+      endpoint own(transport, config, 2);
       body(own);
     });
   }
@@ -39,38 +39,36 @@ TEST_P(long_lanes, reduce_by_themselves) {
 }
 
 TEST_P(long_lanes, send_longs_by_every_protocol) {
-  run_lanes([](endpoint& own) {
-    for (const std::string protocol : {"auto", "chained", "rendezvous", "reassembly"}) {
-      testing::long_storm storm(own, configured({{"AMITY_LONG_PROTOCOL", protocol}}));
-      storm.run(100 / testing::sanitizer_divisor + 20);
-    }
-  });
+  for (const std::string protocol : {"auto", "chained", "rendezvous", "reassembly"}) {
+    run_lanes([](endpoint& own) { testing::long_storm(own).run(100 / testing::sanitizer_divisor + 20); },
+              configured({{"AMITY_LONG_PROTOCOL", protocol}}));
+  }
 }
 
 TEST(long_lanes_misuse, names_the_thread) {
   fabric::sim::run(4, {}, [](fabric::fabric& transport) {
     endpoint own(transport, {}, 2);
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     const handler_id take = own.add_handler("take", [](request&) {});
-    const auto all = memory.exchange(memory.allocate(8));
-    peer_segment of_the_other = all[1];
+    const auto all = exchange(own, memory.allocate(8));
+    remote_segment of_the_other = all[1];
     of_the_other.thread = static_cast<std::uint16_t>(1 - own.thread());
     const std::string here = "thread " + std::to_string(own.thread());
     const std::string there = "what thread " + std::to_string(1 - own.thread()) + " has opened, a segment of rank 1";
     const std::vector<std::byte> payload(8);
     expect_error(
         [&] {
-          memory.request_long({of_the_other, 0}, take, payload);
+          own.request_long({of_the_other, 0}, take, payload);
         },
-        {"remote_endpoint::request_long", here + " uses", there, "open segments on each thread"});
-    expect_error([&] { memory.put({of_the_other, 0}, payload); }, {"remote_endpoint::put", there});
+        {"endpoint::request_long", here + " uses", there, "open segments on each thread"});
+    expect_error([&] { memory.put({of_the_other, 0}, payload); }, {"memory::put", there});
     std::thread([&] {
       expect_error(
           [&] {
-            memory.request_long({all[0], 0}, take, payload);
+            own.request_long({all[0], 0}, take, payload);
           },
-          {"remote_endpoint::request_long", "called by another thread than " + here, "on each thread"});
-      expect_error([&] { memory.allocate(8); }, {"remote_endpoint::allocate", "called by another thread"});
+          {"endpoint::request_long", "called by another thread than " + here, "on each thread"});
+      expect_error([&] { memory.allocate(8); }, {"memory::allocate", "called by another thread"});
     }).join();
     own.barrier();
     return 0;

@@ -18,10 +18,9 @@ using testing::unordered;
 
 TEST(long_misuse, names_itself) {
   simulate(2, unordered(1), [](endpoint& own) {
-    remote_endpoint memory(own, {});
-    expect_error([&] { remote_endpoint second(own, {}); }, {"remote_endpoint", "one already"});
-    const own_segment mine = memory.allocate(100);
-    const auto all = memory.exchange(mine);
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(100);
+    const auto all = exchange(own, mine);
     const std::vector<std::byte> payload(60);
     bool ended = false;
     handler_id back = own.add_handler("back", [&](request& r) {
@@ -42,40 +41,43 @@ TEST(long_misuse, names_itself) {
           [&] {
             r.reply_long({all[0], 50}, back, payload, {}, memory.implicit());
           },
-          {"60 bytes at offset 50", "rank 0, which has 100 bytes"});
-      expect_error([&] { memory.request_long({all[0], 0}, back, payload); }, {"a handler would wait", "an event"});
-      expect_error([&] { memory.put({all[0], 0}, payload); }, {"remote_endpoint::put", "a handler would wait"});
+          {"60 bytes at offset 50", "rank 0 has 100 bytes"});
+      expect_error([&] { own.request_long({all[0], 0}, back, payload); }, {"would wait", "an event"});
+      expect_error([&] { memory.put({all[0], 0}, payload); }, {"memory::put", "would wait"});
       r.reply_long({all[0], 0}, back, payload, {}, memory.implicit());
       expect_error([&] { r.reply_long({all[0], 0}, back, payload, {}, memory.implicit()); }, {"second reply"});
     });
     own.barrier();
     expect_error(
         [&] {
-          memory.request_long({all[1], 41}, ask, payload);
+          own.request_long({all[1], 41}, ask, payload);
         },
-        {"remote_endpoint::request_long", "60 bytes at offset 41", "rank 1", "100 bytes"});
-    expect_error([&] { memory.request_long({}, ask, payload); }, {"the segment is not open", "exchange"});
-    expect_error([&] { memory.request_long({all[1], 0}, 99, payload); }, {"99 is not the number of a handler"});
+        {"endpoint::request_long", "60 bytes at offset 41", "rank 1 has 100 bytes"});
+    expect_error([&] { own.request_long({}, ask, payload); }, {"the segment is not open", "exchange"});
+    expect_error([&] { own.request_long({all[1], 0}, 99, payload); }, {"99 is not the number of a handler"});
     expect_error(
         [&] {
-          memory.request_long({all[1], 0}, ask, payload, std::vector<std::uint64_t>(17));
+          own.request_long({all[1], 0}, ask, payload, std::vector<std::uint64_t>(17));
         },
         {"17 arguments"});
-    expect_error([&] { memory.get({all[1], 101}, {}); }, {"remote_endpoint::get", "0 bytes at offset 101"});
-    expect_error([&] { memory.atomic({all[1], 4}, {}); }, {"remote_endpoint::atomic", "8 bytes at offset 4"});
-    expect_error([&] { memory.open(2, mine.name); }, {"destination 2"});
+    expect_error([&] { memory.get({all[1], 101}, {}); }, {"memory::get", "0 bytes at offset 101"});
+    expect_error([&] { memory.atomic({all[1], 4}, {}); }, {"memory::atomic", "8 bytes at offset 4"});
+    segment_descriptor wrong = mine.descriptor;
+    wrong.lane = 2;
+    expect_error([&] { memory.open(wrong); }, {"memory::open", "100 bytes of rank 2 of the job"});
+    expect_error([&] { memory.open({}); }, {"memory::open", "0 bytes of rank -1"});
     std::array<std::uint64_t, 2> words{};
     const mutable_bytes odd = std::as_writable_bytes(std::span(words)).subspan(1);
-    expect_error([&] { memory.attach(odd); }, {"remote_endpoint::attach", "15 bytes at", "aligned to 8 bytes"});
+    expect_error([&] { memory.attach(odd); }, {"memory::attach", "15 bytes at", "aligned to 8 bytes"});
     expect_error(
         [&] {
           memory.attach({odd.data() - 1, SIZE_MAX});
         },
-        {"remote_endpoint::attach", "18446744073709551615 bytes at", "at most 9223372036854775807"});
-    expect_error([&] { memory.attach({}); }, {"remote_endpoint::attach", "0 bytes", "at least 1 byte"});
+        {"memory::attach", "18446744073709551615 bytes at", "at most 9223372036854775807"});
+    expect_error([&] { memory.attach({}); }, {"memory::attach", "0 bytes", "at least 1 byte"});
     EXPECT_EQ(own.counts().of(ask).sent, 0u);
     if (own.rank() == 0) {
-      memory.request_long({all[1], 40}, ask, payload);
+      own.request_long({all[1], 40}, ask, payload);
       own.wait_until("the reply", [&] { return ended; });
     }
     own.barrier();
@@ -84,11 +86,10 @@ TEST(long_misuse, names_itself) {
   });
 }
 
-TEST(long_misuse, a_protocol_that_the_fabric_cannot_have) {
+TEST(long_misuse, protocol_impossible_on_fabric) {
   const std::string refused = failure_of([] {
-    simulate(1, unordered(1), [](endpoint& own) {
-      remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "ordered"}}));
-    });
+    simulate(
+        1, unordered(1), [](endpoint& own) { own.memory(); }, configured({{"AMITY_LONG_PROTOCOL", "ordered"}}));
   });
   EXPECT_NE(refused.find("AMITY_LONG_PROTOCOL=ordered, but this fabric does not deliver packets after puts; leave "
                          "AMITY_LONG_PROTOCOL unset, or choose one of packed, put_sync_send, chained, rendezvous, "
@@ -97,21 +98,22 @@ TEST(long_misuse, a_protocol_that_the_fabric_cannot_have) {
       << refused;
 }
 
-TEST(long_misuse, a_segment_that_is_released_too_early) {
+TEST(long_misuse, segment_released_too_early) {
   const std::string text = failure_of([] {
     simulate(2, {}, [](endpoint& own) {
-      remote_endpoint memory(own, {});
-      const own_segment mine = memory.allocate(100);
-      const auto all = memory.exchange(mine);
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(100);
+      const auto all = exchange(own, mine);
       const handler_id take = own.add_handler("take", [](request&) {});
       own.barrier();
       if (own.rank() == 1) memory.release(mine);
       own.barrier();
-      if (own.rank() == 0) memory.request_long({all[1], 0}, take, std::vector<std::byte>(8));
+      if (own.rank() == 0) own.request_long({all[1], 0}, take, std::vector<std::byte>(8));
       own.wait_until("the end of the job", [] { return false; });
     });
   });
-  testing::expect_parts(text, {"rank 0 sent 8 bytes to offset 0 of segment 0", "release a segment after"});
+  testing::expect_parts(text, {"rank 0 uses 8 bytes at offset 0 of segment 0 of this rank, which has been released",
+                               "release a segment after"});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "amity/base/error.hpp"
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
 #include "tests/support/jobs.hpp"
@@ -47,12 +47,12 @@ TEST_P(long_networks, match_both_parts_in_both_orders) {
   testing::processes("processes").run(over.ranks, config, [&](fabric::fabric& whole) {
     EXPECT_EQ(whole.remote() != nullptr, over.sealed == std::string("0"));
     fabric::testing::late_events delayed(whole, static_cast<std::uint64_t>(whole.rank()) + 5);
-    endpoint own(delayed, {});
-    testing::long_storm storm(own, config);
+    endpoint own(delayed, config);
+    testing::long_storm storm(own);
     storm.run(15'000);
-    const auto seen = storm.memory().count();
-    EXPECT_GT(seen.payload_last, 50u);  // thousands; how many depends on the time that packets take
-    EXPECT_GT(seen.head_last, 50u);
+    const long_receiver& seen = storm.memory().inside().receiver;
+    EXPECT_GT(seen.payload_last(), 50u);  // thousands; how many depends on the time that packets take
+    EXPECT_GT(seen.envelope_last(), 50u);
   });
 }
 
@@ -61,29 +61,30 @@ TEST(memory_of_composite, is_mapped_on_the_node) {
   const settings config = configured({{"AMITY_FABRIC", "composite"}, {"AMITY_OFI_PROVIDER", "net"}});
   testing::processes("processes").run(4, config, [&](fabric::fabric& whole) {
     endpoint own(whole, config);
-    remote_endpoint memory(own, config);
-    const own_segment mine = memory.allocate(4096);
-    std::vector<peer_segment> all = memory.exchange(mine);
-    // Each rank opens the others' names for the rank after their owner.
-    const std::vector<segment_name> names = memory.exchange_names(mine.name);
-    for (rank_t rank = 0; rank < own.size(); ++rank) {
-      EXPECT_THROW(memory.open((rank + 1) % own.size(), names[static_cast<std::size_t>(rank)]), error);
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(4096);
+    std::vector<remote_segment> all = exchange(own, mine);
+    // The key of one rank on the node is not that of the next one.
+    for (segment_descriptor each : exchange_descriptors(own, mine.descriptor)) {
+      each.lane = (each.lane + 1) % own.size();
+      if (!whole.same_node(each.lane)) continue;
+      EXPECT_THROW(memory.open(each), error);
     }
     const auto self = static_cast<std::uint64_t>(own.rank());
-    for (const peer_segment& each : all) {
+    for (const remote_segment& each : all) {
       EXPECT_EQ(each.handle.direct != nullptr, whole.same_node(each.lane));
       memory.put({each, 64 * (self + 1)}, std::as_bytes(std::span(&self, 1)));
       for (int i = 0; i < 1000; ++i) memory.atomic({each, 0}, {.op = fabric::atomic_op::add, .operand = 1});
     }
     own.barrier();
-    for (const peer_segment& each : all) {
+    for (const remote_segment& each : all) {
       std::uint64_t got[33];
       memory.get({each, 0}, std::as_writable_bytes(std::span(got)));
       EXPECT_EQ(got[0], 4000u);
       for (std::uint64_t rank = 0; rank < 4; ++rank) EXPECT_EQ(got[8 * (rank + 1)], rank);
     }
     own.barrier();
-    for (peer_segment& each : all) memory.close(each);
+    for (remote_segment& each : all) memory.close(each);
   });
 }
 

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/random.hpp"
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory_parts.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 
@@ -21,9 +21,9 @@ namespace amity::testing {
 
 class long_storm {
  public:
-  long_storm(core::endpoint& own, const settings& config)
+  explicit long_storm(core::endpoint& own)
       : own_(own),
-        memory_(own, config),
+        memory_(own.memory()),
         bytes_max_(3 * own.packet_bytes_max() + 17),
         mine_(memory_.allocate(3 * area_bytes() + reply_bytes)),
         random_(static_cast<std::uint64_t>(own.rank()) + 1) {
@@ -39,11 +39,12 @@ class long_storm {
       wrong += fabric::testing::is_payload(r.payload(), reply_key) && r.payload().size() == reply_bytes ? 0u : 1u;
     });
     landed_ = own.add_handler("landed", [this](core::request& r) { on_long(r); });
-    all_ = memory_.exchange(mine_);
+    all_ = exchange(own, mine_);
     own.barrier();  // handlers use what all have exchanged
   }
   ~long_storm() {
-    for (core::peer_segment& each : all_) memory_.close(each);
+    for (core::remote_segment& each : all_) memory_.close(each);
+    memory_.release(mine_);
     own_.remove_handler(landed_);
     own_.remove_handler(back_);
   }
@@ -55,16 +56,15 @@ class long_storm {
     // The answer to a Long may come before the news that its source is free.
     own_.wait_until("sources", [&] { return std::ranges::all_of(spots_, &spot::free); });
     own_.barrier();
-    const auto now = memory_.count();
     EXPECT_EQ(wrong, 0u);
-    EXPECT_EQ(now.waiting, 0u);
-    EXPECT_EQ(now.incomplete, 0u);
+    EXPECT_EQ(memory_.inside().operations.kept(), 0u);
+    EXPECT_EQ(memory_.inside().receiver.slots().incomplete(), 0u);
     EXPECT_TRUE(no_slot_leaked());
     EXPECT_EQ(own_.counts().of(landed_, own_.lane()).sent, own_.counts().of(landed_, own_.lane()).handled);
     own_.barrier();
   }
 
-  core::remote_endpoint& memory() noexcept { return memory_; }
+  core::memory& memory() noexcept { return memory_; }
 
   std::uint64_t answers = 0;
   std::uint64_t wrong = 0;
@@ -86,7 +86,7 @@ class long_storm {
   std::size_t area_bytes() const { return ranks() * spots_each * bytes_max_; }
   std::byte* sources() const { return mine_.data + area_bytes(); }
   std::byte* reply_payload() const { return mine_.data + 3 * area_bytes(); }
-  core::place place_at(rank_t rank, std::size_t index) const {
+  core::remote_address place_at(rank_t rank, std::size_t index) const {
     return {.segment = all_[static_cast<std::size_t>(rank)], .offset = index * bytes_max_};
   }
 
@@ -108,8 +108,8 @@ class long_storm {
     spots_[index].answered = false;
     // Places of this rank at the target, as it sees them.
     const std::size_t there = static_cast<std::size_t>(own_.rank()) * spots_each + index - first;
-    memory_.request_long(place_at(dest, there), landed_, payload, {index, key, bytes, there},
-                         spots_[index].source_free);
+    own_.request_long(place_at(dest, there), landed_, payload, {index, key, bytes, there},
+                      spots_[index].source_free);
   }
 
   void on_long(core::request& r) {
@@ -128,9 +128,9 @@ class long_storm {
   // What is not back yet is kept by the target, or on its way.
   bool no_slot_leaked() {
     for (int tries = 0; tries < 1000; ++tries) {
-      const auto now = memory_.count();
-      const std::uint64_t borrowed = own_.reduce(core::reduction::sum_u64, now.slots_borrowed);
-      const std::uint64_t kept = own_.reduce(core::reduction::sum_u64, now.slots_kept);
+      const auto& now = memory_.inside();
+      const std::uint64_t borrowed = own_.reduce(core::reduction::sum_u64, now.operations.slots().taken());
+      const std::uint64_t kept = own_.reduce(core::reduction::sum_u64, now.receiver.slots().kept());
       if (borrowed == kept) return true;
       wait(own_.transport(), 100'000);
       own_.progress();
@@ -139,12 +139,12 @@ class long_storm {
   }
 
   core::endpoint& own_;
-  core::remote_endpoint memory_;
+  core::memory& memory_;
   std::size_t bytes_max_;
-  core::own_segment mine_;
+  core::local_segment mine_;
   splitmix64 random_;
   std::deque<spot> spots_;  ///< by target, then by place
-  std::vector<core::peer_segment> all_;
+  std::vector<core::remote_segment> all_;
   core::handler_id landed_ = 0;
   core::handler_id back_ = 0;
 };

@@ -1,5 +1,4 @@
-/// Remote memory in several worlds of one job: each has segments of its own, and reaches them as the job's own world
-/// does.
+/// Remote memory in several worlds of one job, which share it.
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory_parts.hpp"
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "tests/fabric/payloads.hpp"
@@ -33,25 +32,25 @@ class apart final : public decorator, private remote_memory {
   segment create(std::size_t bytes) override { return below().create(bytes); }
   std::optional<segment> attach(mutable_bytes memory) override { return below().attach(memory); }
   void destroy(const segment& own) noexcept override { below().destroy(own); }
-  remote_segment open(rank_t owner, const segment_key& key) override {
-    const remote_segment opened = below().open(owner, key);
+  remote_handle open(rank_t owner, const segment_key& key) override {
+    const remote_handle opened = below().open(owner, key);
     if (opened.atomics) return opened;
     below().close(opened);
     return {};
   }
-  void close(const remote_segment& opened) noexcept override { below().close(opened); }
-  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+  void close(const remote_handle& opened) noexcept override { below().close(opened); }
+  stage put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                    std::uint64_t when_free) noexcept override {
     return below().put_notify(to, offset, from, bits, when_free);
   }
-  stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override {
+  stage start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept override {
     return below().put(to, offset, from, tell);
   }
-  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+  stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
                   std::uint64_t when_complete) noexcept override {
     return below().get(from, offset, to, when_complete);
   }
-  stage start_atomic(const remote_segment& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
+  stage start_atomic(const remote_handle& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
                      std::uint64_t when_complete) noexcept override {
     return below().atomic(at, offset, what, previous, when_complete);
   }
@@ -75,8 +74,9 @@ INSTANTIATE_TEST_SUITE_P(core, memory_worlds, ::testing::ValuesIn(testing::every
 constexpr std::size_t block = 20'000;
 
 // Each rank puts to the next one, gets it back, adds to a word of rank 0, and sends a Long to the one before.
-void use_segments(world& in, remote_endpoint& memory, const own_segment& mine, const std::vector<peer_segment>& all) {
+void use_segments(world& in, const local_segment& mine, const std::vector<remote_segment>& all) {
   endpoint& own = in.endpoint();
+  auto& memory = own.memory();
   const auto self = static_cast<std::size_t>(in.rank()), ranks = static_cast<std::size_t>(in.size());
   const std::size_t next = (self + 1) % ranks, before = (self + ranks - 1) % ranks;
   int landed = 0;
@@ -92,7 +92,7 @@ void use_segments(world& in, remote_endpoint& memory, const own_segment& mine, c
   EXPECT_TRUE(is_payload(got, self));
   memory.atomic({all[0], 0}, {.op = fabric::atomic_op::add, .operand = self + 1});
   fill(content, self + 100);
-  memory.request_long({all[before], 64 + block}, take, content);
+  own.request_long({all[before], 64 + block}, take, content);
   own.wait_until("the Long", [&] { return landed == 1; });
   own.barrier();
   EXPECT_TRUE(is_payload({mine.data + 64, block}, before));
@@ -106,16 +106,19 @@ void use_segments(world& in, remote_endpoint& memory, const own_segment& mine, c
 void use_memory(world& in, bool is_mapped) {
   constexpr std::size_t bytes = 64 + 2 * block;
   std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
-  remote_endpoint memory(in.endpoint(), {});
-  const own_segment allocated = memory.allocate(bytes);
-  const own_segment attached = memory.attach(std::as_writable_bytes(std::span(words)));
-  for (const own_segment& mine : {allocated, attached}) {
-    std::vector<peer_segment> all = memory.exchange(mine);
-    for (const peer_segment& each : all) {
+  endpoint& own = in.endpoint();
+  auto& memory = own.memory();
+  const local_segment allocated = memory.allocate(bytes);
+  const local_segment attached = memory.attach(std::as_writable_bytes(std::span(words)));
+  for (const local_segment& mine : {allocated, attached}) {
+    std::vector<remote_segment> all = exchange(own, mine);
+    for (const remote_segment& each : all) {
       EXPECT_TRUE(mine == attached || (each.handle.direct != nullptr) == is_mapped);
     }
-    use_segments(in, memory, mine, all);
-    for (peer_segment& each : all) memory.close(each);
+    use_segments(in, mine, all);
+    for (remote_segment& each : all) memory.close(each);
+    own.barrier();
+    memory.release(mine);
   }
 }
 
@@ -128,7 +131,7 @@ TEST_P(memory_worlds, reach_peers_as_the_job_does) {
   });
 }
 
-TEST(attached_memory, out_of_reach_is_reached_by_packets) {
+TEST(attached_memory, out_of_reach_takes_records) {
   fabric::sim::run(3, {}, [](fabric::fabric& whole) {
     fabric::checked checking(whole);
     fabric::testing::apart transport(checking);
@@ -146,50 +149,55 @@ TEST(attached_memory, forbidden_copies_travel_in_packets) {
     world w(whole, {});
     {
       std::vector<std::uint64_t> words(8);
-      remote_endpoint memory(w.endpoint(), {});
-      std::vector<peer_segment> all = memory.exchange(memory.attach(std::as_writable_bytes(std::span(words))));
-      for (const peer_segment& each : all) {
-        EXPECT_EQ(packet_memory::has_made(each.handle), is_forbidden && each.lane != whole.rank());
+      auto& memory = w.endpoint().memory();
+      const local_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
+      std::vector<remote_segment> all = exchange(w.endpoint(), mine);
+      for (const remote_segment& each : all) {
+        EXPECT_EQ(segment_records::reach(each.handle), is_forbidden && each.lane != whole.rank());
       }
-      for (peer_segment& each : all) memory.close(each);
+      for (remote_segment& each : all) memory.close(each);
       w.barrier();
+      memory.release(mine);
     }
     use_memory(w, true);
     w.barrier();
   });
 }
 
-// Reassembly at the target: notifications of the fabric name the world.
+// Reassembly at the target: worlds share slots, which tell their messages apart.
 TEST(memory_of_worlds, tell_notifications_apart) {
   const settings config = testing::configured({{"AMITY_LONG_PROTOCOL", "reassembly"}});
-  testing::run_worlds(testing::simulated("sim", {}), 2, [&](world& w) {
-    const auto copy = w.duplicate();
-    const std::vector<std::byte> content(5000, std::byte{7});
-    struct side {
-      side(world& of, const settings& config) : own(of.endpoint()), memory(own, config) {
-        take = own.add_handler("take", [this](request&) { ++taken; });
-        all = memory.exchange(memory.allocate(5000));
-      }
-      endpoint& own;
-      remote_endpoint memory;
-      handler_id take = 0;
-      int taken = 0;
-      std::vector<peer_segment> all;
-    };
-    side one(w, config), other(*copy, config);
-    const std::size_t peer = w.rank() == 0 ? 1 : 0;
-    for (int i = 0; i < 100; ++i) {
-      for (side* const each : {&one, &other}) {
-        each->memory.request_long({each->all[peer], 0}, each->take, content, {}, each->memory.implicit());
-      }
-    }
-    w.endpoint().wait_until("the Longs", [&] { return one.taken == 100 && other.taken == 100; });
-    for (side* const each : {&one, &other}) {
-      each->memory.wait(each->memory.implicit());
-      EXPECT_EQ(each->memory.count().notifications_ignored, 0u);
-    }
-    w.barrier();
-  });
+  testing::run_worlds(
+      testing::simulated("sim", {}), 2,
+      [&](world& w) {
+        const auto copy = w.duplicate();
+        const std::vector<std::byte> content(5000, std::byte{7});
+        struct side {
+          explicit side(world& of) : own(of.endpoint()), memory(own.memory()) {
+            take = own.add_handler("take", [this](request&) { ++taken; });
+            all = exchange(own, memory.allocate(5000));
+          }
+          endpoint& own;
+          core::memory& memory;
+          handler_id take = 0;
+          int taken = 0;
+          std::vector<remote_segment> all;
+        };
+        side one(w), other(*copy);
+        const std::size_t peer = w.rank() == 0 ? 1 : 0;
+        for (int i = 0; i < 100; ++i) {
+          for (side* const each : {&one, &other}) {
+            each->own.request_long({each->all[peer], 0}, each->take, content, {}, each->memory.implicit());
+          }
+        }
+        w.endpoint().wait_until("the Longs", [&] { return one.taken == 100 && other.taken == 100; });
+        for (side* const each : {&one, &other}) {
+          each->memory.wait(each->memory.implicit());
+          EXPECT_EQ(each->memory.inside().receiver.notifications_ignored(), 0u);
+        }
+        w.barrier();
+      },
+      config);
 }
 
 TEST(memory_of_worlds, have_thousands_of_segments) {
@@ -198,9 +206,9 @@ TEST(memory_of_worlds, have_thousands_of_segments) {
     const auto copy = w.duplicate(), other = w.duplicate();
     for (world* const each : {&w, copy.get(), other.get()}) {
       endpoint& own = each->endpoint();
-      remote_endpoint memory(own, {});
-      std::vector<std::vector<peer_segment>> opened;
-      for (int i = 0; i < segments; ++i) opened.push_back(memory.exchange(memory.allocate(64)));
+      auto& memory = own.memory();
+      std::vector<std::vector<remote_segment>> opened;
+      for (int i = 0; i < segments; ++i) opened.push_back(exchange(own, memory.allocate(64)));
       const std::size_t peer = w.rank() == 0 ? 1 : 0;
       std::byte value{}, got{};
       for (std::size_t i = 0; i < opened.size(); ++i) {
@@ -220,9 +228,9 @@ TEST(memory_of_worlds, have_thousands_of_segments) {
 // was made and released before.
 TEST(attached_memory, keeps_number_in_packets) {
   testing::simulate(2, {}, [](endpoint& own) {
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     std::vector<std::vector<std::uint64_t>> words(6, std::vector<std::uint64_t>(8));
-    std::vector<own_segment> mine;
+    std::vector<local_segment> mine;
     const auto attach = [&](std::size_t i) {
       mine.push_back(memory.attach(std::as_writable_bytes(std::span(words[i]))));
     };
@@ -236,14 +244,14 @@ TEST(attached_memory, keeps_number_in_packets) {
     attach(4);
     const std::size_t peer = own.rank() == 0 ? 1 : 0;
     for (std::size_t i = 2; i < mine.size(); ++i) {
-      std::vector<peer_segment> all = memory.exchange(mine[i]);
+      std::vector<remote_segment> all = exchange(own, mine[i]);
       EXPECT_FALSE(all[peer].handle.atomics);
       memory.atomic({all[peer], 8}, {.op = fabric::atomic_op::add, .operand = i});
       std::uint64_t got = 0;
       memory.get({all[peer], 8}, std::as_writable_bytes(std::span(&got, 1)));
       EXPECT_EQ(got, i);
       own.barrier();
-      for (peer_segment& each : all) memory.close(each);
+      for (remote_segment& each : all) memory.close(each);
     }
     EXPECT_EQ(words[0][1], 0u);
     for (std::size_t i = 1; i < 5; ++i) EXPECT_EQ(words[i][1], i + 1);
@@ -255,11 +263,11 @@ TEST(attached_memory, unmapped_is_reported) {
   constexpr std::size_t bytes = 4096;
   testing::processes("processes").run(2, {}, [](fabric::fabric& whole) {
     endpoint own(whole, {});
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     void* const page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    const own_segment mine = memory.attach({static_cast<std::byte*>(page), bytes});
-    const std::vector<peer_segment> all = memory.exchange(mine);
-    const bool is_copied_by_system = !packet_memory::has_made(all[1].handle);
+    const local_segment mine = memory.attach({static_cast<std::byte*>(page), bytes});
+    const std::vector<remote_segment> all = exchange(own, mine);
+    const bool is_copied_by_system = !segment_records::reach(all[1].handle);
     own.barrier();
     if (own.rank() == 1) ::munmap(page, bytes);
     own.barrier();

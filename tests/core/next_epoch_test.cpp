@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
@@ -101,16 +101,16 @@ class next_epoch_memory : public next_epoch_answers {
  private:
   void put_get_and_add(endpoint& own) const {
     constexpr std::size_t bytes = 20'000, word = 8;
-    remote_endpoint memory(own, configured({}));
+    auto& memory = own.memory();
     std::vector<std::byte> offered(bytes + word);
     fabric::testing::fill({offered.data(), bytes}, static_cast<std::uint64_t>(own.rank()));
-    const own_segment mine = memory.attach(offered);
-    const std::vector<peer_segment> all = memory.exchange(mine);
+    const local_segment mine = memory.attach(offered);
+    const std::vector<remote_segment> all = exchange(own, mine);
     std::vector<std::byte> got(bytes), put(bytes);
     for (const flood kind : {flood::credits, flood::slots}) {
       ask_beside(kind, own, [&] {
         for (rank_t peer = 1; peer < own.size(); ++peer) {
-          const peer_segment& there = all[static_cast<std::size_t>(peer)];
+          const remote_segment& there = all[static_cast<std::size_t>(peer)];
           memory.get({there, 0}, got);
           EXPECT_TRUE(fabric::testing::is_payload(got, static_cast<std::uint64_t>(peer)));
           memory.put({there, 0}, got);
@@ -130,15 +130,14 @@ TEST_P(next_epoch_memory, puts_gets_and_atomics_by_packets) { use(false); }
 TEST_P(next_epoch_memory, puts_gets_and_atomics) { use(true); }
 
 TEST_P(next_epoch_answers, longs_of_every_protocol) {
-  run([this](endpoint& own) {
-    constexpr std::size_t bytes = 20'000;
-    for (const std::string protocol : {"auto", "packed", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+  constexpr std::size_t bytes = 20'000;
+  for (const std::string protocol : {"auto", "packed", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+    const auto ask_for_longs = [this](endpoint& own) {
       for (const flood kind : {flood::credits, flood::slots}) {
-        remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", protocol}, {"AMITY_LONG_SLOTS", "2"}}));
-        const own_segment mine = memory.allocate(2 * bytes);
+        const local_segment mine = own.memory().allocate(2 * bytes);
         fabric::testing::fill({mine.data, bytes}, static_cast<std::uint64_t>(own.rank()));
         const bytes_view content(mine.data, bytes);
-        std::vector<peer_segment> all;
+        std::vector<remote_segment> all;
         std::size_t replies = 0;
         event sent;
         const handler_id reply = own.add_handler("reply", [&](request& r) {
@@ -148,10 +147,10 @@ TEST_P(next_epoch_answers, longs_of_every_protocol) {
         const handler_id ask = own.add_handler("ask", [&](request& r) {
           r.reply_long({all[0], bytes}, reply, content, {}, sent);
         });
-        all = memory.exchange(mine);
+        all = exchange(own, mine);
         ask_beside(kind, own, [&] {
           for (rank_t peer = 1; peer < own.size(); ++peer) {
-            memory.request_long({all[static_cast<std::size_t>(peer)], bytes}, ask, content, {});
+            own.request_long({all[static_cast<std::size_t>(peer)], bytes}, ask, content, {});
             own.wait_until("the reply", [&] { return replies == static_cast<std::size_t>(peer); });
           }
         });
@@ -160,8 +159,9 @@ TEST_P(next_epoch_answers, longs_of_every_protocol) {
         own.remove_handler(ask);
         own.remove_handler(reply);
       }
-    }
-  });
+    };
+    run(ask_for_longs, configured({{"AMITY_LONG_PROTOCOL", protocol}, {"AMITY_LONG_SLOTS", "2"}}));
+  }
 }
 
 /// Virtual time of 1,000 gets by packets of rank 0 from rank 1, while rank 2 sends as much as it can. If `is_ahead`,
@@ -176,10 +176,10 @@ std::uint64_t time_of_gets_beside_flood(bool is_ahead) {
     const handler_id flood = own.add_handler("flood", [](request&) {});
     const handler_id take = own.add_handler("take", [&](request&) { ++early; });
     const handler_id stop = own.add_handler("stop", [&](request&) { end = true; });
-    remote_endpoint memory(own, configured({}));
+    auto& memory = own.memory();
     std::vector<std::byte> offered(64), got(64);
-    const own_segment mine = memory.attach(offered);
-    const std::vector<peer_segment> all = memory.exchange(mine);
+    const local_segment mine = memory.attach(offered);
+    const std::vector<remote_segment> all = exchange(own, mine);
     const std::size_t kept = is_ahead ? own.transport().allowance_to(0).packets : 0;
     own.barrier();
     if (own.rank() == 1) {

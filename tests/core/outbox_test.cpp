@@ -182,7 +182,7 @@ TEST(outbox, reserve_for_packets_without_epoch) {
     waiting.push(1, lent(numbered(3, no_epoch), bytes_view(memory).first(100), 100));
     waiting.push(1, lent(numbered(4, no_epoch), memory, 1300));
     waiting.push(1, lent(numbered(5), memory, 1300));
-    waiting.push_control(1, 0, packet_header({.handler = 6, .kind = packet_kind::slots}), {});
+    waiting.push_control(1, 0, packet_header({.handler = 6, .kind = packet_kind::service}), {});
     waiting.drain(out);
     EXPECT_EQ(out.handlers_to(1),
               least == fabric::claim::answer ? std::vector<int>({6}) : std::vector<int>({6, 2, 3, 4, 4, 4}));
@@ -367,7 +367,7 @@ TEST(outbox, shallow_when_handlers_fan_out) {
     own.barrier();
     EXPECT_EQ(handled, expected.handled[me]);
     EXPECT_EQ(key_sum, expected.key_sums[me]);
-    peak = std::max(peak, own.own_engine().memory().bytes_peak());
+    peak = std::max(peak, own.own_engine().bound().bytes_peak());
   });
   const std::size_t packets = peak / owned_packet::memory_for(2 * sizeof(std::uint64_t));
   RecordProperty("packets_waiting_peak", static_cast<int>(packets));

@@ -21,17 +21,17 @@ class partly_reached final : public decorator, private remote_memory {
  private:
   segment create(std::size_t bytes) override { return inner().remote()->create(bytes); }
   void destroy(const segment& own) noexcept override { inner().remote()->destroy(own); }
-  remote_segment open(rank_t owner, const segment_key& key) override {
+  remote_handle open(rank_t owner, const segment_key& key) override {
     if (owner == size() - 1) throw error("remote_memory::open", rank(), "the last rank's memory is far", "none");
-    const remote_segment opened = inner().remote()->open(owner, key);
+    const remote_handle opened = inner().remote()->open(owner, key);
     ++open_now_;
     return opened;
   }
-  void close(const remote_segment& opened) noexcept override {
+  void close(const remote_handle& opened) noexcept override {
     --open_now_;
     inner().remote()->close(opened);
   }
-  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+  stage put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                    std::uint64_t when_free) noexcept override {
     return inner().remote()->put_notify(to, offset, from, bits, when_free);
   }

@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "amity/core/memory.hpp"
 #include "amity/core/prepared.hpp"
-#include "amity/core/remote_endpoint.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
@@ -92,10 +92,10 @@ TEST_P(prepared_messages, leave_nothing_behind_when_they_are_dropped) {
 
 TEST_P(prepared_messages, arrive_as_longs_and_as_replies) {
   run([](endpoint& own) {
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     constexpr std::size_t each = 5000, count = 12;
-    const own_segment mine = memory.allocate(2 * count * each);  // requests, then replies
-    std::vector<peer_segment> all;
+    const local_segment mine = memory.allocate(2 * count * each);  // requests, then replies
+    std::vector<remote_segment> all;
     std::size_t answers = 0;
     const auto check = [&](const request& r, std::size_t place) {
       EXPECT_TRUE(r.payload().size() == r.args()[1] && is_payload(r.payload(), r.args()[0]));
@@ -107,19 +107,19 @@ TEST_P(prepared_messages, arrive_as_longs_and_as_replies) {
     });
     const handler_id ask = own.add_handler("ask", [&](request& r) {
       check(r, r.args()[0]);
-      const place to{all[static_cast<std::size_t>(r.source())], (count + r.args()[0]) * each};
+      const remote_address to{all[static_cast<std::size_t>(r.source())], (count + r.args()[0]) * each};
       prepared_long reply = r.prepare_reply_long(to, 1, each, 2);
       fill(reply.payload(), r.args()[0]);
       reply.commit(back, each, {r.args()[0], each});
     });
-    all = memory.exchange(mine);
+    all = exchange(own, mine);
     own.barrier();
-    const peer_segment& next = all[static_cast<std::size_t>(own.rank() + 1) % all.size()];
+    const remote_segment& next = all[static_cast<std::size_t>(own.rank() + 1) % all.size()];
     std::set<const std::byte*> used;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t bytes = i % 3 == 0 ? 16 : i % 3 == 1 ? 0 : each;
-      static_cast<void>(memory.prepare_long({next, i * each}, 1, each));  // and dropped
-      prepared_long request = memory.prepare_long({next, i * each}, bytes, each, 2);
+      static_cast<void>(own.prepare_long({next, i * each}, 1, each));  // and dropped
+      prepared_long request = own.prepare_long({next, i * each}, bytes, each, 2);
       EXPECT_EQ(request.payload().size(), each);
       if (next.handle.direct != nullptr) {
         EXPECT_EQ(request.payload().data(), next.handle.direct + i * each);
@@ -133,8 +133,8 @@ TEST_P(prepared_messages, arrive_as_longs_and_as_replies) {
     EXPECT_LE(used.size(), 3u);  // memory serves again
     own.barrier();
     // A segment may end before the runtime's memory does.
-    EXPECT_EQ(memory.prepare_long({next, mine.bytes - 10}, 5, 100).payload().size(), 10u);
-    for (peer_segment& peer : all) memory.close(peer);
+    EXPECT_EQ(own.prepare_long({next, mine.bytes - 10}, 5, 100).payload().size(), 10u);
+    for (remote_segment& peer : all) memory.close(peer);
     own.barrier();
   });
 }
@@ -152,11 +152,11 @@ TEST(dropped_messages, may_arrive_late) {
 
 TEST(prepared_misuse, names_itself) {
   simulate(2, {}, [](endpoint& own) {
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     std::optional<prepared_medium> outside, kept;
     std::optional<prepared_long> kept_long;
-    const own_segment mine = memory.allocate(100);
-    const auto all = memory.exchange(mine);
+    const local_segment mine = memory.allocate(100);
+    const auto all = exchange(own, mine);
     bool ended = false;
     const handler_id back = own.add_handler("back", [&](request& r) {
       expect_error([&] { r.prepare_reply_medium(0, 1); }, {"request::prepare_reply_medium", "a reply of rank 1"});
@@ -192,8 +192,8 @@ TEST(prepared_misuse, names_itself) {
     expect_error([&] { own.prepare_medium(1, 9, 8); }, {"endpoint::prepare_medium", "at least 9 and at most 8"});
     expect_error([&] { own.prepare_medium(1, packet - 7, packet, 1); }, {"endpoint::prepare_medium", room});
     expect_error([&] { own.prepare_medium(1, 0, 8, 17); }, {"endpoint::prepare_medium", "17 arguments"});
-    expect_error([&] { memory.prepare_long({all[1], 41}, 60, 60); }, {"prepare_long", "60 bytes at offset 41"});
-    expect_error([&] { memory.prepare_long({all[1], 0}, 0, 8, 17); }, {"prepare_long", "17 arguments"});
+    expect_error([&] { own.prepare_long({all[1], 41}, 60, 60); }, {"prepare_long", "60 bytes at offset 41"});
+    expect_error([&] { own.prepare_long({all[1], 0}, 0, 8, 17); }, {"prepare_long", "17 arguments"});
     outside.emplace(own.prepare_medium(1, 0, 8, 1));
     expect_error([&] { own.prepare_medium(1, 0, 8); }, {"endpoint::prepare_medium", "another buffer is prepared"});
     testing::expect_parts(own.stall_report("a test", 1), {"a prepared buffer holds a credit and is not committed"});

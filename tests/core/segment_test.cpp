@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include "amity/core/memory_parts.hpp"
 #include "amity/core/numbered.hpp"
 #include "amity/core/prepared.hpp"
-#include "amity/core/remote_endpoint.hpp"
 #include "tests/core/partly_reached.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/support/texts.hpp"
@@ -45,40 +45,40 @@ TEST(numbered, finds_what_is_there_and_nothing_that_has_gone) {
 
 TEST(segments, have_numbers_that_serve_again) {
   simulate(1, {}, [](endpoint& own) {
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     std::vector<std::uint64_t> words(8);
     for (int i = 0; i < 5000; ++i) {
-      const own_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
-      peer_segment opened = memory.open(0, mine.name);
+      const local_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
+      remote_segment opened = memory.open(mine.descriptor);
       memory.put({opened, 8}, std::as_bytes(std::span(&words[0], 1)));
       memory.close(opened);
       memory.release(mine);
-      EXPECT_EQ(numbered<int>::index(mine.name.number), 0u);
+      EXPECT_EQ(numbered<int>::index(mine.descriptor.number), 0u);
     }
   });
 }
 
 TEST(segments, are_closed_once) {
   simulate(1, {}, [](endpoint& own) {
-    remote_endpoint memory(own, {});
-    const own_segment mine = memory.allocate(64);
-    peer_segment opened = memory.open(0, mine.name), copy = opened;
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(64);
+    remote_segment opened = memory.open(mine.descriptor), copy = opened;
     memory.close(opened);
-    expect_error([&] { memory.close(opened); }, {"remote_endpoint::close", "the segment is not open"});
-    expect_error([&] { memory.close(copy); }, {"remote_endpoint::close", "the segment was closed before"});
+    expect_error([&] { memory.close(opened); }, {"memory::close", "the segment is not open"});
+    expect_error([&] { memory.close(copy); }, {"memory::close", "the segment was closed before"});
     memory.release(mine);
   });
 }
 
 TEST(segments, are_as_many_as_there_are_numbers) {
   simulate(1, {}, [](endpoint& own) {
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     std::uint64_t word = 0;
     const mutable_bytes bytes = std::as_writable_bytes(std::span(&word, 1));
-    const own_segment first = memory.attach(bytes);
+    const local_segment first = memory.attach(bytes);
     for (std::size_t i = 1; i < numbered<int>::count_max; ++i) memory.attach(bytes);
-    expect_error([&] { memory.attach(bytes); }, {"remote_endpoint::attach", "as it can number", "release some"});
-    expect_error([&] { memory.allocate(8); }, {"remote_endpoint::allocate", "as it can number", "release some"});
+    expect_error([&] { memory.attach(bytes); }, {"memory::attach", "as it can number", "release some"});
+    expect_error([&] { memory.allocate(8); }, {"memory::allocate", "as it can number", "release some"});
     memory.release(first);
     memory.attach(bytes);
   });
@@ -86,20 +86,20 @@ TEST(segments, are_as_many_as_there_are_numbers) {
 
 TEST(segments, are_released_by_their_name_once) {
   simulate(1, {}, [](endpoint& own) {
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     std::vector<std::uint64_t> words(8);
     const mutable_bytes bytes = std::as_writable_bytes(std::span(words));
-    const own_segment first = memory.allocate(64), attached = memory.attach(bytes), again = memory.attach(bytes);
-    peer_segment opened = memory.open(0, first.name);
-    const auto refused = [&](const own_segment& wrong) {
-      const std::string_view remedy = "what remote_endpoint::allocate or attach returned, before its release";
+    const local_segment first = memory.allocate(64), attached = memory.attach(bytes), again = memory.attach(bytes);
+    remote_segment opened = memory.open(first.descriptor);
+    const auto refused = [&](const local_segment& wrong) {
+      const std::string_view remedy = "what memory::allocate or attach returned, before its release";
       expect_error([&] { memory.release(wrong); },
-                   {"remote_endpoint::release (rank 0)", "none of this rank's", remedy});
-      expect_error([&] { memory.exchange(wrong); }, {"remote_endpoint::exchange (rank 0)", "none of this rank's"});
+                   {"memory::release (rank 0)", "does not belong to this rank", remedy});
+      expect_error([&] { exchange(own, wrong); }, {"exchange (rank 0)", "does not belong to this rank"});
     };
     refused({});
-    own_segment forged = attached;
-    forged.name.number = first.name.number;
+    local_segment forged = attached;
+    forged.descriptor.number = first.descriptor.number;
     refused(forged);
     memory.release(attached);
     refused(attached);  // though its memory is still that of another one
@@ -108,7 +108,7 @@ TEST(segments, are_released_by_their_name_once) {
     memory.close(opened);
     memory.release(first);
     refused(first);
-    const own_segment second = memory.allocate(64);
+    const local_segment second = memory.allocate(64);
     refused(first);
     memory.release(second);
     memory.release(again);
@@ -120,21 +120,21 @@ INSTANTIATE_TEST_SUITE_P(core, peer_segments, testing::every_job(), testing::job
 
 TEST_P(peer_segments, are_of_no_use_once_they_are_closed) {
   run([](endpoint& own) {
-    remote_endpoint memory(own, testing::configured({}));
+    auto& memory = own.memory();
     const handler_id take = own.add_handler("take", [](request&) { ADD_FAILURE() << "a Long was handled"; });
-    const own_segment mine = memory.allocate(64);
-    std::vector<peer_segment> all = memory.exchange(mine);
+    const local_segment mine = memory.allocate(64);
+    std::vector<remote_segment> all = exchange(own, mine);
     own.barrier();
     std::array<std::byte, 8> word{};
-    for (peer_segment& each : all) {
+    for (remote_segment& each : all) {
       memory.close(each);
       const std::string_view problem = "the segment is not open", remedy = "what exchange returned";
-      expect_error([&] { memory.close(each); }, {"remote_endpoint::close", problem, remedy});
-      expect_error([&] { memory.put({each, 0}, word); }, {"remote_endpoint::put", problem, remedy});
-      expect_error([&] { memory.get({each, 0}, word); }, {"remote_endpoint::get", problem, remedy});
-      expect_error([&] { memory.atomic({each, 0}, {}); }, {"remote_endpoint::atomic", problem, remedy});
-      expect_error([&] { memory.request_long({each, 0}, take, word); }, {"request_long", problem, remedy});
-      expect_error([&] { memory.prepare_long({each, 0}, 0, 8); }, {"prepare_long", problem, remedy});
+      expect_error([&] { memory.close(each); }, {"memory::close", problem, remedy});
+      expect_error([&] { memory.put({each, 0}, word); }, {"memory::put", problem, remedy});
+      expect_error([&] { memory.get({each, 0}, word); }, {"memory::get", problem, remedy});
+      expect_error([&] { memory.atomic({each, 0}, {}); }, {"memory::atomic", problem, remedy});
+      expect_error([&] { own.request_long({each, 0}, take, word); }, {"request_long", problem, remedy});
+      expect_error([&] { own.prepare_long({each, 0}, 0, 8); }, {"prepare_long", problem, remedy});
     }
     own.barrier();
     memory.release(mine);
@@ -145,11 +145,11 @@ TEST_P(peer_segments, are_of_no_use_once_they_are_closed) {
 
 TEST(segments, are_closed_outside_handlers) {
   simulate(1, {}, [](endpoint& own) {
-    remote_endpoint memory(own, {});
+    auto& memory = own.memory();
     bool ran = false;
-    peer_segment opened = memory.open(0, memory.allocate(64).name);
+    remote_segment opened = memory.open(memory.allocate(64).descriptor);
     const handler_id take = own.add_handler("take", [&](request&) {
-      expect_error([&] { memory.close(opened); }, {"remote_endpoint::close", "handler"});
+      expect_error([&] { memory.close(opened); }, {"memory::close", "handler"});
       ran = true;
     });
     own.request_short(0, take);
@@ -165,7 +165,7 @@ std::string end_of_use(Use&& use) {
     fabric::sim::run(2, {}, [&](fabric::fabric& whole) {
       fabric::testing::poorer transport(whole, false);
       endpoint own(transport, {});
-      remote_endpoint memory(own, {});
+      auto& memory = own.memory();
       std::vector<std::uint64_t> words(16);
       use(own, memory, std::as_writable_bytes(std::span(words)));
       own.wait_until("the end of the job", [] { return false; });
@@ -174,90 +174,104 @@ std::string end_of_use(Use&& use) {
   });
 }
 
-/// Fields of names of attached memory, by their place.
-segment_name with_field(segment_name name, std::size_t field, std::uint64_t value) {
-  std::memcpy(name.key.bytes.data() + 8 * field, &value, sizeof value);
-  return name;
-}
-
-TEST(names_of_segments, are_found_wrong_by_their_owner) {
-  const auto use = [](std::size_t field, std::uint64_t value, std::size_t offset) {
-    return end_of_use([=](endpoint& own, remote_endpoint& memory, mutable_bytes words) {
-      const auto names = memory.exchange_names(memory.attach(words).name);
+TEST(descriptors, found_wrong_by_their_owner) {
+  const auto use = [](std::uint32_t number, std::uint64_t bytes, std::size_t offset) {
+    return end_of_use([=](endpoint& own, core::memory& memory, mutable_bytes words) {
+      segment_descriptor forged = exchange_descriptors(own, memory.attach(words).descriptor)[0];
+      forged.number = number;
+      forged.bytes = bytes;
       own.barrier();
-      if (own.rank() == 1) memory.get({memory.open(0, with_field(names[0], field, value)), offset}, words.first(8));
+      if (own.rank() == 1) memory.get({memory.open(forged), offset}, words.first(8));
     });
   };
-  expect_parts(use(2, 7, 16), {"rank 1 uses 8 bytes at offset 16 of segment 7 of this rank", "or never was"});
-  expect_parts(use(3, 1000, 136), {"rank 1 uses 8 bytes at offset 136 of segment 0 of this rank, which has 128 bytes",
-                                   "as it is, to those who open it"});
+  expect_parts(use(7, 128, 16), {"rank 1 uses 8 bytes at offset 16 of segment 7 of this rank", "or never existed"});
+  expect_parts(use(0, 1000, 136), {"rank 1 uses 8 bytes at offset 136 of segment 0 of this rank, which has 128 bytes",
+                                   "without a change, to those who open it"});
 }
 
-TEST(names_of_segments, are_found_wrong_where_nothing_is_attached) {
-  const std::string text = end_of_use([](endpoint& own, remote_endpoint& memory, mutable_bytes words) {
+TEST(descriptors, found_wrong_where_nothing_is_attached) {
+  const std::string text = end_of_use([](endpoint& own, core::memory& memory, mutable_bytes words) {
     own.barrier();
     if (own.rank() == 0) return;
-    const own_segment mine = memory.attach(words);
-    segment_name forged = with_field(mine.name, 1, 0);
+    segment_descriptor forged = memory.attach(words).descriptor;
     forged.lane = 0;
-    memory.get({memory.open(0, forged), 0}, words.first(8));
+    memory.get({memory.open(forged), 0}, words.first(8));
   });
-  expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "or never was"});
+  expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "or never existed"});
 }
 
-TEST(names_of_segments, hold_in_their_own_generation) {
-  const std::string text = end_of_use([](endpoint& own, remote_endpoint& memory, mutable_bytes words) {
-    own_segment mine = memory.attach(words);
-    const auto all = memory.exchange(mine);
+TEST(descriptors, hold_in_their_own_generation) {
+  const std::string text = end_of_use([](endpoint& own, core::memory& memory, mutable_bytes words) {
+    local_segment mine = memory.attach(words);
+    const auto all = exchange(own, mine);
     own.barrier();
     memory.release(mine);
     mine = memory.attach(words);
     own.barrier();
     if (own.rank() == 1) memory.get({all[0], 0}, words.first(8));
   });
-  expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "not there any more"});
+  expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "has been released"});
 }
 
-TEST(names_of_segments, hold_in_their_own_world) {
-  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
-    const auto one = w.duplicate(), other = w.duplicate();
-    remote_endpoint memory(one->endpoint(), {}), elsewhere(other->endpoint(), {});
-    const auto names = memory.exchange_names(memory.allocate(64).name);
-    expect_error([&] { elsewhere.open(1, names[1]); },
-                 {"remote_endpoint::open", "the segment is of world 1, but this is world 2", "that it was made in"});
-    expect_error([&] { memory.open(0, names[1]); }, {"remote_memory::open", "the key is none of rank 0"});
-    peer_segment opened = memory.open(1, names[1]);
-    memory.close(opened);
+// Memory is the rank's; Long messages need a world of both ranks.
+TEST(descriptors, hold_in_every_world) {
+  testing::run_worlds(testing::simulated("sim", {}), 3, [](world& w) {
+    const auto copy = w.duplicate(), part = w.split({.color = w.rank() % 2});
+    endpoint& own = copy->endpoint();
+    auto& memory = own.memory();
+    EXPECT_EQ(&memory, &part->endpoint().memory());
+    const auto all = exchange_descriptors(own, memory.allocate(64).descriptor);
+    const auto next = static_cast<std::size_t>(w.rank() + 1) % 3;
+    const remote_segment opened = memory.open(all[next]);
+    memory.put({opened, 8}, std::as_bytes(std::span("0123456", 1)));
+    const handler_id take = part->endpoint().add_handler("take", [](request&) {});
+    part->barrier();
+    if (w.rank() != 2) {  // rank 2 and its next one, 0, are in one part
+      expect_error(
+          [&] {
+            part->endpoint().request_long({opened, 0}, take, {});
+          },
+          {"endpoint::request_long", "of rank " + std::to_string(next) + " of the job, which is not in this world"});
+    } else {
+      part->endpoint().request_long({opened, 0}, take, {});
+    }
+    segment_descriptor forged = all[next];
+    forged.lane = w.rank();
+    expect_error([&] { memory.open(forged); },
+                 {"remote_memory::open", "the key is none of rank " + std::to_string(w.rank())});
+    w.barrier();
+    part->barrier();
     w.barrier();
   });
 }
 
 // Whichever way the payload takes.
-TEST(names_of_segments, that_are_gone_are_an_error_of_each_protocol) {
+TEST(descriptors, released_end_the_job_by_each_protocol) {
   for (const char* protocol : {"packed", "ordered", "put_sync_send", "chained", "rendezvous", "reassembly"}) {
+    const auto body = [](endpoint& own) {
+      auto& memory = own.memory();
+      const handler_id take = own.add_handler("take", [](request&) {});
+      const local_segment mine = memory.allocate(100'000);
+      const auto all = exchange(own, mine);
+      if (own.rank() == 0) memory.release(mine);
+      own.barrier();
+      if (own.rank() == 1) own.request_long({all[0], 0}, take, {mine.data, 100'000}, {}, memory.implicit());
+      own.wait_until("the end of the job", [] { return false; });
+    };
     const std::string text = failure_of([&] {
-      simulate(2, {}, [&](endpoint& own) {
-        remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", protocol}}));
-        const handler_id take = own.add_handler("take", [](request&) {});
-        const own_segment mine = memory.allocate(100'000);
-        const auto all = memory.exchange(mine);
-        if (own.rank() == 0) memory.release(mine);
-        own.barrier();
-        if (own.rank() == 1) memory.request_long({all[0], 0}, take, {mine.data, 100'000}, {}, memory.implicit());
-        own.wait_until("the end of the job", [] { return false; });
-      });
+      simulate(2, {}, body, configured({{"AMITY_LONG_PROTOCOL", protocol}}));
     });
     expect_parts(text, {"(rank 0): rank 1", "segment", "release a segment after"});
   }
 }
 
-TEST(an_exchange, that_fails_half_way_leaves_nothing_open) {
+TEST(exchange, failure_leaves_nothing_open) {
   testing::simulated("sim", {}).run(3, {}, [](fabric::fabric& whole) {
     fabric::testing::partly_reached reached(whole);
     endpoint own(reached, {});
-    remote_endpoint memory(own, {});
-    const own_segment mine = memory.allocate(64);
-    expect_error([&] { memory.exchange(mine); }, {"the last rank's memory is far"});
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(64);
+    expect_error([&] { exchange(own, mine); }, {"the last rank's memory is far"});
     EXPECT_EQ(reached.open_now(), 0);
     own.barrier();
     memory.release(mine);
@@ -265,28 +279,29 @@ TEST(an_exchange, that_fails_half_way_leaves_nothing_open) {
 }
 
 // The target gets the payload in a round of progress: what it meets there ends the job as in a handler.
-TEST(a_round_of_progress, that_fails_ends_the_job) {
-  const std::string text = failure_of([] {
-    simulate(2, {}, [](endpoint& own) {
-      remote_endpoint memory(own, configured({{"AMITY_LONG_PROTOCOL", "rendezvous"}}));
-      const handler_id take = own.add_handler("take", [](request&) {});
-      const own_segment mine = memory.allocate(4000);
-      const auto all = memory.exchange(mine);
-      own.barrier();
-      if (own.rank() == 1) memory.request_long({all[0], 0}, take, {mine.data, 4000}, {}, memory.implicit());
-      if (own.rank() == 0) {
-        while (memory.count().incomplete == 0) own.progress();
-        memory.release(mine);
-        expect_error([&] { own.progress(); }, {"segment 0 of this rank, which is not there any more"});
-      }
-      own.wait_until("the end of the job", [] { return false; });
-    });
+TEST(round_of_progress, failure_ends_job) {
+  const auto body = [](endpoint& own) {
+    auto& memory = own.memory();
+    const handler_id take = own.add_handler("take", [](request&) {});
+    const local_segment mine = memory.allocate(4000);
+    const auto all = exchange(own, mine);
+    own.barrier();
+    if (own.rank() == 1) own.request_long({all[0], 0}, take, {mine.data, 4000}, {}, memory.implicit());
+    if (own.rank() == 0) {
+      while (memory.inside().receiver.slots().incomplete() == 0) own.progress();
+      memory.release(mine);
+      expect_error([&] { own.progress(); }, {"segment 0 of this rank, which has been released"});
+    }
+    own.wait_until("the end of the job", [] { return false; });
+  };
+  const std::string text = failure_of([&] {
+    simulate(2, {}, body, configured({{"AMITY_LONG_PROTOCOL", "rendezvous"}}));
   });
-  expect_parts(text, {"rank 1 sent 4000 bytes to offset 0 of segment 0 of this rank, which is not there any more"});
+  expect_parts(text, {"rank 1 uses 4000 bytes at offset 0 of segment 0 of this rank, which has been released"});
 }
 
 // Attached memory is read by its owner, whose answer comes when who has asked does not wait for it any more.
-TEST(an_answer, that_comes_after_the_end_of_the_job_changes_nothing) {
+TEST(answer, late_changes_nothing) {
   std::atomic<int> phase = 0;
   const auto reach = [&](int wanted) {
     while (phase < wanted) std::this_thread::yield();
@@ -296,10 +311,10 @@ TEST(an_answer, that_comes_after_the_end_of_the_job_changes_nothing) {
     testing::threads("threads").run(3, {}, [&](fabric::fabric& whole) {
       fabric::testing::poorer transport(whole, false);
       endpoint own(transport, {});
-      remote_endpoint memory(own, {});
+      auto& memory = own.memory();
       std::vector<std::uint64_t> words(8, 7);
-      const own_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
-      const auto all = memory.exchange(mine);
+      const local_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
+      const auto all = exchange(own, mine);
       own.barrier();
       const auto look_again = [&] {
         for (int i = 0; i < 50; ++i) {

@@ -185,7 +185,7 @@ TEST(epochs, wait_for_what_is_spilled) {
       periods.begin();
       if (own.rank() == 0) own.request_short(1, burst);
       EXPECT_EQ(periods.end([&] { return taken; }), 100u);
-      EXPECT_EQ(own.own_engine().memory().bytes_peak() > 0, own.rank() == 1);
+      EXPECT_EQ(own.own_engine().bound().bytes_peak() > 0, own.rank() == 1);
       own.barrier();
     });
   }

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/trees.hpp"
@@ -153,10 +153,10 @@ TEST(try_end_misuse, a_send_after_it_was_called) {
 TEST(try_end_misuse, core_request_between_steps_is_refused) {
   testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     core::endpoint& own = w.endpoint();
-    core::remote_endpoint memory(own, {});
-    const core::own_segment mine = memory.allocate(64);
+    auto& memory = own.memory();
+    const core::local_segment mine = memory.allocate(64);
     const core::handler_id take = own.add_handler("take", [](core::request&) { ADD_FAILURE() << "sent"; });
-    auto all = memory.exchange(mine);
+    auto all = exchange(own, mine);
     const bytes_view payload(mine.data, mine.bytes);
     const std::string problem = "a message was sent after the end of its epoch had been asked for";
     auto period = w.begin_epoch();
@@ -166,11 +166,11 @@ TEST(try_end_misuse, core_request_between_steps_is_refused) {
       testing::expect_error([&] { own.request_short(1 - w.rank(), take); }, {"endpoint::request_short", problem});
       testing::expect_error([&] { own.request_medium(1 - w.rank(), take, payload); },
                             {"endpoint::request_medium", problem});
-      testing::expect_error([&] { memory.request_long({all[0], 0}, take, payload); }, {"request_long", problem});
+      testing::expect_error([&] { own.request_long({all[0], 0}, take, payload); }, {"request_long", problem});
     }
     EXPECT_GT(calls, 0);
     w.barrier();
-    for (core::peer_segment& each : all) memory.close(each);
+    for (core::remote_segment& each : all) memory.close(each);
     memory.release(mine);
     own.remove_handler(take);
   });

@@ -23,7 +23,7 @@ struct lone_rank {
   mailbox& mail;
   remote_memory& memory;
   segment made;
-  remote_segment opened;
+  remote_handle opened;
 };
 
 void tidy_up(const lone_rank& r) {

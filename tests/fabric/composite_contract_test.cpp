@@ -169,7 +169,7 @@ TEST(composite, maps_memory_of_its_node_alone) {
         EXPECT_THROW(memory->open(owner, key), error);
         continue;
       }
-      const remote_segment opened = memory->open(owner, key);
+      const remote_handle opened = memory->open(owner, key);
       ASSERT_NE(opened.direct, nullptr);
       EXPECT_EQ(opened.direct[0], static_cast<std::byte>(owner + 1));
       memory->close(opened);

@@ -27,7 +27,7 @@ TEST_P(contract, each_atomic_does_what_its_name_says) {
     mailbox mail(own);
     everybodys_segments all(own, mail, 64);
     remote_user user(own, mail);
-    const remote_segment& there = all.of((own.rank() + 1) % own.size());
+    const remote_handle& there = all.of((own.rank() + 1) % own.size());
     constexpr std::uint64_t large = 0x8000'0000'0000'0001u;
     EXPECT_EQ(user.atomic(there, 8, {.op = atomic_op::swap, .operand = large}), 0u);
     EXPECT_EQ(user.atomic(there, 8, {.op = atomic_op::add, .operand = large}), large);  // the carry is lost

@@ -39,7 +39,7 @@ TEST_P(contract, remote_memory_is_there_where_the_capabilities_say_so) {
     EXPECT_EQ(own.remote() != nullptr, own.caps().remote.available);
     if (own.remote() == nullptr) return;
     const segment made = own.remote()->create(100);
-    const remote_segment opened = own.remote()->open(own.rank(), made.key);
+    const remote_handle opened = own.remote()->open(own.rank(), made.key);
     EXPECT_EQ(made.bytes, 100u);
     EXPECT_EQ(opened.bytes, 100u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(made.data) % cache_line_bytes, 0u);
@@ -123,13 +123,13 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
     if (!made) return mail.barrier();
     EXPECT_EQ(made->data, mine.data());
     EXPECT_EQ(made->bytes, mine.size());
-    std::vector<remote_segment> all(ranks);
+    std::vector<remote_handle> all(ranks);
     for (const auto& [owner, bytes_of_key] : mail.exchange(made->key.bytes)) {
       segment_key key;
       std::ranges::copy(bytes_of_key, key.bytes.begin());
       all[static_cast<std::size_t>(owner)] = memory.open(owner, key);
     }
-    const auto is_reached = [&](const remote_segment& each) { return each.bytes == mine.size(); };
+    const auto is_reached = [&](const remote_handle& each) { return each.bytes == mine.size(); };
     std::uint8_t reached_all = std::ranges::all_of(all, is_reached) ? 1 : 0;
     for (const auto& [rank, told] : mail.exchange(std::as_bytes(std::span(&reached_all, 1)))) {
       if (told[0] == std::byte{0}) reached_all = 0;
@@ -137,7 +137,7 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
     if (reached_all == 0) {
       EXPECT_TRUE(own.caps().name.find("shm") != std::string::npos && !may_read_parent())
           << "the system does not keep processes apart";
-      for (const remote_segment& each : all) {
+      for (const remote_handle& each : all) {
         if (each.bytes > 0) memory.close(each);
       }
       memory.destroy(*made);
@@ -173,7 +173,7 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
       mail.until([&] { return told == 1; });
     }
     mail.barrier();
-    for (const remote_segment& each : all) memory.close(each);
+    for (const remote_handle& each : all) memory.close(each);
     memory.destroy(*made);
     mail.barrier();
   });

@@ -45,21 +45,21 @@ class remote_user {
   }
 
   /// As above; the caller waits with `finish` before it touches what the operation reads or writes.
-  void start_put(const remote_segment& to, std::size_t offset, bytes_view from) {
+  void start_put(const remote_handle& to, std::size_t offset, bytes_view from) {
     static_cast<void>(
         start({.complete = new_context()}, [&](const events& tell) { return memory_.put(to, offset, from, tell); }));
   }
-  void start_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits) {
+  void start_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits) {
     static_cast<void>(start({.source_free = new_context()}, [&](const events& tell) {
       return memory_.put_notify(to, offset, from, bits, tell.source_free);
     }));
   }
-  void start_get(const remote_segment& from, std::size_t offset, mutable_bytes to) {
+  void start_get(const remote_handle& from, std::size_t offset, mutable_bytes to) {
     static_cast<void>(start({.complete = new_context()},
                             [&](const events& tell) { return memory_.get(from, offset, to, tell.complete); }));
   }
 
-  std::uint64_t atomic(const remote_segment& at, std::size_t offset, const atomic_request& what) {
+  std::uint64_t atomic(const remote_handle& at, std::size_t offset, const atomic_request& what) {
     std::uint64_t previous = ~std::uint64_t{0};
     static_cast<void>(start({.complete = new_context()}, [&](const events& tell) {
       return memory_.atomic(at, offset, what, &previous, tell.complete);
@@ -91,18 +91,18 @@ class everybodys_segments {
   everybodys_segments(const everybodys_segments&) = delete;
   everybodys_segments& operator=(const everybodys_segments&) = delete;
   ~everybodys_segments() {
-    for (const remote_segment& each : opened_) memory_.close(each);
+    for (const remote_handle& each : opened_) memory_.close(each);
     memory_.destroy(mine_);
   }
 
-  const remote_segment& of(rank_t rank) const { return opened_[static_cast<std::size_t>(rank)]; }
+  const remote_handle& of(rank_t rank) const { return opened_[static_cast<std::size_t>(rank)]; }
   const segment& mine() const { return mine_; }
   mutable_bytes memory() const { return {mine_.data, mine_.bytes}; }
 
  private:
   remote_memory& memory_;
   segment mine_;
-  std::vector<remote_segment> opened_;
+  std::vector<remote_handle> opened_;
 };
 
 }  // namespace amity::fabric::testing

@@ -95,7 +95,7 @@ TEST(remote_memory, that_is_given_back_is_gone) {
     constexpr std::size_t bytes = std::size_t{16} << 20;
     const segment made = segments.create(1, bytes);
     std::memset(made.data, 1, made.bytes);
-    const remote_segment opened = segments.open(0, 1, made.key);
+    const remote_handle opened = segments.open(0, 1, made.key);
     EXPECT_EQ(opened.direct, made.data) << "ranks of a process share a mapping";
     EXPECT_GE(file_bytes(job.fd()), used + bytes);
     segments.destroy(made);

@@ -154,7 +154,7 @@ TEST(sim_kill, the_dead_put_nothing) {
       testing::mailbox mail(own, [](const packet&) { return disposition::release; });
       if (own.rank() == 1) {
         wait(own, 1000);
-        const remote_segment there = own.remote()->open(0, key);
+        const remote_handle there = own.remote()->open(0, key);
         const std::uint64_t one = 1;
         for (std::size_t i = 0; i < 200 && own.now_ns() < 8000; ++i, ++begun) {
           EXPECT_EQ(own.remote()->put(there, 8 * i, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);

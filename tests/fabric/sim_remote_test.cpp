@@ -181,7 +181,7 @@ TEST(sim_remote, one_seed_is_one_schedule) {
 }
 
 /// How a job ends in which rank 0 does that to a segment that rank 1 has destroyed.
-std::string end_of(const std::function<void(remote_user&, const remote_segment&)>& use) {
+std::string end_of(const std::function<void(remote_user&, const remote_handle&)>& use) {
   return message_of([&] {
     run(2, plain, [&](fabric& own) {
       mailbox mail(own);
@@ -191,7 +191,7 @@ std::string end_of(const std::function<void(remote_user&, const remote_segment&)
       const auto keys = mail.exchange(made.key.bytes);
       segment_key key;
       std::ranges::copy(keys.at(1), key.bytes.begin());
-      const remote_segment opened = memory.open(1, key);
+      const remote_handle opened = memory.open(1, key);
       mail.barrier();
       if (own.rank() == 1) memory.destroy(made);
       mail.barrier();
@@ -211,13 +211,13 @@ TEST(sim_remote, an_operation_on_a_segment_that_is_gone_is_an_error_of_its_owner
       "after "
       "a barrier behind its last use";
   std::vector<std::byte> bytes(1000, std::byte{1});
-  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) { user.start_put(gone, 0, bytes); }), text);
-  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) {
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_handle& gone) { user.start_put(gone, 0, bytes); }), text);
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_handle& gone) {
               user.start_get(gone, 0, bytes);
               user.finish();  // never, with bytes that nobody has sent
             }),
             text);
-  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) {
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_handle& gone) {
               user.atomic(gone, 0, {.op = atomic_op::add, .bytes = 8, .operand = 1});
             }),
             text);
@@ -226,7 +226,7 @@ TEST(sim_remote, an_operation_on_a_segment_that_is_gone_is_an_error_of_its_owner
 // What it was for comes by packets.
 TEST(sim_remote, a_notification_to_a_segment_that_is_gone_is_told) {
   const std::vector<std::byte> bytes(1000, std::byte{1});
-  EXPECT_EQ(end_of([&](remote_user& user, const remote_segment& gone) { user.start_notify(gone, 0, bytes, 7); }),
+  EXPECT_EQ(end_of([&](remote_user& user, const remote_handle& gone) { user.start_notify(gone, 0, bytes, 7); }),
             "no error");
 }
 

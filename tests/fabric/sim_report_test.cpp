@@ -30,7 +30,7 @@ TEST(sim_figures, count_the_flight_of_operations) {
     if (own.rank() == 1) {
       wait(own, 1000);
       const std::uint64_t one = 1;
-      const remote_segment there = own.remote()->open(0, key);
+      const remote_handle there = own.remote()->open(0, key);
       EXPECT_EQ(own.remote()->put(there, 0, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);
       return 0;
     }

@@ -103,7 +103,7 @@ void send_many(const T& value, Policies... policies) {
           }
         });
         EXPECT_EQ(handled, each);
-        EXPECT_LE(w.endpoint().own_engine().memory().bytes_peak(), 40u << 10);
+        EXPECT_LE(w.endpoint().own_engine().bound().bytes_peak(), 40u << 10);
       },
       config);
 }

@@ -95,7 +95,7 @@ TEST_P(buffers, are_sent_by_handlers) {
     EXPECT_EQ(handled, count * static_cast<std::uint64_t>(w.size()));
     EXPECT_EQ(sum, sum_of(count, 1) * static_cast<std::uint64_t>(w.size()));
     EXPECT_GT(spans, static_cast<std::uint64_t>(w.size())) << "a span for each packet";
-    EXPECT_LE(w.endpoint().own_engine().memory().bytes_peak(), w.size() * core::lent_buffer::overhead_bytes)
+    EXPECT_LE(w.endpoint().own_engine().bound().bytes_peak(), w.size() * core::lent_buffer::overhead_bytes)
         << "no copies";
   });
 }

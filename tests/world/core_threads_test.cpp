@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "amity/core/memory.hpp"
 #include "amity/core/prepared.hpp"
-#include "amity/core/remote_endpoint.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/programs.hpp"
 #include "tests/support/sanitizer.hpp"
@@ -20,7 +20,6 @@ namespace {
 
 using core::endpoint;
 using core::handler_id;
-using core::remote_endpoint;
 using core::request;
 using fabric::testing::fill;
 using fabric::testing::is_payload;
@@ -77,38 +76,28 @@ std::vector<form> helped_forms() {
 }
 INSTANTIATE_TEST_SUITE_P(all, progress_thread, ::testing::ValuesIn(helped_forms()), form_name);
 
-/// A remote_endpoint on each thread of a rank, and the segments of the thread that is home to handlers.
+/// The segments of the threads that are home to handlers, opened on each thread.
 class memories {
  public:
-  explicit memories(world& of, std::size_t bytes) : world_(of), all_(static_cast<std::size_t>(of.team().size())) {
+  explicit memories(world& of, std::size_t bytes) : world_(of), opened_(index(of.team().size())) {
     core::team& threads = of.team();
-    threads.run([&](rank_t thread) {
-      all_[index(thread)] = std::make_unique<remote_endpoint>(threads.lane(thread), of.config());
-    });
     threads.run_on(of.endpoint().home_thread(), [&] { own = on(of.endpoint().home_thread()).allocate(bytes); });
-    const auto names = on(0).exchange_names(own.name);
-    opened_.resize(all_.size());
+    const auto descriptors = exchange_descriptors(of.endpoint(), own.descriptor);
     threads.run([&](rank_t thread) {
-      for (rank_t rank = 0; rank < of.size(); ++rank) {
-        opened_[index(thread)].push_back(on(thread).open(rank, names[static_cast<std::size_t>(rank)]));
-      }
+      for (const core::segment_descriptor& each : descriptors) opened_[index(thread)].push_back(on(thread).open(each));
     });
   }
-  ~memories() {
-    world_.team().try_run([&](rank_t thread) { all_[index(thread)].reset(); });
-  }
 
-  remote_endpoint& on(rank_t thread) { return *all_[index(thread)]; }
-  const core::peer_segment& of(rank_t rank, rank_t thread) { return opened_[index(thread)][index(rank)]; }
+  core::memory& on(rank_t thread) { return world_.team().lane(thread).memory(); }
+  const core::remote_segment& of(rank_t rank, rank_t thread) { return opened_[index(thread)][index(rank)]; }
 
-  core::own_segment own;
+  core::local_segment own;
 
  private:
   static std::size_t index(rank_t number) { return static_cast<std::size_t>(number); }
 
   world& world_;
-  std::vector<std::unique_ptr<remote_endpoint>> all_;
-  std::vector<std::vector<core::peer_segment>> opened_;
+  std::vector<std::vector<core::remote_segment>> opened_;
 };
 
 TEST_P(core_threads, send_longs_of_their_own) {
@@ -135,8 +124,8 @@ TEST_P(core_threads, send_longs_of_their_own) {
       for (std::size_t round = 0; round < rounds; ++round) {
         const rank_t peer = static_cast<rank_t>(round) % w.size();
         fill(payload, round);
-        memory.on(thread).request_long({memory.of(peer, thread), place}, take, payload,
-                                       {round, static_cast<std::uint64_t>(thread)});
+        threads.lane(thread).request_long({memory.of(peer, thread), place}, take, payload,
+                                          {round, static_cast<std::uint64_t>(thread)});
         threads.wait_until(own, "a reply", [&] { return replies[static_cast<std::size_t>(thread)] == round + 1; });
       }
     });
@@ -167,7 +156,7 @@ TEST_P(progress_thread, handles_while_the_program_computes) {
     const std::vector<std::byte> payload(4000);
     w.endpoint().request_short(next, take);
     w.endpoint().request_medium(next, take, payload, {1, 2});
-    memory.on(0).request_long({memory.of(next, 0), 0}, take, payload);
+    threads.lane(0).request_long({memory.of(next, 0), 0}, take, payload);
     {
       core::prepared_medium made = w.endpoint().prepare_medium(next, 8, 8);
       fill(made.payload(), 1);
@@ -261,19 +250,20 @@ TEST(core_threads_misuse, names_itself) {
           },
           {"thread " + std::to_string(thread) + " uses what thread " + std::to_string(1 - thread)});
     });
-    testing::expect_error([&] { memory.on(1).open(0, memory.own.name); },
-                          {"remote_endpoint::open", "called by another thread than thread 1"});
-    core::peer_segment opened = memory.of(0, 1);
-    testing::expect_error([&] { memory.on(1).close(opened); }, {"remote_endpoint::close", "another thread"});
+    testing::expect_error([&] { memory.on(1).open(memory.own.descriptor); },
+                          {"memory::open", "called by another thread than thread 1"});
+    core::remote_segment opened = memory.of(0, 1);
+    testing::expect_error([&] { memory.on(1).close(opened); }, {"memory::close", "another thread"});
     testing::expect_error([&] { memory.on(0).close(opened); },
-                          {"remote_endpoint::close", "thread 0 uses what thread 1 has opened"});
-    testing::expect_error([&] { memory.on(1).release(memory.own); }, {"remote_endpoint::release", "another thread"});
-    testing::expect_error([&] { memory.on(1).exchange_names(memory.own.name); }, {"exchange", "another thread"});
+                          {"memory::close", "thread 0 uses what thread 1 has opened"});
+    testing::expect_error([&] { memory.on(1).release(memory.own); }, {"memory::release", "another thread"});
+    testing::expect_error([&] { exchange_descriptors(threads.lane(1), memory.own.descriptor); },
+                          {"exchange", "another thread"});
     threads.run_on(1, [&] {
       const std::string_view problem = "thread 1 uses a segment that thread 0 has made";
-      testing::expect_error([&] { memory.on(1).release(memory.own); }, {"remote_endpoint::release", problem});
-      testing::expect_error([&] { memory.on(1).exchange(memory.own); }, {"remote_endpoint::exchange", problem});
-      testing::expect_error([&] { memory.on(1).release({}); }, {"remote_endpoint::release", "none of this rank's"});
+      testing::expect_error([&] { memory.on(1).release(memory.own); }, {"memory::release", problem});
+      testing::expect_error([&] { exchange(threads.lane(1), memory.own); }, {"exchange", problem});
+      testing::expect_error([&] { memory.on(1).release({}); }, {"memory::release", "does not belong to this rank"});
     });
     // A lambda that knows the endpoint of thread 0 may run on another.
     endpoint& main = w.endpoint();
@@ -294,9 +284,9 @@ TEST(core_threads_misuse, names_itself) {
     threads.run_on(1, [&] { threads.lane(1).remove_handler(odd); });
     threads.remove_handler(threads.add_handler("x", [](request&) {}));
     testing::expect_error([&] { threads.run_on(1, [] { throw error("this", 0, "that", "so"); }); }, {"this", "that"});
-    core::segment_name other = memory.own.name;
-    other.thread = 2;
-    testing::expect_error([&] { memory.on(0).open(0, other); }, {"named as one of thread 2", "as it is"});
+    core::segment_descriptor other = memory.own.descriptor;
+    other.lane += 2 * w.size();
+    testing::expect_error([&] { memory.on(0).open(other); }, {"memory::open", "without a change"});
     w.barrier();
     threads.remove_handler(misuse);
   });

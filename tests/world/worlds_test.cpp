@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "amity/world/run.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/sanitizer.hpp"
@@ -482,20 +482,17 @@ TEST(worlds_misuse, a_world_that_outlives_the_program) {
   EXPECT_EQ(status, 1);
 }
 
-TEST(segments_of_worlds, end_after_their_job) {
+// A world that outlives the job's own has no memory any more.
+TEST(segments_of_worlds, end_with_their_job) {
   const char* const arguments[] = {"test", nullptr};
   for (const char* const fabric : {"threads", "sim"}) {
-    struct left {
-      std::unique_ptr<world> part;
-      std::unique_ptr<core::remote_endpoint> memory;
-    };
-    std::vector<left> kept(2);
+    std::vector<std::unique_ptr<world>> kept(2);
     ::testing::internal::CaptureStderr();
     const int status = run(job(fabric, 2), 1, arguments, [&](world& w) {
-      left& mine = kept[static_cast<std::size_t>(w.rank())];
-      mine.part = w.duplicate();
-      mine.memory = std::make_unique<core::remote_endpoint>(mine.part->endpoint(), w.config());
-      static_cast<void>(mine.memory->exchange(mine.memory->allocate(64)));
+      auto& mine = kept[static_cast<std::size_t>(w.rank())];
+      mine = w.duplicate();
+      core::endpoint& own = mine->endpoint();
+      static_cast<void>(exchange(own, own.memory().allocate(64)));
     });
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_NE(text.find("the program has ended before the worlds that it has made"), std::string::npos) << text;
@@ -503,29 +500,7 @@ TEST(segments_of_worlds, end_after_their_job) {
   }
 }
 
-TEST(segments_of_worlds, are_not_taken_for_those_of_others) {
-  const char* const arguments[] = {"test", nullptr};
-  for (const char* const fabric : {"threads", "sim"}) {
-    EXPECT_EQ(run(job(fabric, 2), 1, arguments,
-                  [](world& w) {
-                    const auto one = w.duplicate();
-                    const auto other = w.split({.color = 0, .key = -w.rank()});
-                    core::remote_endpoint here(one->endpoint(), w.config());
-                    core::remote_endpoint there(other->endpoint(), w.config());
-                    const auto opened = here.exchange(here.allocate(64));
-                    static_cast<void>(there.exchange(there.allocate(64)));
-                    const std::uint64_t word = 1;
-                    const core::place at{opened[1], 0};
-                    const auto why = testing::failure_of([&] { there.put(at, std::as_bytes(std::span(&word, 1))); });
-                    testing::expect_parts(why, {"remote_endpoint::put", "the segment was opened in another world",
-                                                "by a remote_endpoint of its own"});
-                    w.barrier();
-                  }),
-              0);
-  }
-}
-
-// What is still open when a remote_endpoint ends is closed with it: else each would leave its mappings behind.
+// What is still open when a job ends is closed with it: else each would leave its mappings behind.
 TEST(segments_of_worlds, leave_no_mappings_behind) {
   const auto mappings = [] {
     std::ifstream maps("/proc/self/maps");
@@ -534,21 +509,16 @@ TEST(segments_of_worlds, leave_no_mappings_behind) {
     return found;
   };
   const char* const arguments[] = {"test", nullptr};
-  EXPECT_EQ(run(job("threads", 2), 1, arguments,
-                [&](world& w) {
-                  w.barrier();
-                  const int before = mappings();
-                  constexpr int rounds = 50;
-                  for (int i = 0; i < rounds; ++i) {
-                    core::remote_endpoint memory(w.endpoint(), w.config());
-                    EXPECT_EQ(memory.exchange(memory.allocate(4096)).size(), 2u);
-                    w.barrier();
-                  }
-                  w.barrier();
-                  EXPECT_LT(mappings(), before + rounds);  // the other rank may be ahead, or behind
-                  w.barrier();
-                }),
-            0);
+  const int before = mappings();
+  const int status = run(job("threads", 2), 1, arguments, [&](world& w) {
+    const auto part = w.duplicate();
+    core::endpoint& own = part->endpoint();
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(exchange(own, own.memory().allocate(4096)).size(), 2u);
+    EXPECT_GT(mappings(), before);
+    w.barrier();
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(mappings(), before);
 }
 
 // Jobs of one process know nothing of one another.

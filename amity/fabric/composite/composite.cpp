@@ -50,23 +50,23 @@ class near_memory final : public remote_memory {
   segment create(std::size_t bytes) override { return local_.create(bytes); }
   std::optional<segment> attach(mutable_bytes memory) override { return local_.attach(memory); }
   void destroy(const segment& own) noexcept override { local_.destroy(own); }
-  remote_segment open(rank_t owner, const segment_key& key) override {
+  remote_handle open(rank_t owner, const segment_key& key) override {
     const rank_t near = local_rank_of_[static_cast<std::size_t>(owner)];
     if (near != no_rank) return local_.open(near, key);
     throw error("opening a segment", rank_, fmt::format("rank {} is on another node", owner),
                 "open segments of ranks on this node alone");
   }
-  void close(const remote_segment& opened) noexcept override { local_.close(opened); }
-  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+  void close(const remote_handle& opened) noexcept override { local_.close(opened); }
+  stage put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                    std::uint64_t when_free) noexcept override {
     return local_.put_notify(to, offset, from, bits, when_free);
   }
 
  private:
-  stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override {
+  stage start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept override {
     return local_.put(to, offset, from, tell);
   }
-  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+  stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
                   std::uint64_t when_complete) noexcept override {
     return local_.get(from, offset, to, when_complete);
   }

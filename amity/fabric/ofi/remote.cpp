@@ -157,7 +157,7 @@ segment remote::offer(std::byte* data, std::size_t bytes, std::optional<zeroed_m
   const int status =
       fi_mr_reg(port_.domain(), data, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, wanted, 0, &registered, nullptr);
   if (status != 0) refuse(port_.reason(-status), "ask for less (ulimit -l bounds locked memory)");
-  own_segment made{.memory = std::move(memory), .registered = owned<fid_mr>(registered)};
+  local_segment made{.memory = std::move(memory), .registered = owned<fid_mr>(registered)};
   const auto address = reinterpret_cast<std::uint64_t>(data);
   key_fields fields{.check = 0,
                     .base = (port_.info().domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0 ? address : 0,
@@ -172,7 +172,7 @@ segment remote::offer(std::byte* data, std::size_t bytes, std::optional<zeroed_m
 
 void remote::destroy(const segment& own) noexcept { made_.erase(fields_of<key_fields>(own.key).key); }
 
-remote_segment remote::open(rank_t owner, const segment_key& key) {
+remote_handle remote::open(rank_t owner, const segment_key& key) {
   const key_fields fields = fields_of<key_fields>(key);
   if (fields.check != check_of(fields, owner)) {
     throw error("opening a segment", rank_, fmt::format("the key is none of rank {} in this job", owner),
@@ -192,7 +192,7 @@ remote_segment remote::open(rank_t owner, const segment_key& key) {
   return {.direct = nullptr, .bytes = fields.bytes, .id = id, .atomics = fields.attached == 0};
 }
 
-void remote::close(const remote_segment& opened) noexcept { closed_.push_back(opened.id); }
+void remote::close(const remote_handle& opened) noexcept { closed_.push_back(opened.id); }
 
 // ---- operations
 
@@ -237,7 +237,7 @@ stage remote::write(const opened_segment& to, std::size_t offset, bytes_view fro
   return begun(made, fi_writemsg(port_.endpoint(), &message, flags));
 }
 
-stage remote::start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept {
+stage remote::start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept {
   const opened_segment& there = at(to);
   if (from.empty()) return stage::complete;
   if (there.own == nullptr) return write(there, offset, from, tell, 0, 0);
@@ -245,7 +245,7 @@ stage remote::start_put(const remote_segment& to, std::size_t offset, bytes_view
   return stage::complete;
 }
 
-stage remote::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+stage remote::put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                          std::uint64_t when_free) noexcept {
   const opened_segment& there = at(to);
   if (there.own == nullptr) {
@@ -260,7 +260,7 @@ stage remote::put_notify(const remote_segment& to, std::size_t offset, bytes_vie
   return stage::complete;
 }
 
-stage remote::start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+stage remote::start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
                         std::uint64_t when_complete) noexcept {
   const opened_segment& there = at(from);
   if (to.empty()) return stage::complete;
@@ -275,7 +275,7 @@ stage remote::start_get(const remote_segment& from, std::size_t offset, mutable_
                     there.base + offset, there.key, &made->context));
 }
 
-stage remote::start_atomic(const remote_segment& at_segment, std::size_t offset, const atomic_request& what,
+stage remote::start_atomic(const remote_handle& at_segment, std::size_t offset, const atomic_request& what,
                            std::uint64_t* previous, std::uint64_t when_complete) noexcept {
   const opened_segment& there = at(at_segment);
   if (there.own != nullptr) {

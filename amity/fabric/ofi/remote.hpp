@@ -46,9 +46,9 @@ class remote final : public remote_memory {
   segment create(std::size_t bytes) override;
   std::optional<segment> attach(mutable_bytes memory) override;
   void destroy(const segment& own) noexcept override;
-  remote_segment open(rank_t owner, const segment_key& key) override;
-  void close(const remote_segment& opened) noexcept override;
-  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+  remote_handle open(rank_t owner, const segment_key& key) override;
+  void close(const remote_handle& opened) noexcept override;
+  stage put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                    std::uint64_t when_free) noexcept override;
 
   // For the fabric, whose completion queue it is.
@@ -83,15 +83,15 @@ class remote final : public remote_memory {
   void unregister() noexcept { made_.clear(); }
 
  protected:
-  stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override;
-  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+  stage start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept override;
+  stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
                   std::uint64_t when_complete) noexcept override;
-  stage start_atomic(const remote_segment& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
+  stage start_atomic(const remote_handle& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
                      std::uint64_t when_complete) noexcept override;
 
  private:
   struct key_fields;
-  struct own_segment {
+  struct local_segment {
     std::optional<zeroed_memory> memory;  ///< null: that of the program
     owned<fid_mr> registered;
   };
@@ -117,7 +117,7 @@ class remote final : public remote_memory {
   segment offer(std::byte* data, std::size_t bytes, std::optional<zeroed_memory> memory);
   std::uint64_t check_of(const key_fields& fields, rank_t owner) const noexcept;
   std::uint64_t notification(rank_t to, std::uint32_t bits) const noexcept;
-  const opened_segment& at(const remote_segment& opened) const noexcept { return opened_[opened.id]; }
+  const opened_segment& at(const remote_handle& opened) const noexcept { return opened_[opened.id]; }
   operation* begin(rank_t peer, const events& tell) noexcept;
   stage begun(operation* made, ssize_t status) noexcept;
   stage write(const opened_segment& to, std::size_t offset, bytes_view from, const events& tell, std::uint64_t flags,
@@ -133,7 +133,7 @@ class remote final : public remote_memory {
   std::vector<operation> operations_;
   bounded_queue<std::uint32_t> free_;
   bounded_queue<event> told_;
-  std::map<std::uint64_t, own_segment> made_;  ///< by the provider's key
+  std::map<std::uint64_t, local_segment> made_;  ///< by the provider's key
   std::vector<opened_segment> opened_;         ///< by id
   std::vector<std::uint64_t> closed_;          ///< ids that may be used again
   std::uint64_t notifications_refused_ = 0;

@@ -36,7 +36,7 @@ namespace {
 
 constexpr std::uint64_t attached_mark = std::uint64_t{1} << 62;
 
-constexpr std::size_t index_of(const remote_segment& opened) {
+constexpr std::size_t index_of(const remote_handle& opened) {
   return static_cast<std::size_t>((opened.id & ~attached_mark) / huge_page_bytes);
 }
 
@@ -139,7 +139,7 @@ void segments::destroy(const segment& own) noexcept {
   drop(fields.offset);
 }
 
-remote_segment segments::open(rank_t by, rank_t owner, const segment_key& key) {
+remote_handle segments::open(rank_t by, rank_t owner, const segment_key& key) {
   const key_fields fields = fields_of<key_fields>(key);
   if (fields.seal != seal_of(fields) || fields.owner != static_cast<std::uint64_t>(owner)) {
     throw error("opening a segment", by, fmt::format("the key is none of rank {} in this job", owner),
@@ -150,7 +150,7 @@ remote_segment segments::open(rank_t by, rank_t owner, const segment_key& key) {
   return {.direct = use(fields.offset, fields.bytes), .bytes = fields.bytes, .id = fields.offset + fields.owner};
 }
 
-remote_segment segments::open_attached(const key_fields& fields) {
+remote_handle segments::open_attached(const key_fields& fields) {
   auto* const address = reinterpret_cast<std::byte*>(fields.offset);
   const bool is_own = fields.token == process_token_ && fields.process == static_cast<std::uint64_t>(::getpid());
   const foreign memory{.process = static_cast<std::int32_t>(fields.process), .address = fields.offset};
@@ -173,23 +173,23 @@ remote_segment segments::open_attached(const key_fields& fields) {
           .atomics = is_own};
 }
 
-segments::foreign segments::at(const remote_segment& opened) noexcept {
+segments::foreign segments::at(const remote_handle& opened) noexcept {
   const std::lock_guard lock(mutex_);
   return attached_[index_of(opened)];
 }
 
-int segments::write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept {
+int segments::write(const remote_handle& to, std::size_t offset, bytes_view from) noexcept {
   const foreign there = at(to);
   return copy_all(::process_vm_writev, there.process, there.address + offset, const_cast<std::byte*>(from.data()),
                   from.size());
 }
 
-int segments::read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept {
+int segments::read(const remote_handle& from, std::size_t offset, mutable_bytes to) noexcept {
   const foreign there = at(from);
   return copy_all(::process_vm_readv, there.process, there.address + offset, to.data(), to.size());
 }
 
-void segments::close(const remote_segment& opened) noexcept {
+void segments::close(const remote_handle& opened) noexcept {
   if ((opened.id & attached_mark) != 0) {
     const std::lock_guard lock(mutex_);
     closed_.push_back(index_of(opened));

@@ -31,18 +31,18 @@ class segments {
   segment attach(rank_t owner, mutable_bytes memory);
   void destroy(const segment& own) noexcept;
   /// On behalf of rank `by`. Of attached memory that this process cannot reach it has 0 bytes.
-  remote_segment open(rank_t by, rank_t owner, const segment_key& key);
-  void close(const remote_segment& opened) noexcept;
+  remote_handle open(rank_t by, rank_t owner, const segment_key& key);
+  void close(const remote_handle& opened) noexcept;
 
-  static rank_t owner_of(const remote_segment& opened) noexcept {
+  static rank_t owner_of(const remote_handle& opened) noexcept {
     return static_cast<rank_t>(opened.id % huge_page_bytes);
   }
 
   // Attached memory of other processes, whose handles have no direct address. 0, or the number of the error: not all
   // could be copied, for example because the process has ended, or its memory is not mapped any more.
 
-  int write(const remote_segment& to, std::size_t offset, bytes_view from) noexcept;
-  int read(const remote_segment& from, std::size_t offset, mutable_bytes to) noexcept;
+  int write(const remote_handle& to, std::size_t offset, bytes_view from) noexcept;
+  int read(const remote_handle& from, std::size_t offset, mutable_bytes to) noexcept;
 
  private:
   struct mapped {
@@ -57,8 +57,8 @@ class segments {
   };
 
   std::uint64_t seal_of(const key_fields& fields) const noexcept;
-  remote_segment open_attached(const key_fields& fields);
-  foreign at(const remote_segment& opened) noexcept;
+  remote_handle open_attached(const key_fields& fields);
+  foreign at(const remote_handle& opened) noexcept;
   std::byte* use(std::size_t offset, std::size_t bytes);
   void drop(std::size_t offset) noexcept;
 

@@ -208,12 +208,12 @@ class shm_fabric final : public fabric, private remote_memory {
   segment create(std::size_t bytes) override { return joined_->segments.create(rank_, bytes); }
   std::optional<segment> attach(mutable_bytes memory) override { return joined_->segments.attach(rank_, memory); }
   void destroy(const segment& own) noexcept override { joined_->segments.destroy(own); }
-  remote_segment open(rank_t owner, const segment_key& key) override {
+  remote_handle open(rank_t owner, const segment_key& key) override {
     return joined_->segments.open(rank_, owner, key);
   }
-  void close(const remote_segment& opened) noexcept override { joined_->segments.close(opened); }
+  void close(const remote_handle& opened) noexcept override { joined_->segments.close(opened); }
 
-  stage put_notify(const remote_segment& to_segment, std::size_t offset, bytes_view from, std::uint32_t bits,
+  stage put_notify(const remote_handle& to_segment, std::size_t offset, bytes_view from, std::uint32_t bits,
                    std::uint64_t) noexcept override {
     const rank_t dest = segments::owner_of(to_segment);
     outbound& channel = to(dest);
@@ -227,16 +227,16 @@ class shm_fabric final : public fabric, private remote_memory {
     return stage::complete;
   }
 
-  stage start_put(const remote_segment& to_segment, std::size_t offset, bytes_view from,
+  stage start_put(const remote_handle& to_segment, std::size_t offset, bytes_view from,
                   const events&) noexcept override {
     return copied(to_segment, joined_->segments.write(to_segment, offset, from));
   }
-  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes into, std::uint64_t) noexcept override {
+  stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes into, std::uint64_t) noexcept override {
     return copied(from, joined_->segments.read(from, offset, into));
   }
   // Memory that could be reached when the segment was opened: its process has ended, or the memory is not there any
   // more.
-  stage copied(const remote_segment& segment, int problem) noexcept {
+  stage copied(const remote_handle& segment, int problem) noexcept {
     if (problem == 0) return stage::complete;
     copy_problem_ = problem;
     lost_memory_of_ = segments::owner_of(segment);

@@ -63,7 +63,7 @@ void remote_port::destroy(const segment& own) noexcept {
   job_.segments().close(fields.number);
 }
 
-remote_segment remote_port::open(rank_t owner, const segment_key& key) {
+remote_handle remote_port::open(rank_t owner, const segment_key& key) {
   const auto fields = fields_of<key_fields>(key);
   const segment_table& all = job_.segments();
   if (fields.magic != key_magic || !all.contains(fields.number) || all[fields.number].owner != owner ||
@@ -75,16 +75,16 @@ remote_segment remote_port::open(rank_t owner, const segment_key& key) {
       .direct = nullptr, .bytes = fields.bytes, .id = fields.number, .atomics = all[fields.number].memory.has_value()};
 }
 
-void remote_port::close(const remote_segment&) noexcept {}
+void remote_port::close(const remote_handle&) noexcept {}
 
 // At the source
 
-stage remote_port::start_put(const remote_segment& to, std::size_t offset, bytes_view from,
+stage remote_port::start_put(const remote_handle& to, std::size_t offset, bytes_view from,
                              const events& tell) noexcept {
   return start({.segment = to.id, .offset = offset, .bytes = from.size(), .from = from.data(), .tell = tell});
 }
 
-stage remote_port::put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+stage remote_port::put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                               std::uint64_t when_free) noexcept {
   return start({.notifies = true,
                 .segment = to.id,
@@ -95,7 +95,7 @@ stage remote_port::put_notify(const remote_segment& to, std::size_t offset, byte
                 .tell = {.source_free = when_free}});
 }
 
-stage remote_port::start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+stage remote_port::start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
                              std::uint64_t when_complete) noexcept {
   return start({.what = operation::kind::get,
                 .segment = from.id,
@@ -105,7 +105,7 @@ stage remote_port::start_get(const remote_segment& from, std::size_t offset, mut
                 .tell = {.complete = when_complete}});
 }
 
-stage remote_port::start_atomic(const remote_segment& at, std::size_t offset, const atomic_request& what,
+stage remote_port::start_atomic(const remote_handle& at, std::size_t offset, const atomic_request& what,
                                 std::uint64_t* previous, std::uint64_t when_complete) noexcept {
   return start({.what = operation::kind::atomic,
                 .segment = at.id,

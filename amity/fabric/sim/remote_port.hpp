@@ -36,9 +36,9 @@ class remote_port final : public remote_memory {
   segment create(std::size_t bytes) override;
   std::optional<segment> attach(mutable_bytes memory) override;
   void destroy(const segment& own) noexcept override;
-  remote_segment open(rank_t owner, const segment_key& key) override;
-  void close(const remote_segment& opened) noexcept override;
-  stage put_notify(const remote_segment& to, std::size_t offset, bytes_view from, std::uint32_t bits,
+  remote_handle open(rank_t owner, const segment_key& key) override;
+  void close(const remote_handle& opened) noexcept override;
+  stage put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                    std::uint64_t when_free) noexcept override;
 
   /// For the port: a step is due. Whether the sink was told of something.
@@ -49,10 +49,10 @@ class remote_port final : public remote_memory {
   void forget_room() noexcept { room_again_ = false; }
 
  private:
-  stage start_put(const remote_segment& to, std::size_t offset, bytes_view from, const events& tell) noexcept override;
-  stage start_get(const remote_segment& from, std::size_t offset, mutable_bytes to,
+  stage start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept override;
+  stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
                   std::uint64_t when_complete) noexcept override;
-  stage start_atomic(const remote_segment& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
+  stage start_atomic(const remote_handle& at, std::size_t offset, const atomic_request& what, std::uint64_t* previous,
                      std::uint64_t when_complete) noexcept override;
 
   stage start(operation&& wanted) noexcept;

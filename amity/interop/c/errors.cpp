@@ -32,7 +32,7 @@ std::string in_words_of_c(const char* call, std::string_view text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> names{{
       {"endpoint::add_handler", "amity_handler_add"},
       {"endpoint::request_short or request_medium", "amity_request_short or amity_request_medium"},
-      {"remote_endpoint::allocate or attach returned", "amity_segment_allocate or amity_segment_attach gave"},
+      {"memory::allocate or attach returned", "amity_segment_allocate or amity_segment_attach gave"},
       {"what exchange returned", "what amity_segment_exchange gave"},
   }};
   for (const auto& [theirs, ours] : names) {

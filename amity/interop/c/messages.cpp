@@ -140,15 +140,15 @@ amity_status amity_request_medium(amity_world* world, int32_t rank, amity_handle
   });
 }
 
-amity_status amity_request_long(amity_world* world, const amity_peer_segment* to, size_t offset, amity_handler handler,
-                                const void* payload, size_t payload_bytes, const uint64_t* args, size_t arg_count,
-                                amity_event* source_free) {
+amity_status amity_request_long(amity_world* world, const amity_remote_segment* to, size_t offset,
+                                amity_handler handler, const void* payload, size_t payload_bytes, const uint64_t* args,
+                                size_t arg_count, amity_event* source_free) {
   return guarded(world, "amity_request_long", [&] {
     check_handler(*world, handler);
-    const amity::core::place there = place(*world, to, offset);
+    const amity::core::remote_address there = place(*world, to, offset);
     const amity::bytes_view data = bytes(*world, payload, payload_bytes, "payload");
-    if (source_free == nullptr) return world->memory.request_long(there, handler, data, words(*world, args, arg_count));
-    world->memory.request_long(there, handler, data, words(*world, args, arg_count), amity::c::event(*source_free));
+    if (source_free == nullptr) return world->lane.request_long(there, handler, data, words(*world, args, arg_count));
+    world->lane.request_long(there, handler, data, words(*world, args, arg_count), amity::c::event(*source_free));
   });
 }
 
@@ -199,7 +199,7 @@ amity_status amity_reply_medium(amity_request* request, amity_handler handler, c
   });
 }
 
-amity_status amity_reply_long(amity_request* request, const amity_peer_segment* to, size_t offset,
+amity_status amity_reply_long(amity_request* request, const amity_remote_segment* to, size_t offset,
                               amity_handler handler, const void* payload, size_t payload_bytes, const uint64_t* args,
                               size_t arg_count, amity_event* source_free) {
   return guarded_reply(request, "amity_reply_long", handler, [&](amity_world& world, amity::core::request& message) {

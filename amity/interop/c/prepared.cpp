@@ -62,11 +62,11 @@ amity_status amity_prepare_medium(amity_world* world, int32_t rank, size_t bytes
   });
 }
 
-amity_status amity_prepare_long(amity_world* world, const amity_peer_segment* to, size_t offset, size_t bytes_min,
+amity_status amity_prepare_long(amity_world* world, const amity_remote_segment* to, size_t offset, size_t bytes_min,
                                 size_t bytes_max, size_t arg_count, amity_prepared* prepared) {
   return guarded(world, "amity_prepare_long", [&] {
     check_given(*world, prepared, "prepared");
-    keep(*world, *prepared, world->memory.prepare_long(place(*world, to, offset), bytes_min, bytes_max, arg_count));
+    keep(*world, *prepared, world->lane.prepare_long(place(*world, to, offset), bytes_min, bytes_max, arg_count));
   });
 }
 
@@ -82,7 +82,7 @@ amity_status amity_prepare_reply_medium(amity_request* request, size_t bytes_min
       amity::c::no_request);
 }
 
-amity_status amity_prepare_reply_long(amity_request* request, const amity_peer_segment* to, size_t offset,
+amity_status amity_prepare_reply_long(amity_request* request, const amity_remote_segment* to, size_t offset,
                                       size_t bytes_min, size_t bytes_max, size_t arg_count, amity_prepared* prepared) {
   amity_world* const world = amity_request_world(request);
   return guarded(

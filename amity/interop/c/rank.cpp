@@ -5,7 +5,7 @@
 #include "amity/interop/c/world.hpp"
 
 amity_world::amity_world(amity::c::rank& of, amity::rank_t thread)
-    : rank(of), lane(of.own.team().lane(thread)), memory(lane, of.own.config()) {
+    : rank(of), lane(of.own.team().lane(thread)), memory(lane.memory()) {
   requests.fill({.world = this});
 }
 
@@ -25,16 +25,13 @@ rank::rank(world& of) : own(of), threads(static_cast<std::size_t>(of.team().size
 
 rank::~rank() {
   epoch.reset();
-  if (own.team().try_run([&](rank_t index) { threads[static_cast<std::size_t>(index)].reset(); })) return;
-  // The others have left, because the job ends, and their fabrics may have gone.
-  for (const auto& each : threads) {
-    if (each != nullptr && each->lane.thread() != 0) each->memory.abandon();
-  }
+  // If the job is ending, what the threads do not destroy is destroyed with the vector.
+  own.team().try_run([&](rank_t index) { threads[static_cast<std::size_t>(index)].reset(); });
 }
 
-std::uint64_t rank::open(rank_t owner, const core::segment_name& name) {
+std::uint64_t rank::open(const core::segment_descriptor& descriptor) {
   // A mistake is found out here, and nothing has been done elsewhere.
-  const core::peer_segment first = thread(0).memory.open(owner, name);
+  const core::remote_segment first = thread(0).memory.open(descriptor);
   std::uint64_t id = thread(0).opened.size();
   if (!closed.empty()) {
     id = closed.back();
@@ -42,7 +39,7 @@ std::uint64_t rank::open(rank_t owner, const core::segment_name& name) {
   }
   on_threads([&](amity_world& each) {
     if (each.opened.size() <= id) each.opened.resize(id + 1);
-    each.opened[id] = each.lane.thread() == 0 ? first : each.memory.open(owner, name);
+    each.opened[id] = each.lane.thread() == 0 ? first : each.memory.open(descriptor);
   });
   return id;
 }

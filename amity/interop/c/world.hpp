@@ -25,7 +25,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/remote_endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "amity/epoch/open_epoch.hpp"
 #include "amity/world/world.hpp"
 
@@ -56,12 +56,12 @@ struct amity_world {
 
   amity::c::rank& rank;
   amity::core::endpoint& lane;
-  amity::core::remote_endpoint memory;
+  amity::core::memory& memory;  ///< of the lane
   amity_event implicit = AMITY_EVENT_INIT;
   std::array<amity_request, 64> requests;
   std::size_t request_next = 0;
   std::vector<std::unique_ptr<registered>> handlers;  ///< by number; null: none of C's
-  std::vector<amity::core::peer_segment> opened;      ///< by the id of C's peer segments; of no lane: closed
+  std::vector<amity::core::remote_segment> opened;    ///< by the id of C's peer segments; of no lane: closed
   std::size_t prepared = 0;                           ///< buffers, neither committed nor cancelled
   std::string last_error;
   bool error_unread = false;
@@ -95,7 +95,7 @@ struct rank {
     own.team().run_on(home, [&] { work(thread(home)); });
   }
   /// Opens a segment on each thread; returns its id.
-  std::uint64_t open(rank_t owner, const core::segment_name& name);
+  std::uint64_t open(const core::segment_descriptor& descriptor);
   void close(std::uint64_t id);
   /// Returns when all requests and replies of all ranks have been handled, and nothing else is under way. Collective.
   void finish();
@@ -174,7 +174,7 @@ void check_handler(const amity_world& world, amity_handler handler);
 core::request& running(const amity_request& request);
 
 /// A place in a segment that was opened.
-core::place place(const amity_world& world, const amity_peer_segment* segment, std::size_t offset);
+core::remote_address place(const amity_world& world, const amity_remote_segment* segment, std::size_t offset);
 
 // A zeroed event of C becomes one of C++ where it is first used; it needs no end.
 static_assert(sizeof(amity_event) >= sizeof(core::event) && alignof(amity_event) >= alignof(core::event) &&

@@ -150,7 +150,7 @@ class job {
   symmetric_heap heap_;
   fabric::segment own_;                    ///< what peers map, if they do
   std::optional<zeroed_memory> unshared_;  ///< the heap, if they do not
-  std::vector<fabric::remote_segment> opened_;
+  std::vector<fabric::remote_handle> opened_;
   std::vector<peer_memory> peers_;
   std::vector<arrival*> peers_arrivals_;  ///< this PE's counter in the memory of each peer; null: it is far
   std::vector<std::uint64_t> sent_;

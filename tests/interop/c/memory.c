@@ -6,11 +6,11 @@ enum { longs = 40, part_bytes = 12000, half = longs * part_bytes, segment_bytes 
 
 struct rank {
   amity_handler landed, thanks, name;
-  amity_segment own;
-  amity_peer_segment* all;
+  amity_local_segment own;
+  amity_remote_segment* all;
   unsigned char answer[part_bytes];
   amity_event answer_free;
-  amity_segment_name given;
+  amity_segment_descriptor given;
   int32_t me, size;
   int landings, answers, names;
 };
@@ -61,7 +61,7 @@ static int has_landed(void* context) {
 static int has_name(void* context) { return ((struct rank*)context)->names == 1; }
 
 static void send_longs(amity_world* world, struct rank* own) {
-  const amity_peer_segment* next = &own->all[(own->me + 1) % own->size];
+  const amity_remote_segment* next = &own->all[(own->me + 1) % own->size];
   amity_event* const implicit = amity_event_implicit(world);
   amity_event source_free = AMITY_EVENT_INIT;
   unsigned char* sources = malloc(half);
@@ -87,7 +87,7 @@ static void send_longs(amity_world* world, struct rank* own) {
 }
 
 static void put_and_get(amity_world* world, struct rank* own) {
-  const amity_peer_segment* next = &own->all[(own->me + 1) % own->size];
+  const amity_remote_segment* next = &own->all[(own->me + 1) % own->size];
   amity_event source_free = AMITY_EVENT_INIT, complete = AMITY_EVENT_INIT, got = AMITY_EVENT_INIT;
   unsigned char from[1000], to[1000];
   fill(from, sizeof from, 11);
@@ -109,7 +109,7 @@ static void put_and_get(amity_world* world, struct rank* own) {
 
 /* Everybody works on words of rank 0. */
 static void use_atomics(amity_world* world, struct rank* own) {
-  const amity_peer_segment* at = &own->all[0];
+  const amity_remote_segment* at = &own->all[0];
   amity_atomic_request add = {AMITY_ADD, 8, 3, 0}, fetch = {AMITY_FETCH, 8, 0, 0}, set = {AMITY_OR, 4, 0, 0};
   amity_atomic_request first = {AMITY_COMPARE_SWAP, 8, 0, 0}, swap = {AMITY_SWAP, 8, 9, 0};
   amity_atomic_request mask = {AMITY_AND, 8, 1, 0}, turn = {AMITY_XOR, 8, 5, 0};
@@ -143,30 +143,30 @@ static void use_atomics(amity_world* world, struct rank* own) {
 /* A segment whose name travels in a message. */
 static void open_by_name(amity_world* world, struct rank* own) {
   const int32_t before = (own->me + own->size - 1) % own->size, after = (own->me + 1) % own->size;
-  amity_segment more;
-  amity_peer_segment theirs;
+  amity_local_segment more;
+  amity_remote_segment theirs;
   uint64_t value = 0;
   OK(world, amity_segment_allocate(world, 64, &more));
   CHECK(more.bytes == 64 && holds(more.data, 64, 0));
   *(uint64_t*)more.data = 1000 + (uint64_t)own->me;
-  OK(world, amity_request_medium(world, after, own->name, &more.name, sizeof more.name, NULL, 0));
+  OK(world, amity_request_medium(world, after, own->name, &more.descriptor, sizeof more.descriptor, NULL, 0));
   OK(world, amity_world_wait_until(world, "a name", has_name, own));
-  OK(world, amity_segment_open(world, before, &own->given, &theirs));
+  OK(world, amity_segment_open(world, &own->given, &theirs));
   OK(world, amity_get(world, &theirs, 0, &value, sizeof value, NULL));
   CHECK(value == 1000 + (uint64_t)before);
   OK(world, amity_segment_close(world, &theirs));
   MISUSE(world, amity_get(world, &theirs, 0, &value, sizeof value, NULL), "amity_get", "not open");
   OK(world, amity_world_barrier(world));
   OK(world, amity_segment_release(world, &more));
-  MISUSE(world, amity_segment_release(world, &more), "amity_segment_release", "none of this rank's");
+  MISUSE(world, amity_segment_release(world, &more), "amity_segment_release", "does not belong to this rank");
 }
 
 /* Memory of the program's own. */
 static void attach(amity_world* world, struct rank* own) {
   const int32_t next = (own->me + 1) % own->size;
   uint64_t* words = calloc(8, sizeof *words);
-  amity_peer_segment* all = malloc(sizeof *all * (size_t)own->size);
-  amity_segment mine;
+  amity_remote_segment* all = malloc(sizeof *all * (size_t)own->size);
+  amity_local_segment mine;
   const uint64_t value = 500 + (uint64_t)own->me;
   OK(world, amity_segment_attach(world, words, 8 * sizeof *words, &mine));
   CHECK(mine.data == words && mine.bytes == 64);

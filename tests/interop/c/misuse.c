@@ -8,8 +8,8 @@
 struct rank {
   amity_world* world;
   amity_handler take, mistaken, back;
-  amity_segment own;
-  amity_peer_segment all[8];
+  amity_local_segment own;
+  amity_remote_segment all[8];
   amity_request* kept;
   amity_prepared prepared;
   uint64_t sum;
@@ -58,7 +58,7 @@ static void check_requests(amity_world* world, struct rank* own) {
   MISUSE(world, amity_request_medium(world, 0, own->take, args, (size_t)-4, args, 1), "amity_request_medium",
          "a payload of 18446744073709551612 bytes");
   MISUSE(world, amity_request_long(world, &own->all[0], 60, own->take, args, 5, NULL, 0, NULL), "amity_request_long",
-         "5 bytes at offset 60 do not fit the segment of rank 0, which has 64 bytes");
+         "5 bytes at offset 60 are out of range: the segment of rank 0 has 64 bytes");
   MISUSE(world, amity_request_long(world, NULL, 0, own->take, args, 5, NULL, 0, NULL), "amity_request_long",
          "segment is null");
   MISUSE(world, amity_request_long(world, &own->all[0], 0, none, args, 5, NULL, 0, NULL), "amity_request_long",
@@ -69,9 +69,9 @@ static void check_requests(amity_world* world, struct rank* own) {
 }
 
 static void check_memory(amity_world* world, struct rank* own) {
-  amity_peer_segment nothing = {0, 0, NULL, 0, 0};
-  amity_segment_name no_name = {{0}};
-  amity_segment other;
+  amity_remote_segment nothing = {0, 0, NULL, 0, 0};
+  amity_segment_descriptor no_name = {{0}};
+  amity_local_segment other;
   amity_atomic_request what = {AMITY_ADD, 8, 1, 0};
   uint64_t word = 0;
   MISUSE(world, amity_segment_allocate(world, 0, &other), "amity_segment_allocate", "0 bytes");
@@ -79,15 +79,15 @@ static void check_memory(amity_world* world, struct rank* own) {
   MISUSE(world, amity_segment_attach(world, &word, (size_t)-1, &other), "amity_segment_attach",
          "18446744073709551615 bytes");
   memset(&other, 0, sizeof other);
-  MISUSE(world, amity_segment_release(world, &other), "amity_segment_release", "none of this rank's");
-  MISUSE(world, amity_segment_exchange(world, &other, own->all), "amity_segment_exchange", "none of this rank's");
-  MISUSE(world, amity_segment_open(world, 99, &no_name, &nothing), "amity_segment_open", "99 is not a rank");
-  MISUSE(world, amity_segment_open(world, 0, &no_name, &nothing), "amity_segment_open", "rank 0");
+  MISUSE(world, amity_segment_release(world, &other), "amity_segment_release", "does not belong to this rank");
+  MISUSE(world, amity_segment_exchange(world, &other, own->all), "amity_segment_exchange",
+         "does not belong to this rank");
+  MISUSE(world, amity_segment_open(world, &no_name, &nothing), "amity_segment_open", "0 bytes of rank 0");
   MISUSE(world, amity_put(world, &nothing, 0, &word, 8, NULL, NULL), "amity_put", "not open");
   MISUSE(world, amity_put(world, &own->all[0], 0, NULL, 8, NULL, NULL), "amity_put", "source is null");
-  MISUSE(world, amity_put(world, &own->all[0], 57, &word, 8, NULL, NULL), "amity_put", "do not fit");
+  MISUSE(world, amity_put(world, &own->all[0], 57, &word, 8, NULL, NULL), "amity_put", "out of range");
   MISUSE(world, amity_get(world, &own->all[0], 0, NULL, 8, NULL), "amity_get", "result is null");
-  MISUSE(world, amity_get(world, &own->all[0], (size_t)-1, &word, 8, NULL), "amity_get", "do not fit");
+  MISUSE(world, amity_get(world, &own->all[0], (size_t)-1, &word, 8, NULL), "amity_get", "out of range");
   MISUSE(world, amity_atomic(world, &own->all[0], 4, &what, NULL, NULL), "amity_atomic", "aligned to their size");
   what.bytes = 264;
   MISUSE(world, amity_atomic(world, &own->all[0], 0, &what, NULL, NULL), "amity_atomic", "264 bytes");
@@ -231,12 +231,13 @@ static int program(amity_world* world, void* context) {
   }
   if (strcmp(job->mistake, "refused") == 0) {
     /* Rank 1's exchange is refused, and it goes on. */
-    amity_segment other = own->own;
-    amity_segment_name none = {{0}};
+    amity_local_segment other = own->own;
+    amity_segment_descriptor none = {{0}};
     if (amity_world_rank(world) == 1) {
-      other.name = none;
+      other.descriptor = none;
       MISUSE(world, amity_segment_exchange(world, &other, own->all), "amity_segment_exchange",
-             "none of this rank's; use what amity_segment_allocate or amity_segment_attach gave, before its release");
+             "does not belong to this rank, or has been released; use what amity_segment_allocate or "
+             "amity_segment_attach gave, before its release");
       status = amity_world_barrier(world);
     } else {
       status = amity_segment_exchange(world, &other, own->all);

@@ -6,8 +6,8 @@ enum { messages = 50, bytes_max = 1 << 20, long_bytes = 100000 };
 
 struct rank {
   amity_handler take, answered;
-  amity_segment own;
-  amity_peer_segment* all;
+  amity_local_segment own;
+  amity_remote_segment* all;
   int takes, answers;
   int32_t size;
 };
@@ -29,7 +29,7 @@ static void on_take(amity_request* request, void* context) {
   struct rank* own = context;
   amity_world* world = amity_request_world(request);
   const uint64_t* args = amity_request_args(request);
-  const amity_peer_segment* source = &own->all[amity_request_source(request)];
+  const amity_remote_segment* source = &own->all[amity_request_source(request)];
   amity_prepared answer;
   CHECK(amity_request_arg_count(request) == 3);
   check_payload(request, (int)args[1]);

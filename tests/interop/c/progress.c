@@ -7,8 +7,8 @@ enum { most_ranks = 8, rounds = 50, block = 3000 };
 
 struct rank {
   amity_handler ask, ask_long, answer, land;
-  amity_peer_segment all[most_ranks];
-  amity_segment own;
+  amity_remote_segment all[most_ranks];
+  amity_local_segment own;
   int computes, thread;
   /* Written by handlers on another thread. */
   int asked, landed, answered, wrong;

@@ -17,8 +17,8 @@ struct rank {
   int simulated;     /* all threads are one, as far as the system knows */
   amity_handler take, back, landed;
   uint64_t attached[most_threads * block / 8];
-  amity_segment own;
-  amity_peer_segment all[most_ranks];
+  amity_local_segment own;
+  amity_remote_segment all[most_ranks];
   struct thread threads[most_threads];
   /* Of handlers that may run on another thread. */
   int taken, wrong;
@@ -65,11 +65,11 @@ static void work(amity_world* world, void* context) {
   const amity_atomic_request add = {AMITY_ADD, 8, 1, 0};
   char sent[block], got[block];
   int round;
-  amity_segment none;
+  amity_local_segment none;
   memset(sent, thread + 1, sizeof sent);
   for (round = 0; round < rounds; ++round) {
     const int32_t peer = (amity_world_rank(world) + round) % size;
-    const amity_peer_segment* there = &rank->all[peer];
+    const amity_remote_segment* there = &rank->all[peer];
     own->replies = -3;
     OK(world, amity_request_short(world, peer, rank->take, &number, 1));
     OK(world, amity_request_medium(world, peer, rank->take, sent, 100, &number, 1));

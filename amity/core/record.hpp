@@ -1,0 +1,52 @@
+#pragma once
+
+/// A record: one one-sided operation as it travels to the rank whose memory it concerns, and who carries it out there.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "amity/base/types.hpp"
+
+namespace amity::core {
+
+/// Whose records they are.
+enum class record_owner : std::uint8_t { stream, memory };
+inline constexpr std::size_t record_owners = 2;
+
+inline constexpr std::uint32_t no_question = ~std::uint32_t{0};
+
+/// In front of the content, which is filled up to whole words.
+struct record {
+  record_owner owner = record_owner::stream;
+  std::uint8_t act = 0;  ///< the owner's
+  std::uint8_t op = 0;   ///< the owner's
+  std::uint8_t word_bytes = 0;
+  std::uint32_t bytes = 0;               ///< of the content
+  std::uint32_t object = 0;              ///< the number that the target has given, of a segment for example
+  std::uint32_t question = no_question;  ///< of the origin, that the answer names
+  std::uint64_t at = 0;                  ///< the owner's; an offset in the object, for example
+};
+static_assert(sizeof(record) == 24);
+
+/// Where an executor writes what the origin has asked for.
+class answers {
+ public:
+  /// Room for `bytes` that go to `at` of the result; null: there is no credit. At most `answer_bytes_max` of the
+  /// stream.
+  virtual std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes) = 0;
+
+ protected:
+  ~answers() = default;
+};
+
+class record_executor {
+ public:
+  /// Carries out a record of the lane `source`. False: `to` has no room, nothing has been done, and the same record
+  /// comes again. Throws `error` for what no rank sends that runs the same build, which ends the job.
+  virtual bool execute(rank_t source, const record& what, bytes_view content, answers& to) = 0;
+
+ protected:
+  ~record_executor() = default;
+};
+
+}  // namespace amity::core

@@ -1,0 +1,327 @@
+#include "amity/core/record_stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/assert.hpp"
+#include "amity/core/engine.hpp"
+
+namespace amity::core {
+namespace {
+
+/// The stream's own record: the origin asks how far its records were carried out. `at` is the number of the flush.
+constexpr std::uint8_t act_ask = 0;
+
+/// In front of each part of an answer, which is filled up to whole words.
+struct answer_head {
+  std::uint32_t question;  ///< `no_question`: the flush `at`, and all before it
+  std::uint32_t bytes;
+  std::uint64_t at;
+};
+static_assert(sizeof(answer_head) == 16);
+
+constexpr std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+constexpr packet_header answers_header = service_header(service::answers);
+
+constexpr std::uint16_t next_after(std::uint16_t sequence) {
+  return static_cast<std::uint16_t>((sequence + 1) & check_mask);
+}
+/// Packets from one number to another.
+constexpr std::uint16_t distance(std::uint16_t from, std::uint16_t to) {
+  return static_cast<std::uint16_t>((to - from) & check_mask);
+}
+
+}  // namespace
+
+/// The answers to the records of one packet.
+class record_stream::answer_packet final : public answers {
+ public:
+  answer_packet(fabric::fabric& transport, rank_t dest) : transport_(transport), dest_(dest) {}
+  ~answer_packet() { send(); }
+  answer_packet(const answer_packet&) = delete;
+  answer_packet& operator=(const answer_packet&) = delete;
+
+  std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes) override {
+    const std::size_t room = sizeof(answer_head) + in_words(bytes);
+    if (used_ > 0 && room > slot_.capacity - used_) send();
+    if (used_ == 0 && !open()) return nullptr;
+    const answer_head head{.question = question, .bytes = static_cast<std::uint32_t>(bytes), .at = at};
+    std::byte* const place = slot_.data + used_;
+    std::memcpy(place, &head, sizeof head);
+    used_ += room;
+    return place + sizeof head;
+  }
+  /// After each record: what has only a credit of the reserve must not stay open.
+  void end_record() noexcept {
+    if (reserved_) send();
+  }
+
+ private:
+  bool open() noexcept {
+    if (transport_.acquire(dest_, slot_, fabric::claim::ordinary) == status::ok) return true;
+    reserved_ = transport_.acquire(dest_, slot_, fabric::claim::answer) == status::ok;
+    return reserved_;
+  }
+  void send() noexcept {
+    if (used_ > 0) transport_.commit(dest_, answers_header.word(), slot_, used_);
+    used_ = 0;
+    reserved_ = false;
+  }
+
+  fabric::fabric& transport_;
+  rank_t dest_;
+  fabric::slot slot_;
+  std::size_t used_ = 0;
+  bool reserved_ = false;
+};
+
+record_stream::record_stream(engine& on)
+    : engine_(on), transport_(on.transport()), packet_bytes_max_(transport_.caps().packet_bytes_max / 8 * 8) {}
+
+record_stream::~record_stream() = default;
+
+void record_stream::release_kept() noexcept {
+  for (const rank_t lane : stalled_) {
+    peer& of = at(lane);
+    for (const kept_packet& each : of.kept) transport_.release(each.token);
+    of.kept.clear();
+  }
+}
+
+std::size_t record_stream::answer_bytes_max() const noexcept { return packet_bytes_max_ - sizeof(answer_head); }
+
+record_stream::peer& record_stream::at(rank_t lane) {
+  std::unique_ptr<peer>& found = peers_[lane];
+  if (found == nullptr) [[unlikely]]
+    found = std::make_unique<peer>();
+  return *found;
+}
+
+// At the origin
+
+std::byte* record_stream::try_append(rank_t target, const record& what) noexcept {
+  peer& to = at(target);
+  const std::size_t bytes = sizeof what + in_words(what.bytes);
+  if (to.used > 0 && bytes > packet_bytes_max_ - to.used) send(target);
+  if (to.used == 0 && transport_.acquire(target, to.open, fabric::claim::no_epoch) != status::ok) return nullptr;
+  std::byte* const place = to.open.data + to.used;
+  std::memcpy(place, &what, sizeof what);
+  to.used += bytes;
+  to.changed = true;
+  if (!std::exchange(to.listed, true)) changed_.push_back(target);
+  return place + sizeof what;
+}
+
+void record_stream::send(rank_t target) noexcept {
+  peer& to = at(target);
+  if (to.used == 0) return;
+  transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, to.used);
+  to.next_out = next_after(to.next_out);
+  to.used = 0;
+}
+
+std::optional<std::uint32_t> record_stream::try_expect(rank_t target, mutable_bytes to, awaited& told) {
+  if (questions_under_way_ == questions_max) return std::nullopt;
+  ++questions_under_way_;
+  return questions_.add({.target = target, .to = to.data(), .bytes = to.size(), .left = to.size(), .told = &told});
+}
+
+void record_stream::flush(rank_t target, awaited& complete) {
+  peer& to = at(target);
+  to.flushes.push_back({.number = to.asked + 1, .told = &complete});
+  static_cast<void>(try_ask(target, to));
+}
+
+void record_stream::flush_all() {
+  for (const rank_t target : std::exchange(changed_, {})) {
+    peer& to = at(target);
+    to.listed = false;
+    if (to.changed && !to.must_ask) static_cast<void>(try_ask(target, to));
+  }
+}
+
+bool record_stream::try_ask(rank_t target, peer& to) noexcept {
+  if (try_append(target, {.act = act_ask, .at = to.asked + 1}) == nullptr) {
+    if (!std::exchange(to.must_ask, true)) unasked_.push_back(target);
+    return false;
+  }
+  send(target);
+  ++to.asked;
+  ++flushes_under_way_;
+  to.changed = to.must_ask = false;
+  return true;
+}
+
+bool record_stream::advance() {
+  bool any = false;
+  for (std::size_t i = 0; i < unasked_.size();) {
+    if (at(unasked_[i]).must_ask && !try_ask(unasked_[i], at(unasked_[i]))) {
+      ++i;
+      continue;
+    }
+    any = true;
+    unasked_[i] = unasked_.back();
+    unasked_.pop_back();
+  }
+  for (std::size_t i = 0; i < stalled_.size();) {
+    const rank_t source = stalled_[i];
+    peer& of = at(source);
+    const std::size_t kept = of.kept.size(), done = of.done;
+    const std::uint64_t told = of.told;
+    const bool all = carry_out_kept(source, of) && tell_flushed(source, of);
+    any |= kept != of.kept.size() || done != of.done || told != of.told;
+    // Packets that came too early wait for others to arrive, which carry these out, too.
+    if (!all) {
+      ++i;
+      continue;
+    }
+    of.stalls = false;
+    stalled_[i] = stalled_.back();
+    stalled_.pop_back();
+  }
+  return any;
+}
+
+bool record_stream::settled() const noexcept {
+  if (!sent() || flushes_under_way_ > 0 || questions_under_way_ > 0) return false;
+  return std::ranges::none_of(changed_, [this](rank_t each) { return (*peers_.find(each))->changed; });
+}
+
+// Arrivals
+
+fabric::disposition record_stream::on_packet(packet_header header, const fabric::packet& arrived) {
+  if (static_cast<service>(header.handler()) == service::records) return on_records(header, arrived);
+  on_answers(arrived.source, arrived.payload);
+  return fabric::disposition::release;
+}
+
+fabric::disposition record_stream::on_records(packet_header header, const fabric::packet& arrived) {
+  peer& of = at(arrived.source);
+  const std::uint16_t early = distance(of.next_in, header.check());
+  if (early == 0 && carry_out(arrived.source, of, arrived.payload)) {
+    of.next_in = next_after(of.next_in);
+    static_cast<void>(carry_out_kept(arrived.source, of));
+    if (!tell_flushed(arrived.source, of)) stall(arrived.source, of);
+    return fabric::disposition::release;
+  }
+  // Credits bound how far a packet can be ahead.
+  const auto behind = std::ranges::find_if(
+      of.kept, [&](const kept_packet& each) { return distance(of.next_in, each.sequence) >= early; });
+  if (early > check_mask / 2 || (behind != of.kept.end() && behind->sequence == header.check()))
+    throw engine_.invalid_packet(arrived.source, "records that have come before");
+  of.kept.insert(behind, {.sequence = header.check(), .payload = arrived.payload, .token = arrived.token});
+  stall(arrived.source, of);
+  return fabric::disposition::keep;
+}
+
+void record_stream::stall(rank_t source, peer& of) {
+  if (!std::exchange(of.stalls, true)) stalled_.push_back(source);
+}
+
+bool record_stream::carry_out_kept(rank_t source, peer& of) {
+  while (!of.kept.empty() && of.kept.front().sequence == of.next_in) {
+    const kept_packet next = of.kept.front();
+    if (!carry_out(source, of, next.payload)) return false;
+    of.kept.erase(of.kept.begin());
+    of.next_in = next_after(of.next_in);
+    transport_.release(next.token);
+  }
+  return of.kept.empty();
+}
+
+// Goes on behind what was carried out before.
+bool record_stream::carry_out(rank_t source, peer& of, bytes_view payload) {
+  answer_packet answered(transport_, source);
+  while (of.done < payload.size()) {
+    const bytes_view rest = payload.subspan(of.done);
+    record what;
+    if (rest.size() < sizeof what)
+      throw engine_.invalid_packet(source, fmt::format("a record of {} bytes", rest.size()));
+    std::memcpy(&what, rest.data(), sizeof what);
+    if (in_words(what.bytes) > rest.size() - sizeof what) {
+      throw engine_.invalid_packet(source, fmt::format("a record with {} bytes of content in a packet that has {}",
+                                                       what.bytes, rest.size() - sizeof what));
+    }
+    if (what.owner == record_owner::stream) {
+      if (what.act != act_ask || what.at <= of.flushed)
+        throw engine_.invalid_packet(source, fmt::format("flush {} after flush {}", what.at, of.flushed));
+      of.flushed = what.at;
+    } else if (!executor_of(source, what).execute(source, what, rest.subspan(sizeof what, what.bytes), answered)) {
+      return false;
+    }
+    answered.end_record();
+    of.done += sizeof what + in_words(what.bytes);
+  }
+  of.done = 0;
+  return true;
+}
+
+record_executor& record_stream::executor_of(rank_t source, const record& what) const {
+  const auto index = static_cast<std::size_t>(what.owner);
+  if (index >= executors_.size() || executors_[index] == nullptr)
+    throw engine_.invalid_packet(source, fmt::format("a record of owner {}", index));
+  return *executors_[index];
+}
+
+bool record_stream::tell_flushed(rank_t source, peer& of) noexcept {
+  if (of.flushed == of.told) return true;
+  const answer_head told{.question = no_question, .bytes = 0, .at = of.flushed};
+  if (transport_.try_send(source, answers_header.word(), std::as_bytes(std::span(&told, 1)), fabric::claim::answer) !=
+      status::ok)
+    return false;
+  of.told = of.flushed;
+  return true;
+}
+
+void record_stream::on_answers(rank_t source, bytes_view payload) {
+  for (bytes_view rest = payload; !rest.empty();) {
+    answer_head head;
+    if (rest.size() < sizeof head ||
+        in_words((std::memcpy(&head, rest.data(), sizeof head), head.bytes)) > rest.size() - sizeof head)
+      throw engine_.invalid_packet(source, fmt::format("an answer of {} bytes", rest.size()));
+    if (head.question == no_question) {
+      on_flushed(source, head.at);
+    } else {
+      take_answer(source, head.question, head.at, rest.subspan(sizeof head, head.bytes));
+    }
+    rest = rest.subspan(sizeof head + in_words(head.bytes));
+  }
+}
+
+void record_stream::on_flushed(rank_t source, std::uint64_t number) {
+  peer& from = at(source);
+  // Answers may overtake one another.
+  if (number > from.asked)
+    throw engine_.invalid_packet(source, fmt::format("an answer to flush {} of {}", number, from.asked));
+  if (number <= from.answered) return;
+  flushes_under_way_ -= number - std::exchange(from.answered, number);
+  std::size_t count = 0;
+  for (; count < from.flushes.size() && from.flushes[count].number <= number; ++count) {
+    awaited& told = *from.flushes[count].told;  // it may begin another flush
+    told.reached();
+  }
+  from.flushes.erase(from.flushes.begin(), from.flushes.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void record_stream::take_answer(rank_t source, std::uint32_t number, std::uint64_t offset, bytes_view content) {
+  question* const asked = questions_.find(number);
+  if (asked == nullptr || asked->target != source || content.empty() || content.size() > asked->left ||
+      offset > asked->bytes || content.size() > asked->bytes - offset) {
+    throw engine_.invalid_packet(source, fmt::format("{} bytes at {} for question {:#x}, which this rank has not asked",
+                                                     content.size(), offset, number));
+  }
+  std::memcpy(asked->to + offset, content.data(), content.size());
+  asked->left -= content.size();
+  if (asked->left > 0) return;
+  awaited& told = *asked->told;
+  questions_.remove(number);
+  --questions_under_way_;
+  told.reached();
+}
+
+}  // namespace amity::core

@@ -1,0 +1,142 @@
+#pragma once
+
+/// Records to each peer, packed and in order, and the answers to them.
+///
+/// - The records of one thread of a rank for another one are carried out in the order in which they were appended, on
+///   every fabric: packets that overtake others are kept until these are there.
+/// - A record is carried out at once, while its packet is handled. If its answer finds no credit, it is kept, and those
+///   behind it: the credits of their packets are the bound. Answers have no order.
+/// - An origin learns that records have been carried out by an answer, or by `flush`, for all that were appended
+/// before.
+///
+/// Memory: a peer of a stream takes about 200 bytes from the first record that is sent to it, or comes from it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "amity/base/rank_map.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/event.hpp"
+#include "amity/core/numbered.hpp"
+#include "amity/core/record.hpp"
+#include "amity/core/service.hpp"
+#include "amity/fabric/fabric.hpp"
+
+namespace amity::core {
+
+class engine;
+
+class record_stream final : public packet_receiver {
+ public:
+  /// Answers that one thread may wait for.
+  static constexpr std::size_t questions_max = 4096;
+
+  explicit record_stream(engine& on);
+  /// Packets that are kept are not released; see `release_kept`.
+  ~record_stream();
+  record_stream(const record_stream&) = delete;
+  record_stream& operator=(const record_stream&) = delete;
+
+  void attach(record_owner which, record_executor& executor) {
+    executors_[static_cast<std::size_t>(which)] = &executor;
+  }
+  /// Gives back to the fabric what is kept; nothing is carried out any more.
+  void release_kept() noexcept;
+
+  // --- At the origin. In and outside handlers. ---
+
+  /// Content of one record, and of one answer, at most.
+  std::size_t content_bytes_max() const noexcept { return packet_bytes_max_ - sizeof(record); }
+  std::size_t answer_bytes_max() const noexcept;
+  /// Appends a record, and returns where its content goes, which the caller writes before it does anything else. Null:
+  /// there is no credit.
+  std::byte* try_append(rank_t target, const record& what) noexcept;
+  /// A number for a record whose answer of `to.size()` bytes goes to `to`, in one or several records; `told` is reached
+  /// when it is there. None: as many as may be are under way.
+  std::optional<std::uint32_t> try_expect(rank_t target, mutable_bytes to, awaited& told);
+  /// Sends what was appended for this peer. No packet is open when the caller returns to the program, or from a
+  /// handler.
+  void send(rank_t target) noexcept;
+  /// `complete` is reached when all records that were appended for this peer have been carried out.
+  void flush(rank_t target, awaited& complete);
+  /// Asks all peers that have got records since the last flush. `settled` tells when they have answered.
+  void flush_all();
+
+  /// Sends flushes and answers that had no credit, and carries out what was kept; true if any went on.
+  bool advance();
+  /// Whether no record is unsent or, for what this rank knows, not carried out, nobody waits for an answer, and peers
+  /// have all theirs.
+  bool settled() const noexcept;
+  /// Whether nothing waits to be sent.
+  bool sent() const noexcept { return unasked_.empty() && stalled_.empty(); }
+  std::size_t questions() const noexcept { return questions_under_way_; }
+
+  fabric::disposition on_packet(packet_header header, const fabric::packet& arrived) override;
+
+ private:
+  struct kept_packet {
+    std::uint16_t sequence;
+    bytes_view payload;
+    std::uint64_t token;
+  };
+  struct waiting_flush {
+    std::uint64_t number;
+    awaited* told;
+  };
+  struct peer {
+    // As the target of this thread's records.
+    fabric::slot open;
+    std::size_t used = 0;  ///< bytes of the open packet; 0: none is open
+    std::uint16_t next_out = 0;
+    bool changed = false;                   ///< records were appended since the last flush
+    bool listed = false;                    ///< in `changed_`
+    bool must_ask = false;                  ///< a flush has found no credit
+    std::uint64_t asked = 0, answered = 0;  ///< flushes
+    std::vector<waiting_flush> flushes;     ///< in their order
+    // As an origin.
+    std::uint16_t next_in = 0;
+    bool stalls = false;                  ///< in `stalled_`
+    std::size_t done = 0;                 ///< bytes of the packet `next_in` that were carried out
+    std::vector<kept_packet> kept;        ///< by sequence
+    std::uint64_t flushed = 0, told = 0;  ///< its last flush, and the one that it knows of
+  };
+  struct question {
+    rank_t target;
+    std::byte* to;
+    std::size_t bytes;
+    std::size_t left;
+    awaited* told;
+  };
+  class answer_packet;
+
+  peer& at(rank_t lane);
+  bool try_ask(rank_t target, peer& of) noexcept;
+  fabric::disposition on_records(packet_header header, const fabric::packet& arrived);
+  void on_answers(rank_t source, bytes_view payload);
+  void on_flushed(rank_t source, std::uint64_t number);
+  void take_answer(rank_t source, std::uint32_t number, std::uint64_t at, bytes_view content);
+  bool carry_out(rank_t source, peer& of, bytes_view payload);
+  bool carry_out_kept(rank_t source, peer& of);
+  bool tell_flushed(rank_t source, peer& of) noexcept;
+  void stall(rank_t source, peer& of);
+  record_executor& executor_of(rank_t source, const record& what) const;
+
+  engine& engine_;
+  fabric::fabric& transport_;
+  std::size_t packet_bytes_max_;
+  std::array<record_executor*, record_owners> executors_{};
+  rank_map<std::unique_ptr<peer>> peers_;
+  numbered<question> questions_;
+  std::size_t questions_under_way_ = 0;
+  std::vector<rank_t> changed_;  ///< peers that have got records since `flush_all`
+  std::vector<rank_t> unasked_;  ///< peers whose `must_ask` is set
+  std::vector<rank_t> stalled_;  ///< peers whose packets or flushes wait for credits
+  std::size_t flushes_under_way_ = 0;
+};
+
+}  // namespace amity::core

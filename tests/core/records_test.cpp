@@ -1,0 +1,283 @@
+/// Records: their order, credits of answers, packets that nobody sends, and segments that are released too early. What
+/// waits for one peer's credits holds up no other peer.
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/core/control.hpp"
+#include "amity/core/memory_parts.hpp"
+#include "tests/core/poorer.hpp"
+#include "tests/fabric/payloads.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::failure_of;
+using testing::idle_until;
+using testing::simulate;
+
+void simulate_poorer(rank_t ranks, bool has_memory, const fabric::sim::sim_options& options,
+                     const testing::endpoint_body& body) {
+  fabric::sim::run(ranks, options, [&](fabric::fabric& whole) {
+    fabric::testing::poorer transport(whole, has_memory);
+    endpoint own(transport, {});
+    body(own);
+    return 0;
+  });
+}
+
+using bytes_of_records = std::vector<std::byte>;
+
+/// Rank 0 sends rank 1 a packet of a service that no rank sends; returns how the job ends.
+std::string end_of_packet(service which, const bytes_of_records& packet, std::uint16_t sequence = 0) {
+  return failure_of([&] {
+    simulate_poorer(2, false, {}, [&](endpoint& own) {
+      const auto all = exchange(own, own.memory().allocate(64));
+      own.barrier();
+      if (own.rank() == 0) own.own_engine().send_control(1, 0, service_header(which, sequence), packet);
+      own.barrier();
+      own.barrier();
+    });
+  });
+}
+
+bytes_of_records bytes_of(const record& what, std::size_t content_bytes) {
+  const bytes_view head = std::as_bytes(std::span(&what, 1));
+  bytes_of_records all(head.begin(), head.end());
+  all.resize(all.size() + content_bytes);
+  return all;
+}
+
+TEST(records, invalid_packet_names_peer) {
+  const auto refused = [](const bytes_of_records& packet, std::string_view why) {
+    testing::expect_parts(end_of_packet(service::records, packet),
+                          {std::string("rank 0 sent an invalid packet: ") + std::string(why)});
+  };
+  refused(bytes_of_records(4), "a record of 4 bytes");
+  refused(bytes_of({.bytes = 9}, 8), "a record with 9 bytes of content in a packet that has 8");
+  refused(bytes_of({.owner = static_cast<record_owner>(7)}, 0), "a record of owner 7");
+  refused(bytes_of({.act = 3}, 0), "flush 0 after flush 0");
+  refused(bytes_of({.owner = record_owner::memory, .act = 99}, 0), "operation 99 on memory");
+  refused(bytes_of({.owner = record_owner::memory, .act = 2, .bytes = 8}, 8), "operation 2 of 8 bytes");
+  refused(bytes_of({.owner = record_owner::memory, .act = 3, .word_bytes = 3, .bytes = 16}, 16),
+          "atomic operation 0 on 3 bytes at offset 0");
+  // Of a packet that has come before, as one that an attacker sends again.
+  testing::expect_parts(end_of_packet(service::records, bytes_of({.at = 1}, 0), check_mask),
+                        {"rank 0 sent an invalid packet: records that have come before"});
+}
+
+TEST(records, invalid_answer_names_peer) {
+  const auto refused = [](const std::vector<std::uint64_t>& words, std::string_view why) {
+    const bytes_view bytes = std::as_bytes(std::span(words));
+    testing::expect_parts(end_of_packet(service::answers, {bytes.begin(), bytes.end()}),
+                          {std::string("rank 0 sent an invalid packet: ") + std::string(why)});
+  };
+  refused({1}, "an answer of 8 bytes");
+  refused({std::uint64_t{8} << 32 | 5, 0, 0}, "8 bytes at 0 for question 0x5, which this rank has not asked");
+  refused({no_question, 3}, "an answer to flush 3 of 0");
+  testing::expect_parts(end_of_packet(static_cast<service>(9), {}), {"a packet of service 9"});
+}
+
+// Puts to one word, without an event: the last one stays, whatever order their packets take.
+TEST(records, carried_out_in_order) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const fabric::sim::sim_options rough{.seed = seed, .delay_ns_max = 5000, .reorder_percent = 50, .credits = 6};
+    simulate_poorer(3, false, rough, [](endpoint& own) {
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(64);
+      const auto all = exchange(own, mine);
+      own.barrier();
+      const auto to = static_cast<std::size_t>(own.rank() + 1) % 3;
+      constexpr std::uint64_t count = 200;
+      std::array<std::uint64_t, count + 1> values{};
+      std::uint64_t before = 0;
+      for (std::uint64_t i = 1; i <= count; ++i) {
+        values[i] = i;
+        memory.put({all[to], 8}, std::as_bytes(std::span(&values[i], 1)), {});
+        if (i % 50 == 0) {
+          EXPECT_EQ(memory.atomic({all[to], 8}, {.op = fabric::atomic_op::add, .operand = 1000}), i);
+          memory.get({all[to], 8}, std::as_writable_bytes(std::span(&before, 1)));
+          EXPECT_EQ(before, i + 1000);
+        }
+      }
+      own.barrier();  // completes what has no event
+      EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(mine.data + 8), count + 1000);
+      own.barrier();
+    });
+  }
+}
+
+// A get is answered by many packets, more than there are credits; the records behind it wait for it.
+TEST(records, wait_for_credits_of_answers) {
+  constexpr std::size_t bytes = 100'000;
+  simulate_poorer(3, false, {.delay_ns_max = 3000, .reorder_percent = 30, .credits = 2}, [](endpoint& own) {
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(bytes);
+    fabric::testing::fill({mine.data, bytes}, static_cast<std::uint64_t>(own.rank()));
+    const auto all = exchange(own, mine);
+    own.barrier();
+    std::vector<std::vector<std::byte>> got(all.size(), std::vector<std::byte>(bytes));
+    event complete;
+    for (std::size_t i = 0; i < all.size(); ++i) memory.get({all[i], 0}, got[i], complete);
+    memory.wait(complete);
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(fabric::testing::is_payload(got[i], i));
+    own.barrier();
+  });
+}
+
+// Sequence numbers return after 2^15 packets.
+TEST(records, number_packets_in_circle) {
+  simulate_poorer(2, false, {.reorder_percent = 20}, [](endpoint& own) {
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(64);
+    const auto all = exchange(own, mine);
+    own.barrier();
+    event complete;
+    for (int i = 0; own.rank() == 0 && i < 35'000; ++i)
+      memory.atomic({all[1], 0}, {.op = fabric::atomic_op::add, .operand = 1}, nullptr, complete);
+    memory.wait(complete);
+    own.barrier();
+    EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(mine.data), own.rank() == 1 ? 35'000u : 0u);
+    own.barrier();
+  });
+}
+
+// Rank 1 does nothing between these two moments, and packets to it use up their credits.
+constexpr std::uint64_t stops_ns = 200'000, goes_on_ns = 5'000'000;
+const fabric::sim::sim_options rank_1_stops{
+    .credits = 2, .packet_bytes = 528, .stopped_ranks = {{.rank = 1, .from_ns = stops_ns, .until_ns = goes_on_ns}}};
+
+struct counter final : control {
+  int arrived = 0;
+  void on_control(rank_t, bytes_view) override { ++arrived; }
+  void on_newer_color(wave_color) override {}
+  void on_generation(wave_color) override {}
+};
+
+TEST(what_waits_for_one_rank, lets_control_packets_to_others_pass) {
+  simulate(3, rank_1_stops, [](endpoint& own) {
+    counter count;
+    own.set_control(&count);
+    own.barrier();
+    idle_until(own.transport(), 2 * stops_ns);
+    if (own.rank() == 0) {
+      for (int i = 0; i < 5; ++i) own.send_control(1, packet_kind::detector, {});
+      own.send_control(2, packet_kind::detector, {});
+      own.wait_until("credits", [&] { return own.control_sent(); });
+    }
+    own.wait_until("control packets", [&] { return count.arrived == (own.rank() == 0 ? 0 : own.rank() == 1 ? 5 : 1); });
+    if (own.rank() == 2) {
+      EXPECT_LT(own.transport().now_ns(), goes_on_ns);
+    }
+    own.barrier();
+    own.set_control(nullptr);
+  });
+}
+
+TEST(what_waits_for_one_rank, lets_answers_to_others_pass) {
+  simulate_poorer(4, false, rank_1_stops, [](endpoint& own) {
+    auto& memory = own.memory();
+    const auto all = exchange(own, memory.allocate(4000));
+    own.barrier();
+    std::vector<std::byte> got(4000);
+    // Rank 0 finds all requests at once, that of rank 1 between the other two.
+    const std::uint64_t earlier_ns[] = {0, 10'000, 20'000, 5'000};
+    idle_until(own.transport(), stops_ns - earlier_ns[own.rank()]);
+    if (own.rank() != 0) memory.get({all[0], 0}, got);
+    if (own.rank() > 1) {
+      EXPECT_LT(own.transport().now_ns(), goes_on_ns);
+    }
+    own.barrier();
+  });
+}
+
+/// Rank 0 ends its segment while rank 1 uses it; returns how the job ends.
+std::string end_of_release(bool has_memory, const std::function<void(core::memory&, const remote_segment&)>& use) {
+  return failure_of([&] {
+    simulate_poorer(2, has_memory, {}, [&](endpoint& own) {
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(100);
+      const auto all = exchange(own, mine);
+      own.barrier();
+      if (own.rank() == 0) memory.release(mine);
+      own.barrier();
+      if (own.rank() == 1) use(memory, all[0]);
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+}
+
+TEST(released_segment, named_to_its_users) {
+  const std::initializer_list<std::string_view> parts{"rank 1 uses 8 bytes at offset 16 of segment 0 of this rank",
+                                                      "release a segment after"};
+  std::vector<std::byte> bytes(8);
+  const auto put = [&](core::memory& memory, const remote_segment& at) { memory.put({at, 16}, bytes); };
+  const auto get = [&](core::memory& memory, const remote_segment& at) { memory.get({at, 16}, bytes); };
+  const auto atomic = [](core::memory& memory, const remote_segment& at) { memory.atomic({at, 16}, {}); };
+  testing::expect_parts(end_of_release(false, put), parts);
+  testing::expect_parts(end_of_release(false, get), parts);
+  testing::expect_parts(end_of_release(false, atomic), parts);
+  // Where only atomics need packets, on memory of the fabric's.
+  testing::expect_parts(end_of_release(true, atomic), parts);
+}
+
+TEST(released_segment, not_read_for_late_answer) {
+  const std::string text = failure_of([] {
+    simulate_poorer(2, false, rank_1_stops, [](endpoint& own) {
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(4000);
+      const auto all = exchange(own, mine);
+      own.barrier();
+      std::vector<std::byte> got(4000);
+      idle_until(own.transport(), own.rank() == 0 ? stops_ns : stops_ns - 10'000);
+      if (own.rank() == 1) memory.get({all[0], 0}, got);
+      own.progress();
+      memory.release(mine);
+      own.wait_until("the end of the job", [] { return false; });
+    });
+  });
+  testing::expect_parts(text, {"of segment 0 of this rank, which has been released", "release a segment after"});
+}
+
+// A rank that waits in a large send runs no handlers. Meanwhile puts to it hold their credits: it copies none of them.
+TEST(puts_to_rank_in_large_send, hold_their_credits) {
+  constexpr std::size_t put_bytes = 2'000'000, send_bytes = 200'000;
+  constexpr std::uint64_t resume_ns = 5'000'000;  // before the sender lets handlers run
+  simulate_poorer(3, false, {.credits = 8, .stopped_ranks = {{.rank = 2, .from_ns = 100'000, .until_ns = resume_ns}}},
+                  [&](endpoint& own) {
+                    auto& memory = own.memory();
+                    std::vector<std::byte> offered(put_bytes), content(put_bytes);
+                    const local_segment mine = memory.attach(offered);
+                    const std::vector<remote_segment> all = exchange(own, mine);
+                    bool taken = false;
+                    const handler_id take = own.add_handler("take", [&](request&) { taken = true; });
+                    own.barrier();
+                    idle_until(own.transport(), 150'000);
+                    if (own.rank() == 1) {  // its target has stopped
+                      memory_stream pieces(bytes_view(content).first(send_bytes));
+                      own.send_stream(2, take, pieces, send_bytes, endpoint::stream_target::whole);
+                    }
+                    if (own.rank() == 0) {
+                      event sent, complete;
+                      fabric::testing::fill(content, 3);
+                      memory.put({all[1], 0}, content, {.source_free = &sent, .complete = &complete});
+                      while (own.transport().now_ns() < resume_ns - 1'000'000) {
+                        own.progress();
+                        idle_until(own.transport(), own.transport().now_ns() + 10'000);
+                      }
+                      EXPECT_FALSE(sent.done());
+                      memory.wait(complete);
+                    }
+                    own.wait_until("the message", [&] { return own.rank() != 2 || taken; });
+                    own.barrier();
+                    EXPECT_EQ(fabric::testing::is_payload(offered, 3), own.rank() == 1);
+                  });
+}
+
+}  // namespace
+}  // namespace amity::core
