@@ -24,6 +24,7 @@ set(AMITY_PUBLIC_HEADERS
   base/types.hpp
   base/yielder.hpp
   base/zeros.hpp
+  core/arguments.hpp
   core/attentiveness.hpp
   core/busy_wait.hpp
   core/call_order.hpp

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "amity/amity.hpp"
-#include "amity/core/memory_parts.hpp"
+#include "amity/core/memory.hpp"
 #include "bench/harness.hpp"
 #include "bench/workload.hpp"
 
@@ -24,7 +24,7 @@ class long_players {
         own_(memory_.allocate(bytes_max)),
         source_(bytes_max, std::byte{1}),
         reads_(reads) {
-    memory_.longs().choose(protocol);
+    choose_long_protocol(endpoint_, protocol);
     take_ = endpoint_.add_handler("take", [this](core::request& from) {
       ++handled_;
       bytes_ += from.payload().size();

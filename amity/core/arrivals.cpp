@@ -10,7 +10,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/memory.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
@@ -45,28 +45,20 @@ fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
 }
 
 fabric::disposition engine::on_other_packet(const fabric::packet& arrived) noexcept {
-  if (packet_header(arrived.header).kind() == packet_kind::service) return on_service(arrived);
-  if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
-  job_world_->on_packet_of_no_world(arrived);
-  return fabric::disposition::release;
-}
-
-fabric::disposition engine::on_service(const fabric::packet& arrived) noexcept {
-  if (failure_.exists()) return fabric::disposition::release;
-  try {
-    const packet_header header(arrived.header);
-    const std::size_t which = header.handler();
-    if (which == static_cast<std::size_t>(service::wake)) {
-      on_wake(arrived.source, arrived.payload);
-      return fabric::disposition::release;
-    }
-    if (which >= services) throw invalid_packet(arrived.source, fmt::format("a packet of service {}", which));
-    if (services_[which] == nullptr) static_cast<void>(remote());
-    return services_[which]->on_packet(header, arrived);
-  } catch (...) {
-    failure_.set(std::current_exception());
+  const packet_header header(arrived.header);
+  if (header.kind() != packet_kind::service) {
+    if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
+    job_world_->on_packet_of_no_world(arrived);
     return fabric::disposition::release;
   }
+  if (failure_.exists()) return fabric::disposition::release;
+  try {
+    if (header.handler() != static_cast<handler_id>(service::wake)) return services_.on_packet(arrived);
+    on_wake(arrived.source, arrived.payload);
+  } catch (...) {
+    failure_.set(std::current_exception());
+  }
+  return fabric::disposition::release;
 }
 
 fabric::disposition endpoint::on_due(const fabric::packet& arrived, bool copied) noexcept {
@@ -127,7 +119,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         control_->on_control(packet.source, packet.payload);
         return;
       case packet_kind::envelope:
-        return engine_->remote().on_envelope(*this, header, arrived);
+        return engine_->served().memory().receiver.on_envelope(*this, header, arrived);
       case packet_kind::service:
         break;
     }

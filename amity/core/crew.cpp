@@ -18,7 +18,7 @@ class departure {
  public:
   departure(endpoint& own, std::atomic<rank_t>& serving) : own_(own), serving_(serving) {}
   ~departure() {
-    own_.own_engine().release_kept();
+    own_.own_engine().leave_fabric();
     serving_.fetch_sub(1, std::memory_order_release);
     serving_.notify_one();
   }

@@ -10,7 +10,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/counter_table.hpp"
-#include "amity/core/memory.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/core/sub_fabric.hpp"
 
 namespace amity::core {
@@ -82,10 +82,12 @@ rank_t endpoint::job_rank(rank_t rank) const noexcept {
   return sub_fabric_ == nullptr ? rank : sub_fabric_->job_rank(rank);
 }
 
+core::memory& endpoint::memory() { return engine_->served().memory().face; }
+
 rank_t endpoint::lane_in_part(rank_t lane) const noexcept { return sub_fabric_->find_job_lane(lane); }
 
 bool endpoint::remote_quiet() const noexcept {
-  const core::memory* const used = engine_->remote_if_used();
+  const memory_service* const used = engine_->served().memory_if_used();
   return used == nullptr || used->sent();
 }
 
@@ -195,7 +197,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   engine_->flush_all();
   // Whoever leaves after the collective must not take a Long with it that waits to be sent.
-  core::memory* const used = engine_->remote_if_used();
+  memory_service* const used = engine_->served().memory_if_used();
   if (used != nullptr && !used->settle())
     wait_until("Longs and puts before a collective", [=] { return used->settle(); });
   try {
@@ -269,7 +271,7 @@ void endpoint::end_epoch_body() noexcept {
 
 void endpoint::close_epoch() {
   // What waits to be sent now was sent by handlers of messages that belong to no epoch.
-  AMITY_ASSERT(open_epoch_ != no_epoch && !has_ready_packets());
+  AMITY_ASSERT(open_epoch_ != no_epoch && !engine_->not_due().holds_due(number_));
   collectives_.close_epoch();
   open_epoch_ = body_epoch_ = sending_epoch_ = no_epoch;
 }

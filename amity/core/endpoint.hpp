@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +32,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
+#include "amity/core/arguments.hpp"
 #include "amity/core/collectives.hpp"
 #include "amity/core/control.hpp"
 #include "amity/core/engine.hpp"
@@ -102,16 +102,12 @@ class endpoint final {
   error invalid_packet(rank_t source, std::string_view content) const;
   rank_t lane_of(rank_t rank, rank_t thread) const noexcept { return rank * threads_ + thread; }
 
-  /// Thread 0 of each rank; the thread that handles what no other one is asked to; this thread's like on each rank;
-  /// every lane.
+  /// Thread 0 of each rank; the thread that handles what no other one is asked to; this thread's like on each rank.
   destinations main_threads() const noexcept { return {.count = size_, .stride = threads_, .first = 0}; }
   destinations home_threads() const noexcept { return {.count = size_, .stride = threads_, .first = home_}; }
   destinations same_threads() const noexcept { return {.count = size_, .stride = threads_, .first = thread()}; }
-  destinations all_threads() const noexcept { return {.count = lanes_, .stride = 1, .first = 0}; }
   fabric::fabric& transport() noexcept { return fabric_; }
-  /// Whether this is the job's own world.
-  bool of_job() const noexcept { return number_ == 0; }
-  /// Of its world, among those of the rank.
+  /// Of its world, among those of the rank; 0: the job's own.
   world_number number() const noexcept { return number_; }
   /// The number in the job of a rank of this world.
   rank_t job_rank(rank_t rank) const noexcept;
@@ -150,16 +146,10 @@ class endpoint final {
   // --- Outside handlers they may run handlers, which must leave the arguments and the payload as they are. ---
 
   /// Short: arguments only, at most `args_max` words; up to 6 of them are one cache line on fabrics with a short road.
-  void request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args = {});
-  void request_short(rank_t dest, handler_id handler, std::initializer_list<std::uint64_t> args) {
-    request_short(dest, handler, std::span(args.begin(), args.size()));
-  }
+  void request_short(rank_t dest, handler_id handler, arguments args = {});
   /// Medium: arguments and a payload of any size, copied before the call returns. What does not fit a packet travels
   /// in fragments, and is handed to the handler whole.
-  void request_medium(rank_t dest, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
-  void request_medium(rank_t dest, handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
-    request_medium(dest, handler, payload, std::span(args.begin(), args.size()));
-  }
+  void request_medium(rank_t dest, handler_id handler, bytes_view payload, arguments args = {});
 
   /// A medium request that is written where it is sent from: the buffer has room for `bytes_max`, or as many of them as
   /// a packet holds beside `args` arguments. Throws `error` where these are fewer than `bytes_min`. Outside handlers it
@@ -172,22 +162,13 @@ class endpoint final {
   // --- that is not in this world. ---
 
   /// That of this thread, for all its worlds.
-  core::memory& memory() { return engine_->remote(); }
+  core::memory& memory();
   /// Waits only if too many operations wait already, or for what handlers have sent; in handlers it does neither.
   /// `source_free` is told when the payload may change.
-  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
-                    std::span<const std::uint64_t> args, event& source_free);
-  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
-                    std::initializer_list<std::uint64_t> args, event& source_free) {
-    request_long(to, handler, payload, std::span(args.begin(), args.size()), source_free);
-  }
+  void request_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args,
+                    event& source_free);
   /// As above, and waits until the payload may change. Not in handlers.
-  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
-                    std::span<const std::uint64_t> args = {});
-  void request_long(const remote_address& to, handler_id handler, bytes_view payload,
-                    std::initializer_list<std::uint64_t> args) {
-    request_long(to, handler, payload, std::span(args.begin(), args.size()));
-  }
+  void request_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args = {});
   /// A Long request that is written where it is sent from, or where it goes to: as `prepare_medium`, with room for
   /// `bytes_max`, or fewer where the segment ends or the runtime's memory is smaller.
   prepared_long prepare_long(const remote_address& to, std::size_t bytes_min, std::size_t bytes_max,
@@ -275,11 +256,8 @@ class endpoint final {
   /// Events of this world so far: messages sent and handled, packets sent and received.
   std::uint64_t activity() const noexcept {
     const traffic& all = ledger_.total();
-    return all.messages_sent + all.messages_handled + packets_left() + control_packets_;
-  }
-  /// Packets of this world that the fabric has taken.
-  std::uint64_t packets_left() const noexcept {
-    return ledger_.total().packets_sent - engine_->unsent().of_world(number_).packets;
+    return all.messages_sent + all.messages_handled + all.packets_sent - engine_->unsent().of_world(number_).packets +
+           control_packets_;
   }
 
   // --- Collectives: all ranks, same order, outside handlers and epochs' bodies may call them too. ---
@@ -319,7 +297,7 @@ class endpoint final {
   /// the body has ended.
   bool in_epoch() const noexcept { return sending_epoch_ != no_epoch; }
   /// Whether a handler of any world of this rank runs.
-  bool in_handler() const noexcept { return engine_->running().world() != nullptr; }
+  bool in_handler() const noexcept { return engine_->running().exists(); }
 
   /// Takes detector packets, and is told of newer colors; null: none.
   void set_control(control* listener) noexcept { control_ = listener; }
@@ -339,10 +317,8 @@ class endpoint final {
     check_request(call, rank_of(lane), handler, args);
     return header_for(handler, sending_epoch_);
   }
-  /// A message was sent, or begun.
-  void note_sent(handler_id handler, rank_t lane) { ledger_.sent(handler, lane, 1, in_epoch()); }
-  /// The fabric has taken a packet of it.
-  void note_packet(handler_id handler, std::size_t bytes) { ledger_.packet(handler, bytes); }
+  /// Where they are counted.
+  ledger& own_counts() noexcept { return ledger_; }
   /// The lane in this world of a lane of the job; `no_rank` if it is not of a member.
   rank_t lane_in_world(rank_t lane) const noexcept { return number_ == 0 ? lane : lane_in_part(lane); }
   /// Runs the handler of a message that has come in parts, all of which are there.
@@ -353,9 +329,6 @@ class endpoint final {
 
   /// Whether all of them are out: a rank that leaves a collective operation earlier may leave others waiting.
   bool control_sent() const noexcept { return engine_->unsent().of_world(number_).control == 0; }
-
-  /// Whether packets wait for their handlers whose epoch has begun, or that belong to none.
-  bool has_ready_packets() const noexcept { return engine_->not_due().holds_due(number_); }
 
   /// Whether this rank holds nothing that could become a message: no packet and no buffer waits to be sent, no packet
   /// that has arrived waits for its handler, and no message is held back uncounted.

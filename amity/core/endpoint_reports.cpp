@@ -13,7 +13,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/memory.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/core/tree.hpp"
 
 namespace amity::core {
@@ -74,7 +74,7 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   text += fmt::format("\n  waiting to be sent: {}", engine_->describe_unsent());
   text += fmt::format("\n  held back for the next epoch: {} packets; incomplete large messages: {}",
                       engine_->not_due().early_of(number_), reassembly_.incomplete() + streams_.incomplete());
-  if (const core::memory* const used = engine_->remote_if_used()) text += used->describe();
+  if (const memory_service* const used = engine_->served().memory_if_used()) text += used->describe();
   text += describe(engine_->attention().seen());
   constexpr rank_t peers_shown = 16;
   for (std::size_t id = 0; id < registry_.capacity(); ++id) {

@@ -37,11 +37,9 @@ class parts_stream final : public outgoing_stream {
 
 // Requests
 
-void request::reply_short(handler_id handler, std::span<const std::uint64_t> args) {
-  reply("request::reply_short", handler, args, {});
-}
+void request::reply_short(handler_id handler, arguments args) { reply("request::reply_short", handler, args, {}); }
 
-void request::reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args) {
+void request::reply_medium(handler_id handler, bytes_view payload, arguments args) {
   reply("request::reply_medium", handler, args, payload);
 }
 
@@ -65,12 +63,11 @@ void request::check_reply(std::string_view call) const {
   }
 }
 
-void endpoint::request_short(rank_t dest, handler_id handler, std::span<const std::uint64_t> args) {
+void endpoint::request_short(rank_t dest, handler_id handler, arguments args) {
   send_request("endpoint::request_short", dest, handler, args, {});
 }
 
-void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payload,
-                              std::span<const std::uint64_t> args) {
+void endpoint::request_medium(rank_t dest, handler_id handler, bytes_view payload, arguments args) {
   send_request("endpoint::request_medium", dest, handler, args, payload);
 }
 
@@ -104,7 +101,7 @@ void endpoint::check_own_call(std::string_view call) const {
 }
 
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
-  throw error(call, rank_, fmt::format("destination {} is not a rank of this {}", dest, of_job() ? "job" : "world"),
+  throw error(call, rank_, fmt::format("destination {} is not a rank of this {}", dest, number_ == 0 ? "job" : "world"),
               fmt::format("use 0 to {}", size_ - 1));
 }
 

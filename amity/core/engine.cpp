@@ -9,7 +9,7 @@
 #include "amity/base/error.hpp"
 #include "amity/core/crew.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/memory.hpp"
+#include "amity/core/memory_service.hpp"
 
 namespace amity::core {
 namespace {
@@ -66,9 +66,7 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
                                          bound_.bytes_max() / 2)),
       stall_clock_(stall_ns(config)),
       busy_wait_(stall_ns(config)),
-      long_options_(config) {}
-
-engine::~engine() = default;
+      services_(*this, config) {}
 
 // Worlds
 
@@ -83,16 +81,15 @@ void engine::attach(endpoint& world) {
 
 void engine::detach(endpoint& world) noexcept {
   const world_number number = world.number();
-  if (number == 0 && remote_ != nullptr) {
-    if (!on_own_thread()) remote_->abandon();
-    remote_.reset();
+  if (number == 0) {
+    leave_fabric();
+  } else if (job_world_ != nullptr) {
+    not_due_.release(transport_, number);
   }
-  if (!closed()) not_due_.release(transport_, number);
   unsent_.drop(number);
   worlds_[number] = {};
   --worlds_count_;
   if (number != 0) return;
-  release_kept();
   job_world_ = nullptr;
   for (const member& each : worlds_) {
     if (each.owner != nullptr) each.owner->leave_counter_table();
@@ -110,13 +107,13 @@ engine::world_set engine::numbers_used() const noexcept {
 bool engine::has_room(std::size_t bytes) noexcept {
   if (bound_.has_room(bytes)) [[likely]]
     return true;
-  if (remote_ != nullptr) remote_->release_unused();
+  if (memory_service* const used = services_.memory_if_used()) used->release_unused();
   return bound_.has_room(bytes);
 }
 
-memory& engine::make_remote() {
-  remote_ = std::make_unique<core::memory>(*this, long_options_);
-  return *remote_;
+void engine::leave_fabric() noexcept {
+  services_.end();
+  not_due_.release(transport_);
 }
 
 error engine::invalid_packet(rank_t lane, std::string_view content) const {
@@ -128,17 +125,18 @@ error engine::invalid_packet(rank_t lane, std::string_view content) const {
 
 // After a failure no event is reported.
 void engine::on_done(std::uint64_t context) noexcept {
-  if (remote_ != nullptr && !failure_.exists()) awaited::of(context).reached();
+  if (services_.memory_if_used() != nullptr && !failure_.exists()) awaited::of(context).reached();
 }
 
 void engine::on_notify(std::uint32_t bits) noexcept {
-  if (remote_ != nullptr && !failure_.exists()) remote_->on_notify(bits);
+  memory_service* const used = services_.memory_if_used();
+  if (used != nullptr && !failure_.exists()) used->receiver.on_notify(bits);
 }
 
 bool engine::handle_due() {
   for (const inbox::arrival& each : not_due_.take_due()) {
     if (packet_header(each.packet.header).kind() == packet_kind::service) {
-      if (on_service(each.packet) == fabric::disposition::release && each.copy == nullptr)
+      if (on_other_packet(each.packet) == fabric::disposition::release && each.copy == nullptr)
         transport_.release(each.packet.token);
       continue;
     }
@@ -189,7 +187,7 @@ inline bool engine::advance(std::size_t events_max) {
 bool engine::progress() {
   if (!advance(packets_per_progress)) return false;
   pass_busy_time(round_weight);
-  if (!alone()) flush_quiet_worlds();
+  if (worlds_count_ > 1) flush_quiet_worlds();
   return true;
 }
 
@@ -202,11 +200,7 @@ bool engine::send_waiting() try { return !unsent_.empty() && unsent_.drain(trans
 void engine::give_way(endpoint& in) {
   if (running_.world() != nullptr) return;
   take_as_sent();
-  await_low_water(in);
-}
-
-// What waits to leave must not grow without bound.
-void engine::await_low_water(endpoint& in) {
+  // What waits to leave must not grow without bound.
   const auto is_low = [this] { return bound_.leaving_bytes() <= leaving_bytes_high_water_; };
   if (!is_low()) wait_until(in, wait_for_credit, is_low, [] { return false; });
 }
@@ -220,7 +214,7 @@ void engine::take_as_sent() {
   bool chooses = false;
   for (const member& each : worlds_) {
     if (each.owner == nullptr) continue;
-    sent += each.owner->packets_left();
+    sent += each.owner->counts().total().packets_sent - unsent_.of_world(each.owner->number()).packets;
     chooses |= each.owner->priorities_differ();
   }
   const auto since = static_cast<std::int64_t>(sent - std::exchange(packets_sent_before_, sent));
@@ -266,7 +260,7 @@ engine::round engine::advance_for(endpoint& in, std::string_view where) {
   if (!progress()) return flush_all() ? round::eventful : round::idle;
   if (busy_wait_.round()) [[unlikely]]
     report_busy_wait(in, where);
-  return alone() || in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
+  return worlds_count_ == 1 || in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
 }
 
 void engine::sleep(endpoint& in, std::string_view where) {

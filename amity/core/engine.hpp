@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +25,6 @@
 #include "amity/core/flushable.hpp"
 #include "amity/core/inbox.hpp"
 #include "amity/core/job_failure.hpp"
-#include "amity/core/long_options.hpp"
 #include "amity/core/memory_bound.hpp"
 #include "amity/core/outbox.hpp"
 #include "amity/core/packet_header.hpp"
@@ -40,7 +38,6 @@ namespace amity::core {
 
 class crew;
 class endpoint;
-class memory;
 
 /// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
 [[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
@@ -59,7 +56,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   engine(fabric::fabric& transport, const settings& config, rank_t threads);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
-  ~engine();
 
   fabric::fabric& transport() const noexcept { return transport_; }
   rank_t threads() const noexcept { return threads_; }
@@ -76,18 +72,16 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   endpoint* find(world_number number) const noexcept {
     return number < worlds_.size() ? worlds_[number].owner : nullptr;
   }
+  /// That of the job itself, for what belongs to no other one.
+  endpoint& job_world() const noexcept { return *job_world_; }
   std::size_t worlds() const noexcept { return worlds_count_; }
   world_set numbers_used() const noexcept;
-  /// Whether the job's own world has ended, and the fabric may be gone.
-  bool closed() const noexcept { return job_world_ == nullptr; }
-  /// Gives the fabric back what is held for a later epoch. Only after a failure is there any. The fabric must not be
-  /// used afterwards.
-  void release_kept() noexcept { not_due_.release(transport_); }
+  /// Gives the fabric back what is held of it: memory, and after a failure packets. The fabric must not be used
+  /// afterwards.
+  void leave_fabric() noexcept;
 
   /// After handlers have run here, `threads` wakes the rank's threads that wait for their effects.
   void set_crew(crew& threads) noexcept { crew_ = &threads; }
-  /// Takes the packets of a service.
-  void attach(service which, packet_receiver& receiver) { services_[static_cast<std::size_t>(which)] = &receiver; }
   /// Calls `client.on_progress` in every round.
   void attach(flushable& client) { every_round_.push_back(&client); }
   void detach(flushable& client) noexcept { std::erase(every_round_, &client); }
@@ -115,19 +109,12 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Human-readable: "3 packets to rank 1".
   std::string describe_unsent() const;
 
-  // --- Remote memory. ---
-
-  /// That of this thread, made when it is first used, here or by a peer. Throws `error` for settings that this fabric
-  /// cannot have.
-  core::memory& remote() { return remote_ != nullptr ? *remote_ : make_remote(); }
-  /// Null: nobody has used it.
-  core::memory* remote_if_used() const noexcept { return remote_.get(); }
+  /// What belongs to no world: remote memory.
+  service_table& served() noexcept { return services_; }
 
   // --- Handlers and failures. ---
 
   running_handler& running() noexcept { return running_; }
-  /// Whether one runs, in whichever world, or a flush: nothing may block.
-  bool in_handler() const noexcept { return running_.world() != nullptr; }
   /// After handlers may have run.
   void wake_waiting_threads() {
     if (crew_ != nullptr) [[unlikely]]
@@ -164,16 +151,10 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
       sleep(in, where);
     }
   }
-  /// For what belongs to no world.
-  template <class Done>
-  void wait_until(std::string_view where, Done&& done) {
-    wait_until(*job_world_, where, done, [] { return false; });
-  }
   /// One round of it, for a loop that tries again itself.
   void wait_once(endpoint& in, std::string_view where) {
     if (!progress() && !flush_all()) sleep(in, where);
   }
-  void wait_once(std::string_view where) { wait_once(*job_world_, where); }
   /// Takes packets while no handler may run, and calls `attempt()`, which returns whether it has sent anything, until
   /// `done()` holds. Returns earlier if other ranks may wait for handlers of this one while there is no credit.
   /// `before_handlers` is called at the end, before anything is handled that had to wait.
@@ -212,18 +193,14 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void on_notify(std::uint32_t bits) noexcept override;
   std::string place() const override;
 
-  bool alone() const noexcept { return worlds_count_ == 1; }
   fabric::disposition on_other_packet(const fabric::packet& arrived) noexcept;
-  fabric::disposition on_service(const fabric::packet& arrived) noexcept;
   /// A question of a peer whether this thread makes progress, or an answer to one.
   void on_wake(rank_t lane, bytes_view payload);
-  core::memory& make_remote();
   bool advance(std::size_t events_max);
   bool send_waiting();
   bool handle_due();
   std::size_t handle_behind(std::size_t events, std::size_t events_max);
   void take_as_sent();
-  void await_low_water(endpoint& in);
   void pass_busy_time(std::uint64_t weight);
   void flush_quiet_worlds();
   void tell_crew();
@@ -262,9 +239,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   stall_clock stall_clock_;
   busy_wait busy_wait_;
   peer_questions questions_;
-  std::array<packet_receiver*, services> services_{};
-  long_options long_options_;
-  std::unique_ptr<core::memory> remote_;
+  service_table services_;
   const char* const own_thread_ = &thread_mark;
 };
 

@@ -38,7 +38,7 @@ std::string engine::describe_unsent() const {
   });
   if (shown > peers_shown) text += fmt::format(", and to {} more ranks", shown - peers_shown);
   if (text.empty()) return "none";
-  return alone() ? text : text + " of the job";
+  return worlds_count_ == 1 ? text : text + " of the job";
 }
 
 void engine::look_for_stall(const endpoint& in, std::string_view where, bool is_stall) {

@@ -10,30 +10,27 @@
 #include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/memory_parts.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/core/prepared.hpp"
 
 namespace amity::core {
 
-long_sender::long_sender(engine& on, memory& own, segment_table& segments, remote_operations& operations,
-                         const long_options& options)
+long_sender::long_sender(engine& on, memory_service& own, const long_options& options)
     : engine_(on),
-      memory_(own),
-      segments_(segments),
-      operations_(operations),
-      choice_(options.protocol, on.rank(), own.caps(), on.transport().caps()),
+      service_(own),
+      choice_(options.protocol, on.rank(), own.caps, on.transport().caps()),
       fabric_has_memory_(on.transport().remote() != nullptr || on.transport().node_memory() != nullptr),
       synchronous_(options.protocol == "put_sync_send") {}
 
 void long_sender::choose(std::string_view protocol) {
-  choice_ = long_choice(protocol, engine_.rank(), memory_.caps(), engine_.transport().caps());
+  choice_ = long_choice(protocol, engine_.rank(), service_.caps, engine_.transport().caps());
   synchronous_ = protocol == "put_sync_send";
 }
 
 // The lane in the world of the thread that owns the segment.
 rank_t long_sender::lane_for(std::string_view call, const endpoint& world, const remote_address& to,
                              std::size_t bytes) const {
-  memory_.check_address(call, to, bytes);
+  service_.check_address(call, to, bytes);
   const rank_t lane = world.lane_in_world(to.segment.lane);
   if (lane != no_rank) [[likely]]
     return lane;
@@ -60,10 +57,10 @@ void long_sender::reply(std::string_view call, endpoint& world, rank_t source, c
 }
 
 prepared_long long_sender::prepare(std::string_view call, endpoint& world, const remote_address& to,
-                                   core::request* answers, std::size_t bytes_min, std::size_t bytes_max,
+                                   core::request* answers, rank_t source, std::size_t bytes_min, std::size_t bytes_max,
                                    std::size_t args) {
   const rank_t lane = lane_for(call, world, to, bytes_min);
-  if (answers != nullptr) check_reply_place(call, world, answers->source_lane(), lane);
+  if (answers != nullptr) check_reply_place(call, world, source, lane);
   return {call, world, lane, to, answers, bytes_min, bytes_max, args};
 }
 
@@ -78,7 +75,7 @@ void long_sender::check_reply_place(std::string_view call, const endpoint& world
 void long_sender::send_landed(endpoint& world, rank_t lane, const remote_address& to, packet_header header,
                               std::span<const std::uint64_t> args, std::size_t bytes) {
   header = header.with_kind(packet_kind::envelope);
-  world.note_sent(header.handler(), lane);
+  world.own_counts().sent(header.handler(), lane, 1, world.in_epoch());
   remote_operation wanted;
   wanted.plan = only_envelope;
   wanted.to = to;
@@ -86,14 +83,14 @@ void long_sender::send_landed(endpoint& world, rank_t lane, const remote_address
   wanted.bytes = bytes;
   wanted.header = header;
   wanted.args.assign(args);
-  operations_.begin(std::move(wanted));
+  service_.operations.begin(std::move(wanted));
 }
 
 void long_sender::send(endpoint& world, rank_t lane, const remote_address& to, packet_header header,
                        std::span<const std::uint64_t> args, bytes_view payload, event* source_free) {
   header = header.with_kind(packet_kind::envelope).with_args(args.size());
   const long_protocol protocol = protocol_for(to.segment, payload);
-  world.note_sent(header.handler(), lane);
+  world.own_counts().sent(header.handler(), lane, 1, world.in_epoch());
   bool is_put = false;
   if (to.segment.handle.direct != nullptr && protocol <= long_protocol::ordered) {
     const at_once done = send_at_once(world, protocol, to, header, args, payload);
@@ -112,19 +109,19 @@ void long_sender::send(endpoint& world, rank_t lane, const remote_address& to, p
     source_free->expect();
     wanted.source_free = source_free;
   }
-  if (protocol == long_protocol::rendezvous) wanted.holder = segments_.holder_of(payload);
-  if (!synchronous_ || engine_.in_handler()) return operations_.begin(std::move(wanted));
+  if (protocol == long_protocol::rendezvous) wanted.holder = service_.segments.holder_of(payload);
+  if (!synchronous_ || engine_.running().exists()) return service_.operations.begin(std::move(wanted));
   event ended;
   ended.expect();
   wanted.ended = &ended;
-  operations_.begin(std::move(wanted));
-  memory_.wait(ended);
+  service_.operations.begin(std::move(wanted));
+  service_.face.wait(ended);
 }
 
 long_protocol long_sender::protocol_for(const remote_segment& to, bytes_view payload) const noexcept {
   if (segment_records::reach(to.handle) && fabric_has_memory_) return choice_.over_packets(payload.size());
   return choice_.of(payload.size(), to.handle.direct != nullptr,
-                    [&] { return segments_.holder_of(payload) != nullptr; });
+                    [&] { return service_.segments.holder_of(payload) != nullptr; });
 }
 
 // The short way of shared memory: a store and a line of the ring, or the line alone.
@@ -147,14 +144,14 @@ long_sender::at_once long_sender::send_at_once(endpoint& world, long_protocol pr
   if (engine_.transport().try_send(to.segment.lane, with_world(header.word(), world.number()), {packet.data(), bytes},
                                    claim_of(header)) != status::ok)
     return packed ? at_once::nothing : at_once::put;
-  world.note_packet(header.handler(), bytes);
+  world.own_counts().packet(header.handler(), bytes);
   return at_once::all;
 }
 
 bounce_buffer& long_sender::take_bounce(std::string_view call, std::size_t bytes_min) {
   memory_bound& bound = engine_.bound();
   const std::size_t more = bounce_.growth(bytes_min);
-  if (more > 0 && engine_.in_handler() && !engine_.has_room(more)) {
+  if (more > 0 && engine_.running().exists() && !engine_.has_room(more)) {
     throw error(call, engine_.rank(),
                 fmt::format("there are {} bytes for prepared messages and for others that wait, and {} more in a "
                             "handler would exceed AMITY_CORE_SPILL_BYTES_MAX={}",
@@ -171,13 +168,13 @@ void long_sender::release_unused() noexcept { engine_.bound().subtract_held(boun
 
 // Calls of an endpoint and of a request
 
-void endpoint::request_long(const remote_address& to, handler_id handler, bytes_view payload,
-                            std::span<const std::uint64_t> args, event& source_free) {
-  memory().longs().request("endpoint::request_long", *this, to, handler, payload, args, source_free);
+void endpoint::request_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args,
+                            event& source_free) {
+  own_engine().served().memory().sender.request("endpoint::request_long", *this, to, handler, payload, args,
+                                                source_free);
 }
 
-void endpoint::request_long(const remote_address& to, handler_id handler, bytes_view payload,
-                            std::span<const std::uint64_t> args) {
+void endpoint::request_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args) {
   constexpr std::string_view call = "endpoint::request_long";
   if (in_handler()) {
     throw error(call, rank_, "the call would wait, which handlers must not do",
@@ -190,14 +187,16 @@ void endpoint::request_long(const remote_address& to, handler_id handler, bytes_
 
 prepared_long endpoint::prepare_long(const remote_address& to, std::size_t bytes_min, std::size_t bytes_max,
                                      std::size_t args) {
-  return memory().longs().prepare("endpoint::prepare_long", *this, to, nullptr, bytes_min, bytes_max, args);
+  return own_engine().served().memory().sender.prepare("endpoint::prepare_long", *this, to, nullptr, no_rank, bytes_min,
+                                                       bytes_max, args);
 }
 
-void request::reply_long(const remote_address& to, handler_id handler, bytes_view payload,
-                         std::span<const std::uint64_t> args, event& source_free) {
+void request::reply_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args,
+                         event& source_free) {
   constexpr std::string_view call = "request::reply_long";
   check_reply(call);
-  owner_.memory().longs().reply(call, owner_, packet_.source, to, handler, payload, args, source_free);
+  owner_.own_engine().served().memory().sender.reply(call, owner_, packet_.source, to, handler, payload, args,
+                                                     source_free);
   replied_ = true;
 }
 
@@ -205,7 +204,8 @@ prepared_long request::prepare_reply_long(const remote_address& to, std::size_t 
                                           std::size_t args) {
   constexpr std::string_view call = "request::prepare_reply_long";
   check_reply(call);
-  return owner_.memory().longs().prepare(call, owner_, to, this, bytes_min, bytes_max, args);
+  return owner_.own_engine().served().memory().sender.prepare(call, owner_, to, this, packet_.source, bytes_min,
+                                                              bytes_max, args);
 }
 
 // Prepared messages
@@ -220,15 +220,16 @@ prepared_long::prepared_long(std::string_view call, endpoint& world, rank_t lane
     payload_ = {there + to.offset, std::min(bytes_max, room)};
     return;
   }
-  bounce_ = &owner_.memory().longs().take_bounce(call, bytes_min);
+  bounce_ = &owner_.own_engine().served().memory().sender.take_bounce(call, bytes_min);
   payload_ = {bounce_->data.get(), std::min({bytes_max, room, bounce_->bytes})};
 }
 
-void prepared_long::commit(handler_id handler, std::size_t bytes, std::span<const std::uint64_t> args) {
+void prepared_long::commit(handler_id handler, std::size_t bytes, arguments words) {
+  const std::span<const std::uint64_t> args = words;
   const packet_header header = check_commit("prepared_long::commit", handler, bytes, args.size());
   const bytes_view payload = payload_.first(bytes);
   end();
-  long_sender& sender = owner_.memory().longs();
+  long_sender& sender = owner_.own_engine().served().memory().sender;
   if (bounce_ == nullptr) {
     sender.send_landed(owner_, lane_, to_, header, args, bytes);
   } else {

@@ -20,16 +20,13 @@ namespace amity::core {
 
 class endpoint;
 class engine;
-class memory;
+class memory_service;
 class prepared_long;
-class remote_operations;
 class request;
-class segment_table;
 
 class long_sender {
  public:
-  long_sender(engine& on, memory& own, segment_table& segments, remote_operations& operations,
-              const long_options& options);
+  long_sender(engine& on, memory_service& own, const long_options& options);
   long_sender(const long_sender&) = delete;
   long_sender& operator=(const long_sender&) = delete;
 
@@ -40,9 +37,9 @@ class long_sender {
   /// The same, as the reply to a request of the lane `source` of the world.
   void reply(std::string_view call, endpoint& world, rank_t source, const remote_address& to, handler_id handler,
              bytes_view payload, std::span<const std::uint64_t> args, event& source_free);
-  /// `answers` is null for a request.
+  /// `answers` is null for a request, and otherwise from the lane `source` of the world.
   prepared_long prepare(std::string_view call, endpoint& world, const remote_address& to, core::request* answers,
-                        std::size_t bytes_min, std::size_t bytes_max, std::size_t args);
+                        rank_t source, std::size_t bytes_min, std::size_t bytes_max, std::size_t args);
 
   // --- For prepared messages, to the lane of the world. ---
 
@@ -69,9 +66,7 @@ class long_sender {
   void check_reply_place(std::string_view call, const endpoint& world, rank_t source, rank_t lane) const;
 
   engine& engine_;
-  memory& memory_;
-  segment_table& segments_;
-  remote_operations& operations_;
+  memory_service& service_;
   long_choice choice_;
   bool fabric_has_memory_;
   bool synchronous_;  ///< requests outside handlers wait for their puts

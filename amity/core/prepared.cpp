@@ -89,7 +89,8 @@ prepared_medium::prepared_medium(std::string_view call, endpoint& owner, rank_t 
   payload_ = {packet_.data + args_bytes, bytes};
 }
 
-void prepared_medium::commit(handler_id handler, std::size_t bytes, std::span<const std::uint64_t> args) {
+void prepared_medium::commit(handler_id handler, std::size_t bytes, arguments words) {
+  const std::span<const std::uint64_t> args = words;
   const packet_header header = check_commit("prepared_medium::commit", handler, bytes, args.size());
   if (!args.empty()) std::memcpy(packet_.data, args.data(), args.size_bytes());
   owner_.commit(lane_, header, packet_, args.size_bytes() + bytes);

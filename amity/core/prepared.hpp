@@ -11,11 +11,11 @@
 /// - The number of arguments is the one that it was prepared for; a commit that throws has sent nothing.
 /// - A buffer ends before its endpoint.
 
-#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "amity/core/arguments.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/core/segment.hpp"
 
@@ -76,10 +76,7 @@ class prepared_medium final : public prepared {
   ~prepared_medium();
 
   /// Sends the first `bytes` of the payload. Outside handlers it may run handlers.
-  void commit(handler_id handler, std::size_t bytes, std::span<const std::uint64_t> args = {});
-  void commit(handler_id handler, std::size_t bytes, std::initializer_list<std::uint64_t> args) {
-    commit(handler, bytes, std::span(args.begin(), args.size()));
-  }
+  void commit(handler_id handler, std::size_t bytes, arguments args = {});
 
  private:
   friend class endpoint;
@@ -102,10 +99,7 @@ class prepared_long final : public prepared {
 
   /// Sends the first `bytes` of the payload. Outside handlers it may run handlers. There is nothing to wait for: the
   /// buffer is the runtime's again.
-  void commit(handler_id handler, std::size_t bytes, std::span<const std::uint64_t> args = {});
-  void commit(handler_id handler, std::size_t bytes, std::initializer_list<std::uint64_t> args) {
-    commit(handler, bytes, std::span(args.begin(), args.size()));
-  }
+  void commit(handler_id handler, std::size_t bytes, arguments args = {});
 
  private:
   friend class long_sender;

@@ -83,8 +83,6 @@ class record_stream::answer_packet final : public answers {
 record_stream::record_stream(engine& on)
     : engine_(on), transport_(on.transport()), packet_bytes_max_(transport_.caps().packet_bytes_max / 8 * 8) {}
 
-record_stream::~record_stream() = default;
-
 void record_stream::release_kept() noexcept {
   for (const rank_t lane : stalled_) {
     peer& of = at(lane);

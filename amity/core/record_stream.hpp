@@ -37,8 +37,6 @@ class record_stream final : public packet_receiver {
   static constexpr std::size_t questions_max = 4096;
 
   explicit record_stream(engine& on);
-  /// Packets that are kept are not released; see `release_kept`.
-  ~record_stream();
   record_stream(const record_stream&) = delete;
   record_stream& operator=(const record_stream&) = delete;
 
@@ -74,7 +72,6 @@ class record_stream final : public packet_receiver {
   bool settled() const noexcept;
   /// Whether nothing waits to be sent.
   bool sent() const noexcept { return unasked_.empty() && stalled_.empty(); }
-  std::size_t questions() const noexcept { return questions_under_way_; }
 
   fabric::disposition on_packet(packet_header header, const fabric::packet& arrived) override;
 

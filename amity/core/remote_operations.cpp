@@ -68,7 +68,7 @@ void remote_operations::begin(remote_operation&& wanted) {
 
 // Outside handlers a round of progress; it may have made none.
 void remote_operations::make_place() {
-  if (!engine_.in_handler()) return engine_.wait_once(wait_for_credit);
+  if (!engine_.running().exists()) return engine_.wait_once(engine_.job_world(), wait_for_credit);
   const memory_bound& memory = engine_.bound();
   if (!engine_.has_room(sizeof(remote_operation))) {
     const error too_many("a Long, put, get or atomic in a handler", engine_.rank(),
@@ -124,7 +124,7 @@ bool remote_operations::anyone_waits_at(rank_t lane) const noexcept {
 // where places are few, and after a failure, which may have taken the events of those that wait, each is for itself.
 bool remote_operations::must_queue(const remote_operation& wanted) noexcept {
   const rank_t lane = wanted.to.segment.lane;
-  if (!anyone_waits_at(lane) || engine_.in_handler() || engine_.failure().exists()) return false;
+  if (!anyone_waits_at(lane) || engine_.running().exists() || engine_.failure().exists()) return false;
   retry_first(lane);
   return anyone_waits_at(lane);
 }
@@ -269,7 +269,7 @@ remote_operations::outcome remote_operations::send(remote_operation& of, bytes_v
     write(slot.data);
     fabric_.commit(lane, header, slot, bytes);
   }
-  of.world->note_packet(of.header.handler(), bytes);
+  of.world->own_counts().packet(of.header.handler(), bytes);
   return outcome::taken;
 }
 

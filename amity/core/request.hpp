@@ -3,11 +3,11 @@
 /// What a core handler sees of the message that it runs for, and its reply.
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string_view>
 
 #include "amity/base/types.hpp"
+#include "amity/core/arguments.hpp"
 #include "amity/core/event.hpp"
 #include "amity/core/packet_header.hpp"
 #include "amity/core/registry.hpp"
@@ -29,7 +29,6 @@ class request {
   /// That of the thread which runs the handler: to send more, where it may be any of several.
   endpoint& owner() const noexcept { return owner_; }
   rank_t source() const noexcept;
-  rank_t source_lane() const noexcept { return packet_.source; }  ///< in its world: the thread that has sent it
   std::span<const std::uint64_t> args() const noexcept {
     // The payload of a packet is aligned to 16 bytes, and arguments come first.
     return {reinterpret_cast<const std::uint64_t*>(packet_.payload.data()), packet_.args};
@@ -43,21 +42,10 @@ class request {
 
   /// Replies to the source, at most once. The handler there gets the reply as its request. Throws `error` for a
   /// second reply, for a reply to a reply, and as requests do; a reply that threw has not been sent.
-  void reply_short(handler_id handler, std::span<const std::uint64_t> args = {});
-  void reply_short(handler_id handler, std::initializer_list<std::uint64_t> args) {
-    reply_short(handler, std::span(args.begin(), args.size()));
-  }
-  void reply_medium(handler_id handler, bytes_view payload, std::span<const std::uint64_t> args = {});
-  void reply_medium(handler_id handler, bytes_view payload, std::initializer_list<std::uint64_t> args) {
-    reply_medium(handler, payload, std::span(args.begin(), args.size()));
-  }
+  void reply_short(handler_id handler, arguments args = {});
+  void reply_medium(handler_id handler, bytes_view payload, arguments args = {});
   /// Puts the payload to a segment of the source, as `endpoint::request_long` does.
-  void reply_long(const remote_address& to, handler_id handler, bytes_view payload, std::span<const std::uint64_t> args,
-                  event& source_free);
-  void reply_long(const remote_address& to, handler_id handler, bytes_view payload,
-                  std::initializer_list<std::uint64_t> args, event& source_free) {
-    reply_long(to, handler, payload, std::span(args.begin(), args.size()), source_free);
-  }
+  void reply_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args, event& source_free);
 
   /// As `endpoint::prepare_medium` and `endpoint::prepare_long`, for the reply.
   prepared_medium prepare_reply_medium(std::size_t bytes_min, std::size_t bytes_max, std::size_t args = 0);

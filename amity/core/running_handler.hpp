@@ -13,6 +13,8 @@ class running_handler {
  public:
   /// The world that must not block now, because one of its handlers or a flush runs; null if none.
   const endpoint* world() const noexcept { return world_; }
+  /// Whether nothing may block now.
+  bool exists() const noexcept { return world_ != nullptr; }
   /// Returns the one before.
   const endpoint* set_world(const endpoint* of) noexcept { return std::exchange(world_, of); }
   void begin(const endpoint& of) noexcept {

@@ -1,11 +1,20 @@
 #pragma once
 
-/// Who takes the packets of a service: of no world and no epoch.
+/// The services of a thread: protocols that belong to no world and no epoch, such as remote memory.
 
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "amity/base/settings.hpp"
+#include "amity/core/long_options.hpp"
 #include "amity/core/packet_header.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
+
+class engine;
+class memory_service;
 
 class packet_receiver {
  public:
@@ -15,6 +24,35 @@ class packet_receiver {
 
  protected:
   ~packet_receiver() = default;
+};
+
+/// Who takes the packets of each service. Memory is made when it is first used, here or by a peer.
+class service_table {
+ public:
+  /// `on` is being constructed.
+  service_table(engine& on, const settings& config);
+  ~service_table();
+  service_table(const service_table&) = delete;
+  service_table& operator=(const service_table&) = delete;
+
+  void attach(service which, packet_receiver& receiver) { receivers_[static_cast<std::size_t>(which)] = &receiver; }
+  /// Throws `error` if the packet names no service, and what its receiver throws.
+  fabric::disposition on_packet(const fabric::packet& arrived);
+
+  /// Throws `error` for settings that this fabric cannot have.
+  memory_service& memory() { return memory_ != nullptr ? *memory_ : make_memory(); }
+  /// Null: nobody has used it.
+  memory_service* memory_if_used() const noexcept { return memory_.get(); }
+  /// Ends what is there: on the thread of the engine, while its fabric exists; on another one nothing is given back.
+  void end() noexcept;
+
+ private:
+  memory_service& make_memory();
+
+  engine& engine_;
+  long_options long_options_;
+  std::array<packet_receiver*, services> receivers_{};
+  std::unique_ptr<memory_service> memory_;
 };
 
 }  // namespace amity::core

@@ -33,7 +33,7 @@ team::team(team& beside, world_number number, const rank_list& members, const se
 }
 
 team::~team() {
-  if (lanes_.empty() || lanes_[0] == nullptr || lanes_[0]->of_job()) return;
+  if (lanes_.empty() || lanes_[0] == nullptr || lanes_[0]->number() == 0) return;
   // If the job is ending, endpoints that the threads do not destroy are destroyed with the vector.
   try_run([this](rank_t thread) { lanes_[static_cast<std::size_t>(thread)].reset(); });
 }
@@ -85,7 +85,7 @@ endpoint& team::enter(fabric::fabric& transport, const settings& config) {
 
 void team::leave(rank_t thread) noexcept {
   // The others have done so when they left their service; what they have is thread 0's since.
-  if (const auto& own = lanes_[static_cast<std::size_t>(thread)]; own && thread == 0) own->own_engine().release_kept();
+  if (const auto& own = lanes_[static_cast<std::size_t>(thread)]; own && thread == 0) own->own_engine().leave_fabric();
   // The last one, so that no thread misses an endpoint of another while it unwinds.
   if (left_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) lanes_.clear();
 }

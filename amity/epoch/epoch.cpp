@@ -111,7 +111,7 @@ bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function
 bool epochs::try_end_idle() {
   const bool news = take_part([] { return std::uint64_t{0}; }, summand::passive);
   // Packets that wait for their handlers belong to this epoch or to none: they are handled first.
-  if (ended() && !endpoint_.has_ready_packets()) leave();
+  if (ended() && !endpoint_.own_engine().not_due().holds_due(endpoint_.number())) leave();
   return news;
 }
 

@@ -45,7 +45,7 @@ inline constexpr bool is_parallel<parallel<Key>> = true;
 
 template <class Key>
 core::destinations destinations_of(const parallel<Key>&, const core::endpoint& owner) {
-  return std::same_as<Key, any_thread> ? owner.same_threads() : owner.all_threads();
+  return std::same_as<Key, any_thread> ? owner.same_threads() : core::destinations{.count = owner.lanes()};
 }
 
 /// Names a thread by a key, without a division where there is no need for one.

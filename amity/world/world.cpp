@@ -52,7 +52,7 @@ world::world(core::team& threads, const settings& config)
 world::~world() {
   if (!team_.tenants().empty() && std::uncaught_exceptions() == 0) end_before_its_message_types();
   // What the destructor cannot throw, the next call that makes progress in any world of the rank does.
-  if (!endpoint_.of_job() && endpoint_.epoch_open() && std::uncaught_exceptions() == 0) {
+  if (endpoint_.number() != 0 && endpoint_.epoch_open() && std::uncaught_exceptions() == 0) {
     endpoint_.fail(std::make_exception_ptr(
         error("world", rank(), "a world was destroyed inside its epoch", "end the epoch before its world")));
   }
@@ -60,7 +60,7 @@ world::~world() {
   team_.try_run([this](rank_t index) {
     if (index > 0) others_[static_cast<std::size_t>(index) - 1].reset();
   });
-  if (endpoint_.of_job()) team_.threads().dismiss();
+  if (endpoint_.number() == 0) team_.threads().dismiss();
 }
 
 // They would use what is gone when they end, in a destructor that no error can leave.

@@ -50,7 +50,7 @@ TEST_P(long_networks, match_both_parts_in_both_orders) {
     endpoint own(delayed, config);
     testing::long_storm storm(own);
     storm.run(15'000);
-    const long_receiver& seen = storm.memory().inside().receiver;
+    const long_receiver& seen = own.own_engine().served().memory().receiver;
     EXPECT_GT(seen.payload_last(), 50u);  // thousands; how many depends on the time that packets take
     EXPECT_GT(seen.envelope_last(), 50u);
   });

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "amity/core/long_slots.hpp"
-#include "amity/core/memory_parts.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
@@ -86,10 +86,10 @@ TEST(slots, forged_and_replayed_notifications_ignored) {
     fabric::testing::forged_notifications forging(delayed);
     endpoint own(forging, config);
     testing::long_storm storm(own);
-    forging.incomplete = [&] { return storm.memory().inside().receiver.slots().incomplete(); };
+    forging.incomplete = [&] { return own.own_engine().served().memory().receiver.slots().incomplete(); };
     storm.run(500);
     EXPECT_GT(forging.replayed, 10u);
-    EXPECT_EQ(storm.memory().inside().receiver.notifications_ignored(), forging.forged + forging.replayed);
+    EXPECT_EQ(own.own_engine().served().memory().receiver.notifications_ignored(), forging.forged + forging.replayed);
     return 0;
   });
 }

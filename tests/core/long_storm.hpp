@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/random.hpp"
-#include "amity/core/memory_parts.hpp"
+#include "amity/core/memory_service.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 
@@ -57,8 +57,8 @@ class long_storm {
     own_.wait_until("sources", [&] { return std::ranges::all_of(spots_, &spot::free); });
     own_.barrier();
     EXPECT_EQ(wrong, 0u);
-    EXPECT_EQ(memory_.inside().operations.kept(), 0u);
-    EXPECT_EQ(memory_.inside().receiver.slots().incomplete(), 0u);
+    EXPECT_EQ(own_.own_engine().served().memory().operations.kept(), 0u);
+    EXPECT_EQ(own_.own_engine().served().memory().receiver.slots().incomplete(), 0u);
     EXPECT_TRUE(no_slot_leaked());
     EXPECT_EQ(own_.counts().of(landed_, own_.lane()).sent, own_.counts().of(landed_, own_.lane()).handled);
     own_.barrier();
@@ -108,8 +108,7 @@ class long_storm {
     spots_[index].answered = false;
     // Places of this rank at the target, as it sees them.
     const std::size_t there = static_cast<std::size_t>(own_.rank()) * spots_each + index - first;
-    own_.request_long(place_at(dest, there), landed_, payload, {index, key, bytes, there},
-                      spots_[index].source_free);
+    own_.request_long(place_at(dest, there), landed_, payload, {index, key, bytes, there}, spots_[index].source_free);
   }
 
   void on_long(core::request& r) {
@@ -128,7 +127,7 @@ class long_storm {
   // What is not back yet is kept by the target, or on its way.
   bool no_slot_leaked() {
     for (int tries = 0; tries < 1000; ++tries) {
-      const auto& now = memory_.inside();
+      const auto& now = own_.own_engine().served().memory();
       const std::uint64_t borrowed = own_.reduce(core::reduction::sum_u64, now.operations.slots().taken());
       const std::uint64_t kept = own_.reduce(core::reduction::sum_u64, now.receiver.slots().kept());
       if (borrowed == kept) return true;

@@ -249,7 +249,7 @@ TEST(long_reassembly, matches_whatever_comes_first) {
     endpoint own(delayed, configured({{"AMITY_LONG_PROTOCOL", "reassembly"}}));
     long_storm storm(own);
     storm.run(50'000 / testing::sanitizer_divisor);  // of each of the four ranks
-    const long_receiver& seen = storm.memory().inside().receiver;
+    const long_receiver& seen = own.own_engine().served().memory().receiver;
     EXPECT_GT(seen.payload_last(), 500u / testing::sanitizer_divisor);
     EXPECT_GT(seen.envelope_last(), 500u / testing::sanitizer_divisor);
     return 0;
@@ -293,7 +293,7 @@ TEST(long_protocols, are_chosen_by_what_the_fabric_can_do) {
     simulate(2, options, [&](endpoint& own) {
       auto& memory = own.memory();
       const local_segment mine = memory.allocate(64);
-      protocol = memory.longs().protocol_for(exchange(own, mine)[0], std::vector<std::byte>(bytes));
+      protocol = own.own_engine().served().memory().sender.protocol_for(exchange(own, mine)[0], std::vector<std::byte>(bytes));
       own.barrier();
     });
     return protocol;
@@ -398,9 +398,9 @@ TEST(longs_that_wait, leave_before_collective) {
           for (int i = 0; own.rank() == 0 && i < sent; ++i) {
             own.request_long({all[1], 1000}, take, {mine.data, 1000}, {}, memory.implicit());
           }
-          EXPECT_EQ(memory.inside().operations.kept() > 0, own.rank() == 0) << protocol;
+          EXPECT_EQ(own.own_engine().served().memory().operations.kept() > 0, own.rank() == 0) << protocol;
           own.barrier();
-          EXPECT_EQ(memory.inside().operations.kept(), 0u) << protocol;
+          EXPECT_EQ(own.own_engine().served().memory().operations.kept(), 0u) << protocol;
           own.wait_until("Longs", [&] { return memory.implicit().done() && (own.rank() == 0 || handled == sent); });
           own.barrier();
           for (remote_segment& each : all) memory.close(each);

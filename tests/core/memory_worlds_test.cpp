@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "amity/core/memory_parts.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "tests/fabric/payloads.hpp"
@@ -193,7 +193,7 @@ TEST(memory_of_worlds, tell_notifications_apart) {
         w.endpoint().wait_until("the Longs", [&] { return one.taken == 100 && other.taken == 100; });
         for (side* const each : {&one, &other}) {
           each->memory.wait(each->memory.implicit());
-          EXPECT_EQ(each->memory.inside().receiver.notifications_ignored(), 0u);
+          EXPECT_EQ(each->own.own_engine().served().memory().receiver.notifications_ignored(), 0u);
         }
         w.barrier();
       },

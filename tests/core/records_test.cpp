@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "amity/core/control.hpp"
-#include "amity/core/memory_parts.hpp"
+#include "amity/core/memory_service.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"

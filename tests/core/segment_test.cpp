@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "amity/core/memory_parts.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/core/numbered.hpp"
 #include "amity/core/prepared.hpp"
 #include "tests/core/partly_reached.hpp"
@@ -288,7 +288,7 @@ TEST(round_of_progress, failure_ends_job) {
     own.barrier();
     if (own.rank() == 1) own.request_long({all[0], 0}, take, {mine.data, 4000}, {}, memory.implicit());
     if (own.rank() == 0) {
-      while (memory.inside().receiver.slots().incomplete() == 0) own.progress();
+      while (own.own_engine().served().memory().receiver.slots().incomplete() == 0) own.progress();
       memory.release(mine);
       expect_error([&] { own.progress(); }, {"segment 0 of this rank, which has been released"});
     }

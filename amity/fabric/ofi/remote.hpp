@@ -134,8 +134,8 @@ class remote final : public remote_memory {
   bounded_queue<std::uint32_t> free_;
   bounded_queue<event> told_;
   std::map<std::uint64_t, local_segment> made_;  ///< by the provider's key
-  std::vector<opened_segment> opened_;         ///< by id
-  std::vector<std::uint64_t> closed_;          ///< ids that may be used again
+  std::vector<opened_segment> opened_;           ///< by id
+  std::vector<std::uint64_t> closed_;            ///< ids that may be used again
   std::uint64_t notifications_refused_ = 0;
   bool refused_ = false;
 };

@@ -111,7 +111,8 @@ amity_status amity_segment_exchange(amity_world* world, const amity_local_segmen
     check_given(*world, own, "own");
     check_given(*world, all, "all");
     const auto mine = amity::c::own_of(*own);
-    amity::c::for_all_threads(*world).at_home([&](amity_world& home) { home.memory.check_own("exchange", mine); });
+    amity::c::for_all_threads(*world).at_home(
+        [&](amity_world& home) { home.lane.own_engine().served().memory().check_own("exchange", mine); });
     const auto descriptors = amity::core::exchange_descriptors(world->lane, mine.descriptor);
     std::vector<std::uint64_t> opened;
     try {

@@ -25,7 +25,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
-#include "amity/core/memory.hpp"
+#include "amity/core/memory_service.hpp"
 #include "amity/epoch/open_epoch.hpp"
 #include "amity/world/world.hpp"
 

@@ -1,0 +1,35 @@
+#include "amity/core/service.hpp"
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/core/engine.hpp"
+#include "amity/core/memory_service.hpp"
+
+namespace amity::core {
+
+service_table::service_table(engine& on, const settings& config) : engine_(on), long_options_(config) {}
+
+service_table::~service_table() { end(); }
+
+void service_table::end() noexcept {
+  if (memory_ == nullptr) return;
+  if (!engine_.on_own_thread()) memory_->abandon();
+  memory_.reset();
+  receivers_ = {};
+}
+
+memory_service& service_table::make_memory() {
+  memory_ = std::make_unique<memory_service>(engine_, long_options_);
+  return *memory_;
+}
+
+fabric::disposition service_table::on_packet(const fabric::packet& arrived) {
+  const packet_header header(arrived.header);
+  const std::size_t which = header.handler();
+  if (which >= services) throw engine_.invalid_packet(arrived.source, fmt::format("a packet of service {}", which));
+  if (receivers_[which] == nullptr) static_cast<void>(memory());
+  return receivers_[which]->on_packet(header, arrived);
+}
+
+}  // namespace amity::core
