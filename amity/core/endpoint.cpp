@@ -197,9 +197,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
   if (!collectives_.done()) throw job_aborted("amity: the collective before this one was left by an exception");
   engine_->flush_all();
   // Whoever leaves after the collective must not take a Long with it that waits to be sent.
-  memory_service* const used = engine_->served().memory_if_used();
-  if (used != nullptr && !used->settle())
-    wait_until("Longs and puts before a collective", [=] { return used->settle(); });
+  core::flush(*this);
   try {
     collectives_.start(operation, value, registry_.fingerprint());
   } catch (const error&) {

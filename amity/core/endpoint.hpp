@@ -107,7 +107,7 @@ class endpoint final {
   destinations home_threads() const noexcept { return {.count = size_, .stride = threads_, .first = home_}; }
   destinations same_threads() const noexcept { return {.count = size_, .stride = threads_, .first = thread()}; }
   fabric::fabric& transport() noexcept { return fabric_; }
-  /// Of its world, among those of the rank; 0: the job's own.
+  /// The number of the world among those of the rank; 0: the job's own.
   world_number number() const noexcept { return number_; }
   /// The number in the job of a rank of this world.
   rank_t job_rank(rank_t rank) const noexcept;
@@ -161,15 +161,15 @@ class endpoint final {
   // rank
   // --- that is not in this world. ---
 
-  /// That of this thread, for all its worlds.
+  /// The memory of this thread, for all its worlds.
   core::memory& memory();
   /// Waits only if too many operations wait already, or for what handlers have sent; in handlers it does neither.
-  /// `source_free` is told when the payload may change.
+  /// `source_free` is signalled when the payload may change.
   void request_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args,
                     event& source_free);
-  /// As above, and waits until the payload may change. Not in handlers.
+  /// Waits until the payload may change. Not in handlers.
   void request_long(const remote_address& to, handler_id handler, bytes_view payload, arguments args = {});
-  /// A Long request that is written where it is sent from, or where it goes to: as `prepare_medium`, with room for
+  /// A Long request that is written where it is sent from, or where it goes to: as `prepare_medium`, with space for
   /// `bytes_max`, or fewer where the segment ends or the runtime's memory is smaller.
   prepared_long prepare_long(const remote_address& to, std::size_t bytes_min, std::size_t bytes_max,
                              std::size_t args = 0);
@@ -321,7 +321,7 @@ class endpoint final {
   ledger& own_counts() noexcept { return ledger_; }
   /// The lane in this world of a lane of the job; `no_rank` if it is not of a member.
   rank_t lane_in_world(rank_t lane) const noexcept { return number_ == 0 ? lane : lane_in_part(lane); }
-  /// Runs the handler of a message that has come in parts, all of which are there.
+  /// Runs the handler of a message whose parts have all arrived.
   void handle_whole(packet_header header, const inbound& message) {
     note_color(header);
     run_handler(header, message);

@@ -72,7 +72,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   endpoint* find(world_number number) const noexcept {
     return number < worlds_.size() ? worlds_[number].owner : nullptr;
   }
-  /// That of the job itself, for what belongs to no other one.
+  /// The world of the job itself, for waits that belong to no other one.
   endpoint& job_world() const noexcept { return *job_world_; }
   std::size_t worlds() const noexcept { return worlds_count_; }
   world_set numbers_used() const noexcept;
@@ -102,7 +102,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
       return;
     unsent_.push_control(lane, world, header, payload);
   }
-  /// The same, for a service of that lane.
+  /// Sends a packet in the same way to a service of that lane.
   void send(rank_t lane, service which, bytes_view payload) { send_control(lane, 0, service_header(which), payload); }
   /// The error for a packet of a lane that no rank sends which runs the same build.
   error invalid_packet(rank_t lane, std::string_view content) const;

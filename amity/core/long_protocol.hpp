@@ -23,7 +23,7 @@ enum class long_protocol : std::uint8_t {
   reassembly,     ///< put and envelope at once; the target runs the handler when both are there
 };
 
-/// One thing that an operation has to do. Each can be refused, and is tried anew then.
+/// One thing that an operation has to do. Each can be refused, and is tried again later.
 enum class step : std::uint8_t {
   take_slot,      ///< that the target has lent
   put,            ///< nobody waits for it to be complete

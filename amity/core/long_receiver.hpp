@@ -27,7 +27,7 @@ class long_receiver {
   long_receiver(const long_receiver&) = delete;
   long_receiver& operator=(const long_receiver&) = delete;
 
-  /// Of a message of this world. Throws `error` for an envelope that is invalid, or names no place here.
+  /// Takes the envelope of a message of this world. Throws `error` if it is invalid, or names no place here.
   void on_envelope(endpoint& world, packet_header header, const fabric::packet& arrived);
   /// A notification of the fabric, which does not name its source and may be forged or replayed: one for a slot that
   /// awaits no payload is counted and ignored.

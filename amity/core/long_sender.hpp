@@ -34,7 +34,7 @@ class long_sender {
   /// do, for a place that is not in the segment, and for a segment of a rank that is not in the world.
   void request(std::string_view call, endpoint& world, const remote_address& to, handler_id handler, bytes_view payload,
                std::span<const std::uint64_t> args, event& source_free);
-  /// The same, as the reply to a request of the lane `source` of the world.
+  /// Sends a reply to a request of the lane `source` of the world.
   void reply(std::string_view call, endpoint& world, rank_t source, const remote_address& to, handler_id handler,
              bytes_view payload, std::span<const std::uint64_t> args, event& source_free);
   /// `answers` is null for a request, and otherwise from the lane `source` of the world.

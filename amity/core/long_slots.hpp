@@ -25,7 +25,7 @@ inline constexpr std::uint32_t slots_per_peer_max = 64;
 /// Numbers of slots are smaller: notifications have no more bits for them.
 inline constexpr std::uint32_t slots_max = std::uint32_t{1} << 24;
 
-/// A packet about slots `first` + i, for each bit i of `which`: they may be used, anew or for the first time. No bits:
+/// A packet about slots `first` + i, for each bit i of `which`: they may be used, again or for the first time. No bits:
 /// some are asked for.
 struct slot_news {
   std::uint64_t which = 0;
@@ -52,7 +52,7 @@ class borrowed_slots {
     return from.first + bit;
   }
 
-  /// `told` is reached when the slot comes back.
+  /// `told` is reached when the slot is returned.
   void await(rank_t lane, std::uint32_t slot, awaited* told) {
     lender& from = lenders_[lane];
     from.told[slot - from.first] = told;
@@ -64,7 +64,7 @@ class borrowed_slots {
   /// Returns how many slots may be used that could not be before.
   int take_back(rank_t lane, const slot_news& news);
 
-  /// Slots that have not come back.
+  /// Slots that have not been returned.
   std::size_t taken() const noexcept { return taken_; }
 
  private:

@@ -228,6 +228,11 @@ void memory::wait(const event& told) {
 
 event& memory::implicit() noexcept { return service_.implicit; }
 
+void flush(endpoint& own) {
+  memory_service* const used = own.own_engine().served().memory_if_used();
+  if (used != nullptr && !used->settle()) own.wait_until("puts and Long messages", [=] { return used->settle(); });
+}
+
 void choose_long_protocol(endpoint& own, std::string_view protocol) {
   own.own_engine().served().memory().sender.choose(protocol);
 }
@@ -243,19 +248,19 @@ std::vector<segment_descriptor> exchange_descriptors(endpoint& in, const segment
     std::vector<segment_descriptor> all;
     rank_t arrived = 0;
   };
-  const auto everybody = std::make_shared<given>();  // the handler stays if the job fails meanwhile
-  everybody->all.resize(static_cast<std::size_t>(in.size()));
-  const handler_id take = in.add_handler("amity segment", [everybody](request& r) {
-    std::memcpy(&everybody->all[static_cast<std::size_t>(r.source())], r.payload().data(), sizeof(segment_descriptor));
-    ++everybody->arrived;
+  const auto gathered = std::make_shared<given>();  // the handler stays if the job fails meanwhile
+  gathered->all.resize(static_cast<std::size_t>(in.size()));
+  const handler_id take = in.add_handler("amity segment", [gathered](request& r) {
+    std::memcpy(&gathered->all[static_cast<std::size_t>(r.source())], r.payload().data(), sizeof(segment_descriptor));
+    ++gathered->arrived;
   });
-  in.reduce(reduction::exchange, 0);  // everybody has the handler now
+  in.reduce(reduction::exchange, 0);  // all ranks have the handler now
   for (rank_t rank = 0; rank < in.size(); ++rank) {
     in.send(in.same_threads().lane(rank), take, std::as_bytes(std::span(&own, 1)));
   }
-  in.wait_until("an exchange of segments", [&] { return everybody->arrived == in.size(); });
+  in.wait_until("an exchange of segments", [&] { return gathered->arrived == in.size(); });
   in.remove_handler(take);
-  return std::move(everybody->all);
+  return std::move(gathered->all);
 }
 
 std::vector<remote_segment> exchange(endpoint& in, const local_segment& own) {

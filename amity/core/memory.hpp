@@ -3,8 +3,8 @@
 /// Memory of peers: segments, puts, gets and atomics, on every fabric.
 ///
 /// A thread of a rank has one `memory`, which all its worlds share; `endpoint::memory` returns it. A segment is memory
-/// that its owner offers; whoever has its descriptor opens it. Each segment is reached in one of three ways, which is
-/// chosen when it is opened: by loads and stores, where its memory is mapped; by the fabric's remote memory; or by
+/// that its owner offers, and that a rank opens by its descriptor. Each segment is reached in one of three ways, which
+/// is chosen when it is opened: by loads and stores, where its memory is mapped; by the fabric's remote memory; or by
 /// records, packets that the owner carries out when it makes progress.
 ///
 /// Promises:
@@ -27,7 +27,7 @@ namespace amity::core {
 class endpoint;
 class memory_service;
 
-/// What a put tells of; null: nothing.
+/// The events of a put; null: none.
 struct put_events {
   event* source_free = nullptr;  ///< the source may change
   event* complete = nullptr;     ///< the data is in the segment
@@ -51,7 +51,7 @@ class memory final {
   void release(const local_segment& own);
   /// The segment of a descriptor that its owner has handed out, in whatever world. Throws `error` for another one.
   remote_segment open(const segment_descriptor& descriptor);
-  /// `opened` becomes null, for which this and all operations throw `error`; no copy of it is used any more.
+  /// `opened` becomes null, for which this and all operations throw `error`; no copy of it may be used.
   void close(remote_segment& opened);
 
   // --- Operations, in and outside handlers; with events, and without: these wait, outside handlers alone. ---
@@ -73,14 +73,18 @@ class memory final {
   memory_service& service_;
 };
 
-/// From now on Long messages of this thread take `protocol`, a value of AMITY_LONG_PROTOCOL. Throws `error` for one that
-/// this fabric cannot have.
+/// Makes progress until all operations of this thread have been carried out, and its Long messages have left. A barrier
+/// does the same for the thread that calls it. Not in handlers.
+void flush(endpoint& own);
+
+/// From now on Long messages of this thread take `protocol`, a value of AMITY_LONG_PROTOCOL. Throws `error` for one
+/// that this fabric cannot have.
 void choose_long_protocol(endpoint& own, std::string_view protocol);
 
-/// The segments of all ranks, by rank of the world of `in`. Collective over it, outside epochs. Throws `error` as `release`
-/// does.
+/// The segments of all ranks, by rank of the world of `in`. Collective over it, outside epochs. Throws `error` as
+/// `release` does.
 std::vector<remote_segment> exchange(endpoint& in, const local_segment& own);
-/// The same without opening them, for a segment of any thread of this rank.
+/// The descriptors of these segments, without opening them. `own` may be of any thread of this rank.
 std::vector<segment_descriptor> exchange_descriptors(endpoint& in, const segment_descriptor& own);
 
 }  // namespace amity::core

@@ -135,14 +135,14 @@ fabric::disposition memory_service::on_packet(packet_header, const fabric::packe
 }
 
 bool memory_service::on_progress() try {
-  // Events of whoever was left by an exception are not there any more.
+  // Events on the stack of a function that an exception has left do not exist.
   if (on.failure().exists()) return false;
   bool any = operations.advance();
   any |= receiver.advance();
   any |= stream.advance();
   return any;
 } catch (...) {
-  // As of whatever arrives: the others hear of it, and nothing more is handled.
+  // As for arrivals: other ranks hear of it, and nothing more is handled.
   on.failure().set(std::current_exception());
   return false;
 }

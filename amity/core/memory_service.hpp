@@ -40,7 +40,7 @@ class memory_service final : private packet_receiver, private flushable {
   bool settle();
   /// Frees memory that counts as held and is not in use.
   void release_unused() noexcept { sender.release_unused(); }
-  /// After a failure, on another thread, whose own has left its fabric: nothing is closed or released any more.
+  /// After a failure, on another thread, whose own has left its fabric: nothing will be closed or released.
   void abandon() noexcept { abandoned_ = true; }
   /// For a stall report; lines that begin with "\n  ".
   std::string describe() const;

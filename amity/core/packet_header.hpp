@@ -19,7 +19,7 @@ enum class packet_kind : std::uint8_t {
   message,   ///< one or more messages of one handler, whole
   fragment,  ///< a part of a message that is larger than a packet
   envelope,  ///< of a Long message: all but its payload, unless that is small
-  // Those of the runtime, which have no handler.
+  // The runtime's own, which have no handler:
   collective = 4,  ///< barrier and reductions; belongs to no epoch
   detector,        ///< termination detection of one epoch
   service,         ///< of no world and no epoch; `handler` is the `service`
@@ -85,7 +85,7 @@ class packet_header {
   }
   constexpr packet_header as_reply() const { return packet_header(word_ | std::uint64_t{1} << reply_at); }
 
-  /// Of the kinds of the runtime's own.
+  /// Is set in the kinds of the runtime's own.
   static constexpr std::uint64_t control_bit = std::uint64_t{1} << 33;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace amity::core {
 
-/// Whose records they are.
+/// The service that a record belongs to.
 enum class record_owner : std::uint8_t { stream, memory };
 inline constexpr std::size_t record_owners = 2;
 
@@ -41,7 +41,7 @@ class answers {
 
 class record_executor {
  public:
-  /// Carries out a record of the lane `source`. False: `to` has no room, nothing has been done, and the same record
+  /// Carries out a record of the lane `source`. False: `to` has no space, nothing has been done, and the same record
   /// comes again. Throws `error` for what no rank sends that runs the same build, which ends the job.
   virtual bool execute(rank_t source, const record& what, bytes_view content, answers& to) = 0;
 

@@ -211,7 +211,7 @@ fabric::disposition record_stream::on_records(packet_header header, const fabric
   const auto behind = std::ranges::find_if(
       of.kept, [&](const kept_packet& each) { return distance(of.next_in, each.sequence) >= early; });
   if (early > check_mask / 2 || (behind != of.kept.end() && behind->sequence == header.check()))
-    throw engine_.invalid_packet(arrived.source, "records that have come before");
+    throw engine_.invalid_packet(arrived.source, "records that arrived before");
   of.kept.insert(behind, {.sequence = header.check(), .payload = arrived.payload, .token = arrived.token});
   stall(arrived.source, of);
   return fabric::disposition::keep;

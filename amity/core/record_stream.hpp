@@ -43,7 +43,7 @@ class record_stream final : public packet_receiver {
   void attach(record_owner which, record_executor& executor) {
     executors_[static_cast<std::size_t>(which)] = &executor;
   }
-  /// Gives back to the fabric what is kept; nothing is carried out any more.
+  /// Gives back to the fabric what is kept. Call it at the end.
   void release_kept() noexcept;
 
   // --- At the origin. In and outside handlers. ---
@@ -62,13 +62,12 @@ class record_stream final : public packet_receiver {
   void send(rank_t target) noexcept;
   /// `complete` is reached when all records that were appended for this peer have been carried out.
   void flush(rank_t target, awaited& complete);
-  /// Asks all peers that have got records since the last flush. `settled` tells when they have answered.
+  /// Asks all peers that have got records since the last flush. `settled` returns true when they have answered.
   void flush_all();
 
-  /// Sends flushes and answers that had no credit, and carries out what was kept; true if any went on.
+  /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
   bool advance();
-  /// Whether no record is unsent or, for what this rank knows, not carried out, nobody waits for an answer, and peers
-  /// have all theirs.
+  /// Whether all records have been carried out, as far as this rank knows, and all answers have been sent and received.
   bool settled() const noexcept;
   /// Whether nothing waits to be sent.
   bool sent() const noexcept { return unasked_.empty() && stalled_.empty(); }

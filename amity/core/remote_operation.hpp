@@ -1,6 +1,6 @@
 #pragma once
 
-/// One put, get, atomic or Long message on its way: what it has to do, and how far it has come.
+/// One put, get, atomic or Long message on its way: its steps, and how many of them it has taken.
 
 #include <array>
 #include <cstdint>
@@ -37,12 +37,12 @@ struct remote_operation final : awaited {
   std::size_t moved = 0;  ///< bytes that are in records
   std::uint32_t question = no_question;
 
-  // Of a Long.
+  // Only Long messages have these.
   packet_header header;
   kept_arguments args;
   const local_segment* holder = nullptr;  ///< of the payload, where the target gets it
 
-  // Of an atomic.
+  // Only atomics have these.
   fabric::atomic_request what;
   std::uint64_t* previous = nullptr;
 

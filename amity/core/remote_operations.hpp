@@ -3,7 +3,7 @@
 /// The engine that takes the steps of operations.
 ///
 /// An operation takes all the steps that it can when it is begun; most end there. One that is refused, for lack of a
-/// credit, a slot, or room in the fabric, is kept in one of a fixed number of places and goes on in later rounds of
+/// credit, a slot, or room in the fabric, is kept in one of a fixed number of places and continues in later rounds of
 /// progress; so is one that awaits a completion. Where no place is free, a caller outside handlers makes progress until
 /// there is, or until it needs none; handlers, which must not wait, make more places, as long as the outbox has space.
 
@@ -30,11 +30,11 @@ class remote_operations {
   /// Begins an operation that takes no place. False: call it again after progress, with the same object.
   bool try_begin(remote_operation& wanted) noexcept { return take_steps(wanted) == outcome::ended; }
 
-  /// Goes on with operations that were refused, or whose completion has come; true if any came further.
+  /// Continues operations that were refused, or whose completion has been signalled; true if any took a step.
   bool advance() noexcept;
   /// Slots of a target may be used.
   void take_back(rank_t lane, const slot_news& news);
-  /// What it waited for has come.
+  /// The operation no longer waits for a completion.
   void resume(remote_operation& of) noexcept;
 
   std::size_t kept() const noexcept { return places_.size() - free_.count; }
@@ -48,7 +48,7 @@ class remote_operations {
     remote_operation* last = nullptr;
     std::size_t count = 0;
 
-    /// Null: in front of all.
+    /// Null: before all.
     void put_behind(remote_operation* before, remote_operation& one) noexcept;
     remote_operation& take_behind(remote_operation* before) noexcept;
     void push(remote_operation& one) noexcept { put_behind(last, one); }

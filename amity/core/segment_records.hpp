@@ -32,10 +32,10 @@ class segment_records final : private record_executor {
   segment_records(const segment_records&) = delete;
   segment_records& operator=(const segment_records&) = delete;
 
-  // At the origin. Each goes on where the operation was refused before; `refused`: call it again after progress. The
+  // At the origin. Each continues where the operation was refused before; `refused`: call it again after progress. The
   // events of later stages are reached when the target has answered.
 
-  /// `complete` is reached when the data is in the segment; null: nobody waits for it.
+  /// `complete` is reached when the data is in the segment; null: no event waits for it.
   fabric::stage put(remote_operation& of, awaited* complete);
   /// A put, of nothing too, whose end tells the target the slot of a Long message.
   fabric::stage put_notify(remote_operation& of);

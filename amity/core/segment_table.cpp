@@ -29,7 +29,7 @@ std::byte* segment_table::place_of(rank_t source, std::uint32_t number, std::uin
   };
   if (at == nullptr) {
     throw refuse("has been released, or never existed",
-                 "release a segment after a barrier behind the last operation and the last Long message to it");
+                 "release a segment after a barrier that follows the last operation and the last Long message to it");
   }
   if (offset > at->own.bytes || bytes > at->own.bytes - offset) {
     throw refuse(fmt::format("has {} bytes", at->own.bytes),

@@ -30,7 +30,7 @@ class segment_table {
   bool full() const noexcept { return segments_.full(); }
   /// Its number, for `find`. Not where it is full.
   std::uint32_t add(entry made) { return segments_.add(std::move(made)); }
-  /// Null: it has gone, or never was.
+  /// Null: it was removed, or never existed.
   entry* find(std::uint32_t number) noexcept { return segments_.find(number); }
   const entry* find(std::uint32_t number) const noexcept { return segments_.find(number); }
   const entry* find(const local_segment& own) const noexcept {

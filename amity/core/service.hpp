@@ -41,7 +41,7 @@ class service_table {
 
   /// Throws `error` for settings that this fabric cannot have.
   memory_service& memory() { return memory_ != nullptr ? *memory_ : make_memory(); }
-  /// Null: nobody has used it.
+  /// Null: it has not been used.
   memory_service* memory_if_used() const noexcept { return memory_.get(); }
   /// Ends what is there: on the thread of the engine, while its fabric exists; on another one nothing is given back.
   void end() noexcept;

@@ -30,7 +30,7 @@ class sub_fabric final : public fabric::fabric {
     const rank_t rank = members_.find(threads_ == 1 ? lane : lane / threads_);
     return threads_ == 1 || rank == no_rank ? rank : rank * threads_ + lane % threads_;
   }
-  /// The same for a lane of a member.
+  /// The lane in this world of a lane of a member.
   rank_t lane_of_job(rank_t lane) const noexcept;
 
   rank_t rank() const noexcept override { return lane_; }

@@ -1,4 +1,4 @@
-/// Slots of Long messages: who has them, and news and notifications that nobody sends.
+/// Slots of Long messages: who has them, and forged news and notifications.
 
 #include <functional>
 #include <memory>

@@ -149,7 +149,7 @@ TEST_P(longs, puts_gets_and_atomics_reach_memory_of_the_caller) {
     const auto size = static_cast<std::size_t>(own.size());
     std::vector<std::uint64_t> words(size * area / 8 + 1);
     const mutable_bytes whole = std::as_writable_bytes(std::span(words));
-    const local_segment first = memory.allocate(64);  // numbers of both kinds are told apart
+    const local_segment first = memory.allocate(64);  // both kinds have numbers
     const local_segment mine = own.rank() % 2 == 0 ? memory.attach(whole) : memory.allocate(whole.size());
     EXPECT_EQ(mine.data == whole.data(), own.rank() % 2 == 0);
     std::vector<remote_segment> all;
@@ -293,7 +293,8 @@ TEST(long_protocols, are_chosen_by_what_the_fabric_can_do) {
     simulate(2, options, [&](endpoint& own) {
       auto& memory = own.memory();
       const local_segment mine = memory.allocate(64);
-      protocol = own.own_engine().served().memory().sender.protocol_for(exchange(own, mine)[0], std::vector<std::byte>(bytes));
+      protocol =
+          own.own_engine().served().memory().sender.protocol_for(exchange(own, mine)[0], std::vector<std::byte>(bytes));
       own.barrier();
     });
     return protocol;

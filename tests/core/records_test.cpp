@@ -1,4 +1,4 @@
-/// Records: their order, credits of answers, packets that nobody sends, and segments that are released too early. What
+/// Records: their order, credits of answers, forged packets, and segments that are released too early. What
 /// waits for one peer's credits holds up no other peer.
 
 #include <array>
@@ -66,9 +66,9 @@ TEST(records, invalid_packet_names_peer) {
   refused(bytes_of({.owner = record_owner::memory, .act = 2, .bytes = 8}, 8), "operation 2 of 8 bytes");
   refused(bytes_of({.owner = record_owner::memory, .act = 3, .word_bytes = 3, .bytes = 16}, 16),
           "atomic operation 0 on 3 bytes at offset 0");
-  // Of a packet that has come before, as one that an attacker sends again.
+  // The number of a packet that arrived before: a replay.
   testing::expect_parts(end_of_packet(service::records, bytes_of({.at = 1}, 0), check_mask),
-                        {"rank 0 sent an invalid packet: records that have come before"});
+                        {"rank 0 sent an invalid packet: records that arrived before"});
 }
 
 TEST(records, invalid_answer_names_peer) {
@@ -81,6 +81,25 @@ TEST(records, invalid_answer_names_peer) {
   refused({std::uint64_t{8} << 32 | 5, 0, 0}, "8 bytes at 0 for question 0x5, which this rank has not asked");
   refused({no_question, 3}, "an answer to flush 3 of 0");
   testing::expect_parts(end_of_packet(static_cast<service>(9), {}), {"a packet of service 9"});
+}
+
+// Rank 2 answers what rank 0 has asked rank 1, which has stopped.
+TEST(records, answer_of_other_peer_refused) {
+  const std::string text = failure_of([] {
+    simulate_poorer(3, false, {.stopped_ranks = {{.rank = 1, .from_ns = 200'000, .until_ns = 5'000'000}}},
+                    [](endpoint& own) {
+                      const auto all = exchange(own, own.memory().allocate(64));
+                      own.barrier();
+                      idle_until(own.transport(), 300'000);
+                      std::array<std::byte, 8> got{};
+                      event complete;
+                      if (own.rank() == 0) own.memory().get({all[1], 0}, got, complete);
+                      const std::array<std::uint64_t, 3> answer{std::uint64_t{8} << 32, 0, 7};
+                      if (own.rank() == 2) own.own_engine().send(0, service::answers, std::as_bytes(std::span(answer)));
+                      own.wait_until("the end of the job", [] { return false; });
+                    });
+  });
+  testing::expect_parts(text, {"(rank 0)", "rank 2 sent an invalid packet: 8 bytes at 0 for question 0"});
 }
 
 // Puts to one word, without an event: the last one stays, whatever order their packets take.

@@ -76,9 +76,9 @@ class remote_user {
 };
 
 /// One segment of each rank, opened by all. Made by all ranks together; begins as zeros.
-class everybodys_segments {
+class gathereds_segments {
  public:
-  everybodys_segments(fabric& own, mailbox& mail, std::size_t bytes)
+  gathereds_segments(fabric& own, mailbox& mail, std::size_t bytes)
       : memory_(*own.remote()), mine_(memory_.create(bytes)), opened_(static_cast<std::size_t>(own.size())) {
     EXPECT_TRUE(std::ranges::all_of(memory(), [](std::byte each) { return each == std::byte{0}; }));
     for (const auto& [owner, bytes_of_key] : mail.exchange(mine_.key.bytes)) {
@@ -88,9 +88,9 @@ class everybodys_segments {
     }
     mail.barrier();
   }
-  everybodys_segments(const everybodys_segments&) = delete;
-  everybodys_segments& operator=(const everybodys_segments&) = delete;
-  ~everybodys_segments() {
+  gathereds_segments(const gathereds_segments&) = delete;
+  gathereds_segments& operator=(const gathereds_segments&) = delete;
+  ~gathereds_segments() {
     for (const remote_handle& each : opened_) memory_.close(each);
     memory_.destroy(mine_);
   }

@@ -132,7 +132,7 @@ TEST(sim_trace, equal_seeds_give_equal_files) {
 }
 
 TEST(sim_trace, shows_operations_on_remote_memory) {
-  using testing::everybodys_segments;
+  using testing::gathereds_segments;
   using testing::mailbox;
   using testing::remote_user;
   sim_options options = priced();
@@ -140,7 +140,7 @@ TEST(sim_trace, shows_operations_on_remote_memory) {
   run(2, options, [](fabric& own) {
     mailbox mail(own);
     remote_user user(own, mail);
-    everybodys_segments all(own, mail, 1000);
+    gathereds_segments all(own, mail, 1000);
     mail.on_notify([](std::uint32_t) {});
     mail.barrier();
     if (own.rank() == 0) {

@@ -482,7 +482,7 @@ TEST(worlds_misuse, a_world_that_outlives_the_program) {
   EXPECT_EQ(status, 1);
 }
 
-// A world that outlives the job's own has no memory any more.
+// A world that outlives the job's own no longer has memory.
 TEST(segments_of_worlds, end_with_their_job) {
   const char* const arguments[] = {"test", nullptr};
   for (const char* const fabric : {"threads", "sim"}) {

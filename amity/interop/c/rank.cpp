@@ -73,6 +73,7 @@ void rank::finish() {
   } while (handled != sent);
   // Acknowledgements are no messages.
   on_threads([](amity_world& each) {
+    core::flush(each.lane);
     each.lane.wait_until("the end of the program", [&] { return each.lane.quiet() && each.lane.control_sent(); });
   });
   own.barrier();
