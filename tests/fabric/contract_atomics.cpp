@@ -15,7 +15,7 @@ namespace amity::fabric::testing {
 namespace {
 
 template <class Word>
-Word word_at(const gathereds_segments& all, std::size_t offset) {
+Word word_at(const segments_of_all& all, std::size_t offset) {
   Word word;
   std::memcpy(&word, all.memory().data() + offset, sizeof word);
   return word;
@@ -25,7 +25,7 @@ TEST_P(contract, each_atomic_does_what_its_name_says) {
   run([](fabric& own) {
     if (!own.caps().remote.atomics) return;
     mailbox mail(own);
-    gathereds_segments all(own, mail, 64);
+    segments_of_all all(own, mail, 64);
     remote_user user(own, mail);
     const remote_handle& there = all.of((own.rank() + 1) % own.size());
     constexpr std::uint64_t large = 0x8000'0000'0000'0001u;
@@ -61,7 +61,7 @@ TEST_P(contract, atomics_of_all_ranks_add_up) {
     constexpr std::uint64_t turns = amity::testing::sanitized ? 100 : 300;
     const auto ranks = static_cast<std::uint64_t>(own.size());
     mailbox mail(own);
-    gathereds_segments all(own, mail, 32);
+    segments_of_all all(own, mail, 32);
     remote_user user(own, mail);
     std::uint64_t taken_before = 0;
     std::set<std::uint64_t> tickets;

@@ -61,7 +61,7 @@ TEST_P(contract, puts_and_gets_reach_what_they_name_and_nothing_else) {
 
     mailbox mail(own);
     remote_user user(own, mail);
-    gathereds_segments all(own, mail, slice * static_cast<std::size_t>(own.size()));
+    segments_of_all all(own, mail, slice * static_cast<std::size_t>(own.size()));
     std::deque<std::vector<std::byte>> sources;
     for (rank_t dest = 0; dest < own.size(); ++dest) {
       std::size_t offset = slice_of(own.rank()) + gap;
@@ -185,7 +185,7 @@ TEST_P(contract, puts_and_gets_of_several_megabytes_arrive_whole) {
     constexpr std::size_t bytes = (std::size_t{5} << 20) + 1;
     mailbox mail(own);
     remote_user user(own, mail);
-    gathereds_segments all(own, mail, bytes);
+    segments_of_all all(own, mail, bytes);
     const rank_t next = (own.rank() + 1) % own.size();
     const auto source = make_payload(bytes, key_of(own.rank(), next, 0));
     user.start_put(all.of(next), 0, source);
@@ -207,7 +207,7 @@ TEST_P(contract, a_source_may_change_once_it_is_free) {
     const auto per_source = puts * bytes_max;
     mailbox mail(own);
     remote_user user(own, mail);
-    gathereds_segments all(own, mail, per_source * static_cast<std::size_t>(own.size()));
+    segments_of_all all(own, mail, per_source * static_cast<std::size_t>(own.size()));
     const rank_t next = (own.rank() + 1) % own.size();
     const rank_t last = (own.rank() + own.size() - 1) % own.size();
     std::vector<std::byte> source;
@@ -243,7 +243,7 @@ TEST_P(contract, a_notification_comes_once_and_after_its_data) {
     mailbox mail(own);
     std::set<std::uint32_t> seen;
     {
-      gathereds_segments all(own, mail, ranks * puts * bytes_max);
+      segments_of_all all(own, mail, ranks * puts * bytes_max);
       remote_user user(own, mail);
       mail.on_notify([&](std::uint32_t bits) {
         const auto source = static_cast<rank_t>(bits / puts);
@@ -276,7 +276,7 @@ TEST_P(contract, all_bits_of_a_notification_arrive) {
     for (int bit = 0; bit < 32; ++bit) sent.insert(std::uint32_t{1} << bit);
     std::multiset<std::uint32_t> received;
     mailbox mail(own);
-    gathereds_segments all(own, mail, 1);
+    segments_of_all all(own, mail, 1);
     remote_user user(own, mail);
     mail.on_notify([&](std::uint32_t bits) { received.insert(bits); });
     mail.barrier();
@@ -296,7 +296,7 @@ TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
     const rank_t next = (own.rank() + 1) % own.size();
     const rank_t last = (own.rank() + own.size() - 1) % own.size();
     mailbox mail(own);
-    gathereds_segments all(own, mail, bytes * rounds);
+    segments_of_all all(own, mail, bytes * rounds);
     remote_user user(own, mail);
     std::uint64_t arrived = 0;
     mail.on_data([&](const packet& p) {
@@ -324,7 +324,7 @@ TEST_P(contract, a_sink_may_start_operations) {
     constexpr std::uint32_t hops = 300;
     const rank_t next = (own.rank() + 1) % own.size();
     mailbox mail(own);
-    gathereds_segments all(own, mail, sizeof hops);
+    segments_of_all all(own, mail, sizeof hops);
     mail.on_done([](std::uint64_t) {});
     std::uint32_t passed = 0, ended = 0;
     std::deque<std::uint32_t> refused;
@@ -356,7 +356,7 @@ TEST_P(contract, refused_operations_have_changed_nothing) {
     const rank_t next = (own.rank() + 1) % own.size();
     std::uint32_t notified = 0;
     mailbox mail(own);
-    gathereds_segments all(own, mail, 64);
+    segments_of_all all(own, mail, 64);
     remote_user user(own, mail);
     mail.on_notify([&](std::uint32_t) { ++notified; });
     mail.barrier();
@@ -398,7 +398,7 @@ TEST_P(contract, there_may_be_many_segments_and_each_begins_as_zeros) {
     remote_user user(own, mail);
     const rank_t next = (own.rank() + 1) % own.size();
     for (std::uint64_t round = 0; round < 3; ++round) {
-      std::deque<gathereds_segments> all;
+      std::deque<segments_of_all> all;
       std::deque<std::vector<std::byte>> sources;
       for (std::size_t i = 0; i < count; ++i) all.emplace_back(own, mail, 100 * (i + 1));
       for (std::size_t i = 0; i < count; ++i) {
@@ -438,7 +438,7 @@ TEST_P(contract, an_abort_ends_operations_in_flight) {
     const auto doomed = [&] {
       mailbox mail(own);
       constexpr std::size_t bytes = 10'000;
-      gathereds_segments all(own, mail, bytes * static_cast<std::size_t>(own.size()));
+      segments_of_all all(own, mail, bytes * static_cast<std::size_t>(own.size()));
       remote_user user(own, mail);
       mail.on_notify([](std::uint32_t) {});
       mail.barrier();

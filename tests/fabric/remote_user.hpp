@@ -76,9 +76,9 @@ class remote_user {
 };
 
 /// One segment of each rank, opened by all. Made by all ranks together; begins as zeros.
-class gathereds_segments {
+class segments_of_all {
  public:
-  gathereds_segments(fabric& own, mailbox& mail, std::size_t bytes)
+  segments_of_all(fabric& own, mailbox& mail, std::size_t bytes)
       : memory_(*own.remote()), mine_(memory_.create(bytes)), opened_(static_cast<std::size_t>(own.size())) {
     EXPECT_TRUE(std::ranges::all_of(memory(), [](std::byte each) { return each == std::byte{0}; }));
     for (const auto& [owner, bytes_of_key] : mail.exchange(mine_.key.bytes)) {
@@ -88,9 +88,9 @@ class gathereds_segments {
     }
     mail.barrier();
   }
-  gathereds_segments(const gathereds_segments&) = delete;
-  gathereds_segments& operator=(const gathereds_segments&) = delete;
-  ~gathereds_segments() {
+  segments_of_all(const segments_of_all&) = delete;
+  segments_of_all& operator=(const segments_of_all&) = delete;
+  ~segments_of_all() {
     for (const remote_handle& each : opened_) memory_.close(each);
     memory_.destroy(mine_);
   }

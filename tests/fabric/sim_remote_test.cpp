@@ -17,9 +17,9 @@
 namespace amity::fabric::sim {
 namespace {
 
-using testing::gathereds_segments;
 using testing::mailbox;
 using testing::remote_user;
+using testing::segments_of_all;
 
 // 1 ns a byte.
 constexpr std::uint64_t L = 10'000, o = 100, g = 50, P = 1000;
@@ -27,11 +27,11 @@ const sim_options plain{.latency_ns = L, .overhead_ns = o, .gap_ns = g, .byte_ps
 
 /// Runs `rank_0` on rank 0 of two, each with a segment of 10,000 bytes, while rank 1 waits for it.
 void with_peer(const sim_options& options,
-               const std::function<void(fabric&, mailbox&, remote_user&, const gathereds_segments&)>& rank_0) {
+               const std::function<void(fabric&, mailbox&, remote_user&, const segments_of_all&)>& rank_0) {
   run(2, options, [&](fabric& own) {
     mailbox mail(own);
     remote_user user(own, mail);
-    gathereds_segments all(own, mail, 10'000);
+    segments_of_all all(own, mail, 10'000);
     mail.on_notify([](std::uint32_t) {});
     mail.barrier();
     if (own.rank() == 0) rank_0(own, mail, user, all);
@@ -41,7 +41,7 @@ void with_peer(const sim_options& options,
 }
 
 TEST(sim_remote, costs_follow_loggp) {
-  with_peer(plain, [](fabric& own, mailbox& mail, remote_user& user, const gathereds_segments& all) {
+  with_peer(plain, [](fabric& own, mailbox& mail, remote_user& user, const segments_of_all& all) {
     const auto source = testing::make_payload(5000, 1);
     const std::uint64_t start_ns = own.now_ns();
     std::uint64_t free_ns = 0;
@@ -71,7 +71,7 @@ TEST(sim_remote, ranks_of_a_node_are_nearer) {
   sim_options near = plain;
   near.node_ranks = 2;
   near.node_latency_ns = 700;
-  with_peer(near, [](fabric& own, mailbox&, remote_user& user, const gathereds_segments& all) {
+  with_peer(near, [](fabric& own, mailbox&, remote_user& user, const segments_of_all& all) {
     const std::uint64_t start_ns = own.now_ns();
     user.start_put(all.of(1), 0, {});
     user.finish();
@@ -80,7 +80,7 @@ TEST(sim_remote, ranks_of_a_node_are_nearer) {
 }
 
 TEST(sim_remote, small_sources_are_free_at_once) {
-  with_peer(plain, [](fabric&, mailbox&, remote_user& user, const gathereds_segments& all) {
+  with_peer(plain, [](fabric&, mailbox&, remote_user& user, const segments_of_all& all) {
     const auto put = [&](std::size_t bytes) {
       const auto source = testing::make_payload(bytes, 1);
       const stage reached = user.start({.complete = user.new_context()}, [&](const events& tell) {
@@ -95,7 +95,7 @@ TEST(sim_remote, small_sources_are_free_at_once) {
 }
 
 TEST(sim_remote, a_source_that_changes_too_early_is_seen) {
-  with_peer(plain, [](fabric& own, mailbox&, remote_user& user, const gathereds_segments& all) {
+  with_peer(plain, [](fabric& own, mailbox&, remote_user& user, const segments_of_all& all) {
     std::vector<std::byte> source(100, std::byte{1});
     user.start_put(all.of(1), 0, source);
     source.assign(100, std::byte{2});
@@ -119,7 +119,7 @@ std::set<std::string> orders(sim_options options) {
         return disposition::release;
       });
       mail.on_notify([&](std::uint32_t bits) { order += static_cast<char>(bits); });
-      gathereds_segments all(own, mail, 1000);
+      segments_of_all all(own, mail, 1000);
       remote_user user(own, mail);
       if (own.rank() == 0) {
         const auto source = testing::make_payload(100, 1);
@@ -165,7 +165,7 @@ TEST(sim_remote, one_seed_is_one_schedule) {
                [](fabric& own) {
                  mailbox mail(own);
                  remote_user user(own, mail);
-                 gathereds_segments all(own, mail, 1000);
+                 segments_of_all all(own, mail, 1000);
                  mail.on_notify([](std::uint32_t) {});
                  mail.barrier();
                  const auto source = testing::make_payload(500, 1);

@@ -132,15 +132,15 @@ TEST(sim_trace, equal_seeds_give_equal_files) {
 }
 
 TEST(sim_trace, shows_operations_on_remote_memory) {
-  using testing::gathereds_segments;
   using testing::mailbox;
   using testing::remote_user;
+  using testing::segments_of_all;
   sim_options options = priced();
   options.trace = ::testing::TempDir() + "amity_sim_operations.json";
   run(2, options, [](fabric& own) {
     mailbox mail(own);
     remote_user user(own, mail);
-    gathereds_segments all(own, mail, 1000);
+    segments_of_all all(own, mail, 1000);
     mail.on_notify([](std::uint32_t) {});
     mail.barrier();
     if (own.rank() == 0) {

@@ -148,7 +148,7 @@ TEST(traced, counts_operations_on_remote_memory) {
     testing::mailbox mail(own);
     mail.on_notify([](std::uint32_t) {});
     testing::remote_user user(own, mail);
-    const testing::everybodys_segments all(own, mail, 64);
+    const testing::segments_of_all all(own, mail, 64);
     EXPECT_FALSE(own.caps().remote.mapped);
     EXPECT_EQ(all.of(0).direct, nullptr);
     const auto refused_before = own.with(0).refused;
