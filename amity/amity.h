@@ -144,7 +144,8 @@ amity_status amity_segment_allocate(amity_world* world, size_t bytes, amity_loca
 amity_status amity_segment_attach(amity_world* world, void* memory, size_t bytes, amity_local_segment* own);
 /* After a barrier behind the last use by anybody. `own` becomes zeros. */
 amity_status amity_segment_release(amity_world* world, amity_local_segment* own);
-/* Collective, outside epochs: the segments of all ranks, by rank, into the array `all` of as many as there are ranks. */
+/* Collective, outside epochs: the segments of all ranks, by rank, into the array `all` of as many as there are ranks.
+ */
 amity_status amity_segment_exchange(amity_world* world, const amity_local_segment* own, amity_remote_segment* all);
 /* A segment of any rank, by the descriptor that its owner has handed out. */
 amity_status amity_segment_open(amity_world* world, const amity_segment_descriptor* descriptor,

@@ -51,7 +51,8 @@ TEST_P(long_networks, match_both_parts_in_both_orders) {
     testing::long_storm storm(own);
     storm.run(15'000);
     const long_receiver& seen = own.own_engine().served().memory().receiver;
-    EXPECT_GT(seen.payload_last(), 50u);  // thousands; how many depends on the time that packets take
+    if (whole.remote() == nullptr) return;  // the envelope leaves after the records of the payload
+    EXPECT_GT(seen.payload_last(), 50u);    // thousands; how many depends on the time that packets take
     EXPECT_GT(seen.envelope_last(), 50u);
   });
 }

@@ -303,6 +303,7 @@ TEST(round_of_progress, failure_ends_job) {
 // Attached memory is read by its owner, whose answer comes when who has asked does not wait for it any more.
 TEST(answer, late_changes_nothing) {
   std::atomic<int> phase = 0;
+  std::atomic<bool> left_barrier = false;  // of rank 1, which answers in the barrier otherwise
   const auto reach = [&](int wanted) {
     while (phase < wanted) std::this_thread::yield();
   };
@@ -324,7 +325,9 @@ TEST(answer, late_changes_nothing) {
           }
         }
       };
+      if (own.rank() == 1) left_barrier = true;
       if (own.rank() == 0) {
+        while (!left_barrier) std::this_thread::yield();
         phase = 1;
         EXPECT_THROW(memory.get({all[1], 0}, std::as_writable_bytes(std::span(got))), job_aborted);
         phase = 2;

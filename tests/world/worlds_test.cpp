@@ -493,6 +493,7 @@ TEST(segments_of_worlds, end_with_their_job) {
       mine = w.duplicate();
       core::endpoint& own = mine->endpoint();
       static_cast<void>(exchange(own, own.memory().allocate(64)));
+      own.barrier();
     });
     const std::string text = ::testing::internal::GetCapturedStderr();
     EXPECT_NE(text.find("the program has ended before the worlds that it has made"), std::string::npos) << text;
