@@ -60,7 +60,7 @@ class record_stream final : public packet_receiver {
   /// Sends what was appended for this peer. No packet is open when the caller returns to the program, or from a
   /// handler.
   void send(rank_t target) noexcept;
-  /// `complete` is reached when all records that were appended for this peer have been carried out.
+  /// `complete` is reached when all records that were appended for this peer have been carried out. Sends them.
   void flush(rank_t target, awaited& complete);
   /// Asks all peers that have got records since the last flush. `settled` returns true when they have answered.
   void flush_all();

@@ -69,20 +69,29 @@ bool segment_records::append_put(remote_operation& of, act last) {
       std::memcpy(content, &told, sizeof told);
     }
     if (bytes > 0) std::memcpy(content + head, of.from.data() + of.moved, bytes);
-    stream_.send(of.to.segment.lane);
     of.moved += bytes;
     if (is_last) return true;
+    stream_.send(of.to.segment.lane);
   } while (true);
+}
+
+// The question whether the data is there travels in the packet of the data, if it fits.
+stage segment_records::end_of_put(remote_operation& of, awaited* complete) {
+  if (complete != nullptr) {
+    stream_.flush(of.to.segment.lane, *complete);
+  } else {
+    stream_.send(of.to.segment.lane);
+  }
+  return stage::source_free;
 }
 
 stage segment_records::put(remote_operation& of, awaited* complete) {
   if (!append_put(of, act::put)) return stage::refused;
-  if (complete != nullptr) stream_.flush(of.to.segment.lane, *complete);
-  return stage::source_free;
+  return end_of_put(of, complete);
 }
 
 stage segment_records::put_notify(remote_operation& of) {
-  return append_put(of, act::put_notify) ? stage::source_free : stage::refused;
+  return append_put(of, act::put_notify) ? end_of_put(of, nullptr) : stage::refused;
 }
 
 stage segment_records::get(remote_operation& of) {
@@ -126,8 +135,11 @@ stage segment_records::atomic(remote_operation& of) {
   if (content == nullptr) return stage::refused;
   const operands given{.operand = of.what.operand, .expected = of.what.expected};
   std::memcpy(content, &given, sizeof given);
-  stream_.send(target);
-  if (of.previous == nullptr) stream_.flush(target, *of.complete);
+  if (of.previous == nullptr) {
+    stream_.flush(target, *of.complete);
+  } else {
+    stream_.send(target);
+  }
   return stage::accepted;
 }
 

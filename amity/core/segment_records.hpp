@@ -48,6 +48,7 @@ class segment_records final : private record_executor {
 
   bool execute(rank_t source, const record& what, bytes_view content, answers& to) override;
   bool append_put(remote_operation& of, act last);
+  fabric::stage end_of_put(remote_operation& of, awaited* complete);
 
   engine& engine_;
   record_stream& stream_;
