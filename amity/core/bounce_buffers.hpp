@@ -57,6 +57,11 @@ class bounce_buffers {
     return released;
   }
 
+  /// Whether the event is that of a buffer.
+  bool has(const awaited& told) const noexcept {
+    return std::ranges::any_of(all_, [&](const bounce_buffer& each) { return &each.source_free == &told; });
+  }
+
   /// Whether nothing is under way from any of them.
   bool quiet() const noexcept {
     return std::ranges::all_of(all_, [](const bounce_buffer& each) { return each.source_free.done(); });

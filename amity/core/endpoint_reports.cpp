@@ -108,6 +108,9 @@ std::vector<rank_t> endpoint::peers_to_ask() const {
   };
   const auto add = [&](rank_t lane) { add_of_job(job_lane(lane)); };
   engine_->unsent().for_each_peer([&](rank_t lane, std::size_t) { add_of_job(lane); });
+  if (const memory_service* const used = engine_->served().memory_if_used()) {
+    for (const rank_t lane : used->stream.awaited_lanes()) add_of_job(lane);
+  }
   if (!collectives_.done() || (epoch_open() && body_epoch_ == no_epoch)) {
     add(lane_of(tree_parent(rank_), thread()));
     for_each_tree_child(rank_, size_, [&](rank_t child) { add(lane_of(child, thread())); });

@@ -84,6 +84,7 @@ void engine::detach(endpoint& world) noexcept {
   if (number == 0) {
     leave_fabric();
   } else if (job_world_ != nullptr) {
+    if (memory_service* const used = services_.memory_if_used()) used->drop(world);
     not_due_.release(transport_, number);
   }
   unsent_.drop(number);

@@ -42,6 +42,7 @@ inline constexpr steps only_put{step::put, step::end};
 inline constexpr steps only_envelope{step::send_envelope, step::end};
 inline constexpr steps only_get{step::get, step::end};
 inline constexpr steps only_atomic{step::atomic, step::end};
+inline constexpr steps nothing_left{step::end};
 
 constexpr steps steps_of(long_protocol protocol) {
   switch (protocol) {

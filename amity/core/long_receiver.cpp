@@ -75,7 +75,8 @@ lent_slot& long_receiver::slot_of(rank_t lane, std::uint32_t number, lent_slot::
 
 void long_receiver::on_notify(std::uint32_t slot) noexcept {
   lent_slot* const at = slots_.find(slot);
-  if (at == nullptr || (at->parts & lent_slot::payload) != 0) {
+  // This rank gets the payload of an offer itself.
+  if (at == nullptr || (at->parts & lent_slot::payload) != 0 || at->offered) {
     ++notifications_ignored_;
     return;
   }
@@ -83,7 +84,9 @@ void long_receiver::on_notify(std::uint32_t slot) noexcept {
 }
 
 void long_receiver::on_notify_from(rank_t lane, std::uint32_t slot) {
-  arrive(slot_of(lane, slot, lent_slot::payload), lent_slot::payload);
+  lent_slot& at = slot_of(lane, slot, lent_slot::payload);
+  if (at.offered) throw engine_.invalid_packet(lane, fmt::format("the payload of an offer, for slot {}", slot));
+  arrive(at, lent_slot::payload);
 }
 
 void long_receiver::arrive(lent_slot& at, lent_slot::part part) noexcept {
@@ -98,7 +101,10 @@ void long_receiver::arrive(lent_slot& at, lent_slot::part part) noexcept {
       engine_.send(lane, service::long_slots, std::as_bytes(std::span(&news, 1)));
     });
     endpoint* const world = engine_.find(whole.world);
-    if (world == nullptr) return;
+    if (world == nullptr) {
+      return engine_.job_world().on_packet_of_no_world(
+          {.header = with_world(whole.header.word(), whole.world), .payload = {}, .source = whole.lane, .token = 0});
+    }
     run(*world, whole.header, whole.lane, std::as_bytes(whole.args.words()), place_of(whole.about, whole.lane));
   } catch (...) {
     engine_.failure().set(std::current_exception());
@@ -125,11 +131,13 @@ void long_receiver::lend(rank_t lane) {
 bool long_receiver::advance() {
   bool any = false;
   for (std::size_t i = 0; i < to_get_.size();) {
-    if (!begin_get(to_get_[i])) {
+    const std::size_t moved = to_get_[i].moved;
+    const bool has_begun = begin_get(to_get_[i]);
+    any |= has_begun || to_get_[i].moved != moved;
+    if (!has_begun) {
       ++i;
       continue;
     }
-    any = true;
     to_get_[i] = to_get_.back();
     to_get_.pop_back();
   }
@@ -139,7 +147,14 @@ bool long_receiver::advance() {
 bool long_receiver::begin_get(remote_operation& get) {
   const lent_slot& at = static_cast<lent_slot&>(*get.complete);
   if (get.to.segment.lane == no_rank) {
+    if (at.from.segment.lane != at.lane)
+      throw engine_.invalid_packet(at.lane, fmt::format("an offer of a segment of lane {}", at.from.segment.lane));
     get.to = {.segment = opened_for(at), .offset = at.from.offset};
+    const std::size_t room = get.to.segment.bytes();
+    if (at.from.offset > room || at.about.bytes > room - at.from.offset) {
+      throw engine_.invalid_packet(at.lane, fmt::format("an offer of {} bytes at offset {} of a segment of {} bytes",
+                                                        at.about.bytes, at.from.offset, room));
+    }
     get.into = segments_.place_of(at.lane, at.about.segment, at.about.offset, at.about.bytes);
     get.bytes = at.about.bytes;
   }

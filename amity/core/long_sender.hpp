@@ -57,6 +57,8 @@ class long_sender {
   long_protocol protocol_for(const remote_segment& to, bytes_view payload) const noexcept;
   void release_unused() noexcept;
   bool quiet() const noexcept { return bounce_.quiet(); }
+  /// Whether the event is that of a prepared message.
+  bool is_own(const awaited& told) const noexcept { return bounce_.has(told); }
 
  private:
   enum class at_once { nothing, put, all };

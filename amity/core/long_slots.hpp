@@ -52,6 +52,13 @@ class borrowed_slots {
     return from.first + bit;
   }
 
+  /// A slot that was taken and not used may be taken again.
+  void give_back(rank_t lane, std::uint32_t slot) noexcept {
+    lender& from = lenders_[lane];
+    from.free |= std::uint64_t{1} << (slot - from.first);
+    --taken_;
+  }
+
   /// `told` is reached when the slot is returned.
   void await(rank_t lane, std::uint32_t slot, awaited* told) {
     lender& from = lenders_[lane];

@@ -50,6 +50,12 @@ fabric::remote_handle handle_of(memory_service& own, const segment_descriptor& d
   return segment_records::handle_of(descriptor.number, descriptor.bytes);
 }
 
+// A loop of operations gives arrivals their turn, as a loop of sends does.
+void begin(memory_service& own, remote_operation&& wanted) {
+  own.operations.begin(std::move(wanted));
+  own.on.pace(own.on.job_world());
+}
+
 }  // namespace
 
 // Segments
@@ -151,7 +157,7 @@ void memory::put(const remote_address& to, bytes_view from, const put_events& to
   for (event* const each : {told.source_free, told.complete}) {
     if (each != nullptr) each->expect();
   }
-  service_.operations.begin(std::move(wanted));
+  begin(service_, std::move(wanted));
 }
 
 void memory::put(const remote_address& to, bytes_view from) {
@@ -174,7 +180,7 @@ void memory::get(const remote_address& from, mutable_bytes to, event& complete) 
   wanted.bytes = to.size();
   wanted.complete = &complete;
   complete.expect();
-  service_.operations.begin(std::move(wanted));
+  begin(service_, std::move(wanted));
 }
 
 void memory::get(const remote_address& from, mutable_bytes to) {
@@ -207,7 +213,7 @@ void memory::atomic(const remote_address& at, const fabric::atomic_request& what
   wanted.previous = previous;
   wanted.complete = &complete;
   complete.expect();
-  service_.operations.begin(std::move(wanted));
+  begin(service_, std::move(wanted));
 }
 
 std::uint64_t memory::atomic(const remote_address& at, const fabric::atomic_request& what) {
@@ -220,6 +226,7 @@ std::uint64_t memory::atomic(const remote_address& at, const fabric::atomic_requ
 }
 
 void memory::wait(const event& told) {
+  service_.check_thread("memory::wait");
   service_.check_may_wait("memory::wait");
   if (told.done()) return;
   service_.on.wait_until(

@@ -10,7 +10,9 @@
 /// Promises:
 /// - An operation that is begun with an event waits only if too many wait already (`AMITY_LONG_PENDING`); it may run
 ///   handlers. In handlers it does neither.
-/// - Operations are not ordered. A barrier or reduction of any world returns after all operations of this thread.
+/// - Operations are not ordered. A barrier or reduction of any world returns after all operations of this thread that
+/// have
+///   no event for their end.
 ///
 /// Only the thread that has made an endpoint uses its memory; segments that it opens are for this thread alone. Long
 /// messages (`endpoint::request_long`) go to segments, too. `docs/core.md` shows the use.
@@ -73,8 +75,8 @@ class memory final {
   memory_service& service_;
 };
 
-/// Makes progress until all operations of this thread have been carried out, and its Long messages have left. A barrier
-/// does the same for the thread that calls it. Not in handlers.
+/// Makes progress until all operations of this thread that have no event for their end have been carried out, and its
+/// Long messages have left. A barrier does the same for the thread that calls it. Not in handlers.
 void flush(endpoint& own);
 
 /// From now on Long messages of this thread take `protocol`, a value of AMITY_LONG_PROTOCOL. Throws `error` for one

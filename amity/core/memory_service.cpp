@@ -1,6 +1,9 @@
 #include "amity/core/memory_service.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <exception>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -154,12 +157,23 @@ bool memory_service::sent() const noexcept {
 bool memory_service::settle() {
   if (!sent()) return false;
   stream.flush_all();
-  return stream.settled();
+  return stream.settled() && operations.quiet();
+}
+
+void memory_service::drop(const endpoint& gone) noexcept {
+  const bool unwinds = std::uncaught_exceptions() > 0;  // and events on the stack may have ended
+  operations.drop(gone, [&](awaited& told) { return &told == &implicit || sender.is_own(told) || !unwinds; });
 }
 
 std::string memory_service::describe() const {
-  return fmt::format("\n  Longs, puts, gets and atomics that wait: {}; Longs of which one part has arrived: {}",
-                     operations.kept(), receiver.slots().incomplete());
+  std::string text =
+      fmt::format("\n  Longs, puts, gets and atomics that wait: {}; Longs of which one part has arrived: {}",
+                  operations.kept(), receiver.slots().incomplete());
+  const std::vector<rank_t> awaited_lanes = stream.awaited_lanes();
+  for (std::size_t i = 0; i < std::min<std::size_t>(awaited_lanes.size(), 8); ++i)
+    text +=
+        fmt::format("{}rank {}", i == 0 ? "; answers that are missing: of " : ", ", awaited_lanes[i] / on.threads());
+  return text;
 }
 
 }  // namespace amity::core

@@ -23,6 +23,8 @@
 
 namespace amity::core {
 
+class endpoint;
+
 class memory_service final : private packet_receiver, private flushable {
  public:
   /// Throws `error` for a protocol of Long messages that this fabric cannot have.
@@ -40,6 +42,8 @@ class memory_service final : private packet_receiver, private flushable {
   bool settle();
   /// Frees memory that counts as held and is not in use.
   void release_unused() noexcept { sender.release_unused(); }
+  /// A world ends: its messages that wait never leave.
+  void drop(const endpoint& gone) noexcept;
   /// After a failure, on another thread, whose own has left its fabric: nothing will be closed or released.
   void abandon() noexcept { abandoned_ = true; }
   /// For a stall report; lines that begin with "\n  ".

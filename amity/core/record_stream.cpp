@@ -95,8 +95,10 @@ std::size_t record_stream::answer_bytes_max() const noexcept { return packet_byt
 
 record_stream::peer& record_stream::at(rank_t lane) {
   std::unique_ptr<peer>& found = peers_[lane];
-  if (found == nullptr) [[unlikely]]
+  if (found == nullptr) [[unlikely]] {
     found = std::make_unique<peer>();
+    lanes_.push_back(lane);
+  }
   return *found;
 }
 
@@ -110,8 +112,11 @@ std::byte* record_stream::try_append(rank_t target, const record& what) noexcept
   std::byte* const place = to.open.data + to.used;
   std::memcpy(place, &what, sizeof what);
   to.used += bytes;
-  to.changed = true;
-  if (!std::exchange(to.listed, true)) changed_.push_back(target);
+  // An answer proves that a record has been carried out.
+  if (what.question == no_question && what.owner != record_owner::stream) {
+    to.changed = true;
+    if (!std::exchange(to.listed, true)) changed_.push_back(target);
+  }
   return place + sizeof what;
 }
 
@@ -132,15 +137,17 @@ std::optional<std::uint32_t> record_stream::try_expect(rank_t target, mutable_by
 void record_stream::flush(rank_t target, awaited& complete) {
   peer& to = at(target);
   to.flushes.push_back({.number = to.asked + 1, .told = &complete});
+  ++flushes_waiting_;
   static_cast<void>(try_ask(target, to));
 }
 
 void record_stream::flush_all() {
-  for (const rank_t target : std::exchange(changed_, {})) {
+  for (const rank_t target : changed_) {
     peer& to = at(target);
     to.listed = false;
     if (to.changed && !to.must_ask) static_cast<void>(try_ask(target, to));
   }
+  changed_.clear();
 }
 
 bool record_stream::try_ask(rank_t target, peer& to) noexcept {
@@ -171,7 +178,8 @@ bool record_stream::advance() {
     peer& of = at(source);
     const std::size_t kept = of.kept.size(), done = of.done;
     const std::uint64_t told = of.told;
-    const bool all = carry_out_kept(source, of) && tell_flushed(source, of);
+    const bool is_told = tell_flushed(source, of);
+    const bool all = carry_out_kept(source, of) && is_told;
     any |= kept != of.kept.size() || done != of.done || told != of.told;
     // Packets that came too early wait for others to arrive, which carry these out, too.
     if (!all) {
@@ -186,8 +194,19 @@ bool record_stream::advance() {
 }
 
 bool record_stream::settled() const noexcept {
-  if (!sent() || flushes_under_way_ > 0 || questions_under_way_ > 0) return false;
+  if (!unasked_.empty() || flushes_under_way_ > 0 || questions_under_way_ > 0) return false;
   return std::ranges::none_of(changed_, [this](rank_t each) { return (*peers_.find(each))->changed; });
+}
+
+std::vector<rank_t> record_stream::awaited_lanes() const {
+  std::vector<rank_t> lanes;
+  for (const rank_t lane : lanes_) {
+    const peer& of = **peers_.find(lane);
+    bool waits = of.must_ask || of.asked != of.answered;
+    questions_.for_each([&](const question& each) { waits |= each.target == lane; });
+    if (waits) lanes.push_back(lane);
+  }
+  return lanes;
 }
 
 // Arrivals
@@ -201,7 +220,8 @@ fabric::disposition record_stream::on_packet(packet_header header, const fabric:
 fabric::disposition record_stream::on_records(packet_header header, const fabric::packet& arrived) {
   peer& of = at(arrived.source);
   const std::uint16_t early = distance(of.next_in, header.check());
-  if (early == 0 && carry_out(arrived.source, of, arrived.payload)) {
+  const bool is_next = early == 0 && (of.kept.empty() || of.kept.front().sequence != of.next_in);
+  if (is_next && carry_out(arrived.source, of, arrived.payload)) {
     of.next_in = next_after(of.next_in);
     static_cast<void>(carry_out_kept(arrived.source, of));
     if (!tell_flushed(arrived.source, of)) stall(arrived.source, of);
@@ -235,7 +255,7 @@ bool record_stream::carry_out_kept(rank_t source, peer& of) {
 // Goes on behind what was carried out before.
 bool record_stream::carry_out(rank_t source, peer& of, bytes_view payload) {
   answer_packet answered(transport_, source);
-  while (of.done < payload.size()) {
+  while (of.done < payload.size() && !engine_.failure().exists()) {
     const bytes_view rest = payload.subspan(of.done);
     record what;
     if (rest.size() < sizeof what)
@@ -277,7 +297,7 @@ bool record_stream::tell_flushed(rank_t source, peer& of) noexcept {
 }
 
 void record_stream::on_answers(rank_t source, bytes_view payload) {
-  for (bytes_view rest = payload; !rest.empty();) {
+  for (bytes_view rest = payload; !rest.empty() && !engine_.failure().exists();) {
     answer_head head;
     if (rest.size() < sizeof head ||
         in_words((std::memcpy(&head, rest.data(), sizeof head), head.bytes)) > rest.size() - sizeof head)
@@ -304,6 +324,7 @@ void record_stream::on_flushed(rank_t source, std::uint64_t number) {
     told.reached();
   }
   from.flushes.erase(from.flushes.begin(), from.flushes.begin() + static_cast<std::ptrdiff_t>(count));
+  flushes_waiting_ -= count;
 }
 
 void record_stream::take_answer(rank_t source, std::uint32_t number, std::uint64_t offset, bytes_view content) {

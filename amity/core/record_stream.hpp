@@ -33,7 +33,7 @@ class engine;
 
 class record_stream final : public packet_receiver {
  public:
-  /// Answers that one thread may wait for.
+  /// Answers, and events of flushes, that one thread may wait for.
   static constexpr std::size_t questions_max = 4096;
 
   explicit record_stream(engine& on);
@@ -67,10 +67,14 @@ class record_stream final : public packet_receiver {
 
   /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
   bool advance();
-  /// Whether all records have been carried out, as far as this rank knows, and all answers have been sent and received.
+  /// Whether all records of this thread have been carried out, as far as it knows, and all answers have arrived.
   bool settled() const noexcept;
-  /// Whether nothing waits to be sent.
-  bool sent() const noexcept { return unasked_.empty() && stalled_.empty(); }
+  /// Whether no flush waits for a credit.
+  bool sent() const noexcept { return unasked_.empty(); }
+  /// Whether as many flushes wait for their answers as may.
+  bool full() const noexcept { return flushes_waiting_ >= questions_max; }
+  /// Peers whose answers are missing.
+  std::vector<rank_t> awaited_lanes() const;
 
   fabric::disposition on_packet(packet_header header, const fabric::packet& arrived) override;
 
@@ -132,7 +136,9 @@ class record_stream final : public packet_receiver {
   std::vector<rank_t> changed_;  ///< peers that have got records since `flush_all`
   std::vector<rank_t> unasked_;  ///< peers whose `must_ask` is set
   std::vector<rank_t> stalled_;  ///< peers whose packets or flushes wait for credits
+  std::vector<rank_t> lanes_;    ///< all peers
   std::size_t flushes_under_way_ = 0;
+  std::size_t flushes_waiting_ = 0;  ///< events of flushes
 };
 
 }  // namespace amity::core

@@ -100,7 +100,10 @@ void remote_operations::put_aside(remote_operation& of, outcome why) noexcept {
   count_waiting(lane, 1);
   const list* const slotless = slotless_.find(lane);
   const bool behind_these = of.plan[of.next] == step::take_slot && slotless != nullptr && slotless->count > 0;
-  if (why == outcome::lacks_slot || behind_these) return slotless_[lane].push(of);
+  if (why == outcome::lacks_slot || behind_these) {
+    if (slotless == nullptr) lanes_waiting_.push_back(lane);
+    return slotless_[lane].push(of);
+  }
   ready_.push(of);
 }
 
@@ -152,12 +155,35 @@ bool remote_operations::advance() noexcept {
   for (std::size_t left = ready_.count; left > 0; --left) {
     remote_operation& next = ready_.pop();
     const std::uint8_t before = next.next;
+    const std::size_t moved = next.moved;
     const outcome how = take_steps(next);
-    any |= next.next != before || how == outcome::ended;
+    any |= next.next != before || next.moved != moved || how == outcome::ended;
     count_waiting(next.to.segment.lane, -1);
     put_aside(next, how);
   }
   return any;
+}
+
+void remote_operations::drop(const endpoint& gone, function_ref<bool(awaited&)> is_there) noexcept {
+  for (remote_operation& each : places_) {
+    if (each.world != &gone) continue;
+    each.world = nullptr;
+    // Otherwise the payload has left, or its event is the fabric's to report.
+    const bool is_first = each.next == 0 || (each.next == 1 && each.plan[0] == step::take_slot);
+    if (!is_first) continue;
+    if (each.slot != no_slot) slots_.give_back(each.to.segment.lane, std::exchange(each.slot, no_slot));
+    if (each.source_free != nullptr && is_there(*each.source_free)) each.source_free->reached();
+    each.source_free = nullptr;
+    each.plan = nothing_left;
+    each.next = 0;
+  }
+  for (const rank_t lane : lanes_waiting_) {
+    list& slotless = slotless_[lane];
+    for (std::size_t left = slotless.count; left > 0; --left) {
+      remote_operation& next = slotless.pop();
+      (next.plan == nothing_left ? ready_ : slotless).push(next);
+    }
+  }
 }
 
 remote_operations::outcome remote_operations::take_steps(remote_operation& of) noexcept {
@@ -204,9 +230,15 @@ remote_operations::outcome remote_operations::take(remote_operation& of, step no
   }
   if (segment_records::reach(there)) return take_over_records(of, now);
   switch (now) {
-    case step::put:
-      return come_to(of,
-                     memory_->put(there, of.to.offset, of.from, {.source_free = source_free, .complete = complete}));
+    case step::put: {
+      // Puts that are no part of a message are complete before a collective, whether or not an event is.
+      const bool is_counted = of.world == nullptr && of.complete == nullptr;
+      const stage reached =
+          memory_->put(there, of.to.offset, of.from,
+                       {.source_free = source_free, .complete = is_counted ? without_event_.context() : complete});
+      if (is_counted && reached != stage::refused && reached != stage::complete) without_event_.expect();
+      return come_to(of, reached);
+    }
     case step::put_and_await: {
       const stage reached =
           memory_->put(there, of.to.offset, of.from, {.source_free = source_free, .complete = of.context()});
@@ -250,6 +282,7 @@ remote_operations::outcome remote_operations::come_to(remote_operation& of, stag
 remote_operations::outcome remote_operations::send(remote_operation& of, bytes_view rest) noexcept {
   const envelope about{.offset = of.to.offset, .bytes = of.bytes, .segment = of.to.segment.number, .slot = of.slot};
   const bytes_view args = std::as_bytes(of.args.words());
+  if (of.world == nullptr) return outcome::ended;  // it has ended, and the payload stays without its message
   const std::size_t bytes = sizeof about + args.size() + rest.size();
   const auto write = [&](std::byte* to) {
     std::memcpy(to, &about, sizeof about);

@@ -9,13 +9,17 @@
 
 #include <cstddef>
 #include <deque>
+#include <vector>
 
+#include "amity/base/function_ref.hpp"
+#include "amity/core/event.hpp"
 #include "amity/core/long_slots.hpp"
 #include "amity/core/remote_operation.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
 
+class endpoint;
 class engine;
 class segment_records;
 
@@ -36,6 +40,12 @@ class remote_operations {
   void take_back(rank_t lane, const slot_news& news);
   /// The operation no longer waits for a completion.
   void resume(remote_operation& of) noexcept;
+
+  /// The world has ended: its messages that have not begun to leave never will. `is_there` returns whether an event may
+  /// still be reached.
+  void drop(const endpoint& gone, function_ref<bool(awaited&)> is_there) noexcept;
+  /// Whether all puts without an event, over the fabric's memory, are complete.
+  bool quiet() const noexcept { return without_event_.done(); }
 
   std::size_t kept() const noexcept { return places_.size() - free_.count; }
   const borrowed_slots& slots() const noexcept { return slots_; }
@@ -75,10 +85,12 @@ class remote_operations {
   borrowed_slots slots_;
   std::deque<remote_operation> places_;
   list free_;
-  list ready_;                        ///< tried in each round of progress
-  rank_map<list> slotless_;           ///< by lane: without a slot of it
-  std::size_t waiting_ = 0;           ///< in either
-  rank_map<std::size_t> waiting_at_;  ///< by lane
+  list ready_;                         ///< tried in each round of progress
+  rank_map<list> slotless_;            ///< by lane: without a slot of it
+  std::vector<rank_t> lanes_waiting_;  ///< that `slotless_` has
+  event without_event_;                ///< of puts that have none for their end
+  std::size_t waiting_ = 0;            ///< in either
+  rank_map<std::size_t> waiting_at_;   ///< by lane
 };
 
 }  // namespace amity::core

@@ -86,6 +86,7 @@ stage segment_records::end_of_put(remote_operation& of, awaited* complete) {
 }
 
 stage segment_records::put(remote_operation& of, awaited* complete) {
+  if (complete != nullptr && stream_.full()) return stage::refused;
   if (!append_put(of, act::put)) return stage::refused;
   return end_of_put(of, complete);
 }
@@ -119,6 +120,7 @@ stage segment_records::get(remote_operation& of) {
 
 stage segment_records::atomic(remote_operation& of) {
   const rank_t target = of.to.segment.lane;
+  if (of.previous == nullptr && stream_.full()) return stage::refused;
   if (of.previous != nullptr && of.question == no_question) {
     const auto number =
         stream_.try_expect(target, {reinterpret_cast<std::byte*>(of.previous), sizeof *of.previous}, *of.complete);
@@ -163,6 +165,7 @@ bool segment_records::execute(rank_t source, const record& what, bytes_view cont
       take(told);
       std::byte* const there = segments_.place_of(source, what.object, what.at, content.size());
       if (!content.empty()) std::memcpy(there, content.data(), content.size());
+      if (told.slot >= slots_max) throw engine_.invalid_packet(source, fmt::format("slot {} of a Long", told.slot));
       longs_.on_notify_from(source, static_cast<std::uint32_t>(told.slot));
       return true;
     }

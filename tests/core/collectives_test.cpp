@@ -251,5 +251,22 @@ TEST(collectives, handle_messages_meanwhile) {
   });
 }
 
+// Puts that the fabric carries out later than packets.
+TEST(collectives, complete_puts_without_event) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    testing::simulate(2, {.seed = seed, .remote_delay_ns_max = 1'000'000}, [](endpoint& own) {
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(64);
+      const auto all = exchange(own, mine);
+      own.barrier();
+      const std::byte one{1};
+      memory.put({all[static_cast<std::size_t>(1 - own.rank())], 8}, {&one, 1}, {});
+      own.barrier();
+      EXPECT_EQ(mine.data[8], one);
+      own.barrier();
+    });
+  }
+}
+
 }  // namespace
 }  // namespace amity::core

@@ -127,6 +127,42 @@ TEST(slots, invalid_packet_names_peer) {
                         {"rank 0 sent an invalid packet", "slot 12345, which does not exist"});
 }
 
+/// Rank 0 makes rank 1 an offer that no rank makes; returns how the job ends.
+std::string end_of_offer(const std::function<void(offer&)>& forge) {
+  return testing::failure_in_worlds(2, [&](world& w) {
+    endpoint& own = w.endpoint();
+    const local_segment mine = own.memory().allocate(4000);
+    const auto all = exchange(own, mine);
+    const handler_id take = own.add_handler("take", [](request&) {});
+    w.barrier();
+    if (w.rank() == 0) {
+      remote_operations& operations = own.own_engine().served().memory().operations;
+      remote_operation wanted;
+      wanted.plan = steps_of(long_protocol::rendezvous);
+      wanted.to = {.segment = all[1], .offset = 0};
+      wanted.world = &own;
+      wanted.header = own.header_for_request("test", 1, take, 0).with_kind(packet_kind::envelope);
+      local_segment forged = mine;
+      offer where{.segment = mine.descriptor, .offset = 0};
+      forge(where);
+      forged.descriptor = where.segment;
+      wanted.from = {mine.data + where.offset, 100};
+      wanted.bytes = 100;
+      wanted.holder = &forged;
+      operations.begin(std::move(wanted));
+      own.wait_until("the end of the job", [] { return false; });
+    }
+    own.wait_until("the end of the job", [] { return false; });
+  });
+}
+
+TEST(slots, forged_offer_names_peer) {
+  testing::expect_parts(end_of_offer([](offer& of) { of.segment.lane = 1; }),
+                        {"rank 0 sent an invalid packet: an offer of a segment of lane 1"});
+  testing::expect_parts(end_of_offer([](offer& of) { of.offset = 3950; }),
+                        {"rank 0 sent an invalid packet: an offer of 100 bytes at offset 3950 of a segment of 4000"});
+}
+
 TEST(slots, news_of_unused_slots_unexpected) {
   borrowed_slots own;
   const slot_news first{.which = 5, .first = 64};

@@ -412,6 +412,43 @@ TEST(longs_that_wait, leave_before_collective) {
   }
 }
 
+// Its world ends while a Long waits for a slot or a credit: it never leaves, and the job continues.
+TEST(longs_that_wait, end_with_their_world) {
+  for (const std::string protocol : {"packed", "reassembly", "chained"}) {
+    const auto body = [](world& w) {
+      endpoint& own = w.endpoint();
+      const local_segment mine = own.memory().allocate(4000);
+      const auto all = exchange(own, mine);
+      auto part = w.duplicate();
+      const handler_id take = part->endpoint().add_handler("take", [](request&) {});
+      w.barrier();
+      const std::vector<std::byte> content(4000);
+      event source_free;
+      if (w.rank() == 0) {
+        try {
+          for (int i = 0; i < 20; ++i) part->endpoint().request_long({all[1], 0}, take, content, {}, source_free);
+          EXPECT_GT(own.own_engine().served().memory().operations.kept(), 0u);
+          throw std::runtime_error("left");
+        } catch (const std::runtime_error&) {
+          part.reset();
+        }
+        for (int i = 0; i < 50; ++i) {
+          own.progress();
+          testing::idle_until(own.transport(), own.transport().now_ns() + 10'000);
+        }
+        EXPECT_EQ(own.own_engine().served().memory().operations.kept(), 0u);
+      } else {
+        testing::idle_until(own.transport(), own.transport().now_ns() + 400'000);
+      }
+      w.barrier();
+    };
+    testing::run_worlds(
+        testing::simulated("sim",
+                           {.credits = 2, .stopped_ranks = {{.rank = 1, .from_ns = 60'000, .until_ns = 400'000}}}),
+        2, body, configured({{"AMITY_LONG_PROTOCOL", protocol}, {"AMITY_LONG_SLOTS", "2"}}));
+  }
+}
+
 // Numbers of segments repeat sooner than their keys.
 TEST(long_rendezvous, takes_from_the_segment_that_there_is) {
   simulate(

@@ -13,6 +13,7 @@
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
 
 namespace amity::core {
 namespace {
@@ -147,6 +148,94 @@ TEST(records, wait_for_credits_of_answers) {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(fabric::testing::is_payload(got[i], i));
     own.barrier();
   });
+}
+
+// A put of many packets, for which credits return one by one: rounds that send parts of it are progress.
+TEST(records, large_put_advances) {
+  simulate_poorer(2, false, {.credits = 2}, [](endpoint& own) {
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(200'000);
+    const auto all = exchange(own, mine);
+    own.barrier();
+    if (own.rank() == 0) {
+      std::vector<std::byte> content(200'000);
+      fabric::testing::fill(content, 5);
+      event complete;
+      memory.put({all[1], 0}, content, {.complete = &complete});
+      // Without an arrival but credits, which are no events.
+      std::uint64_t advanced = 0, rounds = 0;
+      for (; own.own_engine().served().memory().operations.kept() > 0; ++rounds) {
+        if (own.progress()) ++advanced;
+        idle_until(own.transport(), own.transport().now_ns() + 5000);
+      }
+      EXPECT_GT(advanced, rounds / 2);
+      memory.wait(complete);
+    }
+    own.barrier();
+    if (own.rank() == 1) {
+      EXPECT_TRUE(fabric::testing::is_payload({mine.data, 200'000}, 5));
+    }
+    own.barrier();
+  });
+}
+
+// Ranks 2 and 3 use memory of rank 0 all the time, which is in a barrier with rank 1 alone.
+TEST(records, barrier_beside_flood_of_gets) {
+  testing::run_worlds(testing::simulated("sim", {.credits = 16, .packet_bytes = 528}), 4, [](world& w) {
+    endpoint& own = w.endpoint();
+    auto& memory = own.memory();
+    std::vector<std::uint64_t> words(500);
+    const local_segment mine = memory.attach(std::as_writable_bytes(std::span(words)));
+    const auto all = exchange(own, mine);
+    const auto part = w.split({.color = w.rank() / 2});
+    bool stop = false;
+    const handler_id end = own.add_handler("end", [&](request&) { stop = true; });
+    own.barrier();
+    if (w.rank() == 0) memory.put({all[1], 0}, std::as_bytes(std::span(words)).first(8), {});
+    if (w.rank() < 2) {
+      for (int i = 0; i < 20; ++i) part->barrier();
+      if (w.rank() == 0) own.request_short(2, end), own.request_short(3, end);
+    } else {
+      std::vector<std::byte> got(8 * 4000);
+      while (!stop) {
+        event complete;
+        for (std::size_t i = 0; i < 8; ++i)
+          memory.get({all[0], 0}, mutable_bytes(got).subspan(i * 4000, 4000), complete);
+        memory.wait(complete);
+      }
+    }
+    own.barrier();
+  });
+}
+
+/// Packets of records to rank 1 leave twice.
+TEST(records, replay_of_stalled_packet_refused) {
+  const std::string text = failure_of([] {
+    fabric::sim::run(2, {.credits = 2}, [](fabric::fabric& whole) {
+      fabric::testing::poorer transport(whole, false);
+      endpoint own(transport, {});
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(100'000);
+      const auto all = exchange(own, mine);
+      own.barrier();
+      std::vector<std::byte> got(100'000);
+      event complete;
+      if (own.rank() == 0) {
+        // More answers than there are credits, which this rank does not take: the records wait at rank 1.
+        memory.get({all[1], 0}, got, complete);
+        idle_until(transport, transport.now_ns() + 100'000);
+        record again{.owner = record_owner::memory, .act = 0};
+        for (std::uint16_t number = 0; number < 8; ++number) {
+          if (transport.try_send(1, service_header(service::records, number).word(),
+                                 std::as_bytes(std::span(&again, 1)), fabric::claim::answer) == status::ok)
+            idle_until(transport, transport.now_ns() + 100'000);
+        }
+      }
+      own.wait_until("the end of the job", [] { return false; });
+      return 0;
+    });
+  });
+  testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: records that arrived before"});
 }
 
 // Sequence numbers return after 2^15 packets.
