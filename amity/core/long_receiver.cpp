@@ -161,7 +161,7 @@ bool long_receiver::begin_get(remote_operation& get) {
   return operations_.try_begin(get);
 }
 
-// A segment in the place of one that has been there before takes that one's place here, too.
+// A segment with the index of an earlier segment replaces it here.
 const remote_segment& long_receiver::opened_for(const lent_slot& at) {
   const segment_descriptor& descriptor = at.from.segment;
   const std::uint64_t key =

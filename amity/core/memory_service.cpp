@@ -150,9 +150,7 @@ bool memory_service::on_progress() try {
   return false;
 }
 
-bool memory_service::sent() const noexcept {
-  return operations.kept() == 0 && receiver.quiet() && sender.quiet() && stream.sent();
-}
+bool memory_service::sent() const noexcept { return operations.kept() == 0 && receiver.quiet() && sender.quiet(); }
 
 bool memory_service::settle() {
   if (!sent()) return false;

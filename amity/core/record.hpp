@@ -31,7 +31,7 @@ static_assert(sizeof(record) == 24);
 /// Where an executor writes what the origin has asked for.
 class answers {
  public:
-  /// Room for `bytes` that go to `at` of the result; null: there is no credit. At most `answer_bytes_max` of the
+  /// Room for `bytes` that go to `at` of the result; null: there is no credit. At most `content_bytes_max` of the
   /// stream.
   virtual std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes) = 0;
 

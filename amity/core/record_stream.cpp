@@ -22,7 +22,7 @@ struct answer_head {
   std::uint32_t bytes;
   std::uint64_t at;
 };
-static_assert(sizeof(answer_head) == 16);
+static_assert(sizeof(answer_head) == 16 && sizeof(answer_head) <= sizeof(record));
 
 constexpr std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -90,8 +90,6 @@ void record_stream::release_kept() noexcept {
     of.kept.clear();
   }
 }
-
-std::size_t record_stream::answer_bytes_max() const noexcept { return packet_bytes_max_ - sizeof(answer_head); }
 
 record_stream::peer& record_stream::at(rank_t lane) {
   std::unique_ptr<peer>& found = peers_[lane];

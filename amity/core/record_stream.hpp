@@ -48,9 +48,8 @@ class record_stream final : public packet_receiver {
 
   // --- At the origin. In and outside handlers. ---
 
-  /// Content of one record, and of one answer, at most.
+  /// The largest content of one record, and of one answer.
   std::size_t content_bytes_max() const noexcept { return packet_bytes_max_ - sizeof(record); }
-  std::size_t answer_bytes_max() const noexcept;
   /// Appends a record, and returns where its content goes, which the caller writes before it does anything else. Null:
   /// there is no credit.
   std::byte* try_append(rank_t target, const record& what) noexcept;
@@ -69,8 +68,6 @@ class record_stream final : public packet_receiver {
   bool advance();
   /// Whether all records of this thread have been carried out, as far as it knows, and all answers have arrived.
   bool settled() const noexcept;
-  /// Whether no flush waits for a credit.
-  bool sent() const noexcept { return unasked_.empty(); }
   /// Whether as many flushes wait for their answers as may.
   bool full() const noexcept { return flushes_waiting_ >= questions_max; }
   /// Peers whose answers are missing.

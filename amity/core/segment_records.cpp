@@ -103,9 +103,9 @@ stage segment_records::get(remote_operation& of) {
     if (!number) return stage::refused;
     of.question = *number;
   }
-  for (; of.moved < of.bytes; of.moved += std::min(of.bytes - of.moved, stream_.answer_bytes_max())) {
+  for (; of.moved < of.bytes; of.moved += std::min(of.bytes - of.moved, stream_.content_bytes_max())) {
     record piece = record_of(of);
-    const wanted part{.bytes = std::min(of.bytes - of.moved, stream_.answer_bytes_max()), .at = of.moved};
+    const wanted part{.bytes = std::min(of.bytes - of.moved, stream_.content_bytes_max()), .at = of.moved};
     piece.act = static_cast<std::uint8_t>(act::get);
     piece.bytes = sizeof part;
     piece.question = of.question;
@@ -173,7 +173,7 @@ bool segment_records::execute(rank_t source, const record& what, bytes_view cont
       wanted part;
       take(part);
       const std::byte* const there = segments_.place_of(source, what.object, what.at, part.bytes);
-      if (part.bytes > stream_.answer_bytes_max())
+      if (part.bytes > stream_.content_bytes_max())
         throw engine_.invalid_packet(source, fmt::format("a get of {} bytes in one answer", part.bytes));
       std::byte* const answer = to.try_write(what.question, part.at, part.bytes);
       if (answer == nullptr) return false;
