@@ -16,9 +16,9 @@
 #include <deque>
 #include <vector>
 
+#include "amity/base/guard.hpp"
 #include "amity/base/types.hpp"
 #include "amity/fabric/fabric.hpp"
-#include "amity/interop/shmem/am/guard.hpp"
 
 namespace amity::shmem {
 

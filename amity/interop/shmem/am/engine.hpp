@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "amity/interop/shmem/am/guard.hpp"
+#include "amity/base/guard.hpp"
 #include "amity/interop/shmem/am/handlers.hpp"
 #include "amity/interop/shmem/am/record.hpp"
 #include "amity/interop/shmem/am/serve.hpp"
