@@ -1,12 +1,11 @@
 #include "amity/fabric/alarm.hpp"
 
-#include <linux/futex.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
+
+#include "amity/base/futex.hpp"
 
 namespace amity::fabric {
 
@@ -18,10 +17,9 @@ void sleep(const alarm& on, std::uint64_t timeout_ns) noexcept {
                        .tv_nsec = static_cast<long>(bounded_ns % second)};
   // Each of these may return early, at a signal for example.
   if (on.word != nullptr) {
-    static_assert(sizeof *on.word == sizeof(std::uint32_t));
-    ::syscall(SYS_futex, on.word, FUTEX_WAIT, on.value, &limit, nullptr, 0);
+    futex_wait(*on.word, on.value, bounded_ns);
   } else if (std::ranges::any_of(on.descriptors, [](int each) { return each >= 0; })) {
-    std::array<pollfd, 2> watched;
+    std::array<pollfd, std::tuple_size_v<decltype(on.descriptors)>> watched;
     std::ranges::transform(on.descriptors, watched.begin(), [](int each) {
       return pollfd{.fd = each, .events = POLLIN, .revents = 0};  // a negative one is ignored
     });

@@ -307,11 +307,6 @@ alarm checked::arm() {
   return by;
 }
 
-void checked::sleep(const alarm& by, std::uint64_t timeout_ns) noexcept {
-  if (!armed_) caller_broke("sleep", "called without arm");
-  inner().sleep(by, timeout_ns);
-}
-
 void checked::disarm() noexcept {
   if (!std::exchange(armed_, false)) caller_broke("disarm", "called without arm");
   inner().disarm();

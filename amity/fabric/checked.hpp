@@ -47,7 +47,6 @@ class checked final : public decorator {
   bool ready() override;
   void publish() override;
   alarm arm() override;
-  void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override;
   void disarm() noexcept override;
   void abort() noexcept override;
 

@@ -5,7 +5,7 @@
 /// A fabric moves packets: a 64-bit header word and a payload. It never runs a user's handler, never blocks a send,
 /// and never allocates on the send path. Both sides promise:
 ///
-/// - The caller uses one fabric object from one thread. Each rank has its own object.
+/// - The caller uses one fabric object from one thread, or from several in turn. Each rank has its own object.
 /// - Packets arrive exactly once and unchanged. Where `capabilities::ordered` holds, packets of one source arrive in
 ///   the order in which they were sent or committed.
 /// - A packet in flight holds one credit of its pair of ranks. The credit comes back when the target releases the
@@ -165,7 +165,9 @@ class fabric {
   /// Announces that this rank is about to sleep: events end the sleep from now on, until `disarm`. Throws as `check`
   /// does; then nothing is announced.
   virtual alarm arm() = 0;
-  /// Sleeps; see `sleep` of alarms. Only a simulator does anything else: its time passes.
+  /// Sleeps; see `sleep` of alarms. Only a simulator does anything else: its time passes. Reads nothing that other
+  /// calls change: another thread may call `disarm` in place of this one, before or during the sleep, and use the
+  /// fabric.
   virtual void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept { amity::fabric::sleep(by, timeout_ns); }
   virtual void disarm() noexcept = 0;
 

@@ -85,8 +85,16 @@ std::size_t traced::poll(sink& receiver, std::size_t packets_max) {
 void traced::sleep(const alarm& by, std::uint64_t timeout_ns) noexcept {
   const std::uint64_t start_ns = now_ns();
   inner().sleep(by, timeout_ns);
-  const std::uint64_t slept_ns = now_ns() - start_ns;
-  ++own_.sleeps;
+  slept_ns_.fetch_add(now_ns() - start_ns, std::memory_order_relaxed);
+  sleeps_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void traced::disarm() noexcept {
+  inner().disarm();
+  const std::uint64_t sleeps = sleeps_.exchange(0, std::memory_order_relaxed);
+  if (sleeps == 0) return;
+  const std::uint64_t slept_ns = slept_ns_.exchange(0, std::memory_order_relaxed);
+  own_.sleeps += sleeps;
   own_.slept_ns += slept_ns;
   remember(event::kind::slept, no_rank, 0, slept_ns);
 }

@@ -5,6 +5,7 @@
 /// The counters cost an increment a packet, and some memory a peer on first contact. Remembering events costs a reading
 /// of the clock each.
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -71,6 +72,7 @@ class traced final : public decorator {
   std::size_t poll(sink& receiver, std::size_t packets_max) override;
   remote_memory* remote() noexcept override { return memory_ ? &*memory_ : nullptr; }
   void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override;
+  void disarm() noexcept override;
 
  private:
   friend traced_memory;
@@ -86,6 +88,9 @@ class traced final : public decorator {
   std::optional<traced_memory> memory_;
   std::map<rank_t, peer_counts> peers_;
   own_counts own_;
+  // Written by a thread that sleeps while another one uses the fabric. `disarm` counts them.
+  std::atomic<std::uint64_t> sleeps_ = 0;
+  std::atomic<std::uint64_t> slept_ns_ = 0;
   std::size_t events_max_;
   std::uint64_t events_seen_ = 0;
   std::vector<event> events_;  // event number i is at i % events_max_

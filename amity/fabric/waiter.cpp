@@ -18,76 +18,91 @@ constexpr std::uint64_t polls_per_us = 2;
 class armed {
  public:
   explicit armed(fabric& on) : on_(on), by_(on.arm()) {}
-  ~armed() { on_.disarm(); }
+  ~armed() {
+    if (is_announced_) on_.disarm();
+  }
   armed(const armed&) = delete;
   armed& operator=(const armed&) = delete;
 
-  const alarm& by() const noexcept { return by_; }
+  void sleep(std::uint64_t timeout_ns, turn_lock* others) noexcept {
+    if (others == nullptr) return on_.sleep(by_, timeout_ns);
+    is_announced_ = !others->sleep(on_, by_, timeout_ns);
+  }
 
  private:
   fabric& on_;
   alarm by_;
+  bool is_announced_ = true;
 };
 
 }  // namespace
 
-void waiter::wait(std::uint64_t timeout_ns) {
+void waiter::wait(std::uint64_t timeout_ns, turn_lock* others) {
   if (rounds_++ == 0) sleep_ns_ = 0;
   const bool spins = how_.looks > 0;  // not under virtual time
   if (spins) {
     const bool has_slept = sleep_ns_ > 0;
-    if (!has_slept && find_early(timeout_ns)) {
+    if (!has_slept && find_early(timeout_ns, others)) {
       if (++waits_ % waits_per_check == 0) on_.check();
       return;
     }
     on_.check();
     on_.publish();
-    if (!has_slept && find_in_yields()) return;
+    if (!has_slept && find_in_yields(others)) return;
   }
-  sleep(timeout_ns);
+  sleep(timeout_ns, others);
 }
 
-bool waiter::find_early(std::uint64_t timeout_ns) {
+bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others) {
   for (std::uint32_t look = 0; look < how_.looks; ++look) {
-    if (on_.ready()) return true;
+    if (on_.ready() || (others != nullptr && others->let_in())) return true;
     cpu_pause(static_cast<int>(how_.pauses));
   }
   if (how_.spin_ns == 0) return false;
   for (const std::uint64_t begin_ns = steady_now_ns();
        steady_now_ns() - begin_ns < std::min(how_.spin_ns, timeout_ns);) {
-    if (on_.ready()) return true;
+    if (on_.ready() || (others != nullptr && others->let_in())) return true;
   }
   return false;
 }
 
-bool waiter::find_in_yields() {
+bool waiter::find_in_yields(turn_lock* others) {
   for (std::uint32_t look = 0; look < how_.yields; ++look) {
     if (on_.ready()) return true;
-    if (!yielder_.yield()) return false;
+    bool was_short = false;
+    const auto yield = [&] { was_short = yielder_.yield(); };
+    if (others == nullptr) {
+      yield();
+    } else if (others->without(yield)) {
+      return true;
+    }
+    if (!was_short) return false;
   }
   return false;
 }
 
-void waiter::sleep(std::uint64_t timeout_ns) {
+void waiter::sleep(std::uint64_t timeout_ns, turn_lock* others) {
   sleep_ns_ =
       sleep_ns_ == 0 ? how_.sleep_ns_min : std::min(how_.sleep_ns_max, 2 * std::min(sleep_ns_, how_.sleep_ns_max / 2));
   {
-    const armed announced(on_);
+    armed announced(on_);
     if (on_.ready()) {
       sleep_ns_ = 0;
       return;
     }
-    on_.sleep(announced.by(), std::min(timeout_ns, sleep_ns_));
+    announced.sleep(std::min(timeout_ns, sleep_ns_), others);
   }
   on_.check();
   if (how_.looks > 0 && on_.ready()) sleep_ns_ = 0;
 }
 
-void waiter::rest_between_polls() {
+void waiter::rest_between_polls(turn_lock* others) {
   const std::uint64_t busy = how_.looks + how_.spin_ns * polls_per_us / 1000;
   if (++polls_ < busy || how_.looks == 0) return;
   if (polls_ == busy) on_.publish();
-  yielder_.yield_or_doze();
+  const auto rest = [this] { yielder_.yield_or_doze(); };
+  if (others == nullptr) return rest();
+  static_cast<void>(others->without(rest));
 }
 
 void wait(fabric& on, std::uint64_t timeout_ns) {

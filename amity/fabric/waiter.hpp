@@ -4,10 +4,27 @@
 
 #include <cstdint>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/base/yielder.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::fabric {
+
+/// The lock of threads that use one fabric, and its waiter, in turn. The thread that waits holds it. One thread at a
+/// time waits for the fabric.
+class turn_lock {
+ public:
+  /// Lets in another thread that waits for the lock. Returns whether one came in: then what the caller waits for may be
+  /// there.
+  virtual bool let_in() = 0;
+  /// Calls `rest()` without the lock. Returns whether another thread came in.
+  virtual bool without(function_ref<void()> rest) = 0;
+  /// Calls `on.sleep` without the lock. Returns whether another thread came in: that one has called `disarm`.
+  virtual bool sleep(fabric& on, const alarm& by, std::uint64_t timeout_ns) noexcept = 0;
+
+ protected:
+  ~turn_lock() = default;
+};
 
 /// Waits on one fabric, whose owner calls it. The figures are those of `capabilities::backoff`.
 class waiter {
@@ -17,11 +34,12 @@ class waiter {
 
   /// Returns when there may be something to poll or what was refused may be tried again, or after `timeout_ns`; may
   /// return early. A wait that follows a sleep without an event sleeps at once. Throws as `fabric::check` does.
-  void wait(std::uint64_t timeout_ns);
+  /// With `others`, the lock is given up in pauses, yields and sleep, and the wait ends when another thread came in.
+  void wait(std::uint64_t timeout_ns, turn_lock* others = nullptr);
 
   /// For loops of the program's own that poll: after a round that found nothing. Yields the CPU, or rests for some
   /// microseconds, once there were many such rounds in a row.
-  void rest_between_polls();
+  void rest_between_polls(turn_lock* others = nullptr);
 
   /// Something has happened: the next wait is a new one.
   void progressed() noexcept { rounds_ = polls_ = 0; }
@@ -32,9 +50,9 @@ class waiter {
   std::uint32_t polls() const noexcept { return polls_; }
 
  private:
-  bool find_early(std::uint64_t timeout_ns);
-  bool find_in_yields();
-  void sleep(std::uint64_t timeout_ns);
+  bool find_early(std::uint64_t timeout_ns, turn_lock* others);
+  bool find_in_yields(turn_lock* others);
+  void sleep(std::uint64_t timeout_ns, turn_lock* others);
 
   fabric& on_;
   backoff how_;

@@ -189,5 +189,74 @@ TEST(waiter, polls_publish_once_after_as_many_as_looks) {
   EXPECT_EQ(waits.polls(), 0u);
 }
 
+// Threads that use the fabric in turn
+
+/// Reports that another thread came in, after a number of rests.
+class scripted_lock final : public turn_lock {
+ public:
+  explicit scripted_lock(scripted& own) : own_(own) {}
+  bool let_in() override { return note("let in"); }
+  bool without(function_ref<void()> rest) override {
+    rest();
+    return note("outside");
+  }
+  bool sleep(fabric& on, const alarm& by, std::uint64_t timeout_ns) noexcept override {
+    on.sleep(by, timeout_ns);
+    return note("outside");
+  }
+
+  int rests_until_entry = 0;  ///< 0: no other thread comes in
+
+ private:
+  bool note(const char* what) {
+    own_.calls.emplace_back(what);
+    return rests_until_entry > 0 && --rests_until_entry == 0;
+  }
+  scripted& own_;
+};
+
+TEST(waiter, lock_is_given_up_in_each_rest) {
+  scripted own({.looks = 2, .yields = 1});
+  scripted_lock others(own);
+  waiter(own).wait(5000, &others);
+  EXPECT_EQ(own.calls, (calls{"ready", "let in", "ready", "let in", "check", "publish", "ready", "outside", "arm",
+                              "ready", "sleep", "outside", "disarm", "check", "ready"}));
+}
+
+TEST(waiter, lock_is_given_up_in_spin) {
+  scripted own({.looks = 1, .spin_ns = 60'000'000'000});
+  scripted_lock others(own);
+  others.rests_until_entry = 3;
+  waiter(own).wait(forever, &others);
+  EXPECT_EQ(own.calls, (calls{"ready", "let in", "ready", "let in", "ready", "let in"}));
+}
+
+TEST(waiter, entry_of_another_ends_wait) {
+  scripted own({.looks = 2, .yields = 1});
+  scripted_lock others(own);
+  others.rests_until_entry = 2;
+  waiter(own).wait(forever, &others);
+  EXPECT_EQ(own.take_calls(), (calls{"ready", "let in", "ready", "let in"}));
+  others.rests_until_entry = 3;
+  waiter(own).wait(forever, &others);
+  EXPECT_EQ(own.take_calls(), (calls{"ready", "let in", "ready", "let in", "check", "publish", "ready", "outside"}));
+}
+
+// The thread that came in during the sleep has called it.
+TEST(waiter, ended_sleep_is_not_disarmed) {
+  scripted own({});
+  scripted_lock others(own);
+  others.rests_until_entry = 1;
+  waiter(own).wait(forever, &others);
+  EXPECT_EQ(own.calls, (calls{"arm", "ready", "sleep", "outside", "check"}));
+}
+
+TEST(waiter, polls_give_up_lock) {
+  scripted own({.looks = 1});
+  scripted_lock others(own);
+  waiter(own).rest_between_polls(&others);
+  EXPECT_EQ(own.calls, (calls{"publish", "outside"}));
+}
+
 }  // namespace
 }  // namespace amity::fabric

@@ -173,7 +173,7 @@ class composite final : public fabric {
     try {
       const alarm far = passing_on_the_end([this] { return network_->arm(); });
       AMITY_ASSERT(near.word == nullptr && far.word == nullptr);
-      return {.descriptors = {near.descriptors[0], far.descriptors[0]},
+      return {.descriptors = {near.descriptors[0], far.descriptors[0], -1},
               .sleep_ns_max = std::min(near.sleep_ns_max, far.sleep_ns_max)};
     } catch (...) {
       local_->disarm();

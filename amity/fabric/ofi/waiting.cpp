@@ -91,7 +91,7 @@ alarm ofi_fabric::arm() {
   }
   if (!port_.may_sleep()) return {.sleep_ns_max = 0};
   armed_ns_ = steady_now_ns();
-  return {.descriptors = {port_.wait_descriptor(), -1}, .sleep_ns_max = limit_ns};
+  return {.descriptors = {port_.wait_descriptor(), -1, -1}, .sleep_ns_max = limit_ns};
 }
 
 void ofi_fabric::disarm() noexcept {
