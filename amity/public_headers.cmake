@@ -21,6 +21,7 @@ set(AMITY_PUBLIC_HEADERS
   base/settings.hpp
   base/stall_clock.hpp
   base/status.hpp
+  base/thread_mark.hpp
   base/types.hpp
   base/yielder.hpp
   base/zeros.hpp

@@ -36,8 +36,8 @@ class endpoint::no_waiting {
   epoch_tag epoch_;
 };
 
-endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t threads)
-    : endpoint(std::make_shared<engine>(transport, config, threads), nullptr, config) {}
+endpoint::endpoint(fabric::fabric& transport, const settings& config, rank_t threads, engine::threading how)
+    : endpoint(std::make_shared<engine>(transport, config, threads, how), nullptr, config) {}
 
 endpoint::endpoint(endpoint& other, world_number number, const rank_list& members, const settings& config)
     : endpoint(other.engine_, std::make_unique<sub_fabric>(*other.engine_, number, members), config) {
@@ -50,6 +50,7 @@ endpoint::endpoint(std::shared_ptr<engine> on, std::unique_ptr<sub_fabric> part,
       fabric_(sub_fabric_ == nullptr ? engine_->transport() : *sub_fabric_),
       lane_(fabric_.rank()),
       lanes_(fabric_.size()),
+      checks_threads_(engine_->checks_threads()),
       number_(sub_fabric_ == nullptr ? world_number{0} : sub_fabric_->number()),
       ledger_(lanes_),
       collectives_(
@@ -64,6 +65,7 @@ endpoint::endpoint(std::shared_ptr<engine> on, std::unique_ptr<sub_fabric> part,
       home_(config.integer("AMITY_PROGRESS_THREAD") != 0 ? threads_ - 1 : 0),
       packet_bytes_max_(fabric_.caps().packet_bytes_max) {
   AMITY_ASSERT(threads_ >= 1 && lanes_ % threads_ == 0, threads_, lanes_);
+  if (checks_threads_ && number_ != 0) check_thread("making a world");
   engine_->attach(*this);
 }
 
@@ -188,7 +190,7 @@ void endpoint::tell_handlers(rank_t lane) {
 void endpoint::barrier() { static_cast<void>(reduce(reduction::none, 0)); }
 
 std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
-  if (threads_ > 1) check_thread("collective");
+  if (checks_threads_) check_thread("collective");
   if (in_handler()) {
     throw error("collective", rank_, "a handler called a barrier or reduction, which would wait inside the handler",
                 "call collectives outside handlers");

@@ -11,7 +11,8 @@
 /// - A send outside handlers may wait for a credit, and runs handlers while it does.
 /// - No order between messages, not even of one pair of ranks. Every message is handled exactly once.
 ///
-/// One thread at a time uses an endpoint. A rank with several threads has an endpoint for each: these are lanes, of
+/// One thread at a time uses an endpoint: the thread that has made it, or with a serialized engine (engine.hpp) each
+/// thread that is inside. A rank with several threads has an endpoint for each: these are lanes, of
 /// which the fabric knows nothing but that they are its ranks. Lane l is thread l % threads of rank l / threads. What a
 /// user names is a rank; what a packet is sent to is a lane.
 ///
@@ -78,7 +79,8 @@ class endpoint final {
  public:
   /// The job's own world, with an engine of its own. `transport` must outlive the endpoint, and nobody else polls it.
   /// Each rank has as many `threads`.
-  endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1);
+  endpoint(fabric::fabric& transport, const settings& config, rank_t threads = 1,
+           engine::threading how = engine::threading::owned);
   /// The world `number` of `members`, ranks of the job in the order of the new ones, on the same thread as `other`.
   endpoint(endpoint& other, world_number number, const rank_list& members, const settings& config);
   ~endpoint();
@@ -242,10 +244,10 @@ class endpoint final {
     check_own_call("endpoint::progress");
     return engine_->progress();
   }
-  /// Calls `engine::wait_until` in this world. Throws `error` in handlers.
+  /// Calls `engine::wait_until` in this world, with the rules for calls of an endpoint.
   template <class Done, class OnIdle>
   void wait_until(std::string_view where, Done&& done, OnIdle&& on_idle) {
-    check_outside_handler("endpoint::wait_until");
+    check_own_call("endpoint::wait_until");
     engine_->wait_until(*this, where, done, on_idle);
   }
   template <class Done>
@@ -366,9 +368,14 @@ class endpoint final {
 
   [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
   [[noreturn]] void throw_outside_epoch(std::string_view call) const;
-  /// Throws `error` if this is another thread than the one that has made the endpoint.
-  void check_thread(std::string_view call) const;
-  /// Throws `error` in a handler, and, where ranks have several threads, on another one.
+  /// Throws `error` if this is another thread than the one that has made the endpoint, or is not inside its engine.
+  void check_thread(std::string_view call) const {
+    if (!engine_->on_own_thread()) [[unlikely]]
+      engine_->throw_wrong_thread(call, rank_);
+  }
+  /// Whether calls have to `check_thread`.
+  bool checks_threads() const noexcept { return checks_threads_; }
+  /// Throws `error` in a handler, and on a wrong thread if calls have to check it.
   void check_own_call(std::string_view call) const;
 
  private:
@@ -421,7 +428,7 @@ class endpoint final {
   void copy_rest(lent_buffer& message) const;
   void keep_rest(rank_t lane, lent_buffer message);
   void check_request(std::string_view call, rank_t dest, handler_id handler, std::size_t args) const {
-    if (threads_ > 1) [[unlikely]]
+    if (checks_threads_) [[unlikely]]
       check_thread(call);
     if (static_cast<std::uint32_t>(dest) >= static_cast<std::uint32_t>(size_)) [[unlikely]]
       throw_wrong_rank(call, dest);
@@ -468,6 +475,7 @@ class endpoint final {
   wave_color color_ = 0;
   bool at_depth_ = false;  ///< in a handler that must not send, as the declared depth says
   bool priorities_differ_ = false;
+  bool checks_threads_;
   world_number number_ = 0;
   int depth_ = any_depth;  ///< declared for the open epoch
   std::vector<flushable*> flushables_;

@@ -95,7 +95,7 @@ void endpoint::check_outside_handler(std::string_view call) const {
 }
 
 void endpoint::check_own_call(std::string_view call) const {
-  if (threads_ > 1) [[unlikely]]
+  if (checks_threads_) [[unlikely]]
     check_thread(call);
   check_outside_handler(call);
 }
@@ -123,16 +123,6 @@ void endpoint::throw_outside_epoch(std::string_view call) const {
                 "send it while this rank is in the body of an epoch of the message's own world");
   }
   throw error(call, rank_, "a message was sent outside an epoch", "send inside world::epoch, or from a handler");
-}
-
-void endpoint::check_thread(std::string_view call) const {
-  if (engine_->on_own_thread()) [[likely]]
-    return;
-  throw error(
-      call, rank_, fmt::format("called by another thread than thread {} of the rank", thread()),
-      "send through message::on(thread), or on(self) in a handler; leave reductions, barriers and async to thread 0; "
-      "at the core, call the endpoint that team::lane has for the thread, or request::owner in a handler; and use no "
-      "threads of your own");
 }
 
 // Sending

@@ -1,6 +1,7 @@
 #include "amity/core/engine.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "amity/base/error.hpp"
 #include "amity/core/crew.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/engine_lock.hpp"
 #include "amity/core/memory_service.hpp"
 
 namespace amity::core {
@@ -30,6 +32,8 @@ constexpr std::uint32_t quiet_rounds_max = 8;
 // A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
+// A thread on a seat leaves that to the one that waits for the fabric, which wakes it.
+constexpr std::uint64_t seat_slice_ns = 10'000'000'000;
 
 std::uint64_t stall_ns(const settings& config) {
   return static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000;
@@ -53,8 +57,9 @@ class engine::known_place {
   engine& owner_;
 };
 
-engine::engine(fabric::fabric& transport, const settings& config, rank_t threads)
+engine::engine(fabric::fabric& transport, const settings& config, rank_t threads, threading how)
     : transport_(transport),
+      lock_(how == threading::serialized ? std::make_unique<engine_lock>(transport) : nullptr),
       threads_(threads),
       unsent_(bound_, transport.caps().packet_bytes_max),
       bound_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
@@ -66,7 +71,43 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
                                          bound_.bytes_max() / 2)),
       stall_clock_(stall_ns(config)),
       busy_wait_(stall_ns(config)),
-      services_(*this, config) {}
+      services_(*this, config),
+      own_thread_(how == threading::owned ? &thread_mark : nullptr) {
+  AMITY_ASSERT(how == threading::owned || threads == 1, threads);
+}
+
+engine::~engine() = default;
+
+// Threads
+
+bool engine::is_inside() const noexcept { return lock_->is_inside(); }
+
+void engine::enter() noexcept { lock_->enter(); }
+
+bool engine::try_enter() noexcept { return lock_->try_enter(); }
+
+void engine::leave() noexcept {
+  try {
+    if (lock_->hands_over() && job_world_ != nullptr) transport_.publish();
+  } catch (...) {
+    failure_.set(std::current_exception());
+  }
+  lock_->leave();
+}
+
+void engine::wake_seats() noexcept { lock_->wake_seats(); }
+
+void engine::throw_wrong_thread(std::string_view call, rank_t rank) const {
+  if (lock_ != nullptr) {
+    throw error(call, rank, "called by a thread that is not inside the engine of the rank",
+                "make a core::engine::entry on each thread before its calls, and keep it during them");
+  }
+  throw error(
+      call, rank, fmt::format("called by another thread than thread {} of the rank", transport_.rank() % threads_),
+      "send through message::on(thread), or on(self) in a handler; leave reductions, barriers and async to thread 0; "
+      "at the core, call the endpoint that team::lane has for the thread, or request::owner in a handler; and use no "
+      "threads of your own");
+}
 
 // Worlds
 
@@ -81,6 +122,9 @@ void engine::attach(endpoint& world) {
 
 void engine::detach(endpoint& world) noexcept {
   const world_number number = world.number();
+  // The job's own world may end on a thread that is not inside.
+  std::optional<entry> alone;
+  if (lock_ != nullptr) alone.emplace(*this);
   if (number == 0) {
     leave_fabric();
   } else if (job_world_ != nullptr) {
@@ -181,7 +225,11 @@ inline bool engine::advance(std::size_t events_max) {
   any |= news;
   failure_.rethrow();
   wake_waiting_threads();
-  if (any) waiter_.progressed();
+  if (any) {
+    waiter_.progressed();
+    if (lock_ != nullptr) [[unlikely]]
+      wake_seats();
+  }
   return any;
 }
 
@@ -274,14 +322,16 @@ void engine::sleep(endpoint& in, std::string_view where) {
     const known_place here(*this, in, where);
     wait_in_fabric(~std::uint64_t{0});
   } else {
-    wait_in_fabric(wait_slice_ns);
+    wait_in_fabric(wait_slice_ns, seat_slice_ns);
   }
   if (attention_.on()) attention_.end(transport_.now_ns());
 }
 
-void engine::wait_in_fabric(std::uint64_t timeout_ns) {
+void engine::wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns) {
   try {
-    waiter_.wait(timeout_ns);
+    if (lock_ == nullptr) [[likely]]
+      return waiter_.wait(timeout_ns);
+    lock_->wait(waiter_, timeout_ns, seat_ns);
   } catch (...) {
     failure_.set(std::current_exception());
     throw;
@@ -302,7 +352,7 @@ void engine::rest_between_polls(endpoint& in, std::string_view where) {
   // A simulated program that polls for nothing may take long for little virtual time.
   constexpr std::uint32_t polls_of_stall = std::uint32_t{1} << 22;
   check_job();
-  waiter_.rest_between_polls();
+  waiter_.rest_between_polls(lock_.get());
   const std::uint32_t polls = waiter_.polls();
   if (polls % polls_per_look != 0) return;
   if (polls == polls_per_look) stall_clock_.restart();
@@ -331,6 +381,7 @@ class engine::without_handlers final : private fabric::sink {
     bool any = own_.send_waiting();
     any |= own_.transport_.poll(*this, packets_per_progress) > 0;
     own_.failure_.rethrow();
+    if (any && own_.lock_ != nullptr) own_.wake_seats();
     return any;
   }
 

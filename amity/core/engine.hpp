@@ -4,12 +4,16 @@
 /// and has the only loop in which the thread waits.
 ///
 /// All worlds of a rank share the engine of each thread. Handlers run one at a time on a thread, whichever world they
-/// belong to, and an exception that leaves one of them ends the job in all worlds. Only the thread that has made an
-/// engine uses it.
+/// belong to, and an exception that leaves one of them ends the job in all worlds.
+///
+/// An owned engine is used by the thread that has made it. A serialized one is used by several threads, one at a time:
+/// by a thread that has an `entry`. A thread that waits gives up its place for that time.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +23,7 @@
 #include "amity/base/function_ref.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/stall_clock.hpp"
+#include "amity/base/thread_mark.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/attentiveness.hpp"
 #include "amity/core/busy_wait.hpp"
@@ -38,9 +43,7 @@ namespace amity::core {
 
 class crew;
 class endpoint;
-
-/// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
-[[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
+class engine_lock;
 
 /// The label of a wait for a credit, for reports.
 inline constexpr std::string_view wait_for_credit = "a send that waits for a credit";
@@ -51,16 +54,31 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Bit n of word n / 64: world number n is in use.
   using world_set = std::array<std::uint64_t, worlds_max / 64>;
 
+  /// Which threads use the engine.
+  enum class threading : std::uint8_t {
+    owned,       ///< the one that has made it
+    serialized,  ///< all that have an `entry`, one at a time
+  };
+  class entry;
+
   /// Nobody else polls `transport`, which must live until the job's own world is detached. Each rank has as many
-  /// `threads`.
-  engine(fabric::fabric& transport, const settings& config, rank_t threads);
+  /// `threads`: one if it is serialized. Throws `error` if a serialized engine cannot have its descriptor.
+  engine(fabric::fabric& transport, const settings& config, rank_t threads, threading how = threading::owned);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
+  ~engine();
 
   fabric::fabric& transport() const noexcept { return transport_; }
   rank_t threads() const noexcept { return threads_; }
   rank_t rank() const noexcept { return transport_.rank() / threads_; }  ///< of the job
-  bool on_own_thread() const noexcept { return &thread_mark == own_thread_; }
+  /// Whether this thread may use the engine: it has made it, or is inside.
+  bool on_own_thread() const noexcept { return &thread_mark == own_thread_ || (own_thread_ == nullptr && is_inside()); }
+  /// Whether calls look at the thread that makes them. An owned engine of a rank with one thread does not.
+  bool checks_threads() const noexcept { return threads_ > 1 || lock_ != nullptr; }
+  /// The lock of a serialized engine; null: it is owned.
+  const engine_lock* lock() const noexcept { return lock_.get(); }
+  /// The error for a thread that must not use the engine, of `rank` in the world of the call.
+  [[noreturn, gnu::cold]] void throw_wrong_thread(std::string_view call, rank_t rank) const;
 
   // --- Worlds. ---
 
@@ -164,8 +182,10 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void sent() noexcept { waiter_.progressed(); }
   /// Rounds of the present wait in which nothing has happened.
   std::uint32_t idle_rounds() const noexcept { return waiter_.rounds(); }
-  /// Sleeps until something arrives, or for this time.
-  void wait_in_fabric(std::uint64_t timeout_ns);
+  /// Sleeps until something arrives, or for this time. While another thread of a serialized engine does so, this one
+  /// takes a seat, for `seat_ns` at most, and that one wakes it.
+  void wait_in_fabric(std::uint64_t timeout_ns) { wait_in_fabric(timeout_ns, timeout_ns); }
+  void wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns);
 
   /// Throws if the job has ended or this rank has lost another one, which ends the job as an exception of a handler
   /// does.
@@ -193,6 +213,13 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void on_notify(std::uint32_t bits) noexcept override;
   std::string place() const override;
 
+  // These are for serialized engines.
+  bool is_inside() const noexcept;
+  void enter() noexcept;
+  bool try_enter() noexcept;
+  void leave() noexcept;
+  void wake_seats() noexcept;
+
   fabric::disposition on_other_packet(const fabric::packet& arrived) noexcept;
   /// A question of a peer whether this thread makes progress, or an answer to one.
   void on_wake(rank_t lane, bytes_view payload);
@@ -218,7 +245,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   endpoint* job_world_ = nullptr;
   running_handler running_;
   job_failure failure_;
-  crew* crew_ = nullptr;  ///< null: the rank has no other thread
+  crew* crew_ = nullptr;               ///< null: the rank has no other thread
+  std::unique_ptr<engine_lock> lock_;  ///< null: an owned engine
   std::vector<flushable*> every_round_;
   std::size_t questions_seen_ = 0;  ///< packets of `peer_questions` since the last poll: they are no progress
   std::uint32_t sends_since_poll_ = 0;
@@ -240,7 +268,40 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   busy_wait busy_wait_;
   peer_questions questions_;
   service_table services_;
-  const char* const own_thread_ = &thread_mark;
+  const char* const own_thread_;  ///< null: the engine is serialized
+};
+
+/// A thread is inside an engine during its lifetime, or was before. It ends before the engine, on the same thread.
+///
+/// For an owned engine it is the check of the thread, as endpoints make it. Into a serialized engine it waits until no
+/// other thread is inside; then this thread may call the engine, its worlds and its memory. Inside such calls, in
+/// handlers for example, a thread may enter again. A call that waits lets other threads in.
+class engine::entry {
+ public:
+  /// Throws `error` on a thread that does not own an owned engine.
+  explicit entry(engine& of) : of_(of.lock_ != nullptr ? &of : nullptr) {
+    if (of_ != nullptr) {
+      of_->enter();
+    } else if (of.checks_threads() && !of.on_own_thread()) {
+      of.throw_wrong_thread("engine::entry", of.rank());
+    }
+  }
+  /// For a thread that only makes progress. Not `entered` if another thread is inside, or waits for the fabric, which
+  /// makes the same progress; and on a thread that does not own an owned engine.
+  entry(engine& of, std::try_to_lock_t)
+      : of_(of.lock_ != nullptr && of.try_enter() ? &of : nullptr),
+        entered_(of_ != nullptr || (of.lock_ == nullptr && (!of.checks_threads() || of.on_own_thread()))) {}
+  ~entry() {
+    if (of_ != nullptr) of_->leave();
+  }
+  entry(const entry&) = delete;
+  entry& operator=(const entry&) = delete;
+
+  bool entered() const noexcept { return entered_; }
+
+ private:
+  engine* of_;  ///< null: nothing to leave
+  bool entered_ = true;
 };
 
 }  // namespace amity::core

@@ -106,6 +106,7 @@ void memory_service::check_outside_handler(std::string_view call) const {
 void memory_service::check_thread(std::string_view call) const {
   if (on.on_own_thread()) [[likely]]
     return;
+  if (on.lock() != nullptr) on.throw_wrong_thread(call, on.rank());
   throw error(call, on.rank(),
               fmt::format("called by another thread than thread {} of the rank", on.transport().rank() % on.threads()),
               "use the endpoint, and its memory, on each thread");

@@ -61,7 +61,7 @@ packet_header prepared::check_commit(std::string_view call, handler_id handler, 
 
 prepared_medium endpoint::prepare_medium(rank_t dest, std::size_t bytes_min, std::size_t bytes_max, std::size_t args) {
   constexpr std::string_view call = "endpoint::prepare_medium";
-  if (threads_ > 1) [[unlikely]]
+  if (checks_threads_) [[unlikely]]
     check_thread(call);
   if (dest < 0 || dest >= size_) throw_wrong_rank(call, dest);
   return {call, *this, lane_of(dest, home_), nullptr, bytes_min, bytes_max, args};

@@ -1,0 +1,110 @@
+#include "amity/core/engine_lock.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "amity/base/error.hpp"
+#include "amity/base/futex.hpp"
+
+namespace amity::core {
+
+/// During its lifetime the thread waits for the fabric.
+class engine_lock::place_in_fabric {
+ public:
+  explicit place_in_fabric(engine_lock& of) : of_(of) {
+    of_.place_taken_ = true;
+    of_.has_waited_ = false;
+  }
+  ~place_in_fabric() {
+    of_.place_taken_ = false;
+    of_.has_waited_ = true;
+  }
+  place_in_fabric(const place_in_fabric&) = delete;
+  place_in_fabric& operator=(const place_in_fabric&) = delete;
+
+ private:
+  engine_lock& of_;
+};
+
+engine_lock::engine_lock(fabric::fabric& transport)
+    : transport_(transport), wake_up_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_up_) {
+    throw error("a serialized engine", transport.rank(),
+                std::string("cannot open a descriptor to be woken by: ") + std::strerror(errno),
+                "raise the limit of open files (ulimit -n)");
+  }
+  guard_.require();
+}
+
+void engine_lock::enter() noexcept {
+  guard_.enter();
+  end_sleep();
+}
+
+bool engine_lock::try_enter() noexcept {
+  if (!guard_.try_enter()) return false;
+  if (guard_.depth() > 1 || !place_taken_) return true;
+  guard_.exit();
+  return false;
+}
+
+void engine_lock::leave() noexcept {
+  if (guard_.depth() == 1) {
+    has_waited_ = false;
+    guard_.wake();
+  }
+  guard_.exit();
+}
+
+void engine_lock::wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns) {
+  if (place_taken_) {
+    guard_.sit(seat_ns);
+    return end_sleep();
+  }
+  const place_in_fabric taken(*this);
+  by.wait(timeout_ns, this);
+}
+
+bool engine_lock::without(function_ref<void()> rest) {
+  const std::uint32_t before = guard_.entries();
+  {
+    const guard::outside others(guard_);
+    rest();
+  }
+  // While a thread that polls by itself was outside, another one may have begun to sleep.
+  end_sleep();
+  return guard_.entries() != before + 1;
+}
+
+bool engine_lock::sleep(fabric::fabric& on, const fabric::alarm& by, std::uint64_t timeout_ns) noexcept {
+  alarm_ = by;
+  if (by.word == nullptr) alarm_.descriptors.back() = wake_up_.get();
+  // A copy: another thread may sleep when this one has been woken.
+  const fabric::alarm own = alarm_;
+  armed_ = true;
+  {
+    const guard::outside others(guard_);
+    on.sleep(own, timeout_ns);
+  }
+  if (std::exchange(armed_, false)) return false;
+  std::uint64_t wakes = 0;
+  if (by.word == nullptr) static_cast<void>(::read(wake_up_.get(), &wakes, sizeof wakes));
+  return true;
+}
+
+// The sleeper is outside. It has begun to sleep, or is about to.
+void engine_lock::end_sleep() noexcept {
+  if (!std::exchange(armed_, false)) return;
+  ++sleeps_ended_;
+  transport_.disarm();
+  if (alarm_.word != nullptr) return futex_wake_all(*alarm_.word);
+  constexpr std::uint64_t one = 1;
+  static_cast<void>(::write(wake_up_.get(), &one, sizeof one));
+}
+
+}  // namespace amity::core
