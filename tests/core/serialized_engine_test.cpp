@@ -279,6 +279,23 @@ TEST_P(serialized_job, threads_send_large_payloads) {
   });
 }
 
+// The simulator is used by one thread, and checks each call against the contract of fabrics.
+TEST(serialized_engine, one_thread_serves_simulated_rank) {
+  testing::simulated("sim", {.delay_ns_max = 4000, .credits = 2}).run(3, {}, [](fabric::fabric& transport) {
+    endpoint own(transport, {}, 1, serialized);
+    const engine::entry inside(own.own_engine());
+    std::uint64_t answers = 0;
+    const handler_id answer = own.add_handler("answer", [&](request&) { ++answers; });
+    const handler_id ask = own.add_handler("ask", [&](request& r) { r.reply_short(answer); });
+    own.barrier();
+    for (std::uint64_t round = 1; round <= 20; ++round) {
+      for (rank_t rank = 0; rank < own.size(); ++rank) own.request_short(rank, ask);
+      own.wait_until("answers", [&] { return answers == 3 * round; });
+    }
+    own.barrier();
+  });
+}
+
 // --- Wake-ups, one at a time. ---
 
 TEST(serialized_engine, entry_ends_sleep_in_fabric) {
@@ -437,20 +454,20 @@ TEST(serialized_engine, polling_thread_lets_others_in) {
   run_alone([](fabric::fabric& inner) {
     serialized_rank rank(inner);
     bool done = false;
-    std::atomic<bool> polls = false;
     program_threads program;
     program.start([&] {
       const engine::entry inside(rank.runs());
       for (int i = 0; i < 3'000'000 && !done; ++i) {
         static_cast<void>(rank.own.progress());
         rank.runs().rest_between_polls(rank.own, "a loop of the program");
-        polls = true;
       }
       EXPECT_TRUE(done);
     });
-    await([&] { return polls.load(); });
+    // It begins to sleep while the other one rests, which polls afterwards.
+    program.start([&] { rank.wait(done); });
+    await([&] { return rank.transport.sleeps > 0; });
     rank.set(done);
-    EXPECT_EQ(program.join(), no_failures(1));
+    EXPECT_EQ(program.join(), no_failures(2));
   });
 }
 
