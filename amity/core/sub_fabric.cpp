@@ -10,13 +10,8 @@ sub_fabric::sub_fabric(const engine& own, world_number number, rank_list members
     : below_(own.transport()),
       caps_(below_.caps()),
       number_(number),
-      members_(std::move(members)),
-      threads_(own.threads()),
-      lane_(below_.rank() % threads_) {
-  const rank_t rank = members_.find(own.rank());
-  AMITY_ASSERT(rank != no_rank, own.rank(), static_cast<int>(number));
-  lane_ += rank * threads_;
-}
+      members_(std::move(members), own.threads(), below_.rank() % own.threads()),
+      lane_(lane_of_job(below_.rank())) {}
 
 rank_t sub_fabric::node_of(rank_t peer) const noexcept {
   const rank_t node = below_.node_of(job_lane(peer));

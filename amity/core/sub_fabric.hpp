@@ -8,6 +8,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/core/engine.hpp"
+#include "amity/core/group.hpp"
 #include "amity/core/rank_list.hpp"
 #include "amity/fabric/fabric.hpp"
 
@@ -21,20 +22,21 @@ class sub_fabric final : public fabric::fabric {
   world_number number() const noexcept { return number_; }
 
   /// Of the job, for those of this world.
-  rank_t job_rank(rank_t rank) const noexcept { return members_[rank]; }
+  rank_t job_rank(rank_t rank) const noexcept { return members_.rank(rank); }
   rank_t job_lane(rank_t lane) const noexcept {
-    return threads_ == 1 ? members_[lane] : members_[lane / threads_] * threads_ + lane % threads_;
+    const rank_t threads = members_.threads();
+    return threads == 1 ? members_.lane(lane) : members_.lane(lane / threads, lane % threads);
   }
   /// The lane in this world of a lane of the job; `no_rank` if it is not of a member.
   rank_t find_job_lane(rank_t lane) const noexcept {
-    const rank_t rank = members_.find(threads_ == 1 ? lane : lane / threads_);
-    return threads_ == 1 || rank == no_rank ? rank : rank * threads_ + lane % threads_;
+    const rank_t rank = members_.find(lane), threads = members_.threads();
+    return threads == 1 || rank == no_rank ? rank : rank * threads + lane % threads;
   }
   /// The lane in this world of a lane of a member.
   rank_t lane_of_job(rank_t lane) const noexcept;
 
   rank_t rank() const noexcept override { return lane_; }
-  rank_t size() const noexcept override { return members_.size() * threads_; }
+  rank_t size() const noexcept override { return members_.size() * members_.threads(); }
   const amity::fabric::capabilities& caps() const noexcept override { return caps_; }
   amity::fabric::allowance allowance_to(rank_t peer) const noexcept override {
     return below_.allowance_to(job_lane(peer));
@@ -70,8 +72,7 @@ class sub_fabric final : public fabric::fabric {
   amity::fabric::fabric& below_;  ///< the rank's own
   amity::fabric::capabilities caps_;
   world_number number_;
-  rank_list members_;
-  rank_t threads_;
+  group members_;
   rank_t lane_;
 };
 
