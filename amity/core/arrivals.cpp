@@ -10,6 +10,7 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/invalid_packet.hpp"
 #include "amity/core/memory_service.hpp"
 #include "amity/core/sub_fabric.hpp"
 
@@ -130,8 +131,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
 }
 
 error endpoint::invalid_packet(rank_t source, std::string_view content) const {
-  return {"message arrival", rank_, fmt::format("rank {} sent an invalid packet: {}", rank_of(source), content),
-          "run the same build of the program with the same settings on all ranks"};
+  return core::invalid_packet(rank_, rank_of(source), content);
 }
 
 void endpoint::note_color(packet_header header) {

@@ -29,11 +29,19 @@ double maximum(double a, double b) { return -minimum(-a, -b); }
 }  // namespace
 
 const char* name_of(reduction operation) noexcept {
-  constexpr const char* names[] = {
-      "a barrier",       "an exchange of segments", "the barrier at the end of its program",
-      "a sum of uint64", "a min of uint64",         "a max of uint64",
-      "a sum of int64",  "a min of int64",          "a max of int64",
-      "a sum of double", "a min of double",         "a max of double"};
+  constexpr const char* names[] = {"a barrier",
+                                   "an exchange of segments",
+                                   "the barrier at the end of its program",
+                                   "a sum of uint64",
+                                   "a min of uint64",
+                                   "a max of uint64",
+                                   "a sum of int64",
+                                   "a min of int64",
+                                   "a max of int64",
+                                   "a sum of double",
+                                   "a min of double",
+                                   "a max of double",
+                                   "a reduce-scatter of uint64"};
   const auto index = static_cast<std::size_t>(operation);
   return index < std::size(names) ? names[index] : "an unknown collective";
 }
@@ -46,6 +54,7 @@ std::uint64_t combine(reduction operation, std::uint64_t a, std::uint64_t b) {
       return 0;
     case reduction::sum_u64:
     case reduction::sum_i64:
+    case reduction::scatter_sum_u64:
       return a + b;  // the same bits, and no overflow that is undefined
     case reduction::min_u64:
       return smaller(a, b);

@@ -19,6 +19,7 @@ enum class reduction : std::uint32_t {
   sum_f64,
   min_f64,
   max_f64,
+  scatter_sum_u64,  ///< reduce-scatter: each rank gives a word for each rank, and gets the sum of those given for it
 };
 
 /// Applies one step; values are bit patterns of the operation's type. Minima and maxima of doubles are those of IEEE

@@ -11,6 +11,11 @@ inline constexpr int tree_children_max = 31;
 
 constexpr rank_t tree_parent(rank_t rank) { return rank & (rank - 1); }
 
+/// Ranks may be out of range.
+constexpr bool is_tree_child(rank_t child, rank_t rank, rank_t size) {
+  return child > rank && child < size && tree_parent(child) == rank;
+}
+
 /// Calls visit(child) in increasing order: nearest subtree first.
 template <class Visit>
 constexpr void for_each_tree_child(rank_t rank, rank_t size, Visit&& visit) {

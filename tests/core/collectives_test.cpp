@@ -55,6 +55,7 @@ std::uint64_t expected_of(reduction operation, rank_t ranks, int round) {
     case reduction::none:
     case reduction::exchange:
     case reduction::ending:
+    case reduction::scatter_sum_u64:
       return 0;
     case reduction::sum_u64:
       return fold(std::uint64_t{}, plus);
