@@ -35,6 +35,7 @@ set(AMITY_PUBLIC_HEADERS
   core/endpoint.hpp
   core/engine.hpp
   core/flushable.hpp
+  core/group_collectives.hpp
   core/handler_tables.hpp
   core/event.hpp
   core/inbox.hpp

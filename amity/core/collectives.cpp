@@ -1,6 +1,6 @@
 #include "amity/core/collectives.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -11,24 +11,22 @@
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/handler_tables.hpp"
+#include "amity/core/invalid_packet.hpp"
 #include "amity/core/tree.hpp"
 
 namespace amity::core {
 struct collectives::wire {
-  enum : std::uint16_t {
-    up,        ///< a child's part
-    down,      ///< the result
+  enum : std::uint32_t {
+    part,      ///< a part of the tree follows
     question,  ///< from a waiting rank to a rank in an epoch
-    ahead,     ///< `value` is a rank that has begun an epoch
+    ahead,     ///< from a thread of this rank: see `forward_rank_ahead`
   };
 
-  std::uint32_t sequence;
-  std::uint16_t operation;
-  std::uint16_t form;
-  std::uint64_t value;
-  std::uint32_t number;
-  std::uint32_t body;
   std::uint64_t handlers;  ///< 0: not compared
+  std::uint32_t number;    ///< ahead: of epochs that the thread has begun
+  std::uint32_t body;
+  std::uint32_t operation;  ///< ahead: the rank that has begun an epoch
+  std::uint32_t form;
 
   collective_call call() const { return {number, body, static_cast<reduction>(operation)}; }
 };
@@ -38,37 +36,34 @@ collectives::collectives(rank_t rank, rank_t size, send_function send, std::func
       size_(size),
       send_(std::move(send)),
       differs_(std::move(differs)),
-      children_(tree_children(rank, size)),
+      tree_(rank, size, group_collectives::part_bytes_min,
+            [this](rank_t dest, bytes_view part) { this->send(dest, wire::part, part); }),
       order_(rank) {
-  static_assert(sizeof(wire) == 32 && sizeof(wire) != handler_tables::packet_bytes &&
-                std::has_unique_object_representations_v<wire>);
-  for (round& each : rounds_) {
-    each.parts.resize(static_cast<std::size_t>(children_));
-    each.handlers.resize(static_cast<std::size_t>(children_));
-  }
+  static_assert(std::has_unique_object_representations_v<wire> &&
+                sizeof(wire) + group_collectives::word_part_bytes < handler_tables::packet_bytes);
+  early_.reserve(static_cast<std::size_t>(tree_children(rank, size)));
 }
 
-void collectives::send(rank_t dest, std::uint16_t form, std::uint64_t value) const {
+void collectives::send(rank_t dest, std::uint32_t form, bytes_view part) const {
   const collective_call& own = order_.collective();
-  const wire message{.sequence = started_,
-                     .operation = static_cast<std::uint16_t>(own.operation),
-                     .form = form,
-                     .value = value,
+  const wire message{.handlers = handlers_,
                      .number = own.number,
                      .body = own.body,
-                     .handlers = handlers_};
-  send_(dest, std::as_bytes(std::span(&message, 1)));
+                     .operation = static_cast<std::uint32_t>(own.operation),
+                     .form = form};
+  std::byte packet[sizeof message + group_collectives::word_part_bytes];
+  AMITY_ASSERT(part.size() <= group_collectives::word_part_bytes, part.size());
+  std::memcpy(packet, &message, sizeof message);
+  std::ranges::copy(part, packet + sizeof message);
+  send_(dest, bytes_view(packet, sizeof message + part.size()));
 }
 
 void collectives::start(reduction operation, std::uint64_t value, std::uint64_t handlers) {
-  AMITY_ASSERT(done(), started_, finished_);
-  ++started_;
-  combined_ = false;
-  own_ = value;
   handlers_ = operation == reduction::none ? handlers : 0;
   order_.begin_collective(operation);
-  compare_waiting();
-  try_combine();
+  tree_.start(operation, value);
+  for (const arrival& each : early_) take(each);
+  early_.clear();
 }
 
 void collectives::begin_epoch() {
@@ -84,19 +79,22 @@ void collectives::await_epoch_end() {
 
 // With what ranks have sent that are ahead of this one.
 void collectives::compare_waiting() const {
-  for (const round& each : rounds_) {
-    if (each.arrived > 0) order_.compare(each.source, each.call);
-  }
+  for (const arrival& each : early_) order_.compare(each.source, each.call);
   if (questioner_ != no_rank) order_.compare(questioner_, question_);
 }
 
 void collectives::on_packet(rank_t source, bytes_view payload) {
-  wire message;
-  AMITY_ASSERT(payload.size() == sizeof message, source, payload.size());
-  std::memcpy(&message, payload.data(), sizeof message);
+  wire message{};
+  if (payload.size() >= sizeof message) std::memcpy(&message, payload.data(), sizeof message);
+  const std::size_t part_bytes = message.form == wire::part ? group_collectives::word_part_bytes : 0;
+  if (message.form > wire::ahead || payload.size() != sizeof message + part_bytes)
+    throw invalid_packet(rank_, source, fmt::format("{} bytes of a collective", payload.size()));
   if (message.form == wire::ahead) {
+    const auto ahead = static_cast<rank_t>(message.operation);
+    if (source != rank_ || ahead < 0 || ahead >= size_)
+      throw invalid_packet(rank_, source, fmt::format("rank {} in another epoch", ahead));
     // Unless this rank has caught up.
-    if (message.number == epochs_) note_rank_ahead(static_cast<rank_t>(message.value));
+    if (message.number == epochs_) note_rank_ahead(ahead);
     return;
   }
   order_.compare(source, message.call());
@@ -106,73 +104,43 @@ void collectives::on_packet(rank_t source, bytes_view payload) {
     questioner_ = source;
     return;
   }
-  if (message.form == wire::down) {
-    AMITY_ASSERT(message.sequence == started_ && !done(), source, message.sequence, started_);
-    order_.compare(source, message.call(), rank_, order_.collective());
-    finish(message.value);
-    return;
-  }
-  AMITY_ASSERT(message.sequence == started_ + (done() ? 1 : 0) || message.sequence == started_ + 1, source,
-               message.sequence, started_);
-  round& parts = round_of(message.sequence);
-  const auto child = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(source - rank_)));
-  parts.parts[child] = message.value;
-  parts.handlers[child] = message.handlers;
-  if (parts.arrived++ > 0) order_.compare(source, message.call(), parts.source, parts.call);
-  parts.source = source;
-  parts.call = message.call();
-  if (message.sequence == started_ && !done()) try_combine();
-}
-
-void collectives::try_combine() {
-  round& current = round_of(started_);
-  if (combined_ || current.arrived < children_) return;
-  if (children_ > 0) order_.compare(current.source, current.call, rank_, order_.collective());
-  if (!handlers_agree(current)) return;
-  combined_ = true;
-  const reduction operation = order_.collective().operation;
-  std::uint64_t value = own_;
-  for (const std::uint64_t part : current.parts) value = combine(operation, value, part);
-  current.arrived = 0;
-  if (rank_ == 0) {
-    finish(value);
+  arrival arrived{.source = source, .call = message.call(), .handlers = message.handlers, .part = {}};
+  std::memcpy(arrived.part.data(), payload.data() + sizeof message, sizeof arrived.part);
+  if (done()) {
+    keep(arrived);
   } else {
-    send(tree_parent(rank_), wire::up, value);
+    take(arrived);
   }
 }
 
-bool collectives::handlers_agree(const round& parts) {
-  bool all = true;
-  std::size_t child = 0;
-  for_each_tree_child(rank_, size_, [&](rank_t rank) {
-    if (parts.handlers[child++] == handlers_) return;
-    differs_(rank);
-    all = false;
-  });
-  return all;
+void collectives::keep(const arrival& early) {
+  const bool again = std::ranges::find(early_, early.source, &arrival::source) != early_.end();
+  if (again || !is_tree_child(early.source, rank_, size_))
+    throw invalid_packet(rank_, early.source,
+                         fmt::format("a part of {} that is not due", name_of(early.call.operation)));
+  if (!early_.empty()) order_.compare(early.source, early.call, early_.back().source, early_.back().call);
+  early_.push_back(early);
 }
 
-void collectives::finish(std::uint64_t result) {
-  for_each_tree_child(rank_, size_, [&](rank_t child) { send(child, wire::down, result); });
-  result_ = result;
-  finished_ = started_;
+void collectives::take(const arrival& due) {
+  order_.compare(due.source, due.call, rank_, order_.collective());
+  if (due.handlers != handlers_) return differs_(due.source);
+  tree_.on_packet(due.source, due.part);
 }
 
 void collectives::ask_rank_ahead() {
-  asked_ = started_;
-  send(ahead_, wire::question, 0);
+  asked_ = order_.collective().number;
+  send(ahead_, wire::question, {});
 }
 
 void collectives::forward_rank_ahead(const send_function& to_first_thread) {
   if (ahead_ == no_rank || forwarded_) return;
   forwarded_ = true;
-  const wire message{.sequence = 0,
-                     .operation = 0,
-                     .form = wire::ahead,
-                     .value = static_cast<std::uint64_t>(ahead_),
+  const wire message{.handlers = 0,
                      .number = epochs_,
                      .body = 0,
-                     .handlers = 0};
+                     .operation = static_cast<std::uint32_t>(ahead_),
+                     .form = wire::ahead};
   to_first_thread(rank_, std::as_bytes(std::span(&message, 1)));
 }
 

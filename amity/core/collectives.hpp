@@ -1,36 +1,40 @@
 #pragma once
 
-/// Barrier and reductions of one word, over the binomial tree.
+/// Barrier and reductions of one word of a world.
 ///
-/// A state machine without waiting: `start` gives this rank's part, `on_packet` takes the parts of others, `done` tells
-/// when the result is there. A rank may be one collective ahead of another, never two: it leaves one only after all
-/// have entered it. Ranks also compare here in which order they call collectives and begin epochs.
+/// `group_collectives` has the tree. This class adds what only worlds need: ranks compare in which order they call
+/// collectives and begin epochs, they compare their handlers in barriers, and a rank that waits in a collective may ask
+/// a rank that has begun an epoch instead.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "amity/base/types.hpp"
 #include "amity/core/call_order.hpp"
+#include "amity/core/group_collectives.hpp"
 #include "amity/core/reduction.hpp"
 
 namespace amity::core {
 
 class collectives {
  public:
-  /// `send(dest, bytes)` must deliver, now or later.
-  using send_function = std::function<void(rank_t, bytes_view)>;
+  using send_function = group_collectives::send_function;
 
   /// `differs(rank)` hears of a rank that has other handlers than this one; it must end the job, now or later.
   collectives(rank_t rank, rank_t size, send_function send, std::function<void(rank_t)> differs);
+  collectives(const collectives&) = delete;
+  collectives& operator=(const collectives&) = delete;
 
   /// `handlers` is the fingerprint of this rank's handlers, which barriers compare.
   void start(reduction operation, std::uint64_t value, std::uint64_t handlers);
-  bool done() const noexcept { return finished_ == started_; }
-  std::uint64_t result() const noexcept { return result_; }
+  bool done() const noexcept { return tree_.done(); }
+  std::uint64_t result() const noexcept { return tree_.result(); }
 
-  /// Throws `error` if the source has called other collectives, or begun other epochs, than this rank.
+  /// Throws `error` if the source has called other collectives, or begun other epochs, than this rank, or has sent an
+  /// invalid packet.
   void on_packet(rank_t source, bytes_view payload);
 
   /// Epochs of this rank, in their order among collectives. The first and the third throw as `on_packet` does.
@@ -56,44 +60,37 @@ class collectives {
   /// other rank needs to tell more, so that this rank tells it in which collective it is, and the other one compares.
   /// Once a collective.
   void ask_rank_ahead();
-  bool may_ask_rank_ahead() const noexcept { return ahead_ != no_rank && asked_ != started_; }
+  bool may_ask_rank_ahead() const noexcept { return ahead_ != no_rank && asked_ != order_.collective().number; }
 
  private:
   struct wire;
-  struct round {
-    std::vector<std::uint64_t> parts;     ///< of the children, in their order: sums of doubles are reproducible
-    std::vector<std::uint64_t> handlers;  ///< fingerprints of the handlers
-    int arrived = 0;
-    rank_t source = 0;  ///< of the last part, and the call that it belongs to
+  /// A part, as it has arrived.
+  struct arrival {
+    rank_t source;
     collective_call call;
+    std::uint64_t handlers;  ///< fingerprint of the handlers
+    std::array<std::byte, group_collectives::word_part_bytes> part;
   };
 
-  round& round_of(std::uint32_t sequence) { return rounds_[sequence & 1]; }
-  void send(rank_t dest, std::uint16_t form, std::uint64_t value) const;
-  void try_combine();
-  void finish(std::uint64_t result);
+  void send(rank_t dest, std::uint32_t form, bytes_view part) const;
+  void keep(const arrival& early);
+  void take(const arrival& due);
   void compare_waiting() const;
-  bool handlers_agree(const round& parts);
 
   rank_t rank_;
   rank_t size_;
   send_function send_;
   std::function<void(rank_t)> differs_;
-  std::array<round, 2> rounds_;
-  int children_;
-  std::uint32_t started_ = 0;
-  std::uint32_t finished_ = 0;
-  bool forwarded_ = false;  ///< `ahead_`, to the thread that calls collectives
-  bool combined_ = false;   ///< this rank's part of the current round has gone up
+  group_collectives tree_;
+  std::vector<arrival> early_;  ///< parts of children that are one collective ahead
+  bool forwarded_ = false;      ///< `ahead_`, to the thread that calls collectives
   call_order order_;
   rank_t ahead_ = no_rank;    ///< has begun an epoch that this rank has not begun
   collective_call question_;  ///< of a rank that waits in a collective, the last one
   rank_t questioner_ = no_rank;
   std::uint32_t epochs_ = 0;  ///< that this thread has begun
   std::uint32_t asked_ = 0;   ///< number of the last collective in which it was asked
-  std::uint64_t own_ = 0;
   std::uint64_t handlers_ = 0;
-  std::uint64_t result_ = 0;
 };
 
 }  // namespace amity::core

@@ -11,6 +11,7 @@
 #include "amity/core/crew.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/core/engine_lock.hpp"
+#include "amity/core/invalid_packet.hpp"
 #include "amity/core/memory_service.hpp"
 
 namespace amity::core {
@@ -162,8 +163,7 @@ void engine::leave_fabric() noexcept {
 }
 
 error engine::invalid_packet(rank_t lane, std::string_view content) const {
-  return {"message arrival", rank(), fmt::format("rank {} sent an invalid packet: {}", lane / threads_, content),
-          "run the same build of the program with the same settings on all ranks"};
+  return core::invalid_packet(rank(), lane / threads_, content);
 }
 
 // Events

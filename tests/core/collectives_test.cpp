@@ -1,10 +1,14 @@
-/// Barrier and reductions: every operation on every fabric, many in a row, delayed ranks, and ranks that disagree.
+/// Barrier and reductions: every operation on every fabric, many in a row, delayed ranks, ranks that disagree, and
+/// packets that no rank sends.
 
 #include "amity/core/collectives.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "amity/base/error.hpp"
@@ -267,6 +271,136 @@ TEST(collectives, complete_puts_without_event) {
       own.barrier();
     });
   }
+}
+
+// Packets that no rank sends which runs the same build. Rank 2 of 8 has child 3 and parent 0.
+
+struct collective_packet {
+  std::uint64_t handlers = 7;
+  std::uint32_t number = 1;
+  std::uint32_t body = 0;
+  std::uint32_t operation = 0;
+  std::uint32_t form = 0;
+  // A part of the tree.
+  std::uint32_t sequence = 1;
+  std::uint16_t operation_of_part = 0;
+  std::uint8_t form_of_part = 0;
+  std::uint8_t round = 0;
+  std::uint64_t value = 0;
+};
+constexpr std::uint32_t form_part = 0, form_question = 1, form_ahead = 2;
+constexpr std::size_t question_bytes = 24;
+
+std::vector<std::byte> bytes_of(const collective_packet& packet, std::size_t bytes = sizeof(collective_packet)) {
+  std::vector<std::byte> all(std::max(bytes, sizeof packet));
+  std::memcpy(all.data(), &packet, sizeof packet);
+  all.resize(bytes);
+  return all;
+}
+
+/// Rank 2 of 8.
+struct rank_of_eight {
+  int sent = 0;
+  std::vector<rank_t> different;
+  collectives own{2, 8, [this](rank_t, bytes_view) { ++sent; }, [this](rank_t rank) { different.push_back(rank); }};
+
+  void start_barrier() { own.start(reduction::none, 0, 7); }
+  void expect_invalid(rank_t source, const std::vector<std::byte>& packet) {
+    testing::expect_error(
+        [&] { own.on_packet(source, packet); },
+        {"message arrival (rank 2)", "rank " + std::to_string(source) + " sent an invalid packet", "same build"});
+  }
+};
+
+TEST(invalid_collective_packets, size_and_form) {
+  for (const bool started : {false, true}) {
+    rank_of_eight rank;
+    if (started) rank.start_barrier();
+    for (std::size_t bytes = 0; bytes < 64; ++bytes) {
+      for (std::uint32_t form = 0; form <= 4; ++form) {
+        const bool valid =
+            form <= form_ahead && bytes == (form == form_part ? sizeof(collective_packet) : question_bytes);
+        if (!valid) rank.expect_invalid(3, bytes_of({.form = form}, bytes));
+      }
+    }
+  }
+}
+
+TEST(invalid_collective_packets, early_parts) {
+  rank_of_eight rank;
+  for (const rank_t source : {-1, 0, 1, 2, 4, 6, 8}) rank.expect_invalid(source, bytes_of({}));
+  rank.own.on_packet(3, bytes_of({}));
+  rank.expect_invalid(3, bytes_of({}));
+  rank.start_barrier();
+  EXPECT_EQ(rank.sent, 1);
+}
+
+TEST(invalid_collective_packets, parts_of_tree) {
+  rank_of_eight rank;
+  rank.start_barrier();
+  rank.expect_invalid(3, bytes_of({.sequence = 3}));
+  rank.expect_invalid(4, bytes_of({}));
+  rank.expect_invalid(0, bytes_of({.form_of_part = 1}));
+  rank.own.on_packet(3, bytes_of({}));
+  rank.own.on_packet(0, bytes_of({.form_of_part = 1}));
+  EXPECT_TRUE(rank.own.done());
+}
+
+TEST(invalid_collective_packets, rank_in_another_epoch) {
+  rank_of_eight rank;
+  rank.start_barrier();
+  const auto ahead = [](std::uint32_t of) {
+    return bytes_of({.number = 0, .operation = of, .form = form_ahead}, question_bytes);
+  };
+  rank.expect_invalid(1, ahead(3));
+  for (const std::uint32_t other : {8u, 1u << 31, ~0u}) rank.expect_invalid(2, ahead(other));
+  EXPECT_FALSE(rank.own.may_ask_rank_ahead());
+  rank.own.on_packet(2, ahead(3));
+  EXPECT_TRUE(rank.own.may_ask_rank_ahead());
+}
+
+TEST(invalid_collective_packets, end_job) {
+  const std::string text = failure_of([] {
+    simulate(2, {}, [](endpoint& own) {
+      if (own.rank() == 1) own.send_control(0, packet_kind::collective, bytes_of({}, 31));
+      own.barrier();
+    });
+  });
+  testing::expect_parts(text,
+                        {"message arrival (rank 0)", "rank 1 sent an invalid packet", "31 bytes of a collective"});
+}
+
+TEST(collectives, different_handlers_hold_barrier) {
+  for (const bool early : {false, true}) {
+    rank_of_eight rank;
+    if (!early) rank.start_barrier();
+    rank.own.on_packet(3, bytes_of({.handlers = 8}));
+    if (early) rank.start_barrier();
+    EXPECT_EQ(rank.different, std::vector<rank_t>{3});
+    EXPECT_EQ(rank.sent, 0);
+  }
+}
+
+// The numbers of the calls differ, and nothing else: one of the ranks has begun an epoch that the other one has not.
+TEST(collectives, parts_of_other_calls) {
+  for (const bool early : {false, true}) {
+    rank_of_eight rank;
+    if (!early) rank.start_barrier();
+    testing::expect_error(
+        [&] {
+          rank.own.on_packet(3, bytes_of({.number = 2}));
+          rank.start_barrier();
+        },
+        {"collective (rank 2)", "rank 3 is in a barrier, rank 2 in a barrier"});
+  }
+}
+
+TEST(collectives, early_parts_of_different_calls) {
+  collectives own(
+      0, 4, [](rank_t, bytes_view) {}, [](rank_t) {});
+  own.on_packet(1, bytes_of({}));
+  testing::expect_error([&] { own.on_packet(2, bytes_of({.operation = 3, .operation_of_part = 3})); },
+                        {"rank 2 is in a sum of uint64, rank 1 in a barrier"});
 }
 
 }  // namespace
