@@ -49,22 +49,21 @@ endpoint::endpoint(std::shared_ptr<engine> on, std::unique_ptr<sub_fabric> part,
       sub_fabric_(std::move(part)),
       fabric_(sub_fabric_ == nullptr ? engine_->transport() : *sub_fabric_),
       lane_(fabric_.rank()),
-      lanes_(fabric_.size()),
       checks_threads_(engine_->checks_threads()),
       number_(sub_fabric_ == nullptr ? world_number{0} : sub_fabric_->number()),
-      ledger_(lanes_),
+      ledger_(fabric_.size()),
       collectives_(
-          lane_ / engine_->threads(), lanes_ / engine_->threads(),
+          lane_ / engine_->threads(), fabric_.size() / engine_->threads(),
           [this](rank_t dest, bytes_view bytes) {
             send_control(lane_of(dest, thread()), packet_kind::collective, bytes);
           },
           [this](rank_t dest) { tell_handlers(lane_of(dest, thread())); }),
       threads_(engine_->threads()),
       rank_(lane_ / threads_),
-      size_(lanes_ / threads_),
+      size_(fabric_.size() / threads_),
       home_(config.integer("AMITY_PROGRESS_THREAD") != 0 ? threads_ - 1 : 0),
       packet_bytes_max_(fabric_.caps().packet_bytes_max) {
-  AMITY_ASSERT(threads_ >= 1 && lanes_ % threads_ == 0, threads_, lanes_);
+  AMITY_ASSERT(threads_ >= 1 && fabric_.size() % threads_ == 0, threads_, fabric_.size());
   if (checks_threads_ && number_ != 0) check_thread("making a world");
   engine_->attach(*this);
 }
@@ -218,7 +217,7 @@ bool endpoint::ask_rank_ahead() {
   constexpr std::uint64_t patience_ns = 2'000'000;
   if (!collectives_.may_ask_rank_ahead()) return false;
   if (engine_->idle_rounds() == 0 && !fabric_.caps().virtual_time) {
-    engine_->wait_in_fabric(patience_ns);
+    engine_->wait_in_fabric(patience_ns, patience_ns);
   } else {
     collectives_.ask_rank_ahead();
   }

@@ -98,7 +98,7 @@ class endpoint final {
   /// Threads that run the program: all but the progress thread.
   rank_t program_threads() const noexcept { return home_ == 0 ? threads_ : home_; }
   rank_t lane() const noexcept { return lane_; }
-  rank_t lanes() const noexcept { return lanes_; }
+  rank_t lanes() const noexcept { return size_ * threads_; }
   rank_t rank_of(rank_t lane) const noexcept { return threads_ == 1 ? lane : lane / threads_; }
   /// The error for a packet of a lane that no rank sends which runs the same build.
   error invalid_packet(rank_t source, std::string_view content) const;
@@ -373,8 +373,6 @@ class endpoint final {
     if (!engine_->on_own_thread()) [[unlikely]]
       engine_->throw_wrong_thread(call, rank_);
   }
-  /// Whether calls have to `check_thread`.
-  bool checks_threads() const noexcept { return checks_threads_; }
   /// Throws `error` in a handler, and on a wrong thread if calls have to check it.
   void check_own_call(std::string_view call) const;
 
@@ -468,7 +466,6 @@ class endpoint final {
   std::unique_ptr<sub_fabric> sub_fabric_;  ///< null in the job's own world
   fabric::fabric& fabric_;
   rank_t lane_;
-  rank_t lanes_;
   epoch_tag open_epoch_ = no_epoch;     ///< that this rank is in
   epoch_tag body_epoch_ = no_epoch;     ///< the same until the body has ended
   epoch_tag sending_epoch_ = no_epoch;  ///< the same, or in a handler the epoch of the message that it handles

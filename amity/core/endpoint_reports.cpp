@@ -87,12 +87,12 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
       continue;
     }
     text += " by peer:";
-    for (rank_t peer = 0; peer < std::min(lanes_, peers_shown); ++peer) {
+    for (rank_t peer = 0; peer < std::min(lanes(), peers_shown); ++peer) {
       const message_counts counts = ledger_.of(handler, peer);
       text += threads_ == 1 ? fmt::format(" {}", peer) : fmt::format(" {}.{}", peer / threads_, peer % threads_);
       text += fmt::format(":{}/{}", counts.sent, counts.handled);
     }
-    if (lanes_ > peers_shown) text += " ...";
+    if (lanes() > peers_shown) text += " ...";
   }
   return text;
 }
@@ -118,7 +118,7 @@ std::vector<rank_t> endpoint::peers_to_ask() const {
   if (!ledger_.knows_peers()) return peers;
   // Messages from each lane less messages to it.
   std::vector<std::pair<std::int64_t, rank_t>> unanswered;
-  for (rank_t lane = 0; lane < lanes_; ++lane) {
+  for (rank_t lane = 0; lane < lanes(); ++lane) {
     message_counts all;
     for (std::size_t id = 0; id < registry_.capacity(); ++id) {
       const message_counts counts = ledger_.of(static_cast<handler_id>(id), lane);

@@ -320,7 +320,7 @@ void engine::sleep(endpoint& in, std::string_view where) {
   }
   if (virtual_time_) {
     const known_place here(*this, in, where);
-    wait_in_fabric(~std::uint64_t{0});
+    wait_in_fabric(~std::uint64_t{0}, ~std::uint64_t{0});
   } else {
     wait_in_fabric(wait_slice_ns, seat_slice_ns);
   }
@@ -432,7 +432,8 @@ void engine::wait_without_handlers(endpoint& in, function_ref<bool()> attempt, f
     const std::uint64_t now_ns = transport_.now_ns();
     if (refused_ns == 0) refused_ns = now_ns;
     if (now_ns - refused_ns >= patience_ns) break;
-    wait_in_fabric(patience_ns - (now_ns - refused_ns));
+    const std::uint64_t left_ns = patience_ns - (now_ns - refused_ns);
+    wait_in_fabric(left_ns, left_ns);
   }
   before_handlers();
   arrivals.finish();

@@ -184,7 +184,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   std::uint32_t idle_rounds() const noexcept { return waiter_.rounds(); }
   /// Sleeps until something arrives, or for this time. While another thread of a serialized engine does so, this one
   /// takes a seat, for `seat_ns` at most, and that one wakes it.
-  void wait_in_fabric(std::uint64_t timeout_ns) { wait_in_fabric(timeout_ns, timeout_ns); }
   void wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns);
 
   /// Throws if the job has ended or this rank has lost another one, which ends the job as an exception of a handler
