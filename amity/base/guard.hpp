@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <mutex>
 
-#include "amity/base/assert.hpp"
 #include "amity/base/thread_mark.hpp"
 
 namespace amity {
@@ -89,8 +88,8 @@ class guard {
     begin(1);
     return true;
   }
+  /// For the thread inside.
   void exit() {
-    AMITY_ASSERT(is_inside());
     if (--depth_ == 0) end();
   }
 

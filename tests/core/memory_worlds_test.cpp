@@ -71,7 +71,7 @@ class memory_worlds : public ::testing::TestWithParam<testing::job_kind> {};
 INSTANTIATE_TEST_SUITE_P(core, memory_worlds, ::testing::ValuesIn(testing::every_job_kind()),
                          [](const auto& tested) { return tested.param.name; });
 
-constexpr std::size_t block = 20'000;
+constexpr std::size_t block_bytes = 20'000;
 
 // Each rank puts to the next one, gets it back, adds to a word of rank 0, and sends a Long to the one before.
 void use_segments(world& in, const local_segment& mine, const std::vector<remote_segment>& all) {
@@ -85,17 +85,17 @@ void use_segments(world& in, const local_segment& mine, const std::vector<remote
     ++landed;
   });
   own.barrier();
-  std::vector<std::byte> content(block), got(block);
+  std::vector<std::byte> content(block_bytes), got(block_bytes);
   fill(content, self);
   memory.put({all[next], 64}, content);
   memory.get({all[next], 64}, got);
   EXPECT_TRUE(is_payload(got, self));
   memory.atomic({all[0], 0}, {.op = fabric::atomic_op::add, .operand = self + 1});
   fill(content, self + 100);
-  own.request_long({all[before], 64 + block}, take, content);
+  own.request_long({all[before], 64 + block_bytes}, take, content);
   own.wait_until("the Long", [&] { return landed == 1; });
   own.barrier();
-  EXPECT_TRUE(is_payload({mine.data + 64, block}, before));
+  EXPECT_TRUE(is_payload({mine.data + 64, block_bytes}, before));
   if (self == 0) {
     EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(mine.data), ranks * (ranks + 1) / 2);
   }
@@ -104,7 +104,7 @@ void use_segments(world& in, const local_segment& mine, const std::vector<remote
 }
 
 void use_memory(world& in, bool is_mapped) {
-  constexpr std::size_t bytes = 64 + 2 * block;
+  constexpr std::size_t bytes = 64 + 2 * block_bytes;
   std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
   endpoint& own = in.endpoint();
   auto& memory = own.memory();
