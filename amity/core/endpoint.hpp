@@ -368,7 +368,7 @@ class endpoint final {
 
   [[noreturn]] void throw_wrong_rank(std::string_view call, rank_t dest) const;
   [[noreturn]] void throw_outside_epoch(std::string_view call) const;
-  /// Throws `error` if this is another thread than the one that has made the endpoint, or is not inside its engine.
+  /// Throws `error` if this thread has not made the endpoint, or is not inside its engine.
   void check_thread(std::string_view call) const {
     if (!engine_->on_own_thread()) [[unlikely]]
       engine_->throw_wrong_thread(call, rank_);

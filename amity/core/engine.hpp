@@ -56,7 +56,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// Which threads use the engine.
   enum class threading : std::uint8_t {
-    owned,       ///< the one that has made it
+    owned,       ///< the thread of its constructor
     serialized,  ///< all that have an `entry`, one at a time
   };
   class entry;

@@ -33,7 +33,7 @@ ACCEPTED = {
 }
 TABLE_ENTRY = re.compile(r"^amity::detail::remote_calls<amity::world>::registered<")
 # Constants of which each thread has one, so that they lie where variables of threads do: their addresses are of use.
-CONSTANTS = {"amity::core::thread_mark"}
+CONSTANTS = {"amity::thread_mark"}
 # Programs of OpenSHMEM are one PE a process, as any program for it.
 OPENSHMEM_PROGRAMS = "bench/shmem/"
 
