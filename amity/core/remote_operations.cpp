@@ -202,7 +202,6 @@ remote_operations::outcome remote_operations::take_steps(remote_operation& of) n
 remote_operations::outcome remote_operations::take(remote_operation& of, step now) noexcept {
   const rank_t lane = of.to.segment.lane;
   const fabric::remote_handle& there = of.to.segment.handle;
-  const std::uint64_t source_free = context_of(of.source_free), complete = context_of(of.complete);
   switch (now) {
     case step::take_slot:
       of.slot = slots_.take(lane, [&](const slot_news& none) {
@@ -229,6 +228,8 @@ remote_operations::outcome remote_operations::take(remote_operation& of, step no
       break;
   }
   if (segment_records::reach(there)) return take_over_records(of, now);
+  // Events that have been reached may have ended: no step behind these looks at them.
+  const std::uint64_t source_free = context_of(of.source_free), complete = context_of(of.complete);
   switch (now) {
     case step::put: {
       // Puts that are no part of a message are complete before a collective, whether or not an event is.
