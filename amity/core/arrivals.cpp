@@ -40,7 +40,7 @@ inline fabric::disposition endpoint::on_packet(const fabric::packet& arrived) no
 }
 
 fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
-  if (is_message_of_job(arrived.header)) [[likely]]
+  if (is_of_job_world(arrived.header)) [[likely]]
     return job_world_->on_packet(arrived);
   return on_other_packet(arrived);
 }

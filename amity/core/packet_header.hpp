@@ -85,8 +85,8 @@ class packet_header {
   }
   constexpr packet_header as_reply() const { return packet_header(word_ | std::uint64_t{1} << reply_at); }
 
-  /// Is set in the kinds of the runtime's own.
-  static constexpr std::uint64_t control_bit = std::uint64_t{1} << 33;
+  static constexpr std::uint64_t kind_bits = std::uint64_t{7} << 31;
+  static constexpr std::uint64_t service_bits = std::uint64_t{static_cast<std::uint8_t>(packet_kind::service)} << 31;
 
  private:
   static constexpr int check_at = 16, kind_at = 31, reply_at = 34, args_at = 35, epoch_at = 40, color_at = 48;
@@ -124,9 +124,9 @@ constexpr fabric::claim claim_of(packet_header header) {
   }
 }
 
-/// Whether it is a message of the job's own world, as most are.
-constexpr bool is_message_of_job(std::uint64_t word) {
-  return (word & (std::uint64_t{0xff} << 56 | packet_header::control_bit)) == 0;
+/// Whether it belongs to the job's own world, and not to a service. One comparison: `service` is the highest kind.
+constexpr bool is_of_job_world(std::uint64_t word) {
+  return (word & (std::uint64_t{0xff} << 56 | packet_header::kind_bits)) < packet_header::service_bits;
 }
 
 constexpr world_number world_of(std::uint64_t word) { return static_cast<world_number>(word >> 56); }
