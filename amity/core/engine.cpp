@@ -33,7 +33,7 @@ constexpr std::uint32_t quiet_rounds_max = 8;
 // A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
 // virtual time it waits for ever: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
-// A thread on a seat leaves that to the one that waits for the fabric, which wakes it.
+// The thread that waits for the fabric does so for the threads on seats, and wakes them.
 constexpr std::uint64_t seat_slice_ns = 10'000'000'000;
 
 std::uint64_t stall_ns(const settings& config) {

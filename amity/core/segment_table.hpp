@@ -20,7 +20,7 @@ class segment_table {
  public:
   struct entry {
     local_segment own = {};
-    bool readable = false;                ///< every peer can get from it, whichever way reaches it
+    bool readable = false;                ///< `rendezvous` gets payloads from it
     bool of_fabric = false;               ///< its key is of the fabric's memory
     std::optional<zeroed_memory> memory;  ///< none: that of the fabric, or of the program
   };
