@@ -40,7 +40,7 @@ inline fabric::disposition endpoint::on_packet(const fabric::packet& arrived) no
 }
 
 fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
-  if (is_of_job_world(arrived.header)) [[likely]]
+  if (is_of_job_world(arrived.header) && job_world_ != nullptr) [[likely]]
     return job_world_->on_packet(arrived);
   return on_other_packet(arrived);
 }
@@ -49,7 +49,7 @@ fabric::disposition engine::on_other_packet(const fabric::packet& arrived) noexc
   const packet_header header(arrived.header);
   if (header.kind() != packet_kind::service) {
     if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
-    job_world_->on_packet_of_no_world(arrived);
+    failure_.set(std::make_exception_ptr(no_such_world(rank(), arrived.source / threads_, world_of(arrived.header))));
     return fabric::disposition::release;
   }
   if (failure_.exists()) return fabric::disposition::release;
@@ -86,14 +86,6 @@ bool endpoint::keep_for_later(const fabric::packet& arrived, packet_header heade
       !streams_.completes(source_of(arrived), arrived.payload))
     return false;
   return engine_->not_due().keep_behind(arrived, priority, engine_->transport());
-}
-
-void endpoint::on_packet_of_no_world(const fabric::packet& arrived) noexcept {
-  fail(std::make_exception_ptr(
-      error("message arrival", rank_,
-            fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made",
-                        rank_of(arrived.source), world_of(arrived.header)),
-            "destroy a world on all its ranks, after the last message that was sent in it has been handled")));
 }
 
 void endpoint::deliver(const fabric::packet& arrived) noexcept {

@@ -354,9 +354,6 @@ class endpoint final {
   fabric::disposition defer_handlers(const fabric::packet& arrived, bool& deferred) noexcept;
   /// Handles a packet of this world.
   void deliver(const fabric::packet& arrived) noexcept;
-  /// Called in the job's own world for a packet whose world does not exist. Fails the job, unless such packets may come
-  /// after the end of their world.
-  void on_packet_of_no_world(const fabric::packet& arrived) noexcept;
   bool priorities_differ() const noexcept { return priorities_differ_; }
   /// Takes the counters of this world out of the table of the rank.
   void leave_counter_table() noexcept;

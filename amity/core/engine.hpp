@@ -90,7 +90,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   endpoint* find(world_number number) const noexcept {
     return number < worlds_.size() ? worlds_[number].owner : nullptr;
   }
-  /// The world of the job itself, for waits that belong to no other one.
+  /// The world of the job itself, for waits that belong to no other one. An engine may have none.
   endpoint& job_world() const noexcept { return *job_world_; }
   std::size_t worlds() const noexcept { return worlds_count_; }
   world_set numbers_used() const noexcept;
@@ -101,8 +101,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// After handlers have run here, `threads` wakes the rank's threads that wait for their effects.
   void set_crew(crew& threads) noexcept { crew_ = &threads; }
   /// Calls `client.on_progress` in every round.
-  void attach(flushable& client) { every_round_.push_back(&client); }
-  void detach(flushable& client) noexcept { std::erase(every_round_, &client); }
+  void attach(progress_client& client) { every_round_.push_back(&client); }
+  void detach(progress_client& client) noexcept { std::erase(every_round_, &client); }
 
   // --- Packets that have been accepted and not sent, and packets that have arrived and are not due. ---
 
@@ -127,7 +127,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Human-readable: "3 packets to rank 1".
   std::string describe_unsent() const;
 
-  /// What belongs to no world: remote memory.
+  /// What belongs to no world: records, and remote memory.
   service_table& served() noexcept { return services_; }
 
   // --- Handlers and failures. ---
@@ -246,7 +246,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   job_failure failure_;
   crew* crew_ = nullptr;               ///< null: the rank has no other thread
   std::unique_ptr<engine_lock> lock_;  ///< null: an owned engine
-  std::vector<flushable*> every_round_;
+  std::vector<progress_client*> every_round_;
   std::size_t questions_seen_ = 0;  ///< packets of `peer_questions` since the last poll: they are no progress
   std::uint32_t sends_since_poll_ = 0;
   rank_t threads_;

@@ -20,16 +20,25 @@ struct outgoing {
   std::unique_ptr<owned_packet> owned;
 };
 
+/// Work that every round of progress continues.
+class progress_client {
+ public:
+  /// Called in every round of those that have asked for it; true if it has done anything.
+  virtual bool on_progress() = 0;
+
+ protected:
+  ~progress_client() = default;
+};
+
 /// An object that holds open packets or unsent messages and can be asked to send them, when credits run short or the
 /// rank is idle, or that has other work to do then. What it sends meanwhile never waits, as in a handler.
-class flushable {
+class flushable : public progress_client {
  public:
   /// Closes the packet that is open for a lane, if there is one, because its credit is wanted.
   virtual void close_packet(rank_t) {}
   /// Sends off all that is held; true if there was anything. Of one endpoint's, those that were added later come first.
   virtual bool flush_all() = 0;
-  /// Called in every round of progress of those that have asked for it; true if it has done anything.
-  virtual bool on_progress() { return false; }
+  bool on_progress() override { return false; }
   /// Whether it holds messages to this rank that are counted only when they are handled.
   virtual bool holds_uncounted() const noexcept { return false; }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The error for packets that no rank sends which runs the same build.
+/// The errors for packets that no rank sends which runs the same build, and for those that come too late.
 
 #include <string_view>
 
@@ -15,6 +15,14 @@ namespace amity::core {
 inline error invalid_packet(rank_t rank, rank_t source, std::string_view content) {
   return {"message arrival", rank, fmt::format("rank {} sent an invalid packet: {}", source, content),
           "run the same build of the program with the same settings on all ranks"};
+}
+
+/// `rank` has received a message in `world`, which it does not have, and `source` has sent it.
+inline error no_such_world(rank_t rank, rank_t source, int world) {
+  return {
+      "message arrival", rank,
+      fmt::format("rank {} sent a message in world {}, which this rank has destroyed, or never made", source, world),
+      "destroy a world on all its ranks, after the last message that was sent in it has been handled"};
 }
 
 }  // namespace amity::core

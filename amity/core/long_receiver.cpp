@@ -8,6 +8,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/invalid_packet.hpp"
 #include "amity/core/memory.hpp"
 #include "amity/core/remote_operations.hpp"
 #include "amity/core/segment_table.hpp"
@@ -101,10 +102,7 @@ void long_receiver::arrive(lent_slot& at, lent_slot::part part) noexcept {
       engine_.send(lane, service::long_slots, std::as_bytes(std::span(&news, 1)));
     });
     endpoint* const world = engine_.find(whole.world);
-    if (world == nullptr) {
-      return engine_.job_world().on_packet_of_no_world(
-          {.header = with_world(whole.header.word(), whole.world), .payload = {}, .source = whole.lane, .token = 0});
-    }
+    if (world == nullptr) throw no_such_world(engine_.rank(), whole.lane / engine_.threads(), whole.world);
     run(*world, whole.header, whole.lane, std::as_bytes(whole.args.words()), place_of(whole.about, whole.lane));
   } catch (...) {
     engine_.failure().set(std::current_exception());

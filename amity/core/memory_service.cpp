@@ -37,21 +37,18 @@ memory_service::memory_service(engine& to, const long_options& longs)
       caps(caps_of(to.transport())),
       face(*this),
       segments(to),
-      stream(to),
+      stream(to.served().records()),
       records(to, stream, segments, receiver),
       operations(to, below, records, longs.pending_max),
       receiver(to, face, segments, operations, longs.slots),
       sender(to, *this, longs) {
   on.served().attach(service::long_slots, *this);
-  on.served().attach(service::records, stream);
-  on.served().attach(service::answers, stream);
-  on.attach(static_cast<flushable&>(*this));
+  on.attach(static_cast<progress_client&>(*this));
 }
 
 memory_service::~memory_service() {
-  on.detach(static_cast<flushable&>(*this));
+  on.detach(static_cast<progress_client&>(*this));
   if (abandoned_) return;
-  stream.release_kept();
   for (const auto& [id, left] : handles) below->close(left);
   segments.for_each([this](const segment_table::entry& left) { destroy(below, left); });
 }
@@ -143,7 +140,6 @@ bool memory_service::on_progress() try {
   if (on.failure().exists()) return false;
   bool any = operations.advance();
   any |= receiver.advance();
-  any |= stream.advance();
   return any;
 } catch (...) {
   // As for arrivals: other ranks hear of it, and nothing more is handled.

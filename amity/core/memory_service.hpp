@@ -25,7 +25,7 @@ namespace amity::core {
 
 class endpoint;
 
-class memory_service final : private packet_receiver, private flushable {
+class memory_service final : private packet_receiver, private progress_client {
  public:
   /// Throws `error` for a protocol of Long messages that this fabric cannot have.
   memory_service(engine& on, const long_options& longs);
@@ -66,7 +66,7 @@ class memory_service final : private packet_receiver, private flushable {
   fabric::remote_capabilities caps;
   memory face;
   segment_table segments;
-  record_stream stream;
+  record_stream& stream;
   segment_records records;
   remote_operations operations;
   long_receiver receiver;
@@ -76,7 +76,6 @@ class memory_service final : private packet_receiver, private flushable {
 
  private:
   fabric::disposition on_packet(packet_header header, const fabric::packet& arrived) override;
-  bool flush_all() override { return false; }
   bool on_progress() override;
 
   bool abandoned_ = false;

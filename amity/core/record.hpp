@@ -10,8 +10,14 @@
 namespace amity::core {
 
 /// The service that a record belongs to.
-enum class record_owner : std::uint8_t { stream, memory };
-inline constexpr std::size_t record_owners = 2;
+enum class record_owner : std::uint8_t { stream, memory, openshmem };
+inline constexpr std::size_t record_owners = 3;
+
+/// How the origin learns that a record without a question has been carried out.
+enum class tracking : std::uint8_t {
+  by_flush,   ///< a flush of all peers asks the target
+  otherwise,  ///< in a way of the caller's own
+};
 
 inline constexpr std::uint32_t no_question = ~std::uint32_t{0};
 

@@ -24,6 +24,9 @@ struct answer_head {
 };
 static_assert(sizeof(answer_head) == 16 && sizeof(answer_head) <= sizeof(record));
 
+/// A put that the end of a packet would cut before this much of it begins in the next one.
+constexpr std::size_t part_bytes_min = 256;
+
 constexpr std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 constexpr packet_header answers_header = service_header(service::answers);
@@ -81,13 +84,18 @@ class record_stream::answer_packet final : public answers {
 };
 
 record_stream::record_stream(engine& on)
-    : engine_(on), transport_(on.transport()), packet_bytes_max_(transport_.caps().packet_bytes_max / 8 * 8) {}
+    : engine_(on), transport_(on.transport()), packet_bytes_max_(transport_.caps().packet_bytes_max / 8 * 8) {
+  engine_.served().attach(service::records, *this);
+  engine_.served().attach(service::answers, *this);
+  engine_.attach(static_cast<progress_client&>(*this));
+}
 
-void record_stream::release_kept() noexcept {
+record_stream::~record_stream() {
+  engine_.detach(static_cast<progress_client&>(*this));
+  if (!engine_.on_own_thread()) return;
   for (const rank_t lane : stalled_) {
     peer& of = at(lane);
     for (const kept_packet& each : of.kept) transport_.release(each.token);
-    of.kept.clear();
   }
 }
 
@@ -102,28 +110,43 @@ record_stream::peer& record_stream::at(rank_t lane) {
 
 // At the origin
 
-std::byte* record_stream::try_append(rank_t target, const record& what) noexcept {
+std::size_t record_stream::room(rank_t target, std::size_t bytes) {
+  const std::size_t left = packet_bytes_max_ - at(target).used;
+  return left >= sizeof(record) + std::min(bytes, part_bytes_min) ? left - sizeof(record) : content_bytes_max();
+}
+
+std::byte* record_stream::try_append(rank_t target, const record& what, tracking by) noexcept {
   peer& to = at(target);
   const std::size_t bytes = sizeof what + in_words(what.bytes);
+  if (reserved_ != no_rank) send(reserved_);
   if (to.used > 0 && bytes > packet_bytes_max_ - to.used) send(target);
-  if (to.used == 0 && transport_.acquire(target, to.open, fabric::claim::no_epoch) != status::ok) return nullptr;
+  if (to.used == 0 && !open(target, to)) return nullptr;
   std::byte* const place = to.open.data + to.used;
   std::memcpy(place, &what, sizeof what);
   to.used += bytes;
   // An answer proves that a record has been carried out.
-  if (what.question == no_question && what.owner != record_owner::stream) {
+  if (what.question == no_question && by == tracking::by_flush) {
     to.changed = true;
     if (!std::exchange(to.listed, true)) changed_.push_back(target);
   }
   return place + sizeof what;
 }
 
+bool record_stream::open(rank_t target, peer& to) noexcept {
+  if (transport_.acquire(target, to.open, fabric::claim::ordinary) == status::ok) return true;
+  if (transport_.acquire(target, to.open, fabric::claim::no_epoch) != status::ok) return false;
+  reserved_ = target;
+  return true;
+}
+
 void record_stream::send(rank_t target) noexcept {
-  peer& to = at(target);
-  if (to.used == 0) return;
+  const std::unique_ptr<peer>* const found = peers_.find(target);
+  if (found == nullptr || (*found)->used == 0) return;
+  peer& to = **found;
   transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, to.used);
   to.next_out = next_after(to.next_out);
   to.used = 0;
+  if (reserved_ == target) reserved_ = no_rank;
 }
 
 std::optional<std::uint32_t> record_stream::try_expect(rank_t target, mutable_bytes to, awaited& told) {
@@ -139,17 +162,18 @@ void record_stream::flush(rank_t target, awaited& complete) {
   static_cast<void>(try_ask(target, to));
 }
 
-void record_stream::flush_all() {
-  for (const rank_t target : changed_) {
+void record_stream::flush_all(rank_t but) {
+  std::erase_if(changed_, [&](rank_t target) {
     peer& to = at(target);
+    if (target == but && to.changed) return false;
     to.listed = false;
     if (to.changed && !to.must_ask) static_cast<void>(try_ask(target, to));
-  }
-  changed_.clear();
+    return true;
+  });
 }
 
 bool record_stream::try_ask(rank_t target, peer& to) noexcept {
-  if (try_append(target, {.act = act_ask, .at = to.asked + 1}) == nullptr) {
+  if (try_append(target, {.act = act_ask, .at = to.asked + 1}, tracking::otherwise) == nullptr) {
     if (!std::exchange(to.must_ask, true)) unasked_.push_back(target);
     return false;
   }
@@ -160,7 +184,9 @@ bool record_stream::try_ask(rank_t target, peer& to) noexcept {
   return true;
 }
 
-bool record_stream::advance() {
+bool record_stream::on_progress() try {
+  // Events on the stack of a function that an exception has left do not exist.
+  if (engine_.failure().exists()) return false;
   bool any = false;
   for (std::size_t i = 0; i < unasked_.size();) {
     if (at(unasked_[i]).must_ask && !try_ask(unasked_[i], at(unasked_[i]))) {
@@ -176,8 +202,8 @@ bool record_stream::advance() {
     peer& of = at(source);
     const std::size_t kept = of.kept.size(), done = of.done;
     const std::uint64_t told = of.told;
-    const bool is_told = tell_flushed(source, of);
-    const bool all = carry_out_kept(source, of) && is_told;
+    const bool no_more = carry_out_kept(source, of);
+    const bool all = tell_flushed(source, of) && no_more;  // what was kept may be a flush
     any |= kept != of.kept.size() || done != of.done || told != of.told;
     // Packets that came too early wait for others to arrive, which carry these out, too.
     if (!all) {
@@ -189,10 +215,14 @@ bool record_stream::advance() {
     stalled_.pop_back();
   }
   return any;
+} catch (...) {
+  // As for arrivals: other ranks hear of it, and nothing more is handled.
+  engine_.failure().set(std::current_exception());
+  return false;
 }
 
 bool record_stream::settled() const noexcept {
-  if (!unasked_.empty() || flushes_under_way_ > 0 || questions_under_way_ > 0) return false;
+  if (!flushed() || questions_under_way_ > 0) return false;
   return std::ranges::none_of(changed_, [this](rank_t each) { return (*peers_.find(each))->changed; });
 }
 
@@ -277,8 +307,9 @@ bool record_stream::carry_out(rank_t source, peer& of, bytes_view payload) {
   return true;
 }
 
-record_executor& record_stream::executor_of(rank_t source, const record& what) const {
+record_executor& record_stream::executor_of(rank_t source, const record& what) {
   const auto index = static_cast<std::size_t>(what.owner);
+  if (what.owner == record_owner::memory) static_cast<void>(engine_.served().memory());  // it attaches its executor
   if (index >= executors_.size() || executors_[index] == nullptr)
     throw engine_.invalid_packet(source, fmt::format("a record of owner {}", index));
   return *executors_[index];

@@ -22,6 +22,7 @@
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/event.hpp"
+#include "amity/core/flushable.hpp"
 #include "amity/core/numbered.hpp"
 #include "amity/core/record.hpp"
 #include "amity/core/service.hpp"
@@ -31,28 +32,31 @@ namespace amity::core {
 
 class engine;
 
-class record_stream final : public packet_receiver {
+class record_stream final : private packet_receiver, private progress_client {
  public:
   /// Answers, and events of flushes, that one thread may wait for.
   static constexpr std::size_t questions_max = 4096;
 
   explicit record_stream(engine& on);
+  /// On the thread of the engine, while its fabric exists, it gives back what is kept; on another one it does not.
+  ~record_stream();
   record_stream(const record_stream&) = delete;
   record_stream& operator=(const record_stream&) = delete;
 
   void attach(record_owner which, record_executor& executor) {
     executors_[static_cast<std::size_t>(which)] = &executor;
   }
-  /// Gives back to the fabric what is kept. Call it at the end.
-  void release_kept() noexcept;
 
   // --- At the origin. In and outside handlers. ---
 
   /// The largest content of one record, and of one answer.
   std::size_t content_bytes_max() const noexcept { return packet_bytes_max_ - sizeof(record); }
+  /// How many of `bytes` the next record for this peer should take: what fits into the open packet, unless that is
+  /// little. May be more than `bytes`.
+  std::size_t room(rank_t target, std::size_t bytes);
   /// Appends a record, and returns where its content goes, which the caller writes before it does anything else. Null:
   /// there is no credit.
-  std::byte* try_append(rank_t target, const record& what) noexcept;
+  std::byte* try_append(rank_t target, const record& what, tracking by = tracking::by_flush) noexcept;
   /// A number for a record whose answer of `to.size()` bytes goes to `to`, in one or several records; `told` is reached
   /// when it is there. None: as many as may be are under way.
   std::optional<std::uint32_t> try_expect(rank_t target, mutable_bytes to, awaited& told);
@@ -61,19 +65,17 @@ class record_stream final : public packet_receiver {
   void send(rank_t target) noexcept;
   /// `complete` is reached when all records that were appended for this peer have been carried out. Sends them.
   void flush(rank_t target, awaited& complete);
-  /// Asks all peers that have got records since the last flush. `settled` returns true when they have answered.
-  void flush_all();
-
-  /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
-  bool advance();
+  /// Asks all peers but this one that have got records since the last flush. `flushed` returns true when they have
+  /// answered.
+  void flush_all(rank_t but = no_rank);
+  /// Whether all flushes have been answered.
+  bool flushed() const noexcept { return unasked_.empty() && flushes_under_way_ == 0; }
   /// Whether all records of this thread have been carried out, as far as it knows, and all answers have arrived.
   bool settled() const noexcept;
   /// Whether as many flushes wait for their answers as may.
   bool full() const noexcept { return flushes_waiting_ >= questions_max; }
   /// Peers whose answers are missing.
   std::vector<rank_t> awaited_lanes() const;
-
-  fabric::disposition on_packet(packet_header header, const fabric::packet& arrived) override;
 
  private:
   struct kept_packet {
@@ -111,7 +113,11 @@ class record_stream final : public packet_receiver {
   };
   class answer_packet;
 
+  fabric::disposition on_packet(packet_header header, const fabric::packet& arrived) override;
+  /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
+  bool on_progress() override;
   peer& at(rank_t lane);
+  bool open(rank_t target, peer& to) noexcept;
   bool try_ask(rank_t target, peer& of) noexcept;
   fabric::disposition on_records(packet_header header, const fabric::packet& arrived);
   void on_answers(rank_t source, bytes_view payload);
@@ -121,7 +127,7 @@ class record_stream final : public packet_receiver {
   bool carry_out_kept(rank_t source, peer& of);
   bool tell_flushed(rank_t source, peer& of) noexcept;
   void stall(rank_t source, peer& of);
-  record_executor& executor_of(rank_t source, const record& what) const;
+  record_executor& executor_of(rank_t source, const record& what);
 
   engine& engine_;
   fabric::fabric& transport_;
@@ -134,6 +140,7 @@ class record_stream final : public packet_receiver {
   std::vector<rank_t> unasked_;  ///< peers whose `must_ask` is set
   std::vector<rank_t> stalled_;  ///< peers whose packets or flushes wait for credits
   std::vector<rank_t> lanes_;    ///< all peers
+  rank_t reserved_ = no_rank;    ///< the peer whose open packet has a credit of the reserve: it takes no other record
   std::size_t flushes_under_way_ = 0;
   std::size_t flushes_waiting_ = 0;  ///< events of flushes
 };

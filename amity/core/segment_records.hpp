@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "amity/core/record.hpp"
+#include "amity/core/memory_records.hpp"
 #include "amity/core/remote_operation.hpp"
 #include "amity/fabric/remote_memory.hpp"
 
@@ -16,7 +16,7 @@ class long_receiver;
 class record_stream;
 class segment_table;
 
-class segment_records final : private record_executor {
+class segment_records final : private record_memory {
  public:
   /// What records can do, for the choice of protocols.
   static fabric::remote_capabilities caps();
@@ -44,14 +44,17 @@ class segment_records final : private record_executor {
 
  private:
   static constexpr std::uint64_t of_records = std::uint64_t{1} << 63;
-  enum class act : std::uint8_t { put, put_notify, get, atomic };
 
-  bool execute(rank_t source, const record& what, bytes_view content, answers& to) override;
-  bool append_put(remote_operation& of, act last);
-  fabric::stage end_of_put(remote_operation& of, awaited* complete);
+  std::byte* place_of(rank_t source, std::uint32_t object, std::uint64_t offset, std::uint64_t bytes) const override;
+  void on_notice(rank_t source, std::uint64_t slot) override;
+  /// Whether the operation has the number of a question, or gets one.
+  bool expect(remote_operation& of, mutable_bytes answer);
+  /// Sends what was appended, with the question whether it is done if `complete` waits for that.
+  void send(rank_t target, awaited* complete);
 
   engine& engine_;
   record_stream& stream_;
+  memory_records records_;
   segment_table& segments_;
   long_receiver& longs_;
 };

@@ -5,6 +5,7 @@
 #include "amity/base/error.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/core/memory_service.hpp"
+#include "amity/core/record_stream.hpp"
 
 namespace amity::core {
 
@@ -13,10 +14,15 @@ service_table::service_table(engine& on, const settings& config) : engine_(on), 
 service_table::~service_table() { end(); }
 
 void service_table::end() noexcept {
-  if (memory_ == nullptr) return;
-  if (!engine_.on_own_thread()) memory_->abandon();
+  if (memory_ != nullptr && !engine_.on_own_thread()) memory_->abandon();
   memory_.reset();
+  records_.reset();
   receivers_ = {};
+}
+
+record_stream& service_table::make_records() {
+  records_ = std::make_unique<record_stream>(engine_);
+  return *records_;
 }
 
 memory_service& service_table::make_memory() {
@@ -28,7 +34,19 @@ fabric::disposition service_table::on_packet(const fabric::packet& arrived) {
   const packet_header header(arrived.header);
   const std::size_t which = header.handler();
   if (which >= services) throw engine_.invalid_packet(arrived.source, fmt::format("a packet of service {}", which));
-  if (receivers_[which] == nullptr) static_cast<void>(memory());
+  if (receivers_[which] == nullptr) {
+    switch (static_cast<service>(which)) {
+      case service::records:
+      case service::answers:
+        make_records();
+        break;
+      case service::long_slots:
+        make_memory();
+        break;
+      default:
+        throw engine_.invalid_packet(arrived.source, fmt::format("a packet of service {}", which));
+    }
+  }
   return receivers_[which]->on_packet(header, arrived);
 }
 

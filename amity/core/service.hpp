@@ -15,6 +15,7 @@ namespace amity::core {
 
 class engine;
 class memory_service;
+class record_stream;
 
 class packet_receiver {
  public:
@@ -26,7 +27,7 @@ class packet_receiver {
   ~packet_receiver() = default;
 };
 
-/// Who takes the packets of each service. Memory is made when it is first used, here or by a peer.
+/// Who takes the packets of each service. Records and memory are made when they are first used, here or by a peer.
 class service_table {
  public:
   /// `on` is being constructed.
@@ -39,6 +40,7 @@ class service_table {
   /// Throws `error` if the packet names no service, and what its receiver throws.
   fabric::disposition on_packet(const fabric::packet& arrived);
 
+  record_stream& records() { return records_ != nullptr ? *records_ : make_records(); }
   /// Throws `error` for settings that this fabric cannot have.
   memory_service& memory() { return memory_ != nullptr ? *memory_ : make_memory(); }
   /// Null: it has not been used.
@@ -47,11 +49,13 @@ class service_table {
   void end() noexcept;
 
  private:
+  record_stream& make_records();
   memory_service& make_memory();
 
   engine& engine_;
   long_options long_options_;
   std::array<packet_receiver*, services> receivers_{};
+  std::unique_ptr<record_stream> records_;
   std::unique_ptr<memory_service> memory_;
 };
 

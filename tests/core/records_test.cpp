@@ -150,6 +150,28 @@ TEST(records, wait_for_credits_of_answers) {
   });
 }
 
+// The answers of a large get use up the credits, so a flush waits behind it at the target.
+TEST(records, answer_flush_behind_kept_ones) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    simulate_poorer(2, false, {.seed = seed, .delay_ns_max = 3000, .credits = 4}, [](endpoint& own) {
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(100'000);
+      const auto all = exchange(own, mine);
+      own.barrier();
+      if (own.rank() == 0) {
+        std::vector<std::byte> got(100'000);
+        event gets, puts;
+        memory.get({all[1], 0}, got, gets);
+        memory.put({all[1], 0}, std::as_bytes(std::span("flush")), {.complete = &puts});
+        idle_until(own.transport(), own.transport().now_ns() + 100'000);
+        memory.wait(puts);
+        memory.wait(gets);
+      }
+      own.barrier();
+    });
+  }
+}
+
 // A put of many packets, for which credits return one by one: rounds that send parts of it are progress.
 TEST(records, large_put_advances) {
   simulate_poorer(2, false, {.credits = 2}, [](endpoint& own) {
