@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "amity/interop/shmem/am/meeting.hpp"
+#include "amity/interop/shmem/far_memory.hpp"
 #include "amity/interop/shmem/job.hpp"
-#include "amity/interop/shmem/network.hpp"
 
 using namespace amity::shmem;
 

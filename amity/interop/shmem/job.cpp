@@ -18,7 +18,6 @@
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/standard_descriptors.hpp"
-#include "amity/fabric/waiter.hpp"
 #include "amity/interop/shmem/heap_size.hpp"
 #include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/statics.hpp"
@@ -30,35 +29,11 @@ namespace amity::shmem {
 namespace {
 
 /// What each PE tells the others about its memory.
-struct card {
+struct layout {
   fabric::segment_key key;
   std::uint64_t statics_bytes;
   std::uint64_t heap_bytes;
   std::uint64_t heap_at;  ///< in the segment
-};
-
-class card_box final : public fabric::sink {
- public:
-  /// A peer that has all cards already may use the network.
-  card_box(std::size_t pes, network& others) : others_(others), cards_(pes) {}
-
-  fabric::disposition on_packet(const fabric::packet& arrived) noexcept override {
-    if (arrived.header != header) return others_.on_packet(arrived);
-    AMITY_ASSERT(arrived.payload.size() == sizeof(card), arrived.payload.size());
-    std::memcpy(&cards_[static_cast<std::size_t>(arrived.source)], arrived.payload.data(), sizeof(card));
-    ++arrivals_;
-    return fabric::disposition::release;
-  }
-  static constexpr std::uint64_t header = 0;
-  static_assert(header != network::header);
-
-  bool complete() const noexcept { return arrivals_ == cards_.size(); }
-  const card& of(std::size_t pe) const noexcept { return cards_[pe]; }
-
- private:
-  network& others_;
-  std::vector<card> cards_;
-  std::size_t arrivals_ = 0;
 };
 
 job::place join() {
@@ -102,6 +77,8 @@ std::size_t page_round(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
+bool has_progress_thread() { return settings::from_environment().integer("AMITY_SHMEM_PROGRESS_THREAD") != 0; }
+
 std::uint64_t stall_seconds() {
   return static_cast<std::uint64_t>(settings::from_environment().integer("AMITY_CORE_STALL_SECONDS"));
 }
@@ -123,7 +100,9 @@ bool is_crowded(const fabric::fabric& transport, int cpus) {
 job::job(bool threads)
     : place_(join()),
       transport_(place_.lane->enter(0)),
-      network_(*transport_),
+      engine_(*transport_, settings::from_environment(), 1,
+              threads || has_progress_thread() ? core::engine::threading::serialized : core::engine::threading::owned),
+      far_(engine_),
       heap_(page_round(heap_bytes_wanted()) + own_bytes(transport_->size())) {
   const auto heap_bytes = page_round(heap_bytes_wanted()) + own_bytes(transport_->size());
   const extent statics = find_statics();
@@ -143,10 +122,10 @@ job::job(bool threads)
   meet_peers(statics.bytes);
   self.peers = peers_.data();
   const auto is_far = [](const peer_memory& each) { return each.heap_bytes == 0; };
-  if (std::ranges::any_of(peers_, is_far)) self.far = &network_;
+  if (std::ranges::any_of(peers_, is_far)) self.far = &far_;
   self.pes = transport_->size();
   crowded_ = is_crowded(*transport_, place_.cpus);
-  patience_ = crowded_ ? 5 : patient_looks;  // the first one by rings of four PEs on two CPUs
+  if (crowded_) patience_ = patience::of_shared_cpu(5);  // measured with rings of four PEs on two CPUs
 
   arrivals_ = static_cast<arrival*>(share(pes * sizeof(arrival)));
   ended_ = static_cast<std::uint64_t*>(share(sizeof *ended_));
@@ -155,17 +134,17 @@ job::job(bool threads)
   self.stall_ns = stall_seconds() * 1'000'000'000;
   self.joined = this;  // the substrate of active messages takes memory through it
   messages_ = std::make_unique<am_engine<node_substrate>>();
-  const bool helped = settings::from_environment().integer("AMITY_SHMEM_PROGRESS_THREAD") != 0;
-  if (threads || helped) {
-    messages_->threads().require();
-    network_.threads().require();
-  }
-  if (!helped) return;
-  progress_.emplace([this] { return make_progress(); });
+  const bool helped = has_progress_thread();
+  if (threads || helped) messages_->threads().require();
+  if (helped) progress_.emplace([this] { return make_progress(); });
 }
 
 job::~job() {
   progress_.reset();
+  {
+    const core::engine::entry alone(engine_);
+    engine_.leave_fabric();
+  }
   // The segments stay: the program's static variables are in one of them, and may be read still.
   for (const auto& each : opened_) transport_->node_memory()->close(each);
   self.far = nullptr;
@@ -199,21 +178,15 @@ std::byte* job::take_memory(const extent& statics, std::size_t heap_bytes) {
 
 void job::meet_peers(std::size_t statics_bytes) {
   fabric::remote_memory* const memory = transport_->node_memory();
-  const int pes = transport_->size();
-  const card mine{.key = own_.key,
-                  .statics_bytes = statics_bytes,
-                  .heap_bytes = self.heap.bytes,
-                  .heap_at = self.heap.first - reinterpret_cast<std::uintptr_t>(own_.data)};
-  card_box box(static_cast<std::size_t>(pes), network_);
-  for (int told = 0; told < pes || !box.complete();) {
-    const bool sent = told < pes && transport_->try_send(told, card_box::header, std::as_bytes(std::span(&mine, 1)),
-                                                         fabric::claim::ordinary) == status::ok;
-    if (sent) ++told;
-    if (transport_->poll(box, 64) == 0 && !sent) amity::fabric::wait(*transport_, 100'000'000);
-  }
-  for (int pe = 0; pe < pes; ++pe) {
+  const layout own{.key = own_.key,
+                   .statics_bytes = statics_bytes,
+                   .heap_bytes = self.heap.bytes,
+                   .heap_at = self.heap.first - reinterpret_cast<std::uintptr_t>(own_.data)};
+  std::vector<layout> layouts(peers_.size());
+  far_.exchange(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(layouts)));
+  for (int pe = 0; pe < transport_->size(); ++pe) {
     const auto index = static_cast<std::size_t>(pe);
-    const card& its = box.of(index);
+    const layout& its = layouts[index];
     if (its.statics_bytes != statics_bytes || its.heap_bytes != self.heap.bytes) {
       throw error("shmem_init", self.me,
                   fmt::format("the symmetric memory of PE {} is laid out otherwise: {} bytes of static variables and a "
@@ -244,22 +217,19 @@ void* job::share(std::size_t bytes) {
 std::string job::describe_meeting(const char* call, int pe) { return fmt::format("{}: PE {} is to come", call, pe); }
 
 void job::notify_far(int pe) {
-  network_.write("a collective call", arrivals_ + self.me, &sent_[static_cast<std::size_t>(pe)], sizeof(arrival::count),
-                 pe);
-  network_.send(pe);
+  far_.put("a collective call", arrivals_ + self.me, &sent_[static_cast<std::size_t>(pe)], sizeof(arrival::count), pe,
+           core::tracking::otherwise);
+  far_.send(pe);
 }
 
-void job::idle(unsigned round) {
+void job::rest(bool is_patient) {
   leave_if_ended();
-  // However many messages come, which `round` does not count.
-  if (rounds_.is_due()) network_.look_for_the_end(0);
-  if (round < patience_) {
-    cpu_pause(3);
-  } else {
-    yielder_.yield_or_doze();
-    // After that `composite` looks at its network more often: this PE has the time.
-    if (self.far != nullptr) network_.look_for_the_end(0);
-  }
+  // Whatever else this PE does meanwhile, which `is_patient` does not count.
+  if (rests_.is_due()) far_.check();
+  if (is_patient) return cpu_pause(3);
+  yielder_.yield_or_doze();
+  // After that `composite` looks at its network more often: this PE has the time.
+  if (self.far != nullptr) far_.check();
 }
 
 void job::end_successfully() {
@@ -273,15 +243,15 @@ void job::end_successfully() {
 void job::abort() noexcept {
   if (is_ending_.exchange(true)) return;
   // Another thread may be in the fabric, and stay there: then it is the end of this process that tells the others.
-  const guard::inside alone(network_.threads(), std::try_to_lock);
+  const core::engine::entry alone(engine_, std::try_to_lock);
   if (alone.entered()) transport_->abort();
 }
 
 void job::leave_ended_job() {
-  network_.threads().stay();                    // for good: nobody else may use the fabric
+  const core::engine::entry alone(engine_);     // for good: nobody else may use the fabric
   while (is_ending_.exchange(true)) ::pause();  // another thread is on its way out
   std::fflush(nullptr);
-  network_.send_all();  // the fabric would wait at its end for packets that were begun
+  far_.send_all();  // the fabric would wait at its end for packets that were begun
   // Other threads may be anywhere, this one in a handler: all that they may touch stays until the process ends.
   transport_.reset();
   ::_exit(0);

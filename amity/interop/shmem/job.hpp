@@ -16,15 +16,16 @@
 #include <string>
 #include <vector>
 
+#include "amity/base/polling.hpp"
 #include "amity/base/types.hpp"
 #include "amity/base/yielder.hpp"
 #include "amity/base/zeros.hpp"
+#include "amity/core/engine.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
 #include "amity/interop/shmem/am/every.hpp"
-#include "amity/interop/shmem/am/serve.hpp"
-#include "amity/interop/shmem/network.hpp"
+#include "amity/interop/shmem/far_memory.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
 #include "amity/interop/shmem/process.hpp"
 #include "amity/interop/shmem/progress_thread.hpp"
@@ -75,13 +76,28 @@ class job {
   template <class Ready, class Describe>
   void wait(Ready ready, Describe describe) {
     if (ready()) return seldom_progress();
-    serve_until(
-        ready, [this] { return make_progress(); }, [this](unsigned round) { idle(round); }, self.stall_ns,
-        [&](double seconds) { report_stall(seconds, describe()); });
+    wait(
+        ready, [this] { return make_progress(); }, describe);
+  }
+  /// Waits without running handlers.
+  template <class Ready, class Describe>
+  void wait_without_handlers(Ready ready, Describe describe) {
+    wait(
+        ready, [this] { return poll_far(); }, describe);
+  }
+  /// Waits for a caller that serves others itself. `serve()` returns whether it has done anything.
+  template <class Ready, class Serve, class Describe>
+  void wait(Ready ready, Serve serve, Describe describe) {
+    for (polling looks(patience_, self.stall_ns); !ready();) {
+      if (serve()) looks.served();
+      rest(looks.is_patient());
+      if (looks.rested()) [[unlikely]]
+        report_stall(looks.seconds(), describe());
+    }
   }
   /// True if it has done something for others.
   bool make_progress() {
-    const bool carried_out = poll_network();
+    const bool carried_out = poll_far();
     return messages_->poll() || carried_out;
   }
   /// The same for a call that programs make in a loop of their own until they find something. A PE that shares its CPU
@@ -91,25 +107,22 @@ class job {
       set_idle_looks(0);
       leave_if_ended();
     } else {
-      const unsigned round = set_idle_looks(idle_looks() + 1);
-      idle(crowded_ ? round : 0);
+      const unsigned looks = set_idle_looks(idle_looks() + 1);
+      rest(!crowded_ || looks < patience_.looks);
     }
   }
   /// The same for calls of which some belong to such loops and most do not.
   void look_seldom() {
-    if (self.far != nullptr) network_.look_for_the_end(0);  // after that `composite` looks at a quiet network, too
+    if (self.far != nullptr) far_.check();  // after that `composite` looks at a quiet network, too
     if (make_progress()) return leave_if_ended();
     if (crowded_ && (set_idle_looks(idle_looks() + 1) & 15u) == 0) {
-      idle(patience_);
+      rest(false);
     } else {
       leave_if_ended();
     }
   }
-  /// One round of a loop that waits, without handlers. Leaves the program if a PE has ended the job.
-  void pause(unsigned round) {
-    poll_network();
-    idle(round);
-  }
+  /// Carries out what PEs on other nodes have sent; true if there was anything.
+  bool poll_far() { return self.far != nullptr && far_.poll(); }
 
   /// A word by which this PE shows the others a number.
   std::uint64_t& offer() noexcept { return *offer_; }
@@ -130,9 +143,9 @@ class job {
     idle_looks_.store(count, std::memory_order_relaxed);
     return count;
   }
-  void idle(unsigned round);
+  /// Pauses, or gives up the CPU. Leaves the program if a PE has ended the job.
+  void rest(bool is_patient);
   static std::string describe_meeting(const char* call, int pe);
-  bool poll_network() { return self.far != nullptr && network_.poll(); }
   void notify_far(int pe);
   /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.
   std::byte* take_memory(const extent& statics, std::size_t heap_bytes);
@@ -146,7 +159,8 @@ class job {
 
   place place_;
   std::unique_ptr<fabric::fabric> transport_;
-  network network_;
+  core::engine engine_;
+  far_memory far_;
   symmetric_heap heap_;
   fabric::segment own_;                    ///< what peers map, if they do
   std::optional<zeroed_memory> unshared_;  ///< the heap, if they do not
@@ -158,11 +172,11 @@ class job {
   arrival* arrivals_ = nullptr;
   std::uint64_t* ended_ = nullptr;
   std::uint64_t* offer_ = nullptr;
-  unsigned patience_ = 0;
+  patience patience_ = patience::of_own_cpu();
   bool crowded_ = false;  ///< more PEs than CPUs
   yielder yielder_;
   std::atomic<unsigned> idle_looks_ = 0;
-  every<1024> rounds_;                    ///< of waiting, until the PE asks whether the job still runs
+  every<1024> rests_;                     ///< of waiting, until the PE asks whether the job still runs
   std::atomic<bool> is_telling_ = false;  ///< a thread tells all PEs that the job has ended: until then nobody leaves
   std::atomic<bool> is_ending_ = false;   ///< a thread ends this process
   std::unique_ptr<am_engine<node_substrate>> messages_;

@@ -3,14 +3,14 @@
 /// What active messages need of the machine below: stores where a PE's memory is mapped, packets elsewhere.
 ///
 /// Whoever puts them over something else offers the same: who is there, zeroed symmetric memory, a put, a word that
-/// arrives after all puts to that PE before it, a look at what mapped peers show, a rest inside loops that wait, and
-/// reports of waits that nothing comes of.
+/// arrives after all puts to that PE before it, a look at what mapped peers show, and a wait.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/interop/shmem/process.hpp"
 
 namespace amity::shmem {
@@ -45,15 +45,9 @@ struct node_substrate {
     return *reach("shmem_barrier_all", &own, pe);
   }
 
-  /// Part of a loop that waits: pauses at first, and yields the CPU after a while. Runs no handler.
-  static void rest(unsigned round);
-
-  /// After so long a wait without progress is told of; 0: never.
-  static std::uint64_t stall_ns() noexcept { return self.stall_ns; }
-  /// `pe`: what stands behind what it waits for; -1: nothing.
-  static void report_stall(double seconds, const char* waits_for, int pe) {
-    shmem::report_stall(seconds, waits_for, pe);
-  }
+  /// Waits until `done()`, and calls `serve()`, which returns whether it has handled anything, again and again. A
+  /// report of a stall says what it waits for: `what`, followed by `pe` unless that is -1.
+  static void wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe);
 
   [[noreturn]] static void fail(const char* call, const char* problem, const char* remedy) {
     shmem::fail(call, problem, remedy);

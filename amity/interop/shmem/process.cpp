@@ -10,7 +10,6 @@
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/interop/shmem/job.hpp"
-#include "amity/interop/shmem/network.hpp"
 
 namespace amity::shmem {
 
@@ -50,10 +49,6 @@ void report_stall(double seconds, std::string_view waits_for) {
   log_warning(self.me, fmt::format("no progress for {:.0f} s in {}", seconds, waits_for));
 }
 
-void report_stall(double seconds, const char* waits_for, int pe) {
-  report_stall(seconds, pe < 0 ? std::string(waits_for) : fmt::format("{} {}", waits_for, pe));
-}
-
 std::size_t strided_bytes(const char* call, std::size_t count, std::ptrdiff_t stride, std::size_t bytes) {
   if (stride < 1) [[unlikely]]
     fail(call, fmt::format("a stride of {} elements", stride).c_str(), "use one of at least 1");
@@ -75,9 +70,15 @@ void progress() {
 
 void* node_substrate::allocate(std::size_t bytes) { return self.joined->share(bytes); }
 void node_substrate::put_far(void* dest, const void* from, std::size_t bytes, int pe) {
-  self.far->write("shmemx_am_request", dest, from, bytes, pe);
+  self.far->put("shmemx_am_request", dest, from, bytes, pe, core::tracking::otherwise);
 }
 void node_substrate::send_far(int pe) { self.far->send(pe); }
-void node_substrate::rest(unsigned round) { self.joined->pause(round); }
+void node_substrate::wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe) {
+  const auto serve_all = [&] {
+    const bool carried_out = self.joined->poll_far();
+    return serve() || carried_out;
+  };
+  self.joined->wait(done, serve_all, [&] { return pe < 0 ? std::string(what) : fmt::format("{} {}", what, pe); });
+}
 
 }  // namespace amity::shmem

@@ -15,7 +15,7 @@
 namespace amity::shmem {
 
 class job;
-class network;
+class far_memory;
 
 /// What to add to an address of this PE's symmetric memory to reach the same object of a peer, and how much of that is
 /// mapped: all, or nothing where the peer is on another node.
@@ -46,10 +46,10 @@ struct process {
   extent heap;
   extent statics;
   const peer_memory* peers = nullptr;
-  network* far = nullptr;   ///< the way to PEs that are not mapped; null: there are none
-  int threads = 2;          ///< SHMEM_THREAD_SERIALIZED, until a program asks for more
-  every<16> calls;          ///< of functions too short to make progress each time
-  std::uint32_t drawn = 0;  ///< where the last search for any of several variables began
+  far_memory* far = nullptr;  ///< the way to PEs that are not mapped; null: there are none
+  int threads = 2;            ///< SHMEM_THREAD_SERIALIZED, until a program asks for more
+  every<16> calls;            ///< of functions too short to make progress each time
+  std::uint32_t drawn = 0;    ///< where the last search for any of several variables began
   phase now = phase::before;
   std::uint64_t stall_ns = 0;  ///< a wait that lasts so long without progress is told of; 0: none
   int pid = 0;                 ///< of the process that has begun: its children see this object, and are no PEs
@@ -70,8 +70,6 @@ struct process {
 
 /// Tells that this PE has waited for long: "no progress for 30 s in ", and then what it waits for.
 [[gnu::cold]] void report_stall(double seconds, std::string_view waits_for);
-/// The same of a PE, whose number stands behind what is waited for; -1: of none.
-[[gnu::cold]] void report_stall(double seconds, const char* waits_for, int pe);
 
 /// Of `count` elements of `bytes`; the most that there can be, which no memory has, where they are more.
 constexpr std::size_t bytes_of(std::size_t count, std::size_t bytes) noexcept {

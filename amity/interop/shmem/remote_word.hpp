@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "amity/fabric/remote_memory.hpp"
-#include "amity/interop/shmem/network.hpp"
+#include "amity/interop/shmem/far_memory.hpp"
 #include "amity/interop/shmem/process.hpp"
 
 namespace amity::shmem {

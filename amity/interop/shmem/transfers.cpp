@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "amity/interop/shmem/far_memory.hpp"
 #include "amity/interop/shmem/include/shmem.h"
-#include "amity/interop/shmem/network.hpp"
 #include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/team.hpp"
 

@@ -58,7 +58,9 @@ void* public_substrate::allocate(std::size_t bytes) {
   return found;
 }
 
-void public_substrate::rest(unsigned round) { self.joined->pause(round); }
+void public_substrate::wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe) {
+  self.joined->wait(done, serve, [&] { return pe < 0 ? what : std::string(what) + " " + std::to_string(pe); });
+}
 
 job::job(bool threads)
     : arrivals_(
@@ -67,7 +69,7 @@ job::job(bool threads)
       sent_(static_cast<std::size_t>(self.pes)),
       awaited_(static_cast<std::size_t>(self.pes)),
       crowded_(self.pes > ::sysconf(_SC_NPROCESSORS_ONLN)),
-      patience_(crowded_ ? 20 : patient_looks),
+      patience_(crowded_ ? patience::of_shared_cpu(20) : patience::of_own_cpu()),
       open_mpi_progress_(reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "opal_progress"))),
       all_map_all_(agree_that_all_map_all()) {
   if (threads) messages_.threads().require();
@@ -106,7 +108,7 @@ void job::await(const char* call, int pe) {
 void job::look() {
   const unsigned idle = count_idle_look();
   // Who has a CPU of its own keeps it: the program may have more to do than to look.
-  pause(crowded_ ? idle : 0);
+  rest(!crowded_ || idle < patience_.looks);
 }
 
 void job::look_seldom() {
@@ -127,10 +129,10 @@ void job::help_other_library() {
   if (open_mpi_progress_ != nullptr) open_mpi_progress_();
 }
 
-void job::pause(unsigned round) {
+void job::rest(bool is_patient) {
   // However many messages come: what the PE waits for may come through the other library.
   if (pauses_.is_due()) help_other_library();
-  if (round < patience_) {
+  if (is_patient) {
     cpu_pause(3);
   } else {
     yielder_.yield_or_doze();

@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "amity/base/polling.hpp"
 #include "amity/base/yielder.hpp"
 #include "amity/interop/shmem/addon/public_substrate.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
 #include "amity/interop/shmem/am/every.hpp"
-#include "amity/interop/shmem/am/serve.hpp"
 
 namespace amity::shmem::addon {
 
@@ -46,16 +46,22 @@ class job {
   /// Waits for something that a peer does, or a handler. `describe()` says in which call and for what, for a report.
   template <class Ready, class Describe>
   void wait(Ready ready, Describe describe) {
-    serve_until(
-        ready, [this] { return messages_.poll(); }, [this](unsigned round) { pause(round); }, self.stall_ns,
-        [&](double seconds) { report_stall(seconds, describe()); });
+    wait(
+        ready, [this] { return messages_.poll(); }, describe);
+  }
+  /// Waits for a caller that serves others itself.
+  template <class Ready, class Serve, class Describe>
+  void wait(Ready ready, Serve serve, Describe describe) {
+    for (polling looks(patience_, self.stall_ns); !ready();) {
+      if (serve()) looks.served();
+      rest(looks.is_patient());
+      if (looks.rested()) report_stall(looks.seconds(), describe());
+    }
   }
   /// Runs handlers in a call that programs make in a loop of their own until they find something.
   void look();
   /// The same in calls of which some belong to such loops and most do not.
   void look_seldom();
-  /// One round of a loop that waits, without handlers.
-  void pause(unsigned round);
 
  private:
   struct alignas(line_bytes) arrival {
@@ -63,6 +69,8 @@ class job {
   };
 
   unsigned count_idle_look();
+  /// Pauses, or gives up the CPU. Runs no handlers; now and then the other library makes progress.
+  void rest(bool is_patient);
   /// Its puts may need the target's help, where they are messages.
   void help_other_library();
   void notify(int pe);
@@ -73,7 +81,7 @@ class job {
   std::vector<std::uint64_t> sent_;
   std::vector<std::uint64_t> awaited_;
   bool crowded_;  ///< more PEs than CPUs, if all are on this node
-  unsigned patience_;
+  patience patience_;
   yielder yielder_;
   void (*open_mpi_progress_)();
   std::atomic<unsigned> idle_looks_ = 0;

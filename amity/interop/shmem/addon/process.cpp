@@ -39,12 +39,6 @@ void report_stall(double seconds, const std::string& waits_for) {
   std::fprintf(stderr, "amity: rank %d: no progress for %.0f s in %s\n", self.me, seconds, waits_for.c_str());
 }
 
-void report_stall(double seconds, const char* waits_for, int pe) {
-  std::string text = waits_for;
-  if (pe >= 0) text.append(" ").append(std::to_string(pe));
-  report_stall(seconds, text);
-}
-
 void progress() {
   if (self.joined != nullptr) self.joined->look_seldom();
 }

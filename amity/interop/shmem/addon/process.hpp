@@ -42,8 +42,6 @@ struct process {
 
 /// Tells that this PE has waited for long: "no progress for 30 s in ", and then what it waits for.
 [[gnu::cold]] void report_stall(double seconds, const std::string& waits_for);
-/// The same of a PE, whose number stands behind what is waited for; -1: of none.
-[[gnu::cold]] void report_stall(double seconds, const char* waits_for, int pe);
 
 inline job& running(const char* call) {
   if (self.joined == nullptr) [[unlikely]]

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/interop/shmem/addon/process.hpp"
 #include "amity/interop/shmem/addon/profiling.hpp"
 
@@ -51,15 +52,9 @@ struct public_substrate {
     return *at_distance(&own, self.peers[pe].distance);
   }
 
-  /// Part of a loop that waits: now and then the other library makes progress. Runs no handler.
-  static void rest(unsigned round);
-
-  /// After so long a wait without progress is told of; 0: never.
-  static std::uint64_t stall_ns() noexcept { return self.stall_ns; }
-  /// `pe`: what stands behind what it waits for; -1: nothing.
-  static void report_stall(double seconds, const char* waits_for, int pe) {
-    addon::report_stall(seconds, waits_for, pe);
-  }
+  /// Waits until `done()`, and calls `serve()`, which returns whether it has handled anything, again and again. A
+  /// report of a stall says what it waits for: `what`, followed by `pe` unless that is -1.
+  static void wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe);
 
   [[noreturn]] static void fail(const char* call, const char* problem, const char* remedy) {
     addon::fail(call, problem, remedy);

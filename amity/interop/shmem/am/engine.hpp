@@ -24,7 +24,6 @@
 #include "amity/base/guard.hpp"
 #include "amity/interop/shmem/am/handlers.hpp"
 #include "amity/interop/shmem/am/record.hpp"
-#include "amity/interop/shmem/am/serve.hpp"
 #include "amity/interop/shmem/am/traffic.hpp"
 
 namespace amity::shmem {
@@ -244,9 +243,8 @@ class am_engine {
   /// `what`, of one PE or of all (-1), is for a report of a stall.
   template <class Done>
   void wait(const char* what, int pe, Done done) {
-    serve_until(
-        done, [this] { return poll(); }, &Substrate::rest, Substrate::stall_ns(),
-        [&](double seconds) { Substrate::report_stall(seconds, what, pe); });
+    Substrate::wait(
+        done, [this] { return poll(); }, what, pe);
   }
 
   // Sending.

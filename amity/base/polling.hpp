@@ -1,0 +1,48 @@
+#pragma once
+
+/// How long a thread polls for what nobody wakes it for, such as a store of a peer, until it gives up its CPU.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "amity/base/clock.hpp"
+#include "amity/base/stall_clock.hpp"
+
+namespace amity {
+
+struct patience {
+  std::uint32_t looks;  ///< in vain, until the thread gives up its CPU after each
+  /// As many of these more each time that it has served others: the next message comes within microseconds, or not
+  /// soon. Without them a thread that has waited for long would give up its CPU after each message.
+  std::uint32_t looks_after_service;
+
+  /// Of a thread that has a CPU of its own: some 400 us, where memory is shared.
+  static constexpr patience of_own_cpu() { return {.looks = 4000, .looks_after_service = 50}; }
+  /// Of one that shares its CPU with others that wait.
+  static constexpr patience of_shared_cpu(std::uint32_t looks) { return {.looks = looks, .looks_after_service = 0}; }
+};
+
+/// One wait.
+class polling {
+ public:
+  /// A report is due after each `stall_ns` without service; 0: never.
+  polling(const patience& how, std::uint64_t stall_ns) noexcept : how_(how), clock_(stall_ns) {}
+
+  bool is_patient() const noexcept { return looks_ < how_.looks; }
+  /// The thread has done something for others.
+  void served() noexcept {
+    looks_ = std::min(looks_, how_.looks - how_.looks_after_service);
+    clock_.restart();
+  }
+  /// Call it after the rest that follows a look in vain. Returns whether a report is due.
+  bool rested() noexcept { return looks_++ >= how_.looks && clock_.is_due(steady_now_ns()); }
+  /// How long the wait had lasted when a report was due.
+  double seconds() const noexcept { return clock_.seconds(); }
+
+ private:
+  patience how_;
+  stall_clock clock_;
+  std::uint32_t looks_ = 0;
+};
+
+}  // namespace amity
