@@ -11,9 +11,9 @@
 namespace amity {
 
 struct patience {
-  std::uint32_t looks;  ///< in vain, until the thread gives up its CPU after each
-  /// As many of these more each time that it has served others: the next message comes within microseconds, or not
-  /// soon. Without them a thread that has waited for long would give up its CPU after each message.
+  std::uint32_t looks;  ///< that find nothing, before the thread gives up its CPU
+  /// Looks of a thread that gives up its CPU, each time that it has served others: the next message often comes within
+  /// microseconds.
   std::uint32_t looks_after_service;
 
   /// Of a thread that has a CPU of its own: some 400 us, where memory is shared.
@@ -34,12 +34,17 @@ class polling {
     looks_ = std::min(looks_, how_.looks - how_.looks_after_service);
     clock_.restart();
   }
-  /// Call it after the rest that follows a look in vain. Returns whether a report is due.
-  bool rested() noexcept { return looks_++ >= how_.looks && clock_.is_due(steady_now_ns()); }
+  /// Call it after the rest that follows a look. Returns whether a report is due.
+  bool rested() noexcept {
+    return ++looks_ > how_.looks && looks_ % looks_per_report == 0 && clock_.is_due(steady_now_ns());
+  }
   /// How long the wait had lasted when a report was due.
   double seconds() const noexcept { return clock_.seconds(); }
 
  private:
+  /// Reading the clock takes as long as a look.
+  static constexpr std::uint32_t looks_per_report = 64;
+
   patience how_;
   stall_clock clock_;
   std::uint32_t looks_ = 0;

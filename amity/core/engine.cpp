@@ -66,7 +66,6 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
       bound_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
       waiter_(transport),
       attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
-      virtual_time_(transport.caps().virtual_time),
       // In any case so low that handlers have room left.
       leaving_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
                                          bound_.bytes_max() / 2)),
@@ -89,7 +88,7 @@ bool engine::try_enter() noexcept { return lock_->try_enter(); }
 
 void engine::leave() noexcept {
   try {
-    if (lock_->hands_over() && job_world_ != nullptr) transport_.publish();
+    if (lock_->hands_over() && !has_left_) transport_.publish();
   } catch (...) {
     failure_.set(std::current_exception());
   }
@@ -158,6 +157,7 @@ bool engine::has_room(std::size_t bytes) noexcept {
 }
 
 void engine::leave_fabric() noexcept {
+  has_left_ = true;
   services_.end();
   not_due_.release(transport_);
 }
@@ -318,7 +318,7 @@ void engine::sleep(endpoint& in, std::string_view where) {
     if (waiter_.rounds() == 1) stall_clock_.restart();
     look_for_stall(in, where, false);
   }
-  if (virtual_time_) {
+  if (transport_.caps().virtual_time) {
     const known_place here(*this, in, where);
     wait_in_fabric(~std::uint64_t{0}, ~std::uint64_t{0});
   } else {
@@ -356,7 +356,7 @@ void engine::rest_between_polls(endpoint& in, std::string_view where) {
   const std::uint32_t polls = waiter_.polls();
   if (polls % polls_per_look != 0) return;
   if (polls == polls_per_look) stall_clock_.restart();
-  look_for_stall(in, where, virtual_time_ && polls % polls_of_stall == 0);
+  look_for_stall(in, where, transport_.caps().virtual_time && polls % polls_of_stall == 0);
 }
 
 /// Takes packets while no handler may run. Packets and events that would run one wait for the next round of progress.

@@ -61,8 +61,9 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   };
   class entry;
 
-  /// Nobody else polls `transport`, which must live until the job's own world is detached. Each rank has as many
-  /// `threads`: one if it is serialized. Throws `error` if a serialized engine cannot have its descriptor.
+  /// Nobody else polls `transport`, which must live until `leave_fabric`; the end of the job's own world calls that.
+  /// Each rank has as many `threads`: one if it is serialized. Throws `error` if a serialized engine cannot have its
+  /// descriptor.
   engine(fabric::fabric& transport, const settings& config, rank_t threads, threading how = threading::owned);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
@@ -258,7 +259,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   memory_bound bound_;
   fabric::waiter waiter_;
   attention_clock attention_;
-  bool virtual_time_;
+  bool has_left_ = false;  ///< the fabric
   std::size_t leaving_bytes_high_water_;
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
   const endpoint* waits_in_ = nullptr;     ///< for a simulator's report

@@ -53,7 +53,7 @@ void engine::look_for_stall(const endpoint& in, std::string_view where, bool is_
   }
   if (!stall_clock_.is_due(now_ns) && !is_stall) return;
   log_warning(rank(), in.stall_report(where, stall_clock_.seconds()));
-  if (virtual_time_) return;  // the simulator knows which ranks wait
+  if (transport_.caps().virtual_time) return;  // the simulator knows which ranks wait
   std::vector<rank_t> peers = in.peers_to_ask();
   for (const rank_t lane : peers) send(lane, service::wake, {&question, 1});
   questions_.ask(std::move(peers), now_ns);

@@ -44,8 +44,9 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
 
 }  // namespace
 
-memory_records::memory_records(engine& on, record_stream& stream, record_owner owner, record_memory& memory)
-    : engine_(on), stream_(stream), memory_(memory), owner_(owner) {
+memory_records::memory_records(engine& on, record_stream& stream, record_owner owner, fabric::claim of,
+                               record_memory& memory)
+    : engine_(on), stream_(stream), memory_(memory), owner_(owner), of_(of) {
   stream.attach(owner, *this);
 }
 
@@ -71,7 +72,7 @@ bool memory_records::append(const record_address& to, bytes_view from, std::size
     piece.bytes = static_cast<std::uint32_t>(head + bytes);
     piece.at += moved;
     // A flush of another thread need not wait for what is not over.
-    std::byte* const content = stream_.try_append(to.target, piece, is_last ? by : tracking::otherwise);
+    std::byte* const content = stream_.try_append(to.target, piece, is_last ? by : tracking::otherwise, of_);
     if (content == nullptr) return false;
     if (head > 0) std::memcpy(content, notice, head);
     copy(content + head, from.data() + moved, bytes);
@@ -87,7 +88,7 @@ bool memory_records::get(const record_address& from, std::size_t bytes, std::siz
     piece.bytes = sizeof part;
     piece.question = question;
     piece.at += moved;
-    std::byte* const content = stream_.try_append(from.target, piece);
+    std::byte* const content = stream_.try_append(from.target, piece, tracking::by_flush, of_);
     if (content == nullptr) return false;
     std::memcpy(content, &part, sizeof part);
     moved += part.bytes;
@@ -101,7 +102,7 @@ bool memory_records::atomic(const record_address& at, const fabric::atomic_reque
   wanted.word_bytes = what.bytes;
   wanted.bytes = sizeof(operands);
   wanted.question = question;
-  std::byte* const content = stream_.try_append(at.target, wanted);
+  std::byte* const content = stream_.try_append(at.target, wanted, tracking::by_flush, of_);
   if (content == nullptr) return false;
   const operands given{.operand = what.operand, .expected = what.expected};
   std::memcpy(content, &given, sizeof given);

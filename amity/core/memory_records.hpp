@@ -18,7 +18,8 @@ class record_memory {
  public:
   /// The bytes that a record of the lane `source` names. Throws `error` if they are not there.
   virtual std::byte* place_of(rank_t source, std::uint32_t object, std::uint64_t offset, std::uint64_t bytes) const = 0;
-  /// The last record of a put has been carried out that tells its target a number. Throws `error` if none is expected.
+  /// A put of the lane `source` has been carried out that tells its target a number. Throws `error` for a number that
+  /// no rank sends.
   virtual void on_notice(rank_t source, std::uint64_t number) = 0;
 
  protected:
@@ -34,13 +35,14 @@ struct record_address {
 
 class memory_records final : private record_executor {
  public:
-  /// All must outlive it. `owner`: whose records they are.
-  memory_records(engine& on, record_stream& stream, record_owner owner, record_memory& memory);
+  /// All must outlive it. `owner`: whose records they are. `of`: what their packets may take.
+  memory_records(engine& on, record_stream& stream, record_owner owner, fabric::claim of, record_memory& memory);
   memory_records(const memory_records&) = delete;
   memory_records& operator=(const memory_records&) = delete;
 
   // At the origin. Each appends the records of one operation; false: there is no credit, call it again after progress.
-  // `moved` is 0 at first, and says how much of the operation is in records. The caller sends the last packet.
+  // `moved` is 0 at first, and says how much of the operation is in records. The caller sends the last packet, next if
+  // packets may take the reserve.
 
   bool put(const record_address& to, bytes_view from, std::size_t& moved, tracking by);
   /// A put, of nothing too, whose end tells the target a number.
@@ -62,6 +64,7 @@ class memory_records final : private record_executor {
   record_stream& stream_;
   record_memory& memory_;
   record_owner owner_;
+  fabric::claim of_;
 };
 
 }  // namespace amity::core

@@ -16,7 +16,7 @@ inline constexpr std::size_t record_owners = 3;
 /// How the origin learns that a record without a question has been carried out.
 enum class tracking : std::uint8_t {
   by_flush,   ///< a flush of all peers asks the target
-  otherwise,  ///< in a way of the caller's own
+  otherwise,  ///< the caller has its own means
 };
 
 inline constexpr std::uint32_t no_question = ~std::uint32_t{0};

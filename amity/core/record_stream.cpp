@@ -87,7 +87,6 @@ record_stream::record_stream(engine& on)
     : engine_(on), transport_(on.transport()), packet_bytes_max_(transport_.caps().packet_bytes_max / 8 * 8) {
   engine_.served().attach(service::records, *this);
   engine_.served().attach(service::answers, *this);
-  engine_.attach(static_cast<progress_client&>(*this));
 }
 
 record_stream::~record_stream() {
@@ -115,12 +114,11 @@ std::size_t record_stream::room(rank_t target, std::size_t bytes) {
   return left >= sizeof(record) + std::min(bytes, part_bytes_min) ? left - sizeof(record) : content_bytes_max();
 }
 
-std::byte* record_stream::try_append(rank_t target, const record& what, tracking by) noexcept {
+std::byte* record_stream::try_append(rank_t target, const record& what, tracking by, fabric::claim of) noexcept {
   peer& to = at(target);
   const std::size_t bytes = sizeof what + in_words(what.bytes);
-  if (reserved_ != no_rank) send(reserved_);
   if (to.used > 0 && bytes > packet_bytes_max_ - to.used) send(target);
-  if (to.used == 0 && !open(target, to)) return nullptr;
+  if (to.used == 0 && transport_.acquire(target, to.open, of) != status::ok) return nullptr;
   std::byte* const place = to.open.data + to.used;
   std::memcpy(place, &what, sizeof what);
   to.used += bytes;
@@ -132,13 +130,6 @@ std::byte* record_stream::try_append(rank_t target, const record& what, tracking
   return place + sizeof what;
 }
 
-bool record_stream::open(rank_t target, peer& to) noexcept {
-  if (transport_.acquire(target, to.open, fabric::claim::ordinary) == status::ok) return true;
-  if (transport_.acquire(target, to.open, fabric::claim::no_epoch) != status::ok) return false;
-  reserved_ = target;
-  return true;
-}
-
 void record_stream::send(rank_t target) noexcept {
   const std::unique_ptr<peer>* const found = peers_.find(target);
   if (found == nullptr || (*found)->used == 0) return;
@@ -146,7 +137,6 @@ void record_stream::send(rank_t target) noexcept {
   transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, to.used);
   to.next_out = next_after(to.next_out);
   to.used = 0;
-  if (reserved_ == target) reserved_ = no_rank;
 }
 
 std::optional<std::uint32_t> record_stream::try_expect(rank_t target, mutable_bytes to, awaited& told) {
@@ -173,8 +163,9 @@ void record_stream::flush_all(rank_t but) {
 }
 
 bool record_stream::try_ask(rank_t target, peer& to) noexcept {
-  if (try_append(target, {.act = act_ask, .at = to.asked + 1}, tracking::otherwise) == nullptr) {
-    if (!std::exchange(to.must_ask, true)) unasked_.push_back(target);
+  if (try_append(target, {.act = act_ask, .at = to.asked + 1}, tracking::otherwise, fabric::claim::no_epoch) ==
+      nullptr) {
+    if (!std::exchange(to.must_ask, true)) continue_later(unasked_, target);
     return false;
   }
   send(target);
@@ -182,6 +173,12 @@ bool record_stream::try_ask(rank_t target, peer& to) noexcept {
   ++flushes_under_way_;
   to.changed = to.must_ask = false;
   return true;
+}
+
+// Most rounds of progress have nothing to continue, and never look here.
+void record_stream::continue_later(std::vector<rank_t>& lanes, rank_t lane) {
+  lanes.push_back(lane);
+  if (!std::exchange(in_every_round_, true)) engine_.attach(static_cast<progress_client&>(*this));
 }
 
 bool record_stream::on_progress() try {
@@ -213,6 +210,10 @@ bool record_stream::on_progress() try {
     of.stalls = false;
     stalled_[i] = stalled_.back();
     stalled_.pop_back();
+  }
+  if (unasked_.empty() && stalled_.empty()) {
+    engine_.detach(static_cast<progress_client&>(*this));
+    in_every_round_ = false;
   }
   return any;
 } catch (...) {
@@ -266,7 +267,7 @@ fabric::disposition record_stream::on_records(packet_header header, const fabric
 }
 
 void record_stream::stall(rank_t source, peer& of) {
-  if (!std::exchange(of.stalls, true)) stalled_.push_back(source);
+  if (!std::exchange(of.stalls, true)) continue_later(stalled_, source);
 }
 
 bool record_stream::carry_out_kept(rank_t source, peer& of) {

@@ -34,7 +34,7 @@ class engine;
 
 class record_stream final : private packet_receiver, private progress_client {
  public:
-  /// Answers, and events of flushes, that one thread may wait for.
+  /// Answers, and events of flushes, that may be waited for.
   static constexpr std::size_t questions_max = 4096;
 
   explicit record_stream(engine& on);
@@ -55,8 +55,8 @@ class record_stream final : private packet_receiver, private progress_client {
   /// little. May be more than `bytes`.
   std::size_t room(rank_t target, std::size_t bytes);
   /// Appends a record, and returns where its content goes, which the caller writes before it does anything else. Null:
-  /// there is no credit.
-  std::byte* try_append(rank_t target, const record& what, tracking by = tracking::by_flush) noexcept;
+  /// there is no credit. `of`: what a new packet may take; `no_epoch` only if the caller calls `send` next.
+  std::byte* try_append(rank_t target, const record& what, tracking by, fabric::claim of) noexcept;
   /// A number for a record whose answer of `to.size()` bytes goes to `to`, in one or several records; `told` is reached
   /// when it is there. None: as many as may be are under way.
   std::optional<std::uint32_t> try_expect(rank_t target, mutable_bytes to, awaited& told);
@@ -65,8 +65,8 @@ class record_stream final : private packet_receiver, private progress_client {
   void send(rank_t target) noexcept;
   /// `complete` is reached when all records that were appended for this peer have been carried out. Sends them.
   void flush(rank_t target, awaited& complete);
-  /// Asks all peers but this one that have got records since the last flush. `flushed` returns true when they have
-  /// answered.
+  /// Asks all peers that have got records since the last flush, except the peer `but`. `flushed` returns true when they
+  /// have answered.
   void flush_all(rank_t but = no_rank);
   /// Whether all flushes have been answered.
   bool flushed() const noexcept { return unasked_.empty() && flushes_under_way_ == 0; }
@@ -117,7 +117,6 @@ class record_stream final : private packet_receiver, private progress_client {
   /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
   bool on_progress() override;
   peer& at(rank_t lane);
-  bool open(rank_t target, peer& to) noexcept;
   bool try_ask(rank_t target, peer& of) noexcept;
   fabric::disposition on_records(packet_header header, const fabric::packet& arrived);
   void on_answers(rank_t source, bytes_view payload);
@@ -127,6 +126,7 @@ class record_stream final : private packet_receiver, private progress_client {
   bool carry_out_kept(rank_t source, peer& of);
   bool tell_flushed(rank_t source, peer& of) noexcept;
   void stall(rank_t source, peer& of);
+  void continue_later(std::vector<rank_t>& lanes, rank_t lane);
   record_executor& executor_of(rank_t source, const record& what);
 
   engine& engine_;
@@ -140,7 +140,7 @@ class record_stream final : private packet_receiver, private progress_client {
   std::vector<rank_t> unasked_;  ///< peers whose `must_ask` is set
   std::vector<rank_t> stalled_;  ///< peers whose packets or flushes wait for credits
   std::vector<rank_t> lanes_;    ///< all peers
-  rank_t reserved_ = no_rank;    ///< the peer whose open packet has a credit of the reserve: it takes no other record
+  bool in_every_round_ = false;  ///< of the engine
   std::size_t flushes_under_way_ = 0;
   std::size_t flushes_waiting_ = 0;  ///< events of flushes
 };

@@ -22,7 +22,7 @@ record_address address_of(const remote_operation& of) {
 segment_records::segment_records(engine& on, record_stream& stream, segment_table& segments, long_receiver& longs)
     : engine_(on),
       stream_(stream),
-      records_(on, stream, record_owner::memory, *this),
+      records_(on, stream, record_owner::memory, fabric::claim::no_epoch, *this),
       segments_(segments),
       longs_(longs) {}
 

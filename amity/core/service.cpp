@@ -35,16 +35,10 @@ fabric::disposition service_table::on_packet(const fabric::packet& arrived) {
   const std::size_t which = header.handler();
   if (which >= services) throw engine_.invalid_packet(arrived.source, fmt::format("a packet of service {}", which));
   if (receivers_[which] == nullptr) {
-    switch (static_cast<service>(which)) {
-      case service::records:
-      case service::answers:
-        make_records();
-        break;
-      case service::long_slots:
-        make_memory();
-        break;
-      default:
-        throw engine_.invalid_packet(arrived.source, fmt::format("a packet of service {}", which));
+    if (static_cast<service>(which) == service::long_slots) {
+      make_memory();
+    } else {
+      make_records();
     }
   }
   return receivers_[which]->on_packet(header, arrived);

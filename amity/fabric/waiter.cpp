@@ -107,7 +107,7 @@ void waiter::rest_between_polls(turn_lock* others) {
 
 void wait(fabric& on, std::uint64_t timeout_ns) {
   on.check();
-  if (timeout_ns > 0) waiter(on).wait(timeout_ns);
+  waiter(on).wait(timeout_ns);
 }
 
 }  // namespace amity::fabric

@@ -63,7 +63,7 @@ class waiter {
   std::uint64_t sleep_ns_ = 0;  ///< next sleep without a waker; 0: the last wait did not sleep
 };
 
-/// A single wait, after a `check`. `timeout_ns` as above; 0: only the check.
+/// A single wait, after a `check`. `timeout_ns` as above.
 void wait(fabric& on, std::uint64_t timeout_ns);
 
 }  // namespace amity::fabric

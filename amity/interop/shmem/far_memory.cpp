@@ -21,7 +21,7 @@ namespace {
 
 using entry = core::engine::entry;
 
-/// A PE that finds nothing has the time to look whether the job still runs.
+/// After as many polls without an arrival a PE looks whether the job still runs.
 constexpr std::uint32_t idle_polls_per_look = 1024;
 
 /// Calls the engine. The API has no way to report a failure to the program.
@@ -30,7 +30,7 @@ auto or_end(Call&& call) {
   try {
     return call();
   } catch (const job_aborted&) {
-    // Whoever has ended the job has said why, and with what status: a launcher is to hear of that first.
+    // The PE that has ended the job reports why, and its status. The launcher should see that first.
     std::this_thread::sleep_for(std::chrono::seconds(1));
   } catch (const std::exception& mistake) {
     std::fprintf(stderr, "%s\n", mistake.what());
@@ -43,7 +43,9 @@ auto or_end(Call&& call) {
 }  // namespace
 
 far_memory::far_memory(core::engine& on)
-    : engine_(on), stream_(on.served().records()), records_(on, stream_, core::record_owner::openshmem, *this) {}
+    : engine_(on),
+      stream_(on.served().records()),
+      records_(on, stream_, core::record_owner::openshmem, fabric::claim::ordinary, *this) {}
 
 void far_memory::exchange(bytes_view own, mutable_bytes all) {
   const entry alone(engine_);
@@ -78,15 +80,21 @@ core::record_address far_memory::address_of(const char* call, const void* addres
           .offset = first - memory.first};
 }
 
+core::record_address far_memory::word_at(const char* call, const void* address, std::size_t bytes, int pe) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
+    fail(call, fmt::format("the address {} is not a multiple of {}", address, bytes).c_str(),
+         "use atomics on variables that are aligned to their size");
+  }
+  return address_of(call, address, bytes, pe);
+}
+
 void far_memory::append(int pe, function_ref<bool()> attempt) {
-  const auto inside = [&] {
-    const entry alone(engine_);
-    return attempt();
-  };
-  if (inside()) [[likely]]
-    return;
   self.joined->wait_without_handlers(
-      inside, [&] { return fmt::format("a call that sends: PE {} is to take what it was sent before", pe); });
+      [&] {
+        const entry alone(engine_);
+        return attempt();
+      },
+      [&] { return fmt::format("a call that sends: PE {} is to take what it was sent before", pe); });
 }
 
 void far_memory::put(const char* call, void* dest, const void* source, std::size_t bytes, int pe, core::tracking by) {
@@ -97,7 +105,7 @@ void far_memory::put(const char* call, void* dest, const void* source, std::size
 }
 
 void far_memory::atomic(const char* call, void* address, const fabric::atomic_request& what, int pe) {
-  const core::record_address at = address_of(call, address, what.bytes, pe);
+  const core::record_address at = word_at(call, address, what.bytes, pe);
   append(pe, [&] { return records_.atomic(at, what); });
 }
 
@@ -116,6 +124,7 @@ void far_memory::ask(int pe, mutable_bytes to, core::awaited& told,
   std::optional<std::uint32_t> question;
   append(pe, [&] {
     if (!question) question = stream_.try_expect(pe, to, told);
+    if (!question) send_all();  // those before it may be in open packets
     return question && attempt(*question);
   });
 }
@@ -128,7 +137,7 @@ void far_memory::await(const char* call, const answer& told, int pe) {
 }
 
 std::uint64_t far_memory::fetch(const char* call, void* address, const fabric::atomic_request& what, int pe) {
-  const core::record_address at = address_of(call, address, what.bytes, pe);
+  const core::record_address at = word_at(call, address, what.bytes, pe);
   std::uint64_t before = 0;
   answer told;
   ask(pe, {reinterpret_cast<std::byte*>(&before), sizeof before}, told,

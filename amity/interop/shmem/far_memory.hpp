@@ -6,7 +6,7 @@
 /// - What one PE does in the memory of another one is carried out in the order of the calls. So a flag comes after what
 ///   was put before it, and an answer proves that all before the question is done.
 /// - Atomics are those of the machine where they are carried out, as those of PEs on the same node are.
-/// - Records are collected in a packet until `send`, which ends every call of the library.
+/// - Records are collected in a packet until `send` or `finish_gets`, with which each call of the library ends.
 /// - Nothing here runs code of the program. A PE carries out operations of its peers whenever it waits.
 ///
 /// For several threads at once if the engine is serialized. A failure ends the process.
@@ -39,7 +39,7 @@ class far_memory final : private core::record_memory {
 
   // Symmetric addresses are those of this PE. The job ends if not all of `bytes` is symmetric.
 
-  /// Copies. Whoever looks at an aligned word sees it whole. `by`: whether `quiet` waits for it.
+  /// Copies. Threads that read an aligned word see it whole. `by`: whether `quiet` waits for it.
   void put(const char* call, void* dest, const void* source, std::size_t bytes, int pe,
            core::tracking by = core::tracking::by_flush);
   void atomic(const char* call, void* at, const fabric::atomic_request& what, int pe);
@@ -72,13 +72,14 @@ class far_memory final : private core::record_memory {
     void reached() noexcept override { there.store(true, std::memory_order_release); }
     std::atomic<bool> there = false;
   };
-  /// The gets that nobody waits for.
+  /// Gets that no thread waits for.
   struct gets final : core::awaited {
     void reached() noexcept override { under_way.fetch_sub(1, std::memory_order_release); }
     std::atomic<std::size_t> under_way = 0;
   };
 
   static core::record_address address_of(const char* call, const void* address, std::size_t bytes, int pe);
+  static core::record_address word_at(const char* call, const void* address, std::size_t bytes, int pe);
   std::byte* place_of(rank_t source, std::uint32_t object, std::uint64_t offset, std::uint64_t bytes) const override;
   void on_notice(rank_t source, std::uint64_t number) override;
   /// Calls `attempt()` inside the engine until it returns true. Runs no handlers meanwhile: a message may be half sent.

@@ -45,7 +45,7 @@ struct node_substrate {
     return *reach("shmem_barrier_all", &own, pe);
   }
 
-  /// Waits until `done()`, and calls `serve()`, which returns whether it has handled anything, again and again. A
+  /// Waits until `done()` returns true. Meanwhile it calls `serve()`, which returns whether it has handled anything. A
   /// report of a stall says what it waits for: `what`, followed by `pe` unless that is -1.
   static void wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe);
 

@@ -1,4 +1,4 @@
-/* More threads wait for gets at once than the library keeps of them under way. */
+/* Many threads wait for gets at once. */
 
 #include <pthread.h>
 #include <shmem.h>

@@ -171,17 +171,22 @@ static void sums(void) {
 
 /* Gets under way to all PEs at once, more than the library keeps of them, come in each to its place. */
 static void gets(void) {
-  static int numbers[1000];
-  static int got[8][1000];
-  for (int i = 0; i < 1000; ++i) numbers[i] = 10000 * me + i;
+  enum { count = 5000 };
+  static int numbers[count];
+  static int got[8][count], strided[count];
+  for (int i = 0; i < count; ++i) numbers[i] = 10000 * me + i;
   shmem_barrier_all();
   for (int pe = 0; pe < pes; ++pe) {
-    for (int i = 0; i < 1000; ++i) shmem_int_get_nbi(&got[pe][i], &numbers[i], 1, pe);
+    for (int i = 0; i < count; ++i) shmem_int_get_nbi(&got[pe][i], &numbers[i], 1, pe);
   }
   shmem_quiet();
   for (int pe = 0; pe < pes; ++pe) {
-    for (int i = 0; i < 1000; ++i) CHECK(got[pe][i] == 10000 * pe + i);
+    for (int i = 0; i < count; ++i) CHECK(got[pe][i] == 10000 * pe + i);
   }
+  /* All of these questions fit into a large packet. */
+  const int last = pes - 1 - me;
+  shmem_int_iget(strided, numbers, 1, 1, count, last);
+  for (int i = 0; i < count; ++i) CHECK(strided[i] == 10000 * last + i);
   shmem_barrier_all();
 }
 

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
       /* PE 0 may still be in the barrier and answer, so PE 1 asks until PE 0 has slept. */
       do {
         IF(get) shmem_int_g(&word, 0);
-        IF(gets) { /* more than can be under way */
+        IF(gets) { /* more than have credits */
           for (int i = 0; i < 100; ++i) shmem_int_get_nbi(&into[i], &word, 1, 0);
         }
         IF(quiet) {

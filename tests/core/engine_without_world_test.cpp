@@ -1,0 +1,251 @@
+/// Engines without a world, as OpenSHMEM has them: their records are all that they send.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/core/engine.hpp"
+#include "amity/core/memory_records.hpp"
+#include "amity/core/record_stream.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/texts.hpp"
+
+namespace amity::core {
+namespace {
+
+using testing::failure_of;
+using testing::simulated;
+
+constexpr std::size_t words = 4096;
+
+/// A rank whose words its peers use.
+class word_owner final : private record_memory {
+ public:
+  explicit word_owner(fabric::fabric& transport, engine::threading how = engine::threading::owned)
+      : on(transport, {}, 1, how),
+        stream(on.served().records()),
+        records(on, stream, record_owner::openshmem, fabric::claim::ordinary, *this) {}
+  ~word_owner() {
+    const engine::entry inside(on);
+    on.leave_fabric();
+  }
+
+  void progress_until(function_ref<bool()> done) {
+    while (!done()) {
+      if (!on.progress()) on.wait_in_fabric(1'000'000, 1'000'000);
+    }
+  }
+  void put(rank_t target, std::size_t at, std::span<const std::uint64_t> from, tracking by = tracking::by_flush) {
+    std::size_t moved = 0;
+    progress_until([&] { return records.put({target, 0, 8 * at}, std::as_bytes(from), moved, by); });
+    stream.send(target);
+  }
+  void put_notify(rank_t target, std::uint64_t number) {
+    std::size_t moved = 0;
+    progress_until([&] { return records.put_notify({target, 0, 0}, {}, moved, number); });
+    stream.send(target);
+  }
+  void flush() {
+    stream.flush_all();
+    progress_until([&] { return stream.flushed(); });
+  }
+  /// Returns when all ranks have called it as often.
+  void meet() {
+    ++meetings_;
+    const rank_t ranks = on.transport().size();
+    for (rank_t rank = 0; rank < ranks; ++rank) {
+      if (rank != on.rank()) put_notify(rank, 0);
+    }
+    progress_until([&] { return notices >= meetings_ * static_cast<std::size_t>(ranks - 1); });
+  }
+
+  engine on;
+  record_stream& stream;
+  memory_records records;
+  std::array<std::uint64_t, words> own{};
+  std::size_t notices = 0;
+
+ private:
+  std::byte* place_of(rank_t source, std::uint32_t, std::uint64_t offset, std::uint64_t bytes) const override {
+    if (offset > sizeof own || bytes > sizeof own - offset)
+      throw on.invalid_packet(source, "a place that is not there");
+    return reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(own.data())) + offset;
+  }
+  void on_notice(rank_t, std::uint64_t) override { ++notices; }
+
+  std::size_t meetings_ = 0;
+};
+
+void simulate(rank_t ranks, const fabric::sim::sim_options& options, const std::function<void(word_owner&)>& body) {
+  simulated("sim", options).run(ranks, {}, [&](fabric::fabric& transport) {
+    word_owner rank(transport);
+    body(rank);
+    rank.meet();
+  });
+}
+
+TEST(engine_without_world, carries_records) {
+  simulate(3, {.delay_ns_max = 3000, .reorder_percent = 20, .credits = 2}, [](word_owner& rank) {
+    const rank_t next = (rank.on.rank() + 1) % 3;
+    std::vector<std::uint64_t> sent(2000, static_cast<std::uint64_t>(next));
+    rank.put(next, 8, sent);
+    rank.progress_until([&] {
+      return rank.records.atomic({next, 0, 0}, {.op = fabric::atomic_op::add, .operand = 5});
+    });
+    rank.stream.send(next);
+    rank.flush();
+    rank.meet();
+    EXPECT_EQ(rank.own[0], 5u);
+    EXPECT_EQ(rank.own[8], static_cast<std::uint64_t>(rank.on.rank()));
+    EXPECT_EQ(rank.own[2007], static_cast<std::uint64_t>(rank.on.rank()));
+    std::vector<std::uint64_t> got(2000);
+    event arrived;
+    arrived.expect();
+    const auto question = rank.stream.try_expect(next, std::as_writable_bytes(std::span(got)), arrived);
+    std::size_t moved = 0;
+    rank.progress_until([&] { return rank.records.get({next, 0, 64}, 16000, moved, question.value()); });
+    rank.stream.send(next);
+    rank.progress_until([&] { return arrived.done(); });
+    EXPECT_EQ(got, sent);
+  });
+}
+
+TEST(engine_without_world, flushes_ask_tracked_puts) {
+  simulate(2, {}, [](word_owner& rank) {
+    const rank_t other = 1 - rank.on.rank();
+    const std::array<std::uint64_t, 1> one{1};
+    rank.put(other, 0, one, tracking::otherwise);
+    rank.stream.flush_all();
+    EXPECT_TRUE(rank.stream.flushed());
+    rank.put(other, 0, one);
+    rank.stream.flush_all(other);
+    EXPECT_TRUE(rank.stream.flushed());
+    rank.stream.flush_all();
+    EXPECT_FALSE(rank.stream.flushed());
+    rank.progress_until([&] { return rank.stream.flushed(); });
+  });
+}
+
+// A thread that flushes does not wait for the put of another thread that has not ended.
+TEST(engine_without_world, flushes_ignore_unfinished_puts) {
+  simulate(2, {.credits = 2}, [](word_owner& rank) {
+    if (rank.on.rank() != 0) return;
+    const std::vector<std::uint64_t> sent(words, 7);
+    std::size_t moved = 0;
+    const auto put = [&] {
+      return rank.records.put({1, 0, 0}, std::as_bytes(std::span(sent)), moved, tracking::by_flush);
+    };
+    ASSERT_FALSE(put());
+    ASSERT_GT(moved, 0u);
+    rank.stream.flush_all();
+    EXPECT_TRUE(rank.stream.flushed());
+    rank.progress_until(put);
+    rank.stream.flush_all();
+    EXPECT_FALSE(rank.stream.flushed());
+    rank.progress_until([&] { return rank.stream.flushed(); });
+  });
+}
+
+/// How a job ends in which rank 0 does this, and rank 1 makes progress.
+std::string end_after(const std::function<void(word_owner&)>& attack) {
+  return failure_of([&] {
+    simulate(2, {}, [&](word_owner& rank) {
+      if (rank.on.rank() == 0) attack(rank);
+      rank.progress_until([] { return false; });
+    });
+  });
+}
+
+TEST(engine_without_world, names_sender_of_message) {
+  const std::string text = end_after([](word_owner& rank) {
+    static_cast<void>(
+        rank.on.transport().try_send(1, packet_header({.handler = 3}).word(), {}, fabric::claim::ordinary));
+  });
+  testing::expect_parts(text, {"(rank 1)", "rank 0 sent a message in world 0"});
+}
+
+TEST(engine_without_world, names_sender_of_forged_record) {
+  const std::string text = end_after([](word_owner& rank) {
+    const std::array<std::uint64_t, 1> one{1};
+    rank.put(1, words, one);
+  });
+  testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: a place that is not there"});
+}
+
+TEST(engine_without_world, misaligned_atomic_refused) {
+  const std::string text = end_after([](word_owner& rank) {
+    static_cast<void>(rank.records.atomic({1, 0, 4}, {.op = fabric::atomic_op::add, .operand = 1}));
+    rank.stream.send(1);
+  });
+  testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: atomic operation"});
+}
+
+/// Of one thread that waits for it, whichever thread polls.
+struct flag final : awaited {
+  void reached() noexcept override { there.store(true, std::memory_order_release); }
+  std::atomic<bool> there = false;
+};
+
+// As threads of an OpenSHMEM program: each enters for a moment, and polls if no other thread does.
+TEST(engine_without_world, serves_threads) {
+  static constexpr std::uint64_t threads = 4, rounds = 300;
+  testing::threads("threads").run(2, {}, [](fabric::fabric& transport) {
+    word_owner rank(transport, engine::threading::serialized);
+    const rank_t other = 1 - transport.rank();
+    const auto poll_until = [&](function_ref<bool()> done) {
+      while (!done()) {
+        const engine::entry inside(rank.on, std::try_to_lock);
+        if (!inside.entered() || !rank.on.progress()) std::this_thread::yield();
+      }
+    };
+    const auto inside = [&](function_ref<bool()> attempt) {
+      poll_until([&] {
+        const engine::entry alone(rank.on);
+        return attempt();
+      });
+    };
+    {
+      std::vector<std::jthread> program;
+      for (std::uint64_t thread = 0; thread < threads; ++thread) {
+        program.emplace_back([&, thread] {
+          for (std::uint64_t round = 1; round <= rounds; ++round) {
+            const std::array<std::uint64_t, 1> sent{round};
+            std::size_t moved = 0;
+            inside([&] {
+              return rank.records.put({other, 0, 8 * (thread + 1)}, std::as_bytes(std::span(sent)), moved,
+                                      tracking::by_flush);
+            });
+            std::uint64_t before = 0;
+            flag told;
+            std::optional<std::uint32_t> question;
+            inside([&] {
+              if (!question)
+                question = rank.stream.try_expect(other, {reinterpret_cast<std::byte*>(&before), sizeof before}, told);
+              return question &&
+                     rank.records.atomic({other, 0, 8 * (thread + 1)}, {.op = fabric::atomic_op::fetch}, *question);
+            });
+            inside([&] { return rank.stream.send(other), true; });
+            poll_until([&] { return told.there.load(std::memory_order_acquire); });
+            EXPECT_EQ(before, round);
+          }
+        });
+      }
+    }
+    const engine::entry alone(rank.on);
+    rank.flush();
+    rank.meet();
+    for (std::uint64_t thread = 0; thread < threads; ++thread) EXPECT_EQ(rank.own[thread + 1], rounds);
+  });
+}
+
+}  // namespace
+}  // namespace amity::core
