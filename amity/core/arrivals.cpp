@@ -48,8 +48,13 @@ fabric::disposition engine::on_packet(const fabric::packet& arrived) noexcept {
 fabric::disposition engine::on_other_packet(const fabric::packet& arrived) noexcept {
   const packet_header header(arrived.header);
   if (header.kind() != packet_kind::service) {
-    if (endpoint* const owner = find(world_of(arrived.header))) return owner->on_packet(arrived);
-    failure_.set(std::make_exception_ptr(no_such_world(rank(), arrived.source / threads_, world_of(arrived.header))));
+    const world_number number = world_of(arrived.header);
+    endpoint* const owner = find(number);
+    if (owner != nullptr && owner->lane_in_world(arrived.source) != no_rank) [[likely]]
+      return owner->on_packet(arrived);
+    failure_.set(std::make_exception_ptr(
+        owner == nullptr ? no_such_world(rank(), arrived.source / threads_, number)
+                         : invalid_packet(arrived.source, fmt::format("it is not a member of world {}", number))));
     return fabric::disposition::release;
   }
   if (failure_.exists()) return fabric::disposition::release;
@@ -70,7 +75,7 @@ fabric::disposition endpoint::on_due(const fabric::packet& arrived, bool copied)
 }
 
 inline rank_t endpoint::source_of(const fabric::packet& arrived) const noexcept {
-  return number_ == 0 ? arrived.source : sub_fabric_->lane_of_job(arrived.source);
+  return lane_in_world(arrived.source);
 }
 
 int endpoint::priority_of(packet_header header) const noexcept {
@@ -108,6 +113,7 @@ void endpoint::deliver(const fabric::packet& arrived) noexcept {
         collectives_.on_packet(rank_of(packet.source), packet.payload);
         return;
       case packet_kind::detector:
+        if (control_ == nullptr) throw invalid_packet(packet.source, "one of a detector");
         ++control_packets_;
         control_->on_control(packet.source, packet.payload);
         return;

@@ -32,9 +32,6 @@ class sub_fabric final : public fabric::fabric {
     const rank_t rank = members_.find(lane), threads = members_.threads();
     return threads == 1 || rank == no_rank ? rank : rank * threads + lane % threads;
   }
-  /// The lane in this world of a lane of a member.
-  rank_t lane_of_job(rank_t lane) const noexcept;
-
   rank_t rank() const noexcept override { return lane_; }
   rank_t size() const noexcept override { return members_.size() * members_.threads(); }
   const amity::fabric::capabilities& caps() const noexcept override { return caps_; }

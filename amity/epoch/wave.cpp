@@ -49,10 +49,14 @@ void wave::contribute(const wave_part& own) {
 
 void wave::on_packet(rank_t source, bytes_view payload) {
   wire message;
-  AMITY_ASSERT(payload.size() == sizeof message, source, payload.size());
+  if (payload.size() != sizeof message)
+    throw endpoint_.invalid_packet(source, fmt::format("{} bytes of a wave", payload.size()));
   std::memcpy(&message, payload.data(), sizeof message);
   check_depth(source, message);
-  AMITY_ASSERT(message.number == number_, source, message.number, number_);
+  if (message.number != number_)
+    throw endpoint_.invalid_packet(source, fmt::format("wave {} during wave {}", message.number, number_));
+  if (message.what > wire::down + static_cast<std::uint16_t>(outcome::ended))
+    throw endpoint_.invalid_packet(source, fmt::format("a wave with the outcome {}", message.what));
   if (message.what >= wire::down) {
     pass_down(static_cast<outcome>(message.what - wire::down), message.value);
     return;
@@ -63,7 +67,7 @@ void wave::on_packet(rank_t source, bytes_view payload) {
   }
   const core::end_call waits{message.calls, message.waiting};
   endpoint_.compare(waits);
-  AMITY_ASSERT(missing_ > 0, source, number_);
+  if (missing_ == 0) throw endpoint_.invalid_packet(source, "a part of a wave that is complete");
   --missing_;
   totals_.sent += message.sent;
   totals_.handled += message.handled;
