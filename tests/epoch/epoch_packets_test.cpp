@@ -20,7 +20,7 @@ using testing::failure_of;
 /// Mirrors what waves send.
 struct wave_packet {
   std::uint64_t sent = 0, handled = 0, value = 0, handlers = 0;
-  std::uint32_t number = 0;
+  std::uint32_t number = 1;
   std::uint16_t what = 0, depth = 0;
   std::uint32_t calls = 0;
   rank_t waiting = no_rank;

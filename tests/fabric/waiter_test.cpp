@@ -170,13 +170,6 @@ TEST(waiter, early_events_do_not_hide_end) {
   EXPECT_LT(early, 100);
 }
 
-TEST(waiter, zero_timeout_only_checks) {
-  scripted own({.looks = 1});
-  wait(own, 0);
-  EXPECT_EQ(own.calls, calls{"check"});
-}
-
-// The program polls by itself: `ready` and `arm` are not called.
 TEST(waiter, polls_publish_once_after_as_many_as_looks) {
   scripted own({.looks = 3});
   waiter waits(own);
