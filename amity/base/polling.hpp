@@ -1,6 +1,6 @@
 #pragma once
 
-/// How long a thread polls for what nobody wakes it for, such as a store of a peer, until it gives up its CPU.
+/// How long a thread polls before it gives up its CPU, if no wake-up announces the event, such as a store of a peer.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,9 +16,9 @@ struct patience {
   /// microseconds.
   std::uint32_t looks_after_service;
 
-  /// Of a thread that has a CPU of its own: some 400 us, where memory is shared.
+  /// For a thread with a CPU of its own: about 400 us with shared memory.
   static constexpr patience of_own_cpu() { return {.looks = 4000, .looks_after_service = 50}; }
-  /// Of one that shares its CPU with others that wait.
+  /// For a thread that shares its CPU with others that wait.
   static constexpr patience of_shared_cpu(std::uint32_t looks) { return {.looks = looks, .looks_after_service = 0}; }
 };
 

@@ -61,9 +61,9 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   };
   class entry;
 
-  /// Nobody else polls `transport`, which must live until `leave_fabric`; the end of the job's own world calls that.
-  /// Each rank has as many `threads`: one if it is serialized. Throws `error` if a serialized engine cannot have its
-  /// descriptor.
+  /// Only this engine polls `transport`, which must live until `leave_fabric`; the end of the job's own world calls
+  /// that. Each rank has as many `threads`: one if it is serialized. Throws `error` if a serialized engine cannot have
+  /// its descriptor.
   engine(fabric::fabric& transport, const settings& config, rank_t threads, threading how = threading::owned);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;

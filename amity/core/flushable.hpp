@@ -23,7 +23,7 @@ struct outgoing {
 /// Work that every round of progress continues.
 class progress_client {
  public:
-  /// Called in every round of those that have asked for it; true if it has done anything.
+  /// Called in every round of progress; returns whether it has done anything.
   virtual bool on_progress() = 0;
 
  protected:

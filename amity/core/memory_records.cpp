@@ -27,7 +27,7 @@ struct operands {
 template <class Word>
 bool copy_word(std::byte* to, const std::byte* from) noexcept {
   if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) % sizeof(Word) != 0) return false;
-  // Release; pairs with the acquire of whoever waits for the word on another thread, and then reads what came before.
+  // Release; pairs with the acquire of a thread that waits for the word, and then reads what came before it.
   std::atomic_ref(*reinterpret_cast<Word*>(to))
       .store(std::atomic_ref(*reinterpret_cast<Word*>(const_cast<std::byte*>(from))).load(std::memory_order_acquire),
              std::memory_order_release);

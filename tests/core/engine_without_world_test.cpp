@@ -189,7 +189,7 @@ TEST(engine_without_world, misaligned_atomic_refused) {
   testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: atomic operation"});
 }
 
-/// Of one thread that waits for it, whichever thread polls.
+/// One thread waits for it; any thread may poll.
 struct flag final : awaited {
   void reached() noexcept override { there.store(true, std::memory_order_release); }
   std::atomic<bool> there = false;

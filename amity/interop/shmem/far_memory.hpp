@@ -50,13 +50,13 @@ class far_memory final : private core::record_memory {
   /// Waits. Returns what was there before, widened with zeros.
   std::uint64_t fetch(const char* call, void* at, const fabric::atomic_request& what, int pe);
   void get(const char* call, void* dest, const void* source, std::size_t bytes, int pe);
-  /// The same, complete after `quiet` or `finish_gets`.
+  /// A get that is complete after `quiet` or `finish_gets`.
   void begin_get(const char* call, void* dest, const void* source, std::size_t bytes, int pe);
   void finish_gets();
 
   /// Waits until all operations of this PE have been carried out.
   void quiet() { quiet_but(no_rank); }
-  /// The same without those on the memory of one PE, which come before what that PE hears next.
+  /// As `quiet`, except for operations on the memory of one PE: they come before what that PE hears next.
   void quiet_but(int excepted);
 
   /// Carries out what has arrived. Returns whether there was anything; false if another thread does it.
