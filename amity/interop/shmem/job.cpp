@@ -248,7 +248,7 @@ void job::abort() noexcept {
 }
 
 void job::leave_ended_job() {
-  const core::engine::entry alone(engine_);     // for good: nobody else may use the fabric
+  const core::engine::entry alone(engine_);     // no other thread may use the fabric until the process ends
   while (is_ending_.exchange(true)) ::pause();  // another thread is on its way out
   std::fflush(nullptr);
   far_.send_all();  // the fabric would wait at its end for packets that were begun

@@ -45,9 +45,9 @@ struct node_substrate {
     return *reach("shmem_barrier_all", &own, pe);
   }
 
-  /// Waits until `done()` returns true. Meanwhile it calls `serve()`, which returns whether it has handled anything. A
-  /// report of a stall says what it waits for: `what`, followed by `pe` unless that is -1.
-  static void wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe);
+  /// Waits until `done()` returns true. Meanwhile messages are handled. A report of a stall says what it waits for:
+  /// `what`, followed by `pe` unless that is -1.
+  static void wait(function_ref<bool()> done, const char* what, int pe);
 
   [[noreturn]] static void fail(const char* call, const char* problem, const char* remedy) {
     shmem::fail(call, problem, remedy);

@@ -73,12 +73,10 @@ void node_substrate::put_far(void* dest, const void* from, std::size_t bytes, in
   self.far->put("shmemx_am_request", dest, from, bytes, pe, core::tracking::otherwise);
 }
 void node_substrate::send_far(int pe) { self.far->send(pe); }
-void node_substrate::wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe) {
-  const auto serve_all = [&] {
-    const bool carried_out = self.joined->poll_far();
-    return serve() || carried_out;
-  };
-  self.joined->wait(done, serve_all, [&] { return pe < 0 ? std::string(what) : fmt::format("{} {}", what, pe); });
+void node_substrate::wait(function_ref<bool()> done, const char* what, int pe) {
+  self.joined->wait(
+      done, [] { return self.joined->make_progress(); },
+      [&] { return pe < 0 ? std::string(what) : fmt::format("{} {}", what, pe); });
 }
 
 }  // namespace amity::shmem

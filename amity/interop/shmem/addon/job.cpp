@@ -58,8 +58,8 @@ void* public_substrate::allocate(std::size_t bytes) {
   return found;
 }
 
-void public_substrate::wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe) {
-  self.joined->wait(done, serve, [&] { return pe < 0 ? what : std::string(what) + " " + std::to_string(pe); });
+void public_substrate::wait(function_ref<bool()> done, const char* what, int pe) {
+  self.joined->wait(done, [&] { return pe < 0 ? what : std::string(what) + " " + std::to_string(pe); });
 }
 
 job::job(bool threads)

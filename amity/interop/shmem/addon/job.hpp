@@ -46,14 +46,8 @@ class job {
   /// Waits for something that a peer does, or a handler. `describe()` says in which call and for what, for a report.
   template <class Ready, class Describe>
   void wait(Ready ready, Describe describe) {
-    wait(
-        ready, [this] { return messages_.poll(); }, describe);
-  }
-  /// Waits for a caller that serves others itself.
-  template <class Ready, class Serve, class Describe>
-  void wait(Ready ready, Serve serve, Describe describe) {
     for (polling looks(patience_, self.stall_ns); !ready();) {
-      if (serve()) looks.served();
+      if (messages_.poll()) looks.served();
       rest(looks.is_patient());
       if (looks.rested()) report_stall(looks.seconds(), describe());
     }

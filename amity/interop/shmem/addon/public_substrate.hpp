@@ -52,9 +52,9 @@ struct public_substrate {
     return *at_distance(&own, self.peers[pe].distance);
   }
 
-  /// Waits until `done()` returns true. Meanwhile it calls `serve()`, which returns whether it has handled anything. A
-  /// report of a stall says what it waits for: `what`, followed by `pe` unless that is -1.
-  static void wait(function_ref<bool()> done, function_ref<bool()> serve, const char* what, int pe);
+  /// Waits until `done()` returns true. Meanwhile messages are handled. A report of a stall says what it waits for:
+  /// `what`, followed by `pe` unless that is -1.
+  static void wait(function_ref<bool()> done, const char* what, int pe);
 
   [[noreturn]] static void fail(const char* call, const char* problem, const char* remedy) {
     addon::fail(call, problem, remedy);

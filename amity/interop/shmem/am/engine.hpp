@@ -243,8 +243,7 @@ class am_engine {
   /// `what`, of one PE or of all (-1), is for a report of a stall.
   template <class Done>
   void wait(const char* what, int pe, Done done) {
-    Substrate::wait(
-        done, [this] { return poll(); }, what, pe);
+    Substrate::wait(done, what, pe);
   }
 
   // Sending.
