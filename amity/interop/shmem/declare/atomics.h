@@ -10,57 +10,40 @@
 extern "C" {
 #endif
 
-#define AMITY_SHMEM_DECLARE_SWAPS(type, name)                                                                \
-  type shmem_##name##_atomic_fetch(const type* source, int pe);                                              \
-  void shmem_##name##_atomic_set(type* dest, type value, int pe);                                            \
-  type shmem_##name##_atomic_swap(type* dest, type value, int pe);                                           \
-  void shmem_##name##_atomic_fetch_nbi(type* fetch, const type* source, int pe);                             \
-  void shmem_##name##_atomic_swap_nbi(type* fetch, type* dest, type value, int pe);                          \
-  type shmem_ctx_##name##_atomic_fetch(shmem_ctx_t context, const type* source, int pe);                     \
-  void shmem_ctx_##name##_atomic_set(shmem_ctx_t context, type* dest, type value, int pe);                   \
-  type shmem_ctx_##name##_atomic_swap(shmem_ctx_t context, type* dest, type value, int pe);                  \
-  void shmem_ctx_##name##_atomic_fetch_nbi(shmem_ctx_t context, type* fetch, const type* source, int pe);    \
-  void shmem_ctx_##name##_atomic_swap_nbi(shmem_ctx_t context, type* fetch, type* dest, type value, int pe); \
-  type shmem_##name##_fetch(const type* source, int pe);                                                     \
-  void shmem_##name##_set(type* dest, type value, int pe);                                                   \
-  type shmem_##name##_swap(type* dest, type value, int pe);
+#define AMITY_SHMEM_DECLARE_SWAPS(type, name)                                                         \
+  AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_fetch, const type* source, int pe)                     \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_set, type* dest, type value, int pe)                   \
+  AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_swap, type* dest, type value, int pe)                  \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_fetch_nbi, type* fetch, const type* source, int pe)    \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_swap_nbi, type* fetch, type* dest, type value, int pe) \
+  AMITY_SHMEM_DECLARE(type, name##_fetch, const type* source, int pe)                                 \
+  AMITY_SHMEM_DECLARE(void, name##_set, type* dest, type value, int pe)                               \
+  AMITY_SHMEM_DECLARE(type, name##_swap, type* dest, type value, int pe)
 AMITY_SHMEM_SWAP_TYPES(AMITY_SHMEM_DECLARE_SWAPS)
 #undef AMITY_SHMEM_DECLARE_SWAPS
 
-#define AMITY_SHMEM_DECLARE_ARITHMETIC(type, name)                                                                 \
-  type shmem_##name##_atomic_compare_swap(type* dest, type expected, type value, int pe);                          \
-  type shmem_##name##_atomic_fetch_add(type* dest, type value, int pe);                                            \
-  type shmem_##name##_atomic_fetch_inc(type* dest, int pe);                                                        \
-  void shmem_##name##_atomic_add(type* dest, type value, int pe);                                                  \
-  void shmem_##name##_atomic_inc(type* dest, int pe);                                                              \
-  void shmem_##name##_atomic_compare_swap_nbi(type* fetch, type* dest, type expected, type value, int pe);         \
-  void shmem_##name##_atomic_fetch_add_nbi(type* fetch, type* dest, type value, int pe);                           \
-  void shmem_##name##_atomic_fetch_inc_nbi(type* fetch, type* dest, int pe);                                       \
-  type shmem_ctx_##name##_atomic_compare_swap(shmem_ctx_t context, type* dest, type expected, type value, int pe); \
-  type shmem_ctx_##name##_atomic_fetch_add(shmem_ctx_t context, type* dest, type value, int pe);                   \
-  type shmem_ctx_##name##_atomic_fetch_inc(shmem_ctx_t context, type* dest, int pe);                               \
-  void shmem_ctx_##name##_atomic_add(shmem_ctx_t context, type* dest, type value, int pe);                         \
-  void shmem_ctx_##name##_atomic_inc(shmem_ctx_t context, type* dest, int pe);                                     \
-  void shmem_ctx_##name##_atomic_compare_swap_nbi(shmem_ctx_t context, type* fetch, type* dest, type expected,     \
-                                                  type value, int pe);                                             \
-  void shmem_ctx_##name##_atomic_fetch_add_nbi(shmem_ctx_t context, type* fetch, type* dest, type value, int pe);  \
-  void shmem_ctx_##name##_atomic_fetch_inc_nbi(shmem_ctx_t context, type* fetch, type* dest, int pe);              \
-  type shmem_##name##_cswap(type* dest, type expected, type value, int pe);                                        \
-  type shmem_##name##_fadd(type* dest, type value, int pe);                                                        \
-  type shmem_##name##_finc(type* dest, int pe);                                                                    \
-  void shmem_##name##_add(type* dest, type value, int pe);                                                         \
-  void shmem_##name##_inc(type* dest, int pe);
+#define AMITY_SHMEM_DECLARE_ARITHMETIC(type, name)                                                                   \
+  AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_compare_swap, type* dest, type expected, type value, int pe)          \
+  AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_fetch_add, type* dest, type value, int pe)                            \
+  AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_fetch_inc, type* dest, int pe)                                        \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_add, type* dest, type value, int pe)                                  \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_inc, type* dest, int pe)                                              \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_compare_swap_nbi, type* fetch, type* dest, type expected, type value, \
+                           int pe)                                                                                   \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_fetch_add_nbi, type* fetch, type* dest, type value, int pe)           \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_fetch_inc_nbi, type* fetch, type* dest, int pe)                       \
+  AMITY_SHMEM_DECLARE(type, name##_cswap, type* dest, type expected, type value, int pe)                             \
+  AMITY_SHMEM_DECLARE(type, name##_fadd, type* dest, type value, int pe)                                             \
+  AMITY_SHMEM_DECLARE(type, name##_finc, type* dest, int pe)                                                         \
+  AMITY_SHMEM_DECLARE(void, name##_add, type* dest, type value, int pe)                                              \
+  AMITY_SHMEM_DECLARE(void, name##_inc, type* dest, int pe)
 AMITY_SHMEM_WIDE_INTEGERS(AMITY_SHMEM_DECLARE_ARITHMETIC)
 #undef AMITY_SHMEM_DECLARE_ARITHMETIC
 
-#define AMITY_SHMEM_DECLARE_BITWISE_OF(type, name, operation)                                                      \
-  void shmem_##name##_atomic_##operation(type* dest, type value, int pe);                                          \
-  type shmem_##name##_atomic_fetch_##operation(type* dest, type value, int pe);                                    \
-  void shmem_##name##_atomic_fetch_##operation##_nbi(type* fetch, type* dest, type value, int pe);                 \
-  void shmem_ctx_##name##_atomic_##operation(shmem_ctx_t context, type* dest, type value, int pe);                 \
-  type shmem_ctx_##name##_atomic_fetch_##operation(shmem_ctx_t context, type* dest, type value, int pe);           \
-  void shmem_ctx_##name##_atomic_fetch_##operation##_nbi(shmem_ctx_t context, type* fetch, type* dest, type value, \
-                                                         int pe);
+#define AMITY_SHMEM_DECLARE_BITWISE_OF(type, name, operation)                                     \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_##operation, type* dest, type value, int pe)       \
+  AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_fetch_##operation, type* dest, type value, int pe) \
+  AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_fetch_##operation##_nbi, type* fetch, type* dest, type value, int pe)
 /* `and`, `or` and `xor` are operators in C++, but not for the preprocessor where they are pasted. */
 #define AMITY_SHMEM_DECLARE_BITWISE(type, name)   \
   AMITY_SHMEM_DECLARE_BITWISE_OF(type, name, and) \

@@ -16,36 +16,35 @@ void shmem_barrier(int start, int log_stride, int size, long* sync);
 void shmem_sync(int start, int log_stride, int size, long* sync);
 int shmem_team_sync(shmem_team_t team);
 
-#define AMITY_SHMEM_DECLARE_SET_COLLECTIVES(bits)                                                               \
-  void shmem_broadcast##bits(void* dest, const void* source, size_t count, int root, int start, int log_stride, \
-                             int size, long* sync);                                                             \
-  void shmem_collect##bits(void* dest, const void* source, size_t count, int start, int log_stride, int size,   \
-                           long* sync);                                                                         \
-  void shmem_fcollect##bits(void* dest, const void* source, size_t count, int start, int log_stride, int size,  \
-                            long* sync);                                                                        \
-  void shmem_alltoall##bits(void* dest, const void* source, size_t count, int start, int log_stride, int size,  \
-                            long* sync);                                                                        \
-  void shmem_alltoalls##bits(void* dest, const void* source, ptrdiff_t dest_stride, ptrdiff_t source_stride,    \
-                             size_t count, int start, int log_stride, int size, long* sync);
+#define AMITY_SHMEM_DECLARE_OVER_SET(name, ...)                                                                     \
+  AMITY_SHMEM_DECLARE(void, name, void* dest, const void* source, __VA_ARGS__, int start, int log_stride, int size, \
+                      long* sync)
+#define AMITY_SHMEM_DECLARE_SET_COLLECTIVES(bits)                       \
+  AMITY_SHMEM_DECLARE_OVER_SET(broadcast##bits, size_t count, int root) \
+  AMITY_SHMEM_DECLARE_OVER_SET(collect##bits, size_t count)             \
+  AMITY_SHMEM_DECLARE_OVER_SET(fcollect##bits, size_t count)            \
+  AMITY_SHMEM_DECLARE_OVER_SET(alltoall##bits, size_t count)            \
+  AMITY_SHMEM_DECLARE_OVER_SET(alltoalls##bits, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count)
 AMITY_SHMEM_DECLARE_SET_COLLECTIVES(32)
 AMITY_SHMEM_DECLARE_SET_COLLECTIVES(64)
 #undef AMITY_SHMEM_DECLARE_SET_COLLECTIVES
+#undef AMITY_SHMEM_DECLARE_OVER_SET
 
-#define AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES(type, name)                                                   \
-  int shmem_##name##_broadcast(shmem_team_t team, type* dest, const type* source, size_t count, int root); \
-  int shmem_##name##_collect(shmem_team_t team, type* dest, const type* source, size_t count);             \
-  int shmem_##name##_fcollect(shmem_team_t team, type* dest, const type* source, size_t count);            \
-  int shmem_##name##_alltoall(shmem_team_t team, type* dest, const type* source, size_t count);            \
-  int shmem_##name##_alltoalls(shmem_team_t team, type* dest, const type* source, ptrdiff_t dest_stride,   \
-                               ptrdiff_t source_stride, size_t count);
-AMITY_SHMEM_RMA_TYPES(AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES)
+#define AMITY_SHMEM_DECLARE_OVER_TEAM(type, name, ...) \
+  AMITY_SHMEM_DECLARE(int, name, shmem_team_t team, type* dest, const type* source, __VA_ARGS__)
+#define AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES(type, before, after)                                               \
+  AMITY_SHMEM_DECLARE_OVER_TEAM(type, before##broadcast##after, size_t count, int root)                         \
+  AMITY_SHMEM_DECLARE_OVER_TEAM(type, before##collect##after, size_t count)                                     \
+  AMITY_SHMEM_DECLARE_OVER_TEAM(type, before##fcollect##after, size_t count)                                    \
+  AMITY_SHMEM_DECLARE_OVER_TEAM(type, before##alltoall##after, size_t count)                                    \
+  AMITY_SHMEM_DECLARE_OVER_TEAM(type, before##alltoalls##after, ptrdiff_t dest_stride, ptrdiff_t source_stride, \
+                                size_t count)
+#define AMITY_SHMEM_DECLARE_TYPE_COLLECTIVES(type, name) AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES(type, name##_, )
+AMITY_SHMEM_RMA_TYPES(AMITY_SHMEM_DECLARE_TYPE_COLLECTIVES)
+AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES(void, , mem)
+#undef AMITY_SHMEM_DECLARE_TYPE_COLLECTIVES
 #undef AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES
-int shmem_broadcastmem(shmem_team_t team, void* dest, const void* source, size_t count, int root);
-int shmem_collectmem(shmem_team_t team, void* dest, const void* source, size_t count);
-int shmem_fcollectmem(shmem_team_t team, void* dest, const void* source, size_t count);
-int shmem_alltoallmem(shmem_team_t team, void* dest, const void* source, size_t count);
-int shmem_alltoallsmem(shmem_team_t team, void* dest, const void* source, ptrdiff_t dest_stride,
-                       ptrdiff_t source_stride, size_t count);
+#undef AMITY_SHMEM_DECLARE_OVER_TEAM
 
 #define AMITY_SHMEM_DECLARE_REDUCE(type, name, operation) \
   int shmem_##name##_##operation##_reduce(shmem_team_t team, type* dest, const type* source, size_t count);

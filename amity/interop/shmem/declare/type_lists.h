@@ -17,6 +17,12 @@ extern "C++" { /* Old programs include this header inside extern "C". */
 #define AMITY_SHMEM_COMPLEX(type) type _Complex
 #endif
 
+/* Declares a function; and one that exists without a context and with one. */
+#define AMITY_SHMEM_DECLARE(Result, name, ...) Result shmem_##name(__VA_ARGS__);
+#define AMITY_SHMEM_DECLARE_BOTH(Result, name, ...) \
+  Result shmem_##name(__VA_ARGS__);                 \
+  Result shmem_ctx_##name(shmem_ctx_t context, __VA_ARGS__);
+
 /* Integers of C's own, and those of which most are the same under other names. */
 #define AMITY_SHMEM_PLAIN_INTEGERS(X) \
   X(int, int)                         \

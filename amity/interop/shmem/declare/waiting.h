@@ -10,35 +10,23 @@
 extern "C" {
 #endif
 
-#define AMITY_SHMEM_DECLARE_WAITS(type, name)                                                                          \
-  void shmem_##name##_wait(volatile type* variable, type value);                                                       \
-  void shmem_##name##_wait_until(volatile type* variable, int comparison, type value);                                 \
-  void shmem_##name##_wait_until_all(volatile type* variables, size_t count, const int* status, int comparison,        \
-                                     type value);                                                                      \
-  size_t shmem_##name##_wait_until_any(volatile type* variables, size_t count, const int* status, int comparison,      \
-                                       type value);                                                                    \
-  size_t shmem_##name##_wait_until_some(volatile type* variables, size_t count, size_t* indices, const int* status,    \
-                                        int comparison, type value);                                                   \
-  void shmem_##name##_wait_until_all_vector(volatile type* variables, size_t count, const int* status, int comparison, \
-                                            type* values);                                                             \
-  size_t shmem_##name##_wait_until_any_vector(volatile type* variables, size_t count, const int* status,               \
-                                              int comparison, type* values);                                           \
-  size_t shmem_##name##_wait_until_some_vector(volatile type* variables, size_t count, size_t* indices,                \
-                                               const int* status, int comparison, type* values);                       \
-  int shmem_##name##_test(volatile type* variable, int comparison, type value);                                        \
-  int shmem_##name##_test_all(volatile type* variables, size_t count, const int* status, int comparison, type value);  \
-  size_t shmem_##name##_test_any(volatile type* variables, size_t count, const int* status, int comparison,            \
-                                 type value);                                                                          \
-  size_t shmem_##name##_test_some(volatile type* variables, size_t count, size_t* indices, const int* status,          \
-                                  int comparison, type value);                                                         \
-  int shmem_##name##_test_all_vector(volatile type* variables, size_t count, const int* status, int comparison,        \
-                                     type* values);                                                                    \
-  size_t shmem_##name##_test_any_vector(volatile type* variables, size_t count, const int* status, int comparison,     \
-                                        type* values);                                                                 \
-  size_t shmem_##name##_test_some_vector(volatile type* variables, size_t count, size_t* indices, const int* status,   \
-                                         int comparison, type* values);
+/* Variables that are compared with one value, and with a value each. */
+#define AMITY_SHMEM_DECLARE_ON_MANY(Result, name, type, ...)                                           \
+  AMITY_SHMEM_DECLARE(Result, name, volatile type* variables, __VA_ARGS__, int comparison, type value) \
+  AMITY_SHMEM_DECLARE(Result, name##_vector, volatile type* variables, __VA_ARGS__, int comparison, type* values)
+#define AMITY_SHMEM_DECLARE_WAITS(type, name)                                                                         \
+  AMITY_SHMEM_DECLARE(void, name##_wait, volatile type* variable, type value)                                         \
+  AMITY_SHMEM_DECLARE(void, name##_wait_until, volatile type* variable, int comparison, type value)                   \
+  AMITY_SHMEM_DECLARE(int, name##_test, volatile type* variable, int comparison, type value)                          \
+  AMITY_SHMEM_DECLARE_ON_MANY(void, name##_wait_until_all, type, size_t count, const int* status)                     \
+  AMITY_SHMEM_DECLARE_ON_MANY(size_t, name##_wait_until_any, type, size_t count, const int* status)                   \
+  AMITY_SHMEM_DECLARE_ON_MANY(size_t, name##_wait_until_some, type, size_t count, size_t* indices, const int* status) \
+  AMITY_SHMEM_DECLARE_ON_MANY(int, name##_test_all, type, size_t count, const int* status)                            \
+  AMITY_SHMEM_DECLARE_ON_MANY(size_t, name##_test_any, type, size_t count, const int* status)                         \
+  AMITY_SHMEM_DECLARE_ON_MANY(size_t, name##_test_some, type, size_t count, size_t* indices, const int* status)
 AMITY_SHMEM_WAIT_TYPES(AMITY_SHMEM_DECLARE_WAITS)
 #undef AMITY_SHMEM_DECLARE_WAITS
+#undef AMITY_SHMEM_DECLARE_ON_MANY
 
 uint64_t shmem_signal_wait_until(uint64_t* signal, int comparison, uint64_t value);
 
