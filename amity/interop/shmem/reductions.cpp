@@ -100,20 +100,17 @@ void reduce(const char* call, const group& all, T* dest, const T* source, std::s
     reduce(call, active_set(call, start, log_stride, size), dest, source, static_cast<std::size_t>(count),           \
            operation##_of);                                                                                          \
   }
-#define EACH_BITWISE(define, type, name) define(type, name, and) define(type, name, or) define(type, name, xor)
-#define EACH_ORDER(define, type, name) define(type, name, min) define(type, name, max)
-#define EACH_SUM(define, type, name) define(type, name, sum) define(type, name, prod)
 
-#define REDUCE_BITWISE(type, name) EACH_BITWISE(DEFINE_REDUCE, type, name)
-#define REDUCE_ORDER(type, name) EACH_ORDER(DEFINE_REDUCE, type, name)
-#define REDUCE_SUM(type, name) EACH_SUM(DEFINE_REDUCE, type, name)
+#define REDUCE_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(DEFINE_REDUCE, type, name)
+#define REDUCE_ORDER(type, name) AMITY_SHMEM_EACH_ORDER(DEFINE_REDUCE, type, name)
+#define REDUCE_SUM(type, name) AMITY_SHMEM_EACH_SUM(DEFINE_REDUCE, type, name)
 AMITY_SHMEM_REDUCE_BITWISE_TYPES(REDUCE_BITWISE)
 AMITY_SHMEM_REDUCE_ORDER_TYPES(REDUCE_ORDER)
 AMITY_SHMEM_REDUCE_SUM_TYPES(REDUCE_SUM)
 
-#define TO_ALL_BITWISE(type, name) EACH_BITWISE(DEFINE_TO_ALL, type, name)
-#define TO_ALL_ORDER(type, name) EACH_ORDER(DEFINE_TO_ALL, type, name)
-#define TO_ALL_SUM(type, name) EACH_SUM(DEFINE_TO_ALL, type, name)
+#define TO_ALL_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(DEFINE_TO_ALL, type, name)
+#define TO_ALL_ORDER(type, name) AMITY_SHMEM_EACH_ORDER(DEFINE_TO_ALL, type, name)
+#define TO_ALL_SUM(type, name) AMITY_SHMEM_EACH_SUM(DEFINE_TO_ALL, type, name)
 AMITY_SHMEM_TO_ALL_BITWISE_TYPES(TO_ALL_BITWISE)
 AMITY_SHMEM_TO_ALL_ORDER_TYPES(TO_ALL_ORDER)
 AMITY_SHMEM_TO_ALL_SUM_TYPES(TO_ALL_SUM)

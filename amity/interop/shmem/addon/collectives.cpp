@@ -93,19 +93,13 @@ void shmem_sync(int start, int log_stride, int size, long* sync) {
 DEFINE_EXCHANGES(32)
 DEFINE_EXCHANGES(64)
 
-#define DEFINE_REDUCTION(type, name)                                                                        \
-  DEFINE_OVER_SET(name##_to_all, (type * dest, const type* source, int count, SET, type* work, long* sync), \
+#define DEFINE_REDUCTION(type, name, operation)                                              \
+  DEFINE_OVER_SET(name##_##operation##_to_all,                                               \
+                  (type * dest, const type* source, int count, SET, type* work, long* sync), \
                   (dest, source, count, PASS_SET, work, sync))
-#define DEFINE_BITWISE(type, name)   \
-  DEFINE_REDUCTION(type, name##_and) \
-  DEFINE_REDUCTION(type, name##_or)  \
-  DEFINE_REDUCTION(type, name##_xor)
-#define DEFINE_ORDER(type, name)     \
-  DEFINE_REDUCTION(type, name##_max) \
-  DEFINE_REDUCTION(type, name##_min)
-#define DEFINE_SUM(type, name)       \
-  DEFINE_REDUCTION(type, name##_sum) \
-  DEFINE_REDUCTION(type, name##_prod)
+#define DEFINE_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(DEFINE_REDUCTION, type, name)
+#define DEFINE_ORDER(type, name) AMITY_SHMEM_EACH_ORDER(DEFINE_REDUCTION, type, name)
+#define DEFINE_SUM(type, name) AMITY_SHMEM_EACH_SUM(DEFINE_REDUCTION, type, name)
 AMITY_SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_BITWISE)
 AMITY_SHMEM_TO_ALL_ORDER_TYPES(DEFINE_ORDER)
 AMITY_SHMEM_TO_ALL_SUM_TYPES(DEFINE_SUM)

@@ -19,8 +19,6 @@ extern "C" {
   AMITY_SHMEM_DECLARE(type, name##_fetch, const type* source, int pe)                                 \
   AMITY_SHMEM_DECLARE(void, name##_set, type* dest, type value, int pe)                               \
   AMITY_SHMEM_DECLARE(type, name##_swap, type* dest, type value, int pe)
-AMITY_SHMEM_SWAP_TYPES(AMITY_SHMEM_DECLARE_SWAPS)
-#undef AMITY_SHMEM_DECLARE_SWAPS
 
 #define AMITY_SHMEM_DECLARE_ARITHMETIC(type, name)                                                                   \
   AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_compare_swap, type* dest, type expected, type value, int pe)          \
@@ -37,21 +35,18 @@ AMITY_SHMEM_SWAP_TYPES(AMITY_SHMEM_DECLARE_SWAPS)
   AMITY_SHMEM_DECLARE(type, name##_finc, type* dest, int pe)                                                         \
   AMITY_SHMEM_DECLARE(void, name##_add, type* dest, type value, int pe)                                              \
   AMITY_SHMEM_DECLARE(void, name##_inc, type* dest, int pe)
-AMITY_SHMEM_WIDE_INTEGERS(AMITY_SHMEM_DECLARE_ARITHMETIC)
-#undef AMITY_SHMEM_DECLARE_ARITHMETIC
 
 #define AMITY_SHMEM_DECLARE_BITWISE_OF(type, name, operation)                                     \
   AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_##operation, type* dest, type value, int pe)       \
   AMITY_SHMEM_DECLARE_BOTH(type, name##_atomic_fetch_##operation, type* dest, type value, int pe) \
   AMITY_SHMEM_DECLARE_BOTH(void, name##_atomic_fetch_##operation##_nbi, type* fetch, type* dest, type value, int pe)
-/* `and`, `or` and `xor` are operators in C++, but not for the preprocessor where they are pasted. */
-#define AMITY_SHMEM_DECLARE_BITWISE(type, name)   \
-  AMITY_SHMEM_DECLARE_BITWISE_OF(type, name, and) \
-  AMITY_SHMEM_DECLARE_BITWISE_OF(type, name, or)  \
-  AMITY_SHMEM_DECLARE_BITWISE_OF(type, name, xor)
-AMITY_SHMEM_BITWISE_TYPES(AMITY_SHMEM_DECLARE_BITWISE)
-#undef AMITY_SHMEM_DECLARE_BITWISE
-#undef AMITY_SHMEM_DECLARE_BITWISE_OF
+#define AMITY_SHMEM_DECLARE_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(AMITY_SHMEM_DECLARE_BITWISE_OF, type, name)
+
+#define AMITY_SHMEM_DECLARE_ATOMICS                         \
+  AMITY_SHMEM_SWAP_TYPES(AMITY_SHMEM_DECLARE_SWAPS)         \
+  AMITY_SHMEM_WIDE_INTEGERS(AMITY_SHMEM_DECLARE_ARITHMETIC) \
+  AMITY_SHMEM_BITWISE_TYPES(AMITY_SHMEM_DECLARE_BITWISE)
+AMITY_SHMEM_DECLARE_ATOMICS
 
 #ifdef __cplusplus
 }

@@ -25,10 +25,6 @@ int shmem_team_sync(shmem_team_t team);
   AMITY_SHMEM_DECLARE_OVER_SET(fcollect##bits, size_t count)            \
   AMITY_SHMEM_DECLARE_OVER_SET(alltoall##bits, size_t count)            \
   AMITY_SHMEM_DECLARE_OVER_SET(alltoalls##bits, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count)
-AMITY_SHMEM_DECLARE_SET_COLLECTIVES(32)
-AMITY_SHMEM_DECLARE_SET_COLLECTIVES(64)
-#undef AMITY_SHMEM_DECLARE_SET_COLLECTIVES
-#undef AMITY_SHMEM_DECLARE_OVER_SET
 
 #define AMITY_SHMEM_DECLARE_OVER_TEAM(type, name, ...) \
   AMITY_SHMEM_DECLARE(int, name, shmem_team_t team, type* dest, const type* source, __VA_ARGS__)
@@ -40,38 +36,31 @@ AMITY_SHMEM_DECLARE_SET_COLLECTIVES(64)
   AMITY_SHMEM_DECLARE_OVER_TEAM(type, before##alltoalls##after, ptrdiff_t dest_stride, ptrdiff_t source_stride, \
                                 size_t count)
 #define AMITY_SHMEM_DECLARE_TYPE_COLLECTIVES(type, name) AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES(type, name##_, )
-AMITY_SHMEM_RMA_TYPES(AMITY_SHMEM_DECLARE_TYPE_COLLECTIVES)
-AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES(void, , mem)
-#undef AMITY_SHMEM_DECLARE_TYPE_COLLECTIVES
-#undef AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES
-#undef AMITY_SHMEM_DECLARE_OVER_TEAM
 
 #define AMITY_SHMEM_DECLARE_REDUCE(type, name, operation) \
-  int shmem_##name##_##operation##_reduce(shmem_team_t team, type* dest, const type* source, size_t count);
-#define AMITY_SHMEM_DECLARE_TO_ALL(type, name, operation)                                                        \
-  void shmem_##name##_##operation##_to_all(type* dest, const type* source, int count, int start, int log_stride, \
-                                           int size, type* work, long* sync);
-#define AMITY_SHMEM_DECLARE_BITWISE(type, name) \
-  AMITY_SHMEM_DECLARE_REDUCE(type, name, and)   \
-  AMITY_SHMEM_DECLARE_REDUCE(type, name, or)    \
-  AMITY_SHMEM_DECLARE_REDUCE(type, name, xor)
-#define AMITY_SHMEM_DECLARE_ORDER(type, name) \
-  AMITY_SHMEM_DECLARE_REDUCE(type, name, min) AMITY_SHMEM_DECLARE_REDUCE(type, name, max)
-#define AMITY_SHMEM_DECLARE_SUM(type, name) \
-  AMITY_SHMEM_DECLARE_REDUCE(type, name, sum) AMITY_SHMEM_DECLARE_REDUCE(type, name, prod)
-AMITY_SHMEM_REDUCE_BITWISE_TYPES(AMITY_SHMEM_DECLARE_BITWISE)
-AMITY_SHMEM_REDUCE_ORDER_TYPES(AMITY_SHMEM_DECLARE_ORDER)
-AMITY_SHMEM_REDUCE_SUM_TYPES(AMITY_SHMEM_DECLARE_SUM)
-#undef AMITY_SHMEM_DECLARE_REDUCE
-#define AMITY_SHMEM_DECLARE_REDUCE AMITY_SHMEM_DECLARE_TO_ALL
-AMITY_SHMEM_TO_ALL_BITWISE_TYPES(AMITY_SHMEM_DECLARE_BITWISE)
-AMITY_SHMEM_TO_ALL_ORDER_TYPES(AMITY_SHMEM_DECLARE_ORDER)
-AMITY_SHMEM_TO_ALL_SUM_TYPES(AMITY_SHMEM_DECLARE_SUM)
-#undef AMITY_SHMEM_DECLARE_REDUCE
-#undef AMITY_SHMEM_DECLARE_TO_ALL
-#undef AMITY_SHMEM_DECLARE_BITWISE
-#undef AMITY_SHMEM_DECLARE_ORDER
-#undef AMITY_SHMEM_DECLARE_SUM
+  AMITY_SHMEM_DECLARE_OVER_TEAM(type, name##_##operation##_reduce, size_t count)
+#define AMITY_SHMEM_DECLARE_TO_ALL(type, name, operation)                                                      \
+  AMITY_SHMEM_DECLARE(void, name##_##operation##_to_all, type* dest, const type* source, int count, int start, \
+                      int log_stride, int size, type* work, long* sync)
+#define AMITY_SHMEM_DECLARE_REDUCE_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(AMITY_SHMEM_DECLARE_REDUCE, type, name)
+#define AMITY_SHMEM_DECLARE_REDUCE_ORDER(type, name) AMITY_SHMEM_EACH_ORDER(AMITY_SHMEM_DECLARE_REDUCE, type, name)
+#define AMITY_SHMEM_DECLARE_REDUCE_SUM(type, name) AMITY_SHMEM_EACH_SUM(AMITY_SHMEM_DECLARE_REDUCE, type, name)
+#define AMITY_SHMEM_DECLARE_TO_ALL_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(AMITY_SHMEM_DECLARE_TO_ALL, type, name)
+#define AMITY_SHMEM_DECLARE_TO_ALL_ORDER(type, name) AMITY_SHMEM_EACH_ORDER(AMITY_SHMEM_DECLARE_TO_ALL, type, name)
+#define AMITY_SHMEM_DECLARE_TO_ALL_SUM(type, name) AMITY_SHMEM_EACH_SUM(AMITY_SHMEM_DECLARE_TO_ALL, type, name)
+
+#define AMITY_SHMEM_DECLARE_COLLECTIVES                                \
+  AMITY_SHMEM_DECLARE_SET_COLLECTIVES(32)                              \
+  AMITY_SHMEM_DECLARE_SET_COLLECTIVES(64)                              \
+  AMITY_SHMEM_RMA_TYPES(AMITY_SHMEM_DECLARE_TYPE_COLLECTIVES)          \
+  AMITY_SHMEM_DECLARE_TEAM_COLLECTIVES(void, , mem)                    \
+  AMITY_SHMEM_REDUCE_BITWISE_TYPES(AMITY_SHMEM_DECLARE_REDUCE_BITWISE) \
+  AMITY_SHMEM_REDUCE_ORDER_TYPES(AMITY_SHMEM_DECLARE_REDUCE_ORDER)     \
+  AMITY_SHMEM_REDUCE_SUM_TYPES(AMITY_SHMEM_DECLARE_REDUCE_SUM)         \
+  AMITY_SHMEM_TO_ALL_BITWISE_TYPES(AMITY_SHMEM_DECLARE_TO_ALL_BITWISE) \
+  AMITY_SHMEM_TO_ALL_ORDER_TYPES(AMITY_SHMEM_DECLARE_TO_ALL_ORDER)     \
+  AMITY_SHMEM_TO_ALL_SUM_TYPES(AMITY_SHMEM_DECLARE_TO_ALL_SUM)
+AMITY_SHMEM_DECLARE_COLLECTIVES
 
 #ifdef __cplusplus
 }

@@ -35,19 +35,18 @@ void shmem_ctx_quiet(shmem_ctx_t context);
   AMITY_SHMEM_DECLARE_STRIDED(type, name##_iget)                           \
   AMITY_SHMEM_DECLARE_BOTH(void, name##_p, type* dest, type value, int pe) \
   AMITY_SHMEM_DECLARE_BOTH(type, name##_g, const type* source, int pe)
-AMITY_SHMEM_RMA_TYPES(AMITY_SHMEM_DECLARE_RMA)
 
 /* The same by size; bytes have no strides. */
 #define AMITY_SHMEM_DECLARE_BITS(bits, bytes)            \
   AMITY_SHMEM_DECLARE_BLOCKS(void, put##bits, get##bits) \
   AMITY_SHMEM_DECLARE_STRIDED(void, iput##bits)          \
   AMITY_SHMEM_DECLARE_STRIDED(void, iget##bits)
-AMITY_SHMEM_DECLARE_BLOCKS(void, putmem, getmem)
-AMITY_SHMEM_SIZES(AMITY_SHMEM_DECLARE_BITS)
-#undef AMITY_SHMEM_DECLARE_BITS
-#undef AMITY_SHMEM_DECLARE_RMA
-#undef AMITY_SHMEM_DECLARE_STRIDED
-#undef AMITY_SHMEM_DECLARE_BLOCKS
+
+#define AMITY_SHMEM_DECLARE_TRANSFERS              \
+  AMITY_SHMEM_RMA_TYPES(AMITY_SHMEM_DECLARE_RMA)   \
+  AMITY_SHMEM_DECLARE_BLOCKS(void, putmem, getmem) \
+  AMITY_SHMEM_SIZES(AMITY_SHMEM_DECLARE_BITS)
+AMITY_SHMEM_DECLARE_TRANSFERS
 
 uint64_t shmem_signal_fetch(const uint64_t* signal);
 

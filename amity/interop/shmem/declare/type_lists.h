@@ -17,7 +17,8 @@ extern "C++" { /* Old programs include this header inside extern "C". */
 #define AMITY_SHMEM_COMPLEX(type) type _Complex
 #endif
 
-/* Declares a function; and one that exists without a context and with one. */
+/* Declares a function; and one that exists without a context and with one. pshmem.h defines these macros again, and
+   applies the families of all headers once more. */
 #define AMITY_SHMEM_DECLARE(Result, name, ...) Result shmem_##name(__VA_ARGS__);
 #define AMITY_SHMEM_DECLARE_BOTH(Result, name, ...) \
   Result shmem_##name(__VA_ARGS__);                 \
@@ -77,6 +78,12 @@ extern "C++" { /* Old programs include this header inside extern "C". */
 
 /* wait_until and test */
 #define AMITY_SHMEM_WAIT_TYPES(X) AMITY_SHMEM_WIDE_INTEGERS(X) X(short, short) X(unsigned short, ushort)
+
+/* operations of each kind: X(type, name, operation). `and`, `or` and `xor` are operators in C++, but not for the
+   preprocessor where they are pasted. */
+#define AMITY_SHMEM_EACH_BITWISE(X, type, name) X(type, name, and) X(type, name, or) X(type, name, xor)
+#define AMITY_SHMEM_EACH_ORDER(X, type, name) X(type, name, min) X(type, name, max)
+#define AMITY_SHMEM_EACH_SUM(X, type, name) X(type, name, sum) X(type, name, prod)
 
 /* team reductions: bitwise, minima and maxima, sums and products */
 #define AMITY_SHMEM_REDUCE_BITWISE_TYPES(X) \

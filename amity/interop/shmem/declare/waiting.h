@@ -25,8 +25,6 @@ extern "C" {
   AMITY_SHMEM_DECLARE_ON_MANY(size_t, name##_test_any, type, size_t count, const int* status)                         \
   AMITY_SHMEM_DECLARE_ON_MANY(size_t, name##_test_some, type, size_t count, size_t* indices, const int* status)
 AMITY_SHMEM_WAIT_TYPES(AMITY_SHMEM_DECLARE_WAITS)
-#undef AMITY_SHMEM_DECLARE_WAITS
-#undef AMITY_SHMEM_DECLARE_ON_MANY
 
 uint64_t shmem_signal_wait_until(uint64_t* signal, int comparison, uint64_t value);
 
