@@ -7,21 +7,4 @@
 
 using namespace amity::shmem;
 
-namespace {
-
-struct own_library {
-  using substrate = node_substrate;
-
-  static auto& messages(const char* call) { return running(call).messages(); }
-  static auto& messages_to(const char* call, int pe) {
-    check_pe(call, pe);
-    return self.joined->messages();
-  }
-  static void barrier(const char* call) { amity::shmem::barrier(call, world()); }
-  static void look() { self.joined->look(); }
-  static void passed() { seldom_network_progress(); }
-};
-
-}  // namespace
-
-AMITY_SHMEMX_DEFINE(own_library)
+AMITY_SHMEMX_DEFINE(barrier("shmemx_am_attach", world()), seldom_network_progress())

@@ -46,13 +46,29 @@ class am_engine {
         payloads_(static_cast<std::byte*>(Substrate::allocate(inboxes_.size() * payload_lines_max * line_bytes))),
         answers_(static_cast<answer*>(Substrate::allocate(inboxes_.size() * sizeof(answer)))) {}
 
-  handler_table& handlers() noexcept { return handlers_; }
-  /// For several calls at once, and for the table of handlers.
+  /// For several threads of this PE at once.
   guard& threads() noexcept { return threads_; }
   /// Whether the caller is inside a handler.
   bool in_handler() {
     const guard::inside alone(threads_);
     return running_ != nullptr;
+  }
+
+  /// For the function of the API that is called `call`.
+  void attach(const char* call, int id, shmemx_am_handler handler) {
+    const guard::inside alone(threads_);
+    if (handler == nullptr) fail(call, "the handler of id " + std::to_string(id) + " is null", "give it a function");
+    if (handlers_.find(id) != nullptr) {
+      fail(call, "id " + std::to_string(id) + " is registered already", "detach it first, or use another id");
+    }
+    handlers_.add(id, handler);
+  }
+  void detach(int id) {
+    const guard::inside alone(threads_);
+    if (handlers_.find(id) == nullptr) {
+      fail("shmemx_am_detach", "id " + std::to_string(id) + " is not registered", "attach it first");
+    }
+    handlers_.remove(id);
   }
 
   void request(int dest, int id, const void* source, std::size_t bytes) {
@@ -159,21 +175,26 @@ class am_engine {
     Substrate::fail("shmemx_am_mutex_lock", "this PE holds the mutex already", "unlock it first, or use trylock");
   }
   void unlock(shmemx_am_mutex& mutex) {
-    const guard::inside alone(threads_);
-    if (std::atomic_ref(mutex).exchange(0, std::memory_order_release) == 0 || held_ == 0) {
-      Substrate::fail("shmemx_am_mutex_unlock", "the mutex is not locked", "lock it first");
+    {
+      const guard::inside alone(threads_);
+      if (std::atomic_ref(mutex).exchange(0, std::memory_order_release) == 0 || held_ == 0) {
+        Substrate::fail("shmemx_am_mutex_unlock", "the mutex is not locked", "lock it first");
+      }
+      --held_;
+      threads_.leave();
     }
-    --held_;
-    threads_.leave();
+    poll();  // what was kept back
   }
 
  private:
+  [[noreturn, gnu::cold]] static void fail(const char* call, const std::string& problem, const char* remedy) {
+    Substrate::fail(call, problem.c_str(), remedy);
+  }
   static void check_bytes(const char* call, std::size_t bytes) {
     if (bytes >> payload_place::line_shift == 0) [[likely]]
       return;
-    Substrate::fail(
-        call, ("a message of " + std::to_string(bytes) + " bytes").c_str(),
-        "no memory has so many: look at how the size was found, maybe as the result of a call that has failed");
+    fail(call, "a message of " + std::to_string(bytes) + " bytes",
+         "no memory has so many: look at how the size was found, maybe as the result of a call that has failed");
   }
 
   /// What a PE tells each source of messages: records taken below, completed requests above.
@@ -452,16 +473,15 @@ class am_engine {
   }
 
   [[noreturn, gnu::cold]] static void fail_holding(const char* call, const std::string& what) {
-    Substrate::fail(call, ("this PE holds a mutex, so that " + what).c_str(), "unlock it first");
+    fail(call, "this PE holds a mutex, so that " + what, "unlock it first");
   }
 
   [[noreturn, gnu::cold]] void fail_unknown(int source, record what) {
-    const std::string problem = "PE " + std::to_string(source) + " has sent a " +
-                                (what.kind() == record_kind::reply ? "reply" : "request") + " to handler " +
-                                std::to_string(what.handler()) +
-                                ", which is not registered here; registered: " + handlers_.describe();
-    Substrate::fail("active message", problem.c_str(),
-                    "attach the id on this PE, and synchronise the PEs before the first request");
+    fail("active message",
+         "PE " + std::to_string(source) + " has sent a " + (what.kind() == record_kind::reply ? "reply" : "request") +
+             " to handler " + std::to_string(what.handler()) +
+             ", which is not registered here; registered: " + handlers_.describe(),
+         "attach the id on this PE, and synchronise the PEs before the first request");
   }
 
   /// A source is told of what was taken at the latest after so much, with which it may go on.
