@@ -89,69 +89,32 @@ void alltoall(const char* call, const group& all, void* dest, const void* source
 
 }  // namespace
 
-#define SET active_set(call, start, log_stride, size)
-#define DEFINE_FOR_SETS(bits)                                                                                       \
-  AMITY_SHMEM_DEFINE(                                                                                               \
-      void, broadcast##bits,                                                                                        \
-      (void* dest, const void* source, size_t count, int root, int start, int log_stride, int size, long*)) {       \
-    const char* const call = "shmem_broadcast" #bits;                                                               \
-    broadcast(call, SET, dest, source, bytes_of(count, bits / 8), root, false);                                     \
-  }                                                                                                                 \
-  AMITY_SHMEM_DEFINE(void, collect##bits,                                                                           \
-                     (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
-    const char* const call = "shmem_collect" #bits;                                                                 \
-    collect(call, SET, dest, source, bytes_of(count, bits / 8));                                                    \
-  }                                                                                                                 \
-  AMITY_SHMEM_DEFINE(void, fcollect##bits,                                                                          \
-                     (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
-    const char* const call = "shmem_fcollect" #bits;                                                                \
-    fcollect(call, SET, dest, source, bytes_of(count, bits / 8));                                                   \
-  }                                                                                                                 \
-  AMITY_SHMEM_DEFINE(void, alltoall##bits,                                                                          \
-                     (void* dest, const void* source, size_t count, int start, int log_stride, int size, long*)) {  \
-    const char* const call = "shmem_alltoall" #bits;                                                                \
-    alltoall(call, SET, dest, source, 1, 1, count, bits / 8);                                                       \
-  }                                                                                                                 \
-  AMITY_SHMEM_DEFINE(void, alltoalls##bits,                                                                         \
-                     (void* dest, const void* source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count, \
-                      int start, int log_stride, int size, long*)) {                                                \
-    const char* const call = "shmem_alltoalls" #bits;                                                               \
-    alltoall(call, SET, dest, source, dest_stride, source_stride, count, bits / 8);                                 \
+// Calls over an active set and over a team: what each one does with `call`, its name, and with `all`, its group.
+#define DEFINE_OVER_SET(type, name, act, ...)                                                                      \
+  AMITY_SHMEM_DEFINE(void, name,                                                                                   \
+                     (type * dest, const type* source, __VA_ARGS__, int start, int log_stride, int size, long*)) { \
+    const char* const call = "shmem_" #name;                                                                       \
+    const group all = active_set(call, start, log_stride, size);                                                   \
+    act;                                                                                                           \
   }
-DEFINE_FOR_SETS(32)
-DEFINE_FOR_SETS(64)
+#define DEFINE_OVER_TEAM(type, name, act, ...)                                                       \
+  AMITY_SHMEM_DEFINE(int, name, (shmem_team_t team, type * dest, const type* source, __VA_ARGS__)) { \
+    const char* const call = "shmem_" #name;                                                         \
+    const group all = team_of(call, team);                                                           \
+    act;                                                                                             \
+    return 0;                                                                                        \
+  }
 
-#define DEFINE_FOR_TEAMS(type, broadcast_name, collect_name, fcollect_name, alltoall_name, alltoalls_name, unit) \
-  AMITY_SHMEM_DEFINE(int, broadcast_name,                                                                        \
-                     (shmem_team_t team, type * dest, const type* source, size_t count, int root)) {             \
-    const char* const call = "shmem_" #broadcast_name;                                                           \
-    broadcast(call, team_of(call, team), dest, source, bytes_of(count, unit), root, true);                       \
-    return 0;                                                                                                    \
-  }                                                                                                              \
-  AMITY_SHMEM_DEFINE(int, collect_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {    \
-    const char* const call = "shmem_" #collect_name;                                                             \
-    collect(call, team_of(call, team), dest, source, bytes_of(count, unit));                                     \
-    return 0;                                                                                                    \
-  }                                                                                                              \
-  AMITY_SHMEM_DEFINE(int, fcollect_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {   \
-    const char* const call = "shmem_" #fcollect_name;                                                            \
-    fcollect(call, team_of(call, team), dest, source, bytes_of(count, unit));                                    \
-    return 0;                                                                                                    \
-  }                                                                                                              \
-  AMITY_SHMEM_DEFINE(int, alltoall_name, (shmem_team_t team, type * dest, const type* source, size_t count)) {   \
-    const char* const call = "shmem_" #alltoall_name;                                                            \
-    alltoall(call, team_of(call, team), dest, source, 1, 1, count, unit);                                        \
-    return 0;                                                                                                    \
-  }                                                                                                              \
-  AMITY_SHMEM_DEFINE(int, alltoalls_name,                                                                        \
-                     (shmem_team_t team, type * dest, const type* source, ptrdiff_t dest_stride,                 \
-                      ptrdiff_t source_stride, size_t count)) {                                                  \
-    const char* const call = "shmem_" #alltoalls_name;                                                           \
-    alltoall(call, team_of(call, team), dest, source, dest_stride, source_stride, count, unit);                  \
-    return 0;                                                                                                    \
-  }
-#define DEFINE_FOR_TYPE(type, name)                                                                            \
-  DEFINE_FOR_TEAMS(type, name##_broadcast, name##_collect, name##_fcollect, name##_alltoall, name##_alltoalls, \
-                   sizeof(type))
+#define DEFINE_EXCHANGES(DEFINE, type, before, after, unit, also_at_root)                                            \
+  DEFINE(type, before##broadcast##after,                                                                             \
+         broadcast(call, all, dest, source, bytes_of(count, unit), root, also_at_root), size_t count, int root)      \
+  DEFINE(type, before##collect##after, collect(call, all, dest, source, bytes_of(count, unit)), size_t count)        \
+  DEFINE(type, before##fcollect##after, fcollect(call, all, dest, source, bytes_of(count, unit)), size_t count)      \
+  DEFINE(type, before##alltoall##after, alltoall(call, all, dest, source, 1, 1, count, unit), size_t count)          \
+  DEFINE(type, before##alltoalls##after, alltoall(call, all, dest, source, dest_stride, source_stride, count, unit), \
+         ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count)
+DEFINE_EXCHANGES(DEFINE_OVER_SET, void, , 32, 4, false)
+DEFINE_EXCHANGES(DEFINE_OVER_SET, void, , 64, 8, false)
+#define DEFINE_FOR_TYPE(type, name) DEFINE_EXCHANGES(DEFINE_OVER_TEAM, type, name##_, , sizeof(type), true)
 AMITY_SHMEM_RMA_TYPES(DEFINE_FOR_TYPE)
-DEFINE_FOR_TEAMS(void, broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, 1)
+DEFINE_EXCHANGES(DEFINE_OVER_TEAM, void, , mem, 1, true)
