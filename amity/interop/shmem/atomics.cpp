@@ -24,28 +24,15 @@ template <class Operation, class T>
 
 }  // namespace
 
-#define CONTEXT_PE(name) world_pe("shmem_ctx_" #name, context, pe)
 #define ARGUMENTS(...) __VA_ARGS__
 
 // An operation in its three forms, and what it is applied to.
-#define DEFINE_FETCHING(type, name, operation, at, parameters, ...)                                        \
-  AMITY_SHMEM_DEFINE(type, name, (parameters, int pe)) {                                                   \
-    return fetch<operation, type>("shmem_" #name, at, pe, __VA_ARGS__);                                    \
-  }                                                                                                        \
-  AMITY_SHMEM_DEFINE(type, ctx_##name, (shmem_ctx_t context, parameters, int pe)) {                        \
-    return fetch<operation, type>("shmem_ctx_" #name, at, CONTEXT_PE(name), __VA_ARGS__);                  \
-  }                                                                                                        \
-  AMITY_SHMEM_DEFINE(void, name##_nbi, (type * fetched, parameters, int pe)) {                             \
-    *fetched = fetch<operation, type>("shmem_" #name "_nbi", at, pe, __VA_ARGS__);                         \
-  }                                                                                                        \
-  AMITY_SHMEM_DEFINE(void, ctx_##name##_nbi, (shmem_ctx_t context, type * fetched, parameters, int pe)) {  \
-    *fetched = fetch<operation, type>("shmem_ctx_" #name "_nbi", at, CONTEXT_PE(name##_nbi), __VA_ARGS__); \
-  }
-#define DEFINE_SILENT(type, name, operation, parameters, value)                                                      \
-  AMITY_SHMEM_DEFINE(void, name, (parameters, int pe)) { change<operation, type>("shmem_" #name, dest, pe, value); } \
-  AMITY_SHMEM_DEFINE(void, ctx_##name, (shmem_ctx_t context, parameters, int pe)) {                                  \
-    change<operation, type>("shmem_ctx_" #name, dest, CONTEXT_PE(name), value);                                      \
-  }
+#define DEFINE_FETCHING(type, name, operation, at, parameters, ...)                                                   \
+  AMITY_SHMEM_DEFINE_BOTH(type, name, (parameters, int pe), return fetch<operation, type>(call, at, pe, __VA_ARGS__)) \
+  AMITY_SHMEM_DEFINE_BOTH(void, name##_nbi, (type * fetched, parameters, int pe),                                     \
+                          *fetched = fetch<operation, type>(call, at, pe, __VA_ARGS__))
+#define DEFINE_SILENT(type, name, operation, parameters, value) \
+  AMITY_SHMEM_DEFINE_BOTH(void, name, (parameters, int pe), change<operation, type>(call, dest, pe, value))
 
 #define DEFINE_SWAPS(type, name)                                                                          \
   DEFINE_FETCHING(type, name##_atomic_fetch, load_word, const_cast<type*>(source), const type* source, 0) \

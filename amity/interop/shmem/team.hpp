@@ -42,3 +42,17 @@ inline int world_pe(const char* call, shmem_ctx_t context, int pe) {
 }
 
 }  // namespace amity::shmem
+
+/// Defines a function that ends with `int pe` without a context and with one. In the body, `call` is its name, and `pe`
+/// a PE of the world.
+#define AMITY_SHMEM_DEFINE_BOTH(Result, name, parameters, ...)                                 \
+  AMITY_SHMEM_DEFINE(Result, name, parameters) {                                               \
+    const char* const call = "shmem_" #name;                                                   \
+    __VA_ARGS__;                                                                               \
+  }                                                                                            \
+  AMITY_SHMEM_DEFINE(Result, ctx_##name, (shmem_ctx_t context, AMITY_SHMEM_BARE parameters)) { \
+    const char* const call = "shmem_ctx_" #name;                                               \
+    pe = amity::shmem::world_pe(call, context, pe);                                            \
+    __VA_ARGS__;                                                                               \
+  }
+#define AMITY_SHMEM_BARE(...) __VA_ARGS__

@@ -161,37 +161,19 @@ AMITY_SHMEM_DEFINE(void, ctx_quiet, (shmem_ctx_t context)) {
   if (context != SHMEM_CTX_INVALID) pshmem_quiet();
 }
 
-#define DEFINE_PUT(name, type, act, unit)                                                                              \
-  AMITY_SHMEM_DEFINE(void, name, (type * dest, const type* source, size_t count, int pe)) {                            \
-    act("shmem_" #name, dest, source, bytes_of(count, unit), pe);                                                      \
-  }                                                                                                                    \
-  AMITY_SHMEM_DEFINE(void, ctx_##name, (shmem_ctx_t context, type * dest, const type* source, size_t count, int pe)) { \
-    act("shmem_ctx_" #name, dest, source, bytes_of(count, unit), world_pe("shmem_ctx_" #name, context, pe));           \
-  }
-#define DEFINE_PUT_SIGNAL(name, type, unit)                                                                       \
-  AMITY_SHMEM_DEFINE(                                                                                             \
-      void, name,                                                                                                 \
-      (type * dest, const type* source, size_t count, uint64_t* signal, uint64_t value, int operation, int pe)) { \
-    put_signal("shmem_" #name, dest, source, bytes_of(count, unit), signal, value, operation, pe);                \
-  }                                                                                                               \
-  AMITY_SHMEM_DEFINE(void, ctx_##name,                                                                            \
-                     (shmem_ctx_t context, type * dest, const type* source, size_t count, uint64_t* signal,       \
-                      uint64_t value, int operation, int pe)) {                                                   \
-    put_signal("shmem_ctx_" #name, dest, source, bytes_of(count, unit), signal, value, operation,                 \
-               world_pe("shmem_ctx_" #name, context, pe));                                                        \
-  }
-#define DEFINE_STRIDED(name, type, act, unit)                                                                    \
-  AMITY_SHMEM_DEFINE(                                                                                            \
-      void, name,                                                                                                \
-      (type * dest, const type* source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count, int pe)) { \
-    act("shmem_" #name, dest, source, dest_stride, source_stride, count, unit, pe);                              \
-  }                                                                                                              \
-  AMITY_SHMEM_DEFINE(void, ctx_##name,                                                                           \
-                     (shmem_ctx_t context, type * dest, const type* source, ptrdiff_t dest_stride,               \
-                      ptrdiff_t source_stride, size_t count, int pe)) {                                          \
-    act("shmem_ctx_" #name, dest, source, dest_stride, source_stride, count, unit,                               \
-        world_pe("shmem_ctx_" #name, context, pe));                                                              \
-  }
+#define DEFINE_PUT(name, type, act, unit)                                                      \
+  AMITY_SHMEM_DEFINE_BOTH(void, name, (type * dest, const type* source, size_t count, int pe), \
+                          act(call, dest, source, bytes_of(count, unit), pe))
+#define DEFINE_PUT_SIGNAL(name, type, unit)                                                                     \
+  AMITY_SHMEM_DEFINE_BOTH(                                                                                      \
+      void, name,                                                                                               \
+      (type * dest, const type* source, size_t count, uint64_t* signal, uint64_t value, int operation, int pe), \
+      put_signal(call, dest, source, bytes_of(count, unit), signal, value, operation, pe))
+#define DEFINE_STRIDED(name, type, act, unit)                                                                  \
+  AMITY_SHMEM_DEFINE_BOTH(                                                                                     \
+      void, name,                                                                                              \
+      (type * dest, const type* source, ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t count, int pe), \
+      act(call, dest, source, dest_stride, source_stride, count, unit, pe))
 #define DEFINE_BLOCKS(put, get, type, unit)    \
   DEFINE_PUT(put, type, put_bytes, unit)       \
   DEFINE_PUT(put##_nbi, type, put_bytes, unit) \
@@ -200,22 +182,12 @@ AMITY_SHMEM_DEFINE(void, ctx_quiet, (shmem_ctx_t context)) {
   DEFINE_PUT_SIGNAL(put##_signal, type, unit)  \
   DEFINE_PUT_SIGNAL(put##_signal_nbi, type, unit)
 
-#define DEFINE_TYPE(type, name)                                                                        \
-  DEFINE_BLOCKS(name##_put, name##_get, type, sizeof(type))                                            \
-  DEFINE_STRIDED(name##_iput, type, put_strided, sizeof(type))                                         \
-  DEFINE_STRIDED(name##_iget, type, get_strided, sizeof(type))                                         \
-  AMITY_SHMEM_DEFINE(void, name##_p, (type * dest, type value, int pe)) {                              \
-    put_value("shmem_" #name "_p", dest, value, pe);                                                   \
-  }                                                                                                    \
-  AMITY_SHMEM_DEFINE(void, ctx_##name##_p, (shmem_ctx_t context, type * dest, type value, int pe)) {   \
-    put_value("shmem_ctx_" #name "_p", dest, value, world_pe("shmem_ctx_" #name "_p", context, pe));   \
-  }                                                                                                    \
-  AMITY_SHMEM_DEFINE(type, name##_g, (const type* source, int pe)) {                                   \
-    return get_value("shmem_" #name "_g", source, pe);                                                 \
-  }                                                                                                    \
-  AMITY_SHMEM_DEFINE(type, ctx_##name##_g, (shmem_ctx_t context, const type* source, int pe)) {        \
-    return get_value("shmem_ctx_" #name "_g", source, world_pe("shmem_ctx_" #name "_g", context, pe)); \
-  }
+#define DEFINE_TYPE(type, name)                                                                                \
+  DEFINE_BLOCKS(name##_put, name##_get, type, sizeof(type))                                                    \
+  DEFINE_STRIDED(name##_iput, type, put_strided, sizeof(type))                                                 \
+  DEFINE_STRIDED(name##_iget, type, get_strided, sizeof(type))                                                 \
+  AMITY_SHMEM_DEFINE_BOTH(void, name##_p, (type * dest, type value, int pe), put_value(call, dest, value, pe)) \
+  AMITY_SHMEM_DEFINE_BOTH(type, name##_g, (const type* source, int pe), return get_value(call, source, pe))
 AMITY_SHMEM_RMA_TYPES(DEFINE_TYPE)
 
 #define DEFINE_SIZE(bits, bytes)                       \
