@@ -18,7 +18,6 @@
 #include "amity/base/error.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/standard_descriptors.hpp"
-#include "amity/interop/shmem/heap_size.hpp"
 #include "amity/interop/shmem/remote_word.hpp"
 #include "amity/interop/shmem/statics.hpp"
 #include "amity/world/bootstrap/starter.hpp"

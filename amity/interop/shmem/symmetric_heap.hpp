@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which parts of the symmetric heap are taken.
+/// The symmetric heap: how large it is to be, and which of its parts are taken.
 ///
 /// Each PE keeps its own books, outside of the heap, where no peer's stray put reaches them. The same calls give the
 /// same offsets: that makes the heap symmetric.
@@ -10,6 +10,10 @@
 #include <optional>
 
 namespace amity::shmem {
+
+/// SHMEM_SYMMETRIC_SIZE, or SMA_SYMMETRIC_SIZE as it was once called: bytes, with a K, M, G or T behind if need be.
+/// Memory is taken only where it is touched. Throws `error` for what is no size.
+std::size_t heap_bytes_wanted();
 
 class symmetric_heap {
  public:

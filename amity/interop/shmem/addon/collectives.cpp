@@ -1,8 +1,8 @@
 /// Barriers, which wait for active messages too, and the other collective calls: PEs meet, and go on to the other
 /// library.
 
-#include "amity/interop/shmem/addon/group.hpp"
 #include "amity/interop/shmem/addon/job.hpp"
+#include "amity/interop/shmem/addon/profiling.hpp"
 #include "amity/interop/shmem/declare/type_lists.h"
 
 using namespace amity::shmem::addon;
@@ -22,10 +22,7 @@ void complete_own() {
   pshmem_quiet();
 }
 
-}  // namespace
-
-namespace amity::shmem::addon {
-
+/// Meets the PEs of an active set. False: there is no such set, or this PE is not in it; the other library will say so.
 bool meet_set(const char* call, int start, int log_stride, int size) {
   if (self.joined == nullptr || start < 0 || log_stride < 0 || log_stride > 30 || size < 1) return false;
   const int stride = 1 << log_stride;
@@ -37,11 +34,7 @@ bool meet_set(const char* call, int start, int log_stride, int size) {
   return true;
 }
 
-void meet_all(const char* call) {
-  if (self.joined != nullptr) self.joined->meet_all(call);
-}
-
-}  // namespace amity::shmem::addon
+}  // namespace
 
 extern "C" {
 

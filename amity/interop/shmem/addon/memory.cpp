@@ -1,15 +1,15 @@
 /// Memory of the symmetric heap, which all PEs take and give back together.
 
-#include "amity/interop/shmem/addon/group.hpp"
+#include "amity/interop/shmem/addon/job.hpp"
 #include "amity/interop/shmem/addon/profiling.hpp"
 
 using namespace amity::shmem::addon;
 
-#define DEFINE_FOR_ALL(Result, name, parameters, arguments) \
-  extern "C" decltype(name) p##name;                        \
-  extern "C" Result name parameters {                       \
-    meet_all(#name);                                        \
-    return p##name arguments;                               \
+#define DEFINE_FOR_ALL(Result, name, parameters, arguments)   \
+  extern "C" decltype(name) p##name;                          \
+  extern "C" Result name parameters {                         \
+    if (self.joined != nullptr) self.joined->meet_all(#name); \
+    return p##name arguments;                                 \
   }
 
 DEFINE_FOR_ALL(void*, shmem_malloc, (size_t bytes), (bytes))

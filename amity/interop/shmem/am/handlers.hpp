@@ -2,10 +2,12 @@
 
 /// Which function an id names on this PE.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "amity/interop/shmem/declare/messages.h"
 
@@ -25,8 +27,21 @@ class handler_table {
   void add(int id, shmemx_am_handler handler) { place(id) = handler; }
   void remove(int id) { place(id) = nullptr; }
 
-  /// "1, 7 and 12", for messages.
-  std::string describe() const;
+  /// "1, 7, 12", for messages.
+  std::string describe() const {
+    std::vector<int> ids;
+    for (std::size_t id = 0; id < small_.size(); ++id) {
+      if (small_[id] != nullptr) ids.push_back(static_cast<int>(id));
+    }
+    for (const auto& [id, handler] : others_) {
+      if (handler != nullptr) ids.push_back(id);
+    }
+    if (ids.empty()) return "none";
+    std::ranges::sort(ids);
+    std::string text;
+    for (const int id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
+    return text;
+  }
 
  private:
   shmemx_am_handler& place(int id) {
