@@ -119,7 +119,7 @@ amity_event* amity_event_implicit(amity_world* world);
 
 /* Describes a segment to any rank; may be sent as bytes. */
 typedef struct amity_segment_descriptor {
-  uint64_t words[10];
+  uint64_t words[16];
 } amity_segment_descriptor;
 
 /* Memory of this rank, which begins as zeros, on a cache line. */

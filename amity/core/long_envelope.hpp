@@ -31,10 +31,11 @@ struct offer {
   segment_descriptor segment;
   std::uint64_t offset = 0;
 };
-static_assert(sizeof(offer) == 88);
+static_assert(sizeof(offer) == 136);
 
-inline constexpr std::size_t envelope_bytes_max = sizeof(envelope) + args_max * sizeof(std::uint64_t) + sizeof(offer);
-static_assert(envelope_bytes_max <= fabric::packet_bytes_guaranteed / 2, "a packet has room for a payload, too");
+/// In front of a payload, or of an offer.
+inline constexpr std::size_t envelope_bytes_max = sizeof(envelope) + args_max * sizeof(std::uint64_t);
+static_assert(envelope_bytes_max + sizeof(offer) <= fabric::packet_bytes_guaranteed);
 
 /// Of a notification, so that a few peers' slots can be told apart.
 inline constexpr std::uint32_t slot_bits_min = 16;

@@ -14,16 +14,35 @@
 #include "amity/core/prepared.hpp"
 
 namespace amity::core {
+namespace {
+
+// Where the fabric has no memory, records are what a put is made of.
+fabric::remote_capabilities usable(const fabric::remote_capabilities& of_fabric) {
+  return of_fabric.available ? of_fabric : segment_records::caps();
+}
+
+long_choice choice_on_node(std::string_view protocol, const engine& on) {
+  const fabric::fabric& transport = on.transport();
+  return {protocol, on.rank(), usable(transport.remote_to(transport.rank())), transport.caps()};
+}
+
+long_choice choice_across(std::string_view protocol, const engine& on) {
+  return {protocol, on.rank(), usable(on.transport().caps().remote), on.transport().caps()};
+}
+
+}  // namespace
 
 long_sender::long_sender(engine& on, memory_service& own, const long_options& options)
     : engine_(on),
       service_(own),
-      choice_(options.protocol, on.rank(), own.caps, on.transport().caps()),
-      fabric_has_memory_(on.transport().remote() != nullptr || on.transport().node_memory() != nullptr),
+      on_node_(choice_on_node(options.protocol, on)),
+      across_(choice_across(options.protocol, on)),
       synchronous_(options.protocol == "put_sync_send") {}
 
 void long_sender::choose(std::string_view protocol) {
-  choice_ = long_choice(protocol, engine_.rank(), service_.caps, engine_.transport().caps());
+  const long_choice on_node = choice_on_node(protocol, engine_);
+  across_ = choice_across(protocol, engine_);
+  on_node_ = on_node;
   synchronous_ = protocol == "put_sync_send";
 }
 
@@ -119,9 +138,12 @@ void long_sender::send(endpoint& world, rank_t lane, const remote_address& to, p
 }
 
 long_protocol long_sender::protocol_for(const remote_segment& to, bytes_view payload) const noexcept {
-  if (segment_records::reach(to.handle) && fabric_has_memory_) return choice_.over_packets(payload.size());
-  return choice_.of(payload.size(), to.handle.direct != nullptr,
-                    [&] { return service_.segments.holder_of(payload) != nullptr; });
+  const fabric::fabric& transport = engine_.transport();
+  const bool is_direct = to.handle.direct != nullptr;
+  const long_choice& choice = is_direct || transport.same_node(to.lane) ? on_node_ : across_;
+  if (segment_records::reach(to.handle) && transport.remote_to(to.lane).available)
+    return choice.over_packets(payload.size());
+  return choice.of(payload.size(), is_direct, [&] { return service_.segments.holder_of(payload) != nullptr; });
 }
 
 // The short way of shared memory: a store and a line of the ring, or the line alone.

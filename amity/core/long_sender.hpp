@@ -69,9 +69,9 @@ class long_sender {
 
   engine& engine_;
   memory_service& service_;
-  long_choice choice_;
-  bool fabric_has_memory_;
-  bool synchronous_;  ///< requests outside handlers wait for their puts
+  long_choice on_node_;  ///< to ranks of this node
+  long_choice across_;   ///< to others
+  bool synchronous_;     ///< requests outside handlers wait for their puts
   bounce_buffers bounce_;
 };
 

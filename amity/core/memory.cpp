@@ -43,8 +43,10 @@ local_segment add(memory_service& to, segment_table::entry made, const fabric::s
 fabric::remote_handle handle_of(memory_service& own, const segment_descriptor& descriptor) {
   fabric::fabric& transport = own.on.transport();
   const bool of_fabric = descriptor.key != fabric::segment_key{};
-  if (of_fabric && own.below != nullptr && (transport.remote() != nullptr || transport.same_node(descriptor.lane))) {
-    const fabric::remote_handle handle = own.below->open(descriptor.lane, descriptor.key);
+  const fabric::remote_capabilities& can = transport.remote_to(descriptor.lane);
+  if (of_fabric && can.available) {
+    fabric::remote_handle handle = own.below->open(descriptor.lane, descriptor.key);
+    handle.atomics &= can.atomics;
     if (handle.bytes > 0) return handle;
   }
   return segment_records::handle_of(descriptor.number, descriptor.bytes);
@@ -207,8 +209,7 @@ void memory::atomic(const remote_address& at, const fabric::atomic_request& what
   remote_operation wanted;
   wanted.plan = only_atomic;
   wanted.to = at;
-  if (!(service_.caps.atomics && handle.atomics))
-    wanted.to.segment.handle = segment_records::handle_of(at.segment.number, at.segment.bytes());
+  if (!handle.atomics) wanted.to.segment.handle = segment_records::handle_of(at.segment.number, at.segment.bytes());
   wanted.what = what;
   wanted.previous = previous;
   wanted.complete = &complete;

@@ -13,18 +13,6 @@
 namespace amity::core {
 namespace {
 
-// Where the fabric has no memory of its own, peers of the node may still map it: records reach the others.
-fabric::remote_memory* memory_of(fabric::fabric& transport) {
-  return transport.remote() != nullptr ? transport.remote() : transport.node_memory();
-}
-
-fabric::remote_capabilities caps_of(fabric::fabric& transport) {
-  if (transport.remote() != nullptr) return transport.caps().remote;
-  fabric::remote_capabilities found = segment_records::caps();
-  found.mapped = transport.node_memory() != nullptr;
-  return found;
-}
-
 void destroy(fabric::remote_memory* below, const segment_table::entry& gone) noexcept {
   if (gone.of_fabric) below->destroy({.data = gone.own.data, .bytes = gone.own.bytes, .key = gone.own.descriptor.key});
 }
@@ -33,8 +21,7 @@ void destroy(fabric::remote_memory* below, const segment_table::entry& gone) noe
 
 memory_service::memory_service(engine& to, const long_options& longs)
     : on(to),
-      below(memory_of(to.transport())),
-      caps(caps_of(to.transport())),
+      below(to.transport().remote()),
       face(*this),
       segments(to),
       stream(to.served().records()),

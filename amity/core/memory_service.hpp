@@ -63,7 +63,6 @@ class memory_service final : private packet_receiver, private progress_client {
 
   engine& on;
   fabric::remote_memory* below;  ///< of the fabric; null: it has none
-  fabric::remote_capabilities caps;
   memory face;
   segment_table segments;
   record_stream& stream;

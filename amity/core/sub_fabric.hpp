@@ -51,7 +51,6 @@ class sub_fabric final : public fabric::fabric {
   }
   void release(std::uint64_t token) noexcept override { below_.release(token); }
   std::size_t poll(amity::fabric::sink&, std::size_t) override { return 0; }
-  amity::fabric::remote_memory* node_memory() noexcept override { return nullptr; }  // it is the engine's
   void check() override { below_.check(); }
   bool ready() override { return below_.ready(); }
   void publish() override { below_.publish(); }

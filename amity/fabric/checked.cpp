@@ -34,7 +34,7 @@ capabilities with_trailer(capabilities caps) {
   caps.packet_bytes_max -= trailer_bytes;
   caps.inline_bytes_max -= std::min(caps.inline_bytes_max, trailer_bytes);
   caps.description += ", each call checked";
-  caps.remote.mapped = false;  // what bypasses the fabric cannot be checked
+  hide_direct(caps);
   return caps;
 }
 
@@ -69,11 +69,8 @@ class checked::inspector final : public sink {
 
   void on_notify(std::uint32_t bits) noexcept override {
     ++count_;
-    if (own_.memory_) {
-      own_.memory_->inspect_notification();
-    } else if (own_.node_memory() == nullptr) {
-      own_.fabric_broke("poll", "a notification of remote memory, which it has not");
-    }
+    if (!own_.memory_) own_.fabric_broke("poll", "a notification of remote memory, which it has not");
+    own_.memory_->inspect_notification();
     receiver_.on_notify(bits);
   }
 
@@ -98,7 +95,7 @@ void checked::prepare() {
   caps_ = with_trailer(inner().caps());
   outgoing_.resize(bytes_max);
   remote_memory* const below = inner().remote();
-  if ((below != nullptr) != caps_.remote.available) {
+  if ((below != nullptr) != (caps_.remote.available || caps_.remote_on_node)) {
     fabric_broke("remote", "remote memory and the capabilities contradict each other");
   }
   if (below != nullptr) memory_.emplace(*this, *below);

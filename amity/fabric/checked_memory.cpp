@@ -74,8 +74,10 @@ remote_handle checked_memory::open(rank_t owner, const segment_key& key) {
   whole_.enter("open");
   whole_.check_rank("open", owner);
   if (whole_.polling_) whole_.caller_broke("open", "called from a sink");
+  const remote_capabilities& can = whole_.inner().remote_to(owner);
+  if (!can.available) whole_.caller_broke("open", fmt::format("memory of rank {}, which is not available", owner));
   const remote_handle opened = inner_.open(owner, key);
-  if (opened.direct != nullptr && !whole_.inner().caps().remote.mapped) {
+  if (opened.direct != nullptr && !can.mapped) {
     whole_.fabric_broke("open", "a direct address on a fabric that has none");
   }
   return opened.bytes == 0 ? opened : handles_.open(opened, owner);
@@ -114,7 +116,7 @@ stage checked_memory::start(std::string_view call, const handle_table::entry& at
   if (reached >= stage::source_free) begun.source = {};
   begun.checksum = checksum_of(begun.source);
   operations_.emplace(number, begun);
-  const std::size_t most = whole_.inner().caps().remote.operations_max;
+  const std::size_t most = whole_.remote_to(at.owner).operations_max;
   if (most != 0 && operations_.size() > most) {
     whole_.fabric_broke(call, fmt::format("{} operations are in flight; {} can be", operations_.size(), most));
   }
@@ -131,7 +133,7 @@ stage checked_memory::start_put(const remote_handle& to, std::size_t offset, byt
 stage checked_memory::put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
                                  std::uint64_t when_free) noexcept {
   const auto& at = check("put_notify", to, offset, from.size(), from.data());
-  const std::uint32_t bits_max = whole_.caps().remote.notify_bits;
+  const std::uint32_t bits_max = whole_.remote_to(at.owner).notify_bits;
   if (bits_max < 32 && bits >> bits_max != 0) {
     whole_.caller_broke("put_notify", fmt::format("bits {:#x}; there are {}", bits, bits_max));
   }
@@ -150,7 +152,7 @@ stage checked_memory::start_get(const remote_handle& from, std::size_t offset, m
 stage checked_memory::start_atomic(const remote_handle& at_segment, std::size_t offset, const atomic_request& what,
                                    std::uint64_t* previous, std::uint64_t when_complete) noexcept {
   const auto& at = check("atomic", at_segment, offset, what.bytes, this);
-  if (!whole_.caps().remote.atomics) whole_.caller_broke("atomic", "called on a fabric without atomics");
+  if (!whole_.remote_to(at.owner).atomics) whole_.caller_broke("atomic", "called on a fabric without atomics");
   if (!at_segment.atomics) whole_.caller_broke("atomic", "called on a segment without atomics");
   if ((what.bytes != 4 && what.bytes != 8) || offset % what.bytes != 0) {
     whole_.caller_broke("atomic", fmt::format("a word of {} bytes at offset {}; words have 4 or 8, and are aligned",

@@ -27,7 +27,6 @@ class decorator : public fabric {
   void release(std::uint64_t token) noexcept override { inner_.release(token); }
   std::size_t poll(sink& receiver, std::size_t packets_max) override { return inner_.poll(receiver, packets_max); }
   remote_memory* remote() noexcept override { return inner_.remote(); }
-  remote_memory* node_memory() noexcept override { return inner_.node_memory(); }
   void check() override { inner_.check(); }
   bool ready() override { return inner_.ready(); }
   void publish() override { inner_.publish(); }

@@ -50,7 +50,8 @@ struct capabilities {
   bool ordered = false;              ///< packets of one source arrive in order
   bool virtual_time = false;         ///< `now_ns` is simulated
   amity::backoff backoff = {};       ///< how a rank waits on this fabric (`waiter`)
-  remote_capabilities remote = {};
+  remote_capabilities remote = {};   ///< for memory of all ranks
+  std::optional<remote_capabilities> remote_on_node = {};  ///< for memory of ranks on this node, where it differs
 };
 
 /// Ordinary packets, and slots of such packets, that may be in flight to one peer before `again`. It may be more than
@@ -147,10 +148,11 @@ class fabric {
 
   /// Memory that peers reach without packets; null: this fabric has none. Lives as long as the fabric.
   virtual remote_memory* remote() noexcept { return nullptr; }
-
-  /// Memory that the ranks of a node map: a handle to a segment of a rank on this one's node has a `direct` address.
-  /// Segments of others may not be opened. Null: there is none.
-  virtual remote_memory* node_memory() noexcept { return caps().remote.mapped ? remote() : nullptr; }
+  /// What holds for segments of `peer`. If they are not `available`, they may not be opened.
+  const remote_capabilities& remote_to(rank_t peer) const noexcept {
+    const capabilities& own = caps();
+    return own.remote_on_node && same_node(peer) ? *own.remote_on_node : own.remote;
+  }
 
   // Waiting: `waiter` looks whether the fabric is `ready`; if it is not for long, it calls `publish`, then `arm`, asks
   // once more, sleeps, and calls `disarm`. Events of this rank end the sleep.

@@ -6,9 +6,15 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "amity/fabric/remote_memory.hpp"
+#include "amity/fabric/fabric.hpp"
 
 namespace amity::fabric {
+
+/// What such a decorator can do.
+inline void hide_direct(capabilities& caps) {
+  caps.remote.mapped = false;
+  if (caps.remote_on_node) caps.remote_on_node->mapped = false;
+}
 
 class handle_table {
  public:

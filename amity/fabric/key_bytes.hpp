@@ -12,7 +12,7 @@ namespace amity::fabric {
 template <class Fields>
 segment_key key_from(const Fields& fields) noexcept {
   segment_key made;
-  static_assert(std::is_trivially_copyable_v<Fields> && sizeof fields <= sizeof made.bytes);
+  static_assert(std::is_trivially_copyable_v<Fields> && sizeof fields <= segment_key::fabric_bytes_max);
   std::memcpy(made.bytes.data(), &fields, sizeof fields);
   return made;
 }

@@ -33,7 +33,7 @@ namespace amity::fabric {
 
 /// What a fabric can do with remote memory, as data.
 struct remote_capabilities {
-  bool available = false;            ///< `fabric::remote` is there
+  bool available = false;            ///< `fabric::remote` is there, and its segments may be opened
   bool mapped = false;               ///< handles of ranks on this rank's node have a `direct` address
   bool unattended = false;           ///< operations complete though the memory's owner does not poll
   bool puts_before_packets = false;  ///< a packet arrives after the data of the puts that its source made before
@@ -47,7 +47,8 @@ struct remote_capabilities {
 
 /// Names a segment to the fabric of any rank of the job; may be copied as bytes.
 struct segment_key {
-  std::array<std::byte, 64> bytes{};
+  static constexpr std::size_t fabric_bytes_max = 56;  ///< of one fabric; `composite` has keys of two
+  std::array<std::byte, 2 * fabric_bytes_max> bytes{};
   bool operator==(const segment_key&) const = default;
 };
 
@@ -64,7 +65,7 @@ struct remote_handle {
   /// any packet or notification that this rank sends afterwards.
   std::byte* direct = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t id = 0;  ///< the fabric's own; the highest bit is 0
+  std::uint64_t id = 0;  ///< the fabric's own; the two highest bits are 0
   bool atomics = true;   ///< with `remote_capabilities::atomics`: `atomic` may be called
 };
 

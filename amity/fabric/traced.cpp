@@ -49,7 +49,7 @@ traced::traced(fabric& inner, std::size_t events_max) : decorator(inner), events
 void traced::prepare() {
   events_.reserve(events_max_);
   caps_ = inner().caps();
-  caps_.remote.mapped = false;  // what bypasses the fabric cannot be counted
+  hide_direct(caps_);
   if (inner().remote() != nullptr) memory_.emplace(*this, *inner().remote());
 }
 

@@ -15,7 +15,6 @@ class poorer final : public decorator {
   }
   const capabilities& caps() const noexcept override { return caps_; }
   remote_memory* remote() noexcept override { return has_memory_ ? inner().remote() : nullptr; }
-  remote_memory* node_memory() noexcept override { return has_memory_ ? inner().node_memory() : nullptr; }
 
  private:
   capabilities caps_;

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <functional>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +20,14 @@
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/checked.hpp"
+#include "amity/fabric/composite/composite.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "amity/fabric/waiter.hpp"
 #include "amity/world/transport.hpp"
 #include "contract.hpp"
 #include "mailbox.hpp"
+#include "remote_user.hpp"
 
 namespace amity::fabric::testing {
 namespace {
@@ -48,6 +52,8 @@ class departure {
 
   void take(fabric& own) const {
     mailbox mail(own, [](const packet&) { return disposition::release; });
+    mail.on_done([](std::uint64_t) {});  // of operations that a job has not ended
+    mail.on_notify([](std::uint32_t) {});
     for (ready_->fetch_add(1); ready_->load() < ranks_;) {
       own.poll(mail, 16);
       try {
@@ -90,14 +96,20 @@ harness processes(std::string name, const placement& node_of, const changes& val
           }};
 }
 
+/// The network has remote memory, too.
+changes unsealed(changes of) {
+  of.emplace_back("AMITY_OFI_SEALED", "0");
+  return of;
+}
+
 // Neighbours by number are on one node, or on two.
-harness neighbours() {
+harness neighbours(const changes& values = scarce) {
   return processes(
-      "neighbours", [](rank_t rank) { return rank / 2; }, scarce);
+      "neighbours", [](rank_t rank) { return rank / 2; }, values);
 }
 harness strangers() {
   return processes(
-      "strangers", [](rank_t rank) { return rank % 2; }, scarce);
+      "strangers", [](rank_t rank) { return rank % 2; }, unsealed(scarce));
 }
 
 // Each alone on its node, but for its threads.
@@ -114,12 +126,13 @@ auto jobs_of(harness one, rank_t ranks) {
 INSTANTIATE_TEST_SUITE_P(neighbours, contract, jobs_of(neighbours(), 3), job_name);
 INSTANTIATE_TEST_SUITE_P(strangers, contract, jobs_of(strangers(), 3), job_name);
 INSTANTIATE_TEST_SUITE_P(threads, contract, jobs_of(threads(), 4), job_name);
-INSTANTIATE_TEST_SUITE_P(checked, contract, jobs_of(decorated<checked>("checked", neighbours()), 4), job_name);
+INSTANTIATE_TEST_SUITE_P(checked, contract, jobs_of(decorated<checked>("checked", neighbours(unsealed(scarce))), 4),
+                         job_name);
 
 /// Runs a job whose ranks have nodes of these numbers.
-void run_on(const std::vector<int>& nodes, const rank_body& body) {
+void run_on(const std::vector<int>& nodes, const rank_body& body, const changes& values = {}) {
   const auto node_of = [&](rank_t rank) { return nodes[static_cast<std::size_t>(rank)]; };
-  processes("", node_of, {}).run(static_cast<rank_t>(nodes.size()), body);
+  processes("", node_of, values).run(static_cast<rank_t>(nodes.size()), body);
 }
 
 void expect_joined(const std::vector<int>& nodes, const std::string& name, rank_t threads = 1) {
@@ -154,22 +167,26 @@ TEST(composite, has_no_connections_on_its_node) {
   });
 }
 
-TEST(composite, maps_memory_of_its_node_alone) {
+segment_key key_in(bytes_view bytes) {
+  segment_key key;
+  std::ranges::copy(bytes, key.bytes.begin());
+  return key;
+}
+
+TEST(composite, sealed_packets_leave_memory_of_node) {
   run_on({1, 2, 1, 2}, [](fabric& own) {
-    remote_memory* const memory = own.node_memory();
+    remote_memory* const memory = own.remote();
     ASSERT_NE(memory, nullptr);
     mailbox mail(own);
     const segment mine = memory->create(4096);
     mine.data[0] = static_cast<std::byte>(own.rank() + 1);
-    const auto keys = mail.exchange(mine.key.bytes);
-    for (const auto& [owner, bytes] : keys) {
-      segment_key key;
-      std::ranges::copy(bytes, key.bytes.begin());
+    for (const auto& [owner, bytes] : mail.exchange(mine.key.bytes)) {
+      EXPECT_EQ(own.remote_to(owner).available, own.same_node(owner));
       if (!own.same_node(owner)) {
-        EXPECT_THROW(memory->open(owner, key), error);
+        EXPECT_THROW(memory->open(owner, key_in(bytes)), error);
         continue;
       }
-      const remote_handle opened = memory->open(owner, key);
+      const remote_handle opened = memory->open(owner, key_in(bytes));
       ASSERT_NE(opened.direct, nullptr);
       EXPECT_EQ(opened.direct[0], static_cast<std::byte>(owner + 1));
       memory->close(opened);
@@ -177,6 +194,61 @@ TEST(composite, maps_memory_of_its_node_alone) {
     mail.barrier();
     memory->destroy(mine);
   });
+}
+
+// A network card would not see what processors of the node do to the same word.
+TEST(composite, atomics_stay_on_node) {
+  capabilities part;
+  part.remote = {.available = true, .mapped = true, .atomics = true};
+  const capabilities both = describe_composite(part, part);
+  EXPECT_TRUE(both.remote.available);
+  EXPECT_FALSE(both.remote.atomics);
+  ASSERT_TRUE(both.remote_on_node.has_value());
+  EXPECT_TRUE(both.remote_on_node->atomics);
+  const capabilities across = describe_composite({}, part);
+  EXPECT_FALSE(across.remote.available);
+  EXPECT_FALSE(across.remote_on_node.has_value());
+}
+
+// Stores of ranks on the node and puts over the network meet in the same memory.
+TEST(composite, node_maps_memory_and_others_put) {
+  run_on(
+      {1, 2, 1, 2},
+      [](fabric& own) {
+        remote_memory& memory = *own.remote();
+        mailbox mail(own);
+        remote_user user(own, mail);
+        const auto ranks = static_cast<std::size_t>(own.size());
+        const segment mine = memory.create(ranks);
+        std::vector<std::uint64_t> words(1);
+        const std::optional<segment> attached = memory.attach(std::as_writable_bytes(std::span(words)));
+        ASSERT_TRUE(attached.has_value());
+        const std::byte value{static_cast<unsigned char>(own.rank() + 1)};
+        std::vector<remote_handle> opened;
+        for (const auto& [owner, bytes] : mail.exchange(mine.key.bytes)) {
+          opened.push_back(memory.open(owner, key_in(bytes)));
+          EXPECT_EQ(opened.back().direct != nullptr, own.same_node(owner));
+          user.start_put(opened.back(), static_cast<std::size_t>(own.rank()), {&value, 1});
+        }
+        user.finish();
+        for (const auto& [owner, bytes] : mail.exchange(attached->key.bytes)) {
+          opened.push_back(memory.open(owner, key_in(bytes)));
+          // Another process on the node copies by a system call, which some systems forbid, and never by the network.
+          if (owner == own.rank() || !own.same_node(owner)) user.start_put(opened.back(), 0, {&value, 1});
+        }
+        user.finish();
+        mail.barrier();
+        for (std::size_t rank = 0; rank < ranks; ++rank) EXPECT_EQ(mine.data[rank], static_cast<std::byte>(rank + 1));
+        EXPECT_NE(words[0], 0u);
+        mail.barrier();
+        for (const remote_handle& each : opened) {
+          if (each.bytes > 0) memory.close(each);
+        }
+        memory.destroy(*attached);
+        memory.destroy(mine);
+        mail.barrier();
+      },
+      unsealed({}));
 }
 
 /// The last rank ends without a word, and rank 0 is on its node.

@@ -30,21 +30,26 @@ std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
   return (static_cast<std::uint64_t>(source) * 1000 + static_cast<std::uint64_t>(dest)) * 100000 + index;
 }
 
+/// Whether memory of each rank can be used by all.
+bool reaches_all(const fabric& own) { return own.caps().remote.available; }
+
 bool is_all(bytes_view bytes, std::byte value) {
   return std::ranges::all_of(bytes, [&](std::byte each) { return each == value; });
 }
 
 TEST_P(contract, remote_memory_is_there_where_the_capabilities_say_so) {
   run([](fabric& own) {
-    EXPECT_EQ(own.remote() != nullptr, own.caps().remote.available);
+    const remote_capabilities& can = own.remote_to(own.rank());
+    EXPECT_EQ(own.remote() != nullptr, can.available);
     if (own.remote() == nullptr) return;
     const segment made = own.remote()->create(100);
     const remote_handle opened = own.remote()->open(own.rank(), made.key);
     EXPECT_EQ(made.bytes, 100u);
     EXPECT_EQ(opened.bytes, 100u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(made.data) % cache_line_bytes, 0u);
-    EXPECT_EQ(opened.direct != nullptr, own.caps().remote.mapped);
-    EXPECT_LE(own.caps().remote.notify_bits, 32u);
+    EXPECT_EQ(opened.direct != nullptr, can.mapped);
+    EXPECT_LE(can.notify_bits, 32u);
+    EXPECT_EQ(opened.id >> 62, 0u);
     own.remote()->close(opened);
     own.remote()->destroy(made);
   });
@@ -52,7 +57,7 @@ TEST_P(contract, remote_memory_is_there_where_the_capabilities_say_so) {
 
 TEST_P(contract, puts_and_gets_reach_what_they_name_and_nothing_else) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (!reaches_all(own)) return;
     const std::vector<std::size_t> sizes{0, 1, 7, 8, 64, 65, 4097, sanitized ? 10'000u : 100'001u};
     constexpr std::size_t gap = 13;
     std::size_t slice = gap;
@@ -108,7 +113,7 @@ bool may_read_parent() {
 // Memory of the program: of every rank, at odd places, and used like a segment of the fabric's own making.
 TEST_P(contract, attached_memory_is_put_to_and_got) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (!reaches_all(own)) return;
     remote_memory& memory = *own.remote();
     constexpr std::size_t slice = sanitized ? 3'001 : 70'001;
     const auto ranks = static_cast<std::size_t>(own.size());
@@ -181,7 +186,7 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
 
 TEST_P(contract, puts_and_gets_of_several_megabytes_arrive_whole) {
   run([](fabric& own) {
-    if (own.remote() == nullptr || own.size() > 2) return;
+    if (!reaches_all(own) || own.size() > 2) return;
     constexpr std::size_t bytes = (std::size_t{5} << 20) + 1;
     mailbox mail(own);
     remote_user user(own, mail);
@@ -202,7 +207,7 @@ TEST_P(contract, puts_and_gets_of_several_megabytes_arrive_whole) {
 
 TEST_P(contract, a_source_may_change_once_it_is_free) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (!reaches_all(own)) return;
     constexpr std::size_t puts = 20, bytes_max = 3000;
     const auto per_source = puts * bytes_max;
     mailbox mail(own);
@@ -290,7 +295,7 @@ TEST_P(contract, all_bits_of_a_notification_arrive) {
 
 TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
   run([](fabric& own) {
-    if (own.remote() == nullptr || !own.caps().remote.puts_before_packets) return;
+    if (!own.caps().remote.puts_before_packets) return;
     constexpr std::uint64_t rounds = 50;
     constexpr std::size_t bytes = 1000;
     const rank_t next = (own.rank() + 1) % own.size();
@@ -392,7 +397,7 @@ TEST_P(contract, refused_operations_have_changed_nothing) {
 
 TEST_P(contract, there_may_be_many_segments_and_each_begins_as_zeros) {
   run([](fabric& own) {
-    if (own.remote() == nullptr) return;
+    if (!reaches_all(own)) return;
     constexpr std::size_t count = 20;
     mailbox mail(own);
     remote_user user(own, mail);

@@ -11,6 +11,7 @@
 
 #include "amity/base/assert.hpp"
 #include "amity/base/error.hpp"
+#include "amity/fabric/composite/composite_memory.hpp"
 #include "amity/fabric/composite/network_turns.hpp"
 #include "amity/fabric/neighbourhood.hpp"
 
@@ -26,7 +27,7 @@ backoff backoff_of(rank_t ranks_here, int cpus) {
                            : backoff{.looks = 100, .pauses = pauses, .spin_ns = 100'000, .yields = 5};
 }
 
-/// Hands packets on with the mark of the network.
+/// Hands on what comes over the network: packets with its mark.
 class marking final : public sink {
  public:
   explicit marking(sink& receiver) : receiver_(receiver) {}
@@ -36,44 +37,11 @@ class marking final : public sink {
     marked.token |= network_mark;
     return receiver_.on_packet(marked);
   }
+  void on_done(std::uint64_t context) noexcept override { receiver_.on_done(context); }
+  void on_notify(std::uint32_t bits) noexcept override { receiver_.on_notify(bits); }
 
  private:
   sink& receiver_;
-};
-
-/// The local fabric's memory, whose owners have other numbers here.
-class near_memory final : public remote_memory {
- public:
-  near_memory(remote_memory& local, rank_t rank, const std::vector<rank_t>& local_rank_of)
-      : local_(local), rank_(rank), local_rank_of_(local_rank_of) {}
-
-  segment create(std::size_t bytes) override { return local_.create(bytes); }
-  std::optional<segment> attach(mutable_bytes memory) override { return local_.attach(memory); }
-  void destroy(const segment& own) noexcept override { local_.destroy(own); }
-  remote_handle open(rank_t owner, const segment_key& key) override {
-    const rank_t near = local_rank_of_[static_cast<std::size_t>(owner)];
-    if (near != no_rank) return local_.open(near, key);
-    throw error("opening a segment", rank_, fmt::format("rank {} is on another node", owner),
-                "open segments of ranks on this node alone");
-  }
-  void close(const remote_handle& opened) noexcept override { local_.close(opened); }
-  stage put_notify(const remote_handle& to, std::size_t offset, bytes_view from, std::uint32_t bits,
-                   std::uint64_t when_free) noexcept override {
-    return local_.put_notify(to, offset, from, bits, when_free);
-  }
-
- private:
-  stage start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept override {
-    return local_.put(to, offset, from, tell);
-  }
-  stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
-                  std::uint64_t when_complete) noexcept override {
-    return local_.get(from, offset, to, when_complete);
-  }
-
-  remote_memory& local_;
-  rank_t rank_;
-  const std::vector<rank_t>& local_rank_of_;
 };
 
 class composite final : public fabric {
@@ -90,7 +58,8 @@ class composite final : public fabric {
     AMITY_ASSERT(local_->size() == std::ssize(beside), local_->size(), beside.size());
     for (rank_t index = 0; const rank_t rank : beside) local_rank_of_[static_cast<std::size_t>(rank)] = index++;
     AMITY_ASSERT(local_rank(rank()) == local_->rank(), rank(), local_->rank());
-    if (remote_memory* const memory = local_->node_memory()) near_memory_.emplace(*memory, rank(), local_rank_of_);
+    if (local_->remote() != nullptr)
+      memory_.emplace(rank(), *local_->remote(), network_->remote(), local_rank_of_, turns_);
   }
   ~composite() override {
     if (std::uncaught_exceptions() > 0) abort();
@@ -141,7 +110,7 @@ class composite final : public fabric {
     return found;
   }
 
-  remote_memory* node_memory() noexcept override { return near_memory_ ? &*near_memory_ : nullptr; }
+  remote_memory* remote() noexcept override { return memory_ ? &*memory_ : nullptr; }
 
   void check() override {
     passing_on_the_end([this] { local_->check(); });
@@ -230,8 +199,8 @@ class composite final : public fabric {
   std::unique_ptr<fabric> network_;
   capabilities caps_;
   std::vector<rank_t> local_rank_of_;  ///< by rank; `no_rank`: on another node
-  std::optional<near_memory> near_memory_;
   network_turns turns_;
+  std::optional<composite_memory> memory_;
   std::uint32_t local_looks_ = 0;  ///< without an event, since the last poll
   bool is_waiting_ = false;        ///< `ready` was asked since the last poll; otherwise the program polls
   bool network_first_ = false;
@@ -263,6 +232,10 @@ class composite_lanes final : public lanes {
 }  // namespace
 
 capabilities describe_composite(const capabilities& local, const capabilities& network) {
+  // Segments are the node's memory. Its ranks apply atomics there themselves, which the network's would not see.
+  const bool has_memory = local.remote.available;
+  remote_capabilities across = has_memory ? network.remote : remote_capabilities{};
+  across.atomics = false;
   return {.name = "composite",
           .description = fmt::format("{} on the node, {} across: {}", local.name, network.name, network.description),
           .packet_bytes_max = std::min(local.packet_bytes_max, network.packet_bytes_max),
@@ -271,7 +244,9 @@ capabilities describe_composite(const capabilities& local, const capabilities& n
           .slots_per_peer = std::min(local.slots_per_peer, network.slots_per_peer),
           .bytes_per_peer = std::max(local.bytes_per_peer, network.bytes_per_peer),
           .ordered = local.ordered && network.ordered,
-          .virtual_time = false};
+          .virtual_time = false,
+          .remote = across,
+          .remote_on_node = has_memory ? std::optional(local.remote) : std::nullopt};
 }
 
 std::unique_ptr<lanes> make_composite(std::unique_ptr<lanes> local, std::unique_ptr<lanes> network, int cpus) {

@@ -5,6 +5,8 @@
 /// Each pair of ranks uses one of the two, so order, credits and back-pressure of a pair are those of its fabric. What
 /// is the same for all packets, such as the largest, is the smaller of both.
 ///
+/// Memory is that of the node, and attached to the network for ranks of other nodes (`composite_memory`).
+///
 /// Budget of a local send or packet: a look-up, a branch and a second indirect call. The network is looked at in every
 /// poll while something comes from there, and otherwise so rarely that it takes a few percent of the time.
 

@@ -34,7 +34,7 @@ struct segments::key_fields {
 
 namespace {
 
-constexpr std::uint64_t attached_mark = std::uint64_t{1} << 62;
+constexpr std::uint64_t attached_mark = std::uint64_t{1} << 61;
 
 constexpr std::size_t index_of(const remote_handle& opened) {
   return static_cast<std::size_t>((opened.id & ~attached_mark) / huge_page_bytes);

@@ -145,15 +145,19 @@ job::~job() {
     engine_.leave_fabric();
   }
   // The segments stay: the program's static variables are in one of them, and may be read still.
-  for (const auto& each : opened_) transport_->node_memory()->close(each);
+  for (const auto& each : opened_) transport_->remote()->close(each);
   self.far = nullptr;
   self.joined = nullptr;
   self.pes = 0;
   self.now = phase::after;
 }
 
+fabric::remote_memory* job::mapped_memory() {
+  return transport_->remote_to(transport_->rank()).mapped ? transport_->remote() : nullptr;
+}
+
 std::byte* job::take_memory(const extent& statics, std::size_t heap_bytes) {
-  if (fabric::remote_memory* const memory = transport_->node_memory(); memory != nullptr) {
+  if (fabric::remote_memory* const memory = mapped_memory(); memory != nullptr) {
     try {
       own_ = memory->create(statics.bytes + heap_bytes);
     } catch (const error& refused) {
@@ -176,7 +180,7 @@ std::byte* job::take_memory(const extent& statics, std::size_t heap_bytes) {
 }
 
 void job::meet_peers(std::size_t statics_bytes) {
-  fabric::remote_memory* const memory = transport_->node_memory();
+  fabric::remote_memory* const memory = mapped_memory();
   const layout own{.key = own_.key,
                    .statics_bytes = statics_bytes,
                    .heap_bytes = self.heap.bytes,

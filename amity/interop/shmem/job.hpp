@@ -148,6 +148,8 @@ class job {
   static std::string describe_meeting(const char* call, int pe);
   void notify_far(int pe);
   /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.
+  /// Memory that PEs of a node map; null: the fabric has none.
+  fabric::remote_memory* mapped_memory();
   std::byte* take_memory(const extent& statics, std::size_t heap_bytes);
   void meet_peers(std::size_t statics_bytes);
   void leave_if_ended() {
