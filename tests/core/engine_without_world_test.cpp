@@ -16,6 +16,7 @@
 #include "amity/core/engine.hpp"
 #include "amity/core/memory_records.hpp"
 #include "amity/core/record_stream.hpp"
+#include "amity/fabric/decorator.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
 
@@ -155,6 +156,45 @@ TEST(engine_without_world, flushes_ignore_unfinished_puts) {
   });
 }
 
+// Records that may be collected leave the reserve to what a rank waits for.
+TEST(engine_without_world, records_leave_reserve_free) {
+  simulate(2, {.credits = 2}, [](word_owner& rank) {
+    if (rank.on.rank() != 0) return;
+    const std::vector<std::uint64_t> sent(words, 7);
+    std::size_t moved = 0;
+    const auto put = [&] {
+      return rank.records.put({1, 0, 0}, std::as_bytes(std::span(sent)), moved, tracking::by_flush);
+    };
+    ASSERT_FALSE(put());
+    EXPECT_EQ(rank.on.transport().try_send(1, service_header(service::wake).word(), {}, fabric::claim::no_epoch),
+              status::ok);
+    rank.progress_until(put);
+    rank.stream.send(1);
+  });
+}
+
+TEST(engine_without_world, open_packets_are_filled) {
+  simulate(2, {}, [](word_owner& rank) {
+    if (rank.on.rank() != 0) return;
+    const std::size_t most = rank.stream.content_bytes_max();
+    constexpr std::size_t any = 100'000;
+    const auto append = [&](std::size_t bytes) {
+      const std::vector<std::byte> content(bytes);
+      std::size_t moved = 0;
+      EXPECT_TRUE(rank.records.put({1, 0, 0}, content, moved, tracking::otherwise));
+    };
+    EXPECT_EQ(rank.stream.room(1, any), most);
+    append(64);
+    EXPECT_EQ(rank.stream.room(1, any), most - 64 - sizeof(record));
+    // What is left for 128 bytes would be a small part of a larger content, which takes a new packet.
+    append(most - 64 - 128 - 2 * sizeof(record));
+    EXPECT_EQ(rank.stream.room(1, 128), 128u);
+    EXPECT_EQ(rank.stream.room(1, 129), most);
+    EXPECT_EQ(rank.stream.room(1, any), most);
+    rank.stream.send(1);
+  });
+}
+
 /// How a job ends in which rank 0 does this, and rank 1 makes progress.
 std::string end_after(const std::function<void(word_owner&)>& attack) {
   return failure_of([&] {
@@ -187,6 +227,42 @@ TEST(engine_without_world, misaligned_atomic_refused) {
     rank.stream.send(1);
   });
   testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: atomic operation"});
+}
+
+/// A fabric that counts calls of `publish`, and shows when a thread sleeps.
+class observed_fabric final : public fabric::decorator {
+ public:
+  explicit observed_fabric(amity::fabric::fabric& inner) : decorator(inner) {}
+  void publish() override {
+    ++published;
+    decorator::publish();
+  }
+  void sleep(const amity::fabric::alarm& by, std::uint64_t timeout_ns) noexcept override {
+    asleep = true;
+    decorator::sleep(by, timeout_ns);
+  }
+  std::atomic<int> published = 0;
+  std::atomic<bool> asleep = false;
+};
+
+// The thread that takes the place of another one in the fabric may sleep at once: what was held back has been told.
+TEST(engine_without_world, leaving_waiter_publishes) {
+  testing::threads("threads").run(1, {}, [](fabric::fabric& inner) {
+    constexpr std::uint64_t minute_ns = 60'000'000'000;
+    observed_fabric transport(inner);
+    word_owner rank(transport, engine::threading::serialized);
+    const auto wait = [&] {
+      const engine::entry inside(rank.on);
+      rank.on.wait_in_fabric(minute_ns, minute_ns);
+    };
+    std::thread first(wait);
+    while (!transport.asleep) std::this_thread::yield();
+    const int before = transport.published;
+    // It ends the sleep of the first one, and waits on a seat until that leaves.
+    std::thread(wait).join();
+    first.join();
+    EXPECT_EQ(transport.published, before + 1);
+  });
 }
 
 /// One thread waits for it; any thread may poll.

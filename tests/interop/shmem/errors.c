@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
 #endif
     IF(set) shmem_barrier(0, 0, 3, NULL);
     IF(align) shmem_align(24, 1);
+    IF(word) shmem_int_atomic_inc((int*)((char*)words + 2), 0);
     IF(length) shmem_int_put(words, words, (size_t)1 << 40, 0);
     IF(count_in_set) shmem_collect64(words, words, ((size_t)1 << 61) + 1, 0, 0, 2, sync_words);
     IF(count_to_all) shmem_long_iput(longs, longs, 1, 1, (size_t)1 << 61, 0); /* 2^64 bytes */
