@@ -11,6 +11,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "amity/base/types.hpp"
+
 namespace amity {
 
 struct code_address {
@@ -22,14 +24,12 @@ struct code_address {
 
 /// Registers a function from its construction until its destruction. An object of static storage duration in a program
 /// or library does so from the moment when that is loaded until it is unloaded. From any thread.
-class registered_function {
+class registered_function : private immovable {
  public:
   using function = void (*)();
 
   explicit registered_function(function which) noexcept;
   ~registered_function();
-  registered_function(const registered_function&) = delete;
-  registered_function& operator=(const registered_function&) = delete;
 
   function code() const noexcept { return code_; }
 

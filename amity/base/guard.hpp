@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "amity/base/thread_mark.hpp"
+#include "amity/base/types.hpp"
 
 namespace amity {
 
@@ -20,7 +21,7 @@ class guard {
   void require() noexcept { required_ = true; }
 
   /// Inside until its end.
-  class inside {
+  class inside : private immovable {
    public:
     explicit inside(guard& of) : of_(of.required_ ? &of : nullptr), entered_(true) {
       if (of_ != nullptr) [[unlikely]]
@@ -33,8 +34,6 @@ class guard {
       if (of_ != nullptr) [[unlikely]]
         of_->exit();
     }
-    inside(const inside&) = delete;
-    inside& operator=(const inside&) = delete;
 
     bool entered() const noexcept { return entered_; }
 
@@ -45,14 +44,12 @@ class guard {
 
   /// For a thread that is inside and has to wait there: outside until its end, so that others may come in. Not for code
   /// that counts on being alone, such as handlers.
-  class outside {
+  class outside : private immovable {
    public:
     explicit outside(guard& of) : of_(of), depth_(of.is_inside() ? of.give_up() : 0) {}
     ~outside() {
       if (depth_ > 0) of_.take_back(depth_);
     }
-    outside(const outside&) = delete;
-    outside& operator=(const outside&) = delete;
 
    private:
     guard& of_;

@@ -10,15 +10,15 @@
 #include <thread>
 #include <utility>
 
+#include "amity/base/types.hpp"
+
 namespace amity {
 
 /// Has no destructor, so that it can exist as long as the process: end with `replace(nullptr)`.
 template <class T>
-class published {
+class published : private immovable {
  public:
   constexpr published() noexcept = default;
-  published(const published&) = delete;
-  published& operator=(const published&) = delete;
 
   /// One thread at a time. Null: readers find nothing.
   void replace(std::unique_ptr<const T> next) noexcept {

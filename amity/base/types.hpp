@@ -20,4 +20,11 @@ using mutable_bytes = std::span<std::byte>;
 /// Alignment of everything that two ranks share, and of every packet's payload.
 inline constexpr std::size_t cache_line_bytes = 64;
 
+/// A base of classes whose objects stay where they are.
+struct immovable {
+  immovable() = default;
+  immovable(const immovable&) = delete;
+  immovable& operator=(const immovable&) = delete;
+};
+
 }  // namespace amity

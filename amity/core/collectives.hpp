@@ -19,14 +19,12 @@
 
 namespace amity::core {
 
-class collectives {
+class collectives : private immovable {
  public:
   using send_function = group_collectives::send_function;
 
   /// `differs(rank)` hears of a rank that has other handlers than this one; it must end the job, now or later.
   collectives(rank_t rank, rank_t size, send_function send, std::function<void(rank_t)> differs);
-  collectives(const collectives&) = delete;
-  collectives& operator=(const collectives&) = delete;
 
   /// `handlers` is the fingerprint of this rank's handlers, which barriers compare.
   void start(reduction operation, std::uint64_t value, std::uint64_t handlers);

@@ -21,7 +21,7 @@
 namespace amity::core {
 
 /// Must outlive the ledgers that it knows, unless they are removed before their end. Several threads may change it.
-class counter_table {
+class counter_table : private immovable {
  public:
   /// Handlers of one name, of all threads and worlds of the rank.
   class type {
@@ -41,8 +41,6 @@ class counter_table {
 
   explicit counter_table(rank_t rank) : rank_(rank) {}
   ~counter_table() { types_.replace(nullptr); }
-  counter_table(const counter_table&) = delete;
-  counter_table& operator=(const counter_table&) = delete;
 
   rank_t rank() const noexcept { return rank_; }
 

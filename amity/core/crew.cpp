@@ -14,7 +14,7 @@ class discarding final : public fabric::sink {
 };
 
 /// Of a thread that does not serve any more: what it has is thread 0's from then on.
-class departure {
+class departure : private immovable {
  public:
   departure(endpoint& own, std::atomic<rank_t>& serving) : own_(own), serving_(serving) {}
   ~departure() {
@@ -22,8 +22,6 @@ class departure {
     serving_.fetch_sub(1, std::memory_order_release);
     serving_.notify_one();
   }
-  departure(const departure&) = delete;
-  departure& operator=(const departure&) = delete;
 
  private:
   endpoint& own_;

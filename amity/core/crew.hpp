@@ -17,11 +17,9 @@
 
 namespace amity::core {
 
-class crew {
+class crew : private immovable {
  public:
   explicit crew(rank_t threads);
-  crew(const crew&) = delete;
-  crew& operator=(const crew&) = delete;
 
   rank_t size() const noexcept { return size_; }
 
@@ -44,8 +42,6 @@ class crew {
   void abandon() noexcept;
   /// Thread 0: lets the others go.
   void dismiss() noexcept;
-  /// Whether the others take work. False before `assemble`, and from `dismiss` or a failure on.
-  bool assembled() const noexcept { return assembled_; }
 
   /// Each thread, outside handlers, with its endpoint in any world: makes progress until `done()` holds, also where a
   /// handler on another thread of the rank makes it hold. `done` reads what handlers write, so it needs atomics.

@@ -17,7 +17,7 @@ namespace amity::core {
 
 // While it lives, sends go to the outbox where they would otherwise wait, as in a handler, and belong to the open
 // epoch.
-class endpoint::no_waiting {
+class endpoint::no_waiting : private immovable {
  public:
   explicit no_waiting(endpoint& owner)
       : owner_(owner),
@@ -27,8 +27,6 @@ class endpoint::no_waiting {
     owner_.engine_->running().set_world(running_);
     owner_.sending_epoch_ = epoch_;
   }
-  no_waiting(const no_waiting&) = delete;
-  no_waiting& operator=(const no_waiting&) = delete;
 
  private:
   endpoint& owner_;

@@ -75,7 +75,7 @@ struct destinations {
   }
 };
 
-class endpoint final {
+class endpoint final : private immovable {
  public:
   /// The job's own world, with an engine of its own. `transport` must outlive the endpoint, and nobody else polls it.
   /// Each rank has as many `threads`.
@@ -84,8 +84,6 @@ class endpoint final {
   /// The world `number` of `members`, ranks of the job in the order of the new ones, on the same thread as `other`.
   endpoint(endpoint& other, world_number number, const rank_list& members, const settings& config);
   ~endpoint();
-  endpoint(const endpoint&) = delete;
-  endpoint& operator=(const endpoint&) = delete;
 
   /// What this world shares with the others of its rank on this thread.
   engine& own_engine() const noexcept { return *engine_; }

@@ -43,7 +43,7 @@ std::uint64_t stall_ns(const settings& config) {
 }  // namespace
 
 // During its lifetime the thread waits with this label, possibly without end.
-class engine::known_place {
+class engine::known_place : private immovable {
  public:
   known_place(engine& owner, const endpoint& in, std::string_view where) : owner_(owner) {
     owner.waits_in_ = &in;
@@ -51,8 +51,6 @@ class engine::known_place {
     owner.transport_.set_whereabouts(&owner);
   }
   ~known_place() { owner_.transport_.set_whereabouts(nullptr); }
-  known_place(const known_place&) = delete;
-  known_place& operator=(const known_place&) = delete;
 
  private:
   engine& owner_;

@@ -14,7 +14,7 @@
 namespace amity::core {
 
 /// During its lifetime the thread waits for the fabric.
-class engine_lock::place_in_fabric {
+class engine_lock::place_in_fabric : private immovable {
  public:
   explicit place_in_fabric(engine_lock& of) : of_(of) {
     of_.place_taken_ = true;
@@ -24,8 +24,6 @@ class engine_lock::place_in_fabric {
     of_.place_taken_ = false;
     of_.has_waited_ = true;
   }
-  place_in_fabric(const place_in_fabric&) = delete;
-  place_in_fabric& operator=(const place_in_fabric&) = delete;
 
  private:
   engine_lock& of_;

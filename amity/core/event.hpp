@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "amity/base/types.hpp"
+
 namespace amity::core {
 
 /// Told, inside a call that makes progress, that an operation has come to the stage that was asked for.
@@ -26,11 +28,9 @@ class awaited {
 
 /// Counts operations under way: one event serves one operation, or any number of them. It stays where it is until all
 /// of them have come to their stage, or the job has failed.
-class event final : public awaited {
+class event final : public awaited, private immovable {
  public:
   event() = default;
-  event(const event&) = delete;
-  event& operator=(const event&) = delete;
 
   bool done() const noexcept { return under_way_ == 0; }
   std::size_t under_way() const noexcept { return under_way_; }

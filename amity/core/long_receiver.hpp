@@ -19,13 +19,11 @@ class memory;
 class remote_operations;
 class segment_table;
 
-class long_receiver {
+class long_receiver : private immovable {
  public:
   /// `slots` are lent to each source.
   long_receiver(engine& on, memory& own, segment_table& segments, remote_operations& operations, std::uint32_t slots);
   ~long_receiver();
-  long_receiver(const long_receiver&) = delete;
-  long_receiver& operator=(const long_receiver&) = delete;
 
   /// Takes the envelope of a message of this world. Throws `error` if it is invalid, or names no place here.
   void on_envelope(endpoint& world, packet_header header, const fabric::packet& arrived);

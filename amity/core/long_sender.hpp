@@ -24,11 +24,9 @@ class memory_service;
 class prepared_long;
 class request;
 
-class long_sender {
+class long_sender : private immovable {
  public:
   long_sender(engine& on, memory_service& own, const long_options& options);
-  long_sender(const long_sender&) = delete;
-  long_sender& operator=(const long_sender&) = delete;
 
   /// Sends a request of this world; `source_free` is reached when the payload may change. Throws `error` as requests
   /// do, for a place that is not in the segment, and for a segment of a rank that is not in the world.

@@ -35,11 +35,9 @@ struct put_events {
   event* complete = nullptr;     ///< the data is in the segment
 };
 
-class memory final {
+class memory final : private immovable {
  public:
   explicit memory(memory_service& service) : service_(service) {}
-  memory(const memory&) = delete;
-  memory& operator=(const memory&) = delete;
 
   // --- Segments. Outside handlers. ---
 

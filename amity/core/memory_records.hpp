@@ -33,12 +33,10 @@ struct record_address {
   std::uint64_t offset;
 };
 
-class memory_records final : private record_executor {
+class memory_records final : private record_executor, private immovable {
  public:
   /// All must outlive it. `owner`: whose records they are. `of`: what their packets may take.
   memory_records(engine& on, record_stream& stream, record_owner owner, fabric::claim of, record_memory& memory);
-  memory_records(const memory_records&) = delete;
-  memory_records& operator=(const memory_records&) = delete;
 
   // At the origin. Each appends the records of one operation; false: there is no credit, call it again after progress.
   // `moved` is 0 at first, and says how much of the operation is in records. The caller sends the last packet, next if

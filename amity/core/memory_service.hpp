@@ -25,14 +25,12 @@ namespace amity::core {
 
 class endpoint;
 
-class memory_service final : private packet_receiver, private progress_client {
+class memory_service final : private packet_receiver, private progress_client, private immovable {
  public:
   /// Throws `error` for a protocol of Long messages that this fabric cannot have.
   memory_service(engine& on, const long_options& longs);
   /// Closes and releases what is left. Nothing that uses it may be under way on any rank.
   ~memory_service();
-  memory_service(const memory_service&) = delete;
-  memory_service& operator=(const memory_service&) = delete;
 
   // --- For the engine. ---
 

@@ -49,7 +49,7 @@ class owned_packet {
 };
 
 /// Peers are named by their lanes in the job, whatever the world.
-class outbox {
+class outbox : private immovable {
  public:
   /// What a world has here.
   struct counts {
@@ -59,8 +59,6 @@ class outbox {
 
   /// `memory` counts what waits here. Packets have at most `packet_bytes_max` bytes.
   outbox(memory_bound& memory, std::size_t packet_bytes_max) : memory_(memory), packet_bytes_max_(packet_bytes_max) {}
-  outbox(const outbox&) = delete;
-  outbox& operator=(const outbox&) = delete;
 
   bool empty() const noexcept { return waiting_ == 0; }
   /// Whether anything waits for the peer that leaves when a packet with this header would, or earlier.

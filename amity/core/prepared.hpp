@@ -24,11 +24,8 @@ namespace amity::core {
 struct bounce_buffer;
 
 /// What prepared messages of all kinds have in common.
-class prepared {
+class prepared : private immovable {
  public:
-  prepared(const prepared&) = delete;
-  prepared& operator=(const prepared&) = delete;
-
   /// Where to write; not initialised. Empty after `commit`.
   mutable_bytes payload() const noexcept { return payload_; }
 

@@ -42,12 +42,10 @@ constexpr std::uint16_t distance(std::uint16_t from, std::uint16_t to) {
 }  // namespace
 
 /// The answers to the records of one packet.
-class record_stream::answer_packet final : public answers {
+class record_stream::answer_packet final : public answers, private immovable {
  public:
   answer_packet(fabric::fabric& transport, rank_t dest) : transport_(transport), dest_(dest) {}
   ~answer_packet() { send(); }
-  answer_packet(const answer_packet&) = delete;
-  answer_packet& operator=(const answer_packet&) = delete;
 
   std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes) override {
     const std::size_t room = sizeof(answer_head) + in_words(bytes);

@@ -32,7 +32,7 @@ namespace amity::core {
 
 class engine;
 
-class record_stream final : private packet_receiver, private progress_client {
+class record_stream final : private packet_receiver, private progress_client, private immovable {
  public:
   /// Answers, and events of flushes, that may be waited for.
   static constexpr std::size_t questions_max = 4096;
@@ -40,8 +40,6 @@ class record_stream final : private packet_receiver, private progress_client {
   explicit record_stream(engine& on);
   /// On the thread of the engine, while its fabric exists, it gives back what is kept; on another one it does not.
   ~record_stream();
-  record_stream(const record_stream&) = delete;
-  record_stream& operator=(const record_stream&) = delete;
 
   void attach(record_owner which, record_executor& executor) {
     executors_[static_cast<std::size_t>(which)] = &executor;

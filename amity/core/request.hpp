@@ -20,11 +20,9 @@ class prepared_long;
 class prepared_medium;
 
 /// Valid while its handler runs, on the thread that runs it.
-class request {
+class request : private immovable {
  public:
   request(endpoint& owner, const inbound& packet) : owner_(owner), packet_(packet) {}
-  request(const request&) = delete;
-  request& operator=(const request&) = delete;
 
   /// That of the thread which runs the handler: to send more, where it may be any of several.
   endpoint& owner() const noexcept { return owner_; }

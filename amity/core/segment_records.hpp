@@ -16,7 +16,7 @@ class long_receiver;
 class record_stream;
 class segment_table;
 
-class segment_records final : private record_memory {
+class segment_records final : private record_memory, private immovable {
  public:
   /// What records can do, for the choice of protocols.
   static fabric::remote_capabilities caps();
@@ -29,8 +29,6 @@ class segment_records final : private record_memory {
 
   /// All must outlive it.
   segment_records(engine& on, record_stream& stream, segment_table& segments, long_receiver& longs);
-  segment_records(const segment_records&) = delete;
-  segment_records& operator=(const segment_records&) = delete;
 
   // At the origin. Each continues where the operation was refused before; `refused`: call it again after progress. The
   // events of later stages are reached when the target has answered.

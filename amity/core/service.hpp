@@ -28,13 +28,11 @@ class packet_receiver {
 };
 
 /// Who takes the packets of each service. Records and memory are made when they are first used, here or by a peer.
-class service_table {
+class service_table : private immovable {
  public:
   /// `on` is being constructed.
   service_table(engine& on, const settings& config);
   ~service_table();
-  service_table(const service_table&) = delete;
-  service_table& operator=(const service_table&) = delete;
 
   void attach(service which, packet_receiver& receiver) { receivers_[static_cast<std::size_t>(which)] = &receiver; }
   /// Throws `error` if the packet names no service, and what its receiver throws.

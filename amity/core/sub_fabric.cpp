@@ -7,18 +7,17 @@
 namespace amity::core {
 
 sub_fabric::sub_fabric(const engine& own, world_number number, rank_list members)
-    : below_(own.transport()),
-      caps_(below_.caps()),
+    : decorator(own.transport()),
       number_(number),
-      members_(std::move(members), own.threads(), below_.rank() % own.threads()),
-      lane_(find_job_lane(below_.rank())) {
-  AMITY_ASSERT(lane_ != no_rank, below_.rank(), static_cast<int>(number_));
+      members_(std::move(members), own.threads(), inner().rank() % own.threads()),
+      lane_(find_job_lane(inner().rank())) {
+  AMITY_ASSERT(lane_ != no_rank, inner().rank(), static_cast<int>(number_));
 }
 
 rank_t sub_fabric::node_of(rank_t peer) const noexcept {
-  const rank_t node = below_.node_of(job_lane(peer));
+  const rank_t node = inner().node_of(job_lane(peer));
   rank_t lowest = 0;
-  while (below_.node_of(job_lane(lowest)) != node) ++lowest;
+  while (inner().node_of(job_lane(lowest)) != node) ++lowest;
   return lowest;
 }
 

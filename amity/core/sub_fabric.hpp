@@ -10,11 +10,11 @@
 #include "amity/core/engine.hpp"
 #include "amity/core/group.hpp"
 #include "amity/core/rank_list.hpp"
-#include "amity/fabric/fabric.hpp"
+#include "amity/fabric/decorator.hpp"
 
 namespace amity::core {
 
-class sub_fabric final : public fabric::fabric {
+class sub_fabric final : public fabric::decorator {
  public:
   /// The world `number` of `members`, ranks of the job in the order of the new ones. This rank is one of them.
   sub_fabric(const engine& own, world_number number, rank_list members);
@@ -34,39 +34,24 @@ class sub_fabric final : public fabric::fabric {
   }
   rank_t rank() const noexcept override { return lane_; }
   rank_t size() const noexcept override { return members_.size() * members_.threads(); }
-  const amity::fabric::capabilities& caps() const noexcept override { return caps_; }
   amity::fabric::allowance allowance_to(rank_t peer) const noexcept override {
-    return below_.allowance_to(job_lane(peer));
+    return inner().allowance_to(job_lane(peer));
   }
   rank_t node_of(rank_t peer) const noexcept override;
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload, amity::fabric::claim of) noexcept override {
-    return below_.try_send(job_lane(dest), with_world(header, number_), payload, of);
+    return inner().try_send(job_lane(dest), with_world(header, number_), payload, of);
   }
   status acquire(rank_t dest, amity::fabric::slot& out, amity::fabric::claim of) noexcept override {
-    return below_.acquire(job_lane(dest), out, of);
+    return inner().acquire(job_lane(dest), out, of);
   }
   void commit(rank_t dest, std::uint64_t header, const amity::fabric::slot& filled,
               std::size_t payload_bytes) noexcept override {
-    below_.commit(job_lane(dest), with_world(header, number_), filled, payload_bytes);
+    inner().commit(job_lane(dest), with_world(header, number_), filled, payload_bytes);
   }
-  void release(std::uint64_t token) noexcept override { below_.release(token); }
   std::size_t poll(amity::fabric::sink&, std::size_t) override { return 0; }
-  void check() override { below_.check(); }
-  bool ready() override { return below_.ready(); }
-  void publish() override { below_.publish(); }
-  amity::fabric::alarm arm() override { return below_.arm(); }
-  void sleep(const amity::fabric::alarm& by, std::uint64_t timeout_ns) noexcept override {
-    below_.sleep(by, timeout_ns);
-  }
-  void disarm() noexcept override { below_.disarm(); }
-  std::uint64_t now_ns() const noexcept override { return below_.now_ns(); }
-  std::string trouble() const override { return below_.trouble(); }  // it names ranks of the job
-  void set_whereabouts(const amity::fabric::whereabouts* known) noexcept override { below_.set_whereabouts(known); }
-  void abort() noexcept override { below_.abort(); }
+  amity::fabric::remote_memory* remote() noexcept override { return nullptr; }  // it is the engine's
 
  private:
-  amity::fabric::fabric& below_;  ///< the rank's own
-  amity::fabric::capabilities caps_;
   world_number number_;
   group members_;
   rank_t lane_;

@@ -30,16 +30,14 @@ rank_t threads_per_rank(const settings& config);
 /// Throws `error` of `call` where a thread has another number for a handler than thread 0 has.
 void check_same_number(std::string_view call, const endpoint& own, handler_id first, handler_id here);
 
-class team {
+class team : private immovable {
  public:
   /// What uses the endpoints until its own end, and must end before they do: a name for whoever has to tell that it has
   /// not. Thread 0.
-  class tenant {
+  class tenant : private immovable {
    public:
     tenant(team& of, std::string_view name) : team_(of), at_(of.tenants_.insert(of.tenants_.end(), name)) {}
     ~tenant() { team_.tenants_.erase(at_); }
-    tenant(const tenant&) = delete;
-    tenant& operator=(const tenant&) = delete;
 
    private:
     team& team_;
@@ -53,8 +51,6 @@ class team {
   /// Thread 0, outside handlers.
   team(team& beside, world_number number, const rank_list& members, const settings& config);
   ~team();
-  team(const team&) = delete;
-  team& operator=(const team&) = delete;
 
   rank_t size() const noexcept { return crew_->size(); }
   endpoint& lane(rank_t thread) noexcept { return *lanes_[static_cast<std::size_t>(thread)]; }

@@ -8,7 +8,7 @@
 
 namespace amity::epoch {
 
-class depth_request {
+class depth_request : private immovable {
  public:
   /// `others` are those of the other threads of the rank, which run no epoch now.
   depth_request(epochs& owner, other_threads others, int depth)
@@ -21,8 +21,6 @@ class depth_request {
     if (epochs_.inside()) return;  // an error, and the others are at work
     for (const auto& other : others_) other->periods().release_depth(depth_);
   }
-  depth_request(const depth_request&) = delete;
-  depth_request& operator=(const depth_request&) = delete;
 
   /// The largest depth that a rank has given for this request.
   int depth() const noexcept { return depth_; }

@@ -22,12 +22,10 @@
 
 namespace amity::epoch {
 
-class detector : public core::control {
+class detector : public core::control, private immovable {
  public:
   explicit detector(core::endpoint& owner);
   virtual ~detector();
-  detector(const detector&) = delete;
-  detector& operator=(const detector&) = delete;
 
   /// The rank is about to enter an epoch with this declared depth, or any.
   void begin(int depth);

@@ -18,7 +18,7 @@
 namespace amity::epoch {
 
 /// Used by thread 0. The other threads of the rank take part in the end by themselves.
-class open_epoch {
+class open_epoch : private immovable {
  public:
   /// Begins an epoch on all threads of the rank and runs `body(thread)` on each of them, the rank's part but for what
   /// thread 0 adds before the end. Collective; waits for the threads of this rank only. Throws `error` inside an epoch
@@ -27,8 +27,6 @@ class open_epoch {
   ~open_epoch() {
     if (!ended_ && std::uncaught_exceptions() == 0) epochs_.fail_unended();
   }
-  open_epoch(const open_epoch&) = delete;
-  open_epoch& operator=(const open_epoch&) = delete;
 
   /// One step towards the end, which never waits: runs handlers of some of the messages that have arrived, or takes
   /// part in the detection. True: all messages of the epoch, those sent by handlers too, have been handled on all

@@ -16,7 +16,7 @@
 
 namespace amity::epoch {
 
-class thread_epochs final : private core::flushable {
+class thread_epochs final : private core::flushable, private immovable {
  public:
   /// On the thread of `owner`, in front of all else that holds messages there: it is the last that an idle thread asks.
   thread_epochs(core::endpoint& owner, std::unique_ptr<detector> of_any_depth)
@@ -24,8 +24,6 @@ class thread_epochs final : private core::flushable {
     endpoint_.add_flushable(*this);
   }
   ~thread_epochs() { endpoint_.remove_flushable(*this); }
-  thread_epochs(const thread_epochs&) = delete;
-  thread_epochs& operator=(const thread_epochs&) = delete;
 
   epochs& periods() noexcept { return periods_; }
 

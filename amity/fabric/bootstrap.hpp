@@ -30,9 +30,6 @@ class bootstrap {
   bootstrap() = default;
   virtual ~bootstrap() = default;
 
-  /// One line for people: who started this job.
-  virtual std::string_view name() const noexcept = 0;
-
   /// This process among those of the job.
   virtual rank_t rank() const noexcept = 0;
   virtual rank_t size() const noexcept = 0;

@@ -82,10 +82,7 @@ class checked::inspector final : public sink {
   std::size_t count_ = 0;
 };
 
-checked::checked(std::unique_ptr<fabric> inner_fabric) : decorator(std::move(inner_fabric)) { prepare(); }
-checked::checked(fabric& inner_fabric) : decorator(inner_fabric) { prepare(); }
-
-void checked::prepare() {
+checked::checked(fabric& inner_fabric) : decorator(inner_fabric) {
   const std::size_t bytes_max = inner().caps().packet_bytes_max;
   if (bytes_max < packet_bytes_guaranteed + trailer_bytes) {
     throw error("checked", rank(), fmt::format("packets of {} bytes leave no room for the checks", bytes_max),

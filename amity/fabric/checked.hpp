@@ -28,7 +28,6 @@ namespace amity::fabric {
 class checked final : public decorator {
  public:
   /// Throws `error` if the packets are too small for the checks.
-  explicit checked(std::unique_ptr<fabric> inner);
   explicit checked(fabric& inner);
 
   /// Ends the process if a slot was acquired and not committed, a packet kept and not released, or something of remote
@@ -78,7 +77,6 @@ class checked final : public decorator {
 
   class inspector;  // the sink between the fabric and the caller's sink
 
-  void prepare();
   void enter(std::string_view call, const std::byte* committed = nullptr);
   void check_rank(std::string_view call, rank_t rank) const;
   void seal(rank_t dest, std::uint64_t header, std::byte* payload, std::size_t payload_bytes);

@@ -2,15 +2,13 @@
 
 /// A fabric around a fabric: forwards every call, so that a decorator overrides only what it adds to.
 
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::fabric {
 
-class decorator : public fabric {
+class decorator : public fabric, private immovable {
  public:
   rank_t rank() const noexcept override { return inner_.rank(); }
   rank_t size() const noexcept override { return inner_.size(); }
@@ -39,20 +37,13 @@ class decorator : public fabric {
   void abort() noexcept override { inner_.abort(); }
 
  protected:
-  /// The decorator owns `inner`.
-  explicit decorator(std::unique_ptr<fabric> inner) : owned_(std::move(inner)), inner_(*owned_) {}
-
   /// `inner` outlives the decorator.
   explicit decorator(fabric& inner) : inner_(inner) {}
-
-  decorator(const decorator&) = delete;
-  decorator& operator=(const decorator&) = delete;
 
   fabric& inner() noexcept { return inner_; }
   const fabric& inner() const noexcept { return inner_; }
 
  private:
-  std::unique_ptr<fabric> owned_;
   fabric& inner_;
 };
 

@@ -16,7 +16,6 @@ class traced::counter final : public sink {
     peer_counts& from = own_.peers_[arrived.source];
     ++from.packets_received;
     from.bytes_received += arrived.payload.size();
-    own_.remember(event::kind::received, arrived.source, arrived.header, arrived.payload.size());
     const disposition answer = receiver_.on_packet(arrived);
     from.packets_kept += answer == disposition::keep;
     return answer;
@@ -24,13 +23,11 @@ class traced::counter final : public sink {
 
   void on_done(std::uint64_t context) noexcept override {
     ++own_.own_.operations_done;
-    own_.remember(event::kind::done, no_rank, 0, 0);
     receiver_.on_done(context);
   }
 
   void on_notify(std::uint32_t bits) noexcept override {
     ++own_.own_.notifications;
-    own_.remember(event::kind::notified, no_rank, bits, 0);
     receiver_.on_notify(bits);
   }
 
@@ -39,16 +36,7 @@ class traced::counter final : public sink {
   sink& receiver_;
 };
 
-traced::traced(std::unique_ptr<fabric> inner, std::size_t events_max)
-    : decorator(std::move(inner)), events_max_(events_max) {
-  prepare();
-}
-
-traced::traced(fabric& inner, std::size_t events_max) : decorator(inner), events_max_(events_max) { prepare(); }
-
-void traced::prepare() {
-  events_.reserve(events_max_);
-  caps_ = inner().caps();
+traced::traced(fabric& inner_fabric) : decorator(inner_fabric), caps_(inner().caps()) {
   hide_direct(caps_);
   if (inner().remote() != nullptr) memory_.emplace(*this, *inner().remote());
 }
@@ -56,7 +44,7 @@ void traced::prepare() {
 status traced::try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept {
   const status answer = inner().try_send(dest, header, payload, of);
   if (answer == status::ok) {
-    count_sent(dest, header, payload.size());
+    count_sent(dest, payload.size());
   } else {
     count_refused(dest);
   }
@@ -71,7 +59,7 @@ status traced::acquire(rank_t dest, slot& out, claim of) noexcept {
 
 void traced::commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept {
   inner().commit(dest, header, filled, payload_bytes);
-  count_sent(dest, header, payload_bytes);
+  count_sent(dest, payload_bytes);
 }
 
 std::size_t traced::poll(sink& receiver, std::size_t packets_max) {
@@ -96,62 +84,30 @@ void traced::disarm() noexcept {
   const std::uint64_t slept_ns = slept_ns_.exchange(0, std::memory_order_relaxed);
   own_.sleeps += sleeps;
   own_.slept_ns += slept_ns;
-  remember(event::kind::slept, no_rank, 0, slept_ns);
 }
 
-void traced::count_sent(rank_t dest, std::uint64_t header, std::size_t bytes) noexcept {
+void traced::count_sent(rank_t dest, std::size_t bytes) noexcept {
   peer_counts& to = peers_[dest];
   ++to.packets_sent;
   to.bytes_sent += bytes;
-  remember(event::kind::sent, dest, header, bytes);
 }
 
-void traced::count_refused(rank_t dest) noexcept {
-  ++peers_[dest].refused;
-  remember(event::kind::refused, dest, 0, 0);
-}
+void traced::count_refused(rank_t dest) noexcept { ++peers_[dest].refused; }
 
-stage traced::count(event::kind what, rank_t peer, std::size_t bytes, stage reached) noexcept {
+stage traced::count(rank_t peer, counter_of operations, counter_of moved, std::size_t bytes, stage reached) noexcept {
   if (reached == stage::refused) {
     count_refused(peer);
     return reached;
   }
   peer_counts& with = peers_[peer];
-  if (what == event::kind::put) {
-    ++with.puts;
-    with.bytes_put += bytes;
-  } else if (what == event::kind::get) {
-    ++with.gets;
-    with.bytes_got += bytes;
-  } else {
-    ++with.atomics;
-  }
-  remember(what, peer, 0, bytes);
+  ++(with.*operations);
+  if (moved != nullptr) with.*moved += bytes;
   return reached;
-}
-
-void traced::remember(event::kind what, rank_t peer, std::uint64_t header, std::uint64_t amount) noexcept {
-  if (events_max_ == 0) return;
-  const event now{what, peer, now_ns(), header, amount};
-  const std::size_t at = events_seen_++ % events_max_;
-  if (at < events_.size()) {
-    events_[at] = now;
-  } else {
-    events_.push_back(now);
-  }
 }
 
 traced::peer_counts traced::with(rank_t peer) const {
   const auto found = peers_.find(peer);
   return found == peers_.end() ? peer_counts{} : found->second;
-}
-
-std::vector<traced::event> traced::last_events() const {
-  std::vector<event> ordered;
-  ordered.reserve(events_.size());
-  const std::uint64_t first = events_seen_ - events_.size();
-  for (std::uint64_t i = first; i < events_seen_; ++i) ordered.push_back(events_[i % events_max_]);
-  return ordered;
 }
 
 std::string traced::report() const {
@@ -192,38 +148,6 @@ std::string traced::report() const {
                    "bytes");
     for (const auto& [peer, c] : peers_) remote_line(std::to_string(peer), c);
     remote_line("all", total);
-  }
-  for (const event& e : last_events()) {
-    switch (e.what) {
-      case event::kind::sent:
-        fmt::format_to(out, "{:>14} ns  sent {} bytes to {}, header {:#x}\n", e.time_ns, e.amount, e.peer, e.header);
-        break;
-      case event::kind::refused:
-        fmt::format_to(out, "{:>14} ns  no credit to {}\n", e.time_ns, e.peer);
-        break;
-      case event::kind::received:
-        fmt::format_to(out, "{:>14} ns  received {} bytes from {}, header {:#x}\n", e.time_ns, e.amount, e.peer,
-                       e.header);
-        break;
-      case event::kind::slept:
-        fmt::format_to(out, "{:>14} ns  slept {} ns\n", e.time_ns, e.amount);
-        break;
-      case event::kind::put:
-        fmt::format_to(out, "{:>14} ns  put {} bytes to {}\n", e.time_ns, e.amount, e.peer);
-        break;
-      case event::kind::get:
-        fmt::format_to(out, "{:>14} ns  got {} bytes from {}\n", e.time_ns, e.amount, e.peer);
-        break;
-      case event::kind::atomic:
-        fmt::format_to(out, "{:>14} ns  atomic on {} bytes of {}\n", e.time_ns, e.amount, e.peer);
-        break;
-      case event::kind::done:
-        fmt::format_to(out, "{:>14} ns  an operation has come further\n", e.time_ns);
-        break;
-      case event::kind::notified:
-        fmt::format_to(out, "{:>14} ns  notified, bits {:#x}\n", e.time_ns, e.header);
-        break;
-    }
   }
   return fmt::to_string(text);
 }

@@ -1,17 +1,13 @@
 #pragma once
 
-/// Counts what passes through a fabric, per peer, and can remember the last events.
-///
-/// The counters cost an increment a packet, and some memory a peer on first contact. Remembering events costs a reading
-/// of the clock each.
+/// Counts what passes through a fabric, for each peer. It costs an increment a packet, and some memory a peer on first
+/// contact.
 
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "amity/fabric/decorator.hpp"
 #include "amity/fabric/traced_memory.hpp"
@@ -43,28 +39,14 @@ class traced final : public decorator {
     std::uint64_t notifications = 0;
   };
 
-  struct event {
-    enum class kind : std::uint8_t { sent, refused, received, slept, put, get, atomic, done, notified };
-    kind what;
-    rank_t peer;            ///< `no_rank` for a sleep and for what comes without a peer's name
-    std::uint64_t time_ns;  ///< at its end
-    std::uint64_t header;   ///< of a packet; bits of a notification
-    std::uint64_t amount;   ///< bytes, or ns of the sleep
-  };
+  explicit traced(fabric& inner);
 
-  /// Remembers the last `events_max` events; 0: none.
-  explicit traced(std::unique_ptr<fabric> inner, std::size_t events_max = 0);
-  explicit traced(fabric& inner, std::size_t events_max = 0);
-
-  /// A table of the peers that this rank has met, with totals, and the events that are remembered, oldest first.
+  /// A table of the peers that this rank has met, with totals.
   std::string report() const;
 
   peer_counts with(rank_t peer) const;
   const capabilities& caps() const noexcept override { return caps_; }
   const own_counts& own() const noexcept { return own_; }
-
-  /// Oldest first.
-  std::vector<event> last_events() const;
 
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override;
   status acquire(rank_t dest, slot& out, claim of) noexcept override;
@@ -78,11 +60,11 @@ class traced final : public decorator {
   friend traced_memory;
   class counter;  // the sink between the fabric and the caller's sink
 
-  void count_sent(rank_t dest, std::uint64_t header, std::size_t bytes) noexcept;
+  void count_sent(rank_t dest, std::size_t bytes) noexcept;
   void count_refused(rank_t dest) noexcept;
-  stage count(event::kind what, rank_t peer, std::size_t bytes, stage reached) noexcept;
-  void prepare();
-  void remember(event::kind what, rank_t peer, std::uint64_t header, std::uint64_t amount) noexcept;
+  using counter_of = std::uint64_t peer_counts::*;
+  /// An operation of so many bytes on memory of the peer; `moved` is null if bytes are not counted.
+  stage count(rank_t peer, counter_of operations, counter_of moved, std::size_t bytes, stage reached) noexcept;
 
   capabilities caps_;
   std::optional<traced_memory> memory_;
@@ -91,9 +73,6 @@ class traced final : public decorator {
   // Written by a thread that sleeps while another one uses the fabric. `disarm` counts them.
   std::atomic<std::uint64_t> sleeps_ = 0;
   std::atomic<std::uint64_t> slept_ns_ = 0;
-  std::size_t events_max_;
-  std::uint64_t events_seen_ = 0;
-  std::vector<event> events_;  // event number i is at i % events_max_
 };
 
 }  // namespace amity::fabric

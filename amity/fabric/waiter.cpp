@@ -15,14 +15,12 @@ constexpr std::uint32_t waits_per_check = 64;
 constexpr std::uint64_t polls_per_us = 2;
 
 /// A sleeper that peers can see, during its lifetime.
-class armed {
+class armed : private immovable {
  public:
   explicit armed(fabric& on) : on_(on), by_(on.arm()) {}
   ~armed() {
     if (is_announced_) on_.disarm();
   }
-  armed(const armed&) = delete;
-  armed& operator=(const armed&) = delete;
 
   void sleep(std::uint64_t timeout_ns, turn_lock* others) noexcept {
     if (others == nullptr) return on_.sleep(by_, timeout_ns);

@@ -12,14 +12,12 @@
 namespace amity::detail {
 
 template <class Token>
-class held_token final : public core::lent_token {
+class held_token final : public core::lent_token, private immovable {
  public:
   explicit held_token(Token token) : token_(std::move(token)) {}
   ~held_token() override {
     if constexpr (std::invocable<Token&>) token_();
   }
-  held_token(const held_token&) = delete;
-  held_token& operator=(const held_token&) = delete;
 
  private:
   Token token_;

@@ -35,7 +35,7 @@ namespace amity {
 /// is registered under this object's address until the object is destroyed. Its own functions are for thread 0 of the
 /// rank; the others, and handlers that they run, use `on`.
 template <class T, class Handler, class... Policies>
-class message_type final {
+class message_type final : private immovable {
   static_assert(std::is_same_v<T, std::remove_cvref_t<T>>,
                 "amity: a message is a value: name its type without const, volatile or reference");
   static_assert(
@@ -80,8 +80,6 @@ class message_type final {
       book->add(detail::type_name<T>(), counters());
     }
   }
-  message_type(const message_type&) = delete;
-  message_type& operator=(const message_type&) = delete;
 
   /// Sends `value` to be handled on rank `dest` before the epoch ends. Outside handlers it may wait for a credit, and
   /// run handlers while it does; inside a handler it never waits. Throws `error` for a wrong rank, and outside an

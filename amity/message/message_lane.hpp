@@ -30,7 +30,7 @@ namespace amity {
 /// The view of a message type from one thread: what handlers get as `self`, and `message_type::on` returns. Used by
 /// that thread alone. Neither copied nor moved: the handler is registered under this object's address.
 template <class T, class Handler, class... Policies>
-class message_lane final {
+class message_lane final : private immovable {
   static constexpr bool addressed = (detail::is_address<Policies> || ...);
   static constexpr bool coalesced = detail::has_policy<coalesce, Policies...>;
 
@@ -80,8 +80,6 @@ class message_lane final {
           .id = id(), .dest = stays(policies...), .context = this, .handle = &message_lane::handle_here});
     }
   }
-  message_lane(const message_lane&) = delete;
-  message_lane& operator=(const message_lane&) = delete;
 
   /// Sends `value` to be handled on rank `dest` before the epoch ends. Outside handlers it may wait for a credit, and
   /// run handlers while it does; inside a handler it never waits. Throws `error` for a wrong rank, and outside an
@@ -201,14 +199,12 @@ class message_lane final {
       encodable<T> && !detail::plain<T> && detail::handler_of<Handler, T, Self> && !spans_of_varying_size<Self>;
 
   /// Of the handler. It ends also where the policies refuse what they are given.
-  struct registration {
+  struct registration : private immovable {
     core::endpoint& owner;
     core::handler_id id;
 
     registration(core::endpoint& at, core::handler_id number) noexcept : owner(at), id(number) {}
     ~registration() { owner.remove_handler(id); }
-    registration(const registration&) = delete;
-    registration& operator=(const registration&) = delete;
   };
 
   core::endpoint& endpoint_;

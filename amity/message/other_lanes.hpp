@@ -13,7 +13,7 @@
 
 namespace amity::detail {
 
-class other_lanes {
+class other_lanes : private immovable {
  public:
   /// A lane whose type only its maker knows.
   using any_lane = std::unique_ptr<void, void (*)(void*)>;
@@ -25,8 +25,6 @@ class other_lanes {
   /// Thread 0; `make` runs on each of the others, with its endpoint.
   other_lanes(core::team& threads, function_ref<any_lane(core::endpoint&)> make);
   ~other_lanes();
-  other_lanes(const other_lanes&) = delete;
-  other_lanes& operator=(const other_lanes&) = delete;
 
   rank_t threads() const noexcept { return static_cast<rank_t>(lanes_.size()) + 1; }
   /// Of the thread 1, 2, ...

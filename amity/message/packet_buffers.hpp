@@ -21,7 +21,7 @@ namespace amity::detail {
 
 /// `Places` is one of those in `packet_places.hpp`.
 template <class Places>
-class packet_buffers final : public core::flushable {
+class packet_buffers final : public core::flushable, private immovable {
  public:
   /// Packets of at most `bytes_max` bytes for `handler` on the lanes `to`, which sends name by their index. Messages of
   /// `item_bytes` each, or of varying size if 0. `call` is the user's call that sends, for errors.
@@ -29,8 +29,6 @@ class packet_buffers final : public core::flushable {
   packet_buffers(core::endpoint& owner, core::handler_id handler, const core::destinations& to, std::string_view call,
                  std::size_t item_bytes, std::size_t bytes_max, const coalesce& how = {});
   ~packet_buffers();
-  packet_buffers(const packet_buffers&) = delete;
-  packet_buffers& operator=(const packet_buffers&) = delete;
 
   /// Room for one item of `Bytes`, the size that was given to the constructor, in the packet for `dest`; null if
   /// `make_room` has to be called first. The caller fills it at once. Throws `error` for a wrong rank. This is the hot

@@ -55,12 +55,10 @@ inline constexpr bool policies_in_order = [] {
 
 /// The part of a stage that only hands on. Stages are not movable: each is made where it stays, inside the one before.
 template <class Next>
-class stage_base {
+class stage_base : private immovable {
  public:
   template <class MakeNext>
   explicit stage_base(const MakeNext& make_next) : next_(make_next()) {}
-  stage_base(const stage_base&) = delete;
-  stage_base& operator=(const stage_base&) = delete;
 
   void flush(rank_t dest) { next_.flush(dest); }
   void flush() { next_.flush(); }

@@ -77,15 +77,13 @@ inline constexpr bool is_shared<shared<T>> = true;
 
 /// Calls of one world. `World` is what a function may ask for as its first argument.
 template <class World>
-class remote_calls {
+class remote_calls : private immovable {
  public:
   remote_calls(World& world, core::endpoint& owner, std::size_t coalesce_bytes)
       : world_(world), endpoint_(owner), id_(add_to(owner)), coalesce_bytes_(coalesce_bytes) {
     owner.receive_streams(id_, &remote_calls::open_stream);
   }
   ~remote_calls() { endpoint_.remove_handler(id_); }
-  remote_calls(const remote_calls&) = delete;
-  remote_calls& operator=(const remote_calls&) = delete;
 
   /// Calls are sent and handled by thread 0; the other threads only count them in.
   core::handler_id add_to(core::endpoint& owner) { return owner.add_handler("async", &remote_calls::deliver, this); }

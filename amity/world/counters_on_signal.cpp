@@ -37,7 +37,7 @@ struct {
 
 /// The turn of a signal handler to print, so that the lines of two reports do not mix. Taken without the flag if
 /// another thread keeps it for a second.
-class print_turn {
+class print_turn : private immovable {
  public:
   print_turn() noexcept {
     for (int attempt = 0; attempt < 100; ++attempt) {
@@ -51,8 +51,6 @@ class print_turn {
   ~print_turn() {
     if (has_flag_) reporting.prints.clear(std::memory_order_release);
   }
-  print_turn(const print_turn&) = delete;
-  print_turn& operator=(const print_turn&) = delete;
 
  private:
   bool has_flag_ = false;

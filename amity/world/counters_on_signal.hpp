@@ -15,14 +15,12 @@
 namespace amity::detail {
 
 /// There may be several, for several jobs of the process. A process that a rank has forked prints nothing.
-class counters_on_signal {
+class counters_on_signal : private immovable {
  public:
   /// For `count` ranks of this process, from `first` on.
   counters_on_signal(const settings& config, rank_t first, rank_t count);
   /// The last one restores the default action of the signals.
   ~counters_on_signal();
-  counters_on_signal(const counters_on_signal&) = delete;
-  counters_on_signal& operator=(const counters_on_signal&) = delete;
 
   /// Where a rank of this process counts; null if the setting is 0.
   core::counter_table* table_of(rank_t rank) noexcept;

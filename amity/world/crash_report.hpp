@@ -16,23 +16,19 @@
 namespace amity::detail {
 
 /// While one lives, SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT are reported. There may be several.
-class crash_report {
+class crash_report : private immovable {
  public:
   crash_report();
   ~crash_report();
-  crash_report(const crash_report&) = delete;
-  crash_report& operator=(const crash_report&) = delete;
 };
 
 /// While one lives, the calling thread is that of a rank, or that of all ranks of a simulated job.
-class crash_place {
+class crash_place : private immovable {
  public:
   crash_place(rank_t lane, rank_t lanes_each) noexcept : crash_place(lane, lanes_each, nullptr) {}
   crash_place(const fabric::sim::running_lane& running, rank_t lanes_each) noexcept
       : crash_place(no_rank, lanes_each, &running) {}
   ~crash_place();
-  crash_place(const crash_place&) = delete;
-  crash_place& operator=(const crash_place&) = delete;
 
  private:
   crash_place(rank_t lane, rank_t lanes_each, const fabric::sim::running_lane* running) noexcept;

@@ -16,15 +16,13 @@
 namespace amity::detail {
 
 /// Several watches may exist at the same time. A process that a rank has forked may exit.
-class exit_watch {
+class exit_watch : private immovable {
  public:
   /// Names the rank that the calling thread or fiber runs while the object exists.
-  class runner {
+  class runner : private immovable {
    public:
     /// `watch` must outlive the object.
     runner(exit_watch& watch, rank_t rank);
-    runner(const runner&) = delete;
-    runner& operator=(const runner&) = delete;
     ~runner();
 
    private:
@@ -40,8 +38,6 @@ class exit_watch {
   /// the other processes of the job, and must not throw. An exit for which `is_foreign` returns true is left alone.
   explicit exit_watch(
       std::function<void(int status)> end_job, std::function<bool()> is_foreign = [] { return false; });
-  exit_watch(const exit_watch&) = delete;
-  exit_watch& operator=(const exit_watch&) = delete;
   ~exit_watch();
 
  private:

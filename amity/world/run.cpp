@@ -117,12 +117,10 @@ int with_place_named(core::endpoint& own, const std::function<int()>& work) {
 }
 
 /// Tells the team when a thread has done with its fabric, in whichever way.
-class membership {
+class membership : private immovable {
  public:
   membership(core::team& threads, rank_t thread) : threads_(threads), thread_(thread) {}
   ~membership() { threads_.leave(thread_); }
-  membership(const membership&) = delete;
-  membership& operator=(const membership&) = delete;
 
  private:
   core::team& threads_;

@@ -11,11 +11,9 @@ namespace amity {
 
 /// Given by `world::epoch` to a body that asks for it, which then runs on every thread of the rank at once. Used by
 /// that thread, during the call. Messages are sent through it: `type.on(thread).send(dest, value)`.
-class thread {
+class thread : private immovable {
  public:
   explicit thread(core::endpoint& lane) : lane_(lane) {}
-  thread(const thread&) = delete;
-  thread& operator=(const thread&) = delete;
 
   /// Which one: 0 to `count() - 1`.
   rank_t thread_index() const noexcept { return lane_.thread(); }

@@ -70,7 +70,7 @@ struct membership {
 /// is thread 0.
 ///
 /// Calls marked collective are made by all ranks in the same order, outside handlers.
-class world {
+class world : private immovable {
  public:
   /// Wires a rank of one thread: endpoint, detector and remote calls over `transport`, which must outlive the world.
   /// Programs use `amity::run` instead.
@@ -78,8 +78,6 @@ class world {
   /// As above, for a rank whose threads have entered `threads`, which must outlive the world.
   world(core::team& threads, const settings& config);
   ~world();
-  world(const world&) = delete;
-  world& operator=(const world&) = delete;
 
   /// Makes worlds of parts of this one: ranks that give the same color become one. Null where the color says none.
   /// Collective, outside epochs. A new world has message types, epochs, collectives, counters and ranks of its own, and

@@ -420,18 +420,5 @@ TEST(checked_fabric, gives_no_more_credits_than_it_says) {
                "in poll: 7 packets of rank 0 are held, more than there are credits and slots");
 }
 
-TEST(checked_fabric, may_be_owned) {
-  sim::run(1, {}, [](fabric& plain) {
-    class owned_fabric final : public decorator {
-     public:
-      explicit owned_fabric(fabric& f) : decorator(f) {}
-    };
-    checked own(std::make_unique<owned_fabric>(plain));
-    EXPECT_EQ(own.rank(), 0);
-    EXPECT_EQ(own.caps().packet_bytes_max, plain.caps().packet_bytes_max - 16);
-    return 0;
-  });
-}
-
 }  // namespace
 }  // namespace amity::fabric

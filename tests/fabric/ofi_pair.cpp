@@ -19,7 +19,6 @@ namespace {
 class deaf final : public bootstrap {
  public:
   explicit deaf(std::unique_ptr<bootstrap> inner) : inner_(std::move(inner)) { set_node(inner_->node()); }
-  std::string_view name() const noexcept override { return inner_->name(); }
   rank_t rank() const noexcept override { return inner_->rank(); }
   rank_t size() const noexcept override { return inner_->size(); }
   std::vector<std::string> all_gather(std::string_view mine) override {

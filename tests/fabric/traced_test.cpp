@@ -1,4 +1,4 @@
-/// `traced` counts what passes, remembers the last events, and says so in words.
+/// `traced` counts what passes, and says so in words.
 
 #include "amity/fabric/traced.hpp"
 
@@ -81,44 +81,6 @@ TEST(traced, counts_per_peer_and_rank) {
       EXPECT_GE(own.own().sleeps, 1u);
       EXPECT_GE(own.own().slept_ns, L - o);
     }
-    EXPECT_TRUE(own.last_events().empty());
-    return 0;
-  });
-}
-
-TEST(traced, remembers_the_last_events) {
-  using kind = traced::event::kind;
-  sim::run(2, two_credits, [](fabric& plain) {
-    traced all(plain, 100);
-    exchange(all);
-    if (plain.rank() == 0) {
-      const auto events = all.last_events();
-      EXPECT_GE(events.size(), 6u);
-      if (events.size() < 6) return 1;
-      EXPECT_EQ(events[0].what, kind::sent);
-      EXPECT_EQ(events[0].peer, 1);
-      EXPECT_EQ(events[0].time_ns, o);
-      EXPECT_EQ(events[0].header, 0xau);
-      EXPECT_EQ(events[0].amount, 100u);
-      EXPECT_EQ(events[1].what, kind::sent);
-      EXPECT_EQ(events[1].amount, 20u);
-      EXPECT_EQ(events[1].time_ns, 2 * o);
-      EXPECT_EQ(events[2].what, kind::refused);
-      EXPECT_EQ(events[3].what, kind::refused);
-      EXPECT_EQ(events[4].what, kind::slept);
-      EXPECT_EQ(events[4].peer, no_rank);
-      EXPECT_EQ(events.back().what, kind::received);
-      EXPECT_EQ(events.back().header, 0xdu);
-      EXPECT_EQ(events.back().amount, 7u);
-    }
-    return 0;
-  });
-  sim::run(1, {}, [](fabric& plain) {
-    traced few(plain, 3);
-    for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(few.try_send(0, i, {}, claim::ordinary), status::ok);
-    const auto events = few.last_events();
-    EXPECT_EQ(events.size(), 3u);
-    for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].header, 5 + i);
     return 0;
   });
 }

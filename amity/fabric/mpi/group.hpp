@@ -13,13 +13,11 @@
 namespace amity::fabric::mpi {
 
 /// Made and ended by all processes together, unless the job is lost: then nobody waits for the others any more.
-class group {
+class group : private immovable {
  public:
   /// Collective over `parent`. Throws `error` on all processes if their settings differ.
   group(const library& mpi, amity_mpi_comm parent, const settings& config, rank_t threads);
   ~group();
-  group(const group&) = delete;
-  group& operator=(const group&) = delete;
 
   /// The calls that the processes make together at the end of a job that went well.
   void free_communicators() noexcept;

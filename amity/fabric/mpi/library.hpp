@@ -61,13 +61,11 @@ class library {
 };
 
 /// MPI while this object lives. Initializes it unless the program has done so, and then finalizes it, too.
-class library_use {
+class library_use : private immovable {
  public:
   /// For a process with this many threads of amity. Throws `error` as `job::of_launcher` says.
   library_use(library mpi, rank_t threads);
   ~library_use();
-  library_use(const library_use&) = delete;
-  library_use& operator=(const library_use&) = delete;
 
   const library& mpi() const noexcept { return mpi_; }
 

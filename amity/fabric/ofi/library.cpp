@@ -7,11 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "amity/base/types.hpp"
+
 namespace amity::fabric::ofi {
 namespace {
 
 /// Puts the handlers of signals back as they were.
-class kept_handlers {
+class kept_handlers : private immovable {
  public:
   kept_handlers() {
     for (int signal = 1; signal < signals; ++signal) ::sigaction(signal, nullptr, &before_[index(signal)]);
@@ -19,8 +21,6 @@ class kept_handlers {
   ~kept_handlers() {
     for (int signal = 1; signal < signals; ++signal) ::sigaction(signal, &before_[index(signal)], nullptr);
   }
-  kept_handlers(const kept_handlers&) = delete;
-  kept_handlers& operator=(const kept_handlers&) = delete;
 
  private:
   static constexpr int signals = 32;

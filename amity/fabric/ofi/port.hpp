@@ -28,12 +28,10 @@ using owned = std::unique_ptr<Object, close_object<Object>>;
 
 /// Memory that packets are sent from or received into: equal buffers, each with room for a packet's header so that the
 /// payload behind it begins a cache line. Registered where the provider wants that.
-class buffer_arena {
+class buffer_arena : private immovable {
  public:
   buffer_arena(std::size_t count, std::size_t payload_bytes);
   ~buffer_arena();
-  buffer_arena(const buffer_arena&) = delete;
-  buffer_arena& operator=(const buffer_arena&) = delete;
 
   /// Returns libfabric's error number, or 0.
   int register_with(fid_domain& domain, std::uint64_t access);

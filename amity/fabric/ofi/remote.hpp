@@ -79,9 +79,6 @@ class remote final : public remote_memory {
   /// Whether an operation was refused since the last call of this.
   bool was_refused() noexcept { return std::exchange(refused_, false); }
 
-  /// Gives the memory back to the system, after the endpoint has closed.
-  void unregister() noexcept { made_.clear(); }
-
  protected:
   stage start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept override;
   stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,

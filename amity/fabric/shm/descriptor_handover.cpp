@@ -30,7 +30,7 @@ pid_t peer_of(int socket) {
 }
 
 /// A message of one byte, with space for a descriptor.
-struct message {
+struct message : private immovable {
   char byte = 0;
   iovec content{&byte, 1};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
@@ -42,8 +42,6 @@ struct message {
     header.msg_control = space;
     header.msg_controllen = sizeof space;
   }
-  message(const message&) = delete;
-  message& operator=(const message&) = delete;
 };
 
 bool send_descriptor(int socket, int fd) {

@@ -38,7 +38,7 @@ constexpr std::uint32_t job_version = 4;
 }  // namespace
 
 /// The descriptor and the mappings of this process: on the heap, so that moving a job_memory moves no mutex.
-struct job_memory::mappings {
+struct job_memory::mappings : private immovable {
   file_descriptor fd;
   file_mapping header;
 
@@ -46,8 +46,6 @@ struct job_memory::mappings {
   file_mapping region;
 
   mappings() = default;
-  mappings(const mappings&) = delete;
-  mappings& operator=(const mappings&) = delete;
 };
 
 job_memory::job_memory(std::unique_ptr<mappings> own) noexcept

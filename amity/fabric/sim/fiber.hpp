@@ -18,12 +18,10 @@ namespace amity::fabric::sim {
 
 /// Equal stacks, each with a guard page below it. Address space is reserved for all at once; memory is taken by the
 /// pages that a fiber touches. A stack that was given back is the next to be used again.
-class stack_pool {
+class stack_pool : private immovable {
  public:
   /// Throws `amity::error` if the system refuses the address space.
   stack_pool(std::size_t stacks, std::size_t stack_bytes);
-  stack_pool(const stack_pool&) = delete;
-  stack_pool& operator=(const stack_pool&) = delete;
   ~stack_pool();
 
   /// At most as many as the pool was made for are out at a time.
@@ -44,7 +42,7 @@ class stack_pool {
 };
 
 /// One flow of control. Not movable: others point to it while it is suspended.
-class fiber {
+class fiber : private immovable {
  public:
   /// What a fiber runs. It returns the fiber that goes on when this one has ended, and throws nothing.
   using body = std::function<fiber&()>;
@@ -56,8 +54,6 @@ class fiber {
   /// when it has ended.
   fiber(stack_pool& stacks, body run) noexcept;
 
-  fiber(const fiber&) = delete;
-  fiber& operator=(const fiber&) = delete;
   ~fiber();
 
   /// Suspends this fiber, which must be the running one, until another switches to it; `next` runs.

@@ -43,11 +43,9 @@ struct alignas(cache_line_bytes) parcel {
 };
 static_assert(sizeof(parcel) == 2 * cache_line_bytes && offsetof(parcel, space) == cache_line_bytes - 16);
 
-class parcel_pool {
+class parcel_pool : private immovable {
  public:
   explicit parcel_pool(std::size_t payload_bytes_max);
-  parcel_pool(const parcel_pool&) = delete;
-  parcel_pool& operator=(const parcel_pool&) = delete;
 
   bool contains(parcel_id id) const noexcept { return id / chunk_parcels < chunks_.size(); }
   parcel& operator[](parcel_id id) noexcept { return chunks_[id / chunk_parcels][id % chunk_parcels]; }

@@ -114,12 +114,10 @@ class alignas(cache_line_bytes) port final : public fabric {
   };
 
   /// While it lives, the rank is inside the fabric: what it has computed since it was there last passes on its clock.
-  class inside {
+  class inside : private immovable {
    public:
     explicit inside(port& rank) noexcept : rank_(rank) { rank_.pass_computed_time(); }
     ~inside() { rank_.begin_to_compute(); }
-    inside(const inside&) = delete;
-    inside& operator=(const inside&) = delete;
 
    private:
     port& rank_;

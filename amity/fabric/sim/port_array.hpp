@@ -13,12 +13,10 @@
 
 namespace amity::fabric::sim {
 
-class port_array {
+class port_array : private immovable {
  public:
   explicit port_array(rank_t room)
       : room_(static_cast<std::size_t>(room)), first_(large_page_allocator<port>().allocate(room_)) {}
-  port_array(const port_array&) = delete;
-  port_array& operator=(const port_array&) = delete;
   ~port_array() {
     std::destroy(begin(), end());
     large_page_allocator<port>().deallocate(first_, room_);

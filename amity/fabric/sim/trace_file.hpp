@@ -19,7 +19,7 @@
 
 namespace amity::fabric::sim {
 
-class trace_file {
+class trace_file : private immovable {
  public:
   /// A time during which a rank did something.
   struct slice {
@@ -38,8 +38,6 @@ class trace_file {
   /// The file that the options name, which outlive it. Throws `error` if it cannot be created. Ranks of one node stand
   /// together.
   trace_file(const sim_options& options, rank_t ranks);
-  trace_file(const trace_file&) = delete;
-  trace_file& operator=(const trace_file&) = delete;
 
   /// The rank did `what` for a packet or an operation on remote memory that goes to another rank, or comes from there.
   void leaves(const slice& when, std::string_view what, rank_t to, std::size_t bytes, const arrow& way);

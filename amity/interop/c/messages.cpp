@@ -15,15 +15,13 @@ namespace {
 static_assert(std::is_same_v<amity_handler, core::handler_id>);
 
 /// Says for which message a request of the world stands while a handler runs.
-class run {
+class run : private immovable {
  public:
   run(amity_world& world, core::request& message)
       : request_(world.requests[world.request_next++ % world.requests.size()]) {
     request_.running = &message;
   }
   ~run() { request_.running = nullptr; }
-  run(const run&) = delete;
-  run& operator=(const run&) = delete;
 
   amity_request* request() noexcept { return &request_; }
 

@@ -40,13 +40,11 @@ struct amity_request {
   amity::core::request* running = nullptr;  ///< null: no handler runs with it
 };
 
-struct amity_world {
+struct amity_world : private amity::immovable {
   /// Of one thread, which makes it; on all ranks, without waiting.
   amity_world(amity::c::rank& of, amity::rank_t thread);
   /// On the same thread.
   ~amity_world();
-  amity_world(const amity_world&) = delete;
-  amity_world& operator=(const amity_world&) = delete;
 
   struct registered {
     amity_world* owner;
@@ -76,11 +74,9 @@ struct amity_world {
 namespace amity::c {
 
 /// What the threads of a rank have in common. Used by thread 0.
-struct rank {
+struct rank : private immovable {
   explicit rank(world& of);
   ~rank();
-  rank(const rank&) = delete;
-  rank& operator=(const rank&) = delete;
 
   amity_world& thread(rank_t index) noexcept { return *threads[static_cast<std::size_t>(index)]; }
   /// `work(world)` on each thread, with the world of that thread.

@@ -10,7 +10,6 @@ namespace amity::detail {
 
 class alone final : public fabric::bootstrap {
  public:
-  std::string_view name() const noexcept override { return "nobody: a single rank"; }
   rank_t rank() const noexcept override { return 0; }
   rank_t size() const noexcept override { return 1; }
   std::vector<std::string> all_gather(std::string_view mine) override { return {std::string(mine)}; }

@@ -41,7 +41,6 @@ class launched final : public bootstrap {
     for (rank_t i = 0; i < lanes_; ++i) job_.leave(first_lane() + i);
   }
 
-  std::string_view name() const noexcept override { return "amity's launcher"; }
   rank_t rank() const noexcept override { return rank_; }
   rank_t size() const noexcept override { return job_.ranks() / lanes_; }
 

@@ -54,7 +54,7 @@ std::optional<std::string> value_in(const std::string& line, const std::string& 
   return std::nullopt;
 }
 
-class pmi1 final : public fabric::bootstrap {
+class pmi1 final : public fabric::bootstrap, private immovable {
  public:
   pmi1()
       : bootstrap(::getppid()),
@@ -75,10 +75,7 @@ class pmi1 final : public fabric::bootstrap {
       // The manager has gone before us: it needs no farewell.
     }
   }
-  pmi1(const pmi1&) = delete;
-  pmi1& operator=(const pmi1&) = delete;
 
-  std::string_view name() const noexcept override { return "a process manager with PMI-1"; }
   rank_t rank() const noexcept override { return rank_; }
   rank_t size() const noexcept override { return size_; }
 

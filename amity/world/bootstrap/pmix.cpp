@@ -81,7 +81,7 @@ void* load() {
   cannot_join_by_pmix(fmt::format("libpmix.so.2 cannot be loaded: {}", ::dlerror()));
 }
 
-class pmix final : public fabric::bootstrap {
+class pmix final : public fabric::bootstrap, private immovable {
  public:
   pmix() : bootstrap(::getppid()), client_(load()) {
     if (client_.init == nullptr || client_.get == nullptr || client_.fence == nullptr || client_.put == nullptr ||
@@ -100,10 +100,7 @@ class pmix final : public fabric::bootstrap {
     // A process that ends without this has failed.
     if (!aborted_here() && std::uncaught_exceptions() == 0) client_.finalize(nullptr, 0);
   }
-  pmix(const pmix&) = delete;
-  pmix& operator=(const pmix&) = delete;
 
-  std::string_view name() const noexcept override { return "a process manager with PMIx"; }
   rank_t rank() const noexcept override { return static_cast<rank_t>(self_.rank); }
   rank_t size() const noexcept override { return size_; }
 

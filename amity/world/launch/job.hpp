@@ -24,12 +24,10 @@ namespace amity::detail {
 
 /// The processes that still run when it ends are killed. The cost of an event, such as the end of a rank or a signal,
 /// does not grow with the number of ranks.
-class job {
+class job : private immovable {
  public:
   /// Throws `error` if the system refuses something. `options` must outlive the object.
   explicit job(const launch_options& options);
-  job(const job&) = delete;
-  job& operator=(const job&) = delete;
 
   /// Starts the ranks, and watches them until all have ended; returns the exit status of the job. If the job fails
   /// while ranks are started, the others are not started. Once. Throws `program_not_started`, and `error` if the system

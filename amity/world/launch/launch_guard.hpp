@@ -7,18 +7,17 @@
 #include <cstddef>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/base/types.hpp"
 
 namespace amity::detail {
 
 /// The system ends the ranks with their launcher, but not the processes that the ranks have started, such as the
 /// program behind a shell script. While this object exists, a small process of its own session sleeps until the
 /// launcher dies, and then kills the process groups that have announced themselves.
-class launch_guard {
+class launch_guard : private immovable {
  public:
   /// Room for this many groups. Throws `error` if the system has no process left.
   explicit launch_guard(std::size_t groups_max);
-  launch_guard(const launch_guard&) = delete;
-  launch_guard& operator=(const launch_guard&) = delete;
 
   /// The groups are left alone. None of their leaders may be reaped before: a number could name another group then.
   ~launch_guard();

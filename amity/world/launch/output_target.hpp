@@ -7,18 +7,17 @@
 #include <string_view>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/base/types.hpp"
 
 namespace amity::detail {
 
 /// A pipe or terminal is opened again, because the mode O_NONBLOCK of the inherited descriptor is shared with other
 /// processes. If the system refuses that, pieces of at most PIPE_BUF bytes are written when the stream is ready; such a
 /// write blocks only if another process fills the pipe at the same moment.
-class output_target {
+class output_target : private immovable {
  public:
   /// The descriptor remains the caller's.
   explicit output_target(int fd) noexcept;
-  output_target(const output_target&) = delete;
-  output_target& operator=(const output_target&) = delete;
 
   /// Two targets that may be the same file: a line that is written in several pieces ends before the other target
   /// begins a line. Both must live equally long.

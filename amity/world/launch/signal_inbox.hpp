@@ -6,18 +6,17 @@
 #include <optional>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/base/types.hpp"
 
 namespace amity::detail {
 
 /// While it exists, the signals that would end, stop or continue the calling thread's process arrive here. A signal
 /// that the process ignored before (nohup, a job in the background) stays ignored. SIGUSR1 arrives here if it has its
 /// default action. One at a time, from one thread.
-class signal_inbox {
+class signal_inbox : private immovable {
  public:
   /// With `children`, also SIGCHLD.
   explicit signal_inbox(bool children);
-  signal_inbox(const signal_inbox&) = delete;
-  signal_inbox& operator=(const signal_inbox&) = delete;
   ~signal_inbox();
 
   /// Readable when `next` has a signal.
