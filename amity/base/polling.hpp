@@ -10,23 +10,25 @@
 
 namespace amity {
 
-struct patience {
+struct polling_limits {
   std::uint32_t looks;  ///< that find nothing, before the thread gives up its CPU
   /// Looks of a thread that gives up its CPU, each time that it has served others: the next message often comes within
   /// microseconds.
   std::uint32_t looks_after_service;
 
   /// For a thread with a CPU of its own: about 400 us with shared memory.
-  static constexpr patience of_own_cpu() { return {.looks = 4000, .looks_after_service = 50}; }
+  static constexpr polling_limits of_own_cpu() { return {.looks = 4000, .looks_after_service = 50}; }
   /// For a thread that shares its CPU with others that wait.
-  static constexpr patience of_shared_cpu(std::uint32_t looks) { return {.looks = looks, .looks_after_service = 0}; }
+  static constexpr polling_limits of_shared_cpu(std::uint32_t looks) {
+    return {.looks = looks, .looks_after_service = 0};
+  }
 };
 
 /// One wait.
 class polling {
  public:
   /// A report is due after each `stall_ns` without service; 0: never.
-  polling(const patience& how, std::uint64_t stall_ns) noexcept : how_(how), clock_(stall_ns) {}
+  polling(const polling_limits& how, std::uint64_t stall_ns) noexcept : how_(how), clock_(stall_ns) {}
 
   bool is_patient() const noexcept { return looks_ < how_.looks; }
   /// The thread has done something for others.
@@ -45,7 +47,7 @@ class polling {
   /// Reading the clock takes as long as a look.
   static constexpr std::uint32_t looks_per_report = 64;
 
-  patience how_;
+  polling_limits how_;
   stall_clock clock_;
   std::uint32_t looks_ = 0;
 };

@@ -7,7 +7,7 @@
 namespace amity {
 namespace {
 
-constexpr patience how{.looks = 100, .looks_after_service = 10};
+constexpr polling_limits how{.looks = 100, .looks_after_service = 10};
 constexpr std::uint64_t never = 0, at_once_ns = 1, hour_ns = 3'600'000'000'000;
 
 /// Looks until the thread gives up its CPU, of 1000 at most.
@@ -48,7 +48,7 @@ TEST(polling, early_service_costs_no_patience) {
 }
 
 TEST(polling, gives_up_shared_cpu_after_service) {
-  polling wait(patience::of_shared_cpu(5), never);
+  polling wait(polling_limits::of_shared_cpu(5), never);
   EXPECT_EQ(patient_looks(wait), 5u);
   wait.served();
   EXPECT_EQ(patient_looks(wait), 0u);

@@ -26,12 +26,10 @@
 
 namespace amity::shmem {
 
-class far_memory final : private core::record_memory {
+class far_memory final : private core::record_memory, private immovable {
  public:
   /// `on` must outlive it.
   explicit far_memory(core::engine& on);
-  far_memory(const far_memory&) = delete;
-  far_memory& operator=(const far_memory&) = delete;
 
   /// Gathers `own` of all PEs into `all`, in the order of PEs. Collective, once, before any other call. Throws as
   /// `engine::progress` does.

@@ -124,7 +124,7 @@ job::job(bool threads)
   if (std::ranges::any_of(peers_, is_far)) self.far = &far_;
   self.pes = transport_->size();
   crowded_ = is_crowded(*transport_, place_.cpus);
-  if (crowded_) patience_ = patience::of_shared_cpu(5);  // measured with rings of four PEs on two CPUs
+  if (crowded_) limits_ = polling_limits::of_shared_cpu(5);  // measured with rings of four PEs on two CPUs
 
   arrivals_ = static_cast<arrival*>(share(pes * sizeof(arrival)));
   ended_ = static_cast<std::uint64_t*>(share(sizeof *ended_));

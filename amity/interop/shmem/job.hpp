@@ -33,7 +33,7 @@
 
 namespace amity::shmem {
 
-class job {
+class job : private immovable {
  public:
   /// Where this PE is.
   struct place {
@@ -46,8 +46,6 @@ class job {
   explicit job(bool threads);
   /// Takes leave: nobody waits for this PE any more.
   ~job();
-  job(const job&) = delete;
-  job& operator=(const job&) = delete;
 
   symmetric_heap& heap() noexcept { return heap_; }
   am_engine<node_substrate>& messages() noexcept { return *messages_; }
@@ -88,7 +86,7 @@ class job {
   /// Waits for a caller that serves others itself. `serve()` returns whether it has done anything.
   template <class Ready, class Serve, class Describe>
   void wait(Ready ready, Serve serve, Describe describe) {
-    for (polling looks(patience_, self.stall_ns); !ready();) {
+    for (polling looks(limits_, self.stall_ns); !ready();) {
       if (serve()) looks.served();
       rest(looks.is_patient());
       if (looks.rested()) [[unlikely]]
@@ -108,7 +106,7 @@ class job {
       leave_if_ended();
     } else {
       const unsigned looks = set_idle_looks(idle_looks() + 1);
-      rest(!crowded_ || looks < patience_.looks);
+      rest(!crowded_ || looks < limits_.looks);
     }
   }
   /// The same for calls of which some belong to such loops and most do not.
@@ -147,9 +145,9 @@ class job {
   void rest(bool is_patient);
   static std::string describe_meeting(const char* call, int pe);
   void notify_far(int pe);
-  /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.
   /// Memory that PEs of a node map; null: the fabric has none.
   fabric::remote_memory* mapped_memory();
+  /// Memory for the heap. Where peers map it, it lies behind the static variables; elsewhere these stay where they are.
   std::byte* take_memory(const extent& statics, std::size_t heap_bytes);
   void meet_peers(std::size_t statics_bytes);
   void leave_if_ended() {
@@ -174,7 +172,7 @@ class job {
   arrival* arrivals_ = nullptr;
   std::uint64_t* ended_ = nullptr;
   std::uint64_t* offer_ = nullptr;
-  patience patience_ = patience::of_own_cpu();
+  polling_limits limits_ = polling_limits::of_own_cpu();
   bool crowded_ = false;  ///< more PEs than CPUs
   yielder yielder_;
   std::atomic<unsigned> idle_looks_ = 0;

@@ -69,7 +69,7 @@ job::job(bool threads)
       sent_(static_cast<std::size_t>(self.pes)),
       awaited_(static_cast<std::size_t>(self.pes)),
       crowded_(self.pes > ::sysconf(_SC_NPROCESSORS_ONLN)),
-      patience_(crowded_ ? patience::of_shared_cpu(20) : patience::of_own_cpu()),
+      limits_(crowded_ ? polling_limits::of_shared_cpu(20) : polling_limits::of_own_cpu()),
       open_mpi_progress_(reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "opal_progress"))),
       all_map_all_(agree_that_all_map_all()) {
   if (threads) messages_.threads().require();
@@ -108,7 +108,7 @@ void job::await(const char* call, int pe) {
 void job::look() {
   const unsigned idle = count_idle_look();
   // Who has a CPU of its own keeps it: the program may have more to do than to look.
-  rest(!crowded_ || idle < patience_.looks);
+  rest(!crowded_ || idle < limits_.looks);
 }
 
 void job::look_seldom() {

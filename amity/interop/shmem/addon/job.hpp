@@ -46,7 +46,7 @@ class job {
   /// Waits for something that a peer does, or a handler. `describe()` says in which call and for what, for a report.
   template <class Ready, class Describe>
   void wait(Ready ready, Describe describe) {
-    for (polling looks(patience_, self.stall_ns); !ready();) {
+    for (polling looks(limits_, self.stall_ns); !ready();) {
       if (messages_.poll()) looks.served();
       rest(looks.is_patient());
       if (looks.rested()) report_stall(looks.seconds(), describe());
@@ -75,7 +75,7 @@ class job {
   std::vector<std::uint64_t> sent_;
   std::vector<std::uint64_t> awaited_;
   bool crowded_;  ///< more PEs than CPUs, if all are on this node
-  patience patience_;
+  polling_limits limits_;
   yielder yielder_;
   void (*open_mpi_progress_)();
   std::atomic<unsigned> idle_looks_ = 0;
