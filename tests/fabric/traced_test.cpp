@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/sim/sim.hpp"
@@ -87,7 +86,7 @@ TEST(traced, counts_per_peer_and_rank) {
 
 TEST(traced, reports_in_words) {
   sim::run(2, two_credits, [](fabric& plain) {
-    traced own(plain, 2);
+    traced own(plain);
     exchange(own);
     const std::string text = own.report();
     if (own.rank() == 0) {
@@ -98,7 +97,6 @@ TEST(traced, reports_in_words) {
       EXPECT_NE(text.find("\n     all            2            120          2            1              7          1\n"),
                 std::string::npos)
           << text;
-      EXPECT_NE(text.find("received 7 bytes from 1, header 0xd\n"), std::string::npos) << text;
     }
     return 0;
   });
@@ -106,7 +104,7 @@ TEST(traced, reports_in_words) {
 
 TEST(traced, counts_operations_on_remote_memory) {
   sim::run(1, two_credits, [](fabric& plain) {
-    traced own(plain, 10);
+    traced own(plain);
     testing::mailbox mail(own);
     mail.on_notify([](std::uint32_t) {});
     testing::remote_user user(own, mail);
@@ -130,12 +128,10 @@ TEST(traced, counts_operations_on_remote_memory) {
     EXPECT_EQ(own.own().operations_done, 3u);
     EXPECT_EQ(own.own().notifications, 1u);
     const std::string text = own.report();
-    for (const std::string_view wanted :
-         {"remote memory: 3 events of operations, 1 notifications\n",
-          "\n       0            2             20          1            1             10\n", "got 10 bytes from 0\n",
-          "atomic on 8 bytes of 0\n", "an operation has come further\n"}) {
-      EXPECT_NE(text.find(wanted), std::string::npos) << text;
-    }
+    EXPECT_NE(text.find("remote memory: 3 events of operations, 1 notifications\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n       0            2             20          1            1             10\n"),
+              std::string::npos)
+        << text;
     return 0;
   });
 }

@@ -30,7 +30,8 @@ json to_json(const fabric::capabilities& caps) {
           {"bytes_per_peer", caps.bytes_per_peer},
           {"ordered", caps.ordered},
           {"virtual_time", caps.virtual_time},
-          {"remote", to_json(caps.remote)}};
+          {"remote", to_json(caps.remote)},
+          {"remote_on_node", caps.remote_on_node ? to_json(*caps.remote_on_node) : json()}};
 }
 
 json to_json(const setting_info& info, const settings& values) {

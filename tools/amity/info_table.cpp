@@ -55,7 +55,11 @@ void append_fabric(std::string& page, const fabric::capabilities& caps) {
       "{}; {}; {}",
       caps.packet_bytes_max, caps.inline_bytes_max, caps.credits_per_peer, caps.slots_per_peer, caps.bytes_per_peer,
       caps.ordered ? "packets of a pair of ranks stay in order" : "packets may overtake each other",
-      caps.virtual_time ? "virtual time" : "wall-clock time", remote_facts(caps.remote, caps.packet_bytes_max));
+      caps.virtual_time ? "virtual time" : "wall-clock time",
+      caps.remote_on_node
+          ? fmt::format("on the node: {}; across: {}", remote_facts(*caps.remote_on_node, caps.packet_bytes_max),
+                        remote_facts(caps.remote, caps.packet_bytes_max))
+          : remote_facts(caps.remote, caps.packet_bytes_max));
   append_wrapped(page, 13, facts);
 }
 

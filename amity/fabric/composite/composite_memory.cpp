@@ -10,7 +10,7 @@ namespace amity::fabric {
 namespace {
 
 /// In the id of a handle that the network has opened.
-constexpr std::uint64_t network_mark = std::uint64_t{1} << 62;
+constexpr std::uint64_t opened_by_network = std::uint64_t{1} << 62;
 
 /// The parts of a key. All zeros: the fabric does not have the segment.
 struct key_parts {
@@ -75,19 +75,19 @@ remote_handle composite_memory::open(rank_t owner, const segment_key& key) {
   }
   if (!exists(parts.network) && exists(key)) return {};
   remote_handle opened = network_->open(owner, parts.network);
-  if (opened.bytes > 0) opened.id |= network_mark;
+  if (opened.bytes > 0) opened.id |= opened_by_network;
   return opened;
 }
 
 composite_memory::opened_by composite_memory::resolve(const remote_handle& opened) const noexcept {
-  if ((opened.id & network_mark) == 0) return {node_, opened};
+  if ((opened.id & opened_by_network) == 0) return {node_, opened};
   remote_handle there = opened;
-  there.id &= ~network_mark;
+  there.id &= ~opened_by_network;
   return {*network_, there};
 }
 
 composite_memory::opened_by composite_memory::begin(const remote_handle& at) const noexcept {
-  if ((at.id & network_mark) != 0) turns_.expect();
+  if ((at.id & opened_by_network) != 0) turns_.expect();
   return resolve(at);
 }
 

@@ -13,7 +13,7 @@
 /// Everything is deterministic: one seed makes every choice, so that the same program with the same options gives the
 /// same trace, bit for bit, unless computing is measured. A program must not draw on other sources of chance
 /// (addresses, wall clock, threads) if its schedules are to be replayed. Ranks share one thread: nothing that they do
-/// may block it outside of `fabric::wait`.
+/// may block it outside of `sleep`.
 ///
 /// Operations on remote memory cost what packets cost, but for what `remote_port.hpp` tells.
 ///
