@@ -30,8 +30,7 @@ std::string describe(const attentiveness& seen) {
 
 std::string endpoint::place(std::string_view where) const {
   // The runtime's own; all others are those of wait_until.
-  constexpr std::string_view internal[] = {wait_for_credit, wait_for_end_of_epoch,
-                                           "Longs and puts before a collective"};
+  constexpr std::string_view internal[] = {wait_for_credit, wait_for_end_of_epoch, wait_for_puts, wait_for_operation};
   const call_order& order = collectives_.order();
   std::string text;
   if (!collectives_.done()) {
@@ -62,6 +61,12 @@ std::string endpoint::likely_cause() const {
     return "other ranks have not reached it, or handle messages: compare the places in their reports";
   }
   if (engine_->not_due().early_of(number_) > 0) return "a peer has begun an epoch that this rank has not begun";
+  if (const auto other = engine_->not_due().early_beside(number_)) {
+    return fmt::format(
+        "a peer has begun an epoch of world {} that this rank has not begun, and its packets may have "
+        "the credits of those that this rank waits for: call a barrier before that epoch",
+        static_cast<int>(*other));
+  }
   return {};
 }
 

@@ -234,7 +234,7 @@ inline bool engine::advance(std::size_t events_max) {
 bool engine::progress() {
   if (!advance(packets_per_progress)) return false;
   pass_busy_time(round_weight);
-  if (worlds_count_ > 1) flush_quiet_worlds();
+  flush_quiet_worlds();
   return true;
 }
 
@@ -307,7 +307,7 @@ engine::round engine::advance_for(endpoint& in, std::string_view where) {
   if (!progress()) return flush_all() ? round::eventful : round::idle;
   if (busy_wait_.round()) [[unlikely]]
     report_busy_wait(in, where);
-  return worlds_count_ == 1 || in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
+  return in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
 }
 
 void engine::sleep(endpoint& in, std::string_view where) {
@@ -345,7 +345,14 @@ void engine::check_job() {
   }
 }
 
-void engine::rest_between_polls(endpoint& in, std::string_view where) {
+void engine::polled(endpoint& in, std::string_view where, poll_round how) {
+  if (how == poll_round::eventful) {
+    if (busy_wait_.round()) [[unlikely]]
+      report_busy_wait(in, where);
+    return;
+  }
+  busy_wait_.restart();
+  if (how == poll_round::last) return;
   constexpr std::uint32_t polls_per_look = 1024;
   // A simulated program that polls for nothing may take long for little virtual time.
   constexpr std::uint32_t polls_of_stall = std::uint32_t{1} << 22;

@@ -45,10 +45,12 @@ class crew;
 class endpoint;
 class engine_lock;
 
-/// The label of a wait for a credit, for reports.
+// Labels of the runtime's own waits, for reports.
 inline constexpr std::string_view wait_for_credit = "a send that waits for a credit";
+inline constexpr std::string_view wait_for_puts = "puts and Long messages";
+inline constexpr std::string_view wait_for_operation = "an operation on memory of a peer";
 
-class alignas(cache_line_bytes) engine final : private fabric::sink, private fabric::whereabouts {
+class alignas(cache_line_bytes) engine final : private fabric::sink, private fabric::whereabouts, private immovable {
  public:
   static constexpr std::size_t worlds_max = 256;
   /// Bit n of word n / 64: world number n is in use.
@@ -65,8 +67,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// that. Each rank has as many `threads`: one if it is serialized. Throws `error` if a serialized engine cannot have
   /// its descriptor.
   engine(fabric::fabric& transport, const settings& config, rank_t threads, threading how = threading::owned);
-  engine(const engine&) = delete;
-  engine& operator=(const engine&) = delete;
   ~engine();
 
   fabric::fabric& transport() const noexcept { return transport_; }
@@ -190,9 +190,15 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Throws if the job has ended or this rank has lost another one, which ends the job as an exception of a handler
   /// does.
   void check_job();
-  /// For calls that programs make in loops of their own until something has happened, after a round without progress:
-  /// does `check_job`, and lets others have the CPU after many such rounds. `where` is for stall reports.
-  void rest_between_polls(endpoint& in, std::string_view where);
+  /// A round of a loop that a program polls in until something has happened.
+  enum class poll_round : std::uint8_t {
+    idle,      ///< nothing was handled or sent
+    eventful,  ///< something was
+    last,      ///< what the loop waits for has happened
+  };
+  /// Call it after each such round. If it was idle, does `check_job`, and lets others have the CPU after many idle
+  /// ones. `where` is for reports.
+  void polled(endpoint& in, std::string_view where, poll_round how);
 
   /// How often this thread has looked for what has arrived, and with AMITY_CORE_ATTENTIVENESS=1, how long it did not.
   attention_clock& attention() noexcept { return attention_; }
@@ -276,7 +282,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 /// For an owned engine it is the check of the thread, as endpoints make it. Into a serialized engine it waits until no
 /// other thread is inside; then this thread may call the engine, its worlds and its memory. Inside such calls, in
 /// handlers for example, a thread may enter again. A call that waits lets other threads in.
-class engine::entry {
+class engine::entry : private immovable {
  public:
   /// Throws `error` on a thread that does not own an owned engine.
   explicit entry(engine& of) : of_(of.lock_ != nullptr ? &of : nullptr) {
@@ -294,8 +300,6 @@ class engine::entry {
   ~entry() {
     if (of_ != nullptr) of_->leave();
   }
-  entry(const entry&) = delete;
-  entry& operator=(const entry&) = delete;
 
   bool entered() const noexcept { return entered_; }
 

@@ -69,9 +69,10 @@ void engine::on_wake(rank_t lane, bytes_view payload) {
 
 void engine::report_busy_wait(const endpoint& in, std::string_view where) {
   if (where.empty() || !busy_wait_.is_due(transport_.now_ns(), in.handlers(), in.counts())) return;
+  const std::string rates = busy_wait_.rates(in.handlers(), in.counts());
   log_warning(rank(), fmt::format("{} has lasted for {:.0f} s, and messages are still being handled: {}; if this never "
                                   "ends, handlers send without end",
-                                  where, busy_wait_.seconds(), busy_wait_.rates(in.handlers(), in.counts())));
+                                  where, busy_wait_.seconds(), rates.empty() ? "of other worlds" : rates));
 }
 
 }  // namespace amity::core

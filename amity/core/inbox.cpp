@@ -33,6 +33,13 @@ std::size_t inbox::early_of(world_number world) const noexcept {
       std::ranges::count(early_, world, [](const arrival& each) { return world_of_packet(each.packet); }));
 }
 
+std::optional<world_number> inbox::early_beside(world_number world) const noexcept {
+  const auto found =
+      std::ranges::find_if(early_, [&](const arrival& each) { return world_of_packet(each.packet) != world; });
+  if (found == early_.end()) return std::nullopt;
+  return world_of_packet(found->packet);
+}
+
 bool inbox::holds_due(world_number world) const noexcept {
   return std::ranges::any_of(due_, [&](const arrival& each) { return world_of_packet(each.packet) == world; });
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,8 @@ class inbox {
   /// The early packets of this world are due.
   void epoch_begins(world_number world);
   std::size_t early_of(world_number world) const noexcept;
+  /// A world other than this one that has early packets; none: only this one may have some.
+  std::optional<world_number> early_beside(world_number world) const noexcept;
 
   /// Keeps a packet for the next round of progress. An answer, which must not hold the credits that are reserved for
   /// answers, is copied. Other packets are not: their source is slowed down.

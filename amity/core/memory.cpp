@@ -231,14 +231,14 @@ void memory::wait(const event& told) {
   service_.check_may_wait("memory::wait");
   if (told.done()) return;
   service_.on.wait_until(
-      service_.on.job_world(), "an operation on memory of a peer", [&] { return told.done(); }, [] { return false; });
+      service_.on.job_world(), wait_for_operation, [&] { return told.done(); }, [] { return false; });
 }
 
 event& memory::implicit() noexcept { return service_.implicit; }
 
 void flush(endpoint& own) {
   memory_service* const used = own.own_engine().served().memory_if_used();
-  if (used != nullptr && !used->settle()) own.wait_until("puts and Long messages", [=] { return used->settle(); });
+  if (used != nullptr && !used->settle()) own.wait_until(wait_for_puts, [=] { return used->settle(); });
 }
 
 void choose_long_protocol(endpoint& own, std::string_view protocol) {

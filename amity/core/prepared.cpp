@@ -52,8 +52,7 @@ packet_header prepared::check_commit(std::string_view call, handler_id handler, 
                 "name their number when the buffer is prepared");
   }
   if (answers_ != nullptr) answers_->check_reply(call);
-  owner_.check_request(call, owner_.rank_of(lane_), handler, args);
-  const packet_header header = owner_.header_for(handler, owner_.sending_epoch_).with_args(args);
+  const packet_header header = owner_.header_for_request(call, lane_, handler, args).with_args(args);
   return answers_ != nullptr ? header.as_reply() : header;
 }
 

@@ -101,10 +101,14 @@ bool epochs::try_end(function_ref<std::uint64_t()> value, summand when, function
   // Sends after this call find no open packet, and fail because they are too late.
   const bool sent = endpoint_.flush();
   // Other worlds may be busy, which is no reason to wait; what they collect is sent when nothing else is to do.
-  if (endpoint_.activity() == before && !sent && !take_part(value, when) && !any && !endpoint_.own_engine().flush_all())
-    endpoint_.own_engine().rest_between_polls(endpoint_, core::wait_for_end_of_epoch);
+  core::engine& engine = endpoint_.own_engine();
+  const bool is_idle =
+      endpoint_.activity() == before && !sent && !take_part(value, when) && !any && !engine.flush_all();
+  engine.polled(endpoint_, core::wait_for_end_of_epoch,
+                is_idle ? core::engine::poll_round::idle : core::engine::poll_round::eventful);
   if (!ended() || stays()) return false;
   leave();
+  engine.polled(endpoint_, core::wait_for_end_of_epoch, core::engine::poll_round::last);
   return true;
 }
 

@@ -19,9 +19,11 @@ bool thread::poll() {
     throw error("world::poll", lane_.rank(), "a handler tried to poll, which would run handlers inside a handler",
                 "return from the handler instead; its sends go out by themselves");
   }
-  if (lane_.progress() || lane_.own_engine().flush_all()) return true;
-  lane_.own_engine().rest_between_polls(lane_, "a loop that calls world::poll");
-  return false;
+  core::engine& engine = lane_.own_engine();
+  const bool any = lane_.progress() || engine.flush_all();
+  engine.polled(lane_, "a loop that calls world::poll",
+                any ? core::engine::poll_round::eventful : core::engine::poll_round::idle);
+  return any;
 }
 
 }  // namespace amity

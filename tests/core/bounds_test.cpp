@@ -241,6 +241,30 @@ TEST(lent_memory, loop_waits_at_high_water_mark) {
       configured({{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "4k"}}));
 }
 
+// Prepared Longs wait for this rank, which could not commit them while it waits for them.
+TEST(prepared_longs, held_beyond_high_water_mark) {
+  simulate(
+      2, {},
+      [](endpoint& own) {
+        auto& memory = own.memory();
+        const std::vector<remote_segment> all = exchange(own, memory.allocate(4 * bounce_buffers::usual_bytes));
+        ASSERT_EQ(all[1].handle.direct, nullptr);
+        int visits = 0;
+        const handler_id visit = own.add_handler("visit", [&](request&) { ++visits; });
+        own.barrier();
+        if (own.rank() == 0) {
+          std::vector<prepared_long> open;
+          for (std::size_t i = 0; i < 4; ++i) open.push_back(own.prepare_long({all[1], 0}, 1, 8));
+          EXPECT_GT(own.own_engine().bound().bytes(), 4096u);
+          for (int i = 0; i < 100; ++i) own.request_short(1, visit);
+          for (prepared_long& each : open) each.commit(visit, 8);
+        }
+        own.wait_until("visits", [&] { return own.rank() == 0 || visits == 104; });
+        own.barrier();
+      },
+      configured({{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "4k"}}));
+}
+
 // One bound for messages, operations on memory and buffers of prepared Longs, of all worlds.
 TEST(handler_puts, share_bound_with_messages) {
   const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}, {"AMITY_LONG_PENDING", "1"}});

@@ -10,6 +10,7 @@
 #include "amity/core/segment_records.hpp"
 #include "tests/core/late_events.hpp"
 #include "tests/core/long_storm.hpp"
+#include "tests/core/memory_use.hpp"
 #include "tests/support/jobs.hpp"
 
 namespace amity::core {
@@ -57,6 +58,21 @@ TEST_P(long_networks, match_both_parts_in_both_orders) {
     EXPECT_GT(seen.payload_last(), 50u);         // thousands; how many depends on the time that packets take
     EXPECT_GT(seen.envelope_last(), 50u);
   });
+}
+
+// On two nodes, over a network with remote memory and over one without.
+TEST(memory_of_worlds, composites_reach_all_peers) {
+  for (const char* const sealed : {"0", "1"}) {
+    const settings config = testing::configured(
+        {{"AMITY_FABRIC", "composite"}, {"AMITY_OFI_PROVIDER", "net"}, {"AMITY_OFI_SEALED", sealed}});
+    testing::run_worlds(
+        testing::processes("processes"), 4,
+        [](world& w) {
+          const auto part = w.split({.color = w.rank() % 2, .key = -w.rank()});
+          for (world* const each : {&w, part.get()}) testing::use_memory(*each);
+        },
+        config);
+  }
 }
 
 class memory_of_composite : public ::testing::TestWithParam<const char*> {};

@@ -13,7 +13,7 @@
 #include "amity/core/memory_service.hpp"
 #include "amity/fabric/checked.hpp"
 #include "amity/fabric/decorator.hpp"
-#include "tests/fabric/payloads.hpp"
+#include "tests/core/memory_use.hpp"
 #include "tests/support/forbidden_calls.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
@@ -64,70 +64,17 @@ class apart final : public decorator, private remote_memory {
 namespace amity::core {
 namespace {
 
-using fabric::testing::fill;
-using fabric::testing::is_payload;
+using testing::use_memory;
 
 class memory_worlds : public ::testing::TestWithParam<testing::job_kind> {};
 INSTANTIATE_TEST_SUITE_P(core, memory_worlds, ::testing::ValuesIn(testing::every_job_kind()),
                          [](const auto& tested) { return tested.param.name; });
 
-constexpr std::size_t block_bytes = 20'000;
-
-// Each rank puts to the next one, gets it back, adds to a word of rank 0, and sends a Long to the one before.
-void use_segments(world& in, const local_segment& mine, const std::vector<remote_segment>& all) {
-  endpoint& own = in.endpoint();
-  auto& memory = own.memory();
-  const auto self = static_cast<std::size_t>(in.rank()), ranks = static_cast<std::size_t>(in.size());
-  const std::size_t next = (self + 1) % ranks, before = (self + ranks - 1) % ranks;
-  int landed = 0;
-  const handler_id take = own.add_handler("take", [&](request& r) {
-    EXPECT_TRUE(is_payload(r.payload(), static_cast<std::uint64_t>(next) + 100));
-    ++landed;
-  });
-  own.barrier();
-  std::vector<std::byte> content(block_bytes), got(block_bytes);
-  fill(content, self);
-  memory.put({all[next], 64}, content);
-  memory.get({all[next], 64}, got);
-  EXPECT_TRUE(is_payload(got, self));
-  memory.atomic({all[0], 0}, {.op = fabric::atomic_op::add, .operand = self + 1});
-  fill(content, self + 100);
-  own.request_long({all[before], 64 + block_bytes}, take, content);
-  own.wait_until("the Long", [&] { return landed == 1; });
-  own.barrier();
-  EXPECT_TRUE(is_payload({mine.data + 64, block_bytes}, before));
-  if (self == 0) {
-    EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(mine.data), ranks * (ranks + 1) / 2);
-  }
-  own.barrier();
-  own.remove_handler(take);
-}
-
-void use_memory(world& in, bool is_mapped) {
-  constexpr std::size_t bytes = 64 + 2 * block_bytes;
-  std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
-  endpoint& own = in.endpoint();
-  auto& memory = own.memory();
-  const local_segment allocated = memory.allocate(bytes);
-  const local_segment attached = memory.attach(std::as_writable_bytes(std::span(words)));
-  for (const local_segment& mine : {allocated, attached}) {
-    std::vector<remote_segment> all = exchange(own, mine);
-    for (const remote_segment& each : all) {
-      EXPECT_TRUE(mine == attached || (each.handle.direct != nullptr) == is_mapped);
-    }
-    use_segments(in, mine, all);
-    for (remote_segment& each : all) memory.close(each);
-    own.barrier();
-    memory.release(mine);
-  }
-}
-
 TEST_P(memory_worlds, reach_peers_as_the_job_does) {
   testing::run_worlds(GetParam(), 4, [](world& w) {
     const auto copy = w.duplicate();
     const auto part = w.split({.color = w.rank() % 2, .key = -w.rank()});
-    const bool is_mapped = w.endpoint().transport().caps().remote.mapped;
-    for (world* const each : {&w, copy.get(), part.get()}) use_memory(*each, is_mapped);
+    for (world* const each : {&w, copy.get(), part.get()}) use_memory(*each);
   });
 }
 
@@ -136,7 +83,7 @@ TEST(attached_memory, out_of_reach_takes_records) {
     fabric::checked checking(whole);
     fabric::testing::apart transport(checking);
     world w(transport, {});
-    use_memory(w, false);
+    use_memory(w);
     w.barrier();
     return 0;
   });
@@ -159,7 +106,7 @@ TEST(attached_memory, forbidden_copies_travel_in_packets) {
       w.barrier();
       memory.release(mine);
     }
-    use_memory(w, true);
+    use_memory(w);
     w.barrier();
   });
 }

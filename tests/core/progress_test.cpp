@@ -248,5 +248,26 @@ TEST(spilled_messages, end_the_job_beyond_the_hard_limit) {
   }
 }
 
+// Packets of services arrive in each round, and nothing of the world that waits: it is idle all the same.
+TEST(waits, services_leave_world_idle) {
+  testing::threads("threads").run(1, {}, [](fabric::fabric& whole) {
+    endpoint own(whole, {});
+    bool was_asked = false;
+    int rounds = 0;
+    own.wait_until(
+        "a test",
+        [&] {
+          own.own_engine().send(own.lane(), service::wake, {});
+          return was_asked || ++rounds == 1000;
+        },
+        [&] {
+          was_asked = true;
+          return false;
+        });
+    EXPECT_TRUE(was_asked);
+    EXPECT_LT(rounds, 100);
+  });
+}
+
 }  // namespace
 }  // namespace amity::core

@@ -132,6 +132,46 @@ TEST(records, carried_out_in_order) {
   }
 }
 
+/// Takes notices that travel beside the operations of memory.
+struct notice_taker final : record_memory {
+  std::byte* place_of(rank_t, std::uint32_t, std::uint64_t, std::uint64_t) const override { return nullptr; }
+  void on_notice(rank_t, std::uint64_t number) override {
+    EXPECT_GE(*word, number);
+    ++taken;
+  }
+  const std::uint64_t* word = nullptr;
+  std::uint64_t taken = 0;
+};
+
+// A notice of one owner comes after what another owner has put before it.
+TEST(records, owners_share_order) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    simulate_poorer(2, false, {.seed = seed, .delay_ns_max = 5000, .reorder_percent = 50}, [](endpoint& own) {
+      auto& memory = own.memory();
+      const local_segment mine = memory.allocate(64);
+      notice_taker taker;
+      taker.word = reinterpret_cast<const std::uint64_t*>(mine.data);
+      record_stream& stream = own.own_engine().served().records();
+      memory_records notices(own.own_engine(), stream, record_owner::openshmem, fabric::claim::no_epoch, taker);
+      const auto all = exchange(own, mine);
+      own.barrier();
+      const rank_t peer = 1 - own.rank();
+      constexpr std::uint64_t count = 100;
+      for (std::uint64_t i = 1; i <= count; ++i) {
+        event appended;
+        memory.put({all[static_cast<std::size_t>(peer)], 0}, std::as_bytes(std::span(&i, 1)),
+                   {.source_free = &appended});
+        memory.wait(appended);
+        std::size_t moved = 0;
+        own.wait_until("a credit", [&] { return notices.put_notify({peer, 0, 0}, {}, moved, i); });
+        stream.send(peer);
+      }
+      own.wait_until("the notices", [&] { return taker.taken == count; });
+      own.barrier();
+    });
+  }
+}
+
 // A get is answered by many packets, more than there are credits; the records behind it wait for it.
 TEST(records, wait_for_credits_of_answers) {
   constexpr std::size_t bytes = 100'000;

@@ -459,7 +459,7 @@ TEST(serialized_engine, polling_thread_lets_others_in) {
       const engine::entry inside(rank.runs());
       for (int i = 0; i < 3'000'000 && !done; ++i) {
         static_cast<void>(rank.own.progress());
-        rank.runs().rest_between_polls(rank.own, "a loop of the program");
+        rank.runs().polled(rank.own, "a loop of the program", engine::poll_round::idle);
       }
       EXPECT_TRUE(done);
     });

@@ -13,8 +13,10 @@
 
 #include "amity/fabric/decorator.hpp"
 #include "amity/fabric/shm/shm.hpp"
+#include "amity/fabric/waiter.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
 
 namespace amity::core {
 namespace {
@@ -244,10 +246,64 @@ TEST(stall_report, endless_epoch_reports_rates) {
   EXPECT_EQ(text.find("unused"), std::string::npos) << text;
 }
 
+TEST(stall_report, endless_polls_report_rates) {
+  const std::string text = printed_by([](endpoint& own) {
+    constexpr int rounds = 400'000;
+    int handled = 0;
+    handler_id again = 0;
+    again = own.add_handler("again", [&](request&) {
+      ++handled;
+      if (handled < rounds) own.request_short(0, again);
+    });
+    own.request_short(0, again);
+    while (handled < rounds)
+      own.own_engine().polled(own, "my loop", own.progress() ? engine::poll_round::eventful : engine::poll_round::idle);
+    own.own_engine().polled(own, "my loop", engine::poll_round::last);
+    // Another loop begins: what the one before has handled does not count.
+    for (int i = 0; i < 1000; ++i) own.own_engine().polled(own, "my second loop", engine::poll_round::eventful);
+  });
+  testing::expect_parts(text,
+                        {"amity: rank 0: my loop has lasted for 1 s, and messages are still being handled: 'again'"});
+  EXPECT_EQ(text.find("my second loop"), std::string::npos) << text;
+}
+
+// Its packets may have the credits that this rank's own messages need: docs/contracts/core.md, caller rule 7.
+TEST(stall_report, epoch_of_other_world_is_named) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    const auto other = w.duplicate();
+    int taken = 0;
+    auto message = other->message<int>([&](int) { ++taken; });
+    if (w.rank() == 0) {
+      const auto report = [&] { return w.endpoint().stall_report("a test", 0); };
+      while (report().find("likely cause: a peer has begun an epoch of world 1 that") == std::string::npos) {
+        w.poll();
+        fabric::wait(w.endpoint().transport(), 1000);
+      }
+      testing::expect_parts(report(), {"its packets may have the credits", "call a barrier before that epoch"});
+    }
+    other->epoch([&] { message.send(0, 7); });
+    EXPECT_EQ(taken, w.rank() == 0 ? 2 : 0);
+  });
+}
+
+// A report asks at most 16 peers, however many could be meant.
+TEST(stall_report, asks_some_of_many_peers) {
+  simulate(20, {}, [](endpoint& own) {
+    int taken = 0;
+    const handler_id take = own.add_handler("take", [&](request&) { ++taken; });
+    own.barrier();
+    for (rank_t rank = 0; rank < own.size(); ++rank) own.request_short(rank, take);
+    const std::vector<rank_t> peers = own.peers_to_ask();
+    EXPECT_EQ(peers.size(), own.counts().knows_peers() ? 16u : 0u);
+    own.wait_until("messages", [&] { return taken == own.size(); });
+    own.barrier();
+  });
+}
+
 TEST(stall_report, poll_loop_is_reported) {
   const std::string text = printed_by([](endpoint& own) {
     for (int polls = 0; polls < 5000; ++polls) {
-      if (!own.progress()) own.own_engine().rest_between_polls(own, "my loop");
+      if (!own.progress()) own.own_engine().polled(own, "my loop", engine::poll_round::idle);
     }
   });
   testing::expect_parts(text, {"amity: rank 0: no progress for 1 s in my loop"});
@@ -258,7 +314,7 @@ TEST(stall_report, simulated_poll_loop_is_reported) {
   simulate(1, {}, [](endpoint& own) {
     for (int polls = 0; polls < 1 << 22; ++polls) {
       own.progress();
-      own.own_engine().rest_between_polls(own, "my loop");
+      own.own_engine().polled(own, "my loop", engine::poll_round::idle);
     }
   });
   testing::expect_parts(::testing::internal::GetCapturedStderr(), {"in my loop"});
