@@ -1,0 +1,199 @@
+#include "amity/window/access_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::detail {
+namespace {
+
+using access = access_epoch;
+using exposure = exposure_epoch;
+using call_kind = window_call;
+
+struct access_row {
+  window_call what;
+  access_epoch before;
+  access_epoch after;
+};
+
+struct exposure_row {
+  window_call what;
+  exposure_epoch before;
+  exposure_epoch after;
+};
+
+// What is not here is not permitted. A fence without operations behind it is no epoch yet: another one may begin.
+constexpr access_row access_rows[]{
+    {call_kind::fence, access::none, access::fenced},
+    {call_kind::fence, access::fenced, access::fenced},
+    {call_kind::fence, access::used_fenced, access::fenced},
+    {call_kind::last_fence, access::none, access::none},
+    {call_kind::last_fence, access::fenced, access::none},
+    {call_kind::last_fence, access::used_fenced, access::none},
+    {call_kind::start, access::none, access::started},
+    {call_kind::start, access::fenced, access::started},
+    {call_kind::complete, access::started, access::none},
+    {call_kind::lock, access::none, access::locked},
+    {call_kind::lock, access::fenced, access::locked},
+    {call_kind::lock, access::locked, access::locked},
+    {call_kind::unlock, access::locked, access::none},  // of the last lock
+    {call_kind::lock_all, access::none, access::locked_all},
+    {call_kind::lock_all, access::fenced, access::locked_all},
+    {call_kind::unlock_all, access::locked_all, access::none},
+    {call_kind::flush, access::locked, access::locked},
+    {call_kind::flush, access::locked_all, access::locked_all},
+    {call_kind::operation, access::fenced, access::used_fenced},
+    {call_kind::operation, access::used_fenced, access::used_fenced},
+    {call_kind::operation, access::started, access::started},
+    {call_kind::operation, access::locked, access::locked},
+    {call_kind::operation, access::locked_all, access::locked_all},
+    {call_kind::free, access::none, access::none},
+    {call_kind::free, access::fenced, access::none},
+};
+
+constexpr exposure_row exposure_rows[]{
+    {call_kind::fence, exposure::none, exposure::fenced},    {call_kind::fence, exposure::fenced, exposure::fenced},
+    {call_kind::last_fence, exposure::none, exposure::none}, {call_kind::last_fence, exposure::fenced, exposure::none},
+    {call_kind::post, exposure::none, exposure::posted},     {call_kind::post, exposure::fenced, exposure::posted},
+    {call_kind::wait, exposure::posted, exposure::none},     {call_kind::free, exposure::none, exposure::none},
+    {call_kind::free, exposure::fenced, exposure::none},
+};
+
+/// Null: the call is not permitted. Calls that have no row at all leave the state as it is.
+template <class Row, std::size_t Rows, class State>
+const Row* find_row(const Row (&rows)[Rows], window_call what, State before) {
+  const auto* const found =
+      std::ranges::find_if(rows, [&](const Row& each) { return each.what == what && each.before == before; });
+  return found == std::end(rows) ? nullptr : found;
+}
+
+template <class Row, std::size_t Rows>
+bool concerns(const Row (&rows)[Rows], window_call what) {
+  return std::ranges::find(rows, what, &Row::what) != std::end(rows);
+}
+
+std::string_view describe(access_epoch state) {
+  constexpr std::array<std::string_view, 6> texts{
+      "no access epoch is open",      "the epoch of a fence is open", "the epoch of a fence with operations is open",
+      "the epoch of a start is open", "this rank holds locks",        "this rank holds the locks of lock_all"};
+  return texts[static_cast<std::size_t>(state)];
+}
+
+std::string_view describe(exposure_epoch state) {
+  constexpr std::array<std::string_view, 3> texts{"no exposure epoch is open", "the epoch of a fence is open",
+                                                  "the epoch of a post is open"};
+  return texts[static_cast<std::size_t>(state)];
+}
+
+/// What ends an epoch that is in the way, or begins the one that the call needs.
+std::string_view remedy_for(window_call what, access_epoch before) {
+  switch (what) {
+    case call_kind::complete:
+      return "call start before it";
+    case call_kind::unlock:
+      return "call lock for this rank before it";
+    case call_kind::unlock_all:
+      return "call lock_all before it";
+    case call_kind::flush:
+      return "call it between lock and unlock, or lock_all and unlock_all; fence and complete finish operations of "
+             "other epochs";
+    case call_kind::operation:
+      return "call fence, start, lock or lock_all before operations";
+    default:
+      break;
+  }
+  switch (before) {
+    case access::started:
+      return "call complete before it";
+    case access::locked:
+      return "unlock each rank before it";
+    case access::locked_all:
+      return "call unlock_all before it";
+    default:
+      return "call fence before it, with no_succeed";
+  }
+}
+
+std::string_view remedy_for(window_call what, exposure_epoch) {
+  return what == call_kind::wait ? "call post before it" : "call wait before it, or test until it returns true";
+}
+
+}  // namespace
+
+void access_rules::permit(std::string_view name, window_call what, rank_t target, const identity& whose) const {
+  const auto refuse = [&](std::string_view state, std::string_view remedy) -> error {
+    const std::string place = target == no_rank ? std::string() : fmt::format(" for rank {}", target);
+    return {name, whose.member, fmt::format("{}: {}{}", whose.window, state, place), remedy};
+  };
+  if (concerns(access_rows, what) && find_row(access_rows, what, access_) == nullptr)
+    throw refuse(describe(access_), remedy_for(what, access_));
+  if (concerns(exposure_rows, what) && find_row(exposure_rows, what, exposure_) == nullptr)
+    throw refuse(describe(exposure_), remedy_for(what, exposure_));
+}
+
+void access_rules::move_on(window_call what) noexcept {
+  if (const access_row* const row = find_row(access_rows, what, access_)) access_ = row->after;
+  if (const exposure_row* const row = find_row(exposure_rows, what, exposure_)) exposure_ = row->after;
+}
+
+void access_rules::on(std::string_view name, window_call what, const identity& whose) {
+  permit(name, what, no_rank, whose);
+  move_on(what);
+  if (what == call_kind::complete) targets_.clear();
+}
+
+void access_rules::start(std::string_view name, std::span<const rank_t> targets, const identity& whose) {
+  permit(name, call_kind::start, no_rank, whose);
+  targets_.assign(targets.begin(), targets.end());
+  std::ranges::sort(targets_);
+  move_on(call_kind::start);
+}
+
+lock_kind access_rules::lock_of(rank_t target) const noexcept {
+  const lock_kind* const found = lock_of_.find(target);
+  return found == nullptr ? lock_kind::none : *found;
+}
+
+void access_rules::lock(std::string_view name, lock_kind kind, rank_t target, const identity& whose) {
+  permit(name, call_kind::lock, target, whose);
+  if (lock_of(target) != lock_kind::none) {
+    throw error(name, whose.member, fmt::format("{}: this rank holds a lock of rank {}", whose.window, target),
+                "unlock it before it is locked again");
+  }
+  lock_of_[target] = kind;
+  ++locks_;
+  move_on(call_kind::lock);
+}
+
+void access_rules::unlock(std::string_view name, rank_t target, const identity& whose) {
+  permit(name, call_kind::unlock, target, whose);
+  if (lock_of(target) == lock_kind::none) {
+    throw error(name, whose.member, fmt::format("{}: this rank holds no lock of rank {}", whose.window, target),
+                remedy_for(call_kind::unlock, access_));
+  }
+  lock_of_[target] = lock_kind::none;
+  if (--locks_ == 0) move_on(call_kind::unlock);
+}
+
+void access_rules::use(std::string_view name, window_call what, rank_t target, const identity& whose) {
+  permit(name, what, target, whose);
+  if (access_ == access::locked && lock_of(target) == lock_kind::none) {
+    throw error(name, whose.member,
+                fmt::format("{}: this rank holds locks, but not that of rank {}", whose.window, target),
+                "call lock for this rank before it");
+  }
+  if (access_ == access::started && !std::ranges::binary_search(targets_, target)) {
+    throw error(name, whose.member,
+                fmt::format("{}: rank {} is not in the group of the epoch of start", whose.window, target),
+                "name it in the call of start");
+  }
+  move_on(what);
+}
+
+}  // namespace amity::detail

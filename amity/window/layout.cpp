@@ -1,0 +1,158 @@
+#include "amity/window/layout.hpp"
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity {
+namespace {
+
+/// In front of the blocks of an encoded layout.
+struct layout_head {
+  std::uint64_t blocks;
+  std::uint64_t count;
+  std::int64_t stride;
+};
+
+struct encoded_block {
+  std::int64_t offset;
+  std::uint64_t bytes;
+};
+
+constexpr std::size_t bytes_max = std::numeric_limits<std::ptrdiff_t>::max();
+
+[[noreturn]] void refuse(const std::string& problem) {
+  throw error("window layout", no_rank, problem, "describe data of less than 2^63 bytes, at addresses that exist");
+}
+
+/// The sum, if it is the distance between two addresses.
+std::ptrdiff_t sum(std::ptrdiff_t a, std::ptrdiff_t b) {
+  std::ptrdiff_t result = 0;
+  if (__builtin_add_overflow(a, b, &result)) refuse(fmt::format("an offset of {} and {} bytes", a, b));
+  return result;
+}
+
+std::ptrdiff_t product(std::size_t count, std::ptrdiff_t stride) {
+  std::ptrdiff_t result = 0;
+  if (__builtin_mul_overflow(count, stride, &result)) refuse(fmt::format("{} steps of {} bytes", count, stride));
+  return result;
+}
+
+}  // namespace
+
+layout::layout(std::vector<block> blocks, std::size_t count, std::ptrdiff_t stride)
+    : blocks_(std::move(blocks)), count_(blocks_.empty() ? 0 : count), stride_(count > 1 ? stride : 0) {
+  if (count_ == 0) {
+    blocks_.clear();
+    stride_ = 0;
+    return;
+  }
+  first_ = std::numeric_limits<std::ptrdiff_t>::max();
+  end_ = std::numeric_limits<std::ptrdiff_t>::min();
+  std::size_t all = 0;
+  for (const block& each : blocks_) {
+    if (each.bytes > bytes_max || all > bytes_max - each.bytes)
+      refuse(fmt::format("blocks of more than {} bytes", all));
+    ends_.push_back(all += each.bytes);
+    first_ = std::min(first_, each.offset);
+    end_ = std::max(end_, sum(each.offset, static_cast<std::ptrdiff_t>(each.bytes)));
+  }
+  static_cast<void>(product(count_, static_cast<std::ptrdiff_t>(all)));
+  const std::ptrdiff_t last = product(count_ - 1, stride_);
+  first_ = sum(first_, std::min<std::ptrdiff_t>(last, 0));
+  end_ = sum(end_, std::max<std::ptrdiff_t>(last, 0));
+}
+
+layout layout::contiguous(std::size_t bytes) { return indexed({{.offset = 0, .bytes = bytes}}); }
+
+layout layout::strided(std::size_t count, std::size_t block_bytes, std::ptrdiff_t stride) {
+  return contiguous(block_bytes).repeated(count, stride);
+}
+
+layout layout::indexed(const std::vector<block>& blocks) {
+  std::vector<block> joined;
+  for (const block& each : blocks) {
+    if (each.bytes == 0) continue;
+    const bool follows =
+        !joined.empty() &&
+        sum(joined.back().offset, static_cast<std::ptrdiff_t>(std::min(joined.back().bytes, bytes_max))) == each.offset;
+    if (follows && each.bytes <= bytes_max - joined.back().bytes) {
+      joined.back().bytes += each.bytes;
+    } else {
+      joined.push_back(each);
+    }
+  }
+  return {std::move(joined), 1, 0};
+}
+
+layout layout::repeated(std::size_t count, std::ptrdiff_t stride) const {
+  if (count == 0 || blocks_.empty()) return {};
+  if (count == 1) return *this;
+  if (count_ == 1) {
+    // Without a gap between them, they are one block.
+    if (blocks_.size() == 1 && std::cmp_equal(stride, blocks_[0].bytes)) {
+      const auto whole = static_cast<std::size_t>(product(count, stride));
+      return {{{.offset = blocks_[0].offset, .bytes = whole}}, 1, 0};
+    }
+    return {blocks_, count, stride};
+  }
+  // A repetition that continues the one inside it is the same one.
+  if (stride == product(count_, stride_)) return {blocks_, count_ * count, stride_};
+  std::vector<block> all;
+  for (std::size_t i = 0; i < count_; ++i) {
+    for (const block& each : blocks_) all.push_back({sum(each.offset, product(i, stride_)), each.bytes});
+  }
+  return layout(std::move(all), count, stride);
+}
+
+void layout::pack(const std::byte* base, std::size_t from, mutable_bytes to) const noexcept {
+  std::byte* at = to.data();
+  for_each(from, to.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {
+    std::memcpy(at, base + offset, bytes);
+    at += bytes;
+  });
+}
+
+void layout::unpack(std::byte* base, std::size_t from, bytes_view data) const noexcept {
+  const std::byte* at = data.data();
+  for_each(from, data.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {
+    std::memcpy(base + offset, at, bytes);
+    at += bytes;
+  });
+}
+
+std::vector<std::byte> layout::encode() const {
+  std::vector<std::byte> encoded(sizeof(layout_head) + blocks_.size() * sizeof(encoded_block));
+  const layout_head head{.blocks = blocks_.size(), .count = count_, .stride = stride_};
+  std::memcpy(encoded.data(), &head, sizeof head);
+  std::byte* at = encoded.data() + sizeof head;
+  for (const block& each : blocks_) {
+    const encoded_block next{.offset = each.offset, .bytes = each.bytes};
+    std::memcpy(at, &next, sizeof next);
+    at += sizeof next;
+  }
+  return encoded;
+}
+
+layout layout::decode(bytes_view encoded) {
+  layout_head head;
+  if (encoded.size() < sizeof head) refuse(fmt::format("{} bytes instead of a layout", encoded.size()));
+  std::memcpy(&head, encoded.data(), sizeof head);
+  const bytes_view rest = encoded.subspan(sizeof head);
+  if (rest.size() % sizeof(encoded_block) != 0 || head.blocks != rest.size() / sizeof(encoded_block))
+    refuse(fmt::format("a layout of {} blocks in {} bytes", head.blocks, encoded.size()));
+  std::vector<block> blocks;
+  for (std::size_t i = 0; i < head.blocks; ++i) {
+    encoded_block next;
+    std::memcpy(&next, rest.data() + i * sizeof next, sizeof next);
+    if (next.bytes == 0) refuse("a block of 0 bytes");
+    blocks.push_back({.offset = next.offset, .bytes = next.bytes});
+  }
+  return {std::move(blocks), head.count, head.stride};
+}
+
+}  // namespace amity
