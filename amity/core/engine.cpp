@@ -234,7 +234,8 @@ inline bool engine::advance(std::size_t events_max) {
 bool engine::progress() {
   if (!advance(packets_per_progress)) return false;
   pass_busy_time(round_weight);
-  flush_quiet_worlds();
+  // Only other worlds and services have events that are not of the one world. Looking costs a line of memory.
+  if (worlds_count_ > 1 || !every_round_.empty()) flush_quiet_worlds();
   return true;
 }
 
