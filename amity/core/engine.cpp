@@ -234,7 +234,6 @@ inline bool engine::advance(std::size_t events_max) {
 bool engine::progress() {
   if (!advance(packets_per_progress)) return false;
   pass_busy_time(round_weight);
-  // Only other worlds and services have events that are not of the one world. Looking costs a line of memory.
   if (worlds_count_ > 1 || !every_round_.empty()) flush_quiet_worlds();
   return true;
 }
@@ -308,6 +307,8 @@ engine::round engine::advance_for(endpoint& in, std::string_view where) {
   if (!progress()) return flush_all() ? round::eventful : round::idle;
   if (busy_wait_.round()) [[unlikely]]
     report_busy_wait(in, where);
+  // With one world, and without memory and the like, what happens is of that world: most rounds need not look.
+  if (worlds_count_ == 1 && every_round_.empty()) return round::eventful;
   return in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
 }
 

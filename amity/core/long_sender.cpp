@@ -138,12 +138,13 @@ void long_sender::send(endpoint& world, rank_t lane, const remote_address& to, p
 }
 
 long_protocol long_sender::protocol_for(const remote_segment& to, bytes_view payload) const noexcept {
+  const auto is_offered = [&] { return service_.segments.holder_of(payload) != nullptr; };
+  if (to.handle.direct != nullptr) return on_node_.of(payload.size(), true, is_offered);
   const fabric::fabric& transport = engine_.transport();
-  const bool is_direct = to.handle.direct != nullptr;
-  const long_choice& choice = is_direct || transport.same_node(to.lane) ? on_node_ : across_;
+  const long_choice& choice = transport.same_node(to.lane) ? on_node_ : across_;
   if (segment_records::reach(to.handle) && transport.remote_to(to.lane).available)
     return choice.over_packets(payload.size());
-  return choice.of(payload.size(), is_direct, [&] { return service_.segments.holder_of(payload) != nullptr; });
+  return choice.of(payload.size(), false, is_offered);
 }
 
 // The short way of shared memory: a store and a line of the ring, or the line alone.

@@ -252,6 +252,7 @@ TEST(spilled_messages, end_the_job_beyond_the_hard_limit) {
 TEST(waits, services_leave_world_idle) {
   testing::threads("threads").run(1, {}, [](fabric::fabric& whole) {
     endpoint own(whole, {});
+    static_cast<void>(own.memory());
     bool was_asked = false;
     int rounds = 0;
     own.wait_until(
