@@ -36,7 +36,7 @@ class inbox {
   /// The early packets of this world are due.
   void epoch_begins(world_number world);
   std::size_t early_of(world_number world) const noexcept;
-  /// A world other than this one that has early packets; none: only this one may have some.
+  /// Returns a world other than this one that has early packets, or nothing.
   std::optional<world_number> early_beside(world_number world) const noexcept;
 
   /// Keeps a packet for the next round of progress. An answer, which must not hold the credits that are reserved for

@@ -10,7 +10,7 @@
 
 namespace amity::fabric {
 
-/// What such a decorator can do.
+/// The capabilities of such a decorator: handles have no direct address.
 inline void hide_direct(capabilities& caps) {
   caps.remote.mapped = false;
   if (caps.remote_on_node) caps.remote_on_node->mapped = false;

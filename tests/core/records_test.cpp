@@ -132,7 +132,7 @@ TEST(records, carried_out_in_order) {
   }
 }
 
-/// Takes notices that travel beside the operations of memory.
+/// The second owner of records in these tests: it checks the memory when a notice arrives.
 struct notice_taker final : record_memory {
   std::byte* place_of(rank_t, std::uint32_t, std::uint64_t, std::uint64_t) const override { return nullptr; }
   void on_notice(rank_t, std::uint64_t number) override {

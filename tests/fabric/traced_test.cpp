@@ -1,4 +1,4 @@
-/// `traced` counts what passes, and says so in words.
+/// The counters of `traced`, and its report.
 
 #include "amity/fabric/traced.hpp"
 

@@ -22,7 +22,8 @@ void complete_own() {
   pshmem_quiet();
 }
 
-/// Meets the PEs of an active set. False: there is no such set, or this PE is not in it; the other library will say so.
+/// Meets the PEs of an active set. Returns false if there is no such set, or this PE is not in it: the other library
+/// then reports the error.
 bool meet_set(const char* call, int start, int log_stride, int size) {
   if (self.joined == nullptr || start < 0 || log_stride < 0 || log_stride > 30 || size < 1) return false;
   const int stride = 1 << log_stride;
