@@ -52,6 +52,12 @@ fabric::remote_handle handle_of(memory_service& own, const segment_descriptor& d
   return segment_records::handle_of(descriptor.number, descriptor.bytes);
 }
 
+// Records in place of the fabric's memory, where they end sooner.
+void choose_path(const memory_service& own, remote_segment& to, std::size_t bytes) {
+  if (bytes <= own.on.transport().remote_to(to.lane).woken_bytes_max)
+    to.handle = segment_records::handle_of(to.number, to.bytes());
+}
+
 // A loop of operations gives arrivals their turn, as a loop of sends does.
 void begin(memory_service& own, remote_operation&& wanted) {
   own.operations.begin(std::move(wanted));
@@ -153,6 +159,7 @@ void memory::put(const remote_address& to, bytes_view from, const put_events& to
   remote_operation wanted;
   wanted.plan = only_put;
   wanted.to = to;
+  choose_path(service_, wanted.to.segment, from.size());
   wanted.from = from;
   wanted.source_free = told.source_free;
   wanted.complete = told.complete;
@@ -178,6 +185,7 @@ void memory::get(const remote_address& from, mutable_bytes to, event& complete) 
   remote_operation wanted;
   wanted.plan = only_get;
   wanted.to = from;
+  choose_path(service_, wanted.to.segment, to.size());
   wanted.into = to.data();
   wanted.bytes = to.size();
   wanted.complete = &complete;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A fabric that cannot do all that the one below it can, so that packets stand in.
+/// Fabrics that cannot do all that the ones below them can, so that packets stand in.
 
 #include "amity/fabric/decorator.hpp"
 
@@ -19,6 +19,29 @@ class poorer final : public decorator {
  private:
   capabilities caps_;
   bool has_memory_;
+};
+
+/// Packets wake an owner that sleeps, and its memory does not. Counts packets.
+class drowsy final : public decorator {
+ public:
+  drowsy(fabric& whole, std::size_t woken_bytes_max) : decorator(whole), caps_(whole.caps()) {
+    caps_.remote.woken_bytes_max = woken_bytes_max;
+  }
+  int packets() const noexcept { return packets_; }
+
+  const capabilities& caps() const noexcept override { return caps_; }
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override {
+    ++packets_;
+    return decorator::try_send(dest, header, payload, of);
+  }
+  void commit(rank_t dest, std::uint64_t header, const slot& filled, std::size_t payload_bytes) noexcept override {
+    ++packets_;
+    decorator::commit(dest, header, filled, payload_bytes);
+  }
+
+ private:
+  capabilities caps_;
+  int packets_ = 0;
 };
 
 }  // namespace amity::fabric::testing

@@ -300,6 +300,32 @@ TEST(records, replay_of_stalled_packet_refused) {
   testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: records that arrived before"});
 }
 
+TEST(records, replace_small_transfers_that_wake_nobody) {
+  constexpr std::size_t small = 64;
+  fabric::sim::run(2, {}, [](fabric::fabric& whole) {
+    fabric::testing::drowsy transport(whole, small);
+    endpoint own(transport, {});
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(2 * small);
+    const auto all = exchange(own, mine);
+    own.barrier();
+    if (own.rank() == 0) {
+      std::vector<std::byte> from(small + 1, std::byte{7}), into(small + 1);
+      const auto packets_of = [&](std::size_t bytes) {
+        const int before = transport.packets();
+        memory.put({all[1], 0}, bytes_view(from).first(bytes));
+        memory.get({all[1], 0}, mutable_bytes(into).first(bytes));
+        EXPECT_EQ(into[bytes - 1], std::byte{7});
+        return transport.packets() - before;
+      };
+      EXPECT_GE(packets_of(small), 2);
+      EXPECT_EQ(packets_of(small + 1), 0);
+    }
+    own.barrier();
+    return 0;
+  });
+}
+
 // Sequence numbers return after 2^15 packets.
 TEST(records, number_packets_in_circle) {
   simulate_poorer(2, false, {.reorder_percent = 20}, [](endpoint& own) {

@@ -33,6 +33,7 @@ void has_remote_memory(const std::string& provider, bool atomics, bool through_s
     EXPECT_EQ(own.caps().remote.notify_bits, 32u);
     EXPECT_EQ(own.caps().remote.atomics, atomics);
     EXPECT_EQ(own.caps().remote.packed_bytes_max, through_sockets ? own.caps().packet_bytes_max : 2048);
+    EXPECT_EQ(own.caps().remote.woken_bytes_max, through_sockets ? own.caps().packet_bytes_max : 0);
   });
 }
 

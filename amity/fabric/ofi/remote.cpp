@@ -76,7 +76,11 @@ remote_capabilities remote_capabilities_of(const fi_info& info, std::size_t pack
                             .operations_max = operations_max};
   // A second message's system calls cost as much as copying so many bytes that the target has not in its cache.
   constexpr std::size_t worth_a_message = 16 << 10;
-  if (goes_through_sockets(info)) found.packed_bytes_max = std::min(packet_bytes, worth_a_message);
+  if (goes_through_sockets(info)) {
+    found.packed_bytes_max = std::min(packet_bytes, worth_a_message);
+    // Software carries out the target's part, when the target next polls.
+    found.woken_bytes_max = found.packed_bytes_max;
+  }
   return found;
 }
 
