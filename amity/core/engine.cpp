@@ -30,9 +30,6 @@ constexpr std::uint64_t round_weight = 16, turn_weight = 1;
 // A world without an event in so many rounds is flushed, whatever happens in others.
 constexpr std::uint32_t quiet_rounds_max = 8;
 
-// A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report. Under
-// virtual time it waits for ever: the fabric sees a job in which every rank does.
-constexpr std::uint64_t wait_slice_ns = 100'000'000;
 // The thread that waits for the fabric does so for the threads on seats, and wakes them.
 constexpr std::uint64_t seat_slice_ns = 10'000'000'000;
 
@@ -312,7 +309,7 @@ engine::round engine::advance_for(endpoint& in, std::string_view where) {
   return in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
 }
 
-void engine::sleep(endpoint& in, std::string_view where) {
+void engine::sleep(endpoint& in, std::string_view where, std::uint64_t rest_ns_max) {
   // A short wait is the common one: it never looks at the clock.
   if (waiter_.rounds() > 0 && !where.empty()) {
     if (waiter_.rounds() == 1) stall_clock_.restart();
@@ -322,7 +319,7 @@ void engine::sleep(endpoint& in, std::string_view where) {
     const known_place here(*this, in, where);
     wait_in_fabric(~std::uint64_t{0}, ~std::uint64_t{0});
   } else {
-    wait_in_fabric(wait_slice_ns, seat_slice_ns);
+    wait_in_fabric(rest_ns_max, rest_ns_max < wait_slice_ns ? rest_ns_max : seat_slice_ns);
   }
   if (attention_.on()) attention_.end(transport_.now_ns());
 }
@@ -433,7 +430,7 @@ void engine::wait_without_handlers(endpoint& in, function_ref<bool()> attempt, f
     }
     if (any || flush_all()) continue;
     if (!arrivals.deferred()) {
-      sleep(in, wait_for_credit);
+      sleep(in, wait_for_credit, wait_slice_ns);
       continue;
     }
     const std::uint64_t now_ns = transport_.now_ns();

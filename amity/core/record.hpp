@@ -10,8 +10,8 @@
 namespace amity::core {
 
 /// The service that a record belongs to.
-enum class record_owner : std::uint8_t { stream, memory, openshmem };
-inline constexpr std::size_t record_owners = 3;
+enum class record_owner : std::uint8_t { stream, memory, windows, openshmem };
+inline constexpr std::size_t record_owners = 4;
 
 /// How the origin learns that a record without a question has been carried out.
 enum class tracking : std::uint8_t {
@@ -51,8 +51,7 @@ class record_executor {
   /// comes again. Throws `error` for what no rank sends that runs the same build, which ends the job.
   virtual bool execute(rank_t source, const record& what, bytes_view content, answers& to) = 0;
 
- protected:
-  ~record_executor() = default;
+  virtual ~record_executor() = default;
 };
 
 }  // namespace amity::core

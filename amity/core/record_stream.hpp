@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "amity/base/rank_map.hpp"
@@ -44,6 +44,13 @@ class record_stream final : private packet_receiver, private progress_client, pr
   void attach(record_owner which, record_executor& executor) {
     executors_[static_cast<std::size_t>(which)] = &executor;
   }
+  /// As above; the stream owns it.
+  void attach(record_owner which, std::unique_ptr<record_executor> executor) {
+    attach(which, *executor);
+    owned_.push_back(std::move(executor));
+  }
+  /// Null: none is attached.
+  record_executor* executor(record_owner which) const noexcept { return executors_[static_cast<std::size_t>(which)]; }
 
   // --- At the origin. In and outside handlers. ---
 
@@ -131,6 +138,7 @@ class record_stream final : private packet_receiver, private progress_client, pr
   fabric::fabric& transport_;
   std::size_t packet_bytes_max_;
   std::array<record_executor*, record_owners> executors_{};
+  std::vector<std::unique_ptr<record_executor>> owned_;
   rank_map<std::unique_ptr<peer>> peers_;
   numbered<question> questions_;
   std::size_t questions_under_way_ = 0;

@@ -9,15 +9,6 @@
 namespace amity {
 namespace {
 
-template <class T>
-inline constexpr bool is_pair = false;
-template <class Value, class Location>
-inline constexpr bool is_pair<value_location<Value, Location>> = true;
-template <class T>
-inline constexpr bool is_complex = false;
-template <class T>
-inline constexpr bool is_complex<std::complex<T>> = true;
-
 // Integers wrap: sums and products are those of the unsigned type, which is at least as wide as int's own arithmetic.
 template <class T, class Act>
 constexpr T apply_wrapping(T a, T b, Act act) {
@@ -32,7 +23,7 @@ constexpr bool is_defined() {
   switch (Op) {
     case accumulate_op::sum:
     case accumulate_op::product:
-      return is_integer || std::floating_point<T> || is_complex<T>;
+      return is_integer || std::floating_point<T> || detail::is_complex<T>;
     case accumulate_op::minimum:
     case accumulate_op::maximum:
       return is_integer || std::floating_point<T>;
@@ -46,7 +37,7 @@ constexpr bool is_defined() {
       return is_integer || std::same_as<T, std::byte>;
     case accumulate_op::minimum_location:
     case accumulate_op::maximum_location:
-      return is_pair<T>;
+      return detail::is_pair<T>;
     case accumulate_op::replace:
     case accumulate_op::no_op:
       return true;
@@ -96,10 +87,6 @@ using word_of = std::tuple_element_t<(Bytes >= 2) + (Bytes >= 4) + (Bytes >= 8),
                                      std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>>;
 
 template <class T>
-constexpr bool is_covered =
-    !is_pair<T> && !is_complex<T> && sizeof(T) <= sizeof(std::uint64_t) && std::atomic_ref<T>::is_always_lock_free;
-
-template <class T>
 T read(const std::byte* from) noexcept {
   T value;
   std::memcpy(&value, from, sizeof value);
@@ -130,7 +117,7 @@ template <accumulate_op Op, class T>
 void apply_to_elements(std::byte* there, const std::byte* operands, std::byte* previous, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = i * sizeof(T);
-    if constexpr (is_covered<T>) {
+    if constexpr (detail::is_covered<T>) {
       const T before = apply_covered<Op, T>(there + at, operands + at);
       if (previous != nullptr) std::memcpy(previous + at, &before, sizeof before);
     } else {
@@ -199,7 +186,7 @@ constexpr std::array<element_layout, element_types> all_layouts(std::index_seque
   return {element_layout{.name = type_names[I],
                          .bytes = sizeof(std::tuple_element_t<I, detail::element_list>),
                          .alignment = alignof(std::tuple_element_t<I, detail::element_list>),
-                         .is_covered = is_covered<std::tuple_element_t<I, detail::element_list>>}...};
+                         .is_covered = detail::is_covered<std::tuple_element_t<I, detail::element_list>>}...};
 }
 constexpr auto layouts = all_layouts(std::make_index_sequence<element_types>());
 

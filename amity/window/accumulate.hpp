@@ -7,6 +7,7 @@
 /// So accumulates on it are atomic among all threads and processes that map the window. Other elements (pairs, complex
 /// numbers, long double) must be combined by one thread alone, that of the window's owner.
 
+#include <atomic>
 #include <complex>
 #include <concepts>
 #include <cstddef>
@@ -98,6 +99,20 @@ constexpr std::size_t find_element(std::index_sequence<I...>) {
 }
 template <class T>
 inline constexpr std::size_t element_index = find_element<T>(std::make_index_sequence<element_types>());
+
+template <class T>
+inline constexpr bool is_pair = false;
+template <class Value, class Location>
+inline constexpr bool is_pair<value_location<Value, Location>> = true;
+template <class T>
+inline constexpr bool is_complex = false;
+template <class T>
+inline constexpr bool is_complex<std::complex<T>> = true;
+
+/// Whether a processor's instruction combines or exchanges it.
+template <class T>
+inline constexpr bool is_covered =
+    !is_pair<T> && !is_complex<T> && sizeof(T) <= sizeof(std::uint64_t) && std::atomic_ref<T>::is_always_lock_free;
 
 }  // namespace detail
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -24,11 +26,15 @@
 #include "amity/fabric/fabric.hpp"
 #include "amity/message/message.hpp"
 #include "amity/message/remote_call.hpp"
+#include "amity/window/options.hpp"
 #include "amity/world/thread.hpp"
 
 namespace amity {
 
 using core::any_depth;
+
+template <class T>
+class window;
 
 /// Types that the reductions of a world take.
 template <class T>
@@ -110,6 +116,21 @@ class world : private immovable {
   message_type<T, Handler, Policies...> message(Handler handler, Policies... policies) {
     check_outside_epoch("world::message");
     return {team_, coalesce_bytes_, std::move(handler), policies...};
+  }
+
+  /// Makes a window: `count` elements of memory on this rank, all zero bytes, that the other ranks read and write
+  /// (`amity/window/window.hpp`). Counts may differ. Collective, outside epochs; so is its end. Throws `error` for
+  /// memory that is not there.
+  template <class T>
+  window<T> allocate_window(std::size_t count, const window_options& options = {}) {
+    check_outside_epoch("world::allocate_window");
+    return {endpoint_, std::nullopt, count, options};
+  }
+  /// As above, of memory of the program, which stays until the window ends. Ranks of the same node cannot map it.
+  template <class T>
+  window<T> create_window(std::span<T> own, const window_options& options = {}) {
+    check_outside_epoch("world::create_window");
+    return {endpoint_, own, 0, options};
   }
 
   /// Runs `body()` as this rank's part of an epoch, and returns when all messages sent in the epoch, those sent by

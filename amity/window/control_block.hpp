@@ -1,0 +1,53 @@
+#pragma once
+
+/// What the owner of a window shares with its peers beside the data: the lock of its passive-target epochs.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "amity/base/types.hpp"
+#include "amity/window/access_rules.hpp"
+
+namespace amity::detail {
+
+/// A fair lock for one writer or several readers, in 8 bytes of shared memory that begin as zeros.
+///
+/// Who wants it draws a ticket and enters when its turn has come, so that no stream of readers keeps a writer out. At
+/// most 65,535 tickets may wait. (Design: the ticket lock of J. M. Mellor-Crummey and M. L. Scott, "Scalable
+/// reader-writer synchronization for shared-memory multiprocessors", PPoPP 1991.)
+class ticket_lock {
+ public:
+  std::uint16_t draw() noexcept { return next_.fetch_add(1, std::memory_order_acq_rel); }
+  /// Whether the turn of the ticket has come. Once it has, the lock is held, and the ticket is not used again.
+  bool try_enter(lock_kind kind, std::uint16_t ticket) noexcept {
+    if (kind == lock_kind::exclusive) return writers_turn_.load(std::memory_order_acquire) == ticket;
+    if (readers_turn_.load(std::memory_order_acquire) != ticket) return false;
+    readers_turn_.fetch_add(1, std::memory_order_acq_rel);
+    return true;
+  }
+  void leave(lock_kind kind) noexcept {
+    if (kind == lock_kind::exclusive) readers_turn_.fetch_add(1, std::memory_order_acq_rel);
+    writers_turn_.fetch_add(1, std::memory_order_acq_rel);
+  }
+
+ private:
+  std::atomic<std::uint16_t> next_;
+  std::atomic<std::uint16_t> readers_turn_;  ///< the ticket that enters if it is a reader's
+  std::atomic<std::uint16_t> writers_turn_;  ///< the same for a writer's
+};
+static_assert(sizeof(ticket_lock) <= 8 && std::atomic<std::uint16_t>::is_always_lock_free);
+
+/// The first lines of each window's memory. Begins as zeros.
+struct control_block {
+  alignas(cache_line_bytes) ticket_lock lock;
+  /// The member that holds the lock exclusively, plus 1; 0: none. For reports.
+  std::atomic<std::int32_t> holder;
+  /// Whether tickets wait that the owner has drawn for members that do not map this block. They are looked at when the
+  /// owner makes progress.
+  std::atomic<std::uint32_t> owner_waits;
+};
+inline constexpr std::size_t control_bytes = cache_line_bytes;
+static_assert(sizeof(control_block) == control_bytes);
+
+}  // namespace amity::detail

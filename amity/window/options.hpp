@@ -1,0 +1,27 @@
+#pragma once
+
+/// What programs say when they make windows, and in calls that synchronise.
+
+#include <cstdint>
+#include <string_view>
+
+namespace amity {
+
+/// What a program promises with a synchronisation call. Values may be combined by `|`. (MPI-3.1, section 11.5.5.)
+enum class window_assert : std::uint8_t {
+  none = 0,
+  no_precede = 1,  ///< fence: no operation of this rank came since the last fence; all ranks give it, or none
+  no_succeed = 2,  ///< fence: no operation follows before the next synchronisation; all ranks give it, or none
+  no_store = 4,    ///< fence, post: the window was not changed by stores of its owner
+  no_put = 8,      ///< fence, post: the window will not be changed by operations
+  no_check = 16,   ///< post and start: the post has been called; lock: no other rank holds or wants the lock
+};
+constexpr window_assert operator|(window_assert a, window_assert b) noexcept {
+  return static_cast<window_assert>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
+struct window_options {
+  std::string_view name = "window";  ///< for errors and reports
+};
+
+}  // namespace amity

@@ -1,0 +1,212 @@
+#pragma once
+
+/// One-sided windows: memory of each rank of a world that the others read and write without its help.
+///
+/// `world::allocate_window<T>` and `world::create_window` make them. Indices and counts are elements of `T` in the
+/// memory of the target. Operations are legal in an access epoch: after `fence`, between `start` and `complete`, or
+/// while a lock is held. What an operation names, buffers and layouts, stays as it is until the epoch ends, or until
+/// `flush_local` or `flush`; single values are copied. All calls are for the thread that has made the window, outside
+/// handlers. They throw `error` for ranks and places that are not there and for calls that the epoch does not permit;
+/// then nothing has happened. (MPI-3.1, chapter 11; B. W. Barrett, G. M. Shipman and A. Lumsdaine, "Analysis of
+/// Implementation Options for MPI-2 One-Sided", EuroPVM/MPI 2007.)
+///
+/// `docs/windows.md` shows the use; `docs/contracts/window.md` has the rules.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "amity/base/copy_bytes.hpp"
+#include "amity/base/types.hpp"
+#include "amity/window/accumulate.hpp"
+#include "amity/window/compare_swap.hpp"
+#include "amity/window/layout.hpp"
+#include "amity/window/window_core.hpp"
+
+namespace amity {
+
+using detail::lock_kind;
+
+template <class T>
+class window {
+  static_assert(std::is_trivially_copyable_v<T>, "amity: the elements of a window are trivially copyable");
+
+ public:
+  /// `world` calls it. `own`: memory of the program, which stays until the window ends.
+  window(core::endpoint& in, std::optional<std::span<T>> own, std::size_t count, const window_options& options)
+      : core_(std::make_unique<detail::window_core>(
+            in, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt, count * sizeof(T),
+            options)) {}
+
+  /// The memory of this rank.
+  std::span<T> local() const noexcept { return elements(core_->memory()); }
+  /// The memory of a rank of this node, which loads and stores reach; empty if they do not.
+  std::span<T> mapped(rank_t rank) const noexcept { return elements(core_->mapped(rank)); }
+  const std::string& name() const noexcept { return core_->name(); }
+
+  // --- Operations. ---
+
+  void put(rank_t target, std::size_t index, std::span<const T> from) {
+    if (std::byte* const there = core_->direct(target, index * sizeof(T), from.size_bytes())) [[likely]]
+      return copy_bytes(there, reinterpret_cast<const std::byte*>(from.data()), from.size_bytes());
+    core_->begin(
+        "window::put",
+        {.act = detail::window_act::put, .target = target, .at = index * sizeof(T), .from = std::as_bytes(from)});
+  }
+  void put(rank_t target, std::size_t index, const T& value) {
+    if (std::byte* const there = core_->direct(target, index * sizeof(T), sizeof(T))) [[likely]] {
+      std::memcpy(there, &value, sizeof(T));
+      return;
+    }
+    core_->begin_copied("window::put", {.act = detail::window_act::put,
+                                        .target = target,
+                                        .at = index * sizeof(T),
+                                        .from = std::as_bytes(std::span(&value, 1))});
+  }
+  void get(rank_t target, std::size_t index, std::span<T> into) {
+    if (const std::byte* const there = core_->direct_for_get(target, index * sizeof(T), into.size_bytes())) [[likely]]
+      return copy_bytes(reinterpret_cast<std::byte*>(into.data()), there, into.size_bytes());
+    core_->begin("window::get", {.act = detail::window_act::get,
+                                 .target = target,
+                                 .at = index * sizeof(T),
+                                 .into = std::as_writable_bytes(into)});
+  }
+  void get(rank_t target, std::size_t index, T& into) { get(target, index, std::span(&into, 1)); }
+
+  /// As above, for data in blocks of bytes from the element `index` on. The data of `from` or `into` has as many bytes
+  /// as the layout, in the order of its blocks.
+  void put(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
+    core_->begin("window::put", {.act = detail::window_act::put,
+                                 .target = target,
+                                 .at = index * sizeof(T),
+                                 .from = std::as_bytes(from),
+                                 .there = std::move(there)});
+  }
+  void get(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<T> into) {
+    core_->begin("window::get", {.act = detail::window_act::get,
+                                 .target = target,
+                                 .at = index * sizeof(T),
+                                 .into = std::as_writable_bytes(into),
+                                 .there = std::move(there)});
+  }
+
+  /// Combines elements of the target with operands, each atomically with regard to other accumulates of the same type.
+  /// Those of one origin are carried out in its order.
+  void accumulate(accumulate_op op, rank_t target, std::size_t index,
+                  std::span<const T> operands) requires window_element<T> {
+    combine("window::accumulate", op, target, index, operands, {}, nullptr);
+  }
+  void accumulate(accumulate_op op, rank_t target, std::size_t index, const T& operand) requires window_element<T> {
+    fetch("window::accumulate", op, target, index, operand, {});
+  }
+  void accumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
+                  std::span<const T> operands) requires window_element<T> {
+    combine("window::accumulate", op, target, index, operands, {}, std::move(there));
+  }
+  /// Also gets what was there before. `operands` may be empty for `no_op`.
+  void get_accumulate(accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
+                      std::span<T> previous) requires window_element<T> {
+    combine("window::get_accumulate", op, target, index, operands, previous, nullptr);
+  }
+  void fetch_and_op(accumulate_op op, rank_t target, std::size_t index, const T& operand,
+                    T& previous) requires window_element<T> {
+    fetch("window::fetch_and_op", op, target, index, operand, std::span(&previous, 1));
+  }
+  /// Stores `desired` if the element has the bits of `expected`.
+  void compare_and_swap(rank_t target, std::size_t index, const T& expected, const T& desired,
+                        T& previous) requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) {
+    const detail::swap_operands words{.expected = word_of(expected), .desired = word_of(desired)};
+    if (std::byte* const there = core_->direct_for_accumulate(target, index * sizeof(T), sizeof(T))) [[likely]] {
+      const std::uint64_t before = detail::compare_swap(there, sizeof(T), words.expected, words.desired);
+      std::memcpy(&previous, &before, sizeof(T));
+      return;
+    }
+    core_->begin("window::compare_and_swap", {.act = detail::window_act::compare_swap,
+                                              .target = target,
+                                              .at = index * sizeof(T),
+                                              .into = std::as_writable_bytes(std::span(&previous, 1)),
+                                              .swap = words});
+  }
+
+  // --- Synchronisation. ---
+
+  /// Ends the operations of all ranks since the last fence, and begins an epoch unless `no_succeed` is promised.
+  /// Collective.
+  void fence(window_assert promised = window_assert::none) { core_->fence(promised); }
+  /// Begins an access epoch for the memory of these ranks, each of which calls `post`.
+  void start(std::span<const rank_t> targets, window_assert promised = window_assert::none) {
+    core_->start(targets, promised);
+  }
+  void complete() { core_->complete(); }
+  /// Lets these ranks, each of which calls `start`, use the memory of this one until `wait` returns or `test` returns
+  /// true.
+  void post(std::span<const rank_t> origins, window_assert promised = window_assert::none) {
+    core_->post(origins, promised);
+  }
+  void wait() { core_->wait(); }
+  bool test() { return core_->test(); }
+  /// Returns before the lock is there; the first operation that needs it waits.
+  void lock(lock_kind kind, rank_t target, window_assert promised = window_assert::none) {
+    core_->lock(kind, target, promised);
+  }
+  void unlock(rank_t target) { core_->unlock(target); }
+  /// A shared lock of all ranks. Each is taken at the first operation there.
+  void lock_all(window_assert promised = window_assert::none) { core_->lock_all(promised); }
+  void unlock_all() { core_->unlock_all(); }
+  /// Returns when all operations of this rank on the target have been carried out.
+  void flush(rank_t target) { core_->flush(target); }
+  void flush_all() { core_->flush_all(); }
+  /// Returns when the buffers of these operations may be used again.
+  void flush_local(rank_t target) { core_->flush_local(target); }
+  void flush_local_all() { core_->flush_local_all(); }
+
+ private:
+  static std::span<T> elements(mutable_bytes of) noexcept {
+    return {reinterpret_cast<T*>(of.data()), of.size() / sizeof(T)};
+  }
+  static std::uint64_t word_of(const T& value) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &value, sizeof(T));
+    return word;
+  }
+  void combine(std::string_view call, accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
+               std::span<T> previous, std::shared_ptr<const layout> there) {
+    core_->begin(call, {.act = detail::window_act::accumulate,
+                        .target = target,
+                        .at = index * sizeof(T),
+                        .from = std::as_bytes(operands),
+                        .into = std::as_writable_bytes(previous),
+                        .there = std::move(there),
+                        .op = op,
+                        .type = element_type_of<T>});
+  }
+  void fetch(std::string_view call, accumulate_op op, rank_t target, std::size_t index, const T& operand,
+             std::span<T> previous) {
+    if constexpr (detail::is_covered<T>) {
+      if (const accumulate_function apply = find_accumulate(op, element_type_of<T>)) [[likely]] {
+        if (std::byte* const there = core_->direct_for_accumulate(target, index * sizeof(T), sizeof(T))) [[likely]] {
+          return apply(there, reinterpret_cast<const std::byte*>(&operand),
+                       reinterpret_cast<std::byte*>(previous.data()), 1);
+        }
+      }
+    }
+    core_->begin_copied(call, {.act = detail::window_act::accumulate,
+                               .target = target,
+                               .at = index * sizeof(T),
+                               .from = std::as_bytes(std::span(&operand, 1)),
+                               .into = std::as_writable_bytes(previous),
+                               .op = op,
+                               .type = element_type_of<T>});
+  }
+
+  std::unique_ptr<detail::window_core> core_;
+};
+
+}  // namespace amity

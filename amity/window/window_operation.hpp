@@ -1,0 +1,32 @@
+#pragma once
+
+/// One operation of a program on the memory of a window.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "amity/base/types.hpp"
+#include "amity/window/accumulate.hpp"
+#include "amity/window/layout.hpp"
+#include "amity/window/window_records.hpp"
+
+namespace amity::detail {
+
+struct window_operation {
+  window_act act;        ///< `put`, `get`, `accumulate` or `compare_swap`
+  rank_t target;         ///< a member
+  std::uint64_t at;      ///< bytes from the beginning of the target's memory
+  bytes_view from{};     ///< data of a put, operands of an accumulate
+  mutable_bytes into{};  ///< of a get, or what was there before an accumulate or a swap; empty: nobody asks
+  std::shared_ptr<const layout> there{};  ///< with `at` as its address; null: all bytes follow one another
+  accumulate_op op = accumulate_op::replace;
+  element_type type = element_type::byte;
+  swap_operands swap{};
+
+  /// Bytes of the target's memory.
+  std::size_t bytes() const noexcept { return act == window_act::put || from.size() > 0 ? from.size() : into.size(); }
+};
+
+}  // namespace amity::detail

@@ -1,0 +1,317 @@
+#include "amity/window/window_origin.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "amity/base/copy_bytes.hpp"
+#include "amity/core/segment_records.hpp"
+#include "amity/window/compare_swap.hpp"
+
+namespace amity::detail {
+namespace {
+
+constexpr std::string_view wait_for_window = "what a member tells about its window";
+
+std::uint64_t word(window_identity identity) noexcept { return static_cast<std::uint64_t>(identity); }
+
+std::size_t element_bytes(const window_operation& of) noexcept {
+  return of.act == window_act::accumulate ? layout_of(of.type).bytes : 1;
+}
+
+}  // namespace
+
+window_origin::window_origin(core::endpoint& in, window_service& service, core::group members, window_identity identity,
+                             window_protocol protocol)
+    : endpoint_(in),
+      service_(service),
+      stream_(in.own_engine().served().records()),
+      members_(std::move(members)),
+      identity_(identity),
+      protocol_(protocol) {}
+
+window_origin::~window_origin() {
+  if (endpoint_.own_engine().failure().exists()) return;
+  core::memory& memory = endpoint_.memory();
+  for (window_peer* const each : all_) {
+    if (each->control_segment.lane != no_rank) memory.close(each->control_segment);
+    if (each->data_segment.lane != no_rank && each->about.data.lane != no_rank) memory.close(each->data_segment);
+  }
+}
+
+// Members
+
+window_peer* window_origin::find(rank_t member) const noexcept {
+  const std::unique_ptr<window_peer>* const found = peers_.find(member);
+  return found == nullptr ? nullptr : found->get();
+}
+
+window_peer& window_origin::peer(rank_t member) {
+  if (window_peer* const known = find(member)) [[likely]]
+    return *known;
+  std::unique_ptr<window_peer> met = begin_meeting(member);
+  endpoint_.wait_until(wait_for_window, [&] { return met->answers.done(); });
+  finish_meeting(*met);
+  all_.push_back(met.get());
+  return *(peers_[member] = std::move(met));
+}
+
+void window_origin::add_own(rank_t member, const window_description& about, control_block* control, std::byte* base) {
+  auto own = std::make_unique<window_peer>(member, members_.lane(member));
+  own->about = about;
+  own->control = control;
+  own->base = base;
+  all_.push_back(own.get());
+  peers_[member] = std::move(own);
+}
+
+void window_origin::meet_node() {
+  std::vector<std::unique_ptr<window_peer>> met;
+  for (rank_t member = 0; member < members_.size(); ++member) {
+    if (find(member) == nullptr && endpoint_.own_engine().transport().same_node(members_.lane(member)))
+      met.push_back(begin_meeting(member));
+  }
+  endpoint_.wait_until(wait_for_window,
+                       [&] { return std::ranges::all_of(met, [](const auto& each) { return each->answers.done(); }); });
+  for (std::unique_ptr<window_peer>& each : met) {
+    finish_meeting(*each);
+    all_.push_back(each.get());
+    peers_[each->member] = std::move(each);
+  }
+}
+
+std::unique_ptr<window_peer> window_origin::begin_meeting(rank_t member) {
+  auto met = std::make_unique<window_peer>(member, members_.lane(member));
+  core::record what{.owner = core::record_owner::windows,
+                    .act = static_cast<std::uint8_t>(window_act::describe),
+                    .at = word(identity_)};
+  what.question = ask(*met, std::as_writable_bytes(std::span(&met->about, 1)), met->answers);
+  append(*met, what);
+  stream_.send(met->lane);
+  return met;
+}
+
+void window_origin::finish_meeting(window_peer& with) {
+  core::memory& memory = endpoint_.memory();
+  with.control_segment = memory.open(with.about.control);
+  with.control = reinterpret_cast<control_block*>(with.control_segment.handle.direct);
+  if (with.about.bytes == 0) return;
+  with.data_segment = with.about.data.lane == no_rank ? with.control_segment : memory.open(with.about.data);
+  if (std::byte* const direct = with.data_segment.handle.direct) with.base = direct + with.about.data_offset;
+}
+
+// Records
+
+void window_origin::count(bool counts, unsigned parity) noexcept {
+  counts_ = counts;
+  parity_ = parity;
+}
+
+core::record window_origin::record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept {
+  return {
+      .owner = core::record_owner::windows, .act = static_cast<std::uint8_t>(act), .object = to.about.number, .at = at};
+}
+
+void window_origin::note_counted(window_peer& to, core::record& what) const noexcept {
+  if (!counts_) return;
+  what.act |= static_cast<std::uint8_t>(counted_bit | (parity_ != 0 ? parity_bit : 0));
+  ++to.counted;
+}
+
+std::byte* window_origin::append(window_peer& to, const core::record& what) {
+  std::byte* place = nullptr;
+  const auto try_append = [&] {
+    place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::ordinary);
+    reserved_ = place == nullptr;
+    if (reserved_) place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::no_epoch);
+    return place != nullptr;
+  };
+  if (!try_append()) [[unlikely]]
+    endpoint_.wait_until(core::wait_for_credit, try_append);
+  return place;
+}
+
+// What has a credit of the reserve must not stay open.
+void window_origin::end_append(window_peer& to) {
+  if (reserved_ || protocol_ == window_protocol::send_recv) return stream_.send(to.lane);
+  service_.note_open(to.lane);
+}
+
+void window_origin::send(window_peer& to, core::record what, bytes_view content) {
+  what.owner = core::record_owner::windows;
+  what.at = word(identity_);
+  what.bytes = static_cast<std::uint32_t>(content.size());
+  copy_bytes(append(to, what), content.data(), content.size());
+  stream_.send(to.lane);
+}
+
+void window_origin::unlock(window_peer& to, lock_kind kind) {
+  core::record what{.act = static_cast<std::uint8_t>(window_act::unlock), .op = static_cast<std::uint8_t>(kind)};
+  what.question = ask(to, std::as_writable_bytes(std::span(&to.unlocked, 1)), to.answers);
+  send(to, what);
+  to.unflushed = to.accumulates_in_records = false;
+}
+
+std::uint32_t window_origin::ask(window_peer& to, mutable_bytes into, core::event& told) {
+  std::optional<std::uint32_t> question;
+  const auto try_ask = [&] { return (question = stream_.try_expect(to.lane, into, told)).has_value(); };
+  if (!try_ask()) {
+    service_.send_open();
+    endpoint_.wait_until("answers to as many operations as may be under way", try_ask);
+  }
+  told.expect();
+  return *question;
+}
+
+void window_origin::begin_flush(window_peer& to) {
+  if (!to.unflushed) return stream_.send(to.lane);
+  to.unflushed = false;
+  if (stream_.full())
+    endpoint_.wait_until("flushes of as many members as may be under way", [this] { return !stream_.full(); });
+  to.flushed.expect();
+  stream_.flush(to.lane, to.flushed);
+}
+
+void window_origin::begin_completion(window_peer& to) { stream_.send(to.lane); }
+
+// Operations
+
+void window_origin::carry_out(window_peer& to, const window_operation& what) {
+  if (what.bytes() == 0) return;
+  if (to.base != nullptr) {
+    const bool by_owner =
+        what.act == window_act::accumulate && !layout_of(what.type).is_covered && to.control_segment.lane != no_rank;
+    if (!by_owner && !(to.accumulates_in_records && what.act >= window_act::accumulate)) return use_mapped(to, what);
+  } else if (takes_network(to, what)) {
+    return use_network(to, what);
+  }
+  if (what.act == window_act::compare_swap) return use_swap_record(to, what);
+  use_records(to, what);
+}
+
+void window_origin::use_mapped(window_peer& to, const window_operation& what) const {
+  std::byte* const there = to.base + what.at;
+  switch (what.act) {
+    case window_act::put:
+      if (what.there != nullptr) return what.there->unpack(there, 0, what.from);
+      return copy_bytes(there, what.from.data(), what.from.size());
+    case window_act::get:
+      if (what.there != nullptr) return what.there->pack(there, 0, what.into);
+      return copy_bytes(what.into.data(), there, what.into.size());
+    case window_act::compare_swap: {
+      const std::uint64_t before = compare_swap(there, what.into.size(), what.swap.expected, what.swap.desired);
+      std::memcpy(what.into.data(), &before, what.into.size());
+      return;
+    }
+    default:
+      break;
+  }
+  const accumulate_function apply = find_accumulate(what.op, what.type);
+  const std::size_t element = layout_of(what.type).bytes, bytes = what.bytes();
+  const std::byte* from = what.from.data();
+  std::byte* previous = what.into.empty() ? nullptr : what.into.data();
+  const auto each = [&](std::ptrdiff_t offset, std::size_t part) {
+    apply(there + offset, from, previous, part / element);
+    if (from != nullptr) from += part;
+    if (previous != nullptr) previous += part;
+  };
+  if (what.there == nullptr) return each(0, bytes);
+  what.there->for_each(0, bytes, each);
+}
+
+bool window_origin::takes_network(const window_peer& to, const window_operation& what) const {
+  if (what.act > window_act::get || what.there != nullptr || to.data_segment.lane == no_rank) return false;
+  if (core::segment_records::reach(to.data_segment.handle) || protocol_ == window_protocol::buffered) return false;
+  if (protocol_ == window_protocol::rma) return true;
+  const fabric::remote_capabilities& can = endpoint_.own_engine().transport().remote_to(to.lane);
+  const bool is_put = what.act == window_act::put;
+  return what.bytes() > (can.unattended ? 0 : is_put ? can.packed_bytes_max : can.woken_bytes_max);
+}
+
+void window_origin::use_network(window_peer& to, const window_operation& what) {
+  core::memory& memory = endpoint_.memory();
+  const core::remote_address there{to.data_segment, to.about.data_offset + what.at};
+  if (what.act == window_act::get) return memory.get(there, what.into, to.network);
+  memory.put(there, what.from, {.complete = &to.network});
+}
+
+void window_origin::use_swap_record(window_peer& to, const window_operation& what) {
+  core::record swap = record_of(to, window_act::compare_swap, what.at);
+  swap.question = ask(to, what.into, to.answers);
+  swap.word_bytes = static_cast<std::uint8_t>(what.into.size());
+  swap.bytes = sizeof what.swap;
+  note_counted(to, swap);
+  std::memcpy(append(to, swap), &what.swap, sizeof what.swap);
+  to.accumulates_in_records = to.unflushed = true;
+  end_append(to);
+}
+
+// In pieces of whole elements, each of which fits into a packet.
+void window_origin::use_records(window_peer& to, const window_operation& what) {
+  const bool asks = !what.into.empty(), carries = !what.from.empty(), in_blocks = what.there != nullptr;
+  const std::size_t element = element_bytes(what), bytes = what.bytes();
+  block_place blocks{.number = in_blocks ? number_of(to, what.there) : 0, .from = 0};
+  const std::size_t head = (in_blocks ? sizeof blocks : 0) + (asks ? sizeof(answer_place) : 0);
+  const window_act act = !in_blocks                    ? what.act
+                         : what.act == window_act::put ? window_act::put_blocks
+                         : what.act == window_act::get ? window_act::get_blocks
+                                                       : window_act::accumulate_blocks;
+  const std::uint32_t question = asks ? ask(to, what.into, to.answers) : core::no_question;
+  for (std::size_t moved = 0; moved < bytes;) {
+    const std::size_t left = bytes - moved;
+    std::size_t part = carries ? stream_.room(to.lane, left + head) - head : stream_.content_bytes_max();
+    if (part < element) part = stream_.content_bytes_max() - head;
+    part = std::min(left, part / element * element);
+    core::record piece = record_of(to, act, in_blocks ? what.at : what.at + moved);
+    piece.op = static_cast<std::uint8_t>(what.op);
+    piece.word_bytes = static_cast<std::uint8_t>(what.type);
+    piece.bytes = static_cast<std::uint32_t>(head + (carries ? part : 0));
+    piece.question = question;
+    note_counted(to, piece);
+    std::byte* content = append(to, piece);
+    if (in_blocks) {
+      blocks.from = moved;
+      std::memcpy(content, &blocks, sizeof blocks);
+      content += sizeof blocks;
+    }
+    if (asks) {
+      const answer_place place{.at = moved, .bytes = part};
+      std::memcpy(content, &place, sizeof place);
+      content += sizeof place;
+    }
+    if (carries) copy_bytes(content, what.from.data() + moved, part);
+    end_append(to);
+    moved += part;
+  }
+  if (!asks) to.unflushed = true;
+  if (what.act == window_act::accumulate) to.accumulates_in_records = to.unflushed = true;
+}
+
+std::uint32_t window_origin::number_of(window_peer& to, const std::shared_ptr<const layout>& blocks) {
+  for (std::size_t i = 0; i < to.layouts.size(); ++i) {
+    if (to.layouts[i] != blocks && *to.layouts[i] != *blocks) continue;
+    const auto place = static_cast<std::uint32_t>(i);
+    const std::uint32_t newest = to.layouts_sent - 1;
+    return newest - (newest - place) % layouts_kept;
+  }
+  const std::uint32_t number = to.layouts_sent++;
+  const std::size_t place = number % layouts_kept;
+  if (place == to.layouts.size()) to.layouts.emplace_back();
+  to.layouts[place] = blocks;
+  const std::vector<std::byte> encoded = blocks->encode();
+  layout_part part{.number = number, .bytes = static_cast<std::uint32_t>(encoded.size()), .at = 0};
+  while (part.at < encoded.size()) {
+    const std::size_t bytes = std::min(encoded.size() - part.at, stream_.content_bytes_max() - sizeof part);
+    core::record piece = record_of(to, window_act::layout, 0);
+    piece.bytes = static_cast<std::uint32_t>(sizeof part + bytes);
+    std::byte* const content = append(to, piece);
+    std::memcpy(content, &part, sizeof part);
+    std::memcpy(content + sizeof part, encoded.data() + part.at, bytes);
+    end_append(to);
+    part.at += bytes;
+  }
+  return number;
+}
+
+}  // namespace amity::detail

@@ -1,0 +1,133 @@
+#pragma once
+
+/// The origin's side of a window: the members whose memory this rank uses, and how operations reach them.
+///
+/// Memory that is mapped here is read and written at once. Contiguous puts and gets take the fabric's remote memory
+/// where it has some and is the better way; everything else is records. Records for a target stay in an open packet
+/// until it is full, until something waits for them, or until this thread has nothing else to do.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "amity/base/rank_map.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/endpoint.hpp"
+#include "amity/core/event.hpp"
+#include "amity/core/group.hpp"
+#include "amity/core/memory.hpp"
+#include "amity/core/record_stream.hpp"
+#include "amity/window/control_block.hpp"
+#include "amity/window/window_operation.hpp"
+#include "amity/window/window_service.hpp"
+#include "amity/window/window_target.hpp"
+
+namespace amity::detail {
+
+/// How operations travel, for all of a job: AMITY_WINDOW_PROTOCOL. (Paper 001, section 4.)
+enum class window_protocol : std::uint8_t {
+  automatic,
+  send_recv,  ///< nothing starts before the call that ends the epoch, and each operation is a message
+  buffered,   ///< records, many in a packet
+  rma,        ///< the fabric's remote memory for all that is contiguous
+};
+
+/// A member whose memory this rank has used, or maps. `network`, `answers` and `flushed` count what is under way.
+struct window_peer : private immovable {
+  explicit window_peer(rank_t number, rank_t thread) : member(number), lane(thread) {}
+
+  rank_t member;
+  rank_t lane;
+  window_description about{};
+  core::remote_segment control_segment, data_segment;
+  control_block* control = nullptr;  ///< null: this rank does not map it
+  std::byte* base = nullptr;         ///< of the data; null likewise
+
+  core::event network;
+  core::event answers;
+  core::event flushed;
+  bool unflushed = false;               ///< records that nobody has asked about
+  bool accumulates_in_records = false;  ///< since the last flush: others must not overtake them
+  std::uint64_t counted = 0;            ///< records of this fence's epoch
+  std::uint32_t layouts_sent = 0;
+  std::vector<std::shared_ptr<const layout>> layouts;  ///< by number modulo `layouts_kept`
+
+  // Of the epoch.
+  bool listed = false;  ///< in the list of those that the epoch has used
+  bool open = false;    ///< operations may go there
+  lock_kind lock = lock_kind::none;
+  bool has_ticket = false;  ///< of the mapped lock
+  bool asks_owner = false;  ///< for the lock
+  bool granted = false;     ///< or nobody checks
+  std::uint16_t ticket = 0;
+  std::deque<window_operation> held;
+  std::deque<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
+  std::uint64_t unlocked = 0;                    ///< the answer to an unlock
+};
+
+class window_origin final : private immovable {
+ public:
+  window_origin(core::endpoint& in, window_service& service, core::group members, window_identity identity,
+                window_protocol protocol);
+  /// Closes segments.
+  ~window_origin();
+
+  const core::group& members() const noexcept { return members_; }
+  /// The member as an origin uses it; asks it first if it is not known. Waits.
+  window_peer& peer(rank_t member);
+  /// Null: it has not been used.
+  window_peer* find(rank_t member) const noexcept;
+  /// This rank itself.
+  void add_own(rank_t member, const window_description& about, control_block* control, std::byte* base);
+  /// Learns of all members on this node. Waits.
+  void meet_node();
+
+  /// From now on records count for a fence, in epochs of this parity; or they do not.
+  void count(bool counts, unsigned parity) noexcept;
+  /// Carries an operation out as far as the origin does that. Waits for credits alone.
+  void carry_out(window_peer& to, const window_operation& what);
+  /// Sends a record without memory. Waits for a credit.
+  void send(window_peer& to, core::record what, bytes_view content = {});
+  /// Behind all that was sent there before. `done` tells when it has been carried out.
+  void unlock(window_peer& to, lock_kind kind);
+  /// Asks for what has not been asked for. `done` tells when it has been carried out.
+  void begin_flush(window_peer& to);
+  /// Sends what is collected. Gets and the fabric's memory are done when `done` returns true.
+  void begin_completion(window_peer& to);
+  static bool done(const window_peer& of) noexcept {
+    return of.network.done() && of.answers.done() && of.flushed.done();
+  }
+  window_protocol protocol() const noexcept { return protocol_; }
+
+ private:
+  std::unique_ptr<window_peer> begin_meeting(rank_t member);
+  void finish_meeting(window_peer& with);
+  std::byte* append(window_peer& to, const core::record& what);
+  void end_append(window_peer& to);
+  core::record record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept;
+  void note_counted(window_peer& to, core::record& what) const noexcept;
+  std::uint32_t ask(window_peer& to, mutable_bytes into, core::event& told);
+  bool takes_network(const window_peer& to, const window_operation& what) const;
+  void use_mapped(window_peer& to, const window_operation& what) const;
+  void use_network(window_peer& to, const window_operation& what);
+  void use_records(window_peer& to, const window_operation& what);
+  void use_swap_record(window_peer& to, const window_operation& what);
+  std::uint32_t number_of(window_peer& to, const std::shared_ptr<const layout>& blocks);
+
+  core::endpoint& endpoint_;
+  window_service& service_;
+  core::record_stream& stream_;
+  core::group members_;
+  window_identity identity_;
+  window_protocol protocol_;
+  bool counts_ = false;
+  unsigned parity_ = 0;
+  bool reserved_ = false;  ///< the open packet has a credit of the reserve
+  rank_map<std::unique_ptr<window_peer>> peers_;
+  std::vector<window_peer*> all_;
+};
+
+}  // namespace amity::detail

@@ -1,0 +1,81 @@
+#pragma once
+
+/// Windows as their records see them: what travels between the members of a window.
+///
+/// Records that concern memory name the window by the number that the target has given it. All others name it by its
+/// identity, which all members know from the beginning.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "amity/core/record.hpp"
+#include "amity/core/segment.hpp"
+
+namespace amity::detail {
+
+/// The same on all members: the lane of member 0, and the number that it has given the window.
+enum class window_identity : std::uint64_t {};
+
+enum class window_act : std::uint8_t {
+  // `object` is the window, `at` an offset in it. `op` and `word_bytes` are an accumulate's operation and element type.
+  put,           ///< content: the data
+  get,           ///< content: `answer_place`
+  accumulate,    ///< content: the operands; if there is a question, `answer_place` first
+  compare_swap,  ///< content: `swap_operands`
+  // Blocks of a layout, which the origin has sent before, with `at` as its address. The content begins with
+  // `block_place`.
+  layout,             ///< content: `layout_part`, and bytes of the encoded layout
+  put_blocks,         ///< content: the data
+  get_blocks,         ///< content: `answer_place`
+  accumulate_blocks,  ///< content: the operands; if there is a question, `answer_place` first
+  // `at` is the identity.
+  describe,    ///< asks for a `window_description`
+  collective,  ///< content: a part
+  post,
+  complete,
+  lock,     ///< `op`: the kind
+  granted,  ///< answers `lock`
+  unlock,   ///< `op`: the kind; asks for a word, the answer that all before has been carried out
+  wake,     ///< the lock has become free
+};
+
+/// In `record::act`, beside the act: the record counts for a fence, in the epochs of this parity.
+inline constexpr std::uint8_t counted_bit = 0x80, parity_bit = 0x40;
+
+/// Where the answer belongs in the result, and its size.
+struct answer_place {
+  std::uint64_t at;
+  std::uint64_t bytes;
+};
+
+/// Bits of integers, or of words of the same size.
+struct swap_operands {
+  std::uint64_t expected;
+  std::uint64_t desired;
+};
+
+struct block_place {
+  std::uint32_t number;  ///< of the layout, as the origin counts them
+  std::uint32_t unused = 0;
+  std::uint64_t from;  ///< the first byte, in the data of the layout
+};
+
+struct layout_part {
+  std::uint32_t number;
+  std::uint32_t bytes;  ///< of the whole layout
+  std::uint64_t at;
+};
+
+/// What a member tells another one that asks.
+struct window_description {
+  core::segment_descriptor control;
+  core::segment_descriptor data;  ///< of no lane: the data is in the segment of the control block
+  std::uint64_t data_offset;      ///< in its segment
+  std::uint64_t bytes;            ///< of the data
+  std::uint32_t number;
+  std::uint32_t unused = 0;
+};
+static_assert(std::has_unique_object_representations_v<window_description>);
+
+}  // namespace amity::detail

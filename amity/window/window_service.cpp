@@ -1,0 +1,142 @@
+#include "amity/window/window_service.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/copy_bytes.hpp"
+#include "amity/core/endpoint.hpp"
+
+namespace amity::detail {
+
+window_service& window_service::of(core::endpoint& in) {
+  core::engine& on = in.own_engine();
+  core::record_stream& stream = on.served().records();
+  core::record_executor* found = stream.executor(core::record_owner::windows);
+  if (found == nullptr) {
+    auto made = std::make_unique<window_service>(on);
+    found = made.get();
+    stream.attach(core::record_owner::windows, std::move(made));
+  }
+  return static_cast<window_service&>(*found);
+}
+
+window_service::window_service(core::engine& on) : engine_(on), stream_(on.served().records()) {}
+
+window_service::~window_service() {
+  if (in_every_round_) engine_.detach(static_cast<core::progress_client&>(*this));
+}
+
+void window_service::remove(std::uint32_t number, window_identity identity) noexcept {
+  record_window** const gone = windows_.find(number);
+  if (gone == nullptr) return;
+  std::erase(watched_, *gone);
+  const auto named = by_identity_.find(identity);
+  if (named != by_identity_.end() && named->second == *gone) by_identity_.erase(named);
+  windows_.remove(number);
+}
+
+void window_service::enter(core::endpoint& in) {
+  const auto found = std::ranges::find(users_, &in, &user::world);
+  if (found != users_.end()) {
+    ++found->windows;
+    return;
+  }
+  users_.push_back({.world = &in, .windows = 1});
+  in.add_flushable(*this);
+}
+
+void window_service::leave(core::endpoint& in) noexcept {
+  const auto found = std::ranges::find(users_, &in, &user::world);
+  if (found == users_.end() || --found->windows > 0) return;
+  in.remove_flushable(*this);
+  users_.erase(found);
+}
+
+void window_service::note_open(rank_t lane) {
+  if (std::ranges::find(open_, lane) == open_.end()) open_.push_back(lane);
+}
+
+void window_service::send_open() {
+  for (const rank_t lane : open_) stream_.send(lane);
+  open_.clear();
+}
+
+bool window_service::flush_all() {
+  const bool any = !open_.empty();
+  send_open();
+  return any;
+}
+
+// Of whichever world: lanes of different worlds may be the same thread, and its credits are wanted.
+void window_service::close_packet(rank_t) { send_open(); }
+
+// Records of windows
+
+bool window_service::execute(rank_t source, const core::record& what, bytes_view content, core::answers& to) {
+  const auto act = static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
+  record_window* found = nullptr;
+  if (act < window_act::describe) {
+    if (record_window** const numbered = windows_.find(what.object)) found = *numbered;
+  } else if (const auto named = by_identity_.find(window_identity{what.at}); named != by_identity_.end()) {
+    found = named->second;
+  }
+  if (found == nullptr) {
+    throw engine_.invalid_packet(source, fmt::format("operation {} on window {:#x} of {:#x}, which is not there",
+                                                     static_cast<int>(act), what.object, what.at));
+  }
+  return found->execute(source, what, content, to);
+}
+
+void window_service::send(rank_t lane, const core::record& what, bytes_view content) {
+  waiting_record sent{.lane = lane, .what = what, .content = {content.begin(), content.end()}};
+  const bool waits = std::ranges::find(unsent_, lane, &waiting_record::lane) != unsent_.end();
+  if (!waits && try_send(sent)) return;
+  unsent_.push_back(std::move(sent));
+  ask_for_rounds();
+}
+
+bool window_service::try_send(const waiting_record& of) {
+  std::byte* const place = stream_.try_append(of.lane, of.what, core::tracking::otherwise, fabric::claim::no_epoch);
+  if (place == nullptr) return false;
+  copy_bytes(place, of.content.data(), of.content.size());
+  stream_.send(of.lane);
+  return true;
+}
+
+void window_service::watch(record_window& of) {
+  if (std::ranges::find(watched_, &of) == watched_.end()) watched_.push_back(&of);
+  ask_for_rounds();
+}
+
+void window_service::ask_for_rounds() {
+  if (!std::exchange(in_every_round_, true)) engine_.attach(static_cast<core::progress_client&>(*this));
+}
+
+bool window_service::on_progress() try {
+  if (engine_.failure().exists()) return false;
+  const std::size_t before = unsent_.size();
+  std::vector<rank_t> refused;
+  std::erase_if(unsent_, [&](const waiting_record& each) {
+    if (std::ranges::find(refused, each.lane) != refused.end()) return false;
+    if (try_send(each)) return true;
+    refused.push_back(each.lane);
+    return false;
+  });
+  std::erase_if(watched_, [](record_window* each) { return !each->on_round(); });
+  const bool any = unsent_.size() != before;
+  if (unsent_.empty() && watched_.empty()) {
+    engine_.detach(static_cast<core::progress_client&>(*this));
+    in_every_round_ = false;
+  }
+  return any;
+} catch (...) {
+  engine_.failure().set(std::current_exception());
+  return false;
+}
+
+}  // namespace amity::detail

@@ -1,0 +1,92 @@
+#pragma once
+
+/// The windows of one thread: finds the window that an arriving record names, sends what windows could not send when
+/// they had to, and closes the packets that windows have left open.
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "amity/base/types.hpp"
+#include "amity/core/flushable.hpp"
+#include "amity/core/numbered.hpp"
+#include "amity/core/record.hpp"
+#include "amity/core/record_stream.hpp"
+#include "amity/window/window_records.hpp"
+
+namespace amity::core {
+class endpoint;
+class engine;
+}  // namespace amity::core
+
+namespace amity::detail {
+
+/// A window as records reach it.
+class record_window {
+ public:
+  /// As `record_executor::execute`, for a record of any member.
+  virtual bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) = 0;
+  /// In rounds of progress after `service::watch`. False: it need not be called again.
+  virtual bool on_round() = 0;
+
+ protected:
+  ~record_window() = default;
+};
+
+class window_service final : public core::record_executor, private core::flushable, private immovable {
+ public:
+  /// The one of this thread, made at first use.
+  static window_service& of(core::endpoint& in);
+  explicit window_service(core::engine& on);
+  ~window_service() override;
+
+  bool full() const noexcept { return windows_.full(); }
+  std::uint32_t add(record_window& added) { return windows_.add(&added); }
+  /// From now on records may name it.
+  void publish(window_identity identity, record_window& added) { by_identity_[identity] = &added; }
+  void remove(std::uint32_t number, window_identity identity) noexcept;
+
+  /// Sends a record of a window that has no memory, now or when there is a credit. Legal while records are carried out.
+  void send(rank_t lane, const core::record& what, bytes_view content);
+  /// Whether all of these have left.
+  bool sent() const noexcept { return unsent_.empty(); }
+  /// A packet is open for this lane.
+  void note_open(rank_t lane);
+  void send_open();
+  /// Calls `on_round` of this window from now on.
+  void watch(record_window& of);
+  /// Worlds whose windows leave packets open. Each has its own list of those that close packets.
+  void enter(core::endpoint& in);
+  void leave(core::endpoint& in) noexcept;
+
+ private:
+  struct waiting_record {
+    rank_t lane;
+    core::record what;
+    std::vector<std::byte> content;
+  };
+  struct user {
+    core::endpoint* world;
+    std::size_t windows;
+  };
+
+  bool execute(rank_t source, const core::record& what, bytes_view content, core::answers& to) override;
+  bool on_progress() override;
+  bool flush_all() override;
+  void close_packet(rank_t lane) override;
+  bool try_send(const waiting_record& of);
+  void ask_for_rounds();
+
+  core::engine& engine_;
+  core::record_stream& stream_;
+  core::numbered<record_window*> windows_;
+  std::unordered_map<window_identity, record_window*> by_identity_;
+  std::vector<waiting_record> unsent_;
+  std::vector<record_window*> watched_;
+  std::vector<rank_t> open_;  ///< lanes
+  std::vector<user> users_;
+  bool in_every_round_ = false;
+};
+
+}  // namespace amity::detail

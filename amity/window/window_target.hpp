@@ -1,0 +1,66 @@
+#pragma once
+
+/// A window's memory on this rank, as records of other members use it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "amity/base/rank_map.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/record.hpp"
+#include "amity/window/layout.hpp"
+#include "amity/window/window_records.hpp"
+
+namespace amity::core {
+class engine;
+}  // namespace amity::core
+
+namespace amity::detail {
+
+/// How many layouts of one origin a target knows at once. Newer ones replace the oldest.
+inline constexpr std::uint32_t layouts_kept = 64;
+
+class window_target final : private immovable {
+ public:
+  window_target(core::engine& on, mutable_bytes memory) : engine_(on), memory_(memory) {}
+
+  /// Carries out an operation on the memory. As `record_executor::execute`.
+  bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
+
+  /// Operations that have been carried out in the present epoch of fences.
+  std::uint64_t arrived() const noexcept { return arrived_; }
+  /// Those of the next epoch, which were refused until now, may be carried out.
+  void begin_epoch() noexcept {
+    arrived_ = 0;
+    parity_ ^= 1;
+  }
+  /// Of the present epoch.
+  unsigned parity() const noexcept { return parity_; }
+
+ private:
+  struct known_layout {
+    std::uint32_t number = 0;
+    std::size_t bytes_missing = 0;
+    std::vector<std::byte> encoded;  ///< until all of it is there
+    layout known;
+  };
+  using layouts = std::array<known_layout, layouts_kept>;
+
+  bool run(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
+  std::byte* place(rank_t lane, const core::record& what, std::size_t bytes) const;
+  void take_layout(rank_t lane, bytes_view content);
+  const layout& find_layout(rank_t lane, const core::record& what, const block_place& where, std::size_t bytes);
+  void accumulate(rank_t lane, const core::record& what, std::byte* there, bytes_view operands, std::byte* previous);
+  bool compare_swap(rank_t lane, const core::record& what, const swap_operands& given, core::answers& to);
+
+  core::engine& engine_;
+  mutable_bytes memory_;
+  std::uint64_t arrived_ = 0;
+  unsigned parity_ = 0;
+  rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane
+};
+
+}  // namespace amity::detail
