@@ -146,6 +146,8 @@ constexpr auto table = std::to_array<setting_info>({
      form::any, true},
     {"AMITY_THREADS", integer, "threads per rank", "1", 1, 256, "",
      "Threads per rank that send and handle messages. Must be equal on all ranks."},
+    {"AMITY_WINDOW_PROTOCOL", text, "name", "automatic", 0, 0, "automatic|send_recv|buffered|rma",
+     "Protocol of operations on windows; automatic: chosen for each one by its size and the path to its target."},
 });
 
 static_assert(std::ranges::is_sorted(table, {}, &setting_info::name), "keep the table sorted by name");

@@ -14,6 +14,7 @@
 
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
+#include "amity/window/options.hpp"
 
 namespace amity::detail {
 
@@ -43,8 +44,6 @@ enum class access_epoch : std::uint8_t {
 };
 
 enum class exposure_epoch : std::uint8_t { none, fenced, posted };
-
-enum class lock_kind : std::uint8_t { none, shared, exclusive };
 
 /// The epochs of one window on one rank. Members are counted in the window's group.
 class access_rules {

@@ -8,6 +8,12 @@
 
 namespace amity::detail {
 
+/// Bits of integers, or of words of the same size.
+struct swap_operands {
+  std::uint64_t expected;
+  std::uint64_t desired;
+};
+
 /// Whether a processor's instruction does it.
 inline bool may_compare_swap(const std::byte* there, std::size_t bytes) noexcept {
   return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && reinterpret_cast<std::uintptr_t>(there) % bytes == 0;

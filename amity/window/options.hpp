@@ -20,8 +20,25 @@ constexpr window_assert operator|(window_assert a, window_assert b) noexcept {
   return static_cast<window_assert>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
+/// How a rank locks the window of another one.
+enum class lock_kind : std::uint8_t {
+  none,
+  shared,     ///< with others that do the same
+  exclusive,  ///< alone
+};
+
+/// How operations on memory of other ranks travel. (Paper: B. W. Barrett, G. M. Shipman and A. Lumsdaine, "Analysis of
+/// Implementation Options for MPI-2 One-Sided", EuroPVM/MPI 2007, section 3.)
+enum class window_protocol : std::uint8_t {
+  automatic,  ///< chosen for each operation; the setting AMITY_WINDOW_PROTOCOL can name another
+  send_recv,  ///< nothing starts before the call that ends the epoch; each operation is a packet of its own
+  buffered,   ///< operations are collected in packets, and start as soon as the epoch permits it
+  rma,        ///< as buffered, but contiguous puts and gets take mapped memory or the fabric's remote memory
+};
+
 struct window_options {
   std::string_view name = "window";  ///< for errors and reports
+  window_protocol protocol = window_protocol::automatic;
 };
 
 }  // namespace amity

@@ -32,8 +32,6 @@
 
 namespace amity {
 
-using detail::lock_kind;
-
 template <class T>
 class window {
   static_assert(std::is_trivially_copyable_v<T>, "amity: the elements of a window are trivially copyable");
@@ -58,14 +56,14 @@ class window {
       return copy_bytes(there, reinterpret_cast<const std::byte*>(from.data()), from.size_bytes());
     core_->begin(
         "window::put",
-        {.act = detail::window_act::put, .target = target, .at = index * sizeof(T), .from = std::as_bytes(from)});
+        {.kind = detail::operation_kind::put, .target = target, .at = index * sizeof(T), .from = std::as_bytes(from)});
   }
   void put(rank_t target, std::size_t index, const T& value) {
     if (std::byte* const there = core_->direct(target, index * sizeof(T), sizeof(T))) [[likely]] {
       std::memcpy(there, &value, sizeof(T));
       return;
     }
-    core_->begin_copied("window::put", {.act = detail::window_act::put,
+    core_->begin_copied("window::put", {.kind = detail::operation_kind::put,
                                         .target = target,
                                         .at = index * sizeof(T),
                                         .from = std::as_bytes(std::span(&value, 1))});
@@ -73,7 +71,7 @@ class window {
   void get(rank_t target, std::size_t index, std::span<T> into) {
     if (const std::byte* const there = core_->direct_for_get(target, index * sizeof(T), into.size_bytes())) [[likely]]
       return copy_bytes(reinterpret_cast<std::byte*>(into.data()), there, into.size_bytes());
-    core_->begin("window::get", {.act = detail::window_act::get,
+    core_->begin("window::get", {.kind = detail::operation_kind::get,
                                  .target = target,
                                  .at = index * sizeof(T),
                                  .into = std::as_writable_bytes(into)});
@@ -83,14 +81,14 @@ class window {
   /// As above, for data in blocks of bytes from the element `index` on. The data of `from` or `into` has as many bytes
   /// as the layout, in the order of its blocks.
   void put(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
-    core_->begin("window::put", {.act = detail::window_act::put,
+    core_->begin("window::put", {.kind = detail::operation_kind::put,
                                  .target = target,
                                  .at = index * sizeof(T),
                                  .from = std::as_bytes(from),
                                  .there = std::move(there)});
   }
   void get(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<T> into) {
-    core_->begin("window::get", {.act = detail::window_act::get,
+    core_->begin("window::get", {.kind = detail::operation_kind::get,
                                  .target = target,
                                  .at = index * sizeof(T),
                                  .into = std::as_writable_bytes(into),
@@ -128,7 +126,7 @@ class window {
       std::memcpy(&previous, &before, sizeof(T));
       return;
     }
-    core_->begin("window::compare_and_swap", {.act = detail::window_act::compare_swap,
+    core_->begin("window::compare_and_swap", {.kind = detail::operation_kind::compare_swap,
                                               .target = target,
                                               .at = index * sizeof(T),
                                               .into = std::as_writable_bytes(std::span(&previous, 1)),
@@ -178,7 +176,7 @@ class window {
   }
   void combine(std::string_view call, accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
                std::span<T> previous, std::shared_ptr<const layout> there) {
-    core_->begin(call, {.act = detail::window_act::accumulate,
+    core_->begin(call, {.kind = detail::operation_kind::accumulate,
                         .target = target,
                         .at = index * sizeof(T),
                         .from = std::as_bytes(operands),
@@ -197,7 +195,7 @@ class window {
         }
       }
     }
-    core_->begin_copied(call, {.act = detail::window_act::accumulate,
+    core_->begin_copied(call, {.kind = detail::operation_kind::accumulate,
                                .target = target,
                                .at = index * sizeof(T),
                                .from = std::as_bytes(std::span(&operand, 1)),

@@ -28,7 +28,6 @@ bool window_lock::try_grant(const request_of& to) {
 void window_lock::release(lock_kind kind) {
   if (kind == lock_kind::exclusive) control_.holder.store(0, std::memory_order_relaxed);
   control_.lock.leave(kind);
-  serve_waiting();
 }
 
 bool window_lock::serve_waiting() {

@@ -18,6 +18,7 @@ class window_lock final : private immovable {
       : service_(service), window_(of), control_(control), identity_(identity) {}
 
   void request(rank_t lane, rank_t member, lock_kind kind);
+  /// Those that wait get it in the next round of progress, or by `serve_waiting`.
   void release(lock_kind kind);
   /// Gives the lock to those whose turn has come. False: nobody waits.
   bool serve_waiting();

@@ -2,20 +2,21 @@
 
 /// One operation of a program on the memory of a window.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "amity/base/types.hpp"
 #include "amity/window/accumulate.hpp"
+#include "amity/window/compare_swap.hpp"
 #include "amity/window/layout.hpp"
-#include "amity/window/window_records.hpp"
 
 namespace amity::detail {
 
+enum class operation_kind : std::uint8_t { put, get, accumulate, compare_swap };
+
 struct window_operation {
-  window_act act;        ///< `put`, `get`, `accumulate` or `compare_swap`
+  operation_kind kind;
   rank_t target;         ///< a member
   std::uint64_t at;      ///< bytes from the beginning of the target's memory
   bytes_view from{};     ///< data of a put, operands of an accumulate
@@ -26,7 +27,9 @@ struct window_operation {
   swap_operands swap{};
 
   /// Bytes of the target's memory.
-  std::size_t bytes() const noexcept { return act == window_act::put || from.size() > 0 ? from.size() : into.size(); }
+  std::size_t bytes() const noexcept {
+    return kind == operation_kind::put || from.size() > 0 ? from.size() : into.size();
+  }
 };
 
 }  // namespace amity::detail

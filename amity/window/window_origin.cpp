@@ -16,8 +16,23 @@ constexpr std::string_view wait_for_window = "what a member tells about its wind
 
 std::uint64_t word(window_identity identity) noexcept { return static_cast<std::uint64_t>(identity); }
 
+window_act act_of(const window_operation& of) noexcept {
+  const bool in_blocks = of.there != nullptr;
+  switch (of.kind) {
+    case operation_kind::put:
+      return in_blocks ? window_act::put_blocks : window_act::put;
+    case operation_kind::get:
+      return in_blocks ? window_act::get_blocks : window_act::get;
+    case operation_kind::accumulate:
+      return in_blocks ? window_act::accumulate_blocks : window_act::accumulate;
+    case operation_kind::compare_swap:
+      break;
+  }
+  return window_act::compare_swap;
+}
+
 std::size_t element_bytes(const window_operation& of) noexcept {
-  return of.act == window_act::accumulate ? layout_of(of.type).bytes : 1;
+  return of.kind == operation_kind::accumulate ? layout_of(of.type).bytes : 1;
 }
 
 }  // namespace
@@ -98,7 +113,9 @@ void window_origin::finish_meeting(window_peer& with) {
   with.control = reinterpret_cast<control_block*>(with.control_segment.handle.direct);
   if (with.about.bytes == 0) return;
   with.data_segment = with.about.data.lane == no_rank ? with.control_segment : memory.open(with.about.data);
-  if (std::byte* const direct = with.data_segment.handle.direct) with.base = direct + with.about.data_offset;
+  const bool takes_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
+  std::byte* const direct = with.data_segment.handle.direct;
+  if (takes_mapped && direct != nullptr) with.base = direct + with.about.data_offset;
 }
 
 // Records
@@ -180,26 +197,27 @@ void window_origin::begin_completion(window_peer& to) { stream_.send(to.lane); }
 void window_origin::carry_out(window_peer& to, const window_operation& what) {
   if (what.bytes() == 0) return;
   if (to.base != nullptr) {
-    const bool by_owner =
-        what.act == window_act::accumulate && !layout_of(what.type).is_covered && to.control_segment.lane != no_rank;
-    if (!by_owner && !(to.accumulates_in_records && what.act >= window_act::accumulate)) return use_mapped(to, what);
+    const bool by_owner = what.kind == operation_kind::accumulate && !layout_of(what.type).is_covered &&
+                          to.control_segment.lane != no_rank;
+    if (!by_owner && !(to.accumulates_in_records && what.kind >= operation_kind::accumulate))
+      return use_mapped(to, what);
   } else if (takes_network(to, what)) {
     return use_network(to, what);
   }
-  if (what.act == window_act::compare_swap) return use_swap_record(to, what);
+  if (what.kind == operation_kind::compare_swap) return use_swap_record(to, what);
   use_records(to, what);
 }
 
 void window_origin::use_mapped(window_peer& to, const window_operation& what) const {
   std::byte* const there = to.base + what.at;
-  switch (what.act) {
-    case window_act::put:
+  switch (what.kind) {
+    case operation_kind::put:
       if (what.there != nullptr) return what.there->unpack(there, 0, what.from);
       return copy_bytes(there, what.from.data(), what.from.size());
-    case window_act::get:
+    case operation_kind::get:
       if (what.there != nullptr) return what.there->pack(there, 0, what.into);
       return copy_bytes(what.into.data(), there, what.into.size());
-    case window_act::compare_swap: {
+    case operation_kind::compare_swap: {
       const std::uint64_t before = compare_swap(there, what.into.size(), what.swap.expected, what.swap.desired);
       std::memcpy(what.into.data(), &before, what.into.size());
       return;
@@ -221,18 +239,19 @@ void window_origin::use_mapped(window_peer& to, const window_operation& what) co
 }
 
 bool window_origin::takes_network(const window_peer& to, const window_operation& what) const {
-  if (what.act > window_act::get || what.there != nullptr || to.data_segment.lane == no_rank) return false;
+  if (what.kind > operation_kind::get || what.there != nullptr || to.data_segment.lane == no_rank) return false;
   if (core::segment_records::reach(to.data_segment.handle) || protocol_ == window_protocol::buffered) return false;
+  if (to.data_segment.handle.direct != nullptr && protocol_ == window_protocol::send_recv) return false;
   if (protocol_ == window_protocol::rma) return true;
   const fabric::remote_capabilities& can = endpoint_.own_engine().transport().remote_to(to.lane);
-  const bool is_put = what.act == window_act::put;
+  const bool is_put = what.kind == operation_kind::put;
   return what.bytes() > (can.unattended ? 0 : is_put ? can.packed_bytes_max : can.woken_bytes_max);
 }
 
 void window_origin::use_network(window_peer& to, const window_operation& what) {
   core::memory& memory = endpoint_.memory();
   const core::remote_address there{to.data_segment, to.about.data_offset + what.at};
-  if (what.act == window_act::get) return memory.get(there, what.into, to.network);
+  if (what.kind == operation_kind::get) return memory.get(there, what.into, to.network);
   memory.put(there, what.from, {.complete = &to.network});
 }
 
@@ -253,10 +272,7 @@ void window_origin::use_records(window_peer& to, const window_operation& what) {
   const std::size_t element = element_bytes(what), bytes = what.bytes();
   block_place blocks{.number = in_blocks ? number_of(to, what.there) : 0, .from = 0};
   const std::size_t head = (in_blocks ? sizeof blocks : 0) + (asks ? sizeof(answer_place) : 0);
-  const window_act act = !in_blocks                    ? what.act
-                         : what.act == window_act::put ? window_act::put_blocks
-                         : what.act == window_act::get ? window_act::get_blocks
-                                                       : window_act::accumulate_blocks;
+  const window_act act = act_of(what);
   const std::uint32_t question = asks ? ask(to, what.into, to.answers) : core::no_question;
   for (std::size_t moved = 0; moved < bytes;) {
     const std::size_t left = bytes - moved;
@@ -285,7 +301,7 @@ void window_origin::use_records(window_peer& to, const window_operation& what) {
     moved += part;
   }
   if (!asks) to.unflushed = true;
-  if (what.act == window_act::accumulate) to.accumulates_in_records = to.unflushed = true;
+  if (what.kind == operation_kind::accumulate) to.accumulates_in_records = to.unflushed = true;
 }
 
 std::uint32_t window_origin::number_of(window_peer& to, const std::shared_ptr<const layout>& blocks) {

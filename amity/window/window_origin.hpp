@@ -27,14 +27,6 @@
 
 namespace amity::detail {
 
-/// How operations travel, for all of a job: AMITY_WINDOW_PROTOCOL. (Paper 001, section 4.)
-enum class window_protocol : std::uint8_t {
-  automatic,
-  send_recv,  ///< nothing starts before the call that ends the epoch, and each operation is a message
-  buffered,   ///< records, many in a packet
-  rma,        ///< the fabric's remote memory for all that is contiguous
-};
-
 /// A member whose memory this rank has used, or maps. `network`, `answers` and `flushed` count what is under way.
 struct window_peer : private immovable {
   explicit window_peer(rank_t number, rank_t thread) : member(number), lane(thread) {}

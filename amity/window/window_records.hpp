@@ -49,12 +49,6 @@ struct answer_place {
   std::uint64_t bytes;
 };
 
-/// Bits of integers, or of words of the same size.
-struct swap_operands {
-  std::uint64_t expected;
-  std::uint64_t desired;
-};
-
 struct block_place {
   std::uint32_t number;  ///< of the layout, as the origin counts them
   std::uint32_t unused = 0;

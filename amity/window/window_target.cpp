@@ -9,7 +9,6 @@
 #include "amity/core/engine.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/window/accumulate.hpp"
-#include "amity/window/compare_swap.hpp"
 
 namespace amity::detail {
 namespace {

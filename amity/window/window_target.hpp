@@ -11,6 +11,7 @@
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/record.hpp"
+#include "amity/window/compare_swap.hpp"
 #include "amity/window/layout.hpp"
 #include "amity/window/window_records.hpp"
 

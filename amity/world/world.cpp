@@ -98,6 +98,16 @@ std::uint64_t world::epoch_of_threads(function_ref<void(rank_t)> body, function_
   return epochs_.sum();
 }
 
+window_options world::completed(window_options options) const {
+  if (options.protocol != window_protocol::automatic) return options;
+  const std::string& name = config_.text("AMITY_WINDOW_PROTOCOL");
+  options.protocol = name == "send_recv"  ? window_protocol::send_recv
+                     : name == "buffered" ? window_protocol::buffered
+                     : name == "rma"      ? window_protocol::rma
+                                          : window_protocol::automatic;
+  return options;
+}
+
 void world::check_outside_epoch(std::string_view call) const {
   if (endpoint_.epoch_open()) {
     throw error(call, rank(), "called inside an epoch",

@@ -124,13 +124,13 @@ class world : private immovable {
   template <class T>
   window<T> allocate_window(std::size_t count, const window_options& options = {}) {
     check_outside_epoch("world::allocate_window");
-    return {endpoint_, std::nullopt, count, options};
+    return {endpoint_, std::nullopt, count, completed(options)};
   }
   /// As above, of memory of the program, which stays until the window ends. Ranks of the same node cannot map it.
   template <class T>
   window<T> create_window(std::span<T> own, const window_options& options = {}) {
     check_outside_epoch("world::create_window");
-    return {endpoint_, own, 0, options};
+    return {endpoint_, own, 0, completed(options)};
   }
 
   /// Runs `body()` as this rank's part of an epoch, and returns when all messages sent in the epoch, those sent by
@@ -249,6 +249,8 @@ class world : private immovable {
     }
   }
   void check_outside_epoch(std::string_view call) const;
+  /// With what the settings say.
+  window_options completed(window_options options) const;
   [[noreturn]] void end_before_its_message_types() const;
 
   /// What each thread of the rank does of a body, or gives as its summand.

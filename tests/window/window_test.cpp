@@ -40,18 +40,33 @@ std::vector<job_kind> all_paths() {
   return kinds;
 }
 
-std::vector<std::tuple<job_kind, rank_t>> all_jobs() {
-  std::vector<std::tuple<job_kind, rank_t>> jobs;
+struct window_job {
+  job_kind kind;
+  rank_t ranks;
+  std::string protocol;
+};
+
+std::vector<window_job> all_jobs() {
+  std::vector<window_job> jobs;
   for (const job_kind& kind : all_paths()) {
-    for (const rank_t ranks : {1, 2, 3, 4}) jobs.emplace_back(kind, ranks);
+    for (const rank_t ranks : {1, 2, 3, 4}) jobs.push_back({kind, ranks, "automatic"});
+    for (const char* const protocol : {"send_recv", "buffered", "rma"}) jobs.push_back({kind, 3, protocol});
   }
   return jobs;
 }
 
-class windows : public testing::on_jobs {};
-INSTANTIATE_TEST_SUITE_P(window, windows, ::testing::ValuesIn(all_jobs()), [](const auto& tested) {
-  return std::get<0>(tested.param).name + "_" + std::to_string(std::get<1>(tested.param));
-});
+class windows : public ::testing::TestWithParam<window_job> {
+ protected:
+  void run(const testing::world_body& body) const {
+    const auto& [kind, ranks, protocol] = GetParam();
+    testing::run_worlds(kind, ranks, body, testing::configured({{"AMITY_WINDOW_PROTOCOL", protocol}}));
+  }
+};
+std::string name_of(const ::testing::TestParamInfo<window_job>& tested) {
+  const window_job& of = tested.param;
+  return of.kind.name + "_" + std::to_string(of.ranks) + (of.protocol == "automatic" ? "" : "_" + of.protocol);
+}
+INSTANTIATE_TEST_SUITE_P(window, windows, ::testing::ValuesIn(all_jobs()), name_of);
 
 std::vector<rank_t> everyone(const world& w) {
   std::vector<rank_t> all(static_cast<std::size_t>(w.size()));
@@ -74,58 +89,6 @@ TEST_P(windows, fences_end_puts_and_gets) {
       shared.get(next_of(w), 0, std::span(own));
       shared.fence();
       for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(own[i], 1000 * rank + round + i);
-    }
-    shared.fence(window_assert::no_succeed);
-  });
-}
-
-// Each rank knows the whole program, and so what each memory must be.
-TEST_P(windows, random_programs_match_model) {
-  run([](world& w) {
-    constexpr std::size_t slots = 8, sums = 4;
-    const auto ranks = static_cast<std::size_t>(w.size());
-    const std::size_t size = ranks * slots + sums;
-    auto shared = w.allocate_window<std::int64_t>(size);
-    std::vector<std::vector<std::int64_t>> model(ranks, std::vector<std::int64_t>(size));
-    std::mt19937 random(static_cast<unsigned>(w.size()));
-    shared.fence(window_assert::no_precede);
-    for (int epoch = 0; epoch < 12; ++epoch) {
-      std::vector<std::vector<std::int64_t>> after = model;
-      std::vector<std::int64_t> got(64), expected(64);
-      std::size_t gets = 0;
-      for (std::size_t origin = 0; origin < ranks; ++origin) {
-        const bool is_own = origin == static_cast<std::size_t>(w.rank());
-        const auto operations = random() % 20;
-        for (std::size_t i = 0; i < operations; ++i) {
-          const std::size_t target = random() % ranks, slot = random() % slots;
-          const std::int64_t value = static_cast<std::int64_t>(random() % 1000);
-          const std::size_t own_slot = origin * slots + slot;
-          switch (random() % 3) {
-            case 0:
-              after[target][own_slot] = value;
-              if (is_own) shared.accumulate(replace, static_cast<rank_t>(target), own_slot, value);
-              break;
-            case 1:
-              after[target][ranks * slots + slot % sums] += value;
-              if (is_own) shared.accumulate(sum, static_cast<rank_t>(target), ranks * slots + slot % sums, value);
-              break;
-            default:
-              break;
-          }
-        }
-      }
-      shared.fence();
-      for (std::size_t i = 0; i < size; ++i)
-        EXPECT_EQ(shared.local()[i], after[static_cast<std::size_t>(w.rank())][i]) << "epoch " << epoch;
-      for (std::size_t target = 0; target < ranks; ++target) {
-        const std::size_t slot = random() % size;
-        expected[gets] = after[target][slot];
-        shared.get(static_cast<rank_t>(target), slot, got[gets]);
-        ++gets;
-      }
-      shared.fence();
-      for (std::size_t i = 0; i < gets; ++i) EXPECT_EQ(got[i], expected[i]);
-      model = std::move(after);
     }
     shared.fence(window_assert::no_succeed);
   });

@@ -1,0 +1,597 @@
+#include "amity/window/window_epochs.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/copy_bytes.hpp"
+#include "amity/base/error.hpp"
+#include "amity/core/rank_list.hpp"
+#include "amity/window/compare_swap.hpp"
+
+namespace amity::detail {
+namespace {
+
+/// Nothing announces that a peer has left the lock of a window that it maps.
+constexpr std::uint64_t lock_rest_ns = 20'000;
+
+bool has(window_assert promised, window_assert what) noexcept {
+  return (static_cast<unsigned>(promised) & static_cast<unsigned>(what)) != 0;
+}
+
+core::group members_of(core::endpoint& in) {
+  std::vector<rank_t> ranks;
+  for (rank_t rank = 0; rank < in.size(); ++rank) ranks.push_back(in.job_rank(rank));
+  return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
+}
+
+core::local_segment allocate(core::endpoint& in, std::size_t bytes) {
+  in.check_own_call("window");
+  if (bytes > std::numeric_limits<std::size_t>::max() / 4) {
+    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", bytes), "allocate less");
+  }
+  return in.memory().allocate(control_bytes + bytes);
+}
+
+/// Whole words around memory of the program: segments begin and end on words.
+std::optional<core::local_segment> attach(core::endpoint& in, const std::optional<mutable_bytes>& own) {
+  if (!own || own->empty()) return std::nullopt;
+  const auto begin = reinterpret_cast<std::uintptr_t>(own->data());
+  const std::size_t before = begin % sizeof(std::uint64_t);
+  return in.memory().attach({own->data() - before, own->size() + before});
+}
+
+/// Whether some members reach the memory otherwise than by records.
+bool has_other_paths(const window_peer* of) noexcept { return of->about.control.key != fabric::segment_key{}; }
+
+std::uint32_t add(core::endpoint& in, window_service& to, record_window& added) {
+  if (!to.full()) return to.add(added);
+  throw error("window", in.rank(), "this rank has as many windows as it can number", "end some windows first");
+}
+
+// Member 0 names the window.
+window_identity agree(core::endpoint& in, std::uint32_t number) {
+  const std::uint64_t own =
+      std::uint64_t{static_cast<std::uint32_t>(in.own_engine().transport().rank())} << 32 | number;
+  return window_identity{in.reduce(core::reduction::max_u64, in.rank() == 0 ? own : 0)};
+}
+
+}  // namespace
+
+window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::optional<mutable_bytes> own,
+                             std::size_t bytes, const window_options& options)
+    : endpoint_(in),
+      direct_(direct),
+      service_(window_service::of(in)),
+      name_(options.name),
+      title_(fmt::format("window '{}'", options.name)),
+      member_(in.rank()),
+      control_segment_(allocate(in, own ? 0 : bytes)),
+      data_segment_(attach(in, own)),
+      memory_(own ? *own : mutable_bytes(control_segment_.data + control_bytes, bytes)),
+      target_(in.own_engine(), memory_),
+      number_(add(in, service_, *this)),
+      identity_(agree(in, number_)),
+      origin_(in, service_, members_of(in), identity_, options.protocol),
+      lock_(service_, *this, *reinterpret_cast<control_block*>(control_segment_.data), identity_),
+      collectives_(member_, in.size(),
+                   std::min<std::size_t>(in.own_engine().served().records().content_bytes_max(), 4096),
+                   [this](rank_t member, bytes_view part) {
+                     service_.send(origin_.members().lane(member),
+                                   {.owner = core::record_owner::windows,
+                                    .act = static_cast<std::uint8_t>(window_act::collective),
+                                    .bytes = static_cast<std::uint32_t>(part.size()),
+                                    .at = static_cast<std::uint64_t>(identity_)},
+                                   part);
+                   }) {
+  about_.control = control_segment_.descriptor;
+  about_.number = number_;
+  about_.bytes = memory_.size();
+  if (!own) {
+    about_.data_offset = control_bytes;
+  } else if (data_segment_) {
+    about_.data = data_segment_->descriptor;
+    about_.data_offset = static_cast<std::uint64_t>(memory_.data() - data_segment_->data);
+  }
+  service_.publish(identity_, *this);
+  service_.enter(endpoint_);
+  endpoint_.barrier();
+  origin_.add_own(member_, about_, reinterpret_cast<control_block*>(control_segment_.data), memory_.data());
+  origin_.meet_node();
+  for (rank_t member = 0; member < members().size(); ++member) {
+    const window_peer* const met = origin_.find(member);
+    if (met != nullptr && met->base != nullptr)
+      direct_.targets[member] = {.base = met->base, .bytes = met->about.bytes, .is_open = false};
+  }
+}
+
+window_epochs::~window_epochs() {
+  bool works = std::uncaught_exceptions() == 0 && !endpoint_.own_engine().failure().exists();
+  if (works) {
+    try {
+      endpoint_.check_own_call("the end of a window");
+      rules_.on("the end of a window", window_call::free, whose());
+      endpoint_.barrier();
+    } catch (...) {
+      works = false;
+      endpoint_.fail(std::current_exception());
+    }
+  }
+  service_.leave(endpoint_);
+  service_.remove(number_, identity_);
+  if (!works) return;
+  endpoint_.memory().release(control_segment_);
+  if (data_segment_) endpoint_.memory().release(*data_segment_);
+}
+
+void window_epochs::check_member(std::string_view call, rank_t member) const {
+  if (member >= 0 && member < members().size()) return;
+  throw error(call, member_, fmt::format("{}: there is no rank {}", title_, member),
+              fmt::format("name one of 0 to {}", members().size() - 1));
+}
+
+void window_epochs::check_place(std::string_view call, const window_peer& of, const window_operation& what) const {
+  const std::size_t bytes = what.bytes();
+  const auto size = static_cast<std::ptrdiff_t>(of.about.bytes);
+  const auto at = static_cast<std::ptrdiff_t>(what.at);
+  const bool fits = what.there == nullptr ? what.at <= of.about.bytes && bytes <= of.about.bytes - what.at
+                                          : at >= 0 && at <= size && what.there->first() >= -at &&
+                                                what.there->end() <= size - at && what.there->bytes() == bytes;
+  if (!fits) {
+    throw error(call, member_,
+                fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes", title_,
+                            bytes, what.at, of.member, of.about.bytes),
+                "pass an index and a count that lie in the target's memory");
+  }
+  if (what.kind == operation_kind::accumulate && find_accumulate(what.op, what.type) == nullptr) {
+    throw error(call, member_,
+                fmt::format("{}: {} is not defined on {}", title_, name_of(what.op), layout_of(what.type).name),
+                "choose another operation");
+  }
+}
+
+void window_epochs::make_progress() {
+  if (!endpoint_.in_handler()) endpoint_.progress();
+}
+
+template <class Done>
+void window_epochs::wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done) {
+  if (done()) return;
+  label_.assign(call).append(" of ").append(title_);
+  if (target != no_rank) label_.append(", target ").append(std::to_string(target));
+  label_.append(": ").append(what);
+  endpoint_.own_engine().wait_until(
+      endpoint_, label_, done, [] { return false; }, target == no_rank ? core::engine::wait_slice_ns : lock_rest_ns);
+}
+
+// Records of members
+
+bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
+  const auto act = static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
+  if (act < window_act::describe) return target_.execute(lane, what, content, to);
+  const rank_t member = members().find(lane);
+  const auto invalid = [&] {
+    return endpoint_.own_engine().invalid_packet(
+        lane, fmt::format("operation {} with {} on {}", static_cast<int>(act), what.op, title_));
+  };
+  if (member == no_rank) throw invalid();
+  const bool has_kind = act == window_act::lock || act == window_act::unlock;
+  const auto kind = static_cast<lock_kind>(what.op);
+  if (has_kind && kind != lock_kind::shared && kind != lock_kind::exclusive) throw invalid();
+  const auto answer = [&](bytes_view with) {
+    std::byte* const place = to.try_write(what.question, 0, with.size());
+    if (place != nullptr) copy_bytes(place, with.data(), with.size());
+    return place != nullptr;
+  };
+  switch (act) {
+    case window_act::describe:
+      return answer(std::as_bytes(std::span(&about_, 1)));
+    case window_act::collective:
+      collectives_.on_packet(member, content);
+      return true;
+    case window_act::post:
+      ++posts_[member];
+      return true;
+    case window_act::complete:
+      ++completed_;
+      return true;
+    case window_act::lock:
+      lock_.request(lane, member, kind);
+      return true;
+    case window_act::granted: {
+      window_peer* const from = origin_.find(member);
+      if (from == nullptr || from->lock == lock_kind::none || from->granted) throw invalid();
+      from->granted = true;
+      return true;
+    }
+    case window_act::unlock: {
+      constexpr std::uint64_t done = 0;
+      if (!answer(std::as_bytes(std::span(&done, 1)))) return false;
+      lock_.release(kind);
+      return true;
+    }
+    case window_act::wake:
+      lock_.serve_waiting();
+      return true;
+    default:
+      throw invalid();
+  }
+}
+
+// Access
+
+window_peer& window_epochs::use(rank_t target) {
+  window_peer& to = origin_.peer(target);
+  if (!std::exchange(to.listed, true)) used_.push_back(&to);
+  return to;
+}
+
+void window_epochs::set_open(window_peer& of, bool is_open) {
+  of.open = is_open;
+  if (of.base != nullptr) direct_.targets[of.member].is_open = is_open;
+}
+
+bool window_epochs::is_ready(window_peer& to) {
+  if (to.open) return true;
+  switch (rules_.access()) {
+    case access_epoch::started:
+      if (!has(access_promised_, window_assert::no_check)) {
+        std::uint32_t& posts = posts_[to.member];
+        if (posts == 0) return false;
+        --posts;
+      }
+      set_open(to, true);
+      return true;
+    case access_epoch::locked:
+    case access_epoch::locked_all:
+      if (!has_lock(to)) return false;
+      set_open(to, true);
+      return true;
+    default:
+      return true;
+  }
+}
+
+void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
+  wait_for(call, rules_.access() == access_epoch::started ? "waits for its post" : "waits for its lock", to.member,
+           [&] { return is_ready(to); });
+}
+
+void window_epochs::take_lock(window_peer& to, lock_kind kind) {
+  to.lock = kind;
+  if (has(access_promised_, window_assert::no_check)) {
+    to.granted = true;
+    return;
+  }
+  to.has_ticket = to.control != nullptr;
+  if (to.has_ticket) {
+    to.ticket = to.control->lock.draw();
+    static_cast<void>(has_lock(to));
+    return;
+  }
+  to.asks_owner = true;
+  origin_.send(to, {.act = static_cast<std::uint8_t>(window_act::lock), .op = static_cast<std::uint8_t>(kind)});
+}
+
+bool window_epochs::has_lock(window_peer& to) {
+  if (to.lock == lock_kind::none) take_lock(to, lock_kind::shared);  // of lock_all
+  if (to.granted || !to.has_ticket) return to.granted;
+  to.granted = to.control->lock.try_enter(to.lock, to.ticket);
+  if (to.granted && to.lock == lock_kind::exclusive) to.control->holder.store(member_ + 1, std::memory_order_relaxed);
+  return to.granted;
+}
+
+void window_epochs::begin(std::string_view call, window_operation&& what, bool copies) {
+  endpoint_.check_own_call(call);
+  check_member(call, what.target);
+  window_peer& to = origin_.peer(what.target);
+  check_place(call, to, what);
+  rules_.use(call, window_call::operation, what.target, whose());
+  use(what.target);
+  direct_.all_open = rules_.access() == access_epoch::used_fenced;
+  const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && to.base == nullptr;
+  if (waits_for_end || !is_ready(to)) {
+    if (to.base == nullptr) return hold(to, std::move(what), copies);
+    wait_until_ready(call, to);
+  }
+  if (!to.held.empty()) begin_held(to);
+  carry_out(to, what);
+  if (copies && !to.network.done()) wait_for(call, "waits for its operand", no_rank, [&] { return to.network.done(); });
+  endpoint_.own_engine().pace(endpoint_);
+}
+
+void window_epochs::carry_out(window_peer& to, const window_operation& what) {
+  origin_.carry_out(to, what);
+  direct_.stored = true;
+  direct_.unfinished |= to.unflushed || !window_origin::done(to);
+  direct_.records_accumulate |= to.base != nullptr && to.accumulates_in_records;
+}
+
+void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
+  if (copies) what.from = to.held_data.emplace_back(what.from.begin(), what.from.end());
+  to.held.push_back(std::move(what));
+  direct_.unfinished = true;
+}
+
+void window_epochs::begin_held(window_peer& to) {
+  for (; !to.held.empty(); to.held.pop_front()) carry_out(to, to.held.front());
+  to.held_data.clear();
+}
+
+void window_epochs::begin_all_held(std::string_view call) {
+  std::vector<window_peer*> left;
+  std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
+  while (!left.empty()) {
+    wait_for(call, "waits for posts or locks", left.front()->member,
+             [&] { return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); }); });
+    std::erase_if(left, [this](window_peer* each) {
+      if (!is_ready(*each)) return false;
+      begin_held(*each);
+      return true;
+    });
+  }
+}
+
+void window_epochs::finish(std::string_view call, std::span<window_peer* const> all, bool flushes) {
+  for (window_peer* const each : all) flushes ? origin_.begin_flush(*each) : origin_.begin_completion(*each);
+  wait_for(call, "waits for operations", no_rank, [&] {
+    return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
+  });
+  if (!flushes) return;
+  for (window_peer* const each : all) each->accumulates_in_records = false;
+}
+
+void window_epochs::look_for_unfinished() {
+  direct_.unfinished = std::ranges::any_of(used_, [](const window_peer* each) {
+    return each->unflushed || !each->held.empty() || !window_origin::done(*each);
+  });
+  direct_.records_accumulate = std::ranges::any_of(
+      used_, [](const window_peer* each) { return each->base != nullptr && each->accumulates_in_records; });
+}
+
+void window_epochs::end_access() {
+  for (window_peer* const each : used_) {
+    each->listed = each->unflushed = each->accumulates_in_records = false;
+    set_open(*each, false);
+  }
+  used_.clear();
+  direct_.all_open = direct_.may_flush = direct_.unfinished = direct_.records_accumulate = false;
+  access_promised_ = window_assert::none;
+}
+
+// Fences
+
+void window_epochs::fence(window_assert promised) {
+  constexpr std::string_view call = "window::fence";
+  endpoint_.check_own_call(call);
+  const bool opens = !has(promised, window_assert::no_succeed);
+  rules_.on(call, opens ? window_call::fence : window_call::last_fence, whose());
+  if (!has(promised, window_assert::no_precede)) {
+    begin_all_held(call);
+    std::vector<window_peer*> shared, others;
+    std::ranges::partition_copy(used_, std::back_inserter(shared), std::back_inserter(others), has_other_paths);
+    finish(call, others, false);
+    finish(call, shared, true);
+  }
+  direct_.fence_stores();
+  if (opens || !has(promised, window_assert::no_precede)) exchange_counts(call);
+  end_access();
+  origin_.count(opens, target_.parity());
+}
+
+// A member that leaves this has carried out all that others have sent it. Records of its next epoch may reach members
+// that have not left yet, and are refused there until they have. Loads and the network do not ask the owner: records
+// for memory that these reach have been carried out before.
+void window_epochs::exchange_counts(std::string_view call) {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(members().size()));
+  for (window_peer* const each : used_)
+    counts[static_cast<std::size_t>(each->member)] = std::exchange(each->counted, 0);
+  collectives_.start_reduce_scatter(counts);
+  wait_for(call, "waits for all members", no_rank, [&] {
+    return collectives_.done() && service_.sent();  // else operations could use up the credits that parts wait for
+  });
+  const std::uint64_t expected = collectives_.result();
+  wait_for(call, "waits for operations of others", no_rank, [&] { return target_.arrived() == expected; });
+  target_.begin_epoch();
+}
+
+// Post, start, complete, wait
+
+void window_epochs::start(std::span<const rank_t> targets, window_assert promised) {
+  constexpr std::string_view call = "window::start";
+  endpoint_.check_own_call(call);
+  for (const rank_t each : targets) check_member(call, each);
+  rules_.start(call, targets, whose());
+  origin_.count(false, target_.parity());
+  access_promised_ = promised;
+}
+
+void window_epochs::complete() {
+  constexpr std::string_view call = "window::complete";
+  endpoint_.check_own_call(call);
+  if (rules_.access() != access_epoch::started) rules_.on(call, window_call::complete, whose());
+  for (const rank_t each : rules_.targets()) use(each);
+  begin_all_held(call);
+  finish(call, used_, false);
+  direct_.fence_stores();
+  for (window_peer* const each : used_) {
+    wait_until_ready(call, *each);
+    origin_.send(*each, {.act = static_cast<std::uint8_t>(window_act::complete)});
+  }
+  rules_.on(call, window_call::complete, whose());
+  end_access();
+}
+
+void window_epochs::post(std::span<const rank_t> origins, window_assert promised) {
+  constexpr std::string_view call = "window::post";
+  endpoint_.check_own_call(call);
+  for (const rank_t each : origins) check_member(call, each);
+  rules_.on(call, window_call::post, whose());
+  posted_to_ = origins.size();
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
+  if (has(promised, window_assert::no_check)) return;
+  for (const rank_t each : origins)
+    origin_.send(origin_.peer(each), {.act = static_cast<std::uint8_t>(window_act::post)});
+}
+
+void window_epochs::wait() {
+  constexpr std::string_view call = "window::wait";
+  endpoint_.check_own_call(call);
+  if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
+  wait_for(call, "waits for complete of others", no_rank, [&] { return completed_ >= posted_to_; });
+  completed_ -= std::exchange(posted_to_, 0);
+  rules_.on(call, window_call::wait, whose());
+}
+
+bool window_epochs::test() {
+  constexpr std::string_view call = "window::test";
+  endpoint_.check_own_call(call);
+  if (rules_.exposure() == exposure_epoch::posted && completed_ < posted_to_) {
+    const bool any = endpoint_.progress();
+    using poll_round = core::engine::poll_round;
+    endpoint_.own_engine().polled(endpoint_, call, any ? poll_round::eventful : poll_round::idle);
+    if (completed_ < posted_to_) return false;
+  }
+  rules_.on(call, window_call::wait, whose());
+  completed_ -= std::exchange(posted_to_, 0);
+  return true;
+}
+
+// Locks
+
+void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) {
+  constexpr std::string_view call = "window::lock";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  rules_.lock(call, kind, target, whose());
+  origin_.count(false, target_.parity());
+  access_promised_ = promised;
+  direct_.may_flush = true;
+  window_peer& to = use(target);
+  take_lock(to, kind);
+  if (to.granted) set_open(to, true);
+  access_promised_ = window_assert::none;
+}
+
+void window_epochs::unlock(rank_t target) {
+  constexpr std::string_view call = "window::unlock";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  if (rules_.access() != access_epoch::locked || rules_.lock_of(target) == lock_kind::none)
+    rules_.unlock(call, target, whose());
+  window_peer& of = use(target);
+  wait_until_ready(call, of);
+  begin_held(of);
+  window_peer* const one = &of;
+  release(call, {&one, 1});
+  of.listed = false;
+  std::erase(used_, one);
+  rules_.unlock(call, target, whose());
+  look_for_unfinished();
+  if (rules_.access() != access_epoch::locked) end_access();
+}
+
+void window_epochs::lock_all(window_assert promised) {
+  constexpr std::string_view call = "window::lock_all";
+  endpoint_.check_own_call(call);
+  rules_.on(call, window_call::lock_all, whose());
+  origin_.count(false, target_.parity());
+  access_promised_ = promised;
+  direct_.may_flush = true;
+}
+
+void window_epochs::unlock_all() {
+  constexpr std::string_view call = "window::unlock_all";
+  endpoint_.check_own_call(call);
+  if (rules_.access() != access_epoch::locked_all) rules_.on(call, window_call::unlock_all, whose());
+  begin_all_held(call);
+  release(call, used_);
+  rules_.on(call, window_call::unlock_all, whose());
+  end_access();
+}
+
+// The record that unlocks stands behind the others. A lock that is left by a store waits until they have been carried
+// out.
+void window_epochs::release(std::string_view call, std::span<window_peer* const> all) {
+  std::vector<window_peer*> others;
+  std::ranges::copy_if(all, std::back_inserter(others), [](const window_peer* each) { return !each->asks_owner; });
+  finish(call, others, true);
+  wait_for(call, "waits for operations", no_rank,
+           [&] { return std::ranges::all_of(all, [](const window_peer* each) { return each->network.done(); }); });
+  direct_.fence_stores();
+  for (window_peer* const each : all) begin_release(*each);
+  wait_for(call, "waits until operations have been carried out", no_rank, [&] {
+    return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
+  });
+}
+
+void window_epochs::begin_release(window_peer& of) {
+  const lock_kind kind = std::exchange(of.lock, lock_kind::none);
+  const bool has_ticket = std::exchange(of.has_ticket, false);
+  of.granted = false;
+  set_open(of, false);
+  if (std::exchange(of.asks_owner, false)) return origin_.unlock(of, kind);
+  if (!has_ticket) return;
+  if (of.member == member_) {
+    lock_.release(kind);
+    lock_.serve_waiting();
+    return;
+  }
+  if (kind == lock_kind::exclusive) of.control->holder.store(0, std::memory_order_relaxed);
+  of.control->lock.leave(kind);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0)
+    origin_.send(of, {.act = static_cast<std::uint8_t>(window_act::wake)});
+}
+
+void window_epochs::flush(rank_t target) {
+  constexpr std::string_view call = "window::flush";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  rules_.use(call, window_call::flush, target, whose());
+  window_peer* const of = origin_.find(target);
+  if (of != nullptr && of->listed) {
+    if (!of->held.empty()) wait_until_ready(call, *of);
+    begin_held(*of);
+    finish(call, {&of, 1}, true);
+    look_for_unfinished();
+  }
+  direct_.fence_stores();
+}
+
+void window_epochs::flush_all() {
+  constexpr std::string_view call = "window::flush_all";
+  endpoint_.check_own_call(call);
+  rules_.on(call, window_call::flush, whose());
+  begin_all_held(call);
+  finish(call, used_, true);
+  direct_.unfinished = direct_.records_accumulate = false;
+  direct_.fence_stores();
+}
+
+void window_epochs::flush_local(rank_t target) {
+  constexpr std::string_view call = "window::flush_local";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  rules_.use(call, window_call::flush, target, whose());
+  window_peer* const of = origin_.find(target);
+  if (of == nullptr || !of->listed) return;
+  if (!of->held.empty()) wait_until_ready(call, *of);
+  begin_held(*of);
+  finish(call, {&of, 1}, false);
+}
+
+void window_epochs::flush_local_all() {
+  constexpr std::string_view call = "window::flush_local_all";
+  endpoint_.check_own_call(call);
+  rules_.on(call, window_call::flush, whose());
+  begin_all_held(call);
+  finish(call, used_, false);
+}
+
+}  // namespace amity::detail

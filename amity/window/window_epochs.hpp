@@ -1,0 +1,121 @@
+#pragma once
+
+/// The epochs of a window: what its synchronisation calls do, and when operations may go.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/base/rank_map.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/endpoint.hpp"
+#include "amity/core/group_collectives.hpp"
+#include "amity/window/access_rules.hpp"
+#include "amity/window/direct_access.hpp"
+#include "amity/window/options.hpp"
+#include "amity/window/window_lock.hpp"
+#include "amity/window/window_operation.hpp"
+#include "amity/window/window_origin.hpp"
+#include "amity/window/window_service.hpp"
+#include "amity/window/window_target.hpp"
+
+namespace amity::detail {
+
+class window_epochs final : private record_window, private immovable {
+ public:
+  /// `own`: memory of the program, which stays until the window ends; none: allocates `bytes`, as zeros. Collective.
+  /// Throws `error`.
+  window_epochs(core::endpoint& in, direct_access& direct, std::optional<mutable_bytes> own, std::size_t bytes,
+                const window_options& options);
+  /// Collective, outside epochs.
+  ~window_epochs();
+
+  mutable_bytes memory() const noexcept { return memory_; }
+  const std::string& name() const noexcept { return name_; }
+
+  // --- Synchronisation. ---
+
+  void fence(window_assert promised);
+  void start(std::span<const rank_t> targets, window_assert promised);
+  void complete();
+  void post(std::span<const rank_t> origins, window_assert promised);
+  void wait();
+  bool test();
+  void lock(lock_kind kind, rank_t target, window_assert promised);
+  void unlock(rank_t target);
+  void lock_all(window_assert promised);
+  void unlock_all();
+  void flush(rank_t target);
+  void flush_all();
+  /// Buffers of the program may be used again, and gets are complete.
+  void flush_local(rank_t target);
+  void flush_local_all();
+
+  // --- Operations. ---
+
+  /// If it `copies`, operands do not outlive the call.
+  void begin(std::string_view call, window_operation&& what, bool copies);
+  /// Of a loop of operations that do not come here.
+  void make_progress();
+
+ private:
+  bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
+  bool on_round() override { return lock_.serve_waiting(); }
+
+  const core::group& members() const noexcept { return origin_.members(); }
+  access_rules::identity whose() const noexcept { return {.window = title_, .member = member_}; }
+  void check_member(std::string_view call, rank_t member) const;
+  void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
+  template <class Done>
+  void wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done);
+
+  window_peer& use(rank_t target);
+  bool is_ready(window_peer& to);
+  void wait_until_ready(std::string_view call, window_peer& to);
+  void take_lock(window_peer& to, lock_kind kind);
+  bool has_lock(window_peer& to);
+  void set_open(window_peer& of, bool is_open);
+  void hold(window_peer& to, window_operation&& what, bool copies);
+  void begin_held(window_peer& to);
+  void begin_all_held(std::string_view call);
+  void carry_out(window_peer& to, const window_operation& what);
+  /// Of these members. If it `flushes`, operations have been carried out there; else what this rank has given may
+  /// change, and what it has asked for is there.
+  void finish(std::string_view call, std::span<window_peer* const> all, bool flushes);
+  void begin_release(window_peer& of);
+  void release(std::string_view call, std::span<window_peer* const> all);
+  void end_access();
+  void exchange_counts(std::string_view call);
+  void look_for_unfinished();
+
+  core::endpoint& endpoint_;
+  direct_access& direct_;
+  window_service& service_;
+  std::string name_;
+  std::string title_;  ///< "window 'w'"
+  std::string label_;  ///< of the present wait
+  rank_t member_;
+  core::local_segment control_segment_;
+  std::optional<core::local_segment> data_segment_;  ///< of the program's memory
+  mutable_bytes memory_;
+  window_target target_;
+  std::uint32_t number_;
+  window_identity identity_;
+  window_origin origin_;
+  window_lock lock_;
+  window_description about_{};
+  core::group_collectives collectives_;
+  access_rules rules_;
+
+  std::vector<window_peer*> used_;  ///< by the access epoch
+  window_assert access_promised_ = window_assert::none;
+  rank_map<std::uint32_t> posts_;  ///< of members, for later epochs of this rank
+  std::size_t posted_to_ = 0;      ///< members that have access
+  std::size_t completed_ = 0;      ///< of those
+};
+
+}  // namespace amity::detail
