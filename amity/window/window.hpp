@@ -133,6 +133,26 @@ class window {
                                               .swap = words});
   }
 
+  /// The same with a request, for epochs of locks.
+  window_request rput(rank_t target, std::size_t index, std::span<const T> from) {
+    put(target, index, from);
+    return {*core_, target};
+  }
+  window_request rget(rank_t target, std::size_t index, std::span<T> into) {
+    get(target, index, into);
+    return {*core_, target};
+  }
+  window_request raccumulate(accumulate_op op, rank_t target, std::size_t index,
+                             std::span<const T> operands) requires window_element<T> {
+    accumulate(op, target, index, operands);
+    return {*core_, target};
+  }
+  window_request rget_accumulate(accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
+                                 std::span<T> previous) requires window_element<T> {
+    get_accumulate(op, target, index, operands, previous);
+    return {*core_, target};
+  }
+
   // --- Synchronisation. ---
 
   /// Ends the operations of all ranks since the last fence, and begins an epoch unless `no_succeed` is promised.

@@ -80,6 +80,10 @@ class window_core final : private immovable {
   std::byte* direct_for_accumulate(rank_t target, std::uint64_t at, std::size_t bytes) {
     return direct_.records_accumulate ? nullptr : direct(target, at, bytes);
   }
+  /// Whether what this rank has given for operations on a member may change, and what it has asked for is there.
+  /// Makes progress, as long as not.
+  bool test_local(rank_t target);
+  void wait_local(rank_t target);
   void begin(std::string_view call, window_operation what);
   /// The same for operands that do not outlive the call.
   void begin_copied(std::string_view call, window_operation what);
@@ -99,3 +103,23 @@ class window_core final : private immovable {
 };
 
 }  // namespace amity::detail
+
+namespace amity {
+
+/// An operation of a window that was begun by one of the request forms. It is complete when its buffers may be used
+/// again and what it gets is there; at the target it is complete after a flush or the end of the epoch. Operations on
+/// the same target that came before it are waited for, too. The window must outlive it.
+class window_request {
+ public:
+  window_request(detail::window_core& on, rank_t target) : on_(&on), target_(target) {}
+
+  /// Whether it is complete; makes progress if not.
+  bool test() { return on_->test_local(target_); }
+  void wait() { on_->wait_local(target_); }
+
+ private:
+  detail::window_core* on_;
+  rank_t target_;
+};
+
+}  // namespace amity

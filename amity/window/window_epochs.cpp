@@ -258,8 +258,13 @@ bool window_epochs::is_ready(window_peer& to) {
 }
 
 void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
-  wait_for(call, rules_.access() == access_epoch::started ? "waits for its post" : "waits for its lock", to.member,
-           [&] { return is_ready(to); });
+  if (is_ready(to)) return;
+  std::string what = "waits for its post";
+  if (rules_.access() != access_epoch::started) {
+    const std::int32_t holder = to.control == nullptr ? 0 : to.control->holder.load(std::memory_order_relaxed);
+    what = holder == 0 ? "waits for its lock" : fmt::format("waits for its lock, which rank {} holds", holder - 1);
+  }
+  wait_for(call, what, to.member, [&] { return is_ready(to); });
 }
 
 void window_epochs::take_lock(window_peer& to, lock_kind kind) {
@@ -518,11 +523,13 @@ void window_epochs::unlock_all() {
 // The record that unlocks stands behind the others. A lock that is left by a store waits until they have been carried
 // out.
 void window_epochs::release(std::string_view call, std::span<window_peer* const> all) {
-  std::vector<window_peer*> others;
-  std::ranges::copy_if(all, std::back_inserter(others), [](const window_peer* each) { return !each->asks_owner; });
-  finish(call, others, true);
-  wait_for(call, "waits for operations", no_rank,
-           [&] { return std::ranges::all_of(all, [](const window_peer* each) { return each->network.done(); }); });
+  if (direct_.unfinished) {
+    std::vector<window_peer*> others;
+    std::ranges::copy_if(all, std::back_inserter(others), [](const window_peer* each) { return !each->asks_owner; });
+    finish(call, others, true);
+    wait_for(call, "waits for operations", no_rank,
+             [&] { return std::ranges::all_of(all, [](const window_peer* each) { return each->network.done(); }); });
+  }
   direct_.fence_stores();
   for (window_peer* const each : all) begin_release(*each);
   wait_for(call, "waits until operations have been carried out", no_rank, [&] {
@@ -584,6 +591,34 @@ void window_epochs::flush_local(rank_t target) {
   if (!of->held.empty()) wait_until_ready(call, *of);
   begin_held(*of);
   finish(call, {&of, 1}, false);
+}
+
+bool window_epochs::is_complete_here(const window_peer& of) const noexcept {
+  return of.held.empty() && of.network.done() && of.answers.done();
+}
+
+bool window_epochs::test_local(rank_t target) {
+  constexpr std::string_view call = "window_request::test";
+  window_peer* const of = origin_.find(target);
+  if (of == nullptr || is_complete_here(*of)) return true;
+  endpoint_.check_own_call(call);
+  if (!of->held.empty() && is_ready(*of)) begin_held(*of);
+  origin_.begin_completion(*of);
+  const bool any = endpoint_.progress();
+  using poll_round = core::engine::poll_round;
+  endpoint_.own_engine().polled(endpoint_, call, any ? poll_round::eventful : poll_round::idle);
+  return is_complete_here(*of);
+}
+
+void window_epochs::wait_local(rank_t target) {
+  constexpr std::string_view call = "window_request::wait";
+  window_peer* const of = origin_.find(target);
+  if (of == nullptr || is_complete_here(*of)) return;
+  endpoint_.check_own_call(call);
+  if (!of->held.empty()) wait_until_ready(call, *of);
+  begin_held(*of);
+  origin_.begin_completion(*of);
+  wait_for(call, "waits for operations", no_rank, [&] { return is_complete_here(*of); });
 }
 
 void window_epochs::flush_local_all() {

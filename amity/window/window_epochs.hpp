@@ -59,6 +59,8 @@ class window_epochs final : private record_window, private immovable {
 
   /// If it `copies`, operands do not outlive the call.
   void begin(std::string_view call, window_operation&& what, bool copies);
+  bool test_local(rank_t target);
+  void wait_local(rank_t target);
   /// Of a loop of operations that do not come here.
   void make_progress();
 
@@ -91,6 +93,7 @@ class window_epochs final : private record_window, private immovable {
   void end_access();
   void exchange_counts(std::string_view call);
   void look_for_unfinished();
+  bool is_complete_here(const window_peer& of) const noexcept;
 
   core::endpoint& endpoint_;
   direct_access& direct_;

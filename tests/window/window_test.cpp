@@ -1,5 +1,6 @@
 /// Windows on every fabric, and on each path: by loads and stores, by the fabric's remote memory, and by records.
 
+#include <chrono>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "amity/window/window.hpp"
@@ -381,6 +383,63 @@ TEST_P(windows, parts_of_a_world_have_windows) {
       EXPECT_EQ(all.local()[0], w.size());
     }
   });
+}
+
+// A wait for a request alone ends: it sends packets that are not full.
+TEST_P(windows, requests_end_alone) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::int64_t>(200);
+    const rank_t next = next_of(w);
+    shared.lock_all();
+    std::vector<std::int64_t> ours(100, w.rank() + 1), theirs(100), previous(100);
+    shared.rput(next, 0, ours).wait();
+    ours.assign(100, -1);  // the buffer may change
+    shared.flush(next);
+    window_request got = shared.rget(next, 0, theirs);
+    while (!got.test()) {
+    }
+    EXPECT_EQ(theirs, std::vector<std::int64_t>(100, w.rank() + 1));
+    shared.raccumulate(sum, next, 100, theirs).wait();
+    std::vector<window_request> many;
+    std::vector<std::int64_t> each(100);
+    for (std::size_t i = 0; i < each.size(); ++i)
+      many.push_back(
+          shared.rget_accumulate(sum, next, 100 + i, std::span(theirs).subspan(i, 1), std::span(each).subspan(i, 1)));
+    for (window_request& one : many) one.wait();
+    EXPECT_EQ(each, theirs);
+    shared.unlock_all();
+    w.barrier();
+    EXPECT_EQ(shared.local()[100], 2 * (1 + (w.rank() + w.size() - 1) % w.size()));
+    w.barrier();
+  });
+}
+
+// A lock that another rank holds is named with its holder where both map it.
+TEST(window_errors, stall_report_names_holder) {
+  testing::run_worlds(
+      testing::threads("threads"), 2,
+      [](world& w) {
+        auto shared = w.allocate_window<int>(1, {.name = "grid"});
+        if (w.rank() == 1) {
+          shared.lock(lock_kind::exclusive, 0);
+          shared.put(0, 0, 1);
+        }
+        w.barrier();
+        if (w.rank() == 0) {
+          ::testing::internal::CaptureStderr();
+          shared.lock(lock_kind::exclusive, 0);
+          shared.put(0, 0, 2);
+          const std::string text = ::testing::internal::GetCapturedStderr();
+          testing::expect_parts(text,
+                                {"window::put of window 'grid', target 0: waits for its lock, which rank 1 holds"});
+          shared.unlock(0);
+        } else {
+          std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+          shared.unlock(0);
+        }
+        w.barrier();
+      },
+      testing::configured({{"AMITY_CORE_STALL_SECONDS", "1"}}));
 }
 
 // Errors
