@@ -76,6 +76,8 @@ class long_choice {
     return large_ == long_protocol::rendezvous && !offered() ? otherwise_ : large_;
   }
 
+  /// Whether a payload for a place that stores of this rank reach is packed.
+  bool packs(std::size_t payload_bytes) const noexcept { return payload_bytes <= packed_direct_max_; }
   /// To a segment that only packets reach, though the fabric has remote memory.
   long_protocol over_packets(std::size_t payload_bytes) const noexcept {
     return payload_bytes <= packed_over_packets_max_ ? long_protocol::packed : long_protocol::reassembly;

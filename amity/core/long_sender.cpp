@@ -108,7 +108,9 @@ void long_sender::send_landed(endpoint& world, rank_t lane, const remote_address
 void long_sender::send(endpoint& world, rank_t lane, const remote_address& to, packet_header header,
                        std::span<const std::uint64_t> args, bytes_view payload, event* source_free) {
   header = header.with_kind(packet_kind::envelope).with_args(args.size());
-  const long_protocol protocol = protocol_for(to.segment, payload);
+  const long_protocol protocol = to.segment.handle.direct != nullptr && on_node_.packs(payload.size())
+                                     ? long_protocol::packed
+                                     : protocol_for(to.segment, payload);
   world.own_counts().sent(header.handler(), lane, 1, world.in_epoch());
   bool is_put = false;
   if (to.segment.handle.direct != nullptr && protocol <= long_protocol::ordered) {

@@ -28,7 +28,8 @@ memory_service::memory_service(engine& to, const long_options& longs)
       records(to, stream, segments, receiver),
       operations(to, below, records, longs.pending_max),
       receiver(to, face, segments, operations, longs.slots),
-      sender(to, *this, longs) {
+      sender(to, *this, longs),
+      has_one_thread_(to.threads() == 1) {
   on.served().attach(service::long_slots, *this);
   on.attach(static_cast<progress_client&>(*this));
 }
@@ -71,7 +72,7 @@ void memory_service::check_open(std::string_view call, const remote_segment& ope
               "open segments on each thread");
 }
 
-void memory_service::check_address(std::string_view call, const remote_address& at, std::size_t bytes) const {
+void memory_service::check_address_slowly(std::string_view call, const remote_address& at, std::size_t bytes) const {
   check_open(call, at.segment);
   if (at.offset <= at.segment.bytes() && bytes <= at.segment.bytes() - at.offset) [[likely]]
     return;

@@ -57,7 +57,11 @@ class memory_service final : private packet_receiver, private progress_client, p
   /// Unless it was opened here, as far as that can be seen.
   void check_open(std::string_view call, const remote_segment& opened) const;
   /// Unless the place is in an open segment.
-  void check_address(std::string_view call, const remote_address& at, std::size_t bytes) const;
+  void check_address(std::string_view call, const remote_address& at, std::size_t bytes) const {
+    const bool is_open = at.segment.lane != no_rank && has_one_thread_;
+    if (!is_open || at.offset > at.segment.bytes() || bytes > at.segment.bytes() - at.offset) [[unlikely]]
+      check_address_slowly(call, at, bytes);
+  }
 
   engine& on;
   fabric::remote_memory* below;  ///< of the fabric; null: it has none
@@ -74,7 +78,9 @@ class memory_service final : private packet_receiver, private progress_client, p
  private:
   fabric::disposition on_packet(packet_header header, const fabric::packet& arrived) override;
   bool on_progress() override;
+  void check_address_slowly(std::string_view call, const remote_address& at, std::size_t bytes) const;
 
+  const bool has_one_thread_;
   bool abandoned_ = false;
 };
 
