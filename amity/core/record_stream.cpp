@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/assert.hpp"
+#include "amity/base/copy_bytes.hpp"
 #include "amity/core/engine.hpp"
 
 namespace amity::core {
@@ -26,6 +27,9 @@ static_assert(sizeof(answer_head) == 16 && sizeof(answer_head) <= sizeof(record)
 
 /// A put that the end of a packet would cut before this much of it begins in the next one.
 constexpr std::size_t part_bytes_min = 256;
+
+/// A record of few bytes, alone in a packet.
+constexpr std::size_t short_packet_bytes = 64;
 
 constexpr std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -82,7 +86,10 @@ class record_stream::answer_packet final : public answers, private immovable {
 };
 
 record_stream::record_stream(engine& on)
-    : engine_(on), transport_(on.transport()), packet_bytes_max_(transport_.caps().packet_bytes_max / 8 * 8) {
+    : engine_(on),
+      transport_(on.transport()),
+      packet_bytes_max_(transport_.caps().packet_bytes_max / 8 * 8),
+      short_bytes_max_(std::min(transport_.caps().inline_bytes_max, short_packet_bytes)) {
   engine_.served().attach(service::records, *this);
   engine_.served().attach(service::answers, *this);
 }
@@ -120,12 +127,36 @@ std::byte* record_stream::try_append(rank_t target, const record& what, tracking
   std::byte* const place = to.open.data + to.used;
   std::memcpy(place, &what, sizeof what);
   to.used += bytes;
-  // An answer proves that a record has been carried out.
-  if (what.question == no_question && by == tracking::by_flush) {
-    to.changed = true;
-    if (!std::exchange(to.listed, true)) changed_.push_back(target);
-  }
+  note_tracking(target, to, what, by);
   return place + sizeof what;
+}
+
+// An answer proves that a record has been carried out.
+void record_stream::note_tracking(rank_t target, peer& to, const record& what, tracking by) {
+  if (what.question != no_question || by != tracking::by_flush) return;
+  to.changed = true;
+  if (!std::exchange(to.listed, true)) changed_.push_back(target);
+}
+
+bool record_stream::try_send(rank_t target, const record& what, bytes_view content, tracking by,
+                             fabric::claim of) noexcept {
+  peer& to = at(target);
+  const std::size_t bytes = sizeof what + in_words(content.size());
+  if (to.used > 0 || bytes > short_bytes_max_) {
+    std::byte* const place = try_append(target, what, by, of);
+    if (place == nullptr) return false;
+    copy_bytes(place, content.data(), content.size());
+    send(target);
+    return true;
+  }
+  std::array<std::byte, short_packet_bytes> packet{};
+  std::memcpy(packet.data(), &what, sizeof what);
+  copy_bytes(packet.data() + sizeof what, content.data(), content.size());
+  const std::uint64_t header = service_header(service::records, to.next_out).word();
+  if (transport_.try_send(target, header, {packet.data(), bytes}, of) != status::ok) return false;
+  to.next_out = next_after(to.next_out);
+  note_tracking(target, to, what, by);
+  return true;
 }
 
 void record_stream::send(rank_t target) noexcept {
@@ -161,12 +192,10 @@ void record_stream::flush_all(rank_t but) {
 }
 
 bool record_stream::try_ask(rank_t target, peer& to) noexcept {
-  if (try_append(target, {.act = act_ask, .at = to.asked + 1}, tracking::otherwise, fabric::claim::no_epoch) ==
-      nullptr) {
+  if (!try_send(target, {.act = act_ask, .at = to.asked + 1}, {}, tracking::otherwise, fabric::claim::no_epoch)) {
     if (!std::exchange(to.must_ask, true)) continue_later(unasked_, target);
     return false;
   }
-  send(target);
   ++to.asked;
   ++flushes_under_way_;
   to.changed = to.must_ask = false;

@@ -62,6 +62,9 @@ class record_stream final : private packet_receiver, private progress_client, pr
   /// Appends a record, and returns where its content goes, which the caller writes before it does anything else. Null:
   /// there is no credit. `of`: what a new packet may take; `no_epoch` only if the caller calls `send` next.
   std::byte* try_append(rank_t target, const record& what, tracking by, fabric::claim of) noexcept;
+  /// Appends a record and sends it, in the one line of a short packet where no other one is open. False: there is no
+  /// credit.
+  bool try_send(rank_t target, const record& what, bytes_view content, tracking by, fabric::claim of) noexcept;
   /// A number for a record whose answer of `to.size()` bytes goes to `to`, in one or several records; `told` is reached
   /// when it is there. None: as many as may be are under way.
   std::optional<std::uint32_t> try_expect(rank_t target, mutable_bytes to, awaited& told);
@@ -122,6 +125,7 @@ class record_stream final : private packet_receiver, private progress_client, pr
   /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
   bool on_progress() override;
   peer& at(rank_t lane);
+  void note_tracking(rank_t target, peer& to, const record& what, tracking by);
   bool try_ask(rank_t target, peer& of) noexcept;
   fabric::disposition on_records(packet_header header, const fabric::packet& arrived);
   void on_answers(rank_t source, bytes_view payload);
@@ -137,6 +141,7 @@ class record_stream final : private packet_receiver, private progress_client, pr
   engine& engine_;
   fabric::fabric& transport_;
   std::size_t packet_bytes_max_;
+  std::size_t short_bytes_max_;  ///< of a packet that the fabric sends in one line
   std::array<record_executor*, record_owners> executors_{};
   std::vector<std::unique_ptr<record_executor>> owned_;
   rank_map<std::unique_ptr<peer>> peers_;
