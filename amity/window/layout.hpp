@@ -63,6 +63,9 @@ class layout {
     }
   }
 
+  /// The greatest number that divides the offset and the size of each block; 0: there are none.
+  std::size_t grain() const noexcept { return grain_; }
+
   /// Copies data from byte `from` on to `to`, and back; the data must have so much. `base` is the address of the
   /// layout.
   void pack(const std::byte* base, std::size_t from, mutable_bytes to) const noexcept;
@@ -85,6 +88,7 @@ class layout {
   std::ptrdiff_t stride_ = 0;      ///< between them
   std::ptrdiff_t first_ = 0;
   std::ptrdiff_t end_ = 0;
+  std::size_t grain_ = 0;
 };
 
 }  // namespace amity

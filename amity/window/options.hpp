@@ -31,7 +31,7 @@ enum class lock_kind : std::uint8_t {
 /// Implementation Options for MPI-2 One-Sided", EuroPVM/MPI 2007, section 3.)
 enum class window_protocol : std::uint8_t {
   automatic,  ///< chosen for each operation; the setting AMITY_WINDOW_PROTOCOL can name another
-  send_recv,  ///< nothing starts before the call that ends the epoch; each operation is a packet of its own
+  send_recv,  ///< nothing starts before the call that ends the epoch or flushes, and each operation travels alone
   buffered,   ///< operations are collected in packets, and start as soon as the epoch permits it
   rma,        ///< as buffered, but contiguous puts and gets take mapped memory or the fabric's remote memory
 };

@@ -52,28 +52,28 @@ class window {
   // --- Operations. ---
 
   void put(rank_t target, std::size_t index, std::span<const T> from) {
-    if (std::byte* const there = core_->direct(target, index * sizeof(T), from.size_bytes())) [[likely]]
+    if (std::byte* const there = core_->direct(target, offset_of(index), from.size_bytes())) [[likely]]
       return copy_bytes(there, reinterpret_cast<const std::byte*>(from.data()), from.size_bytes());
     core_->begin(
         "window::put",
-        {.kind = detail::operation_kind::put, .target = target, .at = index * sizeof(T), .from = std::as_bytes(from)});
+        {.kind = detail::operation_kind::put, .target = target, .at = offset_of(index), .from = std::as_bytes(from)});
   }
   void put(rank_t target, std::size_t index, const T& value) {
-    if (std::byte* const there = core_->direct(target, index * sizeof(T), sizeof(T))) [[likely]] {
+    if (std::byte* const there = core_->direct(target, offset_of(index), sizeof(T))) [[likely]] {
       std::memcpy(there, &value, sizeof(T));
       return;
     }
     core_->begin_copied("window::put", {.kind = detail::operation_kind::put,
                                         .target = target,
-                                        .at = index * sizeof(T),
+                                        .at = offset_of(index),
                                         .from = std::as_bytes(std::span(&value, 1))});
   }
   void get(rank_t target, std::size_t index, std::span<T> into) {
-    if (const std::byte* const there = core_->direct_for_get(target, index * sizeof(T), into.size_bytes())) [[likely]]
+    if (const std::byte* const there = core_->direct_for_get(target, offset_of(index), into.size_bytes())) [[likely]]
       return copy_bytes(reinterpret_cast<std::byte*>(into.data()), there, into.size_bytes());
     core_->begin("window::get", {.kind = detail::operation_kind::get,
                                  .target = target,
-                                 .at = index * sizeof(T),
+                                 .at = offset_of(index),
                                  .into = std::as_writable_bytes(into)});
   }
   void get(rank_t target, std::size_t index, T& into) { get(target, index, std::span(&into, 1)); }
@@ -83,14 +83,14 @@ class window {
   void put(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
     core_->begin("window::put", {.kind = detail::operation_kind::put,
                                  .target = target,
-                                 .at = index * sizeof(T),
+                                 .at = offset_of(index),
                                  .from = std::as_bytes(from),
                                  .there = std::move(there)});
   }
   void get(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<T> into) {
     core_->begin("window::get", {.kind = detail::operation_kind::get,
                                  .target = target,
-                                 .at = index * sizeof(T),
+                                 .at = offset_of(index),
                                  .into = std::as_writable_bytes(into),
                                  .there = std::move(there)});
   }
@@ -117,18 +117,18 @@ class window {
                     T& previous) requires window_element<T> {
     fetch("window::fetch_and_op", op, target, index, operand, std::span(&previous, 1));
   }
-  /// Stores `desired` if the element has the bits of `expected`.
+  /// Stores `desired` if the element has the bits of `expected`. Not for pairs, complex numbers and long double.
   void compare_and_swap(rank_t target, std::size_t index, const T& expected, const T& desired,
-                        T& previous) requires(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) {
+                        T& previous) requires window_element<T> && detail::is_covered<T> {
     const detail::swap_operands words{.expected = word_of(expected), .desired = word_of(desired)};
-    if (std::byte* const there = core_->direct_for_accumulate(target, index * sizeof(T), sizeof(T))) [[likely]] {
+    if (std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T))) [[likely]] {
       const std::uint64_t before = detail::compare_swap(there, sizeof(T), words.expected, words.desired);
       std::memcpy(&previous, &before, sizeof(T));
       return;
     }
     core_->begin("window::compare_and_swap", {.kind = detail::operation_kind::compare_swap,
                                               .target = target,
-                                              .at = index * sizeof(T),
+                                              .at = offset_of(index),
                                               .into = std::as_writable_bytes(std::span(&previous, 1)),
                                               .swap = words});
   }
@@ -189,6 +189,10 @@ class window {
   static std::span<T> elements(mutable_bytes of) noexcept {
     return {reinterpret_cast<T*>(of.data()), of.size() / sizeof(T)};
   }
+  /// In bytes. What is too large is out of range of any window.
+  static std::uint64_t offset_of(std::size_t index) noexcept {
+    return index > SIZE_MAX / sizeof(T) ? SIZE_MAX : index * sizeof(T);
+  }
   static std::uint64_t word_of(const T& value) noexcept {
     std::uint64_t word = 0;
     std::memcpy(&word, &value, sizeof(T));
@@ -198,7 +202,7 @@ class window {
                std::span<T> previous, std::shared_ptr<const layout> there) {
     core_->begin(call, {.kind = detail::operation_kind::accumulate,
                         .target = target,
-                        .at = index * sizeof(T),
+                        .at = offset_of(index),
                         .from = std::as_bytes(operands),
                         .into = std::as_writable_bytes(previous),
                         .there = std::move(there),
@@ -209,7 +213,7 @@ class window {
              std::span<T> previous) {
     if constexpr (detail::is_covered<T>) {
       if (const accumulate_function apply = find_accumulate(op, element_type_of<T>)) [[likely]] {
-        if (std::byte* const there = core_->direct_for_accumulate(target, index * sizeof(T), sizeof(T))) [[likely]] {
+        if (std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T))) [[likely]] {
           return apply(there, reinterpret_cast<const std::byte*>(&operand),
                        reinterpret_cast<std::byte*>(previous.data()), 1);
         }
@@ -217,7 +221,7 @@ class window {
     }
     core_->begin_copied(call, {.kind = detail::operation_kind::accumulate,
                                .target = target,
-                               .at = index * sizeof(T),
+                               .at = offset_of(index),
                                .from = std::as_bytes(std::span(&operand, 1)),
                                .into = std::as_writable_bytes(previous),
                                .op = op,

@@ -135,23 +135,55 @@ void window_epochs::check_member(std::string_view call, rank_t member) const {
               fmt::format("name one of 0 to {}", members().size() - 1));
 }
 
+void window_epochs::check_members(std::string_view call, std::span<const rank_t> all) const {
+  std::vector<rank_t> sorted(all.begin(), all.end());
+  std::ranges::sort(sorted);
+  for (const rank_t each : sorted) check_member(call, each);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice == sorted.end()) return;
+  throw error(call, member_, fmt::format("{}: rank {} is named twice", title_, *twice), "name each rank once");
+}
+
 void window_epochs::check_place(std::string_view call, const window_peer& of, const window_operation& what) const {
   const std::size_t bytes = what.bytes();
+  const auto refuse = [&](std::string_view problem, std::string_view remedy) -> error {
+    return {call, member_, fmt::format("{}: {}", title_, problem), remedy};
+  };
+  if (what.there != nullptr && what.there->bytes() != bytes) {
+    throw refuse(fmt::format("{} bytes of data for a layout of {} bytes", bytes, what.there->bytes()),
+                 "pass as much data as the layout has");
+  }
   const auto size = static_cast<std::ptrdiff_t>(of.about.bytes);
   const auto at = static_cast<std::ptrdiff_t>(what.at);
-  const bool fits = what.there == nullptr ? what.at <= of.about.bytes && bytes <= of.about.bytes - what.at
-                                          : at >= 0 && at <= size && what.there->first() >= -at &&
-                                                what.there->end() <= size - at && what.there->bytes() == bytes;
+  const bool fits = what.there == nullptr
+                        ? what.at <= of.about.bytes && bytes <= of.about.bytes - what.at
+                        : at >= 0 && at <= size && what.there->first() >= -at && what.there->end() <= size - at;
   if (!fits) {
-    throw error(call, member_,
-                fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes", title_,
-                            bytes, what.at, of.member, of.about.bytes),
-                "pass an index and a count that lie in the target's memory");
+    throw refuse(fmt::format("{} bytes at offset {} are out of range: the memory of rank {} has {} bytes", bytes,
+                             what.at, of.member, of.about.bytes),
+                 "pass an index and a count that lie in the target's memory");
   }
-  if (what.kind == operation_kind::accumulate && find_accumulate(what.op, what.type) == nullptr) {
-    throw error(call, member_,
-                fmt::format("{}: {} is not defined on {}", title_, name_of(what.op), layout_of(what.type).name),
-                "choose another operation");
+  if (what.kind == operation_kind::accumulate) check_operands(call, what);
+}
+
+void window_epochs::check_operands(std::string_view call, const window_operation& what) const {
+  const auto refuse = [&](std::string_view problem, std::string_view remedy) -> error {
+    return {call, member_, fmt::format("{}: {}", title_, problem), remedy};
+  };
+  const element_layout& element = layout_of(what.type);
+  if (find_accumulate(what.op, what.type) == nullptr)
+    throw refuse(fmt::format("{} is not defined on {}", name_of(what.op), element.name), "choose another operation");
+  if (what.from.empty() && what.op != accumulate_op::no_op && !what.into.empty())
+    throw refuse(fmt::format("{} without operands", name_of(what.op)), "pass an operand for each element");
+  if (!what.from.empty() && !what.into.empty() && what.from.size() != what.into.size()) {
+    throw refuse(
+        fmt::format("{} bytes of operands, and {} for what was there before", what.from.size(), what.into.size()),
+        "pass as many of both");
+  }
+  if (what.there != nullptr && what.there->grain() % element.bytes != 0) {
+    throw refuse(
+        fmt::format("blocks of a layout that are not whole elements of {} ({} bytes)", element.name, element.bytes),
+        "describe blocks whose offsets and sizes are multiples of the element");
   }
 }
 
@@ -160,13 +192,14 @@ void window_epochs::make_progress() {
 }
 
 template <class Done>
-void window_epochs::wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done) {
+void window_epochs::wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done,
+                             std::uint64_t rest_ns_max) {
   if (done()) return;
   label_.assign(call).append(" of ").append(title_);
   if (target != no_rank) label_.append(", target ").append(std::to_string(target));
   label_.append(": ").append(what);
   endpoint_.own_engine().wait_until(
-      endpoint_, label_, done, [] { return false; }, target == no_rank ? core::engine::wait_slice_ns : lock_rest_ns);
+      endpoint_, label_, done, [] { return false; }, rest_ns_max);
 }
 
 // Records of members
@@ -201,6 +234,7 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
       ++completed_;
       return true;
     case window_act::lock:
+      if (target_.is_early(what)) return false;
       lock_.request(lane, member, kind);
       return true;
     case window_act::granted: {
@@ -259,12 +293,11 @@ bool window_epochs::is_ready(window_peer& to) {
 
 void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
   if (is_ready(to)) return;
-  std::string what = "waits for its post";
-  if (rules_.access() != access_epoch::started) {
-    const std::int32_t holder = to.control == nullptr ? 0 : to.control->holder.load(std::memory_order_relaxed);
-    what = holder == 0 ? "waits for its lock" : fmt::format("waits for its lock, which rank {} holds", holder - 1);
-  }
-  wait_for(call, what, to.member, [&] { return is_ready(to); });
+  const auto ready = [&] { return is_ready(to); };
+  if (rules_.access() == access_epoch::started) return wait_for(call, "waits for its post", to.member, ready);
+  const std::int32_t holder = to.control == nullptr ? 0 : to.control->holder.load(std::memory_order_relaxed);
+  const std::string held_by = holder == 0 ? std::string() : fmt::format(", which rank {} holds", holder - 1);
+  wait_for(call, "waits for its lock" + held_by, to.member, ready, lock_rest_ns);
 }
 
 void window_epochs::take_lock(window_peer& to, lock_kind kind) {
@@ -280,7 +313,7 @@ void window_epochs::take_lock(window_peer& to, lock_kind kind) {
     return;
   }
   to.asks_owner = true;
-  origin_.send(to, {.act = static_cast<std::uint8_t>(window_act::lock), .op = static_cast<std::uint8_t>(kind)});
+  origin_.ask_for_lock(to, kind);
 }
 
 bool window_epochs::has_lock(window_peer& to) {
@@ -332,8 +365,9 @@ void window_epochs::begin_all_held(std::string_view call) {
   std::vector<window_peer*> left;
   std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
   while (!left.empty()) {
-    wait_for(call, "waits for posts or locks", left.front()->member,
-             [&] { return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); }); });
+    wait_for(
+        call, "waits for posts or locks", left.front()->member,
+        [&] { return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); }); }, lock_rest_ns);
     std::erase_if(left, [this](window_peer* each) {
       if (!is_ready(*each)) return false;
       begin_held(*each);
@@ -376,7 +410,7 @@ void window_epochs::fence(window_assert promised) {
   endpoint_.check_own_call(call);
   const bool opens = !has(promised, window_assert::no_succeed);
   rules_.on(call, opens ? window_call::fence : window_call::last_fence, whose());
-  if (!has(promised, window_assert::no_precede)) {
+  if (!has(promised, window_assert::no_precede) && direct_.unfinished) {
     begin_all_held(call);
     std::vector<window_peer*> shared, others;
     std::ranges::partition_copy(used_, std::back_inserter(shared), std::back_inserter(others), has_other_paths);
@@ -410,7 +444,7 @@ void window_epochs::exchange_counts(std::string_view call) {
 void window_epochs::start(std::span<const rank_t> targets, window_assert promised) {
   constexpr std::string_view call = "window::start";
   endpoint_.check_own_call(call);
-  for (const rank_t each : targets) check_member(call, each);
+  check_members(call, targets);
   rules_.start(call, targets, whose());
   origin_.count(false, target_.parity());
   access_promised_ = promised;
@@ -421,8 +455,10 @@ void window_epochs::complete() {
   endpoint_.check_own_call(call);
   if (rules_.access() != access_epoch::started) rules_.on(call, window_call::complete, whose());
   for (const rank_t each : rules_.targets()) use(each);
-  begin_all_held(call);
-  finish(call, used_, false);
+  if (direct_.unfinished) {
+    begin_all_held(call);
+    finish(call, used_, false);
+  }
   direct_.fence_stores();
   for (window_peer* const each : used_) {
     wait_until_ready(call, *each);
@@ -435,7 +471,7 @@ void window_epochs::complete() {
 void window_epochs::post(std::span<const rank_t> origins, window_assert promised) {
   constexpr std::string_view call = "window::post";
   endpoint_.check_own_call(call);
-  for (const rank_t each : origins) check_member(call, each);
+  check_members(call, origins);
   rules_.on(call, window_call::post, whose());
   posted_to_ = origins.size();
   std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
@@ -473,6 +509,8 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   constexpr std::string_view call = "window::lock";
   endpoint_.check_own_call(call);
   check_member(call, target);
+  if (kind == lock_kind::none)
+    throw error(call, member_, fmt::format("{}: a lock of kind none", title_), "choose shared or exclusive");
   rules_.lock(call, kind, target, whose());
   origin_.count(false, target_.parity());
   access_promised_ = promised;

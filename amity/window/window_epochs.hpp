@@ -71,9 +71,12 @@ class window_epochs final : private record_window, private immovable {
   const core::group& members() const noexcept { return origin_.members(); }
   access_rules::identity whose() const noexcept { return {.window = title_, .member = member_}; }
   void check_member(std::string_view call, rank_t member) const;
+  void check_members(std::string_view call, std::span<const rank_t> all) const;
+  void check_operands(std::string_view call, const window_operation& what) const;
   void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
   template <class Done>
-  void wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done);
+  void wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done,
+                std::uint64_t rest_ns_max = core::engine::wait_slice_ns);
 
   window_peer& use(rank_t target);
   bool is_ready(window_peer& to);
@@ -114,7 +117,8 @@ class window_epochs final : private record_window, private immovable {
   core::group_collectives collectives_;
   access_rules rules_;
 
-  std::vector<window_peer*> used_;  ///< by the access epoch
+  std::vector<std::uint64_t> counts_;  ///< of records, by member; all 0 between fences
+  std::vector<window_peer*> used_;     ///< by the access epoch
   window_assert access_promised_ = window_assert::none;
   rank_map<std::uint32_t> posts_;  ///< of members, for later epochs of this rank
   std::size_t posted_to_ = 0;      ///< members that have access

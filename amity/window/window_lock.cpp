@@ -10,7 +10,8 @@ void window_lock::request(rank_t lane, rank_t member, lock_kind kind) {
   waiting_.push_back(asked);
   // Before the next look; pairs with the fence of a member that leaves the lock and then looks whether to wake this
   // one.
-  control_.owner_waits.store(1, std::memory_order_seq_cst);
+  control_.owner_waits.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   service_.watch(window_);
 }
 

@@ -126,13 +126,15 @@ void window_origin::count(bool counts, unsigned parity) noexcept {
 }
 
 core::record window_origin::record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept {
-  return {
-      .owner = core::record_owner::windows, .act = static_cast<std::uint8_t>(act), .object = to.about.number, .at = at};
+  return {.owner = core::record_owner::windows,
+          .act = static_cast<std::uint8_t>(static_cast<unsigned>(act) | (parity_ != 0 ? parity_bit : 0u)),
+          .object = to.about.number,
+          .at = at};
 }
 
 void window_origin::note_counted(window_peer& to, core::record& what) const noexcept {
   if (!counts_) return;
-  what.act |= static_cast<std::uint8_t>(counted_bit | (parity_ != 0 ? parity_bit : 0));
+  what.act |= counted_bit;
   ++to.counted;
 }
 
@@ -159,8 +161,17 @@ void window_origin::send(window_peer& to, core::record what, bytes_view content)
   what.owner = core::record_owner::windows;
   what.at = word(identity_);
   what.bytes = static_cast<std::uint32_t>(content.size());
-  copy_bytes(append(to, what), content.data(), content.size());
-  stream_.send(to.lane);
+  const auto try_send = [&] {
+    return stream_.try_send(to.lane, what, content, core::tracking::otherwise, fabric::claim::no_epoch);
+  };
+  if (!try_send()) [[unlikely]]
+    endpoint_.wait_until(core::wait_for_credit, try_send);
+}
+
+void window_origin::ask_for_lock(window_peer& to, lock_kind kind) {
+  core::record what = record_of(to, window_act::lock, 0);
+  what.op = static_cast<std::uint8_t>(kind);
+  send(to, what);
 }
 
 void window_origin::unlock(window_peer& to, lock_kind kind) {

@@ -83,6 +83,7 @@ class window_origin final : private immovable {
   void carry_out(window_peer& to, const window_operation& what);
   /// Sends a record without memory. Waits for a credit.
   void send(window_peer& to, core::record what, bytes_view content = {});
+  void ask_for_lock(window_peer& to, lock_kind kind);
   /// Behind all that was sent there before. `done` tells when it has been carried out.
   void unlock(window_peer& to, lock_kind kind);
   /// Asks for what has not been asked for. `done` tells when it has been carried out.

@@ -40,7 +40,8 @@ enum class window_act : std::uint8_t {
   wake,     ///< the lock has become free
 };
 
-/// In `record::act`, beside the act: the record counts for a fence, in the epochs of this parity.
+/// In `record::act`, beside the act: the record counts for a fence; and for records that use memory or ask for a lock,
+/// how many fences their origin has left, modulo 2.
 inline constexpr std::uint8_t counted_bit = 0x80, parity_bit = 0x40;
 
 /// Where the answer belongs in the result, and its size.

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "amity/base/copy_bytes.hpp"
 #include "amity/core/endpoint.hpp"
 
 namespace amity::detail {
@@ -85,6 +84,7 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
   } else if (const auto named = by_identity_.find(window_identity{what.at}); named != by_identity_.end()) {
     found = named->second;
   }
+  if (found == nullptr && act == window_act::wake) return true;  // the window has ended: nobody waits for its lock
   if (found == nullptr) {
     throw engine_.invalid_packet(source, fmt::format("operation {} on window {:#x} of {:#x}, which is not there",
                                                      static_cast<int>(act), what.object, what.at));
@@ -93,19 +93,14 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
 }
 
 void window_service::send(rank_t lane, const core::record& what, bytes_view content) {
-  waiting_record sent{.lane = lane, .what = what, .content = {content.begin(), content.end()}};
-  const bool waits = std::ranges::find(unsent_, lane, &waiting_record::lane) != unsent_.end();
-  if (!waits && try_send(sent)) return;
-  unsent_.push_back(std::move(sent));
+  const bool waits = !unsent_.empty() && std::ranges::find(unsent_, lane, &waiting_record::lane) != unsent_.end();
+  if (!waits && try_send(lane, what, content)) return;
+  unsent_.push_back({.lane = lane, .what = what, .content = {content.begin(), content.end()}});
   ask_for_rounds();
 }
 
-bool window_service::try_send(const waiting_record& of) {
-  std::byte* const place = stream_.try_append(of.lane, of.what, core::tracking::otherwise, fabric::claim::no_epoch);
-  if (place == nullptr) return false;
-  copy_bytes(place, of.content.data(), of.content.size());
-  stream_.send(of.lane);
-  return true;
+bool window_service::try_send(rank_t lane, const core::record& what, bytes_view content) {
+  return stream_.try_send(lane, what, content, core::tracking::otherwise, fabric::claim::no_epoch);
 }
 
 void window_service::watch(record_window& of) {
@@ -123,7 +118,7 @@ bool window_service::on_progress() try {
   std::vector<rank_t> refused;
   std::erase_if(unsent_, [&](const waiting_record& each) {
     if (std::ranges::find(refused, each.lane) != refused.end()) return false;
-    if (try_send(each)) return true;
+    if (try_send(each.lane, each.what, each.content)) return true;
     refused.push_back(each.lane);
     return false;
   });

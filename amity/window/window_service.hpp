@@ -75,7 +75,7 @@ class window_service final : public core::record_executor, private core::flushab
   bool on_progress() override;
   bool flush_all() override;
   void close_packet(rank_t lane) override;
-  bool try_send(const waiting_record& of);
+  bool try_send(rank_t lane, const core::record& what, bytes_view content);
   void ask_for_rounds();
 
   core::engine& engine_;

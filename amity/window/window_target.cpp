@@ -30,11 +30,9 @@ accumulate_function function_of(const core::record& what) noexcept {
 }  // namespace
 
 bool window_target::execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
-  const bool is_counted = (what.act & counted_bit) != 0;
-  // Its origin has left a fence that this rank is still in: others' operations, which it may see, are on their way.
-  if (is_counted && ((what.act & parity_bit) != 0) != (parity_ != 0)) return false;
+  if (is_early(what)) return false;
   if (!run(lane, what, content, to)) return false;
-  if (is_counted) ++arrived_;
+  if ((what.act & counted_bit) != 0) ++arrived_;
   return true;
 }
 

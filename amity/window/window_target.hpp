@@ -28,7 +28,7 @@ class window_target final : private immovable {
  public:
   window_target(core::engine& on, mutable_bytes memory) : engine_(on), memory_(memory) {}
 
-  /// Carries out an operation on the memory. As `record_executor::execute`.
+  /// Carries out an operation on the memory. As `record_executor::execute`; refuses what is early.
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
 
   /// Operations that have been carried out in the present epoch of fences.
@@ -38,6 +38,9 @@ class window_target final : private immovable {
     arrived_ = 0;
     parity_ ^= 1;
   }
+  /// Whether the origin of a record has left a fence that this rank is still in. Operations of others, whose effects
+  /// the record may see, are on their way then.
+  bool is_early(const core::record& what) const noexcept { return ((what.act & parity_bit) != 0) != (parity_ != 0); }
   /// Of the present epoch.
   unsigned parity() const noexcept { return parity_; }
 

@@ -13,6 +13,7 @@
 
 #include "amity/window/window.hpp"
 #include "tests/core/poorer.hpp"
+#include "tests/support/cases.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -385,6 +386,32 @@ TEST_P(windows, parts_of_a_world_have_windows) {
   });
 }
 
+// A rank that has left a fence locks a target that is still in it.
+TEST(window_schedules, locks_see_what_fence_has_ended) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(1500); ++seed) {
+    fabric::sim::run(3, {.seed = seed, .delay_ns_max = 200'000}, [](fabric::fabric& whole) {
+      fabric::testing::poorer own(whole, false);
+      world w(own, {});
+      auto shared = w.allocate_window<int>(1);
+      for (int round = 1; round <= 8; ++round) {
+        shared.fence(window_assert::no_precede);
+        if (w.rank() == 1) shared.put(0, 0, round);
+        shared.fence(window_assert::no_succeed);
+        if (w.rank() == 2) {
+          int seen = 0;
+          shared.lock(lock_kind::shared, 0, round % 2 == 0 ? window_assert::none : window_assert::no_check);
+          shared.get(0, 0, seen);
+          shared.unlock(0);
+          EXPECT_EQ(seen, round);
+        }
+        w.barrier();
+      }
+      return 0;
+    });
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 // A wait for a request alone ends: it sends packets that are not full.
 TEST_P(windows, requests_end_alone) {
   run([](world& w) {
@@ -480,6 +507,45 @@ TEST(window_errors, name_call_window_and_remedy) {
                           w.accumulate(maximum_location, 1, 0, 1);
                         }),
                         {"window::accumulate", "maximum_location is not defined on"});
+}
+
+TEST(window_errors, name_wrong_arguments) {
+  using numbers = std::vector<int>;
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.lock(lock_kind::none, 1); }),
+                        {"window::lock", "a lock of kind none", "choose shared or exclusive"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          w.post(std::vector<rank_t>{1, 1});
+                        }),
+                        {"window::post", "rank 1 is named twice"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          numbers two(2), three(3);
+                          w.lock(lock_kind::shared, 1);
+                          w.get_accumulate(sum, 1, 0, three, two);
+                        }),
+                        {"window::get_accumulate", "12 bytes of operands, and 8 for what was there before"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          numbers two(2);
+                          w.lock(lock_kind::shared, 1);
+                          w.get_accumulate(sum, 1, 0, {}, two);
+                        }),
+                        {"window::get_accumulate", "sum without operands"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          numbers two(2);
+                          w.lock(lock_kind::shared, 1);
+                          w.accumulate(sum, 1, 0, std::make_shared<const layout>(layout::strided(4, 2, 4)), two);
+                        }),
+                        {"window::accumulate", "not whole elements of"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          numbers two(2);
+                          w.lock(lock_kind::shared, 1);
+                          w.put(1, 0, std::make_shared<const layout>(layout::strided(4, 4, 8)), two);
+                        }),
+                        {"window::put", "8 bytes of data for a layout of 16 bytes"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          w.lock(lock_kind::shared, 1);
+                          w.put(1, std::size_t{1} << 62, 1);
+                        }),
+                        {"window::put", "out of range"});
 }
 
 TEST(window_errors, end_inside_epoch_is_named) {
