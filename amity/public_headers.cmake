@@ -116,6 +116,14 @@ set(AMITY_PUBLIC_HEADERS
   message/type_name.hpp
   message/unique.hpp
   message/value_stream.hpp
+  window/accumulate.hpp
+  window/compare_swap.hpp
+  window/direct_access.hpp
+  window/layout.hpp
+  window/options.hpp
+  window/window.hpp
+  window/window_core.hpp
+  window/window_operation.hpp
   world/fabrics.hpp
   world/launch.hpp
   world/run.hpp

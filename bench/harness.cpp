@@ -96,12 +96,25 @@ std::optional<job> peer(const std::filesystem::path& program, std::string name, 
   return result;
 }
 
-/// The variables are for Open MPI, which refuses root without them, and for MPICH; each rank gets a core.
+/// The variables are for Open MPI, which refuses root without them, and for MPICH. Each rank gets a core; if there are
+/// more ranks than cores, none does.
 void start_with_mpi(job& which, const mpi_installation& mpi, int ranks) {
   const std::vector<std::string> launcher{std::string(mpi.launcher), "-n", std::to_string(ranks)};
   which.run.words.insert(which.run.words.begin(), launcher.begin(), launcher.end());
-  which.run.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                           "OMPI_MCA_hwloc_base_binding_policy=core", "HYDRA_BINDING=core"};
+  which.run.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+  const bool oversubscribed = ranks > static_cast<int>(std::thread::hardware_concurrency());
+  const std::string binding = oversubscribed ? "none" : "core";
+  which.run.environment.push_back("OMPI_MCA_hwloc_base_binding_policy=" + binding);
+  which.run.environment.push_back("HYDRA_BINDING=" + binding);
+  if (oversubscribed) which.run.environment.emplace_back("OMPI_MCA_rmaps_base_oversubscribe=1");
+}
+
+job mpi_program(const mpi_installation& mpi, std::string_view program, int ranks, std::string name,
+                std::vector<std::string> words) {
+  job result{std::move(name), {std::move(words), {}}};
+  result.run.words.emplace(result.run.words.begin(), program);
+  start_with_mpi(result, mpi, ranks);
+  return result;
 }
 
 }  // namespace
@@ -109,10 +122,16 @@ void start_with_mpi(job& which, const mpi_installation& mpi, int ranks) {
 std::vector<mpi_installation> mpi_installations() {
   std::vector<mpi_installation> all;
 #ifdef AMITY_BENCH_LAUNCHER_OPENMPI
-  all.push_back({.name = "Open MPI", .launcher = AMITY_BENCH_LAUNCHER_OPENMPI, .peer = AMITY_BENCH_PEER_OPENMPI});
+  all.push_back({.name = "Open MPI",
+                 .launcher = AMITY_BENCH_LAUNCHER_OPENMPI,
+                 .peer = AMITY_BENCH_PEER_OPENMPI,
+                 .window = AMITY_BENCH_WINDOW_OPENMPI});
 #endif
 #ifdef AMITY_BENCH_LAUNCHER_MPICH
-  all.push_back({.name = "MPICH", .launcher = AMITY_BENCH_LAUNCHER_MPICH, .peer = AMITY_BENCH_PEER_MPICH});
+  all.push_back({.name = "MPICH",
+                 .launcher = AMITY_BENCH_LAUNCHER_MPICH,
+                 .peer = AMITY_BENCH_PEER_MPICH,
+                 .window = AMITY_BENCH_WINDOW_MPICH});
 #endif
   return all;
 }
@@ -147,10 +166,11 @@ job driver::mpi_ranks(const mpi_installation& mpi, const benchmark& which, int c
 }
 
 job driver::mpi_peer(const mpi_installation& mpi, std::string name, std::vector<std::string> words) const {
-  job result{std::move(name), {std::move(words), {}}};
-  result.run.words.emplace(result.run.words.begin(), mpi.peer);
-  start_with_mpi(result, mpi, 2);
-  return result;
+  return mpi_program(mpi, mpi.peer, 2, std::move(name), std::move(words));
+}
+
+job driver::mpi_window(const mpi_installation& mpi, int count, std::vector<std::string> words) const {
+  return mpi_program(mpi, mpi.window, count, std::string(mpi.name), std::move(words));
 }
 
 job driver::raw(std::string_view which, std::string name, arguments args) const {

@@ -54,7 +54,8 @@ struct job {
 struct mpi_installation {
   std::string_view name;
   std::string_view launcher;
-  std::string_view peer;  ///< the program of `driver::open_mpi`, compiled for this MPI
+  std::string_view peer;    ///< the program of `driver::open_mpi`, compiled for this MPI
+  std::string_view window;  ///< bench/peer/window.cpp, compiled for this MPI
 };
 /// Returns the MPIs that were found when the benchmarks were built.
 std::vector<mpi_installation> mpi_installations();
@@ -110,6 +111,8 @@ class driver {
   job mpi_ranks(const mpi_installation& mpi, const benchmark& which, int count, arguments args = {}) const;
   /// The program of `open_mpi` over another MPI, on two ranks.
   job mpi_peer(const mpi_installation& mpi, std::string name, std::vector<std::string> words) const;
+  /// Windows of an MPI, on `count` ranks.
+  job mpi_window(const mpi_installation& mpi, int count, std::vector<std::string> words) const;
   job raw(std::string_view which, std::string name, arguments args = {}) const;
   /// Nothing where Open MPI was not found when the benchmarks were built.
   std::optional<job> open_mpi(std::string name, std::vector<std::string> words,

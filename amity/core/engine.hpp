@@ -56,7 +56,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Bit n of word n / 64: world number n is in use.
   using world_set = std::array<std::uint64_t, worlds_max / 64>;
 
-  /// A waiting rank looks around this often even if nobody wakes it: for an aborted job, and for its stall report.
+  /// A waiting rank looks around this often even if it is not woken: for an aborted job, and for its stall report.
   /// Under virtual time it waits without a limit: the fabric sees a job in which every rank does.
   static constexpr std::uint64_t wait_slice_ns = 100'000'000;
 

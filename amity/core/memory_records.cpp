@@ -46,7 +46,12 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
 
 memory_records::memory_records(engine& on, record_stream& stream, record_owner owner, fabric::claim of,
                                record_memory& memory)
-    : engine_(on), stream_(stream), memory_(memory), owner_(owner), of_(of) {
+    : engine_(on),
+      stream_(stream),
+      memory_(memory),
+      owner_(owner),
+      of_(of),
+      bytes_max_(record_bytes_max(on.transport().caps().packet_bytes_max)) {
   stream.attach(owner, *this);
 }
 
@@ -84,7 +89,7 @@ bool memory_records::append(const record_address& to, bytes_view from, std::size
 bool memory_records::get(const record_address& from, std::size_t bytes, std::size_t& moved, std::uint32_t question) {
   while (moved < bytes) {
     record piece = record_of(from, act::get);
-    const wanted part{.bytes = std::min(bytes - moved, stream_.content_bytes_max()), .at = moved};
+    const wanted part{.bytes = std::min<std::size_t>(bytes - moved, bytes_max_), .at = moved};
     piece.bytes = sizeof part;
     piece.question = question;
     piece.at += moved;
@@ -136,7 +141,7 @@ bool memory_records::execute(rank_t source, const record& what, bytes_view conte
       wanted part;
       take(part);
       const std::byte* const there = memory_.place_of(source, what.object, what.at, part.bytes);
-      if (part.bytes > stream_.content_bytes_max())
+      if (part.bytes > bytes_max_)
         throw engine_.invalid_packet(source, fmt::format("a get of {} bytes in one answer", part.bytes));
       std::byte* const answer = to.try_write(what.question, part.at, part.bytes);
       if (answer == nullptr) return false;

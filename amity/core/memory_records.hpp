@@ -63,6 +63,7 @@ class memory_records final : private record_executor, private immovable {
   record_memory& memory_;
   record_owner owner_;
   fabric::claim of_;
+  std::size_t bytes_max_;  ///< of one record or answer
 };
 
 }  // namespace amity::core

@@ -34,11 +34,16 @@ struct record {
 };
 static_assert(sizeof(record) == 24);
 
+/// The largest content of one record, and of one answer, for packets of this size.
+constexpr std::size_t record_bytes_max(std::size_t packet_bytes_max) noexcept {
+  return packet_bytes_max / 8 * 8 - sizeof(record);
+}
+
 /// Where an executor writes what the origin has asked for.
 class answers {
  public:
-  /// Room for `bytes` that go to `at` of the result; null: there is no credit. At most `content_bytes_max` of the
-  /// stream.
+  /// Room for `bytes` that go to `at` of the result; null: there is no credit. At most
+  /// `record_bytes_max`.
   virtual std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes) = 0;
 
  protected:

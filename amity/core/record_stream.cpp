@@ -116,7 +116,8 @@ record_stream::peer& record_stream::at(rank_t lane) {
 
 std::size_t record_stream::room(rank_t target, std::size_t bytes) {
   const std::size_t left = packet_bytes_max_ - at(target).used;
-  return left >= sizeof(record) + std::min(bytes, part_bytes_min) ? left - sizeof(record) : content_bytes_max();
+  return left >= sizeof(record) + std::min(bytes, part_bytes_min) ? left - sizeof(record)
+                                                                  : record_bytes_max(packet_bytes_max_);
 }
 
 std::byte* record_stream::try_append(rank_t target, const record& what, tracking by, fabric::claim of) noexcept {

@@ -44,18 +44,9 @@ class record_stream final : private packet_receiver, private progress_client, pr
   void attach(record_owner which, record_executor& executor) {
     executors_[static_cast<std::size_t>(which)] = &executor;
   }
-  /// As above; the stream owns it.
-  void attach(record_owner which, std::unique_ptr<record_executor> executor) {
-    attach(which, *executor);
-    owned_.push_back(std::move(executor));
-  }
-  /// Null: none is attached.
-  record_executor* executor(record_owner which) const noexcept { return executors_[static_cast<std::size_t>(which)]; }
 
   // --- At the origin. In and outside handlers. ---
 
-  /// The largest content of one record, and of one answer.
-  std::size_t content_bytes_max() const noexcept { return packet_bytes_max_ - sizeof(record); }
   /// How many of `bytes` the next record for this peer should take: what fits into the open packet, unless that is
   /// little. May be more than `bytes`.
   std::size_t room(rank_t target, std::size_t bytes);
@@ -143,7 +134,6 @@ class record_stream final : private packet_receiver, private progress_client, pr
   std::size_t packet_bytes_max_;
   std::size_t short_bytes_max_;  ///< of a packet that the fabric sends in one line
   std::array<record_executor*, record_owners> executors_{};
-  std::vector<std::unique_ptr<record_executor>> owned_;
   rank_map<std::unique_ptr<peer>> peers_;
   numbered<question> questions_;
   std::size_t questions_under_way_ = 0;

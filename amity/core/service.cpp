@@ -1,5 +1,7 @@
 #include "amity/core/service.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
@@ -15,6 +17,7 @@ service_table::~service_table() { end(); }
 
 void service_table::end() noexcept {
   if (memory_ != nullptr && !engine_.on_own_thread()) memory_->abandon();
+  windows_.reset();
   memory_.reset();
   records_.reset();
   receivers_ = {};
@@ -23,6 +26,11 @@ void service_table::end() noexcept {
 record_stream& service_table::make_records() {
   records_ = std::make_unique<record_stream>(engine_);
   return *records_;
+}
+
+void service_table::set_windows(std::unique_ptr<record_executor> made) {
+  records().attach(record_owner::windows, *made);
+  windows_ = std::move(made);
 }
 
 memory_service& service_table::make_memory() {

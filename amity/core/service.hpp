@@ -15,6 +15,7 @@ namespace amity::core {
 
 class engine;
 class memory_service;
+class record_executor;
 class record_stream;
 
 class packet_receiver {
@@ -43,6 +44,9 @@ class service_table : private immovable {
   memory_service& memory() { return memory_ != nullptr ? *memory_ : make_memory(); }
   /// Null: it has not been used.
   memory_service* memory_if_used() const noexcept { return memory_.get(); }
+  /// The executor of the records of windows, which the layer of windows makes; null: there is none.
+  record_executor* windows() const noexcept { return windows_.get(); }
+  void set_windows(std::unique_ptr<record_executor> made);
   /// Ends what is there: on the thread of the engine, while its fabric exists; on another one nothing is given back.
   void end() noexcept;
 
@@ -55,6 +59,7 @@ class service_table : private immovable {
   std::array<packet_receiver*, services> receivers_{};
   std::unique_ptr<record_stream> records_;
   std::unique_ptr<memory_service> memory_;
+  std::unique_ptr<record_executor> windows_;
 };
 
 }  // namespace amity::core

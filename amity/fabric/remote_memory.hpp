@@ -43,7 +43,7 @@ struct remote_capabilities {
   /// Payloads of up to so many bytes, as far as a packet has room for them, arrive sooner inside it, though the target
   /// copies them, than by a put and a packet. Of handles without a `direct` address.
   std::size_t packed_bytes_max = 2048;
-  /// Puts and gets of up to so many bytes end sooner as packets, which wake an owner that sleeps; 0: none do.
+  /// Up to so many bytes, a put or get completes sooner as packets, which wake an owner that sleeps; 0: at no size.
   std::size_t woken_bytes_max = 0;
 };
 

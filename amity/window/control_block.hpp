@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the owner of a window shares with its peers beside the data: the lock of its passive-target epochs.
+/// What the owner of a window shares with its peers in addition to the data: the lock of its passive-target epochs.
 
 #include <atomic>
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace amity::detail {
 
 /// A fair lock for one writer or several readers, in 8 bytes of shared memory that begin as zeros.
 ///
-/// Who wants it draws a ticket and enters when its turn has come, so that no stream of readers keeps a writer out. At
-/// most 65,535 tickets may wait. (Design: the ticket lock of J. M. Mellor-Crummey and M. L. Scott, "Scalable
+/// Who wants it draws a ticket and enters when its turn has arrived, so that no stream of readers keeps a writer out.
+/// At most 65,535 tickets may wait. (Design: the ticket lock of J. M. Mellor-Crummey and M. L. Scott, "Scalable
 /// reader-writer synchronization for shared-memory multiprocessors", PPoPP 1991.)
 class ticket_lock {
  public:
   std::uint16_t draw() noexcept { return next_.fetch_add(1, std::memory_order_acq_rel); }
-  /// Whether the turn of the ticket has come. Once it has, the lock is held, and the ticket is not used again.
+  /// Whether the turn of the ticket has arrived. Once it has, the lock is held, and the ticket is not used again.
   bool try_enter(lock_kind kind, std::uint16_t ticket) noexcept {
     if (kind == lock_kind::exclusive) return writers_turn_.load(std::memory_order_acquire) == ticket;
     if (readers_turn_.load(std::memory_order_acquire) != ticket) return false;

@@ -78,7 +78,7 @@ class window {
   }
   void get(rank_t target, std::size_t index, T& into) { get(target, index, std::span(&into, 1)); }
 
-  /// As above, for data in blocks of bytes from the element `index` on. The data of `from` or `into` has as many bytes
+  /// Use data in blocks of bytes from the element `index` on. The data of `from` or `into` has as many bytes
   /// as the layout, in the order of its blocks.
   void put(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
     core_->begin("window::put", {.kind = detail::operation_kind::put,
@@ -96,7 +96,7 @@ class window {
   }
 
   /// Combines elements of the target with operands, each atomically with regard to other accumulates of the same type.
-  /// Those of one origin are carried out in its order.
+  /// Accumulates of one origin are carried out in its order.
   void accumulate(accumulate_op op, rank_t target, std::size_t index,
                   std::span<const T> operands) requires window_element<T> {
     combine("window::accumulate", op, target, index, operands, {}, nullptr);
@@ -133,7 +133,7 @@ class window {
                                               .swap = words});
   }
 
-  /// The same with a request, for epochs of locks.
+  /// The request forms, for epochs of locks.
   window_request rput(rank_t target, std::size_t index, std::span<const T> from) {
     put(target, index, from);
     return {*core_, target};

@@ -71,12 +71,12 @@ class window_core final : private immovable {
       make_progress();
     return direct_.find(target, at, bytes);
   }
-  /// The same for a caller that stores there.
+  /// As `direct_for_get`, for a caller that stores there.
   std::byte* direct(rank_t target, std::uint64_t at, std::size_t bytes) {
     direct_.stored = true;
     return direct_for_get(target, at, bytes);
   }
-  /// The same for accumulates, which must not overtake those that travel as records.
+  /// As `direct`, for accumulates, which must not overtake those that travel as records.
   std::byte* direct_for_accumulate(rank_t target, std::uint64_t at, std::size_t bytes) {
     return direct_.records_accumulate ? nullptr : direct(target, at, bytes);
   }
@@ -85,7 +85,7 @@ class window_core final : private immovable {
   bool test_local(rank_t target);
   void wait_local(rank_t target);
   void begin(std::string_view call, window_operation what);
-  /// The same for operands that do not outlive the call.
+  /// As `begin`, for operands that do not outlive the call.
   void begin_copied(std::string_view call, window_operation what);
 
  private:

@@ -80,7 +80,7 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
       origin_(in, service_, members_of(in), identity_, options.protocol),
       lock_(service_, *this, *reinterpret_cast<control_block*>(control_segment_.data), identity_),
       collectives_(member_, in.size(),
-                   std::min<std::size_t>(in.own_engine().served().records().content_bytes_max(), 4096),
+                   std::min<std::size_t>(core::record_bytes_max(in.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {
                      service_.send(origin_.members().lane(member),
                                    {.owner = core::record_owner::windows,
@@ -131,7 +131,7 @@ window_epochs::~window_epochs() {
 
 void window_epochs::check_member(std::string_view call, rank_t member) const {
   if (member >= 0 && member < members().size()) return;
-  throw error(call, member_, fmt::format("{}: there is no rank {}", title_, member),
+  throw error(call, member_, fmt::format("{}: rank {} is not a member", title_, member),
               fmt::format("name one of 0 to {}", members().size() - 1));
 }
 

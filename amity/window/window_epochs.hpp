@@ -61,7 +61,7 @@ class window_epochs final : private record_window, private immovable {
   void begin(std::string_view call, window_operation&& what, bool copies);
   bool test_local(rank_t target);
   void wait_local(rank_t target);
-  /// Of a loop of operations that do not come here.
+  /// For loops of operations on mapped memory, which need no other call here.
   void make_progress();
 
  private:
@@ -88,8 +88,8 @@ class window_epochs final : private record_window, private immovable {
   void begin_held(window_peer& to);
   void begin_all_held(std::string_view call);
   void carry_out(window_peer& to, const window_operation& what);
-  /// Of these members. If it `flushes`, operations have been carried out there; else what this rank has given may
-  /// change, and what it has asked for is there.
+  /// Waits for operations on these members. If it `flushes`, operations have been carried out there; else what this
+  /// rank has given may change, and what it has asked for is there.
   void finish(std::string_view call, std::span<window_peer* const> all, bool flushes);
   void begin_release(window_peer& of);
   void release(std::string_view call, std::span<window_peer* const> all);

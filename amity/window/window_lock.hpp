@@ -1,7 +1,7 @@
 #pragma once
 
 /// The lock of a window on the rank that owns it: draws tickets for members that do not map it, and tells them when
-/// their turn has come.
+/// it is their turn.
 
 #include <cstdint>
 #include <vector>
@@ -18,9 +18,9 @@ class window_lock final : private immovable {
       : service_(service), window_(of), control_(control), identity_(identity) {}
 
   void request(rank_t lane, rank_t member, lock_kind kind);
-  /// Those that wait get it in the next round of progress, or by `serve_waiting`.
+  /// Members that wait get it in the next round of progress, or by `serve_waiting`.
   void release(lock_kind kind);
-  /// Gives the lock to those whose turn has come. False: nobody waits.
+  /// Gives the lock to those whose turn it is. False: none waits.
   bool serve_waiting();
 
  private:

@@ -20,7 +20,7 @@ struct window_operation {
   rank_t target;         ///< a member
   std::uint64_t at;      ///< bytes from the beginning of the target's memory
   bytes_view from{};     ///< data of a put, operands of an accumulate
-  mutable_bytes into{};  ///< of a get, or what was there before an accumulate or a swap; empty: nobody asks
+  mutable_bytes into{};  ///< of a get, or what was there before an accumulate or a swap; empty: it is not asked for
   std::shared_ptr<const layout> there{};  ///< with `at` as its address; null: all bytes follow one another
   accumulate_op op = accumulate_op::replace;
   element_type type = element_type::byte;

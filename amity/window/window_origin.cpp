@@ -42,6 +42,7 @@ window_origin::window_origin(core::endpoint& in, window_service& service, core::
     : endpoint_(in),
       service_(service),
       stream_(in.own_engine().served().records()),
+      bytes_max_(core::record_bytes_max(in.own_engine().transport().caps().packet_bytes_max)),
       members_(std::move(members)),
       identity_(identity),
       protocol_(protocol) {}
@@ -287,8 +288,8 @@ void window_origin::use_records(window_peer& to, const window_operation& what) {
   const std::uint32_t question = asks ? ask(to, what.into, to.answers) : core::no_question;
   for (std::size_t moved = 0; moved < bytes;) {
     const std::size_t left = bytes - moved;
-    std::size_t part = carries ? stream_.room(to.lane, left + head) - head : stream_.content_bytes_max();
-    if (part < element) part = stream_.content_bytes_max() - head;
+    std::size_t part = carries ? stream_.room(to.lane, left + head) - head : bytes_max_;
+    if (part < element) part = bytes_max_ - head;
     part = std::min(left, part / element * element);
     core::record piece = record_of(to, act, in_blocks ? what.at : what.at + moved);
     piece.op = static_cast<std::uint8_t>(what.op);
@@ -329,7 +330,7 @@ std::uint32_t window_origin::number_of(window_peer& to, const std::shared_ptr<co
   const std::vector<std::byte> encoded = blocks->encode();
   layout_part part{.number = number, .bytes = static_cast<std::uint32_t>(encoded.size()), .at = 0};
   while (part.at < encoded.size()) {
-    const std::size_t bytes = std::min(encoded.size() - part.at, stream_.content_bytes_max() - sizeof part);
+    const std::size_t bytes = std::min(encoded.size() - part.at, bytes_max_ - sizeof part);
     core::record piece = record_of(to, window_act::layout, 0);
     piece.bytes = static_cast<std::uint32_t>(sizeof part + bytes);
     std::byte* const content = append(to, piece);

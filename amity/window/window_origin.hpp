@@ -41,19 +41,19 @@ struct window_peer : private immovable {
   core::event network;
   core::event answers;
   core::event flushed;
-  bool unflushed = false;               ///< records that nobody has asked about
+  bool unflushed = false;               ///< records whose end was not asked for
   bool accumulates_in_records = false;  ///< since the last flush: others must not overtake them
   std::uint64_t counted = 0;            ///< records of this fence's epoch
   std::uint32_t layouts_sent = 0;
   std::vector<std::shared_ptr<const layout>> layouts;  ///< by number modulo `layouts_kept`
 
-  // Of the epoch.
+  // This belongs to the present epoch.
   bool listed = false;  ///< in the list of those that the epoch has used
   bool open = false;    ///< operations may go there
   lock_kind lock = lock_kind::none;
   bool has_ticket = false;  ///< of the mapped lock
   bool asks_owner = false;  ///< for the lock
-  bool granted = false;     ///< or nobody checks
+  bool granted = false;     ///< or the program promises that no other rank wants it
   std::uint16_t ticket = 0;
   std::deque<window_operation> held;
   std::deque<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
@@ -113,6 +113,7 @@ class window_origin final : private immovable {
   core::endpoint& endpoint_;
   window_service& service_;
   core::record_stream& stream_;
+  std::size_t bytes_max_;  ///< of one record
   core::group members_;
   window_identity identity_;
   window_protocol protocol_;

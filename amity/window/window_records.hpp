@@ -14,7 +14,7 @@
 
 namespace amity::detail {
 
-/// The same on all members: the lane of member 0, and the number that it has given the window.
+/// Equal on all members: the lane of member 0, and the number that it has given the window.
 enum class window_identity : std::uint64_t {};
 
 enum class window_act : std::uint8_t {
@@ -40,7 +40,7 @@ enum class window_act : std::uint8_t {
   wake,     ///< the lock has become free
 };
 
-/// In `record::act`, beside the act: the record counts for a fence; and for records that use memory or ask for a lock,
+/// In `record::act`, with the act: the record counts for a fence; and for records that use memory or ask for a lock,
 /// how many fences their origin has left, modulo 2.
 inline constexpr std::uint8_t counted_bit = 0x80, parity_bit = 0x40;
 

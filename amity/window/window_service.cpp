@@ -13,15 +13,9 @@
 namespace amity::detail {
 
 window_service& window_service::of(core::endpoint& in) {
-  core::engine& on = in.own_engine();
-  core::record_stream& stream = on.served().records();
-  core::record_executor* found = stream.executor(core::record_owner::windows);
-  if (found == nullptr) {
-    auto made = std::make_unique<window_service>(on);
-    found = made.get();
-    stream.attach(core::record_owner::windows, std::move(made));
-  }
-  return static_cast<window_service&>(*found);
+  core::service_table& served = in.own_engine().served();
+  if (served.windows() == nullptr) served.set_windows(std::make_unique<window_service>(in.own_engine()));
+  return static_cast<window_service&>(*served.windows());
 }
 
 window_service::window_service(core::engine& on) : engine_(on), stream_(on.served().records()) {}
@@ -71,7 +65,7 @@ bool window_service::flush_all() {
   return any;
 }
 
-// Of whichever world: lanes of different worlds may be the same thread, and its credits are wanted.
+// Lanes of different worlds may be the same thread, whose credits are wanted.
 void window_service::close_packet(rank_t) { send_open(); }
 
 // Records of windows
@@ -84,7 +78,7 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
   } else if (const auto named = by_identity_.find(window_identity{what.at}); named != by_identity_.end()) {
     found = named->second;
   }
-  if (found == nullptr && act == window_act::wake) return true;  // the window has ended: nobody waits for its lock
+  if (found == nullptr && act == window_act::wake) return true;  // the window has ended: its lock has no waiters
   if (found == nullptr) {
     throw engine_.invalid_packet(source, fmt::format("operation {} on window {:#x} of {:#x}, which is not there",
                                                      static_cast<int>(act), what.object, what.at));

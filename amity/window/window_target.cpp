@@ -54,10 +54,11 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   if (answers && !take(content, wanted)) throw invalid();
   std::byte* answer = nullptr;
   if (answers) {
-    if (wanted.bytes == 0 || wanted.bytes > engine_.served().records().content_bytes_max()) throw invalid();
+    if (wanted.bytes == 0 || wanted.bytes > core::record_bytes_max(engine_.transport().caps().packet_bytes_max))
+      throw invalid();
   }
   const bool is_get = act == window_act::get || act == window_act::get_blocks;
-  // Of an accumulate that changes nothing, only the answer travels.
+  // An accumulate that changes nothing has an answer alone.
   const bool is_read = is_get || (answers && content.empty());
   const std::size_t bytes = is_read ? wanted.bytes : content.size();
   if (answers && wanted.bytes != bytes) throw invalid();

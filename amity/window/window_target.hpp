@@ -33,7 +33,7 @@ class window_target final : private immovable {
 
   /// Operations that have been carried out in the present epoch of fences.
   std::uint64_t arrived() const noexcept { return arrived_; }
-  /// Those of the next epoch, which were refused until now, may be carried out.
+  /// Carries out operations of the next epoch from now on, which were refused until now.
   void begin_epoch() noexcept {
     arrived_ = 0;
     parity_ ^= 1;
@@ -41,7 +41,7 @@ class window_target final : private immovable {
   /// Whether the origin of a record has left a fence that this rank is still in. Operations of others, whose effects
   /// the record may see, are on their way then.
   bool is_early(const core::record& what) const noexcept { return ((what.act & parity_bit) != 0) != (parity_ != 0); }
-  /// Of the present epoch.
+  /// Fences that this rank has left, modulo 2.
   unsigned parity() const noexcept { return parity_; }
 
  private:

@@ -126,7 +126,8 @@ class world : private immovable {
     check_outside_epoch("world::allocate_window");
     return {endpoint_, std::nullopt, count, completed(options)};
   }
-  /// As above, of memory of the program, which stays until the window ends. Ranks of the same node may be unable to map it.
+  /// Makes a window of memory of the program, which stays until the window ends. Ranks of the same node may be unable
+  /// to map it.
   template <class T>
   window<T> create_window(std::span<T> own, const window_options& options = {}) {
     check_outside_epoch("world::create_window");

@@ -176,7 +176,7 @@ TEST(engine_without_world, records_leave_reserve_free) {
 TEST(engine_without_world, open_packets_are_filled) {
   simulate(2, {}, [](word_owner& rank) {
     if (rank.on.rank() != 0) return;
-    const std::size_t most = rank.stream.content_bytes_max();
+    const std::size_t most = record_bytes_max(rank.on.transport().caps().packet_bytes_max);
     constexpr std::size_t any = 100'000;
     const auto append = [&](std::size_t bytes) {
       const std::vector<std::byte> content(bytes);

@@ -486,7 +486,7 @@ TEST(window_errors, name_call_window_and_remedy) {
                           w.lock(lock_kind::shared, 1);
                           w.put(2, 0, 1);
                         }),
-                        {"window::put", "there is no rank 2", "0 to 1"});
+                        {"window::put", "rank 2 is not a member", "0 to 1"});
   testing::expect_parts(failure_in_window([](world&, window<int>& w) {
                           w.lock(lock_kind::shared, 1);
                           w.put(1, 4, 1);

@@ -1,0 +1,285 @@
+/// The peer of the benchmarks of windows: the same operations on windows of an MPI, from MPI_Win_allocate.
+///
+/// Usage: mpiexec -n RANKS PROGRAM WHAT BATCHES COUNT
+/// WHAT is put_latency, get_latency, put_rate, put_bandwidth or atomics, for two ranks, or fence or pscw. Prints one
+/// JSON object with the keys of bench/window.cpp; each value is the median of BATCHES batches of COUNT operations.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+using sample = std::map<std::string, double>;
+
+// As in bench/window.cpp. MPICH 4.0.2 needs whole pages.
+constexpr std::size_t window_bytes = std::size_t{1} << 20;
+constexpr int words_used = 512;
+
+constexpr int origin = 0, target = 1;
+
+/// Stops the job: a wrong answer has no time.
+void expect(bool right, const char* what) {
+  if (right) return;
+  std::fprintf(stderr, "window: wrong %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/// Memory of each rank, all zero. Displacements are elements.
+template <class T>
+class mpi_window {
+ public:
+  mpi_window() {
+    MPI_Win_allocate(window_bytes, sizeof(T), MPI_INFO_NULL, MPI_COMM_WORLD, &memory_, &handle_);
+    MPI_Win_lock_all(0, handle_);
+    for (std::size_t i = 0; i < size(); ++i) memory_[i] = 0;
+    publish();
+    MPI_Win_unlock_all(handle_);
+  }
+  ~mpi_window() { MPI_Win_free(&handle_); }
+  mpi_window(const mpi_window&) = delete;
+  mpi_window& operator=(const mpi_window&) = delete;
+
+  MPI_Win handle() const { return handle_; }
+  T* data() { return memory_; }
+  static constexpr std::size_t size() { return window_bytes / sizeof(T); }
+
+  /// Separates loads and stores of the owner from operations. Collective, with a lock.
+  void publish() {
+    MPI_Win_sync(handle_);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_sync(handle_);
+  }
+  /// Returns the sum of this rank's memory. Collective, with a lock.
+  std::int64_t sum() {
+    publish();
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < size(); ++i) sum += static_cast<std::int64_t>(memory_[i]);
+    return sum;
+  }
+
+ private:
+  T* memory_ = nullptr;
+  MPI_Win handle_ = MPI_WIN_NULL;
+};
+
+template <class Batch>
+double median_of(int batches, Batch&& batch) {
+  std::vector<double> values(static_cast<std::size_t>(batches));
+  std::generate(values.begin(), values.end(), batch);
+  std::nth_element(values.begin(), values.begin() + batches / 2, values.end());
+  return values[static_cast<std::size_t>(batches / 2)];
+}
+
+template <class Operation>
+double each_ns(int count, Operation operation) {
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < count; ++i) operation(i);
+  return (MPI_Wtime() - begin) / count * 1e9;
+}
+
+template <bool FlushEach>
+sample measure_puts(int me, int batches, int count) {
+  mpi_window<std::uint64_t> memory;
+  MPI_Win_lock_all(0, memory.handle());
+  sample result;
+  if (me == origin) {
+    // They stay as they are until the flush.
+    std::vector<std::uint64_t> words(words_used);
+    std::iota(words.begin(), words.end(), std::uint64_t{1});
+    result["ns"] = median_of(batches, [&] {
+      const double begin = MPI_Wtime();
+      for (int i = 0; i < count; ++i) {
+        const int word = i % words_used;
+        MPI_Put(&words[static_cast<std::size_t>(word)], 1, MPI_UINT64_T, target, word, 1, MPI_UINT64_T,
+                memory.handle());
+        if constexpr (FlushEach) MPI_Win_flush(target, memory.handle());
+      }
+      MPI_Win_flush(target, memory.handle());
+      return (MPI_Wtime() - begin) / count * 1e9;
+    });
+    result["m_per_s"] = 1e3 / result["ns"];
+  }
+  memory.publish();
+  const auto last = static_cast<std::size_t>((count - 1) % words_used);
+  if (me == target) expect(memory.data()[last] == last + 1, "last word");
+  MPI_Win_unlock_all(memory.handle());
+  return result;
+}
+
+sample measure_gets(int me, int batches, int count) {
+  mpi_window<std::uint64_t> memory;
+  MPI_Win_lock_all(0, memory.handle());
+  for (std::size_t i = 0; i < memory.size(); ++i) memory.data()[i] = i;
+  memory.publish();
+  sample result;
+  if (me == origin) {
+    std::uint64_t word = 0, sum = 0, expected_sum = 0;
+    result["ns"] = median_of(batches, [&] {
+      return each_ns(count, [&](int i) {
+        MPI_Get(&word, 1, MPI_UINT64_T, target, i % words_used, 1, MPI_UINT64_T, memory.handle());
+        MPI_Win_flush(target, memory.handle());
+        sum += word;
+        expected_sum += static_cast<std::uint64_t>(i % words_used);
+      });
+    });
+    expect(sum == expected_sum, "sum of the words");
+  }
+  MPI_Win_unlock_all(memory.handle());
+  MPI_Barrier(MPI_COMM_WORLD);
+  return result;
+}
+
+sample measure_bandwidth(int me, int batches, int count) {
+  mpi_window<std::uint64_t> memory;
+  MPI_Win_lock_all(0, memory.handle());
+  sample result;
+  if (me == origin) {
+    const std::vector<std::uint64_t> source(memory.size(), 1);
+    const auto gbps = [&](int bytes, int puts) {
+      const int words = bytes / 8;
+      return bytes / each_ns(puts, [&](int) {
+               MPI_Put(source.data(), words, MPI_UINT64_T, target, 0, words, MPI_UINT64_T, memory.handle());
+               MPI_Win_flush(target, memory.handle());
+             });
+    };
+    result["put_64k_gbps"] = median_of(batches, [&] { return gbps(64 << 10, count); });
+    result["put_1m_gbps"] = median_of(batches, [&] { return gbps(window_bytes, (count + 15) / 16); });
+  }
+  const std::int64_t sum = memory.sum();
+  if (me == target) expect(sum == static_cast<std::int64_t>(memory.size()), "sum of the words");
+  MPI_Win_unlock_all(memory.handle());
+  return result;
+}
+
+sample measure_sums(int me, int batches, int count) {
+  mpi_window<std::int64_t> memory;
+  MPI_Win_lock_all(0, memory.handle());
+  sample result;
+  if (me == origin) {
+    const std::int64_t one = 1;
+    std::int64_t previous = 0;
+    result["accumulate_ns"] = median_of(batches, [&] {
+      return each_ns(count, [&](int i) {
+        MPI_Accumulate(&one, 1, MPI_INT64_T, target, i % words_used, 1, MPI_INT64_T, MPI_SUM, memory.handle());
+        MPI_Win_flush(target, memory.handle());
+      });
+    });
+    result["fetch_and_op_ns"] = median_of(batches, [&] {
+      return each_ns(count, [&](int i) {
+        MPI_Fetch_and_op(&one, &previous, MPI_INT64_T, target, i % words_used, MPI_SUM, memory.handle());
+        MPI_Win_flush(target, memory.handle());
+      });
+    });
+  }
+  const std::int64_t sum = memory.sum();
+  if (me == target) expect(sum == std::int64_t{2} * batches * count, "sum");
+  MPI_Win_unlock_all(memory.handle());
+  return result;
+}
+
+/// Swaps words of 4 bytes, because Open MPI 4.1.4 crashes with 8.
+sample measure_swaps(int me, int batches, int count) {
+  mpi_window<std::int32_t> memory;
+  MPI_Win_lock_all(0, memory.handle());
+  sample result;
+  if (me == origin) {
+    std::int32_t value = 0;
+    result["compare_and_swap_ns"] = median_of(batches, [&] {
+      return each_ns(count, [&](int) {
+        const std::int32_t next = value + 1;
+        std::int32_t previous = 0;
+        MPI_Compare_and_swap(&next, &value, &previous, MPI_INT32_T, target, 0, memory.handle());
+        MPI_Win_flush(target, memory.handle());
+        if (previous == value) value = next;
+      });
+    });
+  }
+  const std::int64_t sum = memory.sum();
+  if (me == target) expect(sum == std::int64_t{1} * batches * count, "swaps");
+  MPI_Win_unlock_all(memory.handle());
+  return result;
+}
+
+template <class Epoch>
+sample measure_epochs(int batches, int count, Epoch epoch) {
+  return {{"us", median_of(batches, [&] {
+             MPI_Barrier(MPI_COMM_WORLD);
+             return each_ns(count, [&](int) { epoch(); }) * 1e-3;
+           })}};
+}
+
+sample measure_fences(int batches, int count) {
+  mpi_window<std::uint64_t> memory;
+  MPI_Win_fence(MPI_MODE_NOPRECEDE, memory.handle());
+  const sample result = measure_epochs(batches, count, [&] { MPI_Win_fence(0, memory.handle()); });
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, memory.handle());
+  return result;
+}
+
+/// Each rank is an origin and a target for the ranks before and after it in a ring.
+sample measure_pscw(int me, int ranks, int batches, int count) {
+  mpi_window<std::uint64_t> memory;
+  const int around[] = {(me + 1) % ranks, (me + ranks - 1) % ranks};
+  MPI_Group all = MPI_GROUP_NULL, neighbors = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, ranks > 2 ? 2 : 1, around, &neighbors);
+  const sample result = measure_epochs(batches, count, [&] {
+    MPI_Win_post(neighbors, 0, memory.handle());
+    MPI_Win_start(neighbors, 0, memory.handle());
+    MPI_Win_complete(memory.handle());
+    MPI_Win_wait(memory.handle());
+  });
+  MPI_Group_free(&neighbors);
+  MPI_Group_free(&all);
+  return result;
+}
+
+/// Returns an empty sample on ranks that measure nothing, and for arguments that are not valid.
+sample measure(int me, int ranks, const std::string& what, int batches, int count) {
+  if (what == "fence") return measure_fences(batches, count);
+  if (what == "pscw") return measure_pscw(me, ranks, batches, count);
+  if (what == "put_latency") return measure_puts<true>(me, batches, count);
+  if (what == "put_rate") return measure_puts<false>(me, batches, count);
+  if (what == "get_latency") return measure_gets(me, batches, count);
+  if (what == "put_bandwidth") return measure_bandwidth(me, batches, count);
+  sample result;
+  if (what == "atomics") {
+    result = measure_sums(me, batches, count);
+    result.merge(measure_swaps(me, batches, count));
+  }
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int me = 0;
+  int ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  sample result;
+  if (argc == 4 && ranks >= 2) result = measure(me, ranks, argv[1], std::atoi(argv[2]), std::atoi(argv[3]));
+  if (me == 0) {
+    if (result.empty()) {
+      std::fprintf(stderr, "usage: mpiexec -n RANKS %s WHAT BATCHES COUNT\n", argv[0]);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    std::string json;
+    for (const auto& [key, value] : result) {
+      json += (json.empty() ? "{\"" : ", \"") + key + "\": " + std::to_string(value);
+    }
+    std::printf("%s}\n", json.c_str());
+  }
+  MPI_Finalize();
+  return 0;
+}
