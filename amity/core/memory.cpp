@@ -54,7 +54,7 @@ fabric::remote_handle handle_of(memory_service& own, const segment_descriptor& d
 
 // Records in place of the fabric's memory, where they end sooner.
 void choose_path(const memory_service& own, remote_segment& to, std::size_t bytes) {
-  if (bytes <= own.on.transport().remote_to(to.lane).woken_bytes_max)
+  if (bytes > 0 && bytes <= own.on.transport().remote_to(to.lane).woken_bytes_max)
     to.handle = segment_records::handle_of(to.number, to.bytes());
 }
 

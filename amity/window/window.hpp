@@ -40,7 +40,7 @@ class window {
   /// `world` calls it. `own`: memory of the program, which stays until the window ends.
   window(core::endpoint& in, std::optional<std::span<T>> own, std::size_t count, const window_options& options)
       : core_(std::make_unique<detail::window_core>(
-            in, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt, count * sizeof(T),
+            in, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt, offset_of(count),
             options)) {}
 
   /// The memory of this rank.

@@ -98,6 +98,18 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
     about_.data = data_segment_->descriptor;
     about_.data_offset = static_cast<std::uint64_t>(memory_.data() - data_segment_->data);
   }
+  try {
+    meet_members();
+  } catch (...) {
+    endpoint_.fail(std::current_exception());
+    service_.leave(endpoint_);
+    service_.remove(number_, identity_);
+    throw;
+  }
+}
+
+// Members that have left the barrier may ask others, which know the window by then.
+void window_epochs::meet_members() {
   service_.publish(identity_, *this);
   service_.enter(endpoint_);
   endpoint_.barrier();
@@ -111,6 +123,12 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
 }
 
 window_epochs::~window_epochs() {
+  if (std::uncaught_exceptions() > 0 && !endpoint_.own_engine().failure().exists()) {
+    // Others wait for the end of the window, and operations under way know this object.
+    endpoint_.fail(std::make_exception_ptr(error("the end of a window", member_,
+                                                 fmt::format("{}: an exception has left its scope", title_),
+                                                 "let the exception leave the program, or end windows before it")));
+  }
   bool works = std::uncaught_exceptions() == 0 && !endpoint_.own_engine().failure().exists();
   if (works) {
     try {
@@ -316,10 +334,19 @@ void window_epochs::take_lock(window_peer& to, lock_kind kind) {
   origin_.ask_for_lock(to, kind);
 }
 
+// The owner has drawn tickets that wait, and does not see what happens to the lock.
+void window_epochs::wake_owner(window_peer& of) {
+  if (of.member == member_) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0)
+    origin_.send(of, {.act = static_cast<std::uint8_t>(window_act::wake)});
+}
+
 bool window_epochs::has_lock(window_peer& to) {
   if (to.lock == lock_kind::none) take_lock(to, lock_kind::shared);  // of lock_all
   if (to.granted || !to.has_ticket) return to.granted;
   to.granted = to.control->lock.try_enter(to.lock, to.ticket);
+  if (to.granted && to.lock == lock_kind::shared) wake_owner(to);  // the next ticket may be another reader's
   if (to.granted && to.lock == lock_kind::exclusive) to.control->holder.store(member_ + 1, std::memory_order_relaxed);
   return to.granted;
 }
@@ -358,7 +385,7 @@ void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) 
 
 void window_epochs::begin_held(window_peer& to) {
   for (; !to.held.empty(); to.held.pop_front()) carry_out(to, to.held.front());
-  to.held_data.clear();
+  if (to.network.done()) to.held_data.clear();  // else the network reads them
 }
 
 void window_epochs::begin_all_held(std::string_view call) {
@@ -381,8 +408,10 @@ void window_epochs::finish(std::string_view call, std::span<window_peer* const> 
   wait_for(call, "waits for operations", no_rank, [&] {
     return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
   });
-  if (!flushes) return;
-  for (window_peer* const each : all) each->accumulates_in_records = false;
+  for (window_peer* const each : all) {
+    if (each->held.empty()) each->held_data.clear();
+    if (flushes) each->accumulates_in_records = false;
+  }
 }
 
 void window_epochs::look_for_unfinished() {
@@ -427,10 +456,10 @@ void window_epochs::fence(window_assert promised) {
 // that have not left yet, and are refused there until they have. Loads and the network do not ask the owner: records
 // for memory that these reach have been carried out before.
 void window_epochs::exchange_counts(std::string_view call) {
-  std::vector<std::uint64_t> counts(static_cast<std::size_t>(members().size()));
+  counts_.assign(static_cast<std::size_t>(members().size()), 0);
   for (window_peer* const each : used_)
-    counts[static_cast<std::size_t>(each->member)] = std::exchange(each->counted, 0);
-  collectives_.start_reduce_scatter(counts);
+    counts_[static_cast<std::size_t>(each->member)] = std::exchange(each->counted, 0);
+  collectives_.start_reduce_scatter(counts_);
   wait_for(call, "waits for all members", no_rank, [&] {
     return collectives_.done() && service_.sent();  // else operations could use up the credits that parts wait for
   });
@@ -518,6 +547,7 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   window_peer& to = use(target);
   take_lock(to, kind);
   if (to.granted) set_open(to, true);
+  if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
   access_promised_ = window_assert::none;
 }
 
@@ -546,6 +576,7 @@ void window_epochs::lock_all(window_assert promised) {
   origin_.count(false, target_.parity());
   access_promised_ = promised;
   direct_.may_flush = true;
+  wait_until_ready(call, use(member_));  // loads and stores of the program ask nothing
 }
 
 void window_epochs::unlock_all() {
@@ -589,9 +620,7 @@ void window_epochs::begin_release(window_peer& of) {
   }
   if (kind == lock_kind::exclusive) of.control->holder.store(0, std::memory_order_relaxed);
   of.control->lock.leave(kind);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0)
-    origin_.send(of, {.act = static_cast<std::uint8_t>(window_act::wake)});
+  wake_owner(of);
 }
 
 void window_epochs::flush(rank_t target) {

@@ -83,6 +83,8 @@ class window_epochs final : private record_window, private immovable {
   void wait_until_ready(std::string_view call, window_peer& to);
   void take_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
+  void wake_owner(window_peer& of);
+  void meet_members();
   void set_open(window_peer& of, bool is_open);
   void hold(window_peer& to, window_operation&& what, bool copies);
   void begin_held(window_peer& to);
@@ -117,7 +119,7 @@ class window_epochs final : private record_window, private immovable {
   core::group_collectives collectives_;
   access_rules rules_;
 
-  std::vector<std::uint64_t> counts_;  ///< of records, by member; all 0 between fences
+  std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence
   std::vector<window_peer*> used_;     ///< by the access epoch
   window_assert access_promised_ = window_assert::none;
   rank_map<std::uint32_t> posts_;  ///< of members, for later epochs of this rank

@@ -274,7 +274,7 @@ void window_origin::use_swap_record(window_peer& to, const window_operation& wha
   swap.bytes = sizeof what.swap;
   note_counted(to, swap);
   std::memcpy(append(to, swap), &what.swap, sizeof what.swap);
-  to.accumulates_in_records = to.unflushed = true;
+  to.accumulates_in_records = true;
   end_append(to);
 }
 
@@ -313,7 +313,7 @@ void window_origin::use_records(window_peer& to, const window_operation& what) {
     moved += part;
   }
   if (!asks) to.unflushed = true;
-  if (what.kind == operation_kind::accumulate) to.accumulates_in_records = to.unflushed = true;
+  if (what.kind == operation_kind::accumulate) to.accumulates_in_records = true;
 }
 
 std::uint32_t window_origin::number_of(window_peer& to, const std::shared_ptr<const layout>& blocks) {

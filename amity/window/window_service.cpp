@@ -48,6 +48,8 @@ void window_service::leave(core::endpoint& in) noexcept {
   if (found == users_.end() || --found->windows > 0) return;
   in.remove_flushable(*this);
   users_.erase(found);
+  // That has ended its rounds, too.
+  if (in_every_round_) engine_.attach(static_cast<core::progress_client&>(*this));
 }
 
 void window_service::note_open(rank_t lane) {

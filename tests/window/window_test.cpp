@@ -1,5 +1,6 @@
 /// Windows on every fabric, and on each path: by loads and stores, by the fabric's remote memory, and by records.
 
+#include <array>
 #include <chrono>
 #include <complex>
 #include <cstdint>
@@ -412,6 +413,78 @@ TEST(window_schedules, locks_see_what_fence_has_ended) {
   }
 }
 
+// Values that wait for a lock, and are too large for a record alone.
+TEST_P(windows, held_values_stay) {
+  run([](world& w) {
+    using block = std::array<int, 800>;
+    auto shared = w.allocate_window<block>(static_cast<std::size_t>(w.size()));
+    for (int round = 1; round <= 5; ++round) {
+      for (rank_t target = 0; target < w.size(); ++target) {
+        shared.lock(lock_kind::exclusive, target);
+        block value;
+        value.fill(100 * w.rank() + round);
+        shared.put(target, static_cast<std::size_t>(w.rank()), value);
+        value.fill(-1);
+        shared.unlock(target);
+      }
+      w.barrier();
+      for (rank_t origin = 0; origin < w.size(); ++origin) {
+        block expected;
+        expected.fill(100 * origin + round);
+        EXPECT_EQ(shared.local()[static_cast<std::size_t>(origin)], expected);
+      }
+      w.barrier();
+    }
+  });
+}
+
+// Rounds of progress serve the locks of a window, though the last window of another world ends.
+TEST_P(windows, ends_in_other_worlds_leave_locks) {
+  run([](world& w) {
+    const auto copy = w.duplicate();
+    auto ours = w.allocate_window<int>(1);
+    for (int round = 0; round < 10; ++round) {
+      auto theirs = std::make_unique<window<int>>(copy->allocate_window<int>(1));
+      if (w.rank() > 0) ours.lock(lock_kind::exclusive, 0);
+      w.barrier();  // one rank has the lock, and the others wait for it
+      theirs.reset();
+      if (w.rank() > 0) {
+        ours.accumulate(sum, 0, 0, 1);
+        ours.unlock(0);
+      }
+    }
+    w.barrier();
+    if (w.rank() == 0) {
+      EXPECT_EQ(ours.local()[0], 10 * (w.size() - 1));
+    }
+    w.barrier();
+  });
+}
+
+// An owner that holds its own lock uses its memory by loads and stores.
+TEST_P(windows, own_lock_is_held_at_once) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::int64_t>(1);
+    for (int i = 0; i < 50; ++i) {
+      shared.lock(lock_kind::exclusive, 0);
+      if (w.rank() == 0) {
+        ++shared.local()[0];
+      } else {
+        std::int64_t seen = 0;
+        shared.get(0, 0, seen);
+        shared.flush(0);
+        shared.put(0, 0, seen + 1);
+      }
+      shared.unlock(0);
+    }
+    w.barrier();
+    if (w.rank() == 0) {
+      EXPECT_EQ(shared.local()[0], 50 * w.size());
+    }
+    w.barrier();
+  });
+}
+
 // A wait for a request alone ends: it sends packets that are not full.
 TEST_P(windows, requests_end_alone) {
   run([](world& w) {
@@ -458,7 +531,7 @@ TEST(window_errors, stall_report_names_holder) {
           shared.put(0, 0, 2);
           const std::string text = ::testing::internal::GetCapturedStderr();
           testing::expect_parts(text,
-                                {"window::put of window 'grid', target 0: waits for its lock, which rank 1 holds"});
+                                {"window::lock of window 'grid', target 0: waits for its lock, which rank 1 holds"});
           shared.unlock(0);
         } else {
           std::this_thread::sleep_for(std::chrono::milliseconds(2000));
