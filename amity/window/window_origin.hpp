@@ -84,9 +84,9 @@ class window_origin final : private immovable {
   /// Sends a record without memory. Waits for a credit.
   void send(window_peer& to, core::record what, bytes_view content = {});
   void ask_for_lock(window_peer& to, lock_kind kind);
-  /// Behind all that was sent there before. `done` tells when it has been carried out.
+  /// Sends the record that unlocks, after all records before it. `done` returns true when it has been carried out.
   void unlock(window_peer& to, lock_kind kind);
-  /// Asks for what has not been asked for. `done` tells when it has been carried out.
+  /// Asks whether all records have been carried out, unless that was asked before. `done` returns true when they have.
   void begin_flush(window_peer& to);
   /// Sends what is collected. Gets and the fabric's memory are done when `done` returns true.
   void begin_completion(window_peer& to);
