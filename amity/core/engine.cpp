@@ -33,6 +33,13 @@ constexpr std::uint32_t quiet_rounds_max = 8;
 // The thread that waits for the fabric does so for the threads on seats, and wakes them.
 constexpr std::uint64_t seat_slice_ns = 10'000'000'000;
 
+/// A waiting rank looks around this often even if it is not woken: for an aborted job, and for its stall report. Under
+/// virtual time it waits without a limit: the fabric sees a job in which every rank does.
+constexpr std::uint64_t wait_slice_ns = 100'000'000;
+
+/// A thread on a seat does not see what peers store.
+constexpr std::uint64_t blind_seat_ns = 20'000;
+
 std::uint64_t stall_ns(const settings& config) {
   return static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000;
 }
@@ -309,7 +316,7 @@ engine::round engine::advance_for(endpoint& in, std::string_view where) {
   return in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
 }
 
-void engine::sleep(endpoint& in, std::string_view where, std::uint64_t rest_ns_max) {
+void engine::sleep(endpoint& in, std::string_view where, fabric::watched_memory* stores) {
   // A short wait is the common one: it never looks at the clock.
   if (waiter_.rounds() > 0 && !where.empty()) {
     if (waiter_.rounds() == 1) stall_clock_.restart();
@@ -317,18 +324,19 @@ void engine::sleep(endpoint& in, std::string_view where, std::uint64_t rest_ns_m
   }
   if (transport_.caps().virtual_time) {
     const known_place here(*this, in, where);
-    wait_in_fabric(~std::uint64_t{0}, ~std::uint64_t{0});
+    wait_in_fabric(~std::uint64_t{0}, ~std::uint64_t{0}, stores);
   } else {
-    wait_in_fabric(rest_ns_max, rest_ns_max < wait_slice_ns ? rest_ns_max : seat_slice_ns);
+    const std::uint64_t rest_ns = stores == nullptr ? wait_slice_ns : std::min(wait_slice_ns, stores->sleep_ns_max());
+    wait_in_fabric(rest_ns, stores == nullptr ? seat_slice_ns : blind_seat_ns, stores);
   }
   if (attention_.on()) attention_.end(transport_.now_ns());
 }
 
-void engine::wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns) {
+void engine::wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns, fabric::watched_memory* stores) {
   try {
     if (lock_ == nullptr) [[likely]]
-      return waiter_.wait(timeout_ns);
-    lock_->wait(waiter_, timeout_ns, seat_ns);
+      return waiter_.wait(timeout_ns, nullptr, stores);
+    lock_->wait(waiter_, timeout_ns, seat_ns, stores);
   } catch (...) {
     failure_.set(std::current_exception());
     throw;
@@ -430,7 +438,7 @@ void engine::wait_without_handlers(endpoint& in, function_ref<bool()> attempt, f
     }
     if (any || flush_all()) continue;
     if (!arrivals.deferred()) {
-      sleep(in, wait_for_credit, wait_slice_ns);
+      sleep(in, wait_for_credit, nullptr);
       continue;
     }
     const std::uint64_t now_ns = transport_.now_ns();

@@ -56,10 +56,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Bit n of word n / 64: world number n is in use.
   using world_set = std::array<std::uint64_t, worlds_max / 64>;
 
-  /// A waiting rank looks around this often even if it is not woken: for an aborted job, and for its stall report.
-  /// Under virtual time it waits without a limit: the fabric sees a job in which every rank does.
-  static constexpr std::uint64_t wait_slice_ns = 100'000'000;
-
   /// Which threads use the engine.
   enum class threading : std::uint8_t {
     owned,       ///< the thread of its constructor
@@ -164,21 +160,21 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// Makes progress until `done()` holds, in a world. When nothing arrives and nothing can go out, packets that are
   /// being filled are sent off, then `on_idle()` is called, and if it does nothing (returns false), the thread sleeps
-  /// until something arrives, and at most for `rest_ns_max`: a store of a peer, which nothing announces, is seen then.
+  /// until something arrives. With `stores`, it also looks at these while nothing arrives; `done()` depends on them.
   /// `where` is for stall reports; there are none without it.
   template <class Done, class OnIdle>
   void wait_until(endpoint& in, std::string_view where, Done&& done, OnIdle&& on_idle,
-                  std::uint64_t rest_ns_max = wait_slice_ns) {
+                  fabric::watched_memory* stores = nullptr) {
     begin_wait();
     while (!done()) {
       const round was = advance_for(in, where);
       if (was == round::eventful || on_idle() || was == round::eventful_elsewhere) continue;
-      sleep(in, where, rest_ns_max);
+      sleep(in, where, stores);
     }
   }
   /// One round of it, for a loop that tries again itself.
   void wait_once(endpoint& in, std::string_view where) {
-    if (!progress() && !flush_all()) sleep(in, where, wait_slice_ns);
+    if (!progress() && !flush_all()) sleep(in, where, nullptr);
   }
   /// Takes packets while no handler may run, and calls `attempt()`, which returns whether it has sent anything, until
   /// `done()` holds. Returns earlier if other ranks may wait for handlers of this one while there is no credit.
@@ -191,7 +187,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   std::uint32_t idle_rounds() const noexcept { return waiter_.rounds(); }
   /// Sleeps until something arrives, or for this time. While another thread of a serialized engine does so, this one
   /// takes a seat, for `seat_ns` at most, and that one wakes it.
-  void wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns);
+  void wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns, fabric::watched_memory* stores = nullptr);
 
   /// Throws if the job has ended or this rank has lost another one, which ends the job as an exception of a handler
   /// does.
@@ -248,7 +244,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
     busy_wait_.restart();
   }
   round advance_for(endpoint& in, std::string_view where);
-  void sleep(endpoint& in, std::string_view where, std::uint64_t rest_ns_max);
+  void sleep(endpoint& in, std::string_view where, fabric::watched_memory* stores);
   void look_for_stall(const endpoint& in, std::string_view where, bool is_stall);
   void report_busy_wait(const endpoint& in, std::string_view where);
 

@@ -59,13 +59,14 @@ void engine_lock::leave() noexcept {
   guard_.exit();
 }
 
-void engine_lock::wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns) {
+void engine_lock::wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns,
+                       fabric::watched_memory* stores) {
   if (place_taken_) {
     guard_.sit(seat_ns);
     return end_sleep();
   }
   const place_in_fabric taken(*this);
-  by.wait(timeout_ns, this);
+  by.wait(timeout_ns, this, stores);
 }
 
 bool engine_lock::without(function_ref<void()> rest) {

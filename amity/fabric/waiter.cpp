@@ -17,8 +17,11 @@ constexpr std::uint64_t polls_per_us = 2;
 /// A sleeper that peers can see, during its lifetime.
 class armed : private immovable {
  public:
-  explicit armed(fabric& on) : on_(on), by_(on.arm()) {}
+  armed(fabric& on, watched_memory* stores) : on_(on), by_(on.arm()), stores_(stores) {
+    if (stores != nullptr) stores->announce();
+  }
   ~armed() {
+    if (stores_ != nullptr) stores_->cancel();
     if (is_announced_) on_.disarm();
   }
 
@@ -30,43 +33,44 @@ class armed : private immovable {
  private:
   fabric& on_;
   alarm by_;
+  watched_memory* stores_;
   bool is_announced_ = true;
 };
 
 }  // namespace
 
-void waiter::wait(std::uint64_t timeout_ns, turn_lock* others) {
+void waiter::wait(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   if (rounds_++ == 0) sleep_ns_ = 0;
   const bool spins = how_.looks > 0;  // not under virtual time
   if (spins) {
     const bool has_slept = sleep_ns_ > 0;
-    if (!has_slept && find_early(timeout_ns, others)) {
+    if (!has_slept && find_early(timeout_ns, others, stores)) {
       if (++waits_ % waits_per_check == 0) on_.check();
       return;
     }
     on_.check();
     on_.publish();
-    if (!has_slept && find_in_yields(others)) return;
+    if (!has_slept && find_in_yields(others, stores)) return;
   }
-  sleep(timeout_ns, others);
+  sleep(timeout_ns, others, stores);
 }
 
-bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others) {
+bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   for (std::uint32_t look = 0; look < how_.looks; ++look) {
-    if (on_.ready() || (others != nullptr && others->let_in())) return true;
+    if (is_ready(stores) || (others != nullptr && others->let_in())) return true;
     cpu_pause(static_cast<int>(how_.pauses));
   }
   if (how_.spin_ns == 0) return false;
   for (const std::uint64_t begin_ns = steady_now_ns();
        steady_now_ns() - begin_ns < std::min(how_.spin_ns, timeout_ns);) {
-    if (on_.ready() || (others != nullptr && others->let_in())) return true;
+    if (is_ready(stores) || (others != nullptr && others->let_in())) return true;
   }
   return false;
 }
 
-bool waiter::find_in_yields(turn_lock* others) {
+bool waiter::find_in_yields(turn_lock* others, watched_memory* stores) {
   for (std::uint32_t look = 0; look < how_.yields; ++look) {
-    if (on_.ready()) return true;
+    if (is_ready(stores)) return true;
     bool was_short = false;
     const auto yield = [&] { was_short = yielder_.yield(); };
     if (others == nullptr) {
@@ -79,19 +83,19 @@ bool waiter::find_in_yields(turn_lock* others) {
   return false;
 }
 
-void waiter::sleep(std::uint64_t timeout_ns, turn_lock* others) {
+void waiter::sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   sleep_ns_ =
       sleep_ns_ == 0 ? how_.sleep_ns_min : std::min(how_.sleep_ns_max, 2 * std::min(sleep_ns_, how_.sleep_ns_max / 2));
   {
-    armed announced(on_);
-    if (on_.ready()) {
+    armed announced(on_, stores);
+    if (is_ready(stores)) {
       sleep_ns_ = 0;
       return;
     }
     announced.sleep(std::min(timeout_ns, sleep_ns_), others);
   }
   on_.check();
-  if (how_.looks > 0 && on_.ready()) sleep_ns_ = 0;
+  if (how_.looks > 0 && is_ready(stores)) sleep_ns_ = 0;
 }
 
 void waiter::rest_between_polls(turn_lock* others) {

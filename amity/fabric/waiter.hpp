@@ -26,6 +26,22 @@ class turn_lock {
   ~turn_lock() = default;
 };
 
+/// Memory that other ranks store into, which the fabric does not report.
+class watched_memory {
+ public:
+  /// Whether what the caller waits for has been stored.
+  virtual bool is_ready() = 0;
+  /// From now until `cancel`, ranks that store there afterwards wake this one through its fabric. The waiter looks once
+  /// more after this call, and then sleeps.
+  virtual void announce() = 0;
+  virtual void cancel() noexcept = 0;
+  /// How long a sleep may last if no rank wakes this one.
+  virtual std::uint64_t sleep_ns_max() const noexcept = 0;
+
+ protected:
+  ~watched_memory() = default;
+};
+
 /// Waits on one fabric, whose owner calls it. The figures are those of `capabilities::backoff`.
 class waiter {
  public:
@@ -35,7 +51,8 @@ class waiter {
   /// Returns when there may be something to poll or what was refused may be tried again, or after `timeout_ns`; may
   /// return early. A wait that follows a sleep without an event sleeps at once. Throws as `fabric::check` does.
   /// With `others`, the lock is given up in pauses, yields and sleep, and the wait ends when another thread came in.
-  void wait(std::uint64_t timeout_ns, turn_lock* others = nullptr);
+  /// With `stores`, the wait also ends when these are ready.
+  void wait(std::uint64_t timeout_ns, turn_lock* others = nullptr, watched_memory* stores = nullptr);
 
   /// For loops of the program's own that poll: after a round that found nothing. Yields the CPU, or rests for some
   /// microseconds, once there were many such rounds in a row.
@@ -50,9 +67,10 @@ class waiter {
   std::uint32_t polls() const noexcept { return polls_; }
 
  private:
-  bool find_early(std::uint64_t timeout_ns, turn_lock* others);
-  bool find_in_yields(turn_lock* others);
-  void sleep(std::uint64_t timeout_ns, turn_lock* others);
+  bool find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
+  bool find_in_yields(turn_lock* others, watched_memory* stores);
+  void sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
+  bool is_ready(watched_memory* stores) { return on_.ready() || (stores != nullptr && stores->is_ready()); }
 
   fabric& on_;
   backoff how_;

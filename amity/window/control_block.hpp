@@ -38,7 +38,7 @@ class ticket_lock {
 };
 static_assert(sizeof(ticket_lock) <= 8 && std::atomic<std::uint16_t>::is_always_lock_free);
 
-/// The first lines of each window's memory. Begins as zeros.
+/// Begins as zeros.
 struct control_block {
   alignas(cache_line_bytes) ticket_lock lock;
   /// The member that holds the lock exclusively, plus 1; 0: none. For reports.
@@ -47,7 +47,6 @@ struct control_block {
   /// owner makes progress.
   std::atomic<std::uint32_t> owner_waits;
 };
-inline constexpr std::size_t control_bytes = cache_line_bytes;
-static_assert(sizeof(control_block) == control_bytes);
+static_assert(sizeof(control_block) == cache_line_bytes);
 
 }  // namespace amity::detail

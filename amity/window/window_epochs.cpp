@@ -30,12 +30,25 @@ core::group members_of(core::endpoint& in) {
   return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
 }
 
-core::local_segment allocate(core::endpoint& in, std::size_t bytes) {
-  in.check_own_call("window");
-  if (bytes > std::numeric_limits<std::size_t>::max() / 4) {
-    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", bytes), "allocate less");
+std::size_t bytes_of_signals(core::endpoint& in) {
+  for (rank_t rank = 0; rank < in.size(); ++rank) {
+    if (!in.transport().same_node(rank)) return 0;
   }
-  return in.memory().allocate(control_bytes + bytes);
+  return node_signals::bytes(in.size());
+}
+
+/// The control block and the signals follow the data. That begins a page then: copies from ordinary buffers, which
+/// begin shortly after a page, are slower the other way round, because loads seem to depend on the stores before them.
+std::size_t control_offset(std::size_t data_bytes) {
+  return (data_bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+}
+
+core::local_segment allocate(core::endpoint& in, std::size_t data_bytes, std::size_t signal_bytes) {
+  in.check_own_call("window");
+  if (data_bytes > std::numeric_limits<std::size_t>::max() / 4) {
+    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", data_bytes), "allocate less");
+  }
+  return in.memory().allocate(control_offset(data_bytes) + sizeof(control_block) + signal_bytes);
 }
 
 /// Whole words around memory of the program: segments begin and end on words.
@@ -71,14 +84,16 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
       name_(options.name),
       title_(fmt::format("window '{}'", options.name)),
       member_(in.rank()),
-      control_segment_(allocate(in, own ? 0 : bytes)),
+      signal_bytes_(bytes_of_signals(in)),
+      control_segment_(allocate(in, own ? 0 : bytes, signal_bytes_)),
+      control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(own ? 0 : bytes))),
       data_segment_(attach(in, own)),
-      memory_(own ? *own : mutable_bytes(control_segment_.data + control_bytes, bytes)),
+      memory_(own ? *own : mutable_bytes(control_segment_.data, bytes)),
       target_(in.own_engine(), memory_),
       number_(add(in, service_, *this)),
       identity_(agree(in, number_)),
       origin_(in, service_, members_of(in), identity_, options.protocol),
-      lock_(service_, *this, *reinterpret_cast<control_block*>(control_segment_.data), identity_),
+      lock_(service_, *this, control_, identity_),
       collectives_(member_, in.size(),
                    std::min<std::size_t>(core::record_bytes_max(in.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {
@@ -92,9 +107,8 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
   about_.control = control_segment_.descriptor;
   about_.number = number_;
   about_.bytes = memory_.size();
-  if (!own) {
-    about_.data_offset = control_bytes;
-  } else if (data_segment_) {
+  about_.control_offset = control_offset(own ? 0 : bytes);
+  if (data_segment_) {
     about_.data = data_segment_->descriptor;
     about_.data_offset = static_cast<std::uint64_t>(memory_.data() - data_segment_->data);
   }
@@ -113,13 +127,32 @@ void window_epochs::meet_members() {
   service_.publish(identity_, *this);
   service_.enter(endpoint_);
   endpoint_.barrier();
-  origin_.add_own(member_, about_, reinterpret_cast<control_block*>(control_segment_.data), memory_.data());
+  origin_.add_own(member_, about_, &control_, memory_.data());
   origin_.meet_node();
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
     if (met != nullptr && met->base != nullptr)
       direct_.targets[member] = {.base = met->base, .bytes = met->about.bytes, .is_open = false};
   }
+  if (signal_bytes_ > 0) agree_on_signals();
+}
+
+void window_epochs::agree_on_signals() {
+  std::vector<std::byte*> areas;
+  bool maps_all = true;
+  for (rank_t member = 0; member < members().size(); ++member) {
+    const window_peer* const met = origin_.find(member);
+    maps_all &= met != nullptr && met->control != nullptr && (met->base != nullptr || met->about.bytes == 0);
+    areas.push_back(maps_all ? reinterpret_cast<std::byte*>(met->control + 1) : nullptr);
+  }
+  if (endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;
+  signals_.emplace(member_, areas, [this](rank_t member) {
+    service_.send(members().lane(member),
+                  {.owner = core::record_owner::windows,
+                   .act = static_cast<std::uint8_t>(window_act::wake),
+                   .at = static_cast<std::uint64_t>(identity_)},
+                  {});
+  });
 }
 
 window_epochs::~window_epochs() {
@@ -209,15 +242,38 @@ void window_epochs::make_progress() {
   if (!endpoint_.in_handler()) endpoint_.progress();
 }
 
+/// Looks whether a wait is over while no record arrives.
 template <class Done>
-void window_epochs::wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done,
-                             std::uint64_t rest_ns_max) {
+class stores_of_members final : public fabric::watched_memory {
+ public:
+  stores_of_members(Done& done, node_signals* signals) : done_(done), signals_(signals) {}
+
+  bool is_ready() override { return done_(); }
+  void announce() override {
+    if (signals_ != nullptr) signals_->announce_sleep();
+  }
+  void cancel() noexcept override {
+    if (signals_ != nullptr) signals_->end_sleep();
+  }
+  std::uint64_t sleep_ns_max() const noexcept override {
+    return signals_ != nullptr ? ~std::uint64_t{0} : lock_rest_ns;
+  }
+
+ private:
+  Done& done_;
+  node_signals* signals_;  ///< null: nobody tells when a lock is left
+};
+
+template <class Done>
+void window_epochs::wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done, told_by how) {
   if (done()) return;
   label_.assign(call).append(" of ").append(title_);
   if (target != no_rank) label_.append(", target ").append(std::to_string(target));
   label_.append(": ").append(what);
+  stores_of_members watched(done, how == told_by::signals && signals_ ? &*signals_ : nullptr);
+  const bool watches = how == told_by::lock || (how == told_by::signals && signals_);
   endpoint_.own_engine().wait_until(
-      endpoint_, label_, done, [] { return false; }, rest_ns_max);
+      endpoint_, label_, done, [] { return false; }, watches ? &watched : nullptr);
 }
 
 // Records of members
@@ -288,14 +344,20 @@ void window_epochs::set_open(window_peer& of, bool is_open) {
   if (of.base != nullptr) direct_.targets[of.member].is_open = is_open;
 }
 
+bool window_epochs::take_post(rank_t from) {
+  if (signals_) return signals_->take_post(from);
+  std::uint32_t& posts = posts_[from];
+  if (posts == 0) return false;
+  --posts;
+  return true;
+}
+
 bool window_epochs::is_ready(window_peer& to) {
   if (to.open) return true;
   switch (rules_.access()) {
     case access_epoch::started:
       if (!has(access_promised_, window_assert::no_check)) {
-        std::uint32_t& posts = posts_[to.member];
-        if (posts == 0) return false;
-        --posts;
+        if (!take_post(to.member)) return false;
       }
       set_open(to, true);
       return true;
@@ -312,10 +374,11 @@ bool window_epochs::is_ready(window_peer& to) {
 void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
   if (is_ready(to)) return;
   const auto ready = [&] { return is_ready(to); };
-  if (rules_.access() == access_epoch::started) return wait_for(call, "waits for its post", to.member, ready);
+  if (rules_.access() == access_epoch::started)
+    return wait_for(call, "waits for its post", to.member, ready, told_by::signals);
   const std::int32_t holder = to.control == nullptr ? 0 : to.control->holder.load(std::memory_order_relaxed);
   const std::string held_by = holder == 0 ? std::string() : fmt::format(", which rank {} holds", holder - 1);
-  wait_for(call, "waits for its lock" + held_by, to.member, ready, lock_rest_ns);
+  wait_for(call, "waits for its lock" + held_by, to.member, ready, to.has_ticket ? told_by::lock : told_by::records);
 }
 
 void window_epochs::take_lock(window_peer& to, lock_kind kind) {
@@ -394,7 +457,8 @@ void window_epochs::begin_all_held(std::string_view call) {
   while (!left.empty()) {
     wait_for(
         call, "waits for posts or locks", left.front()->member,
-        [&] { return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); }); }, lock_rest_ns);
+        [&] { return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); }); },
+        told_by::lock);
     std::erase_if(left, [this](window_peer* each) {
       if (!is_ready(*each)) return false;
       begin_held(*each);
@@ -447,9 +511,16 @@ void window_epochs::fence(window_assert promised) {
     finish(call, shared, true);
   }
   direct_.fence_stores();
-  if (opens || !has(promised, window_assert::no_precede)) exchange_counts(call);
+  if (opens || !has(promised, window_assert::no_precede)) signals_ ? meet_at_barrier(call) : exchange_counts(call);
   end_access();
-  origin_.count(opens, target_.parity());
+  origin_.count(opens && !signals_, target_.parity());
+}
+
+// All records have been carried out before it.
+void window_epochs::meet_at_barrier(std::string_view call) {
+  signals_->begin_barrier();
+  wait_for(
+      call, "waits for all members", no_rank, [this] { return signals_->try_end_barrier(); }, told_by::signals);
 }
 
 // A member that leaves this has carried out all that others have sent it. Records of its next epoch may reach members
@@ -486,12 +557,14 @@ void window_epochs::complete() {
   for (const rank_t each : rules_.targets()) use(each);
   if (direct_.unfinished) {
     begin_all_held(call);
-    finish(call, used_, false);
+    finish(call, used_, signals_.has_value());  // signals overtake records
   }
   direct_.fence_stores();
-  for (window_peer* const each : used_) {
-    wait_until_ready(call, *each);
-    origin_.send(*each, {.act = static_cast<std::uint8_t>(window_act::complete)});
+  for (window_peer* const each : used_) wait_until_ready(call, *each);
+  if (signals_) {
+    signals_->complete(rules_.targets());
+  } else {
+    for (window_peer* const each : used_) origin_.send(*each, {.act = static_cast<std::uint8_t>(window_act::complete)});
   }
   rules_.on(call, window_call::complete, whose());
   end_access();
@@ -503,6 +576,7 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
   check_members(call, origins);
   rules_.on(call, window_call::post, whose());
   posted_to_ = origins.size();
+  if (signals_ && !has(promised, window_assert::no_check)) return signals_->post(origins);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
   if (has(promised, window_assert::no_check)) return;
   for (const rank_t each : origins)
@@ -513,22 +587,32 @@ void window_epochs::wait() {
   constexpr std::string_view call = "window::wait";
   endpoint_.check_own_call(call);
   if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
-  wait_for(call, "waits for complete of others", no_rank, [&] { return completed_ >= posted_to_; });
-  completed_ -= std::exchange(posted_to_, 0);
+  wait_for(
+      call, "waits for complete of others", no_rank, [this] { return all_have_completed(); }, told_by::signals);
+  end_exposure();
   rules_.on(call, window_call::wait, whose());
+}
+
+bool window_epochs::all_have_completed() const noexcept {
+  return (signals_ ? signals_->completed() : completed_) >= posted_to_;
+}
+
+void window_epochs::end_exposure() noexcept {
+  const std::size_t completed = std::exchange(posted_to_, 0);
+  signals_ ? signals_->take_completed(static_cast<std::uint32_t>(completed)) : void(completed_ -= completed);
 }
 
 bool window_epochs::test() {
   constexpr std::string_view call = "window::test";
   endpoint_.check_own_call(call);
-  if (rules_.exposure() == exposure_epoch::posted && completed_ < posted_to_) {
+  if (rules_.exposure() == exposure_epoch::posted && !all_have_completed()) {
     const bool any = endpoint_.progress();
     using poll_round = core::engine::poll_round;
     endpoint_.own_engine().polled(endpoint_, call, any ? poll_round::eventful : poll_round::idle);
-    if (completed_ < posted_to_) return false;
+    if (!all_have_completed()) return false;
   }
   rules_.on(call, window_call::wait, whose());
-  completed_ -= std::exchange(posted_to_, 0);
+  end_exposure();
   return true;
 }
 

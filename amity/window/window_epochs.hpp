@@ -15,7 +15,9 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/core/group_collectives.hpp"
 #include "amity/window/access_rules.hpp"
+#include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
+#include "amity/window/node_signals.hpp"
 #include "amity/window/options.hpp"
 #include "amity/window/window_lock.hpp"
 #include "amity/window/window_operation.hpp"
@@ -74,17 +76,25 @@ class window_epochs final : private record_window, private immovable {
   void check_members(std::string_view call, std::span<const rank_t> all) const;
   void check_operands(std::string_view call, const window_operation& what) const;
   void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
+  /// What ends a wait.
+  enum class told_by : std::uint8_t {
+    records,
+    signals,  ///< of the node if members use them, else records
+    lock,     ///< perhaps one that is mapped: whoever leaves it tells only its owner
+  };
   template <class Done>
   void wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done,
-                std::uint64_t rest_ns_max = core::engine::wait_slice_ns);
+                told_by how = told_by::records);
 
   window_peer& use(rank_t target);
+  bool take_post(rank_t from);
   bool is_ready(window_peer& to);
   void wait_until_ready(std::string_view call, window_peer& to);
   void take_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
   void wake_owner(window_peer& of);
   void meet_members();
+  void agree_on_signals();
   void set_open(window_peer& of, bool is_open);
   void hold(window_peer& to, window_operation&& what, bool copies);
   void begin_held(window_peer& to);
@@ -97,6 +107,9 @@ class window_epochs final : private record_window, private immovable {
   void release(std::string_view call, std::span<window_peer* const> all);
   void end_access();
   void exchange_counts(std::string_view call);
+  void meet_at_barrier(std::string_view call);
+  bool all_have_completed() const noexcept;
+  void end_exposure() noexcept;
   void look_for_unfinished();
   bool is_complete_here(const window_peer& of) const noexcept;
 
@@ -107,7 +120,9 @@ class window_epochs final : private record_window, private immovable {
   std::string title_;  ///< "window 'w'"
   std::string label_;  ///< of the present wait
   rank_t member_;
+  std::size_t signal_bytes_;  ///< 0: some members are on other nodes
   core::local_segment control_segment_;
+  control_block& control_;                           ///< there; signals follow it
   std::optional<core::local_segment> data_segment_;  ///< of the program's memory
   mutable_bytes memory_;
   window_target target_;
@@ -117,6 +132,7 @@ class window_epochs final : private record_window, private immovable {
   window_lock lock_;
   window_description about_{};
   core::group_collectives collectives_;
+  std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
 
   std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence

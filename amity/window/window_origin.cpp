@@ -111,7 +111,8 @@ std::unique_ptr<window_peer> window_origin::begin_meeting(rank_t member) {
 void window_origin::finish_meeting(window_peer& with) {
   core::memory& memory = endpoint_.memory();
   with.control_segment = memory.open(with.about.control);
-  with.control = reinterpret_cast<control_block*>(with.control_segment.handle.direct);
+  if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr)
+    with.control = reinterpret_cast<control_block*>(mapped + with.about.control_offset);
   if (with.about.bytes == 0) return;
   with.data_segment = with.about.data.lane == no_rank ? with.control_segment : memory.open(with.about.data);
   const bool takes_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;

@@ -66,8 +66,9 @@ struct layout_part {
 struct window_description {
   core::segment_descriptor control;
   core::segment_descriptor data;  ///< of no lane: the data is in the segment of the control block
-  std::uint64_t data_offset;      ///< in its segment
-  std::uint64_t bytes;            ///< of the data
+  std::uint64_t control_offset;
+  std::uint64_t data_offset;  ///< in its segment
+  std::uint64_t bytes;        ///< of the data
   std::uint32_t number;
   std::uint32_t unused = 0;
 };

@@ -135,6 +135,47 @@ TEST(waiter, timeout_bounds_sleep) {
   EXPECT_EQ(own.slept_ns, (std::vector<std::uint64_t>{70}));
 }
 
+/// Memory that a peer stores into, at some look of the waiter.
+class scripted_stores final : public watched_memory {
+ public:
+  scripted_stores(scripted& own, int looks) : own_(own), looks_(looks) {}
+
+  bool is_ready() override {
+    own_.calls.emplace_back("stores");
+    return looks_ > 0 && --looks_ == 0;
+  }
+  void announce() override { own_.calls.emplace_back("announce"); }
+  void cancel() noexcept override { own_.calls.emplace_back("cancel"); }
+  std::uint64_t sleep_ns_max() const noexcept override { return forever; }
+
+ private:
+  scripted& own_;
+  int looks_;  ///< until they are ready; 0: never
+};
+
+TEST(waiter, stores_end_looks) {
+  scripted own({.looks = 5});
+  scripted_stores stores(own, 2);
+  waiter(own).wait(forever, nullptr, &stores);
+  EXPECT_EQ(own.calls, (calls{"ready", "stores", "ready", "stores"}));
+}
+
+TEST(waiter, sleep_is_announced_to_those_who_store) {
+  scripted own({.looks = 1});
+  scripted_stores stores(own, 0);
+  waiter(own).wait(5000, nullptr, &stores);
+  EXPECT_EQ(own.calls, (calls{"ready", "stores", "check", "publish", "arm", "announce", "ready", "stores", "sleep",
+                              "cancel", "disarm", "check", "ready", "stores"}));
+}
+
+TEST(waiter, stores_after_announcement_prevent_sleep) {
+  scripted own({.looks = 1});
+  scripted_stores stores(own, 2);
+  waiter(own).wait(forever, nullptr, &stores);
+  EXPECT_EQ(own.calls,
+            (calls{"ready", "stores", "check", "publish", "arm", "announce", "ready", "stores", "cancel", "disarm"}));
+}
+
 TEST(waiter, virtual_time_only_sleeps) {
   scripted own({});
   waiter(own).wait(forever);

@@ -122,6 +122,27 @@ TEST_P(windows, start_waits_for_posts) {
   });
 }
 
+// No instruction covers a pair: its accumulates travel as records, also to members that map the memory.
+TEST_P(windows, wait_sees_accumulates_of_pairs) {
+  using pair = value_location<double, int>;
+  run([](world& w) {
+    auto shared = w.allocate_window<pair>(64);
+    std::vector<rank_t> others;
+    for (rank_t each = 0; each < w.size(); ++each) {
+      if (each != w.rank()) others.push_back(each);
+    }
+    for (int round = 1; round <= 10; ++round) {
+      shared.post(others);
+      shared.start(others);
+      const std::vector<pair> values(64, pair{1.0 * round, round});
+      for (const rank_t each : others) shared.accumulate(accumulate_op::replace, each, 0, values);
+      shared.complete();
+      shared.wait();
+      for (const pair& each : shared.local()) EXPECT_EQ(each.location, others.empty() ? 0 : round);
+    }
+  });
+}
+
 TEST_P(windows, everyone_posts_to_everyone) {
   run([](world& w) {
     auto shared = w.allocate_window<int>(static_cast<std::size_t>(w.size()));
