@@ -3,9 +3,13 @@
 /// The arguments of a request or reply, as calls take them: `{1, rank, bytes}`, or any contiguous range of words.
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
+
+#include "amity/base/types.hpp"
 
 namespace amity::core {
 
@@ -23,5 +27,15 @@ class arguments {
  private:
   std::span<const std::uint64_t> words_;
 };
+
+/// Most words of arguments that a request or reply carries before its payload.
+inline constexpr std::size_t args_max = 16;
+
+[[noreturn, gnu::cold]] void throw_too_many_arguments(std::string_view call, rank_t rank, std::size_t args);
+/// Throws `error` for more than `args_max`.
+inline void check_args(std::string_view call, rank_t rank, std::size_t args) {
+  if (args > args_max) [[unlikely]]
+    throw_too_many_arguments(call, rank, args);
+}
 
 }  // namespace amity::core

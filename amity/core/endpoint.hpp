@@ -376,7 +376,6 @@ class endpoint final : private immovable {
     endpoint& owner;
     std::function<void(request&)> call;
   };
-  friend class prepared;
   friend class prepared_medium;
   friend class request;
   class no_waiting;
@@ -428,7 +427,7 @@ class endpoint final : private immovable {
     check_handler(call, handler);
     if (at_depth_ || (sending_epoch_ == no_epoch && is_between_ends())) [[unlikely]]
       throw_outside_epoch(call);
-    check_args(call, args);
+    check_args(call, rank_, args);
   }
   /// The program, which for epochs is thread 0, has asked for the end of one that is still open.
   bool is_between_ends() const noexcept { return epoch_open() && !in_handler() && thread() == 0; }
@@ -436,14 +435,7 @@ class endpoint final : private immovable {
     if (!registry_.contains(handler)) [[unlikely]]
       throw_unregistered(call, handler);
   }
-  void check_args(std::string_view call, std::size_t args) const {
-    if (args > args_max) [[unlikely]]
-      throw_too_many_arguments(call, args);
-  }
   [[noreturn, gnu::cold]] void throw_unregistered(std::string_view call, handler_id handler) const;
-  [[noreturn, gnu::cold]] void throw_too_many_arguments(std::string_view call, std::size_t args) const;
-  /// The handler that runs on this rank, by number; 0: none.
-  std::uint64_t context() const noexcept { return engine_->running().number(); }
   void check_outside_handler(std::string_view call) const;
   bool try_open(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);
   void open_or_wait(rank_t lane, std::size_t capacity, std::string_view type, outgoing& out, fabric::claim of);

@@ -83,8 +83,8 @@ void endpoint::throw_unregistered(std::string_view call, handler_id handler) con
               "use what endpoint::add_handler returned");
 }
 
-void endpoint::throw_too_many_arguments(std::string_view call, std::size_t args) const {
-  throw error(call, rank_, fmt::format("{} arguments are too many", args),
+void throw_too_many_arguments(std::string_view call, rank_t rank, std::size_t args) {
+  throw error(call, rank, fmt::format("{} arguments are too many", args),
               fmt::format("use at most {} words of arguments, and the payload of a medium request for more", args_max));
 }
 

@@ -6,13 +6,11 @@
 #include <cstdint>
 
 #include "amity/base/types.hpp"
+#include "amity/core/arguments.hpp"
 #include "amity/core/segment.hpp"
 #include "amity/fabric/fabric.hpp"
 
 namespace amity::core {
-
-/// Most words of arguments that a request or reply carries in front of its payload.
-inline constexpr std::size_t args_max = 16;
 
 inline constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 

@@ -12,11 +12,11 @@ namespace amity::core {
 // Any kind
 
 prepared::prepared(endpoint& owner, rank_t lane, request* answers, std::size_t args)
-    : owner_(owner), lane_(lane), answers_(answers), args_(args), context_(owner.context()) {}
+    : owner_(owner), lane_(lane), answers_(answers), args_(args), context_(owner.own_engine().running().number()) {}
 
 void prepared::check_sizes(std::string_view call, const endpoint& owner, std::size_t bytes_min, std::size_t bytes_max,
                            std::size_t args, std::size_t room) {
-  owner.check_args(call, args);
+  core::check_args(call, owner.rank(), args);
   if (bytes_min > bytes_max) {
     throw error(call, owner.rank(), fmt::format("at least {} and at most {} bytes", bytes_min, bytes_max),
                 "ask for a least that is not above the most");
@@ -29,7 +29,7 @@ void prepared::check_sizes(std::string_view call, const endpoint& owner, std::si
 }
 
 void prepared::check_place(std::string_view call) const {
-  if (context_ == owner_.context()) return;
+  if (context_ == owner_.own_engine().running().number()) return;
   throw error(call, owner_.rank(),
               context_ == 0 ? "a handler ended a buffer that was prepared outside handlers"
                             : "a buffer is ended after the handler that has prepared it",
