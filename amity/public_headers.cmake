@@ -122,6 +122,7 @@ set(AMITY_PUBLIC_HEADERS
   window/layout.hpp
   window/options.hpp
   window/window.hpp
+  window/window_base.hpp
   window/window_core.hpp
   window/window_operation.hpp
   world/fabrics.hpp

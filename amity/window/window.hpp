@@ -19,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -28,28 +27,24 @@
 #include "amity/window/accumulate.hpp"
 #include "amity/window/compare_swap.hpp"
 #include "amity/window/layout.hpp"
+#include "amity/window/window_base.hpp"
 #include "amity/window/window_core.hpp"
 
 namespace amity {
 
-template <class T>
-class window {
+namespace detail {
+/// How operations name elements of a target: by their number in its memory, or by their address.
+enum class addressing : std::uint8_t { index, address };
+}  // namespace detail
+
+/// The operations on elements of `T`. In a dynamic window, each `index` is an address.
+template <class T, detail::addressing By>
+class window_operations {
   static_assert(std::is_trivially_copyable_v<T>, "amity: the elements of a window are trivially copyable");
 
  public:
-  /// `world` calls it. `own`: memory of the program, which stays until the window ends.
-  window(core::endpoint& in, std::optional<std::span<T>> own, std::size_t count, const window_options& options)
-      : core_(std::make_unique<detail::window_core>(
-            in, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt, offset_of(count),
-            options)) {}
-
-  /// The memory of this rank.
-  std::span<T> local() const noexcept { return elements(core_->memory()); }
-  /// The memory of a rank of this node, which loads and stores reach; empty if they do not.
-  std::span<T> mapped(rank_t rank) const noexcept { return elements(core_->mapped(rank)); }
-  const std::string& name() const noexcept { return core_->name(); }
-
-  // --- Operations. ---
+  /// A window calls it, and outlives this.
+  explicit window_operations(detail::window_core& on) noexcept : core_(&on) {}
 
   void put(rank_t target, std::size_t index, std::span<const T> from) {
     if (std::byte* const there = core_->direct(target, offset_of(index), from.size_bytes())) [[likely]]
@@ -153,44 +148,10 @@ class window {
     return {*core_, target};
   }
 
-  // --- Synchronisation. ---
-
-  /// Ends the operations of all ranks since the last fence, and begins an epoch unless `no_succeed` is promised.
-  /// Collective.
-  void fence(window_assert promised = window_assert::none) { core_->fence(promised); }
-  /// Begins an access epoch for the memory of these ranks, each of which calls `post`.
-  void start(std::span<const rank_t> targets, window_assert promised = window_assert::none) {
-    core_->start(targets, promised);
-  }
-  void complete() { core_->complete(); }
-  /// Lets these ranks, each of which calls `start`, use the memory of this one until `wait` returns or `test` returns
-  /// true.
-  void post(std::span<const rank_t> origins, window_assert promised = window_assert::none) {
-    core_->post(origins, promised);
-  }
-  void wait() { core_->wait(); }
-  bool test() { return core_->test(); }
-  /// Returns before the lock is there; the first operation that needs it waits.
-  void lock(lock_kind kind, rank_t target, window_assert promised = window_assert::none) {
-    core_->lock(kind, target, promised);
-  }
-  void unlock(rank_t target) { core_->unlock(target); }
-  /// A shared lock of all ranks. Each is taken at the first operation there.
-  void lock_all(window_assert promised = window_assert::none) { core_->lock_all(promised); }
-  void unlock_all() { core_->unlock_all(); }
-  /// Returns when all operations of this rank on the target have been carried out.
-  void flush(rank_t target) { core_->flush(target); }
-  void flush_all() { core_->flush_all(); }
-  /// Returns when the buffers of these operations may be used again.
-  void flush_local(rank_t target) { core_->flush_local(target); }
-  void flush_local_all() { core_->flush_local_all(); }
-
  private:
-  static std::span<T> elements(mutable_bytes of) noexcept {
-    return {reinterpret_cast<T*>(of.data()), of.size() / sizeof(T)};
-  }
   /// In bytes. What is too large is out of range of any window.
   static std::uint64_t offset_of(std::size_t index) noexcept {
+    if constexpr (By == detail::addressing::address) return index;
     return index > SIZE_MAX / sizeof(T) ? SIZE_MAX : index * sizeof(T);
   }
   static std::uint64_t word_of(const T& value) noexcept {
@@ -228,7 +189,29 @@ class window {
                                .type = element_type_of<T>});
   }
 
-  std::unique_ptr<detail::window_core> core_;
+  detail::window_core* core_;
+};
+
+template <class T>
+class window : public window_base, public window_operations<T, detail::addressing::index> {
+ public:
+  /// `world` calls it. `own`: memory of the program, which stays until the window ends.
+  window(core::endpoint& in, std::optional<std::span<T>> own, std::size_t count, const window_options& options)
+      : window(std::make_unique<detail::window_core>(
+            in, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt,
+            count > SIZE_MAX / sizeof(T) ? SIZE_MAX : count * sizeof(T), options)) {}
+
+  /// The memory of this rank.
+  std::span<T> local() const noexcept { return elements(window_base::core_->memory()); }
+  /// The memory of a rank of this node, which loads and stores reach; empty if they do not.
+  std::span<T> mapped(rank_t rank) const noexcept { return elements(window_base::core_->mapped(rank)); }
+
+ private:
+  explicit window(std::unique_ptr<detail::window_core> core)
+      : window_base(std::move(core)), window_operations<T, detail::addressing::index>(*window_base::core_) {}
+  static std::span<T> elements(mutable_bytes of) noexcept {
+    return {reinterpret_cast<T*>(of.data()), of.size() / sizeof(T)};
+  }
 };
 
 }  // namespace amity

@@ -15,66 +15,17 @@
 #include "tests/support/cases.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
+#include "tests/window/window_jobs.hpp"
 
 namespace amity {
 namespace {
 
-using testing::job_kind;
+using testing::everyone;
 using testing::next_of;
 using enum accumulate_op;
 
-/// Simulated; all that travels is records.
-job_kind records_only(std::string name, const fabric::sim::sim_options& options) {
-  return {.name = std::move(name),
-          .run = [options](rank_t ranks, const settings& config, const std::function<void(fabric::fabric&)>& body) {
-            testing::simulated("", options).run(ranks, config, [&](fabric::fabric& whole) {
-              fabric::testing::poorer own(whole, false);
-              body(own);
-            });
-          }};
-}
-
-std::vector<job_kind> all_paths() {
-  std::vector<job_kind> kinds = testing::every_job_kind();
-  kinds.push_back(records_only("records", {}));
-  kinds.push_back(records_only(
-      "rough_records", {.seed = 5, .delay_ns_max = 5000, .reorder_percent = 30, .credits = 2, .packet_bytes = 528}));
-  return kinds;
-}
-
-struct window_job {
-  job_kind kind;
-  rank_t ranks;
-  std::string protocol;
-};
-
-std::vector<window_job> all_jobs() {
-  std::vector<window_job> jobs;
-  for (const job_kind& kind : all_paths()) {
-    for (const rank_t ranks : {1, 2, 3, 4}) jobs.push_back({kind, ranks, "automatic"});
-    for (const char* const protocol : {"send_recv", "buffered", "rma"}) jobs.push_back({kind, 3, protocol});
-  }
-  return jobs;
-}
-
-class windows : public ::testing::TestWithParam<window_job> {
- protected:
-  void run(const testing::world_body& body) const {
-    const auto& [kind, ranks, protocol] = GetParam();
-    testing::run_worlds(kind, ranks, body, testing::configured({{"AMITY_WINDOW_PROTOCOL", protocol}}));
-  }
-};
-std::string name_of(const ::testing::TestParamInfo<window_job>& tested) {
-  const window_job& of = tested.param;
-  return of.kind.name + "_" + std::to_string(of.ranks) + (of.protocol == "automatic" ? "" : "_" + of.protocol);
-}
-INSTANTIATE_TEST_SUITE_P(window, windows, ::testing::ValuesIn(all_jobs()), name_of);
-
-std::vector<rank_t> everyone(const world& w) {
-  std::vector<rank_t> all(static_cast<std::size_t>(w.size()));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
+class windows : public testing::on_window_jobs {};
+INSTANTIATE_TEST_SUITE_P(window, windows, ::testing::ValuesIn(testing::window_jobs()), testing::name_of_window_job);
 
 TEST_P(windows, fences_end_puts_and_gets) {
   run([](world& w) {

@@ -1,0 +1,56 @@
+#pragma once
+
+/// What all kinds of windows have in common: a name, and the calls that synchronise.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "amity/base/types.hpp"
+#include "amity/window/options.hpp"
+#include "amity/window/window_core.hpp"
+
+namespace amity {
+
+class window_base {
+ public:
+  const std::string& name() const noexcept { return core_->name(); }
+
+  /// Ends the operations of all ranks since the last fence, and begins an epoch unless `no_succeed` is promised.
+  /// Collective.
+  void fence(window_assert promised = window_assert::none) { core_->fence(promised); }
+  /// Begins an access epoch for the memory of these ranks, each of which calls `post`.
+  void start(std::span<const rank_t> targets, window_assert promised = window_assert::none) {
+    core_->start(targets, promised);
+  }
+  void complete() { core_->complete(); }
+  /// Lets these ranks, each of which calls `start`, use the memory of this one until `wait` returns or `test` returns
+  /// true.
+  void post(std::span<const rank_t> origins, window_assert promised = window_assert::none) {
+    core_->post(origins, promised);
+  }
+  void wait() { core_->wait(); }
+  bool test() { return core_->test(); }
+  /// Returns before the lock is there; the first operation that needs it waits.
+  void lock(lock_kind kind, rank_t target, window_assert promised = window_assert::none) {
+    core_->lock(kind, target, promised);
+  }
+  void unlock(rank_t target) { core_->unlock(target); }
+  /// A shared lock of all ranks. Each is taken at the first operation there.
+  void lock_all(window_assert promised = window_assert::none) { core_->lock_all(promised); }
+  void unlock_all() { core_->unlock_all(); }
+  /// Returns when all operations of this rank on the target have been carried out.
+  void flush(rank_t target) { core_->flush(target); }
+  void flush_all() { core_->flush_all(); }
+  /// Returns when the buffers of these operations may be used again.
+  void flush_local(rank_t target) { core_->flush_local(target); }
+  void flush_local_all() { core_->flush_local_all(); }
+
+ protected:
+  explicit window_base(std::unique_ptr<detail::window_core> core) : core_(std::move(core)) {}
+
+  std::unique_ptr<detail::window_core> core_;
+};
+
+}  // namespace amity

@@ -1,0 +1,78 @@
+#pragma once
+
+/// Jobs for tests of windows: every fabric, each path, and each protocol.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "amity/window/window.hpp"
+#include "tests/core/poorer.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity::testing {
+
+/// Simulated; all that travels is records.
+inline job_kind records_only(std::string name, const fabric::sim::sim_options& options) {
+  return {.name = std::move(name),
+          .run = [options](rank_t ranks, const settings& config, const std::function<void(fabric::fabric&)>& body) {
+            simulated("", options).run(ranks, config, [&](fabric::fabric& whole) {
+              fabric::testing::poorer own(whole, false);
+              body(own);
+            });
+          }};
+}
+
+struct window_job {
+  job_kind kind;
+  rank_t ranks;
+  std::string protocol;
+};
+
+inline std::vector<window_job> window_jobs() {
+  std::vector<job_kind> kinds = every_job_kind();
+  kinds.push_back(records_only("records", {}));
+  kinds.push_back(records_only(
+      "rough_records", {.seed = 5, .delay_ns_max = 5000, .reorder_percent = 30, .credits = 2, .packet_bytes = 528}));
+  std::vector<window_job> jobs;
+  for (const job_kind& kind : kinds) {
+    for (const rank_t ranks : {1, 2, 3, 4}) jobs.push_back({kind, ranks, "automatic"});
+    for (const char* const protocol : {"send_recv", "buffered", "rma"}) jobs.push_back({kind, 3, protocol});
+  }
+  return jobs;
+}
+
+inline std::string name_of_window_job(const ::testing::TestParamInfo<window_job>& tested) {
+  const window_job& of = tested.param;
+  return of.kind.name + "_" + std::to_string(of.ranks) + (of.protocol == "automatic" ? "" : "_" + of.protocol);
+}
+
+/// A suite whose tests run with a world on each rank.
+class on_window_jobs : public ::testing::TestWithParam<window_job> {
+ protected:
+  void run(const world_body& body) const {
+    const auto& [kind, ranks, protocol] = GetParam();
+    run_worlds(kind, ranks, body, configured({{"AMITY_WINDOW_PROTOCOL", protocol}}));
+  }
+};
+
+inline std::vector<rank_t> everyone(const world& w) {
+  std::vector<rank_t> all(static_cast<std::size_t>(w.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// The word of each rank. Collective.
+inline std::vector<std::uint64_t> exchange_words(world& w, std::uint64_t own) {
+  auto words = w.allocate_window<std::uint64_t>(static_cast<std::size_t>(w.size()));
+  words.fence(window_assert::no_precede);
+  for (const rank_t each : everyone(w)) words.put(each, static_cast<std::size_t>(w.rank()), own);
+  words.fence(window_assert::no_succeed);
+  return {words.local().begin(), words.local().end()};
+}
+
+}  // namespace amity::testing
