@@ -9,6 +9,7 @@
 #include "amity/message/codec.hpp"
 #include "amity/message/message.hpp"
 #include "amity/message/remote_call.hpp"
+#include "amity/window/dynamic_window.hpp"
 #include "amity/window/window.hpp"
 #include "amity/world/run.hpp"
 #include "amity/world/thread.hpp"

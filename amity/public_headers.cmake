@@ -119,6 +119,7 @@ set(AMITY_PUBLIC_HEADERS
   window/accumulate.hpp
   window/compare_swap.hpp
   window/direct_access.hpp
+  window/dynamic_window.hpp
   window/layout.hpp
   window/options.hpp
   window/window.hpp

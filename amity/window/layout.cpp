@@ -116,7 +116,7 @@ layout layout::repeated(std::size_t count, std::ptrdiff_t stride) const {
 void layout::pack(const std::byte* base, std::size_t from, mutable_bytes to) const noexcept {
   std::byte* at = to.data();
   for_each(from, to.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    std::memcpy(at, base + offset, bytes);
+    std::memcpy(at, detail::byte_at(base, static_cast<std::uint64_t>(offset)), bytes);
     at += bytes;
   });
 }
@@ -124,7 +124,7 @@ void layout::pack(const std::byte* base, std::size_t from, mutable_bytes to) con
 void layout::unpack(std::byte* base, std::size_t from, bytes_view data) const noexcept {
   const std::byte* at = data.data();
   for_each(from, data.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    std::memcpy(base + offset, at, bytes);
+    std::memcpy(detail::byte_at(base, static_cast<std::uint64_t>(offset)), at, bytes);
     at += bytes;
   });
 }

@@ -14,6 +14,13 @@
 
 namespace amity {
 
+namespace detail {
+/// The byte at an offset, by arithmetic of integers: the base is null if offsets are addresses.
+inline std::byte* byte_at(const std::byte* base, std::uint64_t offset) noexcept {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + offset);
+}
+}  // namespace detail
+
 class layout {
  public:
   struct block {

@@ -8,7 +8,11 @@ namespace amity::detail {
 
 window_core::window_core(core::endpoint& in, std::optional<mutable_bytes> own, std::size_t bytes,
                          const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(in, direct_, own, bytes, options)) {}
+    : epochs_(std::make_unique<window_epochs>(in, direct_, own, bytes, nullptr, options)) {}
+
+window_core::window_core(core::endpoint& in, const window_options& options)
+    : epochs_(std::make_unique<window_epochs>(in, direct_, mutable_bytes(), 0, std::make_unique<attached_memory>(),
+                                              options)) {}
 
 window_core::~window_core() = default;
 
@@ -20,6 +24,8 @@ mutable_bytes window_core::mapped(rank_t member) const noexcept {
   return found == nullptr ? mutable_bytes() : mutable_bytes(found->base, found->bytes);
 }
 
+void window_core::attach(const void* base, std::size_t bytes) { epochs_->attach(base, bytes); }
+void window_core::detach(const void* base) { epochs_->detach(base); }
 void window_core::fence(window_assert promised) { epochs_->fence(promised); }
 void window_core::start(std::span<const rank_t> targets, window_assert promised) { epochs_->start(targets, promised); }
 void window_core::complete() { epochs_->complete(); }

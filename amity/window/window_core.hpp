@@ -28,6 +28,8 @@ class window_core final : private immovable {
  public:
   /// `own`: memory of the program; none: allocates `bytes`. Collective. Throws `error`.
   window_core(core::endpoint& in, std::optional<mutable_bytes> own, std::size_t bytes, const window_options& options);
+  /// A dynamic window: offsets are addresses in memory that is attached. Collective. Throws `error`.
+  window_core(core::endpoint& in, const window_options& options);
   /// Collective, outside epochs.
   ~window_core();
 
@@ -35,6 +37,10 @@ class window_core final : private immovable {
   /// The memory of a member, if this rank maps it; else nothing.
   mutable_bytes mapped(rank_t member) const noexcept;
   const std::string& name() const noexcept;
+
+  /// Memory of this rank, if the window is dynamic.
+  void attach(const void* base, std::size_t bytes);
+  void detach(const void* base);
 
   void fence(window_assert promised);
   void start(std::span<const rank_t> targets, window_assert promised);

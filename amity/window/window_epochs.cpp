@@ -52,7 +52,7 @@ core::local_segment allocate(core::endpoint& in, std::size_t data_bytes, std::si
 }
 
 /// Whole words around memory of the program: segments begin and end on words.
-std::optional<core::local_segment> attach(core::endpoint& in, const std::optional<mutable_bytes>& own) {
+std::optional<core::local_segment> make_segment(core::endpoint& in, const std::optional<mutable_bytes>& own) {
   if (!own || own->empty()) return std::nullopt;
   const auto begin = reinterpret_cast<std::uintptr_t>(own->data());
   const std::size_t before = begin % sizeof(std::uint64_t);
@@ -77,7 +77,8 @@ window_identity agree(core::endpoint& in, std::uint32_t number) {
 }  // namespace
 
 window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::optional<mutable_bytes> own,
-                             std::size_t bytes, const window_options& options)
+                             std::size_t bytes, std::unique_ptr<attached_memory> attached,
+                             const window_options& options)
     : endpoint_(in),
       direct_(direct),
       service_(window_service::of(in)),
@@ -87,12 +88,13 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
       signal_bytes_(bytes_of_signals(in)),
       control_segment_(allocate(in, own ? 0 : bytes, signal_bytes_)),
       control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(own ? 0 : bytes))),
-      data_segment_(attach(in, own)),
+      data_segment_(make_segment(in, own)),
       memory_(own ? *own : mutable_bytes(control_segment_.data, bytes)),
-      target_(in.own_engine(), memory_),
+      attached_(std::move(attached)),
       number_(add(in, service_, *this)),
       identity_(agree(in, number_)),
       origin_(in, service_, members_of(in), identity_, options.protocol),
+      target_(in.own_engine(), memory_, attached_.get(), origin_.members(), whose()),
       lock_(service_, *this, control_, identity_),
       collectives_(member_, in.size(),
                    std::min<std::size_t>(core::record_bytes_max(in.transport().caps().packet_bytes_max), 4096),
@@ -131,7 +133,7 @@ void window_epochs::meet_members() {
   origin_.meet_node();
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
-    if (met != nullptr && met->base != nullptr)
+    if (met != nullptr && met->base != nullptr)  // not of a dynamic window
       direct_.targets[member] = {.base = met->base, .bytes = met->about.bytes, .is_open = false};
   }
   if (signal_bytes_ > 0) agree_on_signals();
@@ -195,26 +197,45 @@ void window_epochs::check_members(std::string_view call, std::span<const rank_t>
   throw error(call, member_, fmt::format("{}: rank {} is named twice", title_, *twice), "name each rank once");
 }
 
+void window_epochs::check_operation(std::string_view call, const window_peer& of, const window_operation& what) const {
+  const std::size_t bytes = what.bytes();
+  if (what.there != nullptr && what.there->bytes() != bytes) {
+    throw error(call, member_,
+                fmt::format("{}: {} bytes of data for a layout of {} bytes", title_, bytes, what.there->bytes()),
+                "pass as much data as the layout has");
+  }
+  if (attached_ == nullptr) check_place(call, of, what);
+  if (what.kind == operation_kind::accumulate) check_operands(call, what);
+  if (attached_ != nullptr) check_address(call, what);
+}
+
 void window_epochs::check_place(std::string_view call, const window_peer& of, const window_operation& what) const {
   const std::size_t bytes = what.bytes();
-  const auto refuse = [&](std::string_view problem, std::string_view remedy) -> error {
-    return {call, member_, fmt::format("{}: {}", title_, problem), remedy};
-  };
-  if (what.there != nullptr && what.there->bytes() != bytes) {
-    throw refuse(fmt::format("{} bytes of data for a layout of {} bytes", bytes, what.there->bytes()),
-                 "pass as much data as the layout has");
-  }
   const auto size = static_cast<std::ptrdiff_t>(of.about.bytes);
   const auto at = static_cast<std::ptrdiff_t>(what.at);
   const bool fits = what.there == nullptr
                         ? what.at <= of.about.bytes && bytes <= of.about.bytes - what.at
                         : at >= 0 && at <= size && what.there->first() >= -at && what.there->end() <= size - at;
-  if (!fits) {
-    throw refuse(fmt::format("{} bytes at offset {} are out of range: the memory of rank {} has {} bytes", bytes,
-                             what.at, of.member, of.about.bytes),
-                 "pass an index and a count that lie in the target's memory");
+  if (fits) return;
+  throw error(call, member_,
+              fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes", title_,
+                          bytes, what.at, of.member, of.about.bytes),
+              "pass an index and a count that lie in the target's memory");
+}
+
+// In a dynamic window, only the target knows which memory is attached.
+void window_epochs::check_address(std::string_view call, const window_operation& what) const {
+  const bool swaps = what.kind == operation_kind::compare_swap;
+  const std::size_t alignment = swaps ? what.bytes() : layout_of(what.type).is_covered ? layout_of(what.type).bytes : 1;
+  if ((swaps || what.kind == operation_kind::accumulate) && what.at % alignment != 0) {
+    throw error(
+        call, member_,
+        fmt::format("{}: address {:#x} is not a multiple of the {} bytes of an element", title_, what.at, alignment),
+        "pass the address of an element");
   }
-  if (what.kind == operation_kind::accumulate) check_operands(call, what);
+  if (what.target != member_) return;
+  const std::string problem = attached_->find_problem(what.at, what.bytes(), what.there.get(), 0);
+  if (!problem.empty()) throw error(call, member_, fmt::format("{}: {}", title_, problem), attached_memory::remedy);
 }
 
 void window_epochs::check_operands(std::string_view call, const window_operation& what) const {
@@ -236,6 +257,34 @@ void window_epochs::check_operands(std::string_view call, const window_operation
         fmt::format("blocks of a layout that are not whole elements of {} ({} bytes)", element.name, element.bytes),
         "describe blocks whose offsets and sizes are multiples of the element");
   }
+}
+
+void window_epochs::check_dynamic(std::string_view call) const {
+  endpoint_.check_own_call(call);
+  if (attached_ != nullptr) return;
+  throw error(call, member_, fmt::format("{}: its memory is fixed", title_), "create it with create_dynamic_window");
+}
+
+void window_epochs::attach(const void* base, std::size_t bytes) {
+  constexpr std::string_view call = "window::attach";
+  check_dynamic(call);
+  const auto begin = reinterpret_cast<std::uintptr_t>(base);
+  if (bytes == 0 || begin == 0 || bytes > std::numeric_limits<std::uintptr_t>::max() - begin) {
+    throw error(call, member_, fmt::format("{}: {} bytes at address {:#x} cannot be attached", title_, bytes, begin),
+                "pass memory of at least one byte");
+  }
+  attached_->attach(begin, begin + bytes);
+}
+
+void window_epochs::detach(const void* base) {
+  constexpr std::string_view call = "window::detach";
+  check_dynamic(call);
+  const auto begin = reinterpret_cast<std::uintptr_t>(base);
+  if (attached_->detach(begin)) return;
+  throw error(call, member_,
+              fmt::format("{}: no attached memory begins at address {:#x}; {}", title_, begin,
+                          attached_->describe_nearest(begin)),
+              "pass the address that attach was called with, once for each call");
 }
 
 void window_epochs::make_progress() {
@@ -418,13 +467,13 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   endpoint_.check_own_call(call);
   check_member(call, what.target);
   window_peer& to = origin_.peer(what.target);
-  check_place(call, to, what);
+  check_operation(call, to, what);
   rules_.use(call, window_call::operation, what.target, whose());
   use(what.target);
   direct_.all_open = rules_.access() == access_epoch::used_fenced;
-  const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && to.base == nullptr;
+  const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && !to.is_mapped;
   if (waits_for_end || !is_ready(to)) {
-    if (to.base == nullptr) return hold(to, std::move(what), copies);
+    if (!to.is_mapped) return hold(to, std::move(what), copies);
     wait_until_ready(call, to);
   }
   if (!to.held.empty()) begin_held(to);
@@ -437,7 +486,7 @@ void window_epochs::carry_out(window_peer& to, const window_operation& what) {
   origin_.carry_out(to, what);
   direct_.stored = true;
   direct_.unfinished |= to.unflushed || !window_origin::done(to);
-  direct_.records_accumulate |= to.base != nullptr && to.accumulates_in_records;
+  direct_.records_accumulate |= to.is_mapped && to.accumulates_in_records;
 }
 
 void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
@@ -483,7 +532,7 @@ void window_epochs::look_for_unfinished() {
     return each->unflushed || !each->held.empty() || !window_origin::done(*each);
   });
   direct_.records_accumulate = std::ranges::any_of(
-      used_, [](const window_peer* each) { return each->base != nullptr && each->accumulates_in_records; });
+      used_, [](const window_peer* each) { return each->is_mapped && each->accumulates_in_records; });
 }
 
 void window_epochs::end_access() {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/core/group_collectives.hpp"
 #include "amity/window/access_rules.hpp"
+#include "amity/window/attached_memory.hpp"
 #include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/node_signals.hpp"
@@ -29,15 +31,20 @@ namespace amity::detail {
 
 class window_epochs final : private record_window, private immovable {
  public:
-  /// `own`: memory of the program, which stays until the window ends; none: allocates `bytes`, as zeros. Collective.
-  /// Throws `error`.
+  /// `own`: memory of the program, which stays until the window ends; none: allocates `bytes`, as zeros. `attached`:
+  /// the window is dynamic, without other memory; else null. Collective. Throws `error`.
   window_epochs(core::endpoint& in, direct_access& direct, std::optional<mutable_bytes> own, std::size_t bytes,
-                const window_options& options);
+                std::unique_ptr<attached_memory> attached, const window_options& options);
   /// Collective, outside epochs.
   ~window_epochs();
 
   mutable_bytes memory() const noexcept { return memory_; }
   const std::string& name() const noexcept { return name_; }
+
+  // --- Memory of a dynamic window. ---
+
+  void attach(const void* base, std::size_t bytes);
+  void detach(const void* base);
 
   // --- Synchronisation. ---
 
@@ -75,7 +82,10 @@ class window_epochs final : private record_window, private immovable {
   void check_member(std::string_view call, rank_t member) const;
   void check_members(std::string_view call, std::span<const rank_t> all) const;
   void check_operands(std::string_view call, const window_operation& what) const;
+  void check_operation(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
+  void check_address(std::string_view call, const window_operation& what) const;
+  void check_dynamic(std::string_view call) const;
   /// What ends a wait.
   enum class told_by : std::uint8_t {
     records,
@@ -125,10 +135,11 @@ class window_epochs final : private record_window, private immovable {
   control_block& control_;                           ///< there; signals follow it
   std::optional<core::local_segment> data_segment_;  ///< of the program's memory
   mutable_bytes memory_;
-  window_target target_;
+  std::unique_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
   std::uint32_t number_;
   window_identity identity_;
   window_origin origin_;
+  window_target target_;
   window_lock lock_;
   window_description about_{};
   core::group_collectives collectives_;

@@ -78,6 +78,7 @@ void window_origin::add_own(rank_t member, const window_description& about, cont
   own->about = about;
   own->control = control;
   own->base = base;
+  own->is_mapped = true;
   all_.push_back(own.get());
   peers_[member] = std::move(own);
 }
@@ -117,7 +118,8 @@ void window_origin::finish_meeting(window_peer& with) {
   with.data_segment = with.about.data.lane == no_rank ? with.control_segment : memory.open(with.about.data);
   const bool takes_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
   std::byte* const direct = with.data_segment.handle.direct;
-  if (takes_mapped && direct != nullptr) with.base = direct + with.about.data_offset;
+  with.is_mapped = takes_mapped && direct != nullptr;
+  if (with.is_mapped) with.base = direct + with.about.data_offset;
 }
 
 // Records
@@ -209,7 +211,7 @@ void window_origin::begin_completion(window_peer& to) { stream_.send(to.lane); }
 
 void window_origin::carry_out(window_peer& to, const window_operation& what) {
   if (what.bytes() == 0) return;
-  if (to.base != nullptr) {
+  if (to.is_mapped) {
     const bool by_owner = what.kind == operation_kind::accumulate && !layout_of(what.type).is_covered &&
                           to.control_segment.lane != no_rank;
     if (!by_owner && !(to.accumulates_in_records && what.kind >= operation_kind::accumulate))
@@ -222,7 +224,7 @@ void window_origin::carry_out(window_peer& to, const window_operation& what) {
 }
 
 void window_origin::use_mapped(window_peer& to, const window_operation& what) const {
-  std::byte* const there = to.base + what.at;
+  std::byte* const there = byte_at(to.base, what.at);
   switch (what.kind) {
     case operation_kind::put:
       if (what.there != nullptr) return what.there->unpack(there, 0, what.from);
@@ -243,7 +245,7 @@ void window_origin::use_mapped(window_peer& to, const window_operation& what) co
   const std::byte* from = what.from.data();
   std::byte* previous = what.into.empty() ? nullptr : what.into.data();
   const auto each = [&](std::ptrdiff_t offset, std::size_t part) {
-    apply(there + offset, from, previous, part / element);
+    apply(byte_at(there, static_cast<std::uint64_t>(offset)), from, previous, part / element);
     if (from != nullptr) from += part;
     if (previous != nullptr) previous += part;
   };

@@ -36,7 +36,8 @@ struct window_peer : private immovable {
   window_description about{};
   core::remote_segment control_segment, data_segment;
   control_block* control = nullptr;  ///< null: this rank does not map it
-  std::byte* base = nullptr;         ///< of the data; null likewise
+  std::byte* base = nullptr;         ///< of the data; null likewise, and for own memory whose offsets are addresses
+  bool is_mapped = false;            ///< this rank uses the data by loads and stores
 
   core::event network;
   core::event answers;

@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "amity/base/copy_bytes.hpp"
+#include "amity/base/error.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/window/accumulate.hpp"
@@ -20,6 +23,26 @@ bool take(bytes_view& content, Head& head) {
   std::memcpy(&head, content.data(), sizeof head);
   content = content.subspan(sizeof head);
   return true;
+}
+
+window_act act_of(const core::record& what) noexcept {
+  return static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
+}
+
+/// For errors.
+std::string_view name_of(const core::record& what) noexcept {
+  switch (act_of(what)) {
+    case window_act::put:
+    case window_act::put_blocks:
+      return "window::put";
+    case window_act::get:
+    case window_act::get_blocks:
+      return "window::get";
+    case window_act::compare_swap:
+      return "window::compare_and_swap";
+    default:
+      return "window::accumulate";
+  }
 }
 
 accumulate_function function_of(const core::record& what) noexcept {
@@ -40,7 +63,7 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   const auto invalid = [&] {
     return engine_.invalid_packet(lane, fmt::format("operation {} of {} bytes on a window", what.act, what.bytes));
   };
-  const auto act = static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
+  const window_act act = act_of(what);
   if (act == window_act::layout) {
     take_layout(lane, content);
     return true;
@@ -64,8 +87,8 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   if (answers && wanted.bytes != bytes) throw invalid();
   if (is_get && !answers) throw invalid();
 
-  std::byte* const there = in_blocks || act == window_act::compare_swap ? nullptr : place(lane, what, bytes);
-  const layout* const blocks = in_blocks ? &find_layout(lane, what, where, bytes) : nullptr;
+  const layout* const blocks = in_blocks ? &find_layout(lane, where, bytes) : nullptr;
+  std::byte* const there = act == window_act::compare_swap ? nullptr : place(lane, what, bytes, blocks, where.from);
   const std::byte* operands = is_read ? nullptr : content.data();
   if (answers) {
     answer = to.try_write(what.question, wanted.at, wanted.bytes);
@@ -87,14 +110,14 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
       return compare_swap(lane, what, given, to);
     }
     case window_act::put_blocks:
-      blocks->unpack(memory_.data() + what.at, where.from, content);
+      blocks->unpack(there, where.from, content);
       return true;
     case window_act::get_blocks:
-      blocks->pack(memory_.data() + what.at, where.from, {answer, bytes});
+      blocks->pack(there, where.from, {answer, bytes});
       return true;
     case window_act::accumulate_blocks:
       blocks->for_each(where.from, bytes, [&](std::ptrdiff_t offset, std::size_t part) {
-        accumulate(lane, what, memory_.data() + what.at + offset, {operands, part}, answer);
+        accumulate(lane, what, byte_at(there, static_cast<std::uint64_t>(offset)), {operands, part}, answer);
         if (operands != nullptr) operands += part;
         if (answer != nullptr) answer += part;
       });
@@ -104,10 +127,25 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   }
 }
 
-std::byte* window_target::place(rank_t lane, const core::record& what, std::size_t bytes) const {
-  if (what.at <= memory_.size() && bytes <= memory_.size() - what.at) return memory_.data() + what.at;
-  throw engine_.invalid_packet(
-      lane, fmt::format("{} bytes at offset {} of a window of {} bytes", bytes, what.at, memory_.size()));
+std::byte* window_target::place(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks,
+                                std::size_t from) const {
+  if (attached_ != nullptr) {
+    // The origin cannot check this, so a program can be wrong here.
+    if (const std::string problem = attached_->find_problem(what.at, bytes, blocks, from); !problem.empty())
+      throw error(fmt::format("{} of rank {}", name_of(what), members_.find(lane)), whose_.member,
+                  fmt::format("{}: {}", whose_.window, problem), attached_memory::remedy);
+    return byte_at(nullptr, what.at);
+  }
+  const std::size_t size = memory_.size();
+  if (blocks == nullptr) {
+    if (what.at <= size && bytes <= size - what.at) return memory_.data() + what.at;
+    throw engine_.invalid_packet(lane,
+                                 fmt::format("{} bytes at offset {} of a window of {} bytes", bytes, what.at, size));
+  }
+  const auto at = static_cast<std::ptrdiff_t>(what.at), end = static_cast<std::ptrdiff_t>(size);
+  if (at >= 0 && at <= end && blocks->first() >= -at && blocks->end() <= end - at) return memory_.data() + what.at;
+  throw engine_.invalid_packet(lane, fmt::format("a layout from {} to {} at offset {} of a window of {} bytes",
+                                                 blocks->first(), blocks->end(), what.at, size));
 }
 
 void window_target::accumulate(rank_t lane, const core::record& what, std::byte* there, bytes_view operands,
@@ -159,21 +197,16 @@ void window_target::take_layout(rank_t lane, bytes_view content) {
   to.encoded = {};
 }
 
-// The layout of an operation that has `bytes` of its data, all of which must lie in the memory.
-const layout& window_target::find_layout(rank_t lane, const core::record& what, const block_place& where,
-                                         std::size_t bytes) {
+// The layout of an operation that has `bytes` of its data.
+const layout& window_target::find_layout(rank_t lane, const block_place& where, std::size_t bytes) {
   const std::unique_ptr<layouts>* const of_lane = layouts_.find(lane);
   const known_layout* const found = of_lane == nullptr ? nullptr : &(**of_lane)[where.number % layouts_kept];
   if (found == nullptr || found->number != where.number || found->bytes_missing > 0)
     throw engine_.invalid_packet(lane, fmt::format("layout {}, which it has not sent", where.number));
   const layout& known = found->known;
-  const auto at = static_cast<std::ptrdiff_t>(what.at), end = static_cast<std::ptrdiff_t>(memory_.size());
-  if (where.from > known.bytes() || bytes > known.bytes() - where.from || at < 0 || at > end || known.first() < -at ||
-      known.end() > end - at) {
+  if (where.from > known.bytes() || bytes > known.bytes() - where.from) {
     throw engine_.invalid_packet(
-        lane, fmt::format("bytes {} to {} of a layout of {} bytes, from {} to {} at offset {} of a window of {} bytes",
-                          where.from, where.from + bytes, known.bytes(), known.first(), known.end(), what.at,
-                          memory_.size()));
+        lane, fmt::format("bytes {} to {} of a layout of {} bytes", where.from, where.from + bytes, known.bytes()));
   }
   return known;
 }

@@ -10,7 +10,10 @@
 
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
+#include "amity/core/group.hpp"
 #include "amity/core/record.hpp"
+#include "amity/window/access_rules.hpp"
+#include "amity/window/attached_memory.hpp"
 #include "amity/window/compare_swap.hpp"
 #include "amity/window/layout.hpp"
 #include "amity/window/window_records.hpp"
@@ -26,7 +29,10 @@ inline constexpr std::uint32_t layouts_kept = 64;
 
 class window_target final : private immovable {
  public:
-  window_target(core::engine& on, mutable_bytes memory) : engine_(on), memory_(memory) {}
+  /// `attached`: the memory of a dynamic window, whose offsets are addresses; null: the window has `memory`.
+  window_target(core::engine& on, mutable_bytes memory, const attached_memory* attached, const core::group& members,
+                const access_rules::identity& whose)
+      : engine_(on), memory_(memory), attached_(attached), members_(members), whose_(whose) {}
 
   /// Carries out an operation on the memory. As `record_executor::execute`; refuses what is early.
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
@@ -54,14 +60,20 @@ class window_target final : private immovable {
   using layouts = std::array<known_layout, layouts_kept>;
 
   bool run(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
-  std::byte* place(rank_t lane, const core::record& what, std::size_t bytes) const;
+  /// The address of `what.at`. All that the record uses is memory of the window: `bytes`, or that many bytes of the
+  /// data of `blocks` from `from` on.
+  std::byte* place(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks = nullptr,
+                   std::size_t from = 0) const;
   void take_layout(rank_t lane, bytes_view content);
-  const layout& find_layout(rank_t lane, const core::record& what, const block_place& where, std::size_t bytes);
+  const layout& find_layout(rank_t lane, const block_place& where, std::size_t bytes);
   void accumulate(rank_t lane, const core::record& what, std::byte* there, bytes_view operands, std::byte* previous);
   bool compare_swap(rank_t lane, const core::record& what, const swap_operands& given, core::answers& to);
 
   core::engine& engine_;
   mutable_bytes memory_;
+  const attached_memory* attached_;
+  const core::group& members_;
+  access_rules::identity whose_;
   std::uint64_t arrived_ = 0;
   unsigned parity_ = 0;
   rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/window/dynamic_window.hpp"
 
 namespace amity {
 namespace {
@@ -96,6 +97,11 @@ std::uint64_t world::epoch_of_threads(function_ref<void(rank_t)> body, function_
     epochs_of(index).end([&] { return value(index); }, index == 0 ? when : epoch::summand::passive);
   });
   return epochs_.sum();
+}
+
+dynamic_window world::create_dynamic_window(const window_options& options) {
+  check_outside_epoch("world::create_dynamic_window");
+  return {endpoint_, completed(options)};
 }
 
 window_options world::completed(window_options options) const {

@@ -35,6 +35,7 @@ using core::any_depth;
 
 template <class T>
 class window;
+class dynamic_window;
 
 /// Types that the reductions of a world take.
 template <class T>
@@ -133,6 +134,10 @@ class world : private immovable {
     check_outside_epoch("world::create_window");
     return {endpoint_, own, 0, completed(options)};
   }
+
+  /// Makes a window without memory, to which each rank attaches memory of the program
+  /// (`amity/window/dynamic_window.hpp`).
+  dynamic_window create_dynamic_window(const window_options& options = {});
 
   /// Runs `body()` as this rank's part of an epoch, and returns when all messages sent in the epoch, those sent by
   /// handlers too, have been handled on all ranks. Collective. Epochs do not nest. When `body` throws, the job cannot

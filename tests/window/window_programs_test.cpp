@@ -1,16 +1,19 @@
 /// Random programs on windows against a model: each rank knows the whole program, and so what each memory must be.
 
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "amity/window/dynamic_window.hpp"
 #include "amity/window/window.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/worlds.hpp"
+#include "tests/window/window_jobs.hpp"
 
 namespace amity {
 namespace {
@@ -43,22 +46,36 @@ std::vector<operation> random_operations(std::mt19937_64& random, std::size_t ra
 
 enum class epoch_kind : std::uint8_t { fence, start, lock_each, lock_all };
 
-void carry_out(window<std::int64_t>& on, const operation& what, std::vector<std::int64_t>& read) {
-  const auto target = static_cast<rank_t>(what.target);
-  const accumulate_op combining = what.adds ? sum : replace;
-  if (!what.reads) return on.accumulate(combining, target, what.place, what.value);
-  on.fetch_and_op(combining, target, what.place, what.value, read.emplace_back());
+/// A window, and how its operations name the elements of a rank's memory.
+struct tested_window {
+  window_base* epochs;
+  std::function<void(const operation&, std::vector<std::int64_t>& read)> carry_out;
+  std::span<const std::int64_t> local;
+};
+
+/// `place_of(target, place)` is the index or the address of an element.
+template <class Operations, class PlaceOf>
+tested_window make_tested(window_base& epochs, Operations& on, std::span<const std::int64_t> local, PlaceOf place_of) {
+  const auto carry_out = [&on, place_of](const operation& what, std::vector<std::int64_t>& read) {
+    const auto target = static_cast<rank_t>(what.target);
+    const accumulate_op combining = what.adds ? sum : replace;
+    const auto place = place_of(what.target, what.place);
+    if (!what.reads) return on.accumulate(combining, target, place, what.value);
+    on.fetch_and_op(combining, target, place, what.value, read.emplace_back());
+  };
+  return {.epochs = &epochs, .carry_out = carry_out, .local = local};
 }
 
-void run_epoch(world& w, window<std::int64_t>& on, epoch_kind kind, const std::vector<operation>& program) {
+void run_epoch(world& w, const tested_window& tested, epoch_kind kind, const std::vector<operation>& program) {
   std::vector<rank_t> all(static_cast<std::size_t>(w.size()));
   std::iota(all.begin(), all.end(), 0);
+  window_base& on = *tested.epochs;
   std::vector<std::int64_t> read;
   read.reserve(program.size());
   const auto run_own = [&](rank_t target) {
     for (const operation& each : program) {
       const bool is_for_target = target == no_rank || each.target == static_cast<std::size_t>(target);
-      if (each.origin == static_cast<std::size_t>(w.rank()) && is_for_target) carry_out(on, each, read);
+      if (each.origin == static_cast<std::size_t>(w.rank()) && is_for_target) tested.carry_out(each, read);
     }
   };
   switch (kind) {
@@ -96,22 +113,31 @@ void run_program(world& w, std::uint64_t seed) {
   const std::size_t size = ranks * slots + sums;
   std::mt19937_64 random(seed);
   auto shared = w.allocate_window<std::int64_t>(size);
-  std::vector<std::int64_t> own(size);
+  std::vector<std::int64_t> own(size), attached(size);
   auto created = w.create_window(std::span(own));
-  std::vector<std::vector<std::int64_t>> model(2, std::vector<std::int64_t>(size));
+  auto dynamic = w.create_dynamic_window();
+  dynamic.attach(std::span(attached));
+  const std::vector<std::uint64_t> bases = testing::exchange_words(w, dynamic_window::address_of(attached.data()));
+  auto numbers = dynamic.as<std::int64_t>();
+  const auto by_index = [](std::size_t, std::size_t place) { return place; };
+  const auto by_address = [&](std::size_t target, std::size_t place) { return bases[target] + 8 * place; };
+  const std::vector<tested_window> tested{make_tested(shared, shared, shared.local(), by_index),
+                                          make_tested(created, created, own, by_index),
+                                          make_tested(dynamic, numbers, attached, by_address)};
+  std::vector<std::vector<std::int64_t>> model(tested.size(), std::vector<std::int64_t>(size));
   for (int epoch = 0; epoch < 8; ++epoch) {
-    const std::size_t which = random() % 2;
+    const std::size_t which = random() % tested.size();
     const auto kind = static_cast<epoch_kind>(random() % 4);
     const std::vector<operation> program = random_operations(random, ranks);
-    window<std::int64_t>& on = which == 0 ? shared : created;
-    run_epoch(w, on, kind, program);
+    run_epoch(w, tested[which], kind, program);
     for (const operation& each : program) {
       if (each.target != static_cast<std::size_t>(w.rank())) continue;
       std::int64_t& place = model[which][each.place];
       place = each.adds ? place + each.value : each.value;
     }
-    ASSERT_EQ(std::vector<std::int64_t>(on.local().begin(), on.local().end()), model[which])
-        << "seed " << seed << ", epoch " << epoch << " of kind " << static_cast<int>(kind);
+    const std::span<const std::int64_t> local = tested[which].local;
+    ASSERT_EQ(std::vector<std::int64_t>(local.begin(), local.end()), model[which])
+        << "seed " << seed << ", epoch " << epoch << " on window " << which << " of kind " << static_cast<int>(kind);
     w.barrier();
   }
 }
