@@ -11,7 +11,7 @@
 
 #include "amity/window/dynamic_window.hpp"
 #include "tests/support/texts.hpp"
-#include "tests/window/window_jobs.hpp"
+#include "tests/window/paths.hpp"
 
 namespace amity {
 namespace {
@@ -21,9 +21,9 @@ using testing::exchange_words;
 using testing::next_of;
 using enum accumulate_op;
 
-class dynamic_windows : public testing::on_window_jobs {};
-INSTANTIATE_TEST_SUITE_P(window, dynamic_windows, ::testing::ValuesIn(testing::window_jobs()),
-                         testing::name_of_window_job);
+class dynamic_windows : public testing::on_paths {};
+INSTANTIATE_TEST_SUITE_P(window, dynamic_windows, ::testing::ValuesIn(testing::jobs_of_windows({1, 2, 3, 4}, 3)),
+                         testing::name_of_job);
 
 template <class T>
 std::uint64_t address_in(std::uint64_t base, std::size_t index) {

@@ -13,7 +13,7 @@
 #include "tests/core/poorer.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/worlds.hpp"
-#include "tests/window/window_jobs.hpp"
+#include "tests/window/paths.hpp"
 
 namespace amity {
 namespace {

@@ -15,7 +15,7 @@
 #include "tests/support/cases.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
-#include "tests/window/window_jobs.hpp"
+#include "tests/window/paths.hpp"
 
 namespace amity {
 namespace {
@@ -24,8 +24,9 @@ using testing::everyone;
 using testing::next_of;
 using enum accumulate_op;
 
-class windows : public testing::on_window_jobs {};
-INSTANTIATE_TEST_SUITE_P(window, windows, ::testing::ValuesIn(testing::window_jobs()), testing::name_of_window_job);
+class windows : public testing::on_paths {};
+INSTANTIATE_TEST_SUITE_P(window, windows, ::testing::ValuesIn(testing::jobs_of_windows({1, 2, 3, 4}, 3)),
+                         testing::name_of_job);
 
 TEST_P(windows, fences_end_puts_and_gets) {
   run([](world& w) {

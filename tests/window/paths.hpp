@@ -1,6 +1,6 @@
 #pragma once
 
-/// Jobs for tests of windows: every fabric, each path, and each protocol.
+/// Jobs for the tests of windows: each fabric, and each path that operations take.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace amity::testing {
 
-/// Simulated; all that travels is records.
+/// Simulated; all operations travel as records.
 inline job_kind records_only(std::string name, const fabric::sim::sim_options& options) {
   return {.name = std::move(name),
           .run = [options](rank_t ranks, const settings& config, const std::function<void(fabric::fabric&)>& body) {
@@ -27,36 +27,42 @@ inline job_kind records_only(std::string name, const fabric::sim::sim_options& o
           }};
 }
 
+inline std::vector<job_kind> all_paths() {
+  std::vector<job_kind> kinds = every_job_kind();
+  kinds.push_back(records_only("records", {}));
+  kinds.push_back(records_only(
+      "rough_records", {.seed = 5, .delay_ns_max = 5000, .reorder_percent = 30, .credits = 2, .packet_bytes = 528}));
+  return kinds;
+}
+
 struct window_job {
   job_kind kind;
   rank_t ranks;
   std::string protocol;
 };
 
-inline std::vector<window_job> window_jobs() {
-  std::vector<job_kind> kinds = every_job_kind();
-  kinds.push_back(records_only("records", {}));
-  kinds.push_back(records_only(
-      "rough_records", {.seed = 5, .delay_ns_max = 5000, .reorder_percent = 30, .credits = 2, .packet_bytes = 528}));
+/// Each path with these numbers of ranks, and each other protocol with one number.
+inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& numbers, rank_t ranks_of_protocols) {
   std::vector<window_job> jobs;
-  for (const job_kind& kind : kinds) {
-    for (const rank_t ranks : {1, 2, 3, 4}) jobs.push_back({kind, ranks, "automatic"});
-    for (const char* const protocol : {"send_recv", "buffered", "rma"}) jobs.push_back({kind, 3, protocol});
+  for (const job_kind& kind : all_paths()) {
+    for (const rank_t ranks : numbers) jobs.push_back({kind, ranks, "automatic"});
+    for (const char* const protocol : {"send_recv", "buffered", "rma"})
+      jobs.push_back({kind, ranks_of_protocols, protocol});
   }
   return jobs;
 }
 
-inline std::string name_of_window_job(const ::testing::TestParamInfo<window_job>& tested) {
+inline std::string name_of_job(const ::testing::TestParamInfo<window_job>& tested) {
   const window_job& of = tested.param;
   return of.kind.name + "_" + std::to_string(of.ranks) + (of.protocol == "automatic" ? "" : "_" + of.protocol);
 }
 
 /// A suite whose tests run with a world on each rank.
-class on_window_jobs : public ::testing::TestWithParam<window_job> {
+class on_paths : public ::testing::TestWithParam<window_job> {
  protected:
-  void run(const world_body& body) const {
+  void run(const world_body& body, const setting_changes& changes = {}) const {
     const auto& [kind, ranks, protocol] = GetParam();
-    run_worlds(kind, ranks, body, configured({{"AMITY_WINDOW_PROTOCOL", protocol}}));
+    run_worlds(kind, ranks, body, configured(changes, configured({{"AMITY_WINDOW_PROTOCOL", protocol}})));
   }
 };
 
@@ -65,6 +71,8 @@ inline std::vector<rank_t> everyone(const world& w) {
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
+
+inline rank_t previous_of(const world& w) { return (w.rank() + w.size() - 1) % w.size(); }
 
 /// The word of each rank. Collective.
 inline std::vector<std::uint64_t> exchange_words(world& w, std::uint64_t own) {

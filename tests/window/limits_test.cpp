@@ -1,0 +1,279 @@
+/// Windows at the limits of numbers and memory, and locks that many ranks want.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "amity/window/window.hpp"
+#include "tests/core/poorer.hpp"
+#include "tests/support/cases.hpp"
+#include "tests/support/worlds.hpp"
+#include "tests/window/paths.hpp"
+
+namespace amity {
+namespace {
+
+using testing::everyone;
+using testing::next_of;
+using testing::previous_of;
+using enum accumulate_op;
+
+/// `usual`, or `many` in long tests.
+template <class Number>
+Number number_of_cases(Number usual, Number many) {
+  return std::getenv("LONG_TESTS") != nullptr ? many : usual;
+}
+
+class limited_windows : public testing::on_paths {};
+INSTANTIATE_TEST_SUITE_P(window, limited_windows, ::testing::ValuesIn(testing::jobs_of_windows({2, 3, 4}, 2)),
+                         testing::name_of_job);
+
+// Locks
+
+// Writers count by plain reads and writes; readers see both words equal. Loads, stores and records meet at one lock.
+TEST_P(limited_windows, shared_and_exclusive_locks_exclude_on_all_paths) {
+  run([](world& w) {
+    auto counters = w.allocate_window<std::uint64_t>(2);
+    constexpr int rounds = 30;
+    std::uint64_t written = 0;
+    for (int i = 0; i < rounds; ++i) {
+      for (const rank_t target : everyone(w)) {
+        const bool writes = (i + w.rank() + target) % 2 == 0;
+        std::array<std::uint64_t, 2> seen{};
+        counters.lock(writes ? lock_kind::exclusive : lock_kind::shared, target);
+        counters.get(target, 0, std::span(seen));
+        counters.flush(target);
+        EXPECT_EQ(seen[0], seen[1]);
+        if (writes) {
+          counters.put(target, 0, seen[0] + 1);
+          counters.put(target, 1, seen[1] + 1);
+          ++written;
+        }
+        counters.unlock(target);
+      }
+    }
+    w.barrier();
+    EXPECT_EQ(counters.local()[0], counters.local()[1]);
+    EXPECT_EQ(w.sum(counters.local()[0]), w.sum(written));
+  });
+}
+
+// The other ranks hold shared locks one after the other, and end when the exclusive one has stored its mark.
+TEST_P(limited_windows, shared_locks_do_not_starve_exclusive_one) {
+  run([](world& w) {
+    const rank_t writer = w.size() - 1;
+    auto shared = w.allocate_window<std::uint64_t>(1);
+    w.barrier();
+    if (w.rank() == writer) {
+      for (int i = 0; i < 20; ++i) {
+        shared.lock(lock_kind::exclusive, 0);
+        std::uint64_t seen = 0;
+        shared.get(0, 0, seen);
+        shared.flush(0);
+        shared.put(0, 0, seen + 1);
+        shared.unlock(0);
+      }
+    } else {
+      for (std::uint64_t seen = 0; seen < 20;) {
+        shared.lock(lock_kind::shared, 0);
+        shared.get(0, 0, seen);
+        shared.unlock(0);
+      }
+    }
+    w.barrier();
+  });
+}
+
+// Rank 1 holds the lock; all operations of rank 2 are queued, and start in program order after the grant.
+TEST(window_schedules, operations_queued_for_lock_start_in_order) {
+  constexpr std::size_t count = 100'000;
+  for (const window_protocol protocol : {window_protocol::automatic, window_protocol::send_recv}) {
+    fabric::sim::run(3, {.credits = 4}, [&](fabric::fabric& whole) {
+      fabric::testing::poorer own(whole, false);
+      world w(own, {});
+      auto shared = w.allocate_window<std::uint64_t>(1, {.protocol = protocol});
+      if (w.rank() == 1) {
+        shared.lock(lock_kind::exclusive, 0);
+        shared.accumulate(replace, 0, 0, 7);
+        shared.flush(0);
+      }
+      w.barrier();  // rank 1 has the lock
+      std::vector<std::uint64_t> before(count);
+      if (w.rank() == 2) {
+        shared.lock(lock_kind::exclusive, 0);
+        for (std::uint64_t& each : before) shared.fetch_and_op(sum, 0, 0, 1, each);
+      }
+      w.barrier();
+      if (w.rank() == 1) {
+        shared.accumulate(sum, 0, 0, 1);
+        shared.unlock(0);
+      }
+      if (w.rank() == 2) {
+        shared.unlock(0);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < count; ++i) wrong += before[i] != 8 + i;
+        EXPECT_EQ(wrong, 0u);
+      }
+      w.barrier();
+      if (w.rank() == 0) {
+        EXPECT_EQ(shared.local()[0], 8 + count);
+      }
+      w.barrier();
+      return 0;
+    });
+  }
+}
+
+// Memory
+
+void put_much(world& w, window<std::uint64_t>& on, std::size_t blocks, std::size_t block) {
+  std::vector<std::uint64_t> sent(blocks * block);
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = i + 1;
+  const rank_t next = next_of(w), before = previous_of(w);
+  const auto put = [&] {
+    for (std::size_t i = 0; i < blocks; ++i) on.put(next, i * block, std::span(sent).subspan(i * block, block));
+  };
+  const auto check_and_clear = [&] {
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < sent.size(); ++i) wrong += std::exchange(on.local()[i], 0u) != i + 1;
+    EXPECT_EQ(wrong, 0u);
+    w.barrier();
+  };
+  on.fence(window_assert::no_precede);
+  put();
+  on.fence(window_assert::no_succeed);
+  check_and_clear();
+  on.post(std::span(&before, 1));
+  on.start(std::span(&next, 1));
+  put();
+  on.complete();
+  on.wait();
+  check_and_clear();
+  on.lock(lock_kind::exclusive, next);
+  put();
+  on.unlock(next);
+  w.barrier();
+  check_and_clear();
+}
+
+// An epoch with far more data than may wait to be sent.
+TEST_P(limited_windows, puts_exceed_memory_of_waiting_messages) {
+  if (GetParam().ranks != 2) return;
+  const std::string& kind = GetParam().kind.name;
+  const std::size_t mib = kind.starts_with("rough") ? 4 : kind == "processes" || kind == "records" ? 64 : 16;
+  run(
+      [&](world& w) {
+        const std::size_t bytes = mib << 20;
+        constexpr std::size_t block = 1 << 15;
+        std::vector<std::uint64_t> own(bytes / 8);
+        auto created = w.create_window(std::span(own));
+        put_much(w, created, bytes / 8 / block, block);
+      },
+      {{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "64k"}, {"AMITY_CORE_SPILL_BYTES_MAX", "1m"}});
+}
+
+TEST(large_windows, transfer_exceeds_two_gib) {
+  if (std::getenv("LONG_TESTS") == nullptr) GTEST_SKIP() << "takes 9 GiB of memory and half a minute";
+  constexpr std::size_t count = (std::size_t{9} << 28) / 8;  // 2.25 GiB
+  for (const char* const protocol : {"automatic", "buffered"}) {
+    testing::run_worlds(
+        testing::processes(""), 2,
+        [](world& w) {
+          auto shared = w.allocate_window<std::uint64_t>(w.rank() == 0 ? count : 0);
+          if (w.rank() == 1) {
+            std::vector<std::uint64_t> sent(count), got(1000);
+            for (std::size_t i = 0; i < count; ++i) sent[i] = i;
+            shared.lock(lock_kind::exclusive, 0);
+            shared.put(0, 0, sent);
+            shared.flush(0);
+            shared.get(0, count - 1000, std::span(got));
+            shared.unlock(0);
+            EXPECT_EQ(got.back(), count - 1);
+          }
+          w.barrier();
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < shared.local().size(); ++i) wrong += shared.local()[i] != i;
+          EXPECT_EQ(wrong, 0u);
+        },
+        testing::configured({{"AMITY_WINDOW_PROTOCOL", protocol}}));
+  }
+}
+
+// Numbers of windows
+
+TEST_P(limited_windows, thousands_live_at_once) {
+  if (GetParam().ranks != 2 || GetParam().protocol != "automatic") return;
+  run([](world& w) {
+    constexpr std::size_t count = 4096;
+    std::vector<window<std::uint32_t>> all;
+    all.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) all.push_back(w.allocate_window<std::uint32_t>(1));
+    for (std::size_t i = 0; i < count; ++i) {
+      all[i].lock(lock_kind::exclusive, next_of(w));
+      all[i].accumulate(sum, next_of(w), 0, static_cast<std::uint32_t>(i));
+      all[i].unlock(next_of(w));
+    }
+    w.barrier();
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(all[i].local()[0], i);
+    while (!all.empty()) all.pop_back();
+  });
+}
+
+TEST_P(limited_windows, creations_reuse_numbers_and_memory) {
+  if (GetParam().ranks != 2 || GetParam().protocol != "automatic") return;
+  run([](world& w) {
+    std::vector<std::uint64_t> own(1);
+    const int count = number_of_cases(2000, 1'000'000);
+    for (int i = 0; i < count; ++i) {
+      own[0] = 0;
+      auto made = i % 2 == 0 ? w.allocate_window<std::uint64_t>(1) : w.create_window(std::span(own));
+      made.fence(window_assert::no_precede);
+      made.accumulate(sum, next_of(w), 0, 1);
+      made.fence(window_assert::no_succeed);
+      ASSERT_EQ(made.local()[0], 1u);
+    }
+  });
+}
+
+// Members of overlapping worlds create windows at the same time, in other orders on different ranks.
+TEST_P(limited_windows, overlapping_worlds_create_at_once) {
+  run([](world& w) {
+    const auto pairs = w.split({.color = w.rank() / 2, .key = w.rank()});
+    const auto halves = w.split({.color = w.rank() % 2, .key = -w.rank()});
+    const auto copy = w.duplicate();
+    for (int round = 0; round < 30; ++round) {
+      std::vector<window<std::int64_t>> made;
+      std::vector<world*> worlds;
+      std::vector<std::int64_t> values;  // the same on all members of a window
+      const auto make = [&](world& in, std::int64_t value) {
+        made.push_back(in.allocate_window<std::int64_t>(1));
+        worlds.push_back(&in);
+        values.push_back(value);
+      };
+      // Groups of one world are disjoint, so that each may create another number of windows.
+      for (int i = 0; i <= w.rank() / 2; ++i) make(*pairs, 1000 + i);
+      for (int i = 0; i <= w.rank() % 2; ++i) make(*halves, 2000 + i);
+      make(*copy, 3000);
+      make(w, 4000);
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        made[i].lock_all();
+        for (rank_t target = 0; target < worlds[i]->size(); ++target) made[i].accumulate(sum, target, 0, values[i]);
+        made[i].unlock_all();
+      }
+      w.barrier();
+      for (std::size_t i = 0; i < made.size(); ++i) ASSERT_EQ(made[i].local()[0], worlds[i]->size() * values[i]);
+      w.barrier();
+      while (!made.empty()) made.pop_back();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace amity

@@ -1,0 +1,511 @@
+/// Operations of windows at their limits: nothing at all, odd places, large descriptions, many at once, mixed paths.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "amity/window/window.hpp"
+#include "tests/core/poorer.hpp"
+#include "tests/support/cases.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+#include "tests/window/paths.hpp"
+
+namespace amity {
+namespace {
+
+using testing::everyone;
+using testing::next_of;
+using testing::previous_of;
+using enum accumulate_op;
+
+class operated_windows : public testing::on_paths {};
+INSTANTIATE_TEST_SUITE_P(window, operated_windows, ::testing::ValuesIn(testing::jobs_of_windows({1, 2, 3, 4}, 3)),
+                         testing::name_of_job);
+
+std::shared_ptr<const layout> blocks_of(const std::vector<layout::block>& blocks) {
+  return std::make_shared<const layout>(layout::indexed(blocks));
+}
+
+// Nothing, and less than nothing
+
+void operate_on_nothing(window<int>& on, rank_t target, std::size_t end) {
+  const auto nothing = std::make_shared<const layout>();
+  const auto none_of_many = std::make_shared<const layout>(layout::strided(0, 4, 8));
+  for (const std::size_t index : {std::size_t{0}, end}) {
+    on.put(target, index, std::span<const int>());
+    on.get(target, index, std::span<int>());
+    on.put(target, index, nothing, {});
+    on.get(target, index, none_of_many, {});
+    on.accumulate(sum, target, index, std::span<const int>());
+    on.accumulate(maximum, target, index, none_of_many, {});
+    on.get_accumulate(no_op, target, index, {}, {});
+    on.get_accumulate(sum, target, index, {}, {});
+  }
+}
+
+TEST_P(operated_windows, empty_operations_change_nothing) {
+  run([](world& w) {
+    // Ranks with an odd number have no memory, and each second window belongs to the program.
+    std::vector<int> own(w.rank() % 2 == 0 ? 3 : 0);
+    auto shared = w.allocate_window<int>(own.size());
+    auto created = w.create_window(std::span(own));
+    for (window<int>* const on : {&shared, &created}) {
+      const auto on_all = [&] {
+        for (const rank_t target : everyone(w)) operate_on_nothing(*on, target, target % 2 == 0 ? 3 : 0);
+      };
+      on->fence();
+      on_all();
+      on->fence(window_assert::no_succeed);
+      on->lock_all();
+      on_all();
+      for (const rank_t target : everyone(w)) {
+        on->rput(target, 0, {}).wait();
+        EXPECT_TRUE(on->rget(target, 0, {}).test());
+        on->raccumulate(sum, target, 0, {}).wait();
+        on->rget_accumulate(no_op, target, 0, {}, {}).wait();
+        on->flush(target);
+      }
+      on->flush_all();
+      on->unlock_all();
+      const std::vector<rank_t> all = everyone(w);
+      on->post(all);
+      on->start(all);
+      on_all();
+      on->complete();
+      on->wait();
+      for (const int each : on->local()) EXPECT_EQ(each, 0);
+    }
+  });
+}
+
+TEST_P(operated_windows, requests_without_operations_are_complete) {
+  run([](world& w) {
+    auto shared = w.allocate_window<int>(1);
+    shared.lock_all();
+    shared.flush_all();
+    shared.flush_local_all();
+    shared.flush(next_of(w));
+    shared.flush_local(next_of(w));
+    shared.unlock_all();
+  });
+}
+
+TEST_P(operated_windows, only_one_rank_has_memory) {
+  run([](world& w) {
+    const rank_t last = w.size() - 1;
+    auto shared = w.allocate_window<std::uint64_t>(w.rank() == last ? 2 : 0);
+    EXPECT_EQ(shared.local().size(), w.rank() == last ? 2u : 0u);
+    shared.lock_all();
+    shared.accumulate(sum, last, 1, 5);
+    shared.flush_all();
+    shared.unlock_all();
+    for (const rank_t target : everyone(w)) {  // locks of ranks without memory exclude, too
+      shared.lock(lock_kind::exclusive, target);
+      shared.accumulate(sum, last == target ? last : target, 0, std::span<const std::uint64_t>());
+      shared.unlock(target);
+    }
+    w.barrier();
+    if (w.rank() == last) {
+      EXPECT_EQ(shared.local()[1], 5u * static_cast<unsigned>(w.size()));
+    }
+    w.barrier();
+  });
+}
+
+// Places
+
+TEST_P(operated_windows, layouts_reach_before_their_index) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::int64_t>(12);
+    const auto around =
+        blocks_of({{.offset = -24, .bytes = 8}, {.offset = 16, .bytes = 16}, {.offset = -8, .bytes = 8}});
+    const auto backwards = std::make_shared<const layout>(layout::strided(4, 8, -24));
+    const rank_t next = next_of(w);
+    const std::vector<std::int64_t> digits{1, 2, 3, 4}, tens{10, 20, 30, 40};
+    std::vector<std::int64_t> seen(4);
+    shared.fence();
+    shared.put(next, 5, around, digits);  // elements 2, 7, 8, 4
+    shared.fence();
+    EXPECT_EQ((std::vector<std::int64_t>(shared.local().begin(), shared.local().end())),
+              (std::vector<std::int64_t>{0, 0, 1, 0, 4, 0, 0, 2, 3, 0, 0, 0}));
+    shared.fence();
+    shared.accumulate(sum, next, 11, backwards, tens);  // elements 11, 8, 5, 2
+    shared.fence();
+    shared.get(next, 11, backwards, std::span(seen));
+    shared.fence(window_assert::no_succeed);
+    EXPECT_EQ(seen, (std::vector<std::int64_t>{10, 23, 30, 41}));
+  });
+}
+
+TEST_P(operated_windows, bytes_at_odd_places_arrive) {
+  run([](world& w) {
+    constexpr std::size_t bytes = 5000;
+    std::vector<std::uint8_t> own(bytes + 3);
+    auto shared = w.allocate_window<std::uint8_t>(bytes);
+    auto created = w.create_window(std::span(own).subspan(3));
+    const rank_t next = next_of(w);
+    for (window<std::uint8_t>* const on : {&shared, &created}) {
+      on->lock(lock_kind::exclusive, next);
+      std::vector<std::uint8_t> expected(bytes), sent(bytes), seen(bytes);
+      std::iota(sent.begin(), sent.end(), std::uint8_t{1});
+      for (const std::size_t at : {1u, 3u, 10u, 13u, 100u, 1001u}) {
+        const std::size_t count = at * 3 % 1999;
+        on->put(next, at, std::span(sent).subspan(at, count));
+        on->flush(next);  // puts have no order
+        std::memcpy(&expected[at], &sent[at], count);
+      }
+      on->get(next, 0, std::span(seen).first(2));
+      on->get(next, 2, std::span(seen).subspan(2));
+      on->unlock(next);
+      EXPECT_EQ(seen, expected);
+      EXPECT_EQ(own[2], 0);
+    }
+    w.barrier();
+  });
+}
+
+// The description of a layout travels in several packets, and an origin keeps 64 of them for a target.
+TEST_P(operated_windows, large_and_many_layouts_arrive) {
+  run([](world& w) {
+    constexpr std::size_t blocks = 1500;
+    std::vector<layout::block> irregular;
+    for (std::size_t i = 0; i < blocks; ++i)
+      irregular.push_back({.offset = static_cast<std::ptrdiff_t>(8 * (3 * i + i % 2)), .bytes = 8});
+    const auto large = blocks_of(irregular);
+    auto shared = w.allocate_window<std::int64_t>(3 * blocks + 2);
+    const rank_t next = next_of(w);
+    const std::vector<std::int64_t> one{0, 1}, zeros(blocks);
+    std::vector<std::int64_t> sent(blocks), seen(blocks);
+    std::iota(sent.begin(), sent.end(), 1);
+    shared.lock(lock_kind::exclusive, next);
+    shared.accumulate(sum, next, 1, large, sent);
+    shared.accumulate(sum, next, 1, large, sent);
+    shared.flush(next);
+    for (std::size_t i = 0; i < 200; ++i) {  // the blocks of these begin at different places
+      const auto pair =
+          blocks_of({{.offset = 0, .bytes = 8}, {.offset = static_cast<std::ptrdiff_t>(8 * (i + 2)), .bytes = 8}});
+      shared.accumulate(sum, next, 0, pair, one);
+      if (i % 3 == 0) shared.accumulate(sum, next, 1, large, zeros);
+    }
+    shared.flush(next);
+    shared.get(next, 1, large, std::span(seen));
+    shared.unlock(next);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      const std::size_t element = 1 + 3 * i + i % 2;
+      ASSERT_EQ(seen[i], 2 * sent[i] + (element >= 2 && element < 202 ? 1 : 0)) << i;
+    }
+    w.barrier();
+  });
+}
+
+// Order and atomicity across paths
+
+TEST_P(operated_windows, operations_on_local_rank_keep_order) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::int64_t>(64);
+    const auto every_second = std::make_shared<const layout>(layout::strided(32, 8, 16));
+    const rank_t self = w.rank();
+    const std::vector<std::int64_t> sevens(64, 7), twos(64, 2), ones(32, 1);
+    const auto operate = [&] {
+      std::vector<std::int64_t> seen(32, -1);
+      std::int64_t before = -1;
+      shared.put(self, 0, sevens);
+      shared.accumulate(sum, self, 0, every_second, ones);
+      shared.accumulate(product, self, 0, twos);
+      shared.compare_and_swap(self, 62, 16, 3, before);
+      shared.get(self, 0, every_second, std::span(seen));
+      return std::pair(before, seen);
+    };
+    const auto check = [&](const std::pair<std::int64_t, std::vector<std::int64_t>>& result) {
+      std::vector<std::int64_t> expected(32, 16);
+      expected[31] = 3;
+      EXPECT_EQ(result.first, 16);
+      EXPECT_EQ(result.second, expected);
+      EXPECT_EQ(shared.local()[63], 14);
+    };
+    shared.lock(lock_kind::exclusive, self);
+    const auto locked = operate();
+    check(locked);
+    shared.unlock(self);
+    shared.post(std::span(&self, 1));
+    shared.start(std::span(&self, 1));
+    const auto started = operate();
+    shared.complete();
+    shared.wait();
+    check(started);
+    shared.fence(window_assert::no_precede);
+    const auto fenced = operate();
+    shared.fence(window_assert::no_succeed);
+    check(fenced);
+  });
+}
+
+// A large accumulate through a layout, and a small one of its last element on a quicker path.
+TEST_P(operated_windows, small_replace_does_not_overtake_large_accumulate) {
+  run([](world& w) {
+    constexpr std::size_t count = 1 << 15;  // 256 KiB of data
+    std::vector<std::int64_t> own(2 * count);
+    auto shared = w.allocate_window<std::int64_t>(2 * count);
+    auto created = w.create_window(std::span(own));
+    const auto every_second = std::make_shared<const layout>(layout::strided(count, 8, 16));
+    const std::vector<std::int64_t> ones(count, 1);
+    const rank_t next = next_of(w);
+    for (window<std::int64_t>* const on : {&shared, &created}) {
+      on->lock_all();
+      for (std::int64_t round = 1; round <= 3; ++round) {
+        std::int64_t before = -1;
+        on->accumulate(sum, next, 0, every_second, ones);
+        on->accumulate(replace, next, 2 * count - 2, 100 * round);
+        on->accumulate(sum, next, 0, every_second, ones);
+        on->compare_and_swap(next, 2 * count - 2, 100 * round + 1, 0, before);
+        on->flush_local(next);
+        EXPECT_EQ(before, 100 * round + 1);
+      }
+      on->unlock_all();
+      w.barrier();
+      EXPECT_EQ(on->local()[0], 6);
+      EXPECT_EQ(on->local()[2 * count - 2], 0);
+      EXPECT_EQ(on->local()[2 * count - 4], 6);
+      w.barrier();
+    }
+  });
+}
+
+// All ranks combine the same elements: by processor atomics where they map them, and by records elsewhere.
+TEST_P(operated_windows, atomics_of_all_kinds_and_paths_are_exact_together) {
+  run([](world& w) {
+    using pair = value_location<double, int>;
+    auto shared = w.allocate_window<std::uint32_t>(4);
+    std::vector<std::uint32_t> own(4);
+    auto created = w.create_window(std::span(own));
+    auto maxima = w.allocate_window<pair>(1);
+    const auto second_and_fourth = blocks_of({{.offset = 4, .bytes = 4}, {.offset = 12, .bytes = 4}});
+    const std::vector<std::uint32_t> ones(2, 1);
+    constexpr std::uint32_t times = 60;
+    maxima.lock_all();
+    for (window<std::uint32_t>* const on : {&shared, &created}) {
+      on->lock_all();
+      for (std::uint32_t i = 0; i < times; ++i) {
+        on->accumulate(sum, 0, 1, 1);
+        on->accumulate(sum, 0, 0, second_and_fourth, ones);
+        std::uint32_t ignored = 0;
+        on->fetch_and_op(sum, 0, 3, 2, ignored);
+        for (std::uint32_t seen = 0, expected = 0;; expected = seen) {
+          on->compare_and_swap(0, 1, expected, expected + 1, seen);
+          on->flush(0);
+          if (seen == expected) break;
+        }
+        const pair ours{static_cast<double>(i * 10 + static_cast<std::uint32_t>(w.rank())), w.rank()};
+        maxima.accumulate(maximum_location, 0, 0, ours);
+        if (i % 16 == 0) {
+          pair now{};
+          maxima.get_accumulate(no_op, 0, 0, {}, std::span(&now, 1));
+          maxima.flush(0);
+          EXPECT_GE(now.value, ours.value);
+          EXPECT_EQ(static_cast<int>(now.value) % 10, now.location) << "half of another pair";
+        }
+      }
+      on->unlock_all();
+    }
+    maxima.unlock_all();
+    w.barrier();
+    const auto ranks = static_cast<std::uint32_t>(w.size());
+    if (w.rank() == 0) {
+      for (window<std::uint32_t>* const on : {&shared, &created}) {
+        EXPECT_EQ(on->local()[0], 0u);
+        EXPECT_EQ(on->local()[1], 3 * times * ranks);
+        EXPECT_EQ(on->local()[2], 0u);
+        EXPECT_EQ(on->local()[3], 3 * times * ranks);
+      }
+      EXPECT_EQ(maxima.local()[0], (pair{(times - 1) * 10.0 + (w.size() - 1), w.size() - 1}));
+    }
+    w.barrier();
+  });
+}
+
+// Elements of two types in one window, as interfaces without types of elements have them. Sums of long doubles are
+// records also for memory that this rank maps; a load or a processor atomic must not overtake them.
+TEST_P(operated_windows, atomics_do_not_overtake_records_of_other_types) {
+  run([](world& w) {
+    using detail::operation_kind;
+    constexpr std::size_t count = 500, element = sizeof(long double);
+    detail::window_core shared(w.endpoint(), std::nullopt, count * element, {});
+    const rank_t next = next_of(w);
+    const std::vector<long double> numbers(count, 1.0L);
+    std::uint64_t mantissa = 0;
+    std::memcpy(&mantissa, numbers.data(), sizeof mantissa);
+    const auto combine = [&](accumulate_op op, std::uint64_t at, bytes_view from, mutable_bytes into,
+                             element_type type) {
+      shared.begin("test", {.kind = operation_kind::accumulate,
+                            .target = next,
+                            .at = at,
+                            .from = from,
+                            .into = into,
+                            .op = op,
+                            .type = type});
+    };
+    constexpr std::uint64_t last = (count - 1) * element;
+    constexpr std::uint64_t one = 1;
+    shared.lock(lock_kind::shared, next, window_assert::none);
+    for (int round = 0; round < 5; ++round) {
+      std::uint64_t before = 0, swapped = 0;
+      combine(replace, 0, std::as_bytes(std::span(numbers)), {}, element_type::long_double);
+      EXPECT_EQ(shared.direct_for_accumulate(next, last, 8) != nullptr,
+                !shared.mapped(next).empty() && next == w.rank());
+      combine(sum, last, std::as_bytes(std::span(&one, 1)), std::as_writable_bytes(std::span(&before, 1)),
+              element_type::uint64);
+      shared.begin("test", {.kind = operation_kind::compare_swap,
+                            .target = next,
+                            .at = last,
+                            .into = std::as_writable_bytes(std::span(&swapped, 1)),
+                            .swap = {.expected = mantissa + 1, .desired = 5}});
+      shared.flush_local(next);
+      EXPECT_EQ(before, mantissa);
+      EXPECT_EQ(swapped, mantissa + 1);
+      if (round % 2 == 0) shared.flush(next);
+    }
+    shared.unlock(next);
+    w.barrier();
+    std::uint64_t now = 0;
+    std::memcpy(&now, shared.memory().data() + last, sizeof now);
+    EXPECT_EQ(now, 5u);
+    w.barrier();
+  });
+}
+
+// Requests and completion
+
+TEST_P(operated_windows, flush_ends_operations_and_requests_still_wait) {
+  run([](world& w) {
+    constexpr std::size_t count = 300;
+    auto shared = w.allocate_window<std::int64_t>(2 * count);
+    const rank_t next = next_of(w);
+    std::vector<std::int64_t> sent(count), got(count), previous(count);
+    std::iota(sent.begin(), sent.end(), 1);
+    std::vector<window_request> requests;
+    shared.lock_all();
+    const auto element = [](std::vector<std::int64_t>& of, std::size_t i) { return std::span(of).subspan(i, 1); };
+    for (std::size_t i = 0; i < count; ++i) requests.push_back(shared.rput(next, i, element(sent, i)));
+    shared.flush(next);
+    for (std::size_t i = 0; i < count; ++i) {
+      requests.push_back(shared.rget(next, i, element(got, i)));
+      requests.push_back(shared.raccumulate(sum, next, count + i, element(sent, i)));
+      requests.push_back(shared.rget_accumulate(sum, next, count + i, element(sent, i), element(previous, i)));
+    }
+    shared.flush_all();
+    EXPECT_EQ(got, sent);
+    EXPECT_EQ(previous, sent);
+    for (; !requests.empty(); requests.pop_back()) {
+      EXPECT_TRUE(requests.back().test());
+      requests.back().wait();
+    }
+    shared.unlock_all();
+    w.barrier();
+    EXPECT_EQ(shared.local()[2 * count - 1], 2 * static_cast<std::int64_t>(count));
+    w.barrier();
+  });
+}
+
+/// Virtual time at which rank 0 sees the put of rank 1, which calls nothing of amity until `idle_until_ns`.
+std::uint64_t time_of_arrival(const std::function<void(window<int>&)>& send) {
+  constexpr std::uint64_t idle_until_ns = 1'000'000'000;
+  std::uint64_t seen_at_ns = 0;
+  fabric::sim::run(2, {}, [&](fabric::fabric& whole) {
+    fabric::testing::poorer own(whole, false);
+    world w(own, {});
+    auto shared = w.allocate_window<int>(1);
+    if (w.rank() == 1) {
+      shared.lock(lock_kind::exclusive, 0);
+      send(shared);
+      testing::idle_until(whole, idle_until_ns);
+      shared.unlock(0);
+    } else {
+      while (std::atomic_ref(shared.local()[0]).load() == 0) static_cast<void>(w.poll());
+      seen_at_ns = whole.now_ns();
+    }
+    w.barrier();
+    return 0;
+  });
+  return seen_at_ns;
+}
+
+// One small put does not fill a packet. What completes it locally also sends it.
+TEST(window_schedules, local_completion_sends_packets_that_are_not_full) {
+  constexpr std::uint64_t soon_ns = 100'000;
+  const int one = 1;
+  EXPECT_LT(time_of_arrival([](window<int>& w) {
+              w.put(0, 0, 1);
+              w.flush_local(0);
+              w.flush_local(0);
+            }),
+            soon_ns);
+  EXPECT_LT(time_of_arrival([](window<int>& w) {
+              w.put(0, 0, 1);
+              w.flush_local_all();
+            }),
+            soon_ns);
+  EXPECT_LT(time_of_arrival([&one](window<int>& w) { w.rput(0, 0, std::span(&one, 1)).wait(); }), soon_ns);
+  EXPECT_LT(time_of_arrival([&one](window<int>& w) {
+              window_request sent = w.rput(0, 0, std::span(&one, 1));
+              while (!sent.test()) {
+              }
+            }),
+            soon_ns);
+}
+
+// Many at once
+
+TEST_P(operated_windows, thousands_of_operations_fit_one_epoch) {
+  run([](world& w) {
+    constexpr std::size_t count = 3000;
+    auto shared = w.allocate_window<std::uint32_t>(count * static_cast<std::size_t>(w.size()));
+    const std::size_t first = count * static_cast<std::size_t>(w.rank());
+    std::vector<std::uint32_t> got(count);
+    const auto put = [&](std::uint32_t round) {
+      for (std::size_t i = 0; i < count; ++i) {
+        for (const rank_t target : everyone(w)) shared.put(target, first + i, static_cast<std::uint32_t>(i) + round);
+      }
+    };
+    const auto expect = [&](std::uint32_t round) {
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < shared.local().size(); ++i)
+        wrong += shared.local()[i] != static_cast<std::uint32_t>(i % count) + round;
+      EXPECT_EQ(wrong, 0u) << "round " << round;
+    };
+    shared.fence();
+    put(1);
+    shared.fence();
+    for (std::size_t i = 0; i < count; ++i) shared.get(next_of(w), first + i, got[i]);
+    shared.fence(window_assert::no_succeed);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], i + 1);
+    expect(1);
+    const std::vector<rank_t> all = everyone(w);
+    shared.post(all);
+    shared.start(all);
+    put(2);
+    shared.complete();
+    shared.wait();
+    expect(2);
+    w.barrier();
+    shared.lock_all();
+    put(3);
+    shared.unlock_all();
+    w.barrier();
+    expect(3);
+    w.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace amity
