@@ -182,6 +182,11 @@ void access_rules::unlock(std::string_view name, rank_t target, const identity& 
 }
 
 void access_rules::use(std::string_view name, window_call what, rank_t target, const identity& whose) {
+  check_use(name, what, target, whose);
+  move_on(what);
+}
+
+void access_rules::check_use(std::string_view name, window_call what, rank_t target, const identity& whose) const {
   permit(name, what, target, whose);
   if (access_ == access::locked && lock_of(target) == lock_kind::none) {
     throw error(name, whose.member,
@@ -193,7 +198,6 @@ void access_rules::use(std::string_view name, window_call what, rank_t target, c
                 fmt::format("{}: rank {} is not in the group of the epoch of start", whose.window, target),
                 "name it in the call of start");
   }
-  move_on(what);
 }
 
 }  // namespace amity::detail

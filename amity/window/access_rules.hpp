@@ -64,6 +64,9 @@ class access_rules {
   void unlock(std::string_view name, rank_t target, const identity& whose);
   /// A put, get or accumulate, or a flush of one target.
   void use(std::string_view name, window_call call, rank_t target, const identity& whose);
+  /// The check of `use` alone; `operation_begins` then changes the state, when its arguments have been checked, too.
+  void check_use(std::string_view name, window_call call, rank_t target, const identity& whose) const;
+  void operation_begins() noexcept { move_on(window_call::operation); }
 
   access_epoch access() const noexcept { return access_; }
   exposure_epoch exposure() const noexcept { return exposure_; }

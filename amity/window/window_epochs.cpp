@@ -466,9 +466,10 @@ bool window_epochs::has_lock(window_peer& to) {
 void window_epochs::begin(std::string_view call, window_operation&& what, bool copies) {
   endpoint_.check_own_call(call);
   check_member(call, what.target);
+  rules_.check_use(call, window_call::operation, what.target, whose());
   window_peer& to = origin_.peer(what.target);
   check_operation(call, to, what);
-  rules_.use(call, window_call::operation, what.target, whose());
+  rules_.operation_begins();
   use(what.target);
   direct_.all_open = rules_.access() == access_epoch::used_fenced;
   const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && !to.is_mapped;

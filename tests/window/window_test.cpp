@@ -508,6 +508,8 @@ TEST(window_errors, name_call_window_and_remedy) {
                           w.put(1, 4, 1);
                         }),
                         {"window::put", "4 bytes at offset 16 are out of range", "rank 1 has 16 bytes"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.put(1, 4, 1); }),
+                        {"window::put", "no access epoch is open"});  // the place is wrong, too
   testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.unlock(1); }),
                         {"window::unlock", "call lock"});
   testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.complete(); }), {"window::complete", "start"});
