@@ -80,6 +80,7 @@ class window_operations {
                                  .target = target,
                                  .at = offset_of(index),
                                  .from = std::as_bytes(from),
+                                 .in_blocks = true,
                                  .there = std::move(there)});
   }
   void get(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<T> into) {
@@ -87,6 +88,7 @@ class window_operations {
                                  .target = target,
                                  .at = offset_of(index),
                                  .into = std::as_writable_bytes(into),
+                                 .in_blocks = true,
                                  .there = std::move(there)});
   }
 
@@ -94,19 +96,26 @@ class window_operations {
   /// Accumulates of one origin are carried out in its order.
   void accumulate(accumulate_op op, rank_t target, std::size_t index,
                   std::span<const T> operands) requires window_element<T> {
-    combine("window::accumulate", op, target, index, operands, {}, nullptr);
+    combine("window::accumulate", op, target, index, operands, {});
   }
   void accumulate(accumulate_op op, rank_t target, std::size_t index, const T& operand) requires window_element<T> {
     fetch("window::accumulate", op, target, index, operand, {});
   }
   void accumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
                   std::span<const T> operands) requires window_element<T> {
-    combine("window::accumulate", op, target, index, operands, {}, std::move(there));
+    core_->begin("window::accumulate", {.kind = detail::operation_kind::accumulate,
+                                        .target = target,
+                                        .at = offset_of(index),
+                                        .from = std::as_bytes(operands),
+                                        .in_blocks = true,
+                                        .there = std::move(there),
+                                        .op = op,
+                                        .type = element_type_of<T>});
   }
   /// Also gets what was there before. `operands` may be empty for `no_op`.
   void get_accumulate(accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
                       std::span<T> previous) requires window_element<T> {
-    combine("window::get_accumulate", op, target, index, operands, previous, nullptr);
+    combine("window::get_accumulate", op, target, index, operands, previous);
   }
   void fetch_and_op(accumulate_op op, rank_t target, std::size_t index, const T& operand,
                     T& previous) requires window_element<T> {
@@ -160,13 +169,12 @@ class window_operations {
     return word;
   }
   void combine(std::string_view call, accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
-               std::span<T> previous, std::shared_ptr<const layout> there) {
+               std::span<T> previous) {
     core_->begin(call, {.kind = detail::operation_kind::accumulate,
                         .target = target,
                         .at = offset_of(index),
                         .from = std::as_bytes(operands),
                         .into = std::as_writable_bytes(previous),
-                        .there = std::move(there),
                         .op = op,
                         .type = element_type_of<T>});
   }

@@ -199,6 +199,10 @@ void window_epochs::check_members(std::string_view call, std::span<const rank_t>
 
 void window_epochs::check_operation(std::string_view call, const window_peer& of, const window_operation& what) const {
   const std::size_t bytes = what.bytes();
+  if (what.in_blocks && what.there == nullptr) {
+    throw error(call, member_, fmt::format("{}: the layout is a null pointer", title_),
+                "pass a layout, or call the form without one");
+  }
   if (what.there != nullptr && what.there->bytes() != bytes) {
     throw error(call, member_,
                 fmt::format("{}: {} bytes of data for a layout of {} bytes", title_, bytes, what.there->bytes()),

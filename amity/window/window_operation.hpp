@@ -17,11 +17,12 @@ enum class operation_kind : std::uint8_t { put, get, accumulate, compare_swap };
 
 struct window_operation {
   operation_kind kind;
-  rank_t target;         ///< a member
-  std::uint64_t at;      ///< bytes from the beginning of the target's memory
-  bytes_view from{};     ///< data of a put, operands of an accumulate
-  mutable_bytes into{};  ///< of a get, or what was there before an accumulate or a swap; empty: it is not asked for
-  std::shared_ptr<const layout> there{};  ///< with `at` as its address; null: all bytes follow one another
+  rank_t target;           ///< a member
+  std::uint64_t at;        ///< bytes from the beginning of the target's memory
+  bytes_view from{};       ///< data of a put, operands of an accumulate
+  mutable_bytes into{};    ///< of a get, or what was there before an accumulate or a swap; empty: it is not asked for
+  bool in_blocks = false;  ///< of a layout; otherwise all bytes follow one another
+  std::shared_ptr<const layout> there{};  ///< with `at` as its address; null if not in blocks
   accumulate_op op = accumulate_op::replace;
   element_type type = element_type::byte;
   swap_operands swap{};

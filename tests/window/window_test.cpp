@@ -560,6 +560,18 @@ TEST(window_errors, name_wrong_arguments) {
                         }),
                         {"window::put", "8 bytes of data for a layout of 16 bytes"});
   testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          const numbers two(2);
+                          w.lock(lock_kind::shared, 1);
+                          w.accumulate(sum, 1, 0, std::shared_ptr<const layout>(), two);
+                        }),
+                        {"window::accumulate", "the layout is a null pointer"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
+                          const numbers two(2);
+                          w.lock(lock_kind::shared, 1);
+                          w.put(1, 0, std::shared_ptr<const layout>(), two);
+                        }),
+                        {"window::put", "the layout is a null pointer"});
+  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
                           w.lock(lock_kind::shared, 1);
                           w.put(1, std::size_t{1} << 62, 1);
                         }),
