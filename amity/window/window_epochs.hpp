@@ -76,6 +76,9 @@ class window_epochs final : private record_window, private immovable {
  private:
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
   bool on_round() override { return lock_.serve_waiting(); }
+  const std::string* name_in(const core::endpoint& world) const noexcept override {
+    return &world == &endpoint_ ? &name_ : nullptr;
+  }
 
   const core::group& members() const noexcept { return origin_.members(); }
   access_rules::identity whose() const noexcept { return {.window = title_, .member = member_}; }

@@ -52,6 +52,17 @@ void window_service::leave(core::endpoint& in) noexcept {
   if (in_every_round_) engine_.attach(static_cast<core::progress_client&>(*this));
 }
 
+const std::string* window_service::find_in(core::endpoint& world) noexcept {
+  const auto* const service = static_cast<window_service*>(world.own_engine().served().windows());
+  if (service == nullptr) return nullptr;
+  const std::string* name = nullptr;
+  static_cast<void>(service->windows_.find_if([&](const record_window* each) {
+    name = each->name_in(world);
+    return name != nullptr;
+  }));
+  return name;
+}
+
 void window_service::note_open(rank_t lane) {
   if (std::ranges::find(open_, lane) == open_.end()) open_.push_back(lane);
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,8 @@ class record_window {
   virtual bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) = 0;
   /// In rounds of progress after `service::watch`. False: it need not be called again.
   virtual bool on_round() = 0;
+  /// The name of the window if it belongs to this world; null otherwise.
+  virtual const std::string* name_in(const core::endpoint& world) const noexcept = 0;
 
  protected:
   ~record_window() = default;
@@ -59,6 +62,8 @@ class window_service final : public core::record_executor, private core::flushab
   /// Worlds whose windows leave packets open. Each has its own list of those that close packets.
   void enter(core::endpoint& in);
   void leave(core::endpoint& in) noexcept;
+  /// The name of a window of this world that has not ended; null: all have.
+  static const std::string* find_in(core::endpoint& world) noexcept;
 
  private:
   struct waiting_record {

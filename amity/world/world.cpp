@@ -9,6 +9,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/window/dynamic_window.hpp"
+#include "amity/window/window_service.hpp"
 
 namespace amity {
 namespace {
@@ -51,7 +52,7 @@ world::world(core::team& threads, const settings& config)
 }
 
 world::~world() {
-  if (!team_.tenants().empty() && std::uncaught_exceptions() == 0) end_before_its_message_types();
+  if (std::uncaught_exceptions() == 0) check_end();
   // What the destructor cannot throw, the next call that makes progress in any world of the rank does.
   if (endpoint_.number() != 0 && endpoint_.epoch_open() && std::uncaught_exceptions() == 0) {
     endpoint_.fail(std::make_exception_ptr(
@@ -65,10 +66,15 @@ world::~world() {
 }
 
 // They would use what is gone when they end, in a destructor that no error can leave.
-void world::end_before_its_message_types() const {
-  const error mistake("world", rank(),
-                      fmt::format("a world was destroyed before its message type '{}'", team_.tenants().front()),
-                      "destroy message types before the world that has made them");
+void world::check_end() const {
+  const std::string* const window = detail::window_service::find_in(endpoint_);
+  if (team_.tenants().empty() && window == nullptr) return;
+  const bool is_window = window != nullptr;
+  const error mistake(
+      "world", rank(),
+      fmt::format("a world was destroyed before its {} '{}'", is_window ? "window" : "message type",
+                  is_window ? *window : team_.tenants().front()),
+      fmt::format("destroy {} before the world that has made them", is_window ? "windows" : "message types"));
   std::fprintf(stderr, "%s\n", mistake.what());
   std::abort();
 }

@@ -257,7 +257,7 @@ class world : private immovable {
   void check_outside_epoch(std::string_view call) const;
   /// With what the settings say.
   window_options completed(window_options options) const;
-  [[noreturn]] void end_before_its_message_types() const;
+  void check_end() const;
 
   /// What each thread of the rank does of a body, or gives as its summand.
   template <class Result, class Part>

@@ -606,5 +606,17 @@ TEST(window_errors, end_inside_epoch_is_named) {
                         {"the end of a window", "window 'grid'", "this rank holds locks"});
 }
 
+TEST(window_errors, world_destroyed_before_its_window) {
+  const auto destroy = [] {
+    testing::failure_in_worlds(1, [](world& w) {
+      auto outer = w.allocate_window<int>(1, {.name = "outer"});
+      auto copy = w.duplicate();
+      auto grid = copy->allocate_window<int>(1, {.name = "grid"});
+      copy.reset();
+    });
+  };
+  EXPECT_DEATH(destroy(), "amity: world .rank 0.: a world was destroyed before its window 'grid'; destroy windows");
+}
+
 }  // namespace
 }  // namespace amity
