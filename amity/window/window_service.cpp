@@ -64,11 +64,14 @@ const std::string* window_service::find_in(core::endpoint& world) noexcept {
 }
 
 void window_service::note_open(rank_t lane) {
-  if (std::ranges::find(open_, lane) == open_.end()) open_.push_back(lane);
+  if (!std::exchange(is_open_[lane], true)) open_.push_back(lane);
 }
 
 void window_service::send_open() {
-  for (const rank_t lane : open_) stream_.send(lane);
+  for (const rank_t lane : open_) {
+    is_open_[lane] = false;
+    stream_.send(lane);
+  }
   open_.clear();
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/flushable.hpp"
 #include "amity/core/numbered.hpp"
@@ -90,6 +91,7 @@ class window_service final : public core::record_executor, private core::flushab
   std::vector<waiting_record> unsent_;
   std::vector<record_window*> watched_;
   std::vector<rank_t> open_;  ///< lanes
+  rank_map<bool> is_open_;    ///< whether a lane is in that list
   std::vector<user> users_;
   bool in_every_round_ = false;
 };
