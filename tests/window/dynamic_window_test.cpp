@@ -382,10 +382,10 @@ TEST(dynamic_window_errors, leave_window_usable) {
     heap.lock(lock_kind::shared, w.rank());
     const std::uint64_t at = dynamic_window::address_of(own.data());
     expect([&] { heap.as<int>().put(w.rank(), at + 16, 1); }, {"window::put (rank ", "are not attached", "16 bytes"});
-    expect([&] { heap.as<int>().accumulate(sum, 1 - w.rank(), at + 2, 1); },
+    expect([&] { heap.as<int>().accumulate(sum, w.rank(), at + 2, 1); },
            {"window::accumulate (rank ", "is not a multiple of the 4 bytes", "pass the address of an element"});
     int before = 0;
-    expect([&] { heap.as<int>().compare_and_swap(1 - w.rank(), at + 1, 0, 1, before); },
+    expect([&] { heap.as<int>().compare_and_swap(w.rank(), at + 1, 0, 1, before); },
            {"window::compare_and_swap (rank ", "is not a multiple of the 4 bytes"});
     heap.as<int>().put(w.rank(), at + 12, 5);
     heap.unlock(w.rank());
