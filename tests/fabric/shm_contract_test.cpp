@@ -106,6 +106,49 @@ TEST(remote_memory, that_is_given_back_is_gone) {
   });
 }
 
+std::ptrdiff_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+}
+
+// A program may have thousands of windows, and a process some 65,000 mappings.
+TEST(remote_memory, small_segments_share_mappings) {
+  run_forked(1, [](rank_t) {
+    shm::job_memory job = shm::job_memory::create(2);
+    job.region(4096);
+    shm::segments owner(job), peer(job);
+    std::vector<segment> made;
+    std::vector<remote_handle> opened;
+    const std::ptrdiff_t before = mappings();
+    for (std::size_t i = 0; i < 2000; ++i) {
+      made.push_back(owner.create(1, 1 + i % 5000));
+      opened.push_back(peer.open(0, 1, made.back().key));
+      EXPECT_EQ(shm::segments::owner_of(opened.back()), 1);
+      made.back().data[0] = static_cast<std::byte>(i);
+    }
+    EXPECT_LE(mappings() - before, 20);
+    for (std::size_t i = 0; i < made.size(); ++i) ASSERT_EQ(opened[i].direct[0], static_cast<std::byte>(i));
+    for (const remote_handle& each : opened) peer.close(each);
+    for (const segment& each : made) owner.destroy(each);
+  });
+}
+
+TEST(remote_memory, space_of_small_segments_is_used_again) {
+  run_forked(1, [](rank_t) {
+    shm::job_memory job = shm::job_memory::create(1);
+    job.region(4096);
+    shm::segments segments(job);
+    const std::ptrdiff_t before = mappings();
+    for (int i = 0; i < 5000; ++i) {
+      const segment made = segments.create(0, 10'000);
+      ASSERT_EQ(std::count(made.data, made.data + made.bytes, std::byte{}), 10'000) << i;
+      std::memset(made.data, 1, made.bytes);
+      segments.destroy(made);
+    }
+    EXPECT_LE(mappings() - before, 2);
+  });
+}
+
 TEST(remote_memory, of_another_job_has_another_key) {
   shm::job_memory one = shm::job_memory::create(1), other = shm::job_memory::create(1);
   one.region(4096);

@@ -34,10 +34,8 @@ struct segments::key_fields {
 
 namespace {
 
-constexpr std::uint64_t attached_mark = std::uint64_t{1} << 61;
-
 constexpr std::size_t index_of(const remote_handle& opened) {
-  return static_cast<std::size_t>((opened.id & ~attached_mark) / huge_page_bytes);
+  return static_cast<std::size_t>(opened.id / huge_page_bytes);
 }
 
 /// In ticks since the machine was started; 0: there is no such process here.
@@ -105,7 +103,7 @@ std::uint64_t segments::seal_of(const key_fields& fields) const noexcept {
 
 segment segments::create(rank_t owner, std::size_t bytes) {
   key_fields fields{.seal = 0,
-                    .offset = job_.take_space(bytes),
+                    .offset = take_space(bytes),
                     .bytes = bytes,
                     .owner = static_cast<std::uint64_t>(owner),
                     .process = 0,
@@ -132,11 +130,23 @@ segment segments::attach(rank_t owner, mutable_bytes memory) {
 void segments::destroy(const segment& own) noexcept {
   const key_fields fields = fields_of<key_fields>(own.key);
   if (fields.process != 0) return;
+  const bool is_small = fields.bytes <= page_space::bytes_max;
+  const std::size_t bytes = round_up(fields.bytes, is_small ? page_space::page_bytes : huge_page_bytes);
   // Gives the memory back though peers may still hold mappings. Where it cannot, it is given back with the job.
-  static_cast<void>(::fallocate(job_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                static_cast<off_t>(fields.offset),
-                                static_cast<off_t>(round_up(fields.bytes, huge_page_bytes))));
-  drop(fields.offset);
+  const bool is_cleared = ::fallocate(job_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                      static_cast<off_t>(fields.offset), static_cast<off_t>(bytes)) == 0;
+  drop(fields.offset, fields.bytes);
+  if (!is_small || !is_cleared) return;
+  const std::lock_guard lock(mutex_);
+  small_.give_back(fields.offset, fields.bytes);
+}
+
+std::size_t segments::take_space(std::size_t bytes) {
+  if (bytes == 0 || bytes > page_space::bytes_max) return job_.take_space(bytes);
+  const std::lock_guard lock(mutex_);
+  if (const auto offset = small_.take(bytes)) return *offset;
+  small_.add_chunk(job_.take_space(page_space::chunk_bytes));
+  return *small_.take(bytes);
 }
 
 remote_handle segments::open(rank_t by, rank_t owner, const segment_key& key) {
@@ -146,69 +156,77 @@ remote_handle segments::open(rank_t by, rank_t owner, const segment_key& key) {
                 "hand the key of a segment, as it is, from its owner to those who open it");
   }
   if (fields.process != 0) return open_attached(fields);
-  static_assert(job_memory::ranks_max <= huge_page_bytes);  // offsets leave room for the owner
-  return {.direct = use(fields.offset, fields.bytes), .bytes = fields.bytes, .id = fields.offset + fields.owner};
+  std::byte* const direct = use(fields.offset, fields.bytes);
+  return {.direct = direct, .bytes = fields.bytes, .id = add_handle(fields, {.process = 0, .begin = fields.offset})};
+}
+
+std::uint64_t segments::add_handle(const key_fields& fields, const memory_place& to) {
+  static_assert(job_memory::ranks_max <= huge_page_bytes);  // an id has an index and the owner
+  const std::lock_guard lock(mutex_);
+  if (closed_.empty()) {
+    closed_.push_back(opened_.size());
+    opened_.emplace_back();
+  }
+  const std::size_t index = closed_.back();
+  closed_.pop_back();
+  opened_[index] = to;
+  return index * huge_page_bytes + fields.owner;
 }
 
 remote_handle segments::open_attached(const key_fields& fields) {
   auto* const address = reinterpret_cast<std::byte*>(fields.offset);
   const bool is_own = fields.token == process_token_ && fields.process == static_cast<std::uint64_t>(::getpid());
-  const foreign memory{.process = static_cast<std::int32_t>(fields.process), .address = fields.offset};
+  const memory_place memory{.process = static_cast<std::int32_t>(fields.process), .begin = fields.offset};
   std::byte probe{};
   // Without /proc nothing shows that the number is still that process's.
   if ((!is_own && (fields.started_at == 0 || start_time_of(fields.process) != fields.started_at)) ||
-      (!is_own && copy_all(::process_vm_readv, memory.process, memory.address, &probe, 1) != 0))
+      (!is_own && copy_all(::process_vm_readv, memory.process, memory.begin, &probe, 1) != 0))
     return {};
-  const std::lock_guard lock(mutex_);
-  if (closed_.empty()) {
-    closed_.push_back(attached_.size());
-    attached_.emplace_back();
-  }
-  const std::size_t index = closed_.back();
-  closed_.pop_back();
-  attached_[index] = memory;
-  return {.direct = is_own ? address : nullptr,
-          .bytes = fields.bytes,
-          .id = attached_mark + index * huge_page_bytes + fields.owner,
-          .atomics = is_own};
+  return {
+      .direct = is_own ? address : nullptr, .bytes = fields.bytes, .id = add_handle(fields, memory), .atomics = is_own};
 }
 
-segments::foreign segments::at(const remote_handle& opened) noexcept {
+segments::memory_place segments::at(const remote_handle& opened) noexcept {
   const std::lock_guard lock(mutex_);
-  return attached_[index_of(opened)];
+  return opened_[index_of(opened)];
 }
 
 int segments::write(const remote_handle& to, std::size_t offset, bytes_view from) noexcept {
-  const foreign there = at(to);
-  return copy_all(::process_vm_writev, there.process, there.address + offset, const_cast<std::byte*>(from.data()),
+  const memory_place there = at(to);
+  return copy_all(::process_vm_writev, there.process, there.begin + offset, const_cast<std::byte*>(from.data()),
                   from.size());
 }
 
 int segments::read(const remote_handle& from, std::size_t offset, mutable_bytes to) noexcept {
-  const foreign there = at(from);
-  return copy_all(::process_vm_readv, there.process, there.address + offset, to.data(), to.size());
+  const memory_place there = at(from);
+  return copy_all(::process_vm_readv, there.process, there.begin + offset, to.data(), to.size());
 }
 
 void segments::close(const remote_handle& opened) noexcept {
-  if ((opened.id & attached_mark) != 0) {
-    const std::lock_guard lock(mutex_);
-    closed_.push_back(index_of(opened));
-    return;
-  }
-  drop(opened.id - static_cast<std::uint64_t>(owner_of(opened)));
+  const memory_place place = at(opened);
+  if (place.process == 0) drop(place.begin, opened.bytes);
+  const std::lock_guard lock(mutex_);
+  closed_.push_back(index_of(opened));
 }
 
 std::byte* segments::use(std::size_t offset, std::size_t bytes) {
+  const bool is_small = bytes <= page_space::bytes_max;
+  const std::size_t begin = is_small ? page_space::chunk_of(offset) : offset;
   const std::lock_guard lock(mutex_);
-  const auto known = mapped_.find(offset);
-  mapped& piece = known != mapped_.end()
-                      ? known->second
-                      : mapped_.emplace(offset, mapped{file_mapping(job_.fd(), offset, bytes), 0}).first->second;
-  ++piece.users;
-  return piece.memory.data();
+  const auto known = mapped_.find(begin);
+  mapped& whole =
+      known != mapped_.end()
+          ? known->second
+          : mapped_
+                .emplace(begin, mapped{file_mapping(job_.fd(), begin, is_small ? page_space::chunk_bytes : bytes), 0})
+                .first->second;
+  ++whole.users;
+  return whole.memory.data() + (offset - begin);
 }
 
-void segments::drop(std::size_t offset) noexcept {
+// Chunks stay mapped: other small segments will use them.
+void segments::drop(std::size_t offset, std::size_t bytes) noexcept {
+  if (bytes <= page_space::bytes_max) return;
   const std::lock_guard lock(mutex_);
   const auto known = mapped_.find(offset);
   AMITY_ASSERT(known != mapped_.end(), offset);

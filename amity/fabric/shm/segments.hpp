@@ -2,7 +2,7 @@
 
 /// Segments of remote memory, as one process sees them: pieces of the job's memory file, which every process of the job
 /// has open. So a key is an offset, nothing has a name that could be left behind, and the ranks of a process share one
-/// mapping of each segment.
+/// mapping of each segment. Small segments of a process lie together in chunks, which stay mapped.
 ///
 /// Attached segments are memory of one process. Other processes copy to and from it with one system call an operation,
 /// where the system permits that.
@@ -17,6 +17,7 @@
 #include "amity/fabric/remote_memory.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
+#include "amity/fabric/shm/page_space.hpp"
 
 namespace amity::fabric::shm {
 
@@ -50,24 +51,27 @@ class segments {
     std::size_t users = 0;  ///< the owner, if it is of this process, and handles
   };
   struct key_fields;
-  /// Attached memory of another process, or of this one.
-  struct foreign {
-    std::int32_t process = 0;
-    std::uint64_t address = 0;
+  /// What a handle refers to.
+  struct memory_place {
+    std::int32_t process = 0;  ///< of attached memory; 0: a piece of the file
+    std::uint64_t begin = 0;   ///< its address, or its offset in the file
   };
 
   std::uint64_t seal_of(const key_fields& fields) const noexcept;
   remote_handle open_attached(const key_fields& fields);
-  foreign at(const remote_handle& opened) noexcept;
+  std::uint64_t add_handle(const key_fields& fields, const memory_place& to);
+  memory_place at(const remote_handle& opened) noexcept;
+  std::size_t take_space(std::size_t bytes);
   std::byte* use(std::size_t offset, std::size_t bytes);
-  void drop(std::size_t offset) noexcept;
+  void drop(std::size_t offset, std::size_t bytes) noexcept;
 
   job_memory& job_;
   std::uint64_t file_;                    ///< a number that tells the files of two jobs apart
   std::uint64_t process_token_;           ///< tells attached memory of this process from that of others
   std::mutex mutex_;                      ///< guards what follows
-  std::map<std::size_t, mapped> mapped_;  ///< by offset
-  std::deque<foreign> attached_;          ///< that are open, by index in their ids
+  page_space small_;                      ///< for segments of this process
+  std::map<std::size_t, mapped> mapped_;  ///< by offset, of large segments and of chunks
+  std::deque<memory_place> opened_;       ///< by index in the ids of handles
   std::vector<std::size_t> closed_;       ///< indices that may be used again
 };
 
