@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t page = page_space::page_bytes, chunk = page_space::chunk_bytes;
 
-TEST(page_space, takes_whole_pages) {
+TEST(page_space, pieces_are_whole_pages) {
   page_space space;
   EXPECT_FALSE(space.take(1));
   space.add_chunk(4 * chunk);

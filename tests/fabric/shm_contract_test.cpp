@@ -111,7 +111,7 @@ std::ptrdiff_t mappings() {
   return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
 }
 
-// A program may have thousands of windows, and a process some 65,000 mappings.
+// A program may have thousands of windows, and a process 65,530 mappings at most.
 TEST(remote_memory, small_segments_share_mappings) {
   run_forked(1, [](rank_t) {
     shm::job_memory job = shm::job_memory::create(2);

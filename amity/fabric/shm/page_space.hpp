@@ -1,7 +1,7 @@
 #pragma once
 
 /// Small segments in common chunks of the memory file, so that a process maps many of them at once: Linux limits the
-/// mappings of a process to some 65,000.
+/// mappings of a process to 65,530 by default.
 
 #include <cstddef>
 #include <map>
