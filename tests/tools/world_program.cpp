@@ -81,6 +81,20 @@ int act(amity::world& w, const std::string& what, int argc, char** argv) {
     ::waitpid(process, &status, 0);
     say("child " + std::to_string(WEXITSTATUS(status)));
   }
+  if (what == "wait for lock") {
+    auto shared = w.allocate_window<int>(1, {.name = "grid"});
+    if (last) {
+      shared.lock(amity::lock_kind::exclusive, 0);
+      shared.put(0, 0, 1);
+      shared.flush(0);
+    }
+    w.barrier();
+    say(std::to_string(w.rank()) + " " + std::to_string(::getpid()));
+    while (last) ::pause();
+    shared.lock(amity::lock_kind::exclusive, 0);
+    shared.put(0, 0, 2);
+    shared.unlock(0);
+  }
   if (what == "kill") {
     if (last) ::kill(::getpid(), SIGKILL);
     w.barrier();

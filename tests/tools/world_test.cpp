@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <string>
@@ -117,6 +118,20 @@ TEST_P(launched_program, ends_when_a_rank_is_killed) {
   EXPECT_EQ(ended.status, 128 + SIGKILL);
   EXPECT_PRED2(contains, ended.errors,
                "(pid " + std::to_string(processes.back()) + ") was killed by signal 9 (Killed)");
+  for (const auto& watch : watches) EXPECT_TRUE(watch.ends());
+}
+
+TEST_P(launched_program, killed_holder_of_window_lock_ends_job) {
+  child job(command({"wait for lock"}), options());
+  auto lines = job.wait_for_lines(static_cast<std::size_t>(ranks()));
+  std::ranges::sort(lines);  // by rank; the last one has the lock
+  const auto processes = processes_in(lines);
+  const std::vector<process_watch> watches(processes.begin(), processes.end());
+  ASSERT_EQ(::kill(processes.back(), SIGKILL), 0);
+  const auto ended = job.finish();
+  EXPECT_EQ(ended.status, 128 + SIGKILL);
+  EXPECT_PRED2(contains, ended.errors, "amity: rank " + std::to_string(ranks() - 1) + " (pid ");
+  EXPECT_PRED2(contains, ended.errors, ") was killed by signal 9 (Killed)");
   for (const auto& watch : watches) EXPECT_TRUE(watch.ends());
 }
 

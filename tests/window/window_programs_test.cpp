@@ -152,7 +152,8 @@ fabric::sim::sim_options schedule_of(std::uint64_t seed) {
 
 TEST(window_programs, match_model_on_random_schedules) {
   for (std::uint64_t seed = 1; seed <= testing::cases(50); ++seed) {
-    const auto ranks = static_cast<rank_t>(seed % 10 == 0 ? 24 : 1 + seed % 6);
+    const rank_t large = testing::case_factor() > 1 && seed % 50 == 0 ? 64 : 24;
+    const auto ranks = static_cast<rank_t>(seed % 10 == 0 ? large : 1 + seed % 6);
     fabric::sim::run(ranks, schedule_of(seed), [&](fabric::fabric& whole) {
       fabric::testing::poorer own(whole, seed % 2 == 0);
       world w(own, {});

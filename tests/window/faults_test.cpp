@@ -1,0 +1,105 @@
+/// What becomes of windows when a rank is killed, or when there is too little memory.
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "amity/window/window.hpp"
+#include "tests/core/poorer.hpp"
+#include "tests/support/forbidden_calls.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+#include "tests/window/paths.hpp"
+
+namespace amity {
+namespace {
+
+// The owner serves its lock, and another rank waits for it; rank 1 is killed while it holds it.
+TEST(window_faults, killed_holder_of_lock_is_named) {
+  for (const bool has_memory : {true, false}) {
+    const std::string failure = testing::failure_of([has_memory] {
+      constexpr std::uint64_t killed_at_ns = 50'000'000;
+      const fabric::sim::sim_options options{.killed_ranks = {{.rank = 1, .at_ns = killed_at_ns}}};
+      fabric::sim::run(3, options, [&](fabric::fabric& whole) {
+        fabric::testing::poorer own(whole, has_memory);
+        world w(own, {});
+        auto shared = w.allocate_window<int>(1, {.name = "grid"});
+        if (w.rank() == 1) {
+          shared.lock(lock_kind::exclusive, 0);
+          shared.accumulate(accumulate_op::sum, 0, 0, 1);
+          shared.flush(0);
+        }
+        w.barrier();
+        if (w.rank() == 1) testing::idle_until(whole, 2 * killed_at_ns);
+        if (w.rank() == 2) {
+          shared.lock(lock_kind::exclusive, 0);
+          shared.accumulate(accumulate_op::sum, 0, 0, 1);
+          shared.unlock(0);
+          ADD_FAILURE() << "the lock of a rank that was killed has been granted";
+        }
+        w.barrier();
+        return 0;
+      });
+    });
+    testing::expect_parts(failure, {"rank 1", "killed"});
+  }
+}
+
+/// Runs on a thread that sees a /dev/shm of this size, and cannot create memory files elsewhere. Returns false if the
+/// system does not permit that.
+bool with_small_shared_memory(const std::string& size, const std::function<void()>& body) {
+  bool can = false;
+  std::thread([&] {
+    const std::string options = "size=" + size;
+    can = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+          ::mount("none", "/dev/shm", "tmpfs", 0, options.c_str()) == 0 && testing::forbid({SYS_memfd_create}, EPERM);
+    if (can) body();
+  }).join();
+  return can;
+}
+
+// Each window is written as a whole: a page that the file system does not have would be a bus error.
+TEST(window_faults, allocation_beyond_shared_memory_is_error) {
+  std::string failure;
+  std::size_t allocated = 0;
+  const bool can = with_small_shared_memory("64m", [&] {
+    failure = testing::failure_of([&] {
+      testing::run_worlds(testing::threads("threads"), 2, [&](world& w) {
+        std::vector<window<std::byte>> all;
+        for (int i = 0; i < 100; ++i) {
+          all.push_back(w.allocate_window<std::byte>(std::size_t{4} << 20));
+          for (std::byte& each : all.back().local()) each = std::byte{1};
+          if (w.rank() == 0) ++allocated;
+        }
+      });
+    });
+  });
+  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+  testing::expect_parts(failure, {"amity: shared memory", "bytes left", "enlarge /dev/shm"});
+  EXPECT_GE(allocated, 3u);
+  EXPECT_LT(allocated, 16u);
+}
+
+TEST(window_faults, allocation_beyond_address_space_is_error) {
+  testing::expect_parts(
+      testing::failure_in_worlds(
+          2, [](world& w) { static_cast<void>(w.allocate_window<std::uint64_t>(std::size_t{1} << 61)); }),
+      {"window (rank 0)", "bytes is not possible", "allocate less"});
+  testing::expect_parts(testing::failure_of([] {
+                          testing::run_worlds(testing::threads("threads"), 2, [](world& w) {
+                            static_cast<void>(w.allocate_window<std::byte>(std::size_t{1} << 46));
+                          });
+                        }),
+                        {"amity: ", "bytes"});
+}
+
+}  // namespace
+}  // namespace amity
