@@ -146,6 +146,9 @@ constexpr auto table = std::to_array<setting_info>({
      form::any, true},
     {"AMITY_THREADS", integer, "threads per rank", "1", 1, 256, "",
      "Threads per rank that send and handle messages. Must be equal on all ranks."},
+    {"AMITY_WINDOW_CHECKED", integer, "0 or 1", "0", 0, 1, "",
+     "1: windows verify window_assert promises and report wrong ones as errors; operations are slow. Must be equal on "
+     "all ranks."},
     {"AMITY_WINDOW_PROTOCOL", text, "name", "automatic", 0, 0, "automatic|send_recv|buffered|rma",
      "Protocol of operations on windows; automatic: chosen for each one by its size and the path to its target."},
 });

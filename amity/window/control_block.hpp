@@ -26,6 +26,11 @@ class ticket_lock {
     readers_turn_.fetch_add(1, std::memory_order_acq_rel);
     return true;
   }
+  /// Enters exclusively if no lock is held and no ticket waits.
+  bool try_acquire() noexcept {
+    std::uint16_t ticket = writers_turn_.load(std::memory_order_acquire);
+    return next_.compare_exchange_strong(ticket, static_cast<std::uint16_t>(ticket + 1), std::memory_order_acq_rel);
+  }
   void leave(lock_kind kind) noexcept {
     if (kind == lock_kind::exclusive) readers_turn_.fetch_add(1, std::memory_order_acq_rel);
     writers_turn_.fetch_add(1, std::memory_order_acq_rel);
@@ -46,6 +51,15 @@ struct control_block {
   /// Whether tickets wait that the owner has drawn for members that do not map this block. They are looked at when the
   /// owner makes progress.
   std::atomic<std::uint32_t> owner_waits;
+
+  /// For a member that promises that the lock is free. Exclusive: acquires it; shared: only looks, because tickets of
+  /// other readers may be on their way. False: a lock is held, or a ticket waits, that excludes this one.
+  bool take_if_free(lock_kind kind, rank_t member) noexcept {
+    if (kind == lock_kind::shared) return holder.load(std::memory_order_relaxed) == 0;
+    if (!lock.try_acquire()) return false;
+    holder.store(member + 1, std::memory_order_relaxed);
+    return true;
+  }
 };
 static_assert(sizeof(control_block) == cache_line_bytes);
 

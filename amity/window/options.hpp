@@ -19,6 +19,9 @@ enum class window_assert : std::uint8_t {
 constexpr window_assert operator|(window_assert a, window_assert b) noexcept {
   return static_cast<window_assert>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+constexpr bool has(window_assert promised, window_assert what) noexcept {
+  return (static_cast<unsigned>(promised) & static_cast<unsigned>(what)) != 0;
+}
 
 /// How a rank locks the window of another one.
 enum class lock_kind : std::uint8_t {
@@ -39,6 +42,9 @@ enum class window_protocol : std::uint8_t {
 struct window_options {
   std::string_view name = "window";  ///< for errors and reports
   window_protocol protocol = window_protocol::automatic;
+  /// Promises of synchronisation calls are verified, and the protocol is `buffered`. Equal on all ranks. The setting
+  /// AMITY_WINDOW_CHECKED says it for all windows.
+  bool checked = false;
 };
 
 }  // namespace amity

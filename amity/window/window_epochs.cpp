@@ -20,10 +20,6 @@ namespace {
 /// Nothing announces that a peer has left the lock of a window that it maps.
 constexpr std::uint64_t lock_rest_ns = 20'000;
 
-bool has(window_assert promised, window_assert what) noexcept {
-  return (static_cast<unsigned>(promised) & static_cast<unsigned>(what)) != 0;
-}
-
 core::group members_of(core::endpoint& in) {
   std::vector<rank_t> ranks;
   for (rank_t rank = 0; rank < in.size(); ++rank) ranks.push_back(in.job_rank(rank));
@@ -93,8 +89,10 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
       attached_(std::move(attached)),
       number_(add(in, service_, *this)),
       identity_(agree(in, number_)),
-      origin_(in, service_, members_of(in), identity_, options.protocol),
-      target_(in.own_engine(), memory_, attached_.get(), origin_.members(), whose()),
+      checks_(options.checked ? std::make_unique<assertion_checks>(attached_ ? mutable_bytes() : memory_, whose())
+                              : nullptr),
+      origin_(in, service_, members_of(in), identity_, options.checked ? window_protocol::buffered : options.protocol),
+      target_(in.own_engine(), memory_, attached_.get(), checks_.get(), origin_.members(), whose()),
       lock_(service_, *this, control_, identity_),
       collectives_(member_, in.size(),
                    std::min<std::size_t>(core::record_bytes_max(in.transport().caps().packet_bytes_max), 4096),
@@ -141,7 +139,7 @@ void window_epochs::meet_members() {
 
 void window_epochs::agree_on_signals() {
   std::vector<std::byte*> areas;
-  bool maps_all = true;
+  bool maps_all = checks_ == nullptr;  // which see records alone
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
     maps_all &= met != nullptr && met->control != nullptr && (met->base != nullptr || met->about.bytes == 0);
@@ -340,7 +338,7 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
         lane, fmt::format("operation {} with {} on {}", static_cast<int>(act), what.op, title_));
   };
   if (member == no_rank) throw invalid();
-  const bool has_kind = act == window_act::lock || act == window_act::unlock;
+  const bool has_kind = act == window_act::lock || act == window_act::unlock || act == window_act::try_lock;
   const auto kind = static_cast<lock_kind>(what.op);
   if (has_kind && kind != lock_kind::shared && kind != lock_kind::exclusive) throw invalid();
   const auto answer = [&](bytes_view with) {
@@ -356,9 +354,11 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
       return true;
     case window_act::post:
       ++posts_[member];
+      if (checks_ != nullptr) checks_->note_post(member, what.op != 0);
       return true;
     case window_act::complete:
       ++completed_;
+      if (checks_ != nullptr) checks_->note_complete(member);
       return true;
     case window_act::lock:
       if (target_.is_early(what)) return false;
@@ -379,6 +379,18 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
     case window_act::wake:
       lock_.serve_waiting();
       return true;
+    case window_act::has_posted: {
+      const post_state state = checks_ == nullptr ? post_state::promised : checks_->post_for(member);
+      return answer(std::as_bytes(std::span(&state, 1)));
+    }
+    case window_act::try_lock: {
+      if (target_.is_early(what)) return false;
+      std::byte* const place = to.try_write(what.question, 0, sizeof(std::uint64_t));
+      if (place == nullptr) return false;
+      const std::uint64_t was_free = control_.take_if_free(kind, member) ? 1 : 0;
+      std::memcpy(place, &was_free, sizeof was_free);
+      return true;
+    }
     default:
       throw invalid();
   }
@@ -394,7 +406,7 @@ window_peer& window_epochs::use(rank_t target) {
 
 void window_epochs::set_open(window_peer& of, bool is_open) {
   of.open = is_open;
-  if (of.base != nullptr) direct_.targets[of.member].is_open = is_open;
+  if (of.base != nullptr && checks_ == nullptr) direct_.targets[of.member].is_open = is_open;
 }
 
 bool window_epochs::take_post(rank_t from) {
@@ -409,8 +421,9 @@ bool window_epochs::is_ready(window_peer& to) {
   if (to.open) return true;
   switch (rules_.access()) {
     case access_epoch::started:
-      if (!has(access_promised_, window_assert::no_check)) {
+      if (!has(access_promised_, window_assert::no_check) || checks_ != nullptr) {
         if (!take_post(to.member)) return false;
+        if (checks_ != nullptr) checks_->consume_post(to.member, access_promised_);
       }
       set_open(to, true);
       return true;
@@ -437,8 +450,12 @@ void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
 void window_epochs::take_lock(window_peer& to, lock_kind kind) {
   to.lock = kind;
   if (has(access_promised_, window_assert::no_check)) {
-    to.granted = true;
-    return;
+    if (checks_ == nullptr) {
+      to.granted = true;
+    } else {
+      take_promised_lock(to, kind);
+    }
+    if (to.granted) return;
   }
   to.has_ticket = to.control != nullptr;
   if (to.has_ticket) {
@@ -448,6 +465,28 @@ void window_epochs::take_lock(window_peer& to, lock_kind kind) {
   }
   to.asks_owner = true;
   origin_.ask_for_lock(to, kind);
+}
+
+// The program promises that no other rank holds the lock or waits for it.
+void window_epochs::take_promised_lock(window_peer& to, lock_kind kind) {
+  const std::string_view call = rules_.access() == access_epoch::locked_all ? "window::lock_all" : "window::lock";
+  rank_t holder = no_rank;
+  bool was_free = false;
+  if (to.control != nullptr) {
+    holder = to.control->holder.load(std::memory_order_relaxed) - 1;
+    was_free = to.control->take_if_free(kind, member_);
+  } else {
+    origin_.ask_word(to, window_act::try_lock, kind);
+    wait_for(call, "asks whether its lock is free", to.member, [&] { return to.answers.done(); });
+    was_free = to.word != 0;
+  }
+  if (!was_free) {
+    to.lock = lock_kind::none;
+    throw checks_->lock_is_taken(call, to.member, holder);
+  }
+  to.granted = kind == lock_kind::exclusive;
+  to.has_ticket = to.granted && to.control != nullptr;
+  to.asks_owner = to.granted && to.control == nullptr;
 }
 
 // The owner has drawn tickets that wait, and does not see what happens to the lock.
@@ -475,11 +514,15 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   check_operation(call, to, what);
   rules_.operation_begins();
   use(what.target);
-  direct_.all_open = rules_.access() == access_epoch::used_fenced;
+  direct_.all_open = rules_.access() == access_epoch::used_fenced && checks_ == nullptr;
   const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && !to.is_mapped;
   if (waits_for_end || !is_ready(to)) {
     if (!to.is_mapped) return hold(to, std::move(what), copies);
     wait_until_ready(call, to);
+  }
+  if (checks_ != nullptr && to.member == member_ && what.writes()) {
+    checks_->note_write(call, member_, rules_.access() == access_epoch::used_fenced, what.at, what.bytes(),
+                        what.there.get(), 0);
   }
   if (!to.held.empty()) begin_held(to);
   carry_out(to, what);
@@ -556,7 +599,9 @@ void window_epochs::fence(window_assert promised) {
   constexpr std::string_view call = "window::fence";
   endpoint_.check_own_call(call);
   const bool opens = !has(promised, window_assert::no_succeed);
+  if (checks_ != nullptr) checks_->begin_fence(call, promised, rules_.access() == access_epoch::used_fenced);
   rules_.on(call, opens ? window_call::fence : window_call::last_fence, whose());
+  if (checks_ != nullptr) compare_promises(call, promised);
   if (!has(promised, window_assert::no_precede) && direct_.unfinished) {
     begin_all_held(call);
     std::vector<window_peer*> shared, others;
@@ -568,6 +613,7 @@ void window_epochs::fence(window_assert promised) {
   if (opens || !has(promised, window_assert::no_precede)) signals_ ? meet_at_barrier(call) : exchange_counts(call);
   end_access();
   origin_.count(opens && !signals_, target_.parity());
+  if (checks_ != nullptr) checks_->end_fence(promised);
 }
 
 // All records have been carried out before it.
@@ -575,6 +621,14 @@ void window_epochs::meet_at_barrier(std::string_view call) {
   signals_->begin_barrier();
   wait_for(
       call, "waits for all members", no_rank, [this] { return signals_->try_end_barrier(); }, told_by::signals);
+}
+
+void window_epochs::compare_promises(std::string_view call, window_assert promised) {
+  counts_.assign(static_cast<std::size_t>(members().size()), assertion_checks::ballot(promised));
+  collectives_.start_reduce_scatter(counts_);
+  wait_for(call, "waits for the promises of all members", no_rank,
+           [&] { return collectives_.done() && service_.sent(); });
+  checks_->check_ballots(call, collectives_.result(), members().size());
 }
 
 // A member that leaves this has carried out all that others have sent it. Records of its next epoch may reach members
@@ -599,9 +653,20 @@ void window_epochs::start(std::span<const rank_t> targets, window_assert promise
   constexpr std::string_view call = "window::start";
   endpoint_.check_own_call(call);
   check_members(call, targets);
+  if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
   origin_.count(false, target_.parity());
   access_promised_ = promised;
+}
+
+// Posts that have been called may still be on their way.
+void window_epochs::verify_posts(std::string_view call, std::span<const rank_t> targets) {
+  for (const rank_t each : targets) {
+    window_peer& to = origin_.peer(each);
+    origin_.ask_word(to, window_act::has_posted, lock_kind::none);
+    wait_for(call, "asks whether it has called post", each, [&] { return to.answers.done(); });
+    checks_->check_start(call, each, post_state{to.word});
+  }
 }
 
 void window_epochs::complete() {
@@ -628,13 +693,17 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
   constexpr std::string_view call = "window::post";
   endpoint_.check_own_call(call);
   check_members(call, origins);
+  if (checks_ != nullptr) checks_->post(call, promised, origins);
   rules_.on(call, window_call::post, whose());
   posted_to_ = origins.size();
   if (signals_ && !has(promised, window_assert::no_check)) return signals_->post(origins);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
-  if (has(promised, window_assert::no_check)) return;
-  for (const rank_t each : origins)
-    origin_.send(origin_.peer(each), {.act = static_cast<std::uint8_t>(window_act::post)});
+  const bool is_promised = has(promised, window_assert::no_check);
+  if (is_promised && checks_ == nullptr) return;
+  for (const rank_t each : origins) {
+    origin_.send(origin_.peer(each), {.act = static_cast<std::uint8_t>(window_act::post),
+                                      .op = static_cast<std::uint8_t>(is_promised ? 1 : 0)});
+  }
 }
 
 void window_epochs::wait() {
@@ -645,6 +714,7 @@ void window_epochs::wait() {
       call, "waits for complete of others", no_rank, [this] { return all_have_completed(); }, told_by::signals);
   end_exposure();
   rules_.on(call, window_call::wait, whose());
+  if (checks_ != nullptr) checks_->end_exposure();
 }
 
 bool window_epochs::all_have_completed() const noexcept {
@@ -667,6 +737,7 @@ bool window_epochs::test() {
   }
   rules_.on(call, window_call::wait, whose());
   end_exposure();
+  if (checks_ != nullptr) checks_->end_exposure();
   return true;
 }
 
@@ -683,7 +754,13 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   access_promised_ = promised;
   direct_.may_flush = true;
   window_peer& to = use(target);
-  take_lock(to, kind);
+  try {
+    take_lock(to, kind);
+  } catch (...) {  // a promise is wrong
+    rules_.unlock(call, target, whose());
+    if (rules_.access() != access_epoch::locked) end_access();
+    throw;
+  }
   if (to.granted) set_open(to, true);
   if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
   access_promised_ = window_assert::none;
@@ -714,7 +791,13 @@ void window_epochs::lock_all(window_assert promised) {
   origin_.count(false, target_.parity());
   access_promised_ = promised;
   direct_.may_flush = true;
-  wait_until_ready(call, use(member_));  // loads and stores of the program ask nothing
+  try {
+    wait_until_ready(call, use(member_));  // loads and stores of the program ask nothing
+  } catch (...) {                          // a promise is wrong
+    rules_.on(call, window_call::unlock_all, whose());
+    end_access();
+    throw;
+  }
 }
 
 void window_epochs::unlock_all() {
@@ -752,6 +835,7 @@ void window_epochs::begin_release(window_peer& of) {
   if (std::exchange(of.asks_owner, false)) return origin_.unlock(of, kind);
   if (!has_ticket) return;
   if (of.member == member_) {
+    if (checks_ != nullptr) checks_->end_exposure();
     lock_.release(kind);
     lock_.serve_waiting();
     return;

@@ -16,6 +16,7 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/core/group_collectives.hpp"
 #include "amity/window/access_rules.hpp"
+#include "amity/window/assertion_checks.hpp"
 #include "amity/window/attached_memory.hpp"
 #include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
@@ -104,6 +105,7 @@ class window_epochs final : private record_window, private immovable {
   bool is_ready(window_peer& to);
   void wait_until_ready(std::string_view call, window_peer& to);
   void take_lock(window_peer& to, lock_kind kind);
+  void take_promised_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
   void wake_owner(window_peer& of);
   void meet_members();
@@ -123,6 +125,8 @@ class window_epochs final : private record_window, private immovable {
   void meet_at_barrier(std::string_view call);
   bool all_have_completed() const noexcept;
   void end_exposure() noexcept;
+  void compare_promises(std::string_view call, window_assert promised);
+  void verify_posts(std::string_view call, std::span<const rank_t> targets);
   void look_for_unfinished();
   bool is_complete_here(const window_peer& of) const noexcept;
 
@@ -141,6 +145,7 @@ class window_epochs final : private record_window, private immovable {
   std::unique_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
   std::uint32_t number_;
   window_identity identity_;
+  std::unique_ptr<assertion_checks> checks_;  ///< null: promises are not verified
   window_origin origin_;
   window_target target_;
   window_lock lock_;

@@ -27,6 +27,9 @@ struct window_operation {
   element_type type = element_type::byte;
   swap_operands swap{};
 
+  bool writes() const noexcept {
+    return kind == operation_kind::accumulate ? op != accumulate_op::no_op : kind != operation_kind::get;
+  }
   /// Bytes of the target's memory.
   std::size_t bytes() const noexcept {
     return kind == operation_kind::put || from.size() > 0 ? from.size() : into.size();

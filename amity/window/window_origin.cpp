@@ -178,10 +178,15 @@ void window_origin::ask_for_lock(window_peer& to, lock_kind kind) {
   send(to, what);
 }
 
-void window_origin::unlock(window_peer& to, lock_kind kind) {
-  core::record what{.act = static_cast<std::uint8_t>(window_act::unlock), .op = static_cast<std::uint8_t>(kind)};
-  what.question = ask(to, std::as_writable_bytes(std::span(&to.unlocked, 1)), to.answers);
+void window_origin::ask_word(window_peer& to, window_act act, lock_kind kind) {
+  core::record what = record_of(to, act, 0);
+  what.op = static_cast<std::uint8_t>(kind);
+  what.question = ask(to, std::as_writable_bytes(std::span(&to.word, 1)), to.answers);
   send(to, what);
+}
+
+void window_origin::unlock(window_peer& to, lock_kind kind) {
+  ask_word(to, window_act::unlock, kind);
   to.unflushed = to.accumulates_in_records = false;
 }
 

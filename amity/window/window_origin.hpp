@@ -58,7 +58,7 @@ struct window_peer : private immovable {
   std::uint16_t ticket = 0;
   std::deque<window_operation> held;
   std::deque<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
-  std::uint64_t unlocked = 0;                    ///< the answer to an unlock
+  std::uint64_t word = 0;                        ///< the answer to an unlock, or to `ask_word`
 };
 
 class window_origin final : private immovable {
@@ -85,6 +85,8 @@ class window_origin final : private immovable {
   /// Sends a record without memory. Waits for a credit.
   void send(window_peer& to, core::record what, bytes_view content = {});
   void ask_for_lock(window_peer& to, lock_kind kind);
+  /// Asks the target for a word, which is in `to.word` when `to.answers` is done.
+  void ask_word(window_peer& to, window_act act, lock_kind kind);
   /// Sends the record that unlocks, after all records before it. `done` returns true when it has been carried out.
   void unlock(window_peer& to, lock_kind kind);
   /// Asks whether all records have been carried out, unless that was asked before. `done` returns true when they have.

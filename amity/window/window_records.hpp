@@ -38,6 +38,9 @@ enum class window_act : std::uint8_t {
   granted,  ///< answers `lock`
   unlock,   ///< `op`: the kind; asks for a word, the answer that all before has been carried out
   wake,     ///< the lock has become free
+  // Of windows whose promises are verified. Both ask for a word.
+  has_posted,  ///< a `post_state`
+  try_lock,    ///< `op`: the kind; what `control_block::take_if_free` returns, as 0 or 1
 };
 
 /// In `record::act`, with the act: the record counts for a fence; and for records that use memory or ask for a lock,

@@ -89,6 +89,8 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
 
   const layout* const blocks = in_blocks ? &find_layout(lane, where, bytes) : nullptr;
   std::byte* const there = act == window_act::compare_swap ? nullptr : place(lane, what, bytes, blocks, where.from);
+  if (checks_ != nullptr && !is_read && act != window_act::compare_swap)
+    note_write(lane, what, bytes, blocks, where.from);
   const std::byte* operands = is_read ? nullptr : content.data();
   if (answers) {
     answer = to.try_write(what.question, wanted.at, wanted.bytes);
@@ -148,6 +150,13 @@ std::byte* window_target::place(rank_t lane, const core::record& what, std::size
                                                  blocks->first(), blocks->end(), what.at, size));
 }
 
+// Before the write: a promise may exclude it.
+void window_target::note_write(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks,
+                               std::size_t from) {
+  if (what.op == static_cast<std::uint8_t>(accumulate_op::no_op)) return;
+  checks_->note_write(name_of(what), members_.find(lane), (what.act & counted_bit) != 0, what.at, bytes, blocks, from);
+}
+
 void window_target::accumulate(rank_t lane, const core::record& what, std::byte* there, bytes_view operands,
                                std::byte* previous) {
   const accumulate_function apply = function_of(what);
@@ -166,6 +175,7 @@ bool window_target::compare_swap(rank_t lane, const core::record& what, const sw
   std::byte* const there = place(lane, what, what.word_bytes);
   if (!may_compare_swap(there, what.word_bytes))
     throw engine_.invalid_packet(lane, fmt::format("compare and swap of {} bytes at {}", what.word_bytes, what.at));
+  if (checks_ != nullptr) note_write(lane, what, what.word_bytes, nullptr, 0);
   std::byte* const answer = to.try_write(what.question, 0, what.word_bytes);
   if (answer == nullptr) return false;
   const std::uint64_t before = detail::compare_swap(there, what.word_bytes, given.expected, given.desired);

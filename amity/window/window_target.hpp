@@ -13,6 +13,7 @@
 #include "amity/core/group.hpp"
 #include "amity/core/record.hpp"
 #include "amity/window/access_rules.hpp"
+#include "amity/window/assertion_checks.hpp"
 #include "amity/window/attached_memory.hpp"
 #include "amity/window/compare_swap.hpp"
 #include "amity/window/layout.hpp"
@@ -30,9 +31,10 @@ inline constexpr std::uint32_t layouts_kept = 64;
 class window_target final : private immovable {
  public:
   /// `attached`: the memory of a dynamic window, whose offsets are addresses; null: the window has `memory`.
-  window_target(core::engine& on, mutable_bytes memory, const attached_memory* attached, const core::group& members,
-                const access_rules::identity& whose)
-      : engine_(on), memory_(memory), attached_(attached), members_(members), whose_(whose) {}
+  /// `checks`: null, if promises are not verified.
+  window_target(core::engine& on, mutable_bytes memory, const attached_memory* attached, assertion_checks* checks,
+                const core::group& members, const access_rules::identity& whose)
+      : engine_(on), memory_(memory), attached_(attached), checks_(checks), members_(members), whose_(whose) {}
 
   /// Carries out an operation on the memory. As `record_executor::execute`; refuses what is early.
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
@@ -64,6 +66,7 @@ class window_target final : private immovable {
   /// data of `blocks` from `from` on.
   std::byte* place(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks = nullptr,
                    std::size_t from = 0) const;
+  void note_write(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks, std::size_t from);
   void take_layout(rank_t lane, bytes_view content);
   const layout& find_layout(rank_t lane, const block_place& where, std::size_t bytes);
   void accumulate(rank_t lane, const core::record& what, std::byte* there, bytes_view operands, std::byte* previous);
@@ -72,6 +75,7 @@ class window_target final : private immovable {
   core::engine& engine_;
   mutable_bytes memory_;
   const attached_memory* attached_;
+  assertion_checks* checks_;
   const core::group& members_;
   access_rules::identity whose_;
   std::uint64_t arrived_ = 0;

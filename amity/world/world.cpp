@@ -111,6 +111,7 @@ dynamic_window world::create_dynamic_window(const window_options& options) {
 }
 
 window_options world::completed(window_options options) const {
+  options.checked = options.checked || config_.integer("AMITY_WINDOW_CHECKED") != 0;
   if (options.protocol != window_protocol::automatic) return options;
   const std::string& name = config_.text("AMITY_WINDOW_PROTOCOL");
   options.protocol = name == "send_recv"  ? window_protocol::send_recv

@@ -38,7 +38,7 @@ inline std::vector<job_kind> all_paths() {
 struct window_job {
   job_kind kind;
   rank_t ranks;
-  std::string protocol;
+  std::string protocol;  ///< or "checked": promises are verified
 };
 
 /// Each path with these numbers of ranks, and each other protocol with one number.
@@ -46,7 +46,7 @@ inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& number
   std::vector<window_job> jobs;
   for (const job_kind& kind : all_paths()) {
     for (const rank_t ranks : numbers) jobs.push_back({kind, ranks, "automatic"});
-    for (const char* const protocol : {"send_recv", "buffered", "rma"})
+    for (const char* const protocol : {"send_recv", "buffered", "rma", "checked"})
       jobs.push_back({kind, ranks_of_protocols, protocol});
   }
   return jobs;
@@ -62,7 +62,10 @@ class on_paths : public ::testing::TestWithParam<window_job> {
  protected:
   void run(const world_body& body, const setting_changes& changes = {}) const {
     const auto& [kind, ranks, protocol] = GetParam();
-    run_worlds(kind, ranks, body, configured(changes, configured({{"AMITY_WINDOW_PROTOCOL", protocol}})));
+    const bool checked = protocol == "checked";
+    run_worlds(kind, ranks, body,
+               configured(changes, configured({{checked ? "AMITY_WINDOW_CHECKED" : "AMITY_WINDOW_PROTOCOL",
+                                                checked ? "1" : protocol}})));
   }
 };
 
