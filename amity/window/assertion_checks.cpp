@@ -72,8 +72,7 @@ void assertion_checks::end_fence(window_assert promised) {
 
 // The owner
 
-void assertion_checks::post(std::string_view call, window_assert promised, std::span<const rank_t> origins) {
-  check_stores(call, promised);
+void assertion_checks::post(window_assert promised, std::span<const rank_t> origins) {
   copy_memory();
   post_excludes_puts_ = has(promised, window_assert::no_put);
   post_is_promised_ = has(promised, window_assert::no_check);
@@ -94,6 +93,7 @@ post_state assertion_checks::post_for(rank_t origin) const {
 
 void assertion_checks::note_write(std::string_view name, rank_t origin, bool in_fence_epoch, std::uint64_t at,
                                   std::size_t bytes, const layout* blocks, std::size_t from) {
+  if (bytes == 0) return;
   if (in_fence_epoch ? fence_excludes_puts_ : post_excludes_puts_) {
     const std::string_view by = in_fence_epoch ? "fence" : "post";
     throw violation(fmt::format("{} of rank {}", name, origin),

@@ -27,6 +27,9 @@ class assertion_checks final : private immovable {
   /// `memory`: of the window on this rank; empty if it is dynamic.
   assertion_checks(mutable_bytes memory, const access_rules::identity& whose);
 
+  /// For a promise of no_store.
+  void check_stores(std::string_view call, window_assert promised) const;
+
   // Fences. `used`: this rank has started operations since the previous one. Members add up their ballots.
   void begin_fence(std::string_view call, window_assert promised, bool used) const;
   static std::uint64_t ballot(window_assert promised) noexcept;
@@ -34,7 +37,7 @@ class assertion_checks final : private immovable {
   void end_fence(window_assert promised);
 
   // The owner.
-  void post(std::string_view call, window_assert promised, std::span<const rank_t> origins);
+  void post(window_assert promised, std::span<const rank_t> origins);
   void note_complete(rank_t origin);
   /// Of the exposure of a post, or of a lock of this rank.
   void end_exposure();
@@ -51,7 +54,6 @@ class assertion_checks final : private immovable {
   error lock_is_taken(std::string_view call, rank_t target, rank_t holder) const;
 
  private:
-  void check_stores(std::string_view call, window_assert promised) const;
   void copy_memory();
   error violation(std::string_view call, std::string_view text, std::string_view remedy) const;
 

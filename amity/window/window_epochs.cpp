@@ -693,8 +693,9 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
   constexpr std::string_view call = "window::post";
   endpoint_.check_own_call(call);
   check_members(call, origins);
-  if (checks_ != nullptr) checks_->post(call, promised, origins);
+  if (checks_ != nullptr) checks_->check_stores(call, promised);
   rules_.on(call, window_call::post, whose());
+  if (checks_ != nullptr) checks_->post(promised, origins);
   posted_to_ = origins.size();
   if (signals_ && !has(promised, window_assert::no_check)) return signals_->post(origins);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
@@ -758,6 +759,7 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
     take_lock(to, kind);
   } catch (...) {  // a promise is wrong
     rules_.unlock(call, target, whose());
+    access_promised_ = window_assert::none;
     if (rules_.access() != access_epoch::locked) end_access();
     throw;
   }

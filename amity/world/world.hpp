@@ -136,7 +136,7 @@ class world : private immovable {
   }
 
   /// Makes a window without memory, to which each rank attaches memory of the program
-  /// (`amity/window/dynamic_window.hpp`).
+  /// (`amity/window/dynamic_window.hpp`). Collective, outside epochs; so is its end. Throws `error`.
   dynamic_window create_dynamic_window(const window_options& options = {});
 
   /// Runs `body()` as this rank's part of an epoch, and returns when all messages sent in the epoch, those sent by

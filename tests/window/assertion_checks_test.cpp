@@ -42,6 +42,7 @@ TEST_P(checked_windows, kept_promises_pass) {
     auto shared = w.allocate_window<int>(8, {.name = "grid"});
     const rank_t next = next_of(w), before = (w.rank() + w.size() - 1) % w.size();
     const auto every_second = std::make_shared<const layout>(layout::strided(2, sizeof(int), 2 * sizeof(int)));
+    const std::vector<int> two{1, 2};
     for (int round = 1; round <= 5; ++round) {
       shared.local()[0] = round;
       shared.fence(no_precede | no_put);
@@ -51,7 +52,7 @@ TEST_P(checked_windows, kept_promises_pass) {
       shared.fence(no_store);
       EXPECT_EQ(seen, round);
       shared.put(next, 1, round);
-      shared.put(next, 4, every_second, std::vector<int>{round, round});
+      shared.put(next, 4, every_second, two);
       shared.accumulate(sum, next, 2, 1);
       shared.fence(no_store | no_succeed | no_put);  // only operations have changed the memory
       shared.fence(no_precede | no_succeed | no_store);

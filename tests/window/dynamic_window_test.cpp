@@ -343,10 +343,10 @@ TEST(dynamic_window_errors, name_memory_that_is_not_attached) {
                         }),
                         {"window::compare_and_swap of rank 0 (rank 1)", "are not attached"});
   const auto blocks = std::make_shared<const layout>(layout::strided(2, 4, 16));
-  testing::expect_parts(of_operation([&](dynamic_window& heap, std::uint64_t at) {
-                          heap.as<int>().put(1, at, blocks, std::vector<int>{1, 2});
-                        }),
-                        {"window::put of rank 0 (rank 1)", "4 bytes at address 0x", "are not attached"});
+  const std::vector<int> two{1, 2};
+  testing::expect_parts(
+      of_operation([&](dynamic_window& heap, std::uint64_t at) { heap.as<int>().put(1, at, blocks, two); }),
+      {"window::put of rank 0 (rank 1)", "4 bytes at address 0x", "are not attached"});
 }
 
 TEST(dynamic_window_errors, name_memory_that_was_detached) {
