@@ -422,8 +422,8 @@ bool window_epochs::is_ready(window_peer& to) {
   switch (rules_.access()) {
     case access_epoch::started:
       if (!has(access_promised_, window_assert::no_check) || checks_ != nullptr) {
+        if (checks_ != nullptr && posts_[to.member] > 0) checks_->consume_post(to.member, access_promised_);
         if (!take_post(to.member)) return false;
-        if (checks_ != nullptr) checks_->consume_post(to.member, access_promised_);
       }
       set_open(to, true);
       return true;

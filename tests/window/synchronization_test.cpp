@@ -194,23 +194,26 @@ bool has_assertion(window_assert all, window_assert one) {
 TEST_P(synchronized_windows, fences_work_with_each_combination_of_assertions) {
   run([](world& w) {
     auto shared = w.allocate_window<std::uint64_t>(1);
-    const auto local_assertion = [&w](unsigned step) {
+    const auto local_assertion = [&w](unsigned step, bool operations_follow) {
       const unsigned which = step + static_cast<unsigned>(w.rank());
       return (which % 2 == 0 ? window_assert::no_store : window_assert::none) |
-             (which % 3 == 0 ? window_assert::no_put : window_assert::none);
+             (which % 3 == 0 && !operations_follow ? window_assert::no_put : window_assert::none);
     };
     std::uint64_t expected = 0;
     for (unsigned sequence = 0; sequence < 64; ++sequence) {
       const std::array<window_assert, 4> fences{fence_assertions[sequence % 4], fence_assertions[sequence / 4 % 4],
                                                 fence_assertions[sequence / 16], window_assert::no_succeed};
+      const auto are_between = [&](std::size_t before, std::size_t after) {
+        return after < fences.size() && !has_assertion(fences[before], window_assert::no_succeed) &&
+               !has_assertion(fences[after], window_assert::no_precede);
+      };
       for (std::size_t i = 0; i < fences.size(); ++i) {
-        const bool precedes = i > 0 && !has_assertion(fences[i - 1], window_assert::no_succeed) &&
-                              !has_assertion(fences[i], window_assert::no_precede);
+        const bool precedes = i > 0 && are_between(i - 1, i);
         if (precedes) {
           shared.accumulate(sum, next_of(w), 0, 1);
           ++expected;
         }
-        shared.fence(fences[i] | local_assertion(sequence + static_cast<unsigned>(i)));
+        shared.fence(fences[i] | local_assertion(sequence + static_cast<unsigned>(i), are_between(i, i + 1)));
         if (precedes) {
           EXPECT_EQ(shared.local()[0], expected) << "sequence " << sequence << ", fence " << i;
         }
@@ -221,6 +224,7 @@ TEST_P(synchronized_windows, fences_work_with_each_combination_of_assertions) {
 }
 
 TEST_P(synchronized_windows, fence_that_excludes_operations_waits_for_no_rank) {
+  if (GetParam().protocol == "checked") return;  // ranks compare their promises, and wait for that
   run([](world& w) {
     auto shared = w.allocate_window<int>(1);
     constexpr window_assert both = window_assert::no_precede | window_assert::no_succeed;
