@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amity/base/function_ref.hpp"
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
@@ -96,8 +97,7 @@ class window_epochs final : private record_window, private immovable {
     signals,  ///< of the node if members use them, else records
     lock,     ///< perhaps one that is mapped: whoever leaves it tells only its owner
   };
-  template <class Done>
-  void wait_for(std::string_view call, std::string_view what, rank_t target, Done&& done,
+  void wait_for(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
                 told_by how = told_by::records);
 
   window_peer& use(rank_t target);

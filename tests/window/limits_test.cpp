@@ -191,7 +191,7 @@ TEST(large_windows, large_transfers_arrive_whole) {
   for (const char* const protocol : {"automatic", "buffered"}) {
     testing::run_worlds(
         testing::processes(""), 2,
-        [](world& w) {
+        [=](world& w) {
           auto shared = w.allocate_window<std::uint64_t>(w.rank() == 0 ? count : 0);
           if (w.rank() == 1) {
             std::vector<std::uint64_t> sent(count), got(1000);

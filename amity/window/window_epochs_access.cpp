@@ -1,0 +1,285 @@
+/// Operations of a window, from their call until they are complete.
+
+#include "amity/window/window_epochs.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::detail {
+
+window_peer& window_epochs::use(rank_t target) {
+  window_peer& to = origin_.peer(target);
+  if (!std::exchange(to.listed, true)) used_.push_back(&to);
+  return to;
+}
+
+void window_epochs::set_open(window_peer& of, bool is_open) {
+  of.open = is_open;
+  if (of.base != nullptr && checks_ == nullptr) direct_.targets[of.member].is_open = is_open;
+}
+
+bool window_epochs::take_post(rank_t from) {
+  if (signals_) return signals_->take_post(from);
+  std::uint32_t& posts = posts_[from];
+  if (posts == 0) return false;
+  --posts;
+  return true;
+}
+
+bool window_epochs::is_ready(window_peer& to) {
+  if (to.open) return true;
+  switch (rules_.access()) {
+    case access_epoch::started:
+      if (!has(access_promised_, window_assert::no_check) || checks_ != nullptr) {
+        if (checks_ != nullptr && posts_[to.member] > 0) checks_->consume_post(to.member, access_promised_);
+        if (!take_post(to.member)) return false;
+      }
+      set_open(to, true);
+      return true;
+    case access_epoch::locked:
+    case access_epoch::locked_all:
+      if (!has_lock(to)) return false;
+      set_open(to, true);
+      return true;
+    default:
+      return true;
+  }
+}
+
+void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
+  if (is_ready(to)) return;
+  const auto ready = [&] { return is_ready(to); };
+  if (rules_.access() == access_epoch::started)
+    return wait_for(call, "waits for its post", to.member, ready, told_by::signals);
+  const std::int32_t holder = to.control == nullptr ? 0 : to.control->holder.load(std::memory_order_relaxed);
+  const std::string held_by = holder == 0 ? std::string() : fmt::format(", which rank {} holds", holder - 1);
+  wait_for(call, "waits for its lock" + held_by, to.member, ready, to.has_ticket ? told_by::lock : told_by::records);
+}
+
+void window_epochs::take_lock(window_peer& to, lock_kind kind) {
+  to.lock = kind;
+  if (has(access_promised_, window_assert::no_check)) {
+    if (checks_ == nullptr) {
+      to.granted = true;
+    } else {
+      take_promised_lock(to, kind);
+    }
+    if (to.granted) return;
+  }
+  to.has_ticket = to.control != nullptr;
+  if (to.has_ticket) {
+    to.ticket = to.control->lock.draw();
+    static_cast<void>(has_lock(to));
+    return;
+  }
+  to.asks_owner = true;
+  origin_.ask_for_lock(to, kind);
+}
+
+// The program promises that no other rank holds the lock or waits for it.
+void window_epochs::take_promised_lock(window_peer& to, lock_kind kind) {
+  const std::string_view call = rules_.access() == access_epoch::locked_all ? "window::lock_all" : "window::lock";
+  rank_t holder = no_rank;
+  bool was_free = false;
+  if (to.control != nullptr) {
+    holder = to.control->holder.load(std::memory_order_relaxed) - 1;
+    was_free = to.control->take_if_free(kind, member_);
+  } else {
+    origin_.ask_word(to, window_act::try_lock, kind);
+    wait_for(call, "asks whether its lock is free", to.member, [&] { return to.answers.done(); });
+    was_free = to.word != 0;
+  }
+  if (!was_free) {
+    to.lock = lock_kind::none;
+    throw checks_->lock_is_taken(call, to.member, holder);
+  }
+  to.granted = kind == lock_kind::exclusive;
+  to.has_ticket = to.granted && to.control != nullptr;
+  to.asks_owner = to.granted && to.control == nullptr;
+}
+
+// The owner has drawn tickets that wait, and does not see what happens to the lock.
+void window_epochs::wake_owner(window_peer& of) {
+  if (of.member == member_) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0)
+    origin_.send(of, {.act = static_cast<std::uint8_t>(window_act::wake)});
+}
+
+bool window_epochs::has_lock(window_peer& to) {
+  if (to.lock == lock_kind::none) take_lock(to, lock_kind::shared);  // of lock_all
+  if (to.granted || !to.has_ticket) return to.granted;
+  to.granted = to.control->lock.try_enter(to.lock, to.ticket);
+  if (to.granted && to.lock == lock_kind::shared) wake_owner(to);  // the next ticket may be another reader's
+  if (to.granted && to.lock == lock_kind::exclusive) to.control->holder.store(member_ + 1, std::memory_order_relaxed);
+  return to.granted;
+}
+
+void window_epochs::begin(std::string_view call, window_operation&& what, bool copies) {
+  endpoint_.check_own_call(call);
+  check_member(call, what.target);
+  rules_.check_use(call, window_call::operation, what.target, whose());
+  window_peer& to = origin_.peer(what.target);
+  check_operation(call, to, what);
+  rules_.operation_begins();
+  use(what.target);
+  direct_.all_open = rules_.access() == access_epoch::used_fenced && checks_ == nullptr;
+  const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && !to.is_mapped;
+  if (waits_for_end || !is_ready(to)) {
+    if (!to.is_mapped) return hold(to, std::move(what), copies);
+    wait_until_ready(call, to);
+  }
+  if (checks_ != nullptr && to.member == member_ && what.writes()) {
+    checks_->note_write(call, member_, rules_.access() == access_epoch::used_fenced, what.at, what.bytes(),
+                        what.there.get(), 0);
+  }
+  if (!to.held.empty()) begin_held(to);
+  carry_out(to, what);
+  if (copies && !to.network.done()) wait_for(call, "waits for its operand", no_rank, [&] { return to.network.done(); });
+  endpoint_.own_engine().pace(endpoint_);
+}
+
+void window_epochs::carry_out(window_peer& to, const window_operation& what) {
+  origin_.carry_out(to, what);
+  direct_.stored = true;
+  direct_.unfinished |= to.unflushed || !window_origin::done(to);
+  direct_.records_accumulate |= to.is_mapped && to.accumulates_in_records;
+}
+
+void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
+  if (copies) what.from = to.held_data.emplace_back(what.from.begin(), what.from.end());
+  to.held.push_back(std::move(what));
+  direct_.unfinished = true;
+}
+
+void window_epochs::begin_held(window_peer& to) {
+  for (; !to.held.empty(); to.held.pop_front()) carry_out(to, to.held.front());
+  if (to.network.done()) to.held_data.clear();  // else the network reads them
+}
+
+void window_epochs::begin_all_held(std::string_view call) {
+  std::vector<window_peer*> left;
+  std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
+  while (!left.empty()) {
+    wait_for(
+        call, "waits for posts or locks", left.front()->member,
+        [&] { return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); }); },
+        told_by::lock);
+    std::erase_if(left, [this](window_peer* each) {
+      if (!is_ready(*each)) return false;
+      begin_held(*each);
+      return true;
+    });
+  }
+}
+
+void window_epochs::finish(std::string_view call, std::span<window_peer* const> all, bool flushes) {
+  for (window_peer* const each : all) flushes ? origin_.begin_flush(*each) : origin_.begin_completion(*each);
+  wait_for(call, "waits for operations", no_rank, [&] {
+    return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
+  });
+  for (window_peer* const each : all) {
+    if (each->held.empty()) each->held_data.clear();
+    if (flushes) each->accumulates_in_records = false;
+  }
+}
+
+void window_epochs::look_for_unfinished() {
+  direct_.unfinished = std::ranges::any_of(used_, [](const window_peer* each) {
+    return each->unflushed || !each->held.empty() || !window_origin::done(*each);
+  });
+  direct_.records_accumulate = std::ranges::any_of(
+      used_, [](const window_peer* each) { return each->is_mapped && each->accumulates_in_records; });
+}
+
+void window_epochs::end_access() {
+  for (window_peer* const each : used_) {
+    each->listed = each->unflushed = each->accumulates_in_records = false;
+    set_open(*each, false);
+  }
+  used_.clear();
+  direct_.all_open = direct_.may_flush = direct_.unfinished = direct_.records_accumulate = false;
+  access_promised_ = window_assert::none;
+}
+
+// Flushes and requests
+
+void window_epochs::flush(rank_t target) {
+  constexpr std::string_view call = "window::flush";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  rules_.use(call, window_call::flush, target, whose());
+  window_peer* const of = origin_.find(target);
+  if (of != nullptr && of->listed) {
+    if (!of->held.empty()) wait_until_ready(call, *of);
+    begin_held(*of);
+    finish(call, {&of, 1}, true);
+    look_for_unfinished();
+  }
+  direct_.fence_stores();
+}
+
+void window_epochs::flush_all() {
+  constexpr std::string_view call = "window::flush_all";
+  endpoint_.check_own_call(call);
+  rules_.on(call, window_call::flush, whose());
+  begin_all_held(call);
+  finish(call, used_, true);
+  direct_.unfinished = direct_.records_accumulate = false;
+  direct_.fence_stores();
+}
+
+void window_epochs::flush_local(rank_t target) {
+  constexpr std::string_view call = "window::flush_local";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  rules_.use(call, window_call::flush, target, whose());
+  window_peer* const of = origin_.find(target);
+  if (of == nullptr || !of->listed) return;
+  if (!of->held.empty()) wait_until_ready(call, *of);
+  begin_held(*of);
+  finish(call, {&of, 1}, false);
+}
+
+bool window_epochs::is_complete_here(const window_peer& of) const noexcept {
+  return of.held.empty() && of.network.done() && of.answers.done();
+}
+
+bool window_epochs::test_local(rank_t target) {
+  constexpr std::string_view call = "window_request::test";
+  window_peer* const of = origin_.find(target);
+  if (of == nullptr || is_complete_here(*of)) return true;
+  endpoint_.check_own_call(call);
+  if (!of->held.empty() && is_ready(*of)) begin_held(*of);
+  origin_.begin_completion(*of);
+  const bool any = endpoint_.progress();
+  using poll_round = core::engine::poll_round;
+  endpoint_.own_engine().polled(endpoint_, call, any ? poll_round::eventful : poll_round::idle);
+  return is_complete_here(*of);
+}
+
+void window_epochs::wait_local(rank_t target) {
+  constexpr std::string_view call = "window_request::wait";
+  window_peer* const of = origin_.find(target);
+  if (of == nullptr || is_complete_here(*of)) return;
+  endpoint_.check_own_call(call);
+  if (!of->held.empty()) wait_until_ready(call, *of);
+  begin_held(*of);
+  origin_.begin_completion(*of);
+  wait_for(call, "waits for operations", no_rank, [&] { return is_complete_here(*of); });
+}
+
+void window_epochs::flush_local_all() {
+  constexpr std::string_view call = "window::flush_local_all";
+  endpoint_.check_own_call(call);
+  rules_.on(call, window_call::flush, whose());
+  begin_all_held(call);
+  finish(call, used_, false);
+}
+
+}  // namespace amity::detail

@@ -1,0 +1,281 @@
+/// The calls that begin and end epochs of a window.
+
+#include "amity/window/window_epochs.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+
+namespace amity::detail {
+namespace {
+
+/// Whether some members reach the memory otherwise than by records. Memory of dynamic windows has no other path.
+bool has_other_paths(const window_peer& of) noexcept {
+  return of.about.bytes > 0 && of.about.control.key != fabric::segment_key{};
+}
+
+}  // namespace
+
+// Fences
+
+void window_epochs::fence(window_assert promised) {
+  constexpr std::string_view call = "window::fence";
+  endpoint_.check_own_call(call);
+  const bool opens = !has(promised, window_assert::no_succeed);
+  if (checks_ != nullptr) checks_->begin_fence(call, promised, rules_.access() == access_epoch::used_fenced);
+  rules_.on(call, opens ? window_call::fence : window_call::last_fence, whose());
+  if (checks_ != nullptr) compare_promises(call, promised);
+  if (!has(promised, window_assert::no_precede) && direct_.unfinished) {
+    begin_all_held(call);
+    std::vector<window_peer*> shared, others;
+    std::ranges::partition_copy(used_, std::back_inserter(shared), std::back_inserter(others),
+                                [this](const window_peer* each) {
+                                  return signals_ || has_other_paths(*each);  // signals overtake records
+                                });
+    finish(call, others, false);
+    finish(call, shared, true);
+  }
+  direct_.fence_stores();
+  if (opens || !has(promised, window_assert::no_precede)) signals_ ? meet_at_barrier(call) : exchange_counts(call);
+  end_access();
+  origin_.count(opens && !signals_, target_.parity());
+  if (checks_ != nullptr) checks_->end_fence(promised);
+}
+
+// All records have been carried out before it.
+void window_epochs::meet_at_barrier(std::string_view call) {
+  signals_->begin_barrier();
+  wait_for(
+      call, "waits for all members", no_rank, [this] { return signals_->try_end_barrier(); }, told_by::signals);
+}
+
+void window_epochs::compare_promises(std::string_view call, window_assert promised) {
+  counts_.assign(static_cast<std::size_t>(members().size()), assertion_checks::ballot(promised));
+  collectives_.start_reduce_scatter(counts_);
+  wait_for(call, "waits for the promises of all members", no_rank,
+           [&] { return collectives_.done() && service_.sent(); });
+  checks_->check_ballots(call, collectives_.result(), members().size());
+}
+
+// A member that leaves this has carried out all that others have sent it. Records of its next epoch may reach members
+// that have not left yet, and are refused there until they have. Loads and the network do not ask the owner: records
+// for memory that these reach have been carried out before.
+void window_epochs::exchange_counts(std::string_view call) {
+  counts_.assign(static_cast<std::size_t>(members().size()), 0);
+  for (window_peer* const each : used_)
+    counts_[static_cast<std::size_t>(each->member)] = std::exchange(each->counted, 0);
+  collectives_.start_reduce_scatter(counts_);
+  wait_for(call, "waits for all members", no_rank, [&] {
+    return collectives_.done() && service_.sent();  // else operations could use up the credits that parts wait for
+  });
+  const std::uint64_t expected = collectives_.result();
+  wait_for(call, "waits for operations of others", no_rank, [&] { return target_.arrived() == expected; });
+  target_.begin_epoch();
+}
+
+// Post, start, complete, wait
+
+void window_epochs::start(std::span<const rank_t> targets, window_assert promised) {
+  constexpr std::string_view call = "window::start";
+  endpoint_.check_own_call(call);
+  check_members(call, targets);
+  if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
+  rules_.start(call, targets, whose());
+  origin_.count(false, target_.parity());
+  access_promised_ = promised;
+}
+
+// Posts that have been called may still be on their way.
+void window_epochs::verify_posts(std::string_view call, std::span<const rank_t> targets) {
+  for (const rank_t each : targets) {
+    window_peer& to = origin_.peer(each);
+    origin_.ask_word(to, window_act::has_posted, lock_kind::none);
+    wait_for(call, "asks whether it has called post", each, [&] { return to.answers.done(); });
+    checks_->check_start(call, each, post_state{to.word});
+  }
+}
+
+void window_epochs::complete() {
+  constexpr std::string_view call = "window::complete";
+  endpoint_.check_own_call(call);
+  if (rules_.access() != access_epoch::started) rules_.on(call, window_call::complete, whose());
+  for (const rank_t each : rules_.targets()) use(each);
+  if (direct_.unfinished) {
+    begin_all_held(call);
+    finish(call, used_, signals_.has_value());  // signals overtake records
+  }
+  direct_.fence_stores();
+  for (window_peer* const each : used_) wait_until_ready(call, *each);
+  if (signals_) {
+    signals_->complete(rules_.targets());
+  } else {
+    for (window_peer* const each : used_) origin_.send(*each, {.act = static_cast<std::uint8_t>(window_act::complete)});
+  }
+  rules_.on(call, window_call::complete, whose());
+  end_access();
+}
+
+void window_epochs::post(std::span<const rank_t> origins, window_assert promised) {
+  constexpr std::string_view call = "window::post";
+  endpoint_.check_own_call(call);
+  check_members(call, origins);
+  if (checks_ != nullptr) checks_->check_stores(call, promised);
+  rules_.on(call, window_call::post, whose());
+  if (checks_ != nullptr) checks_->post(promised, origins);
+  posted_to_ = origins.size();
+  if (signals_ && !has(promised, window_assert::no_check)) return signals_->post(origins);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
+  const bool is_promised = has(promised, window_assert::no_check);
+  if (is_promised && checks_ == nullptr) return;
+  for (const rank_t each : origins) {
+    origin_.send(origin_.peer(each), {.act = static_cast<std::uint8_t>(window_act::post),
+                                      .op = static_cast<std::uint8_t>(is_promised ? 1 : 0)});
+  }
+}
+
+void window_epochs::wait() {
+  constexpr std::string_view call = "window::wait";
+  endpoint_.check_own_call(call);
+  if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
+  wait_for(
+      call, "waits for complete of others", no_rank, [this] { return all_have_completed(); }, told_by::signals);
+  end_exposure();
+  rules_.on(call, window_call::wait, whose());
+  if (checks_ != nullptr) checks_->end_exposure();
+}
+
+bool window_epochs::all_have_completed() const noexcept {
+  return (signals_ ? signals_->completed() : completed_) >= posted_to_;
+}
+
+void window_epochs::end_exposure() noexcept {
+  const std::size_t completed = std::exchange(posted_to_, 0);
+  signals_ ? signals_->take_completed(static_cast<std::uint32_t>(completed)) : void(completed_ -= completed);
+}
+
+bool window_epochs::test() {
+  constexpr std::string_view call = "window::test";
+  endpoint_.check_own_call(call);
+  if (rules_.exposure() == exposure_epoch::posted && !all_have_completed()) {
+    const bool any = endpoint_.progress();
+    using poll_round = core::engine::poll_round;
+    endpoint_.own_engine().polled(endpoint_, call, any ? poll_round::eventful : poll_round::idle);
+    if (!all_have_completed()) return false;
+  }
+  rules_.on(call, window_call::wait, whose());
+  end_exposure();
+  if (checks_ != nullptr) checks_->end_exposure();
+  return true;
+}
+
+// Locks
+
+void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) {
+  constexpr std::string_view call = "window::lock";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  if (kind == lock_kind::none)
+    throw error(call, member_, fmt::format("{}: a lock of kind none", title_), "choose shared or exclusive");
+  rules_.lock(call, kind, target, whose());
+  origin_.count(false, target_.parity());
+  access_promised_ = promised;
+  direct_.may_flush = true;
+  window_peer& to = use(target);
+  try {
+    take_lock(to, kind);
+  } catch (...) {  // a promise is wrong
+    rules_.unlock(call, target, whose());
+    access_promised_ = window_assert::none;
+    if (rules_.access() != access_epoch::locked) end_access();
+    throw;
+  }
+  if (to.granted) set_open(to, true);
+  if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
+  access_promised_ = window_assert::none;
+}
+
+void window_epochs::unlock(rank_t target) {
+  constexpr std::string_view call = "window::unlock";
+  endpoint_.check_own_call(call);
+  check_member(call, target);
+  if (rules_.access() != access_epoch::locked || rules_.lock_of(target) == lock_kind::none)
+    rules_.unlock(call, target, whose());
+  window_peer& of = use(target);
+  wait_until_ready(call, of);
+  begin_held(of);
+  window_peer* const one = &of;
+  release(call, {&one, 1});
+  of.listed = false;
+  std::erase(used_, one);
+  rules_.unlock(call, target, whose());
+  look_for_unfinished();
+  if (rules_.access() != access_epoch::locked) end_access();
+}
+
+void window_epochs::lock_all(window_assert promised) {
+  constexpr std::string_view call = "window::lock_all";
+  endpoint_.check_own_call(call);
+  rules_.on(call, window_call::lock_all, whose());
+  origin_.count(false, target_.parity());
+  access_promised_ = promised;
+  direct_.may_flush = true;
+  try {
+    wait_until_ready(call, use(member_));  // loads and stores of the program ask nothing
+  } catch (...) {                          // a promise is wrong
+    rules_.on(call, window_call::unlock_all, whose());
+    end_access();
+    throw;
+  }
+}
+
+void window_epochs::unlock_all() {
+  constexpr std::string_view call = "window::unlock_all";
+  endpoint_.check_own_call(call);
+  if (rules_.access() != access_epoch::locked_all) rules_.on(call, window_call::unlock_all, whose());
+  begin_all_held(call);
+  release(call, used_);
+  rules_.on(call, window_call::unlock_all, whose());
+  end_access();
+}
+
+// The record that unlocks stands behind the others. A lock that is left by a store waits until they have been carried
+// out.
+void window_epochs::release(std::string_view call, std::span<window_peer* const> all) {
+  if (direct_.unfinished) {
+    std::vector<window_peer*> others;
+    std::ranges::copy_if(all, std::back_inserter(others), [](const window_peer* each) { return !each->asks_owner; });
+    finish(call, others, true);
+    wait_for(call, "waits for operations", no_rank,
+             [&] { return std::ranges::all_of(all, [](const window_peer* each) { return each->network.done(); }); });
+  }
+  direct_.fence_stores();
+  for (window_peer* const each : all) begin_release(*each);
+  wait_for(call, "waits until operations have been carried out", no_rank, [&] {
+    return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
+  });
+}
+
+void window_epochs::begin_release(window_peer& of) {
+  const lock_kind kind = std::exchange(of.lock, lock_kind::none);
+  const bool has_ticket = std::exchange(of.has_ticket, false);
+  of.granted = false;
+  set_open(of, false);
+  if (std::exchange(of.asks_owner, false)) return origin_.unlock(of, kind);
+  if (!has_ticket) return;
+  if (of.member == member_) {
+    if (checks_ != nullptr) checks_->end_exposure();
+    lock_.release(kind);
+    lock_.serve_waiting();
+    return;
+  }
+  if (kind == lock_kind::exclusive) of.control->holder.store(0, std::memory_order_relaxed);
+  of.control->lock.leave(kind);
+  wake_owner(of);
+}
+
+}  // namespace amity::detail
