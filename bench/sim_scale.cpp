@@ -3,18 +3,15 @@
 /// tells.
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
 #include "bench/benchmarks.hpp"
 #include "bench/graph_searches.hpp"
 #include "bench/raw/raw.hpp"
+#include "bench/sim_report.hpp"
 
 namespace amity::bench {
 namespace {
@@ -25,24 +22,6 @@ struct run_cost {
   double events = 0;
   double wall_ns = 0;  ///< of the searches after the first
 };
-
-/// What the ranks have received, by the simulator's report.
-double events_in(const std::filesystem::path& report) {
-  std::ifstream lines(report);
-  std::string line;
-  const auto column_of_received = [&] {
-    std::getline(lines, line);
-    return std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(line.find("received")), ',');
-  }();
-  double events = 0;
-  while (std::getline(lines, line)) {
-    std::istringstream cells(line);
-    std::string cell;
-    for (std::ptrdiff_t i = 0; i <= column_of_received; ++i) std::getline(cells, cell, ',');
-    events += std::stod(cell);
-  }
-  return events;
-}
 
 /// Nanoseconds, wall clock, that all searches but the first take.
 double search(world& w, int scale, std::size_t searches) {
@@ -65,17 +44,15 @@ double search(world& w, int scale, std::size_t searches) {
 
 run_cost run_with(job_context& job, std::size_t searches) {
   const int scale = std::stoi(job.args.at("scale"));
-  const auto report = std::filesystem::temp_directory_path() / ("amity_sim_scale_" + std::to_string(getpid()) + ".csv");
   settings config = settings::from_environment();
-  config.set("AMITY_SIM_REPORT", report.string());
+  const sim_report report(config);
   run_cost cost;
   const int status = amity::run(config, job.argc, job.argv, [&](world& w) {
     const double ns = search(w, scale, searches);
     if (w.rank() == 0) cost.wall_ns = ns;
   });
   if (status != 0) throw std::runtime_error("the run has failed");
-  cost.events = events_in(report);
-  std::filesystem::remove(report);
+  cost.events = report.sum("received");
   return cost;
 }
 
