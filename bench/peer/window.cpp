@@ -1,12 +1,15 @@
 /// The peer of the benchmarks of windows: the same operations on windows of an MPI, from MPI_Win_allocate.
 ///
-/// Usage: mpiexec -n RANKS PROGRAM WHAT BATCHES COUNT
-/// WHAT is put_latency, get_latency, put_rate, put_bandwidth or atomics, for two ranks, or fence or pscw. Prints one
-/// JSON object with the keys of bench/window.cpp; each value is the median of BATCHES batches of COUNT operations.
+/// Usage: mpiexec -n RANKS PROGRAM WHAT BATCHES COUNT [ELEMENTS]
+/// WHAT is put_latency, get_latency, put_rate, put_bandwidth or atomics, for two ranks, or fence or pscw, or
+/// ghost_fence_buffer, ghost_fence_element, ghost_pscw_buffer or ghost_pscw_element with ELEMENTS per neighbor. Prints
+/// one JSON object with the keys of bench/window.cpp and bench/ghost_cells.cpp; each value is the median of BATCHES
+/// batches of COUNT operations.
 
 #include <mpi.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -243,8 +246,96 @@ sample measure_pscw(int me, int ranks, int batches, int count) {
   return result;
 }
 
+constexpr int sides = 4;
+
+/// As in bench/ghost_cells.cpp.
+std::vector<int> neighbors_of(int me, int ranks) {
+  int columns = static_cast<int>(std::sqrt(ranks));
+  while (ranks % columns != 0) --columns;
+  const int rows = ranks / columns, row = me / columns, column = me % columns;
+  const auto at = [&](int r, int c) { return (r + rows) % rows * columns + (c + columns) % columns; };
+  return {at(row, column - 1), at(row, column + 1), at(row - 1, column), at(row + 1, column)};
+}
+
+/// Updates of ghost cells on a periodic grid of ranks.
+class ghost_exchange {
+ public:
+  ghost_exchange(int me, int ranks, bool per_element, int elements)
+      : neighbors_(neighbors_of(me, ranks)),
+        per_element_(per_element),
+        elements_(elements),
+        buffers_(static_cast<std::size_t>(sides * elements), me) {
+    expect(sides * static_cast<std::size_t>(elements) <= cells_.size(), "number of elements");
+    std::vector<int> peers = neighbors_;
+    std::sort(peers.begin(), peers.end());
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, static_cast<int>(peers.size()), peers.data(), &peers_);
+    MPI_Group_free(&all);
+  }
+  ~ghost_exchange() { MPI_Group_free(&peers_); }
+  ghost_exchange(const ghost_exchange&) = delete;
+  ghost_exchange& operator=(const ghost_exchange&) = delete;
+
+  void update_by_fences() {
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, cells_.handle());
+    put_all();
+    MPI_Win_fence(0, cells_.handle());
+  }
+  void end_fences() { MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, cells_.handle()); }
+  void update_by_posts() {
+    MPI_Win_post(peers_, 0, cells_.handle());
+    MPI_Win_start(peers_, 0, cells_.handle());
+    put_all();
+    MPI_Win_complete(cells_.handle());
+    MPI_Win_wait(cells_.handle());
+  }
+  /// After an update.
+  void check() {
+    for (int side = 0; side < sides; ++side) {
+      const double* const ghosts = cells_.data() + side * elements_;
+      const int from = neighbors_[static_cast<std::size_t>(side ^ 1)];
+      expect(std::all_of(ghosts, ghosts + elements_, [&](double each) { return each == from; }), "ghost cell");
+    }
+  }
+
+ private:
+  void put_all() {
+    for (int side = 0; side < sides; ++side) {
+      const int to = neighbors_[static_cast<std::size_t>(side)], begin = side * elements_;
+      const double* const buffer = buffers_.data() + begin;
+      if (!per_element_) {
+        MPI_Put(buffer, elements_, MPI_DOUBLE, to, begin, elements_, MPI_DOUBLE, cells_.handle());
+        continue;
+      }
+      for (int i = 0; i < elements_; ++i)
+        MPI_Put(buffer + i, 1, MPI_DOUBLE, to, begin + i, 1, MPI_DOUBLE, cells_.handle());
+    }
+  }
+
+  std::vector<int> neighbors_;
+  bool per_element_;
+  int elements_;
+  std::vector<double> buffers_;
+  MPI_Group peers_ = MPI_GROUP_NULL;
+  mpi_window<double> cells_;
+};
+
+sample measure_ghosts(int me, int ranks, const std::string& what, int batches, int count, int elements) {
+  ghost_exchange cells(me, ranks, what.ends_with("_element"), elements);
+  const bool fences = what.starts_with("ghost_fence");
+  const auto update = [&] { fences ? cells.update_by_fences() : cells.update_by_posts(); };
+  update();
+  const sample result = measure_epochs(batches, count, update);
+  if (fences) cells.end_fences();
+  cells.check();
+  return result;
+}
+
 /// Returns an empty sample on ranks that measure nothing, and for arguments that are not valid.
-sample measure(int me, int ranks, const std::string& what, int batches, int count) {
+sample measure(int me, int ranks, const std::string& what, int batches, int count, int elements) {
+  if (what.starts_with("ghost_")) return measure_ghosts(me, ranks, what, batches, count, elements);
   if (what == "fence") return measure_fences(batches, count);
   if (what == "pscw") return measure_pscw(me, ranks, batches, count);
   if (what == "put_latency") return measure_puts<true>(me, batches, count);
@@ -268,10 +359,13 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   sample result;
-  if (argc == 4 && ranks >= 2) result = measure(me, ranks, argv[1], std::atoi(argv[2]), std::atoi(argv[3]));
+  if ((argc == 4 || argc == 5) && ranks >= 2) {
+    const int elements = argc == 5 ? std::atoi(argv[4]) : 1;
+    result = measure(me, ranks, argv[1], std::atoi(argv[2]), std::atoi(argv[3]), elements);
+  }
   if (me == 0) {
     if (result.empty()) {
-      std::fprintf(stderr, "usage: mpiexec -n RANKS %s WHAT BATCHES COUNT\n", argv[0]);
+      std::fprintf(stderr, "usage: mpiexec -n RANKS %s WHAT BATCHES COUNT [ELEMENTS]\n", argv[0]);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
     std::string json;

@@ -1,0 +1,53 @@
+#include "bench/window_jobs.hpp"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace amity::bench {
+
+std::string key_of(std::string_view protocol, std::string_view figure) {
+  return fmt::format("{}_{}", protocol, figure);
+}
+
+std::optional<job> on_network([[maybe_unused]] const driver& d, [[maybe_unused]] const std::string& network,
+                              [[maybe_unused]] int ranks, [[maybe_unused]] arguments args) {
+#ifdef AMITY_BENCH_COMMAND
+  job result = d.ranks(ranks, std::move(args));
+  const std::vector<std::string> command{AMITY_BENCH_COMMAND, "sim", "--network", network};
+  result.run.words.insert(result.run.words.begin(), command.begin(), command.end());
+  return result;
+#else
+  return std::nullopt;
+#endif
+}
+
+job over_tcp(const driver& d, const std::string& provider, int ranks, arguments args) {
+  return d.ranks(
+      ranks, std::move(args),
+      {"AMITY_FABRIC=ofi", "AMITY_OFI_SEALED=0", "AMITY_OFI_ADDRESS=127.0.0.1", "AMITY_OFI_PROVIDER=" + provider});
+}
+
+std::vector<mpi_installation> mpis_over_tcp(int ranks) {
+  std::vector<mpi_installation> all = mpi_installations();
+  // Half of the jobs of MPICH 4.0.2 on four ranks never end, after they have printed their results.
+  if (ranks > 2) std::erase_if(all, [](const mpi_installation& each) { return each.name == "MPICH"; });
+  return all;
+}
+
+// Open MPI's other components for windows take the memory of the node, or fail over TCP. The variables of MPICH are
+// those of its device ch4:ucx, and of ch4:ofi.
+job mpi_over_tcp(const driver& d, const mpi_installation& mpi, int ranks, std::vector<std::string> words) {
+  job result = d.mpi_window(mpi, ranks, std::move(words));
+  result.name += " over TCP";
+  for (const char* const each : {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=tcp,self", "OMPI_MCA_osc=pt2pt",
+                                 "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "FI_PROVIDER=tcp;ofi_rxm"})
+    result.run.environment.emplace_back(each);
+  return result;
+}
+
+void use_a_node_for_each_rank() {
+  if (const char* const rank = std::getenv("AMITY_RANK")) ::setenv("AMITY_NODE", rank, 1);
+}
+
+}  // namespace amity::bench

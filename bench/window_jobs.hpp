@@ -1,0 +1,48 @@
+#pragma once
+
+/// Jobs of the benchmarks of windows on networks: simulated ones, and TCP on the loopback device.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/window/options.hpp"
+#include "bench/harness.hpp"
+
+namespace amity::bench {
+
+/// A protocol of windows with its name in arguments and keys of samples.
+struct named_protocol {
+  std::string_view name;
+  window_protocol protocol;
+};
+
+/// The protocols of the paper, and the choice that windows make themselves.
+inline constexpr std::array named_protocols{
+    named_protocol{"send_recv", window_protocol::send_recv},
+    named_protocol{"buffered", window_protocol::buffered},
+    named_protocol{"rma", window_protocol::rma},
+    named_protocol{"automatic", window_protocol::automatic},
+};
+
+/// Returns the key of a protocol's figure: "buffered_us".
+std::string key_of(std::string_view protocol, std::string_view figure);
+
+/// Returns the running benchmark's job on a network that `amity sim` knows; nothing if this build lacks the command.
+std::optional<job> on_network(const driver& d, const std::string& network, int ranks, arguments args);
+
+/// Returns the running benchmark's job over libfabric's TCP, without seals: MPI has none.
+job over_tcp(const driver& d, const std::string& provider, int ranks, arguments args);
+
+/// Returns the MPIs whose windows work over TCP with so many ranks.
+std::vector<mpi_installation> mpis_over_tcp(int ranks);
+
+/// Returns windows of an MPI over TCP, although the ranks share a node.
+job mpi_over_tcp(const driver& d, const mpi_installation& mpi, int ranks, std::vector<std::string> words);
+
+/// Gives each rank a node of its own: a job calls this before it starts. Simulated networks have nodes already.
+void use_a_node_for_each_rank();
+
+}  // namespace amity::bench
