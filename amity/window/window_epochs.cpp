@@ -21,11 +21,13 @@ core::group members_of(core::endpoint& in) {
   return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
 }
 
+/// 0: some members are on other nodes.
 std::size_t bytes_of_signals(core::endpoint& in) {
-  for (rank_t rank = 0; rank < in.size(); ++rank) {
-    if (!in.transport().same_node(rank)) return 0;
+  const core::group members = members_of(in);
+  for (rank_t member = 0; member < members.size(); ++member) {
+    if (!in.own_engine().transport().same_node(members.lane(member))) return 0;
   }
-  return node_signals::bytes(in.size());
+  return node_signals::bytes(members.size());
 }
 
 /// The control block and the signals follow the data. That begins a page then: copies from ordinary buffers, which
