@@ -111,6 +111,7 @@ class window_epochs final : private record_window, private immovable {
   void meet_members();
   void agree_on_signals();
   void set_open(window_peer& of, bool is_open);
+  bool may_hold(const window_operation& what, bool copies) const noexcept;
   void hold(window_peer& to, window_operation&& what, bool copies);
   void begin_held(window_peer& to);
   void begin_all_held(std::string_view call);

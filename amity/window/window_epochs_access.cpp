@@ -11,6 +11,13 @@
 #include "amity/base/error.hpp"
 
 namespace amity::detail {
+namespace {
+
+std::size_t held_bytes(const window_operation& what, bool copies) noexcept {
+  return sizeof what + (copies ? sizeof(std::vector<std::byte>) + what.from.size() : 0);
+}
+
+}  // namespace
 
 window_peer& window_epochs::use(rank_t target) {
   window_peer& to = origin_.peer(target);
@@ -131,7 +138,7 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   direct_.all_open = rules_.access() == access_epoch::used_fenced && checks_ == nullptr;
   const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && !to.is_mapped;
   if (waits_for_end || !is_ready(to)) {
-    if (!to.is_mapped) return hold(to, std::move(what), copies);
+    if (!to.is_mapped && may_hold(what, copies)) return hold(to, std::move(what), copies);
     wait_until_ready(call, to);
   }
   if (checks_ != nullptr && to.member == member_ && what.writes()) {
@@ -151,7 +158,16 @@ void window_epochs::carry_out(window_peer& to, const window_operation& what) {
   direct_.records_accumulate |= to.is_mapped && to.accumulates_in_records;
 }
 
+// A program may begin any number of operations before the call, the post or the lock that lets them start. Beyond the
+// bound of the engine, they wait for that, and start.
+bool window_epochs::may_hold(const window_operation& what, bool copies) const noexcept {
+  return endpoint_.own_engine().bound().has_room(held_bytes(what, copies));
+}
+
 void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
+  const std::size_t bytes = held_bytes(what, copies);
+  endpoint_.own_engine().bound().add_held(bytes);
+  to.held_bytes += bytes;
   if (copies) what.from = to.held_data.emplace_back(what.from.begin(), what.from.end());
   to.held.push_back(std::move(what));
   direct_.unfinished = true;
@@ -160,6 +176,7 @@ void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) 
 void window_epochs::begin_held(window_peer& to) {
   for (; !to.held.empty(); to.held.pop_front()) carry_out(to, to.held.front());
   if (to.network.done()) to.held_data.clear();  // else the network reads them
+  endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
 }
 
 void window_epochs::begin_all_held(std::string_view call) {

@@ -185,6 +185,34 @@ TEST_P(limited_windows, puts_exceed_memory_of_waiting_messages) {
       {{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "64k"}, {"AMITY_CORE_SPILL_BYTES_MAX", "1m"}});
 }
 
+/// Bytes that rank 0 keeps at most while it puts single words in an epoch that starts none before its end.
+std::size_t peak_of_queued_puts(const testing::setting_changes& changes) {
+  std::size_t peak = 0;
+  testing::run_worlds(
+      testing::simulated("sim", {}), 2,
+      [&](world& w) {
+        constexpr std::size_t count = 20'000;
+        auto shared = w.allocate_window<std::uint64_t>(count);
+        shared.fence(window_assert::no_precede);
+        if (w.rank() == 0) {
+          for (std::size_t i = 0; i < count; ++i) shared.put(1, i, i + 1);
+          peak = w.endpoint().own_engine().bound().bytes_peak();
+        }
+        shared.fence(window_assert::no_succeed);
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(shared.local()[i], w.rank() == 1 ? i + 1 : 0);
+      },
+      testing::configured(changes, testing::configured({{"AMITY_WINDOW_PROTOCOL", "send_recv"}})));
+  return peak;
+}
+
+TEST(queued_operations, bound_of_memory_holds) {
+  EXPECT_GE(peak_of_queued_puts({}), 20'000u * sizeof(std::uint64_t));
+  constexpr std::size_t bound = std::size_t{256} << 10;
+  EXPECT_LE(peak_of_queued_puts(
+                {{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "64k"}, {"AMITY_CORE_SPILL_BYTES_MAX", std::to_string(bound)}}),
+            bound);
+}
+
 // Long tests use 9 GiB of memory.
 TEST(large_windows, large_transfers_arrive_whole) {
   const std::size_t count = number_of_cases(std::size_t{1} << 22, (std::size_t{9} << 28) / 8);  // 32 MiB, or 2.25 GiB
