@@ -59,6 +59,7 @@ class transfer {
 
   /// Returns the time of one epoch with one operation, in microseconds. The ranks are origins in turn.
   double latency_us(int round_trips) {
+    clear(1);
     w_.barrier();
     const std::uint64_t begin_ns = w_.now_ns();
     for (int i = 0; i < round_trips; ++i) {
@@ -78,6 +79,7 @@ class transfer {
   /// Returns the bandwidth of epochs with several operations until the last `wait` has returned, in megabytes (10^6)
   /// per second. Rank 0 is the origin.
   double bandwidth_mbps(int epochs) {
+    clear(operations_);
     w_.barrier();
     const std::uint64_t begin_ns = w_.now_ns();
     for (int i = 0; i < epochs; ++i) w_.rank() == 0 ? access(operations_) : expose();
@@ -88,6 +90,11 @@ class transfer {
 
  private:
   static constexpr int fill(rank_t rank) { return 1 + rank; }
+
+  /// Where operations bring their data.
+  std::span<std::byte> destination() { return Direction == direction::put ? memory_.local() : std::span(buffer_); }
+  /// So that `check` sees what follows.
+  void clear(std::size_t operations) { std::ranges::fill(destination().first(operations * bytes_), std::byte{0}); }
 
   void access(std::size_t operations) {
     memory_.start(std::span(&other_, 1));
@@ -111,8 +118,7 @@ class transfer {
     w_.barrier();
     constexpr rank_t receiver = Direction == direction::put ? 1 : 0;
     if (!both && w_.rank() != receiver) return;
-    const std::span<const std::byte> here = Direction == direction::put ? memory_.local() : std::span(buffer_);
-    const auto right = std::ranges::count(here.first(operations * bytes_), std::byte(fill(other_)));
+    const auto right = std::ranges::count(destination().first(operations * bytes_), std::byte(fill(other_)));
     expect_equal("bytes transferred", static_cast<std::uint64_t>(right), operations * bytes_);
   }
 
