@@ -57,7 +57,7 @@ struct window_peer : private immovable {
   bool granted = false;     ///< or the program promises that no other rank wants it
   std::uint16_t ticket = 0;
   std::deque<window_operation> held;
-  std::size_t held_bytes = 0;  ///< of these, in the bound of the engine
+  std::size_t held_bytes = 0;                    ///< of these, in the bound of the engine
   std::deque<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
   std::uint64_t word = 0;                        ///< the answer to an unlock, or to `ask_word`
 };
