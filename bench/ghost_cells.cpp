@@ -181,7 +181,7 @@ int measure_simulated(job_context& job, const ghost_case& what) {
   const int updates = std::stoi(job.args.at("updates"));
   const std::string& chosen = job.args.at("protocols");
   sample result;
-  for (const auto& [name, protocol] : named_protocols) {
+  for (const auto& [name, protocol] : named_protocols()) {
     if (chosen.find(name) == std::string::npos) continue;
     const update_cost full = simulate(job, what, protocol, updates);
     const update_cost empty = simulate(job, what, protocol, 0);
@@ -200,7 +200,7 @@ int measure_simulated(job_context& job, const ghost_case& what) {
 sample measure_in_turn(world& w, const ghost_case& what, std::string_view chosen, int batches, int updates) {
   std::vector<std::string_view> names;
   std::vector<std::unique_ptr<ghost_exchange>> all;
-  for (const auto& [name, protocol] : named_protocols) {
+  for (const auto& [name, protocol] : named_protocols()) {
     if (chosen.find(name) == std::string_view::npos) continue;
     names.push_back(name);
     all.push_back(std::make_unique<ghost_exchange>(w, what, protocol));
@@ -250,7 +250,7 @@ void compare_simulated(driver& d, const ghost_case& what, std::string_view proto
   if (!cells) return;
   const std::string config = fmt::format("sdr, {} ranks: {}", ranks, what.text());
   std::vector<figure> rows;
-  for (const auto& [name, protocol] : named_protocols) {
+  for (const auto& [name, protocol] : named_protocols()) {
     if (protocols.find(name) == std::string_view::npos) continue;
     rows.push_back({fmt::format("{}, {}", config, name), "virtual time", "us", key_of(name, "us")});
     rows.push_back({fmt::format("{}, {}", config, name), "messages per rank", "", key_of(name, "messages")});
@@ -291,7 +291,7 @@ void drive_tcp(driver& d, const ghost_case& what) {
   // Few elements leave nothing to coalesce.
   if (what.per_element && what.elements >= 256) rows[0].wanted = {ratio_at_most(0.2)};
   if (!what.per_element) {
-    for (const auto& [name, protocol] : named_protocols) {
+    for (const auto& [name, protocol] : named_protocols()) {
       if (protocol != window_protocol::automatic)
         rows.push_back({fmt::format("{}, {}", config, name), "time", "us", key_of(name, "us")});
     }

@@ -20,12 +20,14 @@ struct named_protocol {
 };
 
 /// The protocols of the paper, and the choice that windows make themselves.
-inline constexpr std::array named_protocols{
-    named_protocol{"send_recv", window_protocol::send_recv},
-    named_protocol{"buffered", window_protocol::buffered},
-    named_protocol{"rma", window_protocol::rma},
-    named_protocol{"automatic", window_protocol::automatic},
-};
+constexpr auto named_protocols() {
+  return std::array{
+      named_protocol{"send_recv", window_protocol::send_recv},
+      named_protocol{"buffered", window_protocol::buffered},
+      named_protocol{"rma", window_protocol::rma},
+      named_protocol{"automatic", window_protocol::automatic},
+  };
+}
 
 /// Returns the key of a protocol's figure: "buffered_us".
 std::string key_of(std::string_view protocol, std::string_view figure);

@@ -160,7 +160,7 @@ void measure_hidden(world& w, window<std::byte>& memory, sample& into, const std
 
 sample measure_overlap(world& w) {
   sample result;
-  for (const auto& [name, protocol] : named_protocols) {
+  for (const auto& [name, protocol] : named_protocols()) {
     auto memory = w.allocate_window<std::byte>(transfer_bytes, {.name = "overlap", .protocol = protocol});
     std::vector<std::byte> buffer(transfer_bytes, std::byte{1});
     measure_hidden(w, memory, result, key_of(name, "put"),
@@ -184,7 +184,7 @@ void drive_overlap(driver& d) {
   if (!ranks) return;
   std::vector<figure> rows;
   for (const std::string operation : {"put", "get"}) {
-    for (const auto& [name, protocol] : named_protocols) {
+    for (const auto& [name, protocol] : named_protocols()) {
       const std::string config = fmt::format("sdr: {} of 1 MiB, {}", operation, name);
       const std::string key = key_of(name, operation);
       rows.push_back({config, "transfer", "us", key + "_us"});

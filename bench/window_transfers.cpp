@@ -143,7 +143,7 @@ struct transfer_times {
 template <direction Direction>
 sample measure_size(world& w, std::size_t bytes, int batches, int repetitions) {
   std::vector<std::unique_ptr<transfer<Direction>>> all;
-  for (const auto& [name, protocol] : named_protocols)
+  for (const auto& [name, protocol] : named_protocols())
     all.push_back(std::make_unique<transfer<Direction>>(w, protocol, bytes));
   for (const auto& each : all) each->latency_us(1);
   std::vector<transfer_times> times(all.size());
@@ -155,7 +155,7 @@ sample measure_size(world& w, std::size_t bytes, int batches, int repetitions) {
   }
   sample result;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string_view name = named_protocols[i].name;
+    const std::string_view name = named_protocols()[i].name;
     result[key_of(name, "us", bytes)] = summarise(times[i].latency_us).median;
     result[key_of(name, "mbps", bytes)] = summarise(times[i].bandwidth_mbps).median;
   }
@@ -164,7 +164,8 @@ sample measure_size(world& w, std::size_t bytes, int batches, int repetitions) {
 
 /// Adds each protocol's figure as a multiple of the best one of the three that can be forced.
 void add_ratios(sample& of, std::size_t bytes) {
-  const auto forced = std::span(named_protocols).first(3);
+  const auto all = named_protocols();
+  const auto forced = std::span(all).first(3);
   const auto value = [&](const named_protocol& each, std::string_view metric) {
     return of.at(key_of(each.name, metric, bytes));
   };
@@ -173,12 +174,12 @@ void add_ratios(sample& of, std::size_t bytes) {
   const double least_us = std::ranges::min(forced | std::views::transform(latency));
   const double most_mbps = std::ranges::max(forced | std::views::transform(bandwidth));
   const double least_mbps = std::ranges::min(forced | std::views::transform(bandwidth));
-  for (const named_protocol& each : named_protocols) {
+  for (const named_protocol& each : named_protocols()) {
     of[key_of(each.name, "latency_of_best", bytes)] = latency(each) / least_us;
     of[key_of(each.name, "bandwidth_of_best", bytes)] = bandwidth(each) / most_mbps;
   }
   of[key_of("slowest", "bandwidth_of_best", bytes)] = least_mbps / most_mbps;
-  of[key_of("buffered", "of_send_recv", bytes)] = bandwidth(named_protocols[1]) / bandwidth(named_protocols[0]);
+  of[key_of("buffered", "of_send_recv", bytes)] = bandwidth(named_protocols()[1]) / bandwidth(named_protocols()[0]);
 }
 
 template <direction Direction>
@@ -202,11 +203,11 @@ int measure(job_context& job) {
 std::vector<figure> measured_rows(const driver& d, const std::string& network) {
   std::vector<figure> rows;
   for (const std::size_t bytes : sizes(d.tiny())) {
-    for (const auto& [name, protocol] : named_protocols)
+    for (const auto& [name, protocol] : named_protocols())
       rows.push_back({fmt::format("{}: {} B, {}", network, bytes, name), "latency", "us", key_of(name, "us", bytes)});
   }
   for (const std::size_t bytes : sizes(d.tiny())) {
-    for (const auto& [name, protocol] : named_protocols) {
+    for (const auto& [name, protocol] : named_protocols()) {
       rows.push_back(
           {fmt::format("{}: {} B, {}", network, bytes, name), "bandwidth", "MB/s", key_of(name, "mbps", bytes)});
     }
