@@ -25,7 +25,9 @@ struct group_collectives::header {
   std::uint16_t operation;
   std::uint8_t form;
   std::uint8_t round;
-  std::uint64_t value;  ///< counts: the number of counts of this round before these
+  /// Counts: in the low half, the number of counts of this round before these; in the high half, how many others of the
+  /// round are 0 and are not sent.
+  std::uint64_t value;
 };
 
 group_collectives::group_collectives(rank_t member, rank_t members, std::size_t part_bytes_max, send_function send)
@@ -151,25 +153,26 @@ void group_collectives::send_value(rank_t dest, std::uint8_t form, std::uint64_t
 void group_collectives::take_counts(rank_t source, const header& about, bytes_view content, bool early) {
   const int round = about.round;
   const std::uint64_t words = content.size() / sizeof(std::uint64_t);
+  const std::uint64_t before = about.value & ~std::uint32_t{0}, zeros = about.value >> 32;
   sums& to = early ? early_ : sums_;
-  bool due = content.size() % sizeof(std::uint64_t) == 0 && words > 0 && round < rounds_;
+  bool due = content.size() % sizeof(std::uint64_t) == 0 && words + zeros > 0 && round < rounds_;
   if (due) {
     const auto whole = static_cast<std::uint64_t>(counts_in(round));
     const auto received = static_cast<std::uint64_t>(to.received[static_cast<std::size_t>(round)]);
-    due = source == (member_ - sums_before(round + 1) + members_) % members_ && about.value < whole &&
-          words <= whole - about.value && words <= whole - received;
+    due = source == (member_ - sums_before(round + 1) + members_) % members_ && before < whole &&
+          words <= whole - before && words + zeros <= whole - received;
   }
   if (!due) {
     throw_invalid(source, fmt::format("{} bytes of counts from {} on in round {} that are not due", content.size(),
-                                      about.value, round));
+                                      before, round));
   }
   if (early) to.of_members.resize(static_cast<std::size_t>(counts_in(0)));
   for (std::uint64_t i = 0; i < words; ++i) {
     std::uint64_t count;
     std::memcpy(&count, content.data() + i * sizeof count, sizeof count);
-    to.of_members[about.value + i] += count;
+    to.of_members[before + i] += count;
   }
-  to.received[static_cast<std::size_t>(round)] += static_cast<rank_t>(words);
+  to.received[static_cast<std::size_t>(round)] += static_cast<rank_t>(words + zeros);
   if (!early) return exchange_counts();
   early_source_ = source;
   early_operation_ = reduction::scatter_sum_u64;
@@ -186,25 +189,32 @@ void group_collectives::exchange_counts() {
   if (round_ == rounds_ && whole(rounds_ - 1)) finish(sums_.of_members[0]);
 }
 
+// From the first count that is not 0 to the last one: most members use few others.
 void group_collectives::send_counts(int round) {
   const auto first = static_cast<std::size_t>(sums_before(round + 1));
-  const auto end = static_cast<std::size_t>(sums_before(round));
+  const auto whole = static_cast<std::size_t>(counts_in(round));
+  const auto counts = std::span<const std::uint64_t>(sums_.of_members).subspan(first, whole);
+  const auto is_used = [](std::uint64_t count) { return count != 0; };
+  const auto last = std::find_if(counts.rbegin(), counts.rend(), is_used).base();
+  const auto end = static_cast<std::size_t>(last - counts.begin());
+  auto at = static_cast<std::size_t>(std::find_if(counts.begin(), last, is_used) - counts.begin());
+  std::size_t zeros = whole - (end - at);
   const std::size_t words_max =
       std::min((part_bytes_max_ - sizeof(header)) / sizeof(std::uint64_t), static_cast<std::size_t>(counts_in(0)));
   part_.resize(sizeof(header) + words_max * sizeof(std::uint64_t));
-  for (std::size_t at = first; at < end;) {
+  do {
     const std::size_t words = std::min(words_max, end - at);
     const header message{.sequence = started_,
                          .operation = static_cast<std::uint16_t>(operation_),
                          .form = header::counts,
                          .round = static_cast<std::uint8_t>(round),
-                         .value = at - first};
+                         .value = at | std::exchange(zeros, 0) << 32};
     std::memcpy(part_.data(), &message, sizeof message);
-    std::memcpy(part_.data() + sizeof message, sums_.of_members.data() + at, words * sizeof(std::uint64_t));
+    std::memcpy(part_.data() + sizeof message, counts.data() + at, words * sizeof(std::uint64_t));
     send_((member_ + sums_before(round + 1)) % members_,
           bytes_view(part_).first(sizeof message + words * sizeof(std::uint64_t)));
     at += words;
-  }
+  } while (at < end);
 }
 
 // Errors

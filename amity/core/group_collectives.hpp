@@ -8,9 +8,9 @@
 /// collective only after all members have started it.
 ///
 /// Barrier and reductions run over the binomial tree of `tree.hpp`. The reduce-scatter halves what remains in each of
-/// ceil(log2(members)) rounds, for any number of members, and each member sends members - 1 counts: J. L. Traff,
-/// "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", 2024. Its first call allocates 12 bytes per member
-/// and the memory of one part; later calls allocate nothing.
+/// ceil(log2(members)) rounds, for any number of members, and each member sends at most members - 1 counts, without
+/// zeros at both ends of a round: J. L. Traff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", 2024.
+/// Its first call allocates 12 bytes per member and the memory of one part; later calls allocate nothing.
 
 #include <array>
 #include <cstddef>

@@ -127,9 +127,27 @@ std::byte* record_stream::try_append(rank_t target, const record& what, tracking
   if (to.used == 0 && transport_.acquire(target, to.open, of) != status::ok) return nullptr;
   std::byte* const place = to.open.data + to.used;
   std::memcpy(place, &what, sizeof what);
+  to.last = what;
+  to.last_at = to.used;
   to.used += bytes;
   note_tracking(target, to, what, by);
   return place + sizeof what;
+}
+
+std::byte* record_stream::try_extend(rank_t target, const record& what) noexcept {
+  peer& to = at(target);
+  record& last = to.last;
+  const bool continues = to.used > 0 && what.at == last.at + last.bytes && what.owner == last.owner &&
+                         what.act == last.act && what.op == last.op && what.word_bytes == last.word_bytes &&
+                         what.object == last.object && what.question == no_question && last.question == no_question;
+  if (!continues) return nullptr;
+  const std::size_t used = to.last_at + sizeof last + in_words(last.bytes + std::size_t{what.bytes});
+  if (used > packet_bytes_max_) return nullptr;
+  std::byte* const content = to.open.data + to.last_at + sizeof last + last.bytes;
+  last.bytes += what.bytes;
+  std::memcpy(to.open.data + to.last_at, &last, sizeof last);
+  to.used = used;
+  return content;
 }
 
 // An answer proves that a record has been carried out.

@@ -286,8 +286,25 @@ void window_origin::use_swap_record(window_peer& to, const window_operation& wha
   end_append(to);
 }
 
+// Loops over neighboring elements, one operation for each, fill few records.
+bool window_origin::extend_record(window_peer& to, const window_operation& what) {
+  if (what.there != nullptr || !what.into.empty() || what.from.size() > bytes_max_) return false;
+  core::record whole = record_of(to, act_of(what), what.at);
+  whole.op = static_cast<std::uint8_t>(what.op);
+  whole.word_bytes = static_cast<std::uint8_t>(what.type);
+  whole.bytes = static_cast<std::uint32_t>(what.from.size());
+  if (counts_) whole.act |= counted_bit;
+  std::byte* const content = stream_.try_extend(to.lane, whole);
+  if (content == nullptr) return false;
+  copy_bytes(content, what.from.data(), what.from.size());
+  to.unflushed = true;
+  to.accumulates_in_records |= what.kind == operation_kind::accumulate;
+  return true;
+}
+
 // In pieces of whole elements, each of which fits into a packet.
 void window_origin::use_records(window_peer& to, const window_operation& what) {
+  if (extend_record(to, what)) return;
   const bool asks = !what.into.empty(), carries = !what.from.empty(), in_blocks = what.there != nullptr;
   const std::size_t element = element_bytes(what), bytes = what.bytes();
   block_place blocks{.number = in_blocks ? number_of(to, what.there) : 0, .from = 0};

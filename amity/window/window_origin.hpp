@@ -110,6 +110,7 @@ class window_origin final : private immovable {
   bool takes_network(const window_peer& to, const window_operation& what) const;
   void use_mapped(window_peer& to, const window_operation& what) const;
   void use_network(window_peer& to, const window_operation& what);
+  bool extend_record(window_peer& to, const window_operation& what);
   void use_records(window_peer& to, const window_operation& what);
   void use_swap_record(window_peer& to, const window_operation& what);
   std::uint32_t number_of(window_peer& to, const std::shared_ptr<const layout>& blocks);

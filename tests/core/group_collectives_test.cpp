@@ -296,6 +296,35 @@ TEST(group_collectives, traffic_of_reduce_scatter) {
   }
 }
 
+// Each member uses two others, or none.
+TEST(group_collectives, zeros_at_ends_are_not_sent) {
+  for (const rank_t members : group_sizes) {
+    for (const std::size_t part_bytes_max : {least_part_bytes, large_part_bytes}) {
+      for (const bool uses_others : {false, true}) {
+        network job(first_ranks(members), part_bytes_max);
+        for (rank_t member = 0; member < members; ++member) {
+          std::vector<std::uint64_t> counts(static_cast<std::size_t>(members), 0);
+          if (uses_others) {
+            ++counts[static_cast<std::size_t>((member + 1) % members)];
+            counts[static_cast<std::size_t>((member + members - 1) % members)] += 10;
+          }
+          job.of(member).start_reduce_scatter(counts);
+        }
+        job.deliver_all();
+        const auto others = static_cast<std::size_t>(members - 1);
+        for (rank_t member = 0; member < members; ++member) {
+          EXPECT_EQ(job.of(member).result(), uses_others ? 11u : 0u);
+          const std::size_t sent = job.counts_sent()[static_cast<std::size_t>(member)];
+          EXPECT_LE(sent, uses_others ? others : 0);
+        }
+        if (!uses_others) {
+          EXPECT_EQ(job.parts(), (others + 1) * std::bit_width(others));
+        }
+      }
+    }
+  }
+}
+
 // Parts that are not sent by members that run the same build, and members that start other collectives. Member 2 of 8
 // has child 3 and parent 0; it receives counts of members 6, 0 and 1 in rounds 0, 1 and 2.
 
@@ -399,7 +428,8 @@ TEST(invalid_parts, counts) {
     for (const rank_t source : {-2, -1, 0, 1, 2, 7, 8, 14}) expect_invalid(source, counts_of(0, 0), 8);
     for (const int round : {3, 4, 31, 32, 255}) expect_invalid(1, counts_of(static_cast<std::uint8_t>(round), 0), 8);
     for (const std::size_t bytes : {0u, 1u, 7u, 12u, 33u, 40u}) expect_invalid(6, counts_of(0, 0), bytes);
-    for (const std::uint64_t first : {std::uint64_t{4}, std::uint64_t{1} << 61, ~std::uint64_t{0}}) {
+    for (const std::uint64_t first :
+         {std::uint64_t{4}, std::uint64_t{4} << 32, std::uint64_t{1} << 61, ~std::uint64_t{0}}) {
       expect_invalid(6, counts_of(0, first), 8);
     }
     expect_invalid(6, counts_of(0, 1), 32);
@@ -410,7 +440,8 @@ TEST(invalid_parts, counts) {
 
     // They have changed nothing.
     m.own.on_packet(0, part_of(counts_of(1, 0), 16));
-    m.own.on_packet(1, part_of(counts_of(2, 0), 8));
+    expect_invalid(1, counts_of(2, std::uint64_t{2} << 32), 0);
+    m.own.on_packet(1, part_of(counts_of(2, std::uint64_t{1} << 32)));
     if (!started) m.start_scatter();
     EXPECT_TRUE(m.own.done());
     EXPECT_EQ(m.own.result(), 1u);

@@ -172,6 +172,55 @@ TEST(records, owners_share_order) {
   }
 }
 
+/// Keeps what arrives.
+struct record_keeper final : record_executor {
+  explicit record_keeper(std::vector<std::pair<record, std::vector<std::byte>>>& into) : arrived(into) {}
+  bool execute(rank_t, const record& what, bytes_view content, answers&) override {
+    arrived.emplace_back(what, std::vector<std::byte>(content.begin(), content.end()));
+    return true;
+  }
+  std::vector<std::pair<record, std::vector<std::byte>>>& arrived;
+};
+
+// Where the last record ends, in the same packet, and with all else equal.
+TEST(records, neighboring_contents_join) {
+  simulate_poorer(2, false, {}, [](endpoint& own) {
+    std::vector<std::pair<record, std::vector<std::byte>>> arrived;
+    own.own_engine().served().set_windows(std::make_unique<record_keeper>(arrived));
+    record_stream& stream = own.own_engine().served().records();
+    own.barrier();
+    if (own.rank() == 0) {
+      const auto next = [](std::uint64_t at, std::uint8_t act, std::uint32_t object = 7) {
+        return record{.owner = record_owner::windows, .act = act, .bytes = 5, .object = object, .at = at};
+      };
+      std::uint8_t filled = 0;
+      const auto fill = [&](std::byte* content) {
+        for (int i = 0; i < 5; ++i) content[i] = static_cast<std::byte>(filled++);
+      };
+      EXPECT_EQ(stream.try_extend(1, next(100, 1)), nullptr) << "no packet is open";
+      fill(stream.try_append(1, next(100, 1), tracking::otherwise, fabric::claim::ordinary));
+      for (const std::uint64_t at : {105, 110, 115}) fill(stream.try_extend(1, next(at, 1)));
+      EXPECT_EQ(stream.try_extend(1, next(121, 1)), nullptr);
+      EXPECT_EQ(stream.try_extend(1, next(120, 2)), nullptr);
+      EXPECT_EQ(stream.try_extend(1, next(120, 1, 8)), nullptr);
+      record asks = next(120, 1);
+      asks.question = 3;
+      EXPECT_EQ(stream.try_extend(1, asks), nullptr);
+      fill(stream.try_append(1, next(120, 2), tracking::otherwise, fabric::claim::ordinary));
+      stream.send(1);
+      EXPECT_EQ(stream.try_extend(1, next(125, 2)), nullptr) << "the packet has left";
+    } else {
+      own.wait_until("the records", [&] { return arrived.size() == 2; });
+      EXPECT_EQ(arrived[0].first.at, 100u);
+      ASSERT_EQ(arrived[0].second.size(), 20u);
+      for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(arrived[0].second[i], static_cast<std::byte>(i));
+      EXPECT_EQ(arrived[1].first.at, 120u);
+      EXPECT_EQ(arrived[1].second.size(), 5u);
+    }
+    own.barrier();
+  });
+}
+
 // A get is answered by many packets, more than there are credits; the records behind it wait for it.
 TEST(records, wait_for_credits_of_answers) {
   constexpr std::size_t bytes = 100'000;
