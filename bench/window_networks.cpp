@@ -123,7 +123,8 @@ void compute(world& w, std::uint64_t ns) {
   fabric::fabric& transport = w.endpoint().transport();
   const std::uint64_t end_ns = w.now_ns() + ns;
   while (w.now_ns() < end_ns) {
-    if (!transport.ready()) transport.sleep(transport.arm(), end_ns - w.now_ns());
+    const fabric::alarm by = transport.arm();
+    if (!transport.ready()) transport.sleep(by, end_ns - w.now_ns());
     transport.disarm();
   }
 }

@@ -37,9 +37,6 @@ constexpr std::uint64_t seat_slice_ns = 10'000'000'000;
 /// virtual time it waits without a limit: the fabric sees a job in which every rank does.
 constexpr std::uint64_t wait_slice_ns = 100'000'000;
 
-/// A thread on a seat does not see what peers store.
-constexpr std::uint64_t blind_seat_ns = 20'000;
-
 std::uint64_t stall_ns(const settings& config) {
   return static_cast<std::uint64_t>(config.integer("AMITY_CORE_STALL_SECONDS")) * 1'000'000'000;
 }
@@ -327,7 +324,7 @@ void engine::sleep(endpoint& in, std::string_view where, fabric::watched_memory*
     wait_in_fabric(~std::uint64_t{0}, ~std::uint64_t{0}, stores);
   } else {
     const std::uint64_t rest_ns = stores == nullptr ? wait_slice_ns : std::min(wait_slice_ns, stores->sleep_ns_max());
-    wait_in_fabric(rest_ns, stores == nullptr ? seat_slice_ns : blind_seat_ns, stores);
+    wait_in_fabric(rest_ns, seat_slice_ns, stores);
   }
   if (attention_.on()) attention_.end(transport_.now_ns());
 }

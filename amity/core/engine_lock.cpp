@@ -62,7 +62,13 @@ void engine_lock::leave() noexcept {
 void engine_lock::wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns,
                        fabric::watched_memory* stores) {
   if (place_taken_) {
-    guard_.sit(seat_ns);
+    if (stores == nullptr) {
+      guard_.sit(seat_ns);
+    } else {
+      stores->announce();
+      if (!stores->is_ready()) guard_.sit(std::min(seat_ns, stores->sleep_ns_max()));
+      stores->cancel();
+    }
     return end_sleep();
   }
   const place_in_fabric taken(*this);

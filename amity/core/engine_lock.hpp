@@ -36,7 +36,7 @@ class engine_lock final : public fabric::turn_lock {
   bool hands_over() const noexcept { return has_waited_ && guard_.depth() == 1 && guard_.seats_taken(); }
   void wake_seats() noexcept { guard_.wake(); }
   /// Waits for the fabric, or on a seat if another thread does, for `seat_ns`. Returns early when another thread came
-  /// in. Throws as the waiter does. On a seat, nobody looks at `stores`.
+  /// in. Throws as the waiter does. On a seat, a packet that announces `stores` ends the wait, or their time.
   void wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns,
             fabric::watched_memory* stores = nullptr);
 

@@ -29,11 +29,11 @@ class turn_lock {
 /// Memory that other ranks store into, which the fabric does not report.
 class watched_memory {
  public:
-  /// Whether what the caller waits for has been stored.
-  virtual bool is_ready() = 0;
+  /// Whether what the caller waits for has been stored. Only looks: the fabric may be armed.
+  virtual bool is_ready() const = 0;
   /// From now until `cancel`, ranks that store there afterwards wake this one through its fabric. The waiter looks once
   /// more after this call, and then sleeps.
-  virtual void announce() = 0;
+  virtual void announce() noexcept = 0;
   virtual void cancel() noexcept = 0;
   /// How long a sleep may last if no rank wakes this one.
   virtual std::uint64_t sleep_ns_max() const noexcept = 0;
@@ -70,7 +70,7 @@ class waiter {
   bool find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
   bool find_in_yields(turn_lock* others, watched_memory* stores);
   void sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
-  bool is_ready(watched_memory* stores) { return on_.ready() || (stores != nullptr && stores->is_ready()); }
+  bool is_ready(watched_memory* stores) { return (stores != nullptr && stores->is_ready()) || on_.ready(); }
 
   fabric& on_;
   backoff how_;

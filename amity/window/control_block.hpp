@@ -19,11 +19,13 @@ namespace amity::detail {
 class ticket_lock {
  public:
   std::uint16_t draw() noexcept { return next_.fetch_add(1, std::memory_order_acq_rel); }
+  bool is_turn_of(lock_kind kind, std::uint16_t ticket) const noexcept {
+    return (kind == lock_kind::exclusive ? writers_turn_ : readers_turn_).load(std::memory_order_acquire) == ticket;
+  }
   /// Whether the turn of the ticket has arrived. Once it has, the lock is held, and the ticket is not used again.
   bool try_enter(lock_kind kind, std::uint16_t ticket) noexcept {
-    if (kind == lock_kind::exclusive) return writers_turn_.load(std::memory_order_acquire) == ticket;
-    if (readers_turn_.load(std::memory_order_acquire) != ticket) return false;
-    readers_turn_.fetch_add(1, std::memory_order_acq_rel);
+    if (!is_turn_of(kind, ticket)) return false;
+    if (kind == lock_kind::shared) readers_turn_.fetch_add(1, std::memory_order_acq_rel);
     return true;
   }
   /// Enters exclusively if no lock is held and no ticket waits.

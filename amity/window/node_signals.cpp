@@ -53,14 +53,18 @@ void node_signals::tell_arrival() {
   for_each_way([&](rank_t distance, rank_t) { wake_sleeper(after(distance)); });
 }
 
+bool node_signals::round_is_complete() const noexcept {
+  bool all_here = true;
+  for_each_way([&](rank_t, rank_t way) {
+    const std::uint32_t seen = own(arrived(way)).load(std::memory_order_acquire);
+    all_here &= static_cast<std::int32_t>(seen - barrier_) >= 0;  // a member may have begun the next barrier
+  });
+  return all_here;
+}
+
 bool node_signals::try_end_barrier() {
   while (round_ < rounds_) {
-    bool all_here = true;
-    for_each_way([&](rank_t, rank_t way) {
-      const std::uint32_t seen = own(arrived(way)).load(std::memory_order_acquire);
-      all_here &= static_cast<std::int32_t>(seen - barrier_) >= 0;  // a member may have begun the next barrier
-    });
-    if (!all_here) return false;
+    if (!round_is_complete()) return false;
     stride_ *= ways;
     if (++round_ < rounds_) tell_arrival();
   }
@@ -79,11 +83,15 @@ void node_signals::post(std::span<const rank_t> to) {
   for (const rank_t each : to) wake_sleeper(each);
 }
 
-bool node_signals::take_post(rank_t from) noexcept {
+bool node_signals::has_post(rank_t from) const noexcept {
   const auto index = static_cast<std::size_t>(from);
   const word& posts = own(posts_at(static_cast<rank_t>(areas_.size())) + index);
-  if (posts.load(std::memory_order_acquire) == posts_taken_[index]) return false;
-  ++posts_taken_[index];
+  return posts.load(std::memory_order_acquire) != posts_taken_[index];
+}
+
+bool node_signals::take_post(rank_t from) noexcept {
+  if (!has_post(from)) return false;
+  ++posts_taken_[static_cast<std::size_t>(from)];
   return true;
 }
 

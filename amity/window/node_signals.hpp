@@ -32,8 +32,11 @@ class node_signals final : private immovable {
   void begin_barrier();
   /// Whether all members have begun the barrier. Call it until they have: it begins further rounds.
   bool try_end_barrier();
+  /// Whether `try_end_barrier` would do something.
+  bool round_is_complete() const noexcept;
 
   void post(std::span<const rank_t> to);
+  bool has_post(rank_t from) const noexcept;
   /// Takes a post of this member, if there is one.
   bool take_post(rank_t from) noexcept;
   void complete(std::span<const rank_t> to);

@@ -21,8 +21,9 @@ core::group members_of(core::endpoint& in) {
   return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
 }
 
-/// 0: some members are on other nodes.
-std::size_t bytes_of_signals(core::endpoint& in) {
+/// 0: some members are on other nodes, or the window is dynamic, whose operations travel as records.
+std::size_t bytes_of_signals(core::endpoint& in, bool is_dynamic) {
+  if (is_dynamic) return 0;
   const core::group members = members_of(in);
   for (rank_t member = 0; member < members.size(); ++member) {
     if (!in.own_engine().transport().same_node(members.lane(member))) return 0;
@@ -67,25 +68,37 @@ window_identity agree(core::endpoint& in, std::uint32_t number) {
 /// Nothing announces that a peer has left the lock of a window that it maps.
 constexpr std::uint64_t lock_rest_ns = 20'000;
 
-/// Looks whether a wait is over while no record arrives.
-class stores_of_members final : public fabric::watched_memory {
+/// Signals of other members, by a look at them.
+class watched_signals final : public fabric::watched_memory {
  public:
-  stores_of_members(function_ref<bool()> done, node_signals* signals) : done_(done), signals_(signals) {}
+  watched_signals(function_ref<bool()> look, node_signals& signals) : look_(look), signals_(signals) {}
 
-  bool is_ready() override { return done_(); }
-  void announce() override {
-    if (signals_ != nullptr) signals_->announce_sleep();
-  }
-  void cancel() noexcept override {
-    if (signals_ != nullptr) signals_->end_sleep();
-  }
-  std::uint64_t sleep_ns_max() const noexcept override {
-    return signals_ != nullptr ? ~std::uint64_t{0} : lock_rest_ns;
-  }
+  bool is_ready() const override { return look_(); }
+  void announce() noexcept override { signals_.announce_sleep(); }
+  void cancel() noexcept override { signals_.end_sleep(); }
+  std::uint64_t sleep_ns_max() const noexcept override { return ~std::uint64_t{0}; }
 
  private:
-  function_ref<bool()> done_;
-  node_signals* signals_;  ///< null: nobody tells when a lock is left
+  function_ref<bool()> look_;
+  node_signals& signals_;
+};
+
+/// Locks that this rank maps. No member tells that it leaves one.
+class watched_locks final : public fabric::watched_memory {
+ public:
+  explicit watched_locks(std::span<window_peer* const> wanted) : wanted_(wanted) {}
+
+  bool is_ready() const override {
+    return std::ranges::any_of(wanted_, [](const window_peer* each) {
+      return each->has_ticket && each->control->lock.is_turn_of(each->lock, each->ticket);
+    });
+  }
+  void announce() noexcept override {}
+  void cancel() noexcept override {}
+  std::uint64_t sleep_ns_max() const noexcept override { return lock_rest_ns; }
+
+ private:
+  std::span<window_peer* const> wanted_;
 };
 
 }  // namespace
@@ -99,7 +112,7 @@ window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::opt
       name_(options.name),
       title_(fmt::format("window '{}'", options.name)),
       member_(in.rank()),
-      signal_bytes_(bytes_of_signals(in)),
+      signal_bytes_(bytes_of_signals(in, attached != nullptr)),
       control_segment_(allocate(in, own ? 0 : bytes, signal_bytes_)),
       control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(own ? 0 : bytes))),
       data_segment_(make_segment(in, own)),
@@ -164,13 +177,16 @@ void window_epochs::agree_on_signals() {
     areas.push_back(maps_all ? reinterpret_cast<std::byte*>(met->control + 1) : nullptr);
   }
   if (endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;
-  signals_.emplace(member_, areas, [this](rank_t member) {
-    service_.send(members().lane(member),
-                  {.owner = core::record_owner::windows,
-                   .act = static_cast<std::uint8_t>(window_act::wake),
-                   .at = static_cast<std::uint64_t>(identity_)},
-                  {});
-  });
+  signals_.emplace(member_, areas, [this](rank_t member) { send_wake(members().lane(member)); });
+}
+
+// Never waits: signals are also sent by a thread that looks whether it may end a wait.
+void window_epochs::send_wake(rank_t lane) {
+  service_.send(lane,
+                {.owner = core::record_owner::windows,
+                 .act = static_cast<std::uint8_t>(window_act::wake),
+                 .at = static_cast<std::uint64_t>(identity_)},
+                {});
 }
 
 window_epochs::~window_epochs() {
@@ -225,15 +241,31 @@ void window_epochs::make_progress() {
 }
 
 void window_epochs::wait_for(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
-                             told_by how) {
-  if (done()) return;
+                             fabric::watched_memory* stores) {
+  if (done()) {
+    // Stores alone may let a rank go through all its epochs, and others wait for it to make progress.
+    if (stores != nullptr) endpoint_.own_engine().pace(endpoint_);
+    return;
+  }
   label_.assign(call).append(" of ").append(title_);
   if (target != no_rank) label_.append(", target ").append(std::to_string(target));
   label_.append(": ").append(what);
-  stores_of_members watched(done, how == told_by::signals && signals_ ? &*signals_ : nullptr);
-  const bool watches = how == told_by::lock || (how == told_by::signals && signals_);
   endpoint_.own_engine().wait_until(
-      endpoint_, label_, done, [] { return false; }, watches ? &watched : nullptr);
+      endpoint_, label_, done, [] { return false; }, stores);
+}
+
+void window_epochs::wait_for_signals(std::string_view call, std::string_view what, rank_t target,
+                                     function_ref<bool()> done, function_ref<bool()> look) {
+  if (!signals_) return wait_for(call, what, target, done);
+  watched_signals watched(look, *signals_);
+  wait_for(call, what, target, done, &watched);
+}
+
+void window_epochs::wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all) {
+  const auto ready = [&] { return std::ranges::any_of(all, [this](window_peer* each) { return is_ready(*each); }); };
+  watched_locks watched(all);
+  const bool has_tickets = std::ranges::any_of(all, [](const window_peer* each) { return each->has_ticket; });
+  wait_for(call, what, all.front()->member, ready, has_tickets ? &watched : nullptr);
 }
 
 // Records of members

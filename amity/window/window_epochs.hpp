@@ -91,14 +91,14 @@ class window_epochs final : private record_window, private immovable {
   void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_address(std::string_view call, const window_operation& what) const;
   void check_dynamic(std::string_view call) const;
-  /// What ends a wait.
-  enum class told_by : std::uint8_t {
-    records,
-    signals,  ///< of the node if members use them, else records
-    lock,     ///< perhaps one that is mapped: whoever leaves it tells only its owner
-  };
+  /// `stores` see earlier what `done` depends on; null: only records can end the wait.
   void wait_for(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
-                told_by how = told_by::records);
+                fabric::watched_memory* stores = nullptr);
+  /// Waits for signals of the node if members use them; `look` sees them without an effect. Else for records.
+  void wait_for_signals(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
+                        function_ref<bool()> look);
+  /// Waits for one of these locks or posts.
+  void wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all);
 
   window_peer& use(rank_t target);
   bool take_post(rank_t from);
@@ -107,6 +107,7 @@ class window_epochs final : private record_window, private immovable {
   void take_lock(window_peer& to, lock_kind kind);
   void take_promised_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
+  void send_wake(rank_t lane);
   void wake_owner(window_peer& of);
   void meet_members();
   void agree_on_signals();

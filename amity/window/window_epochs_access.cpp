@@ -60,12 +60,15 @@ bool window_epochs::is_ready(window_peer& to) {
 
 void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
   if (is_ready(to)) return;
-  const auto ready = [&] { return is_ready(to); };
-  if (rules_.access() == access_epoch::started)
-    return wait_for(call, "waits for its post", to.member, ready, told_by::signals);
+  if (rules_.access() == access_epoch::started) {
+    return wait_for_signals(
+        call, "waits for its post", to.member, [&] { return is_ready(to); },
+        [&] { return signals_->has_post(to.member); });
+  }
   const std::int32_t holder = to.control == nullptr ? 0 : to.control->holder.load(std::memory_order_relaxed);
   const std::string held_by = holder == 0 ? std::string() : fmt::format(", which rank {} holds", holder - 1);
-  wait_for(call, "waits for its lock" + held_by, to.member, ready, to.has_ticket ? told_by::lock : told_by::records);
+  window_peer* const one = &to;
+  wait_for_any(call, "waits for its lock" + held_by, {&one, 1});
 }
 
 void window_epochs::take_lock(window_peer& to, lock_kind kind) {
@@ -114,8 +117,7 @@ void window_epochs::take_promised_lock(window_peer& to, lock_kind kind) {
 void window_epochs::wake_owner(window_peer& of) {
   if (of.member == member_) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0)
-    origin_.send(of, {.act = static_cast<std::uint8_t>(window_act::wake)});
+  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0) send_wake(of.lane);
 }
 
 bool window_epochs::has_lock(window_peer& to) {
@@ -138,7 +140,10 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   direct_.all_open = rules_.access() == access_epoch::used_fenced && checks_ == nullptr;
   const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && !to.is_mapped;
   if (waits_for_end || !is_ready(to)) {
-    if (!to.is_mapped && may_hold(what, copies)) return hold(to, std::move(what), copies);
+    if (!to.is_mapped && may_hold(what, copies)) {
+      hold(to, std::move(what), copies);
+      return endpoint_.own_engine().pace(endpoint_);
+    }
     wait_until_ready(call, to);
   }
   if (checks_ != nullptr && to.member == member_ && what.writes()) {
@@ -158,10 +163,12 @@ void window_epochs::carry_out(window_peer& to, const window_operation& what) {
   direct_.records_accumulate |= to.is_mapped && to.accumulates_in_records;
 }
 
-// A program may begin any number of operations before the call, the post or the lock that lets them start. Beyond the
-// bound of the engine, they wait for that, and start.
+// A program may begin any number of operations before the call, the post or the lock that lets them start. Beyond half
+// of the bound of the engine, they wait for that, and start.
 bool window_epochs::may_hold(const window_operation& what, bool copies) const noexcept {
-  return endpoint_.own_engine().bound().has_room(held_bytes(what, copies));
+  const core::memory_bound& bound = endpoint_.own_engine().bound();
+  return bound.bytes() + held_bytes(what, copies) <=
+         bound.bytes_max() / 2;  // the rest is for handlers, which cannot wait
 }
 
 void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
@@ -183,10 +190,7 @@ void window_epochs::begin_all_held(std::string_view call) {
   std::vector<window_peer*> left;
   std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
   while (!left.empty()) {
-    wait_for(
-        call, "waits for posts or locks", left.front()->member,
-        [&] { return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); }); },
-        told_by::lock);
+    wait_for_any(call, "waits for posts or locks", left);
     std::erase_if(left, [this](window_peer* each) {
       if (!is_ready(*each)) return false;
       begin_held(*each);

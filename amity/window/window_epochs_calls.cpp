@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,8 +51,10 @@ void window_epochs::fence(window_assert promised) {
 // All records have been carried out before it.
 void window_epochs::meet_at_barrier(std::string_view call) {
   signals_->begin_barrier();
-  wait_for(
-      call, "waits for all members", no_rank, [this] { return signals_->try_end_barrier(); }, told_by::signals);
+  wait_for_signals(
+      call, "waits for all members", no_rank,
+      [this] { return signals_->try_end_barrier() && service_.sent(); },  // members that sleep wait for what it sends
+      [this] { return signals_->round_is_complete(); });
 }
 
 void window_epochs::compare_promises(std::string_view call, window_assert promised) {
@@ -142,8 +145,8 @@ void window_epochs::wait() {
   constexpr std::string_view call = "window::wait";
   endpoint_.check_own_call(call);
   if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
-  wait_for(
-      call, "waits for complete of others", no_rank, [this] { return all_have_completed(); }, told_by::signals);
+  const auto completed = [this] { return all_have_completed(); };
+  wait_for_signals(call, "waits for complete of others", no_rank, completed, completed);
   end_exposure();
   rules_.on(call, window_call::wait, whose());
   if (checks_ != nullptr) checks_->end_exposure();
@@ -181,19 +184,20 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   check_member(call, target);
   if (kind == lock_kind::none)
     throw error(call, member_, fmt::format("{}: a lock of kind none", title_), "choose shared or exclusive");
+  const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.lock(call, kind, target, whose());
-  origin_.count(false, target_.parity());
   access_promised_ = promised;
-  direct_.may_flush = true;
   window_peer& to = use(target);
   try {
     take_lock(to, kind);
   } catch (...) {  // a promise is wrong
-    rules_.unlock(call, target, whose());
+    if (before) rules_ = *before;
     access_promised_ = window_assert::none;
     if (rules_.access() != access_epoch::locked) end_access();
     throw;
   }
+  origin_.count(false, target_.parity());
+  direct_.may_flush = true;
   if (to.granted) set_open(to, true);
   if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
   access_promised_ = window_assert::none;
@@ -220,17 +224,18 @@ void window_epochs::unlock(rank_t target) {
 void window_epochs::lock_all(window_assert promised) {
   constexpr std::string_view call = "window::lock_all";
   endpoint_.check_own_call(call);
+  const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.on(call, window_call::lock_all, whose());
-  origin_.count(false, target_.parity());
   access_promised_ = promised;
-  direct_.may_flush = true;
   try {
     wait_until_ready(call, use(member_));  // loads and stores of the program ask nothing
   } catch (...) {                          // a promise is wrong
-    rules_.on(call, window_call::unlock_all, whose());
+    if (before) rules_ = *before;
     end_access();
     throw;
   }
+  origin_.count(false, target_.parity());
+  direct_.may_flush = true;
 }
 
 void window_epochs::unlock_all() {

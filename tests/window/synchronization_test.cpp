@@ -223,6 +223,33 @@ TEST_P(synchronized_windows, fences_work_with_each_combination_of_assertions) {
   });
 }
 
+// More members than a round of their barrier tells.
+TEST(nodes, nine_ranks_synchronize_by_stores) {
+  for (const testing::job_kind& kind : {testing::threads(""), testing::processes("")}) {
+    testing::run_worlds(kind, 9, [](world& w) {
+      auto shared = w.allocate_window<std::uint64_t>(9);
+      const auto own = static_cast<std::size_t>(w.rank());
+      shared.fence(window_assert::no_precede);
+      for (std::uint64_t round = 1; round <= 50; ++round) {
+        for (const rank_t each : everyone(w)) shared.put(each, own, round);
+        shared.fence();
+        for (const std::uint64_t seen : shared.local()) ASSERT_EQ(seen, round);
+        shared.fence();
+      }
+      shared.fence(window_assert::no_succeed);
+      const rank_t next = next_of(w), before = previous_of(w);
+      for (std::uint64_t round = 1; round <= 50; ++round) {
+        shared.post(std::span(&before, 1));
+        shared.start(std::span(&next, 1));
+        shared.put(next, 0, round);
+        shared.complete();
+        shared.wait();
+        ASSERT_EQ(shared.local()[0], round);
+      }
+    });
+  }
+}
+
 TEST_P(synchronized_windows, fence_that_excludes_operations_waits_for_no_rank) {
   if (GetParam().protocol == "checked") return;  // ranks compare their promises, and wait for that
   run([](world& w) {

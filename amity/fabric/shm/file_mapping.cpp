@@ -39,7 +39,7 @@ void* reserve(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-file_mapping::file_mapping(int fd, std::size_t offset, std::size_t bytes) : bytes_(bytes) {
+file_mapping::file_mapping(int fd, std::size_t offset, std::size_t bytes, page_size pages) : bytes_(bytes) {
   const bool huge = bytes >= huge_page_bytes;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* const where = huge ? reserve(round_up(bytes, page), huge_page_bytes) : nullptr;
@@ -50,7 +50,7 @@ file_mapping::file_mapping(int fd, std::size_t offset, std::size_t bytes) : byte
     no_memory("map", bytes);
   }
   // Only a wish: without huge pages everything works, with more misses in the address translation.
-  if (huge) static_cast<void>(::madvise(mapped, bytes, MADV_HUGEPAGE));
+  if (huge && pages == page_size::huge) static_cast<void>(::madvise(mapped, bytes, MADV_HUGEPAGE));
   data_ = static_cast<std::byte*>(mapped);
 }
 

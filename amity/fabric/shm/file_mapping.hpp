@@ -6,6 +6,7 @@
 /// where the system has them.
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace amity::fabric::shm {
@@ -17,13 +18,18 @@ constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+enum class page_size : std::uint8_t {
+  usual,  ///< memory that is mostly not touched
+  huge,   ///< if the system has them, and the piece is large enough
+};
+
 class file_mapping {
  public:
   file_mapping() = default;
 
   /// Maps `bytes` > 0 of the file behind `fd`, from `offset`, a multiple of the page, or, if there are 2 MiB or more,
   /// of 2 MiB. Throws `error` where the system refuses.
-  file_mapping(int fd, std::size_t offset, std::size_t bytes);
+  file_mapping(int fd, std::size_t offset, std::size_t bytes, page_size pages = page_size::huge);
 
   file_mapping(file_mapping&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

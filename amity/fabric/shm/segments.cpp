@@ -1,6 +1,7 @@
 #include "amity/fabric/shm/segments.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -110,7 +111,13 @@ segment segments::create(rank_t owner, std::size_t bytes) {
                     .started_at = 0,
                     .token = 0};
   fields.seal = seal_of(fields);
-  return {.data = use(fields.offset, bytes), .bytes = bytes, .key = key_from(fields)};
+  try {
+    return {.data = use(fields.offset, bytes), .bytes = bytes, .key = key_from(fields)};
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (bytes <= page_space::bytes_max) small_.give_back(fields.offset, bytes);
+    throw;
+  }
 }
 
 segment segments::attach(rank_t owner, mutable_bytes memory) {
@@ -130,15 +137,18 @@ segment segments::attach(rank_t owner, mutable_bytes memory) {
 void segments::destroy(const segment& own) noexcept {
   const key_fields fields = fields_of<key_fields>(own.key);
   if (fields.process != 0) return;
-  const bool is_small = fields.bytes <= page_space::bytes_max;
-  const std::size_t bytes = round_up(fields.bytes, is_small ? page_space::page_bytes : huge_page_bytes);
   // Gives the memory back though peers may still hold mappings. Where it cannot, it is given back with the job.
-  const bool is_cleared = ::fallocate(job_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                      static_cast<off_t>(fields.offset), static_cast<off_t>(bytes)) == 0;
+  if (fields.bytes <= page_space::bytes_max) {
+    // By the mapping, which stays: caches of registered memory see this call.
+    if (::madvise(own.data, round_up(fields.bytes, page_space::page_bytes), MADV_REMOVE) != 0) return;
+    const std::lock_guard lock(mutex_);
+    small_.give_back(fields.offset, fields.bytes);
+    return;
+  }
+  static_cast<void>(::fallocate(job_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                static_cast<off_t>(fields.offset),
+                                static_cast<off_t>(round_up(fields.bytes, huge_page_bytes))));
   drop(fields.offset, fields.bytes);
-  if (!is_small || !is_cleared) return;
-  const std::lock_guard lock(mutex_);
-  small_.give_back(fields.offset, fields.bytes);
 }
 
 std::size_t segments::take_space(std::size_t bytes) {
@@ -213,15 +223,14 @@ std::byte* segments::use(std::size_t offset, std::size_t bytes) {
   const bool is_small = bytes <= page_space::bytes_max;
   const std::size_t begin = is_small ? page_space::chunk_of(offset) : offset;
   const std::lock_guard lock(mutex_);
-  const auto known = mapped_.find(begin);
-  mapped& whole =
-      known != mapped_.end()
-          ? known->second
-          : mapped_
-                .emplace(begin, mapped{file_mapping(job_.fd(), begin, is_small ? page_space::chunk_bytes : bytes), 0})
-                .first->second;
-  ++whole.users;
-  return whole.memory.data() + (offset - begin);
+  auto known = mapped_.find(begin);
+  if (known == mapped_.end()) {
+    file_mapping whole = is_small ? file_mapping(job_.fd(), begin, page_space::chunk_bytes, page_size::usual)
+                                  : file_mapping(job_.fd(), begin, bytes);
+    known = mapped_.emplace(begin, mapped{std::move(whole), 0}).first;
+  }
+  ++known->second.users;
+  return known->second.memory.data() + (offset - begin);
 }
 
 // Chunks stay mapped: other small segments will use them.

@@ -48,7 +48,7 @@ class segments {
  private:
   struct mapped {
     file_mapping memory;
-    std::size_t users = 0;  ///< the owner, if it is of this process, and handles
+    std::size_t users = 0;  ///< of large segments: the owner, if it is of this process, and handles
   };
   struct key_fields;
   /// What a handle refers to.
