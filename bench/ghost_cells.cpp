@@ -222,7 +222,6 @@ sample measure_in_turn(world& w, const ghost_case& what, std::string_view chosen
 int measure(job_context& job) {
   const ghost_case what = ghost_case::from(job.args);
   if (job.args.contains("ranks")) return measure_simulated(job, what);
-  use_a_node_for_each_rank();
   const int batches = std::stoi(job.args.at("batches")), updates = std::stoi(job.args.at("updates"));
   return run_ranks(job, [&](world& w) { return measure_in_turn(w, what, job.args.at("protocols"), batches, updates); });
 }
