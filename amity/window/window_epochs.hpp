@@ -108,6 +108,7 @@ class window_epochs final : private record_window, private immovable {
   void take_promised_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
   void send_wake(rank_t lane);
+  void send_wakes();
   void wake_owner(window_peer& of);
   void meet_members();
   void agree_on_signals();

@@ -57,6 +57,12 @@ void window_epochs::meet_at_barrier(std::string_view call) {
       [this] { return signals_->round_is_complete(); });
 }
 
+// The program may compute next, while members that sleep wait.
+void window_epochs::send_wakes() {
+  if (!service_.sent()) [[unlikely]]
+    endpoint_.progress();
+}
+
 void window_epochs::compare_promises(std::string_view call, window_assert promised) {
   counts_.assign(static_cast<std::size_t>(members().size()), assertion_checks::ballot(promised));
   collectives_.start_reduce_scatter(counts_);
@@ -116,6 +122,7 @@ void window_epochs::complete() {
   for (window_peer* const each : used_) wait_until_ready(call, *each);
   if (signals_) {
     signals_->complete(rules_.targets());
+    send_wakes();
   } else {
     for (window_peer* const each : used_) origin_.send(*each, {.act = static_cast<std::uint8_t>(window_act::complete)});
   }
@@ -131,7 +138,10 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
   rules_.on(call, window_call::post, whose());
   if (checks_ != nullptr) checks_->post(promised, origins);
   posted_to_ = origins.size();
-  if (signals_ && !has(promised, window_assert::no_check)) return signals_->post(origins);
+  if (signals_ && !has(promised, window_assert::no_check)) {
+    signals_->post(origins);
+    return send_wakes();
+  }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
   const bool is_promised = has(promised, window_assert::no_check);
   if (is_promised && checks_ == nullptr) return;
