@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string>
 
 #include <fmt/format.h>
@@ -65,17 +64,31 @@ constexpr exposure_row exposure_rows[]{
     {call_kind::free, exposure::fenced, exposure::none},
 };
 
-/// Null: the call is not permitted. Calls that have no row at all leave the state as it is.
-template <class Row, std::size_t Rows, class State>
-const Row* find_row(const Row (&rows)[Rows], window_call what, State before) {
-  const auto* const found =
-      std::ranges::find_if(rows, [&](const Row& each) { return each.what == what && each.before == before; });
-  return found == std::end(rows) ? nullptr : found;
+/// What a call makes of a state, or one of these.
+using next_state = std::int8_t;
+constexpr next_state refused = -1, no_matter = -2;  ///< no row has the call: the state stays
+
+template <std::size_t States>
+using next_states = std::array<std::array<next_state, States>, window_calls>;
+
+/// The rows, by call and state.
+template <std::size_t States, class Row, std::size_t Rows>
+constexpr next_states<States> index_rows(const Row (&rows)[Rows]) {
+  next_states<States> index{};
+  for (auto& of_call : index) of_call.fill(no_matter);
+  for (const Row& each : rows) index[static_cast<std::size_t>(each.what)].fill(refused);
+  for (const Row& each : rows)
+    index[static_cast<std::size_t>(each.what)][static_cast<std::size_t>(each.before)] =
+        static_cast<next_state>(each.after);
+  return index;
 }
 
-template <class Row, std::size_t Rows>
-bool concerns(const Row (&rows)[Rows], window_call what) {
-  return std::ranges::find(rows, what, &Row::what) != std::end(rows);
+constexpr next_states<access_epochs> access_after = index_rows<access_epochs>(access_rows);
+constexpr next_states<exposure_epochs> exposure_after = index_rows<exposure_epochs>(exposure_rows);
+
+template <std::size_t States, class State>
+next_state look_up(const next_states<States>& index, window_call what, State before) noexcept {
+  return index[static_cast<std::size_t>(what)][static_cast<std::size_t>(before)];
 }
 
 std::string_view describe(access_epoch state) {
@@ -131,15 +144,16 @@ void access_rules::permit(std::string_view name, window_call what, rank_t target
     const std::string place = target == no_rank ? std::string() : fmt::format(" for rank {}", target);
     return {name, whose.member, fmt::format("{}: {}{}", whose.window, state, place), remedy};
   };
-  if (concerns(access_rows, what) && find_row(access_rows, what, access_) == nullptr)
-    throw refuse(describe(access_), remedy_for(what, access_));
-  if (concerns(exposure_rows, what) && find_row(exposure_rows, what, exposure_) == nullptr)
+  if (look_up(access_after, what, access_) == refused) throw refuse(describe(access_), remedy_for(what, access_));
+  if (look_up(exposure_after, what, exposure_) == refused)
     throw refuse(describe(exposure_), remedy_for(what, exposure_));
 }
 
 void access_rules::move_on(window_call what) noexcept {
-  if (const access_row* const row = find_row(access_rows, what, access_)) access_ = row->after;
-  if (const exposure_row* const row = find_row(exposure_rows, what, exposure_)) exposure_ = row->after;
+  if (const next_state after = look_up(access_after, what, access_); after >= 0)
+    access_ = access_epoch{static_cast<std::uint8_t>(after)};
+  if (const next_state after = look_up(exposure_after, what, exposure_); after >= 0)
+    exposure_ = exposure_epoch{static_cast<std::uint8_t>(after)};
 }
 
 void access_rules::on(std::string_view name, window_call what, const identity& whose) {

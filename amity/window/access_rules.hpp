@@ -34,6 +34,8 @@ enum class window_call : std::uint8_t {
   free,
 };
 
+inline constexpr std::size_t window_calls = 13;
+
 enum class access_epoch : std::uint8_t {
   none,
   fenced,       ///< by a fence; if no operation follows, another epoch may begin
@@ -43,7 +45,10 @@ enum class access_epoch : std::uint8_t {
   locked_all,
 };
 
+inline constexpr std::size_t access_epochs = 6;
+
 enum class exposure_epoch : std::uint8_t { none, fenced, posted };
+inline constexpr std::size_t exposure_epochs = 3;
 
 /// The epochs of one window on one rank. Members are counted in the window's group.
 class access_rules {
