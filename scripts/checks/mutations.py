@@ -18,6 +18,10 @@ Mutation = collections.namedtuple("Mutation", "name list file scope before after
 Test = collections.namedtuple("Test", "program filter")
 
 
+# `const std::size_t end = ...;`
+DECLARATION = re.compile(r"(?!return\b)(?:const(?:expr)? )?[A-Za-z_][\w:]*(?:<[^;=]*>)?[&*]? [&*]?(\w+) = ")
+
+
 class Problem(Exception):
     pass
 
@@ -123,8 +127,26 @@ def locate(text, mutation):
         raise Problem(f"{where}: its text occurs {found} times in {mutation.file}{block}")
     if not is_statement(mutation.before) and not mutation.after:
         raise Problem(f"{where}: an expression cannot be replaced by nothing")
+    for replaced in (mutation.before, mutation.after):
+        if any(replaced.count(first) != replaced.count(last) for first, last in ("()", "[]", "{}")):
+            raise Problem(f"{where}: the brackets of `{replaced}` do not match; take whole statements or one expression")
     at = text.index(mutation.before, begin, end)
+    declared = DECLARATION.match(mutation.before)
+    if is_statement(mutation.before) and declared:
+        rest_of_block = text[at + len(mutation.before):end_of_enclosing_block(text, at + len(mutation.before))]
+        if re.search(rf"\b{declared.group(1)}\b", rest_of_block):
+            raise Problem(f"{where}: later statements use {declared.group(1)}; replace its initializer")
     return at, at + len(mutation.before)
+
+
+def end_of_enclosing_block(text, begin):
+    """Where the block ends that `begin` is in."""
+    depth = 0
+    for match in re.finditer(r"[{}]", text[begin:]):
+        depth += 1 if match.group() == "{" else -1
+        if depth < 0:
+            return begin + match.start()
+    return len(text)
 
 
 def end_of_block(text, begin):

@@ -691,6 +691,18 @@ tests = ["a_test"]
         self.write_list(before="1", after="")
         self.expect("mutations", "an expression cannot be replaced by nothing")
 
+    def test_brackets_that_do_not_match(self):
+        self.append("amity/base/a.cpp", "\nint b() { if (a() > 0) return 5; return 6; }\n")
+        self.write_list(before="if (a() > 0", after="if (true")
+        self.expect("mutations", "the brackets of `if (a() > 0` do not match")
+
+    def test_declaration_that_is_used(self):
+        self.append("amity/base/a.cpp", "\nint b() { const int c = a(); return c; }\nint d() { int e = a(); a(); }\n")
+        self.write_list(before="const int c = a();", after="const int c = 4;")
+        self.expect("mutations", "later statements use c; replace its initializer")
+        self.write_list(before="int e = a();", after="")
+        self.expect_ok("mutations")
+
     def test_test_that_does_not_exist(self):
         self.write_list(filter="a.number:p/a.number/3")
         self.expect_ok("mutations")
