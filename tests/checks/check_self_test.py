@@ -678,11 +678,12 @@ tests = ["a_test {filter}"]
         self.expect("mutations", "`int b()` occurs 0 times in amity/base/a.cpp")
 
     def test_texts_that_overlap(self):
-        self.write_list(before="return 1; }", after="return 2; }", more="""
-[a.other_type]
-before = "int a() { return"
-after = "long a() { return"
-breaks = "Another type."
+        self.append("amity/base/a.cpp", "\nint b() { return 4 + 5 + 6; }\n")
+        self.write_list(before="4 + 5", after="7", more="""
+[a.other_number]
+before = "5 + 6"
+after = "8"
+breaks = "It returns another number."
 tests = ["a_test"]
 """)
         self.expect("mutations", "overlaps with")
