@@ -70,11 +70,6 @@ class ghost_exchange {
     peers_.erase(std::ranges::unique(peers_).begin(), peers_.end());
     for (std::size_t i = 0; i < sides * what_.elements; ++i) buffers_.push_back(value(rank_, i));
   }
-  ~ghost_exchange() {
-    if (what_.fences) cells_.fence(window_assert::no_precede | window_assert::no_succeed);
-  }
-  ghost_exchange(const ghost_exchange&) = delete;
-  ghost_exchange& operator=(const ghost_exchange&) = delete;
 
   /// Makes the neighbors known.
   void warm_up() { update(1); }

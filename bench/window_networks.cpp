@@ -1,5 +1,5 @@
-/// Windows on simulated networks and on TCP: synchronization of many ranks, puts beside those of each MPI, and
-/// transfers while the origin computes.
+/// Windows on simulated networks and on TCP: synchronization of many ranks, puts compared with each MPI, and transfers
+/// while the origin computes.
 
 #include "amity/window/window.hpp"
 

@@ -34,7 +34,7 @@ enum class window_call : std::uint8_t {
   free,
 };
 
-inline constexpr std::size_t window_calls = 13;
+inline constexpr std::size_t window_calls = static_cast<std::size_t>(window_call::free) + 1;
 
 enum class access_epoch : std::uint8_t {
   none,
@@ -45,10 +45,10 @@ enum class access_epoch : std::uint8_t {
   locked_all,
 };
 
-inline constexpr std::size_t access_epochs = 6;
+inline constexpr std::size_t access_epochs = static_cast<std::size_t>(access_epoch::locked_all) + 1;
 
 enum class exposure_epoch : std::uint8_t { none, fenced, posted };
-inline constexpr std::size_t exposure_epochs = 3;
+inline constexpr std::size_t exposure_epochs = static_cast<std::size_t>(exposure_epoch::posted) + 1;
 
 /// The epochs of one window on one rank. Members are counted in the window's group.
 class access_rules {

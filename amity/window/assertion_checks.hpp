@@ -39,7 +39,7 @@ class assertion_checks final : private immovable {
   // The owner.
   void post(window_assert promised, std::span<const rank_t> origins);
   void note_complete(rank_t origin);
-  /// Of the exposure of a post, or of a lock of this rank.
+  /// Other ranks have used the memory: the epoch of a post has ended, or a lock of this rank on itself.
   void end_exposure();
   post_state post_for(rank_t origin) const;
   /// An operation writes to the memory of this rank; parameters as of `attached_memory::find_problem`. `name` and

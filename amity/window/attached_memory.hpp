@@ -22,7 +22,8 @@ class attached_memory final : private immovable {
 
   /// From `begin` to `end`, which is larger.
   void attach(std::uint64_t begin, std::uint64_t end);
-  /// Removes the piece that begins here; of several, the one that was attached last. False: no piece does.
+  /// Removes the piece that begins here. If several do, it removes the one that was attached last. False: no piece
+  /// does.
   bool detach(std::uint64_t begin);
 
   /// What an error says if some bytes of an operation are not attached; empty: all are. `blocks` are at `at`, and the

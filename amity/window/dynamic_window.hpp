@@ -38,8 +38,8 @@ class dynamic_window : public window_base {
     core_->attach(memory.data(),
                   memory.size() > count_max ? std::numeric_limits<std::size_t>::max() : memory.size() * sizeof(T));
   }
-  /// Removes the piece that begins here; of several, the one that was attached last. Bytes that other pieces contain
-  /// stay. Local. Throws `error` if no piece begins here.
+  /// Removes the piece that begins here. If several do, it removes the one that was attached last. Bytes that other
+  /// pieces contain stay. Local. Throws `error` if no piece begins here.
   void detach(const void* base) { core_->detach(base); }
   /// What other ranks name this byte by.
   static std::uint64_t address_of(const void* byte) noexcept { return reinterpret_cast<std::uintptr_t>(byte); }

@@ -14,7 +14,7 @@
 namespace amity::detail {
 
 /// A barrier of all members, and the counts of post and complete, as words in memory of each member that begin as
-/// zeros. Stores of a member that come before a signal are visible to whoever has seen it.
+/// zeros. A member that has seen a signal also sees the stores that its sender made before it.
 ///
 /// The barrier is a dissemination barrier with 8 ways: up to 8 members need one round, 64 need two. (D. Hensgen,
 /// R. Finkel and U. Manber, "Two Algorithms for Barrier Synchronization", 1988; with several ways: T. Hoefler et al.,
@@ -46,7 +46,7 @@ class node_signals final : private immovable {
   }
   void take_completed(std::uint32_t count) noexcept { completed_taken_ += count; }
 
-  /// Whoever signals from now on wakes this member, until `end_sleep`.
+  /// From now until `end_sleep`, members that send this one a signal also wake it.
   void announce_sleep() noexcept;
   void end_sleep() noexcept { own(sleeps_at).store(0, std::memory_order_relaxed); }
 

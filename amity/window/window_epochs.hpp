@@ -108,7 +108,7 @@ class window_epochs final : private record_window, private immovable {
   void take_promised_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
   void send_wake(rank_t lane);
-  void send_wakes();
+  void send_waiting_wakes();
   void wake_owner(window_peer& of);
   void meet_members();
   void agree_on_signals();
@@ -116,6 +116,8 @@ class window_epochs final : private record_window, private immovable {
   bool may_hold(const window_operation& what, bool copies) const noexcept;
   void hold(window_peer& to, window_operation&& what, bool copies);
   void begin_held(window_peer& to);
+  /// Waits for the post or the lock if operations are held.
+  void begin_held(std::string_view call, window_peer& to);
   void begin_all_held(std::string_view call);
   void carry_out(window_peer& to, const window_operation& what);
   /// Waits for operations on these members. If it `flushes`, operations have been carried out there; else what this

@@ -186,6 +186,12 @@ void window_epochs::begin_held(window_peer& to) {
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
 }
 
+void window_epochs::begin_held(std::string_view call, window_peer& to) {
+  if (to.held.empty()) return;
+  wait_until_ready(call, to);
+  begin_held(to);
+}
+
 void window_epochs::begin_all_held(std::string_view call) {
   std::vector<window_peer*> left;
   std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
@@ -237,8 +243,7 @@ void window_epochs::flush(rank_t target) {
   rules_.use(call, window_call::flush, target, whose());
   window_peer* const of = origin_.find(target);
   if (of != nullptr && of->listed) {
-    if (!of->held.empty()) wait_until_ready(call, *of);
-    begin_held(*of);
+    begin_held(call, *of);
     finish(call, {&of, 1}, true);
     look_for_unfinished();
   }
@@ -262,8 +267,7 @@ void window_epochs::flush_local(rank_t target) {
   rules_.use(call, window_call::flush, target, whose());
   window_peer* const of = origin_.find(target);
   if (of == nullptr || !of->listed) return;
-  if (!of->held.empty()) wait_until_ready(call, *of);
-  begin_held(*of);
+  begin_held(call, *of);
   finish(call, {&of, 1}, false);
 }
 
@@ -289,8 +293,7 @@ void window_epochs::wait_local(rank_t target) {
   window_peer* const of = origin_.find(target);
   if (of == nullptr || is_complete_here(*of)) return;
   endpoint_.check_own_call(call);
-  if (!of->held.empty()) wait_until_ready(call, *of);
-  begin_held(*of);
+  begin_held(call, *of);
   origin_.begin_completion(*of);
   wait_for(call, "waits for operations", no_rank, [&] { return is_complete_here(*of); });
 }

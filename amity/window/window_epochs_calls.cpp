@@ -58,7 +58,7 @@ void window_epochs::meet_at_barrier(std::string_view call) {
 }
 
 // The program may compute next, while members that sleep wait.
-void window_epochs::send_wakes() {
+void window_epochs::send_waiting_wakes() {
   if (!service_.sent()) [[unlikely]]
     endpoint_.progress();
 }
@@ -122,7 +122,7 @@ void window_epochs::complete() {
   for (window_peer* const each : used_) wait_until_ready(call, *each);
   if (signals_) {
     signals_->complete(rules_.targets());
-    send_wakes();
+    send_waiting_wakes();
   } else {
     for (window_peer* const each : used_) origin_.send(*each, {.act = static_cast<std::uint8_t>(window_act::complete)});
   }
@@ -140,7 +140,7 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
   posted_to_ = origins.size();
   if (signals_ && !has(promised, window_assert::no_check)) {
     signals_->post(origins);
-    return send_wakes();
+    return send_waiting_wakes();
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);  // stores of the program come before operations of others
   const bool is_promised = has(promised, window_assert::no_check);

@@ -37,8 +37,8 @@ enum class window_act : std::uint8_t {
   lock,     ///< `op`: the kind
   granted,  ///< answers `lock`
   unlock,   ///< `op`: the kind; asks for a word, the answer that all before has been carried out
-  wake,     ///< the lock has become free
-  // Of windows whose promises are verified. Both ask for a word.
+  wake,     ///< the lock has become free, or a signal was stored for a member that sleeps
+  // Only in checked windows. The answer is one word.
   has_posted,  ///< a `post_state`
   try_lock,    ///< `op`: the kind; what `control_block::take_if_free` returns, as 0 or 1
 };
