@@ -22,6 +22,9 @@ Test = collections.namedtuple("Test", "program filter")
 DECLARATION = re.compile(r"(?!return\b)(?:const(?:expr)? )?[A-Za-z_][\w:]*(?:<[^;=]*>)?[&*]? [&*]?(\w+) = ")
 
 
+KEYWORD = re.compile(r"(?:if|for|while|return|else|throw|const|case)\b")
+
+
 class Problem(Exception):
     pass
 
@@ -130,6 +133,8 @@ def locate(text, mutation):
     for replaced in (mutation.before, mutation.after):
         if any(replaced.count(first) != replaced.count(last) for first, last in ("()", "[]", "{}")):
             raise Problem(f"{where}: the brackets of `{replaced}` do not match; take whole statements or one expression")
+        if not is_statement(replaced) and KEYWORD.match(replaced):
+            raise Problem(f"{where}: `{replaced}` is no expression and no whole statement")
     at = text.index(mutation.before, begin, end)
     declared = DECLARATION.match(mutation.before)
     if is_statement(mutation.before) and declared:

@@ -697,6 +697,11 @@ tests = ["a_test"]
         self.write_list(before="if (a() > 0", after="if (true")
         self.expect("mutations", "the brackets of `if (a() > 0` do not match")
 
+    def test_part_of_statement(self):
+        self.append("amity/base/a.cpp", "\nint b() { if (a() > 0) return 5; return 6; }\n")
+        self.write_list(before="if (a() > 0)", after="if (true)")
+        self.expect("mutations", "`if (a() > 0)` is no expression and no whole statement")
+
     def test_declaration_that_is_used(self):
         self.append("amity/base/a.cpp", "\nint b() { const int c = a(); return c; }\nint d() { int e = a(); a(); }\n")
         self.write_list(before="const int c = a();", after="const int c = 4;")
