@@ -64,6 +64,12 @@ function(amity_test name)
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${labels}")
 endfunction()
 
+# The environment of tests of programs that reach each other by libfabric.
+set(AMITY_OFI_TEST_ENVIRONMENT)
+if(AMITY_SANITIZE)
+  set(AMITY_OFI_TEST_ENVIRONMENT LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks_of_libfabric.txt)
+endif()
+
 # amity_test_over(NAME FABRIC FILTER)
 # Runs tests of a program that is there anew, with ranks that reach each other by another fabric, which needs libfabric;
 # the thread sanitizer does not see into that. Each process takes a while to find its provider, so the filter leaves out
