@@ -429,7 +429,7 @@ TEST(invalid_parts, counts) {
     for (const int round : {3, 4, 31, 32, 255}) expect_invalid(1, counts_of(static_cast<std::uint8_t>(round), 0), 8);
     for (const std::size_t bytes : {0u, 1u, 7u, 12u, 33u, 40u}) expect_invalid(6, counts_of(0, 0), bytes);
     for (const std::uint64_t first :
-         {std::uint64_t{4}, std::uint64_t{4} << 32, std::uint64_t{1} << 61, ~std::uint64_t{0}}) {
+         {std::uint64_t{4}, std::uint64_t{5}, std::uint64_t{4} << 32, std::uint64_t{1} << 61, ~std::uint64_t{0}}) {
       expect_invalid(6, counts_of(0, first), 8);
     }
     expect_invalid(6, counts_of(0, 1), 32);

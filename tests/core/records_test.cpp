@@ -290,6 +290,35 @@ TEST(records, large_put_advances) {
   });
 }
 
+/// Rank 2 takes no answers of its gets, so rank 0 keeps records of rank 2 that it cannot answer.
+TEST(records, barrier_beside_peer_that_takes_no_answers) {
+  constexpr std::uint64_t idle_ns = 10'000'000;
+  testing::run_worlds(testing::simulated("sim", {.credits = 4, .packet_bytes = 528}), 3, [](world& w) {
+    endpoint& own = w.endpoint();
+    auto& memory = own.memory();
+    std::vector<std::byte> bytes(8000);
+    const local_segment mine = memory.attach(bytes);
+    const auto all = exchange(own, mine);
+    const auto part = w.split({.color = w.rank() / 2});
+    own.barrier();
+    const std::uint64_t begin_ns = w.now_ns();
+    event complete;
+    std::vector<std::byte> got(8000);
+    if (w.rank() == 2) {
+      for (int i = 0; i < 4; ++i) memory.get({all[0], 0}, got, complete);
+      own.progress();
+      testing::idle_until(own.transport(), begin_ns + idle_ns);
+      memory.wait(complete);
+    } else {
+      testing::idle_until(own.transport(), begin_ns + idle_ns / 4);
+      own.progress();
+      part->barrier();
+      EXPECT_LT(w.now_ns(), begin_ns + idle_ns);
+    }
+    own.barrier();
+  });
+}
+
 // Ranks 2 and 3 use memory of rank 0 all the time, which is in a barrier with rank 1 alone.
 TEST(records, barrier_beside_flood_of_gets) {
   testing::run_worlds(testing::simulated("sim", {.credits = 16, .packet_bytes = 528}), 4, [](world& w) {
