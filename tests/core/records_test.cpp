@@ -293,7 +293,15 @@ TEST(records, large_put_advances) {
 /// Rank 2 takes no answers of its gets, so rank 0 keeps records of rank 2 that it cannot answer.
 TEST(records, barrier_beside_peer_that_takes_no_answers) {
   constexpr std::uint64_t idle_ns = 10'000'000;
-  testing::run_worlds(testing::simulated("sim", {.credits = 4, .packet_bytes = 528}), 3, [](world& w) {
+  testing::job_kind records = testing::simulated("records", {.credits = 4, .packet_bytes = 528});
+  const auto whole_job = records.run;
+  records.run = [&](rank_t ranks, const settings& config, const std::function<void(fabric::fabric&)>& body) {
+    return whole_job(ranks, config, [&](fabric::fabric& whole) {
+      fabric::testing::poorer transport(whole, false);
+      body(transport);
+    });
+  };
+  testing::run_worlds(records, 3, [](world& w) {
     endpoint& own = w.endpoint();
     auto& memory = own.memory();
     std::vector<std::byte> bytes(8000);
