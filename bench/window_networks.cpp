@@ -1,5 +1,5 @@
 /// Windows on simulated networks and on TCP: synchronization of many ranks, puts compared with each MPI, and transfers
-/// while the origin computes.
+/// while the origin or the target computes.
 
 #include "amity/window/window.hpp"
 
@@ -13,6 +13,7 @@
 
 #include "bench/benchmarks.hpp"
 #include "bench/ranks.hpp"
+#include "bench/statistics.hpp"
 #include "bench/window_jobs.hpp"
 
 namespace amity::bench {
@@ -199,6 +200,80 @@ void drive_overlap(driver& d) {
 
 int run_overlap(job_context& job) { return run_ranks(job, measure_overlap); }
 
+// A target that computes
+
+/// Occupies the processor, without calls of Amity.
+std::uint64_t compute_steps(std::uint64_t steps) {
+  std::uint64_t value = steps;
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    value = value * 6364136223846793005u + 1442695040888963407u;
+    asm volatile("" : "+r"(value));
+  }
+  return value;
+}
+
+/// Returns the median time of a lock epoch of rank 0 with `operation`, while rank 1 computes or waits.
+template <class Operation>
+double served_us(world& w, window<std::byte>& memory, int batches, std::uint64_t steps, Operation operation) {
+  return median_of(batches, [&] {
+    w.barrier();
+    if (w.rank() == 1) {
+      compute_steps(steps);
+      return 0.0;
+    }
+    return 1e-3 * wall_ns([&] {
+             memory.lock(lock_kind::exclusive, 1);
+             operation();
+             memory.unlock(1);
+           });
+  });
+}
+
+int measure_computing_target(job_context& job) {
+  use_a_node_for_each_rank();
+  const int batches = std::stoi(job.args.at("batches"));
+  const double computed_ms = std::stod(job.args.at("computed_ms"));
+  return run_ranks(job, [&](world& w) {
+    constexpr std::uint64_t tried = 1'000'000;
+    const double step_ns = median_of(batches, [] { return wall_ns([] { compute_steps(tried); }); }) / tried;
+    const auto steps = static_cast<std::uint64_t>(computed_ms * 1e6 / step_ns);
+    sample result;
+    auto memory = w.allocate_window<std::byte>(transfer_bytes);
+    std::vector<std::byte> buffer(transfer_bytes, std::byte{1});
+    const auto measure_both = [&](const std::string& name, auto operation) {
+      result[name + "_us"] = served_us(w, memory, batches, 0, operation);
+      result[name + "_served_us"] = served_us(w, memory, batches, steps, operation);
+    };
+    measure_both("word", [&] { memory.put(1, 0, std::span<const std::byte>(buffer).first(8)); });
+    measure_both("put", [&] { memory.put(1, 0, std::span<const std::byte>(buffer)); });
+    measure_both("get", [&] { memory.get(1, 0, std::span(buffer)); });
+    w.barrier();
+    if (w.rank() == 1) expect_equal("bytes put", sum_words(memory.local()), sum_words(buffer));
+    return result;
+  });
+}
+
+void drive_computing_target(driver& d) {
+  const arguments args{{"batches", d.tiny() ? "3" : "11"}, {"computed_ms", d.tiny() ? "1" : "20"}};
+  for (const std::string provider : {"net", "tcp;ofi_rxm"}) {
+    contest jobs{.ours = over_tcp(d, provider, 2, args)};
+    jobs.peer = jobs.ours;
+    jobs.peer->name = "without a progress thread";
+    jobs.ours.run.environment.emplace_back("AMITY_PROGRESS_THREAD=1");
+    if (d.tiny()) jobs.rounds = 1;
+    std::vector<figure> rows;
+    for (const auto& [name, key] : {std::pair<std::string, std::string>("put of 8 B", "word"),
+                                    {"put of 1 MiB", "put"},
+                                    {"get of 1 MiB", "get"}}) {
+      const std::string config = fmt::format("{}: {}", provider, name);
+      rows.push_back({config, "target waits", "us", key + "_us", "", key + "_us"});
+      rows.push_back({config, "target computes", "us", key + "_served_us", "", key + "_served_us"});
+      rows.back().wanted = {ratio_at_most(0.2)};
+    }
+    d.compare(jobs, rows);
+  }
+}
+
 }  // namespace
 
 const benchmark window_scaling{"window_scaling", "simulated: synchronization of windows on 16 to 1,024 ranks",
@@ -206,5 +281,8 @@ const benchmark window_scaling{"window_scaling", "simulated: synchronization of 
 const benchmark window_tcp{"window_tcp", "put of 8 bytes into a window over TCP, and flush", drive_tcp, measure_tcp};
 const benchmark window_overlap{"window_overlap", "simulated: puts and gets of 1 MiB while the origin computes",
                                drive_overlap, run_overlap};
+const benchmark window_computing_target{"window_computing_target",
+                                        "puts and gets over TCP, of memory of a rank that computes",
+                                        drive_computing_target, measure_computing_target};
 
 }  // namespace amity::bench

@@ -25,8 +25,8 @@ namespace amity {
 class dynamic_window : public window_base {
  public:
   /// `world` calls it.
-  dynamic_window(core::endpoint& in, const window_options& options)
-      : window_base(std::make_unique<detail::window_core>(in, options)) {}
+  dynamic_window(core::team& of, const window_options& options)
+      : window_base(std::make_unique<detail::window_core>(of, options)) {}
 
   /// Adds memory of this rank, which stays until it is detached or the window ends. Local: no other rank need call it.
   /// Pieces may overlap. Throws `error` for empty memory.

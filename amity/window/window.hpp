@@ -204,9 +204,9 @@ template <class T>
 class window : public window_base, public window_operations<T, detail::addressing::index> {
  public:
   /// `world` calls it. `own`: memory of the program, which stays until the window ends.
-  window(core::endpoint& in, std::optional<std::span<T>> own, std::size_t count, const window_options& options)
+  window(core::team& of, std::optional<std::span<T>> own, std::size_t count, const window_options& options)
       : window(std::make_unique<detail::window_core>(
-            in, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt,
+            of, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt,
             count > SIZE_MAX / sizeof(T) ? SIZE_MAX : count * sizeof(T), options)) {}
 
   /// The memory of this rank.

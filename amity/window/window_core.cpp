@@ -6,12 +6,12 @@
 
 namespace amity::detail {
 
-window_core::window_core(core::endpoint& in, std::optional<mutable_bytes> own, std::size_t bytes,
+window_core::window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes,
                          const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(in, direct_, own, bytes, nullptr, options)) {}
+    : epochs_(std::make_unique<window_epochs>(of, direct_, own, bytes, nullptr, options)) {}
 
-window_core::window_core(core::endpoint& in, const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(in, direct_, mutable_bytes(), 0, std::make_unique<attached_memory>(),
+window_core::window_core(core::team& of, const window_options& options)
+    : epochs_(std::make_unique<window_epochs>(of, direct_, mutable_bytes(), 0, std::make_unique<attached_memory>(),
                                               options)) {}
 
 window_core::~window_core() = default;

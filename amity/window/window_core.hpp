@@ -17,7 +17,7 @@
 #include "amity/window/window_operation.hpp"
 
 namespace amity::core {
-class endpoint;
+class team;
 }  // namespace amity::core
 
 namespace amity::detail {
@@ -27,9 +27,9 @@ class window_epochs;
 class window_core final : private immovable {
  public:
   /// `own`: memory of the program; none: allocates `bytes`. Collective. Throws `error`.
-  window_core(core::endpoint& in, std::optional<mutable_bytes> own, std::size_t bytes, const window_options& options);
+  window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes, const window_options& options);
   /// A dynamic window: offsets are addresses in memory that is attached. Collective. Throws `error`.
-  window_core(core::endpoint& in, const window_options& options);
+  window_core(core::team& of, const window_options& options);
   /// Collective, outside epochs.
   ~window_core();
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
 #include "amity/core/rank_list.hpp"
 
@@ -22,47 +21,22 @@ core::group members_of(core::endpoint& in) {
 }
 
 /// 0: some members are on other nodes, or the window is dynamic, whose operations travel as records.
-std::size_t bytes_of_signals(core::endpoint& in, bool is_dynamic) {
+std::size_t bytes_of_signals(core::endpoint& in, const core::group& members, bool is_dynamic) {
   if (is_dynamic) return 0;
-  const core::group members = members_of(in);
   for (rank_t member = 0; member < members.size(); ++member) {
     if (!in.own_engine().transport().same_node(members.lane(member))) return 0;
   }
   return node_signals::bytes(members.size());
 }
 
-/// The control block and the signals follow the data. That begins a page then: copies from ordinary buffers, which
-/// begin shortly after a page, are slower the other way round, because loads seem to depend on the stores before them.
-std::size_t control_offset(std::size_t data_bytes) {
-  return (data_bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
-}
-
-core::local_segment allocate(core::endpoint& in, std::size_t data_bytes, std::size_t signal_bytes) {
-  in.check_own_call("window");
-  if (data_bytes > std::numeric_limits<std::size_t>::max() / 4) {
-    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", data_bytes), "allocate less");
-  }
-  return in.memory().allocate(control_offset(data_bytes) + sizeof(control_block) + signal_bytes);
-}
-
-/// Whole words around memory of the program: segments begin and end on words.
-std::optional<core::local_segment> make_segment(core::endpoint& in, const std::optional<mutable_bytes>& own) {
-  if (!own || own->empty()) return std::nullopt;
-  const auto begin = reinterpret_cast<std::uintptr_t>(own->data());
-  const std::size_t before = begin % sizeof(std::uint64_t);
-  return in.memory().attach({own->data() - before, own->size() + before});
-}
-
-std::uint32_t add(core::endpoint& in, window_service& to, record_window& added) {
-  if (!to.full()) return to.add(added);
-  throw error("window", in.rank(), "this rank has as many windows as it can number", "end some windows first");
+core::endpoint& first_of(core::team& of) {
+  of.lane(0).check_own_call("window");
+  return of.lane(0);
 }
 
 // Member 0 names the window.
-window_identity agree(core::endpoint& in, std::uint32_t number) {
-  const std::uint64_t own =
-      std::uint64_t{static_cast<std::uint32_t>(in.own_engine().transport().rank())} << 32 | number;
-  return window_identity{in.reduce(core::reduction::max_u64, in.rank() == 0 ? own : 0)};
+window_identity agree(core::endpoint& in, window_identity own) {
+  return window_identity{in.reduce(core::reduction::max_u64, in.rank() == 0 ? static_cast<std::uint64_t>(own) : 0)};
 }
 
 /// Nothing announces that a peer has left the lock of a window that it maps.
@@ -83,82 +57,112 @@ class watched_signals final : public fabric::watched_memory {
   node_signals& signals_;
 };
 
-/// Locks that this rank maps. No member tells that it leaves one.
+/// Numbers that another thread of this rank changes.
+class watched_target final : public fabric::watched_memory {
+ public:
+  watched_target(function_ref<bool()> look, window_target& target) : look_(look), target_(target) {}
+
+  bool is_ready() const override { return look_(); }
+  void announce() noexcept override { target_.announce_wait(); }
+  void cancel() noexcept override { target_.end_wait(); }
+  std::uint64_t sleep_ns_max() const noexcept override { return ~std::uint64_t{0}; }
+
+ private:
+  function_ref<bool()> look_;
+  window_target& target_;
+};
+
+/// Locks that this rank maps. Members that leave one do not announce it, except the progress thread of this rank.
 class watched_locks final : public fabric::watched_memory {
  public:
-  explicit watched_locks(std::span<window_peer* const> wanted) : wanted_(wanted) {}
+  watched_locks(std::span<window_peer* const> wanted, window_target& own) : wanted_(wanted), own_(own) {}
 
   bool is_ready() const override {
     return std::ranges::any_of(wanted_, [](const window_peer* each) {
       return each->has_ticket && each->control->lock.is_turn_of(each->lock, each->ticket);
     });
   }
-  void announce() noexcept override {}
-  void cancel() noexcept override {}
+  void announce() noexcept override { own_.announce_wait(); }
+  void cancel() noexcept override { own_.end_wait(); }
   std::uint64_t sleep_ns_max() const noexcept override { return lock_rest_ns; }
 
  private:
   std::span<window_peer* const> wanted_;
+  window_target& own_;
 };
 
 }  // namespace
 
-window_epochs::window_epochs(core::endpoint& in, direct_access& direct, std::optional<mutable_bytes> own,
-                             std::size_t bytes, std::unique_ptr<attached_memory> attached,
-                             const window_options& options)
-    : endpoint_(in),
+window_epochs::window_epochs(core::team& of, direct_access& direct, std::optional<mutable_bytes> own, std::size_t bytes,
+                             std::unique_ptr<attached_memory> attached, const window_options& options)
+    : team_(of),
+      endpoint_(first_of(of)),
       direct_(direct),
-      service_(window_service::of(in)),
+      service_(window_service::of(endpoint_)),
       name_(options.name),
       title_(fmt::format("window '{}'", options.name)),
-      member_(in.rank()),
-      signal_bytes_(bytes_of_signals(in, attached != nullptr)),
-      control_segment_(allocate(in, own ? 0 : bytes, signal_bytes_)),
-      control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(own ? 0 : bytes))),
-      data_segment_(make_segment(in, own)),
-      memory_(own ? *own : mutable_bytes(control_segment_.data, bytes)),
+      member_(endpoint_.rank()),
+      members_(members_of(endpoint_)),
+      target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
+      signal_bytes_(bytes_of_signals(endpoint_, members_, attached != nullptr)),
       attached_(std::move(attached)),
-      number_(add(in, service_, *this)),
-      identity_(agree(in, number_)),
-      checks_(options.checked ? std::make_unique<assertion_checks>(attached_ ? mutable_bytes() : memory_, whose())
+      target_(make_target({.own = own, .bytes = bytes, .signal_bytes = signal_bytes_, .attached = attached_.get()})),
+      identity_(agree(endpoint_, target_->identity_of_first())),
+      checks_(options.checked ? std::make_unique<assertion_checks>(attached_ ? mutable_bytes() : memory(), whose())
                               : nullptr),
-      origin_(in, service_, members_of(in), identity_, options.checked ? window_protocol::buffered : options.protocol),
-      target_(in.own_engine(), memory_, attached_.get(), checks_.get(), origin_.members(), whose()),
-      lock_(service_, *this, control_, identity_),
-      collectives_(member_, in.size(),
-                   std::min<std::size_t>(core::record_bytes_max(in.transport().caps().packet_bytes_max), 4096),
+      origin_(endpoint_, service_, members_, target_thread_, identity_,
+              options.checked ? window_protocol::buffered : options.protocol),
+      collectives_(member_, endpoint_.size(),
+                   std::min<std::size_t>(core::record_bytes_max(endpoint_.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {
-                     service_.send(origin_.members().lane(member),
+                     service_.send(members_.lane(member),
                                    {.owner = core::record_owner::windows,
                                     .act = static_cast<std::uint8_t>(window_act::collective),
                                     .bytes = static_cast<std::uint32_t>(part.size()),
                                     .at = static_cast<std::uint64_t>(identity_)},
                                    part);
                    }) {
-  about_.control = control_segment_.descriptor;
-  about_.number = number_;
-  about_.bytes = memory_.size();
-  about_.control_offset = control_offset(own ? 0 : bytes);
-  if (data_segment_) {
-    about_.data = data_segment_->descriptor;
-    about_.data_offset = static_cast<std::uint64_t>(memory_.data() - data_segment_->data);
-  }
+  if (checks_ != nullptr) target_->verify(*checks_);
   try {
     meet_members();
   } catch (...) {
     endpoint_.fail(std::current_exception());
+    target_.reset();
     service_.leave(endpoint_);
-    service_.remove(number_, identity_);
+    service_.remove_member(identity_);
     throw;
   }
 }
 
+void window_epochs::on_target_thread(function_ref<void()> work) {
+  if (target_thread_ == endpoint_.thread()) return work();
+  team_.run_on(target_thread_, work);
+}
+
+window_epochs::owned_target window_epochs::make_target(const window_target::memory_request& wanted) {
+  owned_target made(nullptr, {.team = &team_, .thread = target_thread_});
+  on_target_thread([&] {
+    made.reset(new window_target(team_.lane(target_thread_), members_.lane(member_), wanted, members_, whose()));
+  });
+  return made;
+}
+
+// If the job ends, the other thread may have left. Then the object is unused.
+void window_epochs::end_on_thread::operator()(window_target* gone) const noexcept {
+  if (thread > 0)
+    team->try_run([&](rank_t each) {
+      if (each == thread) delete std::exchange(gone, nullptr);
+    });
+  delete gone;
+}
+
 // Members that have left the barrier may ask others, which know the window by then.
 void window_epochs::meet_members() {
-  service_.publish(identity_, *this);
+  on_target_thread([this] { target_->publish(identity_); });
+  service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
   endpoint_.barrier();
-  origin_.add_own(member_, about_, &control_, memory_.data());
+  origin_.add_own(member_, target_->about(), &target_->control(), memory().data());
   origin_.meet_node();
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
@@ -177,14 +181,14 @@ void window_epochs::agree_on_signals() {
     areas.push_back(maps_all ? reinterpret_cast<std::byte*>(met->control + 1) : nullptr);
   }
   if (endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;
-  signals_.emplace(member_, areas, [this](rank_t member) { send_wake(members().lane(member)); });
+  signals_.emplace(member_, areas, [this](rank_t member) { send_to_service(members_.lane(member), window_act::wake); });
 }
 
 // Never waits: signals are also sent by a thread that looks whether it may end a wait.
-void window_epochs::send_wake(rank_t lane) {
+void window_epochs::send_to_service(rank_t lane, window_act act) {
   service_.send(lane,
                 {.owner = core::record_owner::windows,
-                 .act = static_cast<std::uint8_t>(window_act::wake),
+                 .act = static_cast<std::uint8_t>(act),
                  .at = static_cast<std::uint64_t>(identity_)},
                 {});
 }
@@ -207,11 +211,10 @@ window_epochs::~window_epochs() {
       endpoint_.fail(std::current_exception());
     }
   }
+  if (works) target_->release_at_end();
+  target_.reset();
   service_.leave(endpoint_);
-  service_.remove(number_, identity_);
-  if (!works) return;
-  endpoint_.memory().release(control_segment_);
-  if (data_segment_) endpoint_.memory().release(*data_segment_);
+  service_.remove_member(identity_);
 }
 
 void window_epochs::attach(const void* base, std::size_t bytes) {
@@ -222,14 +225,16 @@ void window_epochs::attach(const void* base, std::size_t bytes) {
     throw error(call, member_, fmt::format("{}: {} bytes at address {:#x} cannot be attached", title_, bytes, begin),
                 "pass memory of at least one byte");
   }
-  attached_->attach(begin, begin + bytes);
+  on_target_thread([&] { attached_->attach(begin, begin + bytes); });
 }
 
 void window_epochs::detach(const void* base) {
   constexpr std::string_view call = "window::detach";
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  if (attached_->detach(begin)) return;
+  bool found = false;
+  on_target_thread([&] { found = attached_->detach(begin); });
+  if (found) return;
   throw error(call, member_,
               fmt::format("{}: no attached memory begins at address {:#x}; {}", title_, begin,
                           attached_->describe_nearest(begin)),
@@ -254,16 +259,21 @@ void window_epochs::wait_for(std::string_view call, std::string_view what, rank_
       endpoint_, label_, done, [] { return false; }, stores);
 }
 
+void window_epochs::wait_for_target(std::string_view call, std::string_view what, function_ref<bool()> done) {
+  watched_target watched(done, *target_);
+  wait_for(call, what, no_rank, done, target_thread_ == endpoint_.thread() ? nullptr : &watched);
+}
+
 void window_epochs::wait_for_signals(std::string_view call, std::string_view what, rank_t target,
                                      function_ref<bool()> done, function_ref<bool()> look) {
-  if (!signals_) return wait_for(call, what, target, done);
+  if (!signals_) return wait_for_target(call, what, done);
   watched_signals watched(look, *signals_);
   wait_for(call, what, target, done, &watched);
 }
 
 void window_epochs::wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all) {
   const auto ready = [&] { return std::ranges::any_of(all, [this](window_peer* each) { return is_ready(*each); }); };
-  watched_locks watched(all);
+  watched_locks watched(all, *target_);
   const bool has_tickets = std::ranges::any_of(all, [](const window_peer* each) { return each->has_ticket; });
   wait_for(call, what, all.front()->member, ready, has_tickets ? &watched : nullptr);
 }
@@ -272,24 +282,13 @@ void window_epochs::wait_for_any(std::string_view call, std::string_view what, s
 
 bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
   const auto act = static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
-  if (act < window_act::describe) return target_.execute(lane, what, content, to);
   const rank_t member = members().find(lane);
   const auto invalid = [&] {
     return endpoint_.own_engine().invalid_packet(
         lane, fmt::format("operation {} with {} on {}", static_cast<int>(act), what.op, title_));
   };
   if (member == no_rank) throw invalid();
-  const bool has_kind = act == window_act::lock || act == window_act::unlock || act == window_act::try_lock;
-  const auto kind = static_cast<lock_kind>(what.op);
-  if (has_kind && kind != lock_kind::shared && kind != lock_kind::exclusive) throw invalid();
-  const auto answer = [&](bytes_view with) {
-    std::byte* const place = to.try_write(what.question, 0, with.size());
-    if (place != nullptr) copy_bytes(place, with.data(), with.size());
-    return place != nullptr;
-  };
   switch (act) {
-    case window_act::describe:
-      return answer(std::as_bytes(std::span(&about_, 1)));
     case window_act::collective:
       collectives_.on_packet(member, content);
       return true;
@@ -297,40 +296,19 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
       ++posts_[member];
       if (checks_ != nullptr) checks_->note_post(member, what.op != 0);
       return true;
-    case window_act::complete:
-      ++completed_;
-      if (checks_ != nullptr) checks_->note_complete(member);
-      return true;
-    case window_act::lock:
-      if (target_.is_early(what)) return false;
-      lock_.request(lane, member, kind);
-      return true;
     case window_act::granted: {
       window_peer* const from = origin_.find(member);
       if (from == nullptr || from->lock == lock_kind::none || from->granted) throw invalid();
       from->granted = true;
       return true;
     }
-    case window_act::unlock: {
-      constexpr std::uint64_t done = 0;
-      if (!answer(std::as_bytes(std::span(&done, 1)))) return false;
-      lock_.release(kind);
-      return true;
-    }
     case window_act::wake:
-      lock_.serve_waiting();
       return true;
     case window_act::has_posted: {
       const post_state state = checks_ == nullptr ? post_state::promised : checks_->post_for(member);
-      return answer(std::as_bytes(std::span(&state, 1)));
-    }
-    case window_act::try_lock: {
-      if (target_.is_early(what)) return false;
-      std::byte* const place = to.try_write(what.question, 0, sizeof(std::uint64_t));
-      if (place == nullptr) return false;
-      const std::uint64_t was_free = control_.take_if_free(kind, member) ? 1 : 0;
-      std::memcpy(place, &was_free, sizeof was_free);
-      return true;
+      std::byte* const place = to.try_write(what.question, 0, sizeof state);
+      if (place != nullptr) std::memcpy(place, &state, sizeof state);
+      return place != nullptr;
     }
     default:
       throw invalid();

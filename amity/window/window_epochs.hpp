@@ -1,6 +1,7 @@
 #pragma once
 
-/// The epochs of a window: what its synchronisation calls do, and when operations may go.
+/// The epochs of a window: what its synchronisation calls do, and when operations may go. All of it is used by the
+/// thread that has made the window; the owner's side is `window_target`, which another thread of the rank may have.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,9 @@
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/group.hpp"
 #include "amity/core/group_collectives.hpp"
+#include "amity/core/team.hpp"
 #include "amity/window/access_rules.hpp"
 #include "amity/window/assertion_checks.hpp"
 #include "amity/window/attached_memory.hpp"
@@ -23,7 +26,6 @@
 #include "amity/window/direct_access.hpp"
 #include "amity/window/node_signals.hpp"
 #include "amity/window/options.hpp"
-#include "amity/window/window_lock.hpp"
 #include "amity/window/window_operation.hpp"
 #include "amity/window/window_origin.hpp"
 #include "amity/window/window_service.hpp"
@@ -35,12 +37,12 @@ class window_epochs final : private record_window, private immovable {
  public:
   /// `own`: memory of the program, which stays until the window ends; none: allocates `bytes`, as zeros. `attached`:
   /// the window is dynamic, without other memory; else null. Collective. Throws `error`.
-  window_epochs(core::endpoint& in, direct_access& direct, std::optional<mutable_bytes> own, std::size_t bytes,
+  window_epochs(core::team& of, direct_access& direct, std::optional<mutable_bytes> own, std::size_t bytes,
                 std::unique_ptr<attached_memory> attached, const window_options& options);
   /// Collective, outside epochs.
   ~window_epochs();
 
-  mutable_bytes memory() const noexcept { return memory_; }
+  mutable_bytes memory() const noexcept { return target_->memory(); }
   const std::string& name() const noexcept { return name_; }
 
   // --- Memory of a dynamic window. ---
@@ -76,13 +78,20 @@ class window_epochs final : private record_window, private immovable {
   void make_progress();
 
  private:
+  /// Ends it on the thread that has made it.
+  struct end_on_thread {
+    core::team* team;
+    rank_t thread;
+    void operator()(window_target* gone) const noexcept;
+  };
+  using owned_target = std::unique_ptr<window_target, end_on_thread>;
+
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
-  bool on_round() override { return lock_.serve_waiting(); }
   const std::string* name_in(const core::endpoint& world) const noexcept override {
     return &world == &endpoint_ ? &name_ : nullptr;
   }
 
-  const core::group& members() const noexcept { return origin_.members(); }
+  const core::group& members() const noexcept { return members_; }
   access_rules::identity whose() const noexcept { return {.window = title_, .member = member_}; }
   void check_member(std::string_view call, rank_t member) const;
   void check_members(std::string_view call, std::span<const rank_t> all) const;
@@ -94,6 +103,10 @@ class window_epochs final : private record_window, private immovable {
   /// `stores` see earlier what `done` depends on; null: only records can end the wait.
   void wait_for(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
                 fabric::watched_memory* stores = nullptr);
+  /// Runs `work()` on the thread that carries out records.
+  void on_target_thread(function_ref<void()> work);
+  /// Waits for what that thread counts.
+  void wait_for_target(std::string_view call, std::string_view what, function_ref<bool()> done);
   /// Waits for signals of the node if members use them; `look` sees them without an effect. Else for records.
   void wait_for_signals(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
                         function_ref<bool()> look);
@@ -107,9 +120,14 @@ class window_epochs final : private record_window, private immovable {
   void take_lock(window_peer& to, lock_kind kind);
   void take_promised_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
-  void send_wake(rank_t lane);
+  void send_to_service(rank_t lane, window_act act);
   void send_waiting_wakes();
   void wake_owner(window_peer& of);
+  /// Whether this thread carries out records for the memory.
+  bool is_served_here(const window_peer& of) const noexcept {
+    return of.member == member_ && target_thread_ == endpoint_.thread();
+  }
+  owned_target make_target(const window_target::memory_request& wanted);
   void meet_members();
   void agree_on_signals();
   void set_open(window_peer& of, bool is_open);
@@ -135,6 +153,7 @@ class window_epochs final : private record_window, private immovable {
   void look_for_unfinished();
   bool is_complete_here(const window_peer& of) const noexcept;
 
+  core::team& team_;
   core::endpoint& endpoint_;
   direct_access& direct_;
   window_service& service_;
@@ -142,19 +161,14 @@ class window_epochs final : private record_window, private immovable {
   std::string title_;  ///< "window 'w'"
   std::string label_;  ///< of the present wait
   rank_t member_;
-  std::size_t signal_bytes_;  ///< 0: some members are on other nodes
-  core::local_segment control_segment_;
-  control_block& control_;                           ///< there; signals follow it
-  std::optional<core::local_segment> data_segment_;  ///< of the program's memory
-  mutable_bytes memory_;
+  core::group members_;  ///< with the thread that has made the window
+  rank_t target_thread_;
+  std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
   std::unique_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
-  std::uint32_t number_;
+  owned_target target_;
   window_identity identity_;
   std::unique_ptr<assertion_checks> checks_;  ///< null: promises are not verified
   window_origin origin_;
-  window_target target_;
-  window_lock lock_;
-  window_description about_{};
   core::group_collectives collectives_;
   std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
@@ -164,7 +178,6 @@ class window_epochs final : private record_window, private immovable {
   window_assert access_promised_ = window_assert::none;
   rank_map<std::uint32_t> posts_;  ///< of members, for later epochs of this rank
   std::size_t posted_to_ = 0;      ///< members that have access
-  std::size_t completed_ = 0;      ///< of those
 };
 
 }  // namespace amity::detail

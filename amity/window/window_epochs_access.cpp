@@ -115,9 +115,9 @@ void window_epochs::take_promised_lock(window_peer& to, lock_kind kind) {
 
 // The owner has drawn tickets that wait, and does not see what happens to the lock.
 void window_epochs::wake_owner(window_peer& of) {
-  if (of.member == member_) return;
+  if (is_served_here(of)) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0) send_wake(of.lane);
+  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0) send_to_service(of.lane, window_act::released);
 }
 
 bool window_epochs::has_lock(window_peer& to) {

@@ -44,7 +44,7 @@ void window_epochs::fence(window_assert promised) {
   direct_.fence_stores();
   if (opens || !has(promised, window_assert::no_precede)) signals_ ? meet_at_barrier(call) : exchange_counts(call);
   end_access();
-  origin_.count(opens && !signals_, target_.parity());
+  origin_.count(opens && !signals_, target_->parity());
   if (checks_ != nullptr) checks_->end_fence(promised);
 }
 
@@ -83,8 +83,9 @@ void window_epochs::exchange_counts(std::string_view call) {
     return collectives_.done() && service_.sent();  // else operations could use up the credits that parts wait for
   });
   const std::uint64_t expected = collectives_.result();
-  wait_for(call, "waits for operations of others", no_rank, [&] { return target_.arrived() == expected; });
-  target_.begin_epoch();
+  wait_for_target(call, "waits for operations of others", [&] { return target_->arrived() == expected; });
+  if (target_->begin_epoch())
+    endpoint_.own_engine().send(members_.lane(member_, target_thread_), core::service::wake, {});
 }
 
 // Post, start, complete, wait
@@ -95,7 +96,7 @@ void window_epochs::start(std::span<const rank_t> targets, window_assert promise
   check_members(call, targets);
   if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
-  origin_.count(false, target_.parity());
+  origin_.count(false, target_->parity());
   access_promised_ = promised;
 }
 
@@ -124,7 +125,8 @@ void window_epochs::complete() {
     signals_->complete(rules_.targets());
     send_waiting_wakes();
   } else {
-    for (window_peer* const each : used_) origin_.send(*each, {.act = static_cast<std::uint8_t>(window_act::complete)});
+    for (window_peer* const each : used_)
+      origin_.send(each->lane, {.act = static_cast<std::uint8_t>(window_act::complete)});
   }
   rules_.on(call, window_call::complete, whose());
   end_access();
@@ -146,8 +148,8 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
   const bool is_promised = has(promised, window_assert::no_check);
   if (is_promised && checks_ == nullptr) return;
   for (const rank_t each : origins) {
-    origin_.send(origin_.peer(each), {.act = static_cast<std::uint8_t>(window_act::post),
-                                      .op = static_cast<std::uint8_t>(is_promised ? 1 : 0)});
+    origin_.send(members_.lane(each), {.act = static_cast<std::uint8_t>(window_act::post),
+                                       .op = static_cast<std::uint8_t>(is_promised ? 1 : 0)});
   }
 }
 
@@ -163,12 +165,12 @@ void window_epochs::wait() {
 }
 
 bool window_epochs::all_have_completed() const noexcept {
-  return (signals_ ? signals_->completed() : completed_) >= posted_to_;
+  return (signals_ ? signals_->completed() : target_->completed()) >= posted_to_;
 }
 
 void window_epochs::end_exposure() noexcept {
   const std::size_t completed = std::exchange(posted_to_, 0);
-  signals_ ? signals_->take_completed(static_cast<std::uint32_t>(completed)) : void(completed_ -= completed);
+  signals_ ? signals_->take_completed(static_cast<std::uint32_t>(completed)) : target_->take_completed(completed);
 }
 
 bool window_epochs::test() {
@@ -206,7 +208,7 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
     if (rules_.access() != access_epoch::locked) end_access();
     throw;
   }
-  origin_.count(false, target_.parity());
+  origin_.count(false, target_->parity());
   direct_.may_flush = true;
   if (to.granted) set_open(to, true);
   if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
@@ -244,7 +246,7 @@ void window_epochs::lock_all(window_assert promised) {
     end_access();
     throw;
   }
-  origin_.count(false, target_.parity());
+  origin_.count(false, target_->parity());
   direct_.may_flush = true;
 }
 
@@ -282,11 +284,9 @@ void window_epochs::begin_release(window_peer& of) {
   set_open(of, false);
   if (std::exchange(of.asks_owner, false)) return origin_.unlock(of, kind);
   if (!has_ticket) return;
-  if (of.member == member_) {
+  if (is_served_here(of)) {
     if (checks_ != nullptr) checks_->end_exposure();
-    lock_.release(kind);
-    lock_.serve_waiting();
-    return;
+    return target_->release_lock(kind);
   }
   if (kind == lock_kind::exclusive) of.control->holder.store(0, std::memory_order_relaxed);
   of.control->lock.leave(kind);

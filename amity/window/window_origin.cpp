@@ -37,13 +37,14 @@ std::size_t element_bytes(const window_operation& of) noexcept {
 
 }  // namespace
 
-window_origin::window_origin(core::endpoint& in, window_service& service, core::group members, window_identity identity,
-                             window_protocol protocol)
+window_origin::window_origin(core::endpoint& in, window_service& service, const core::group& members,
+                             rank_t target_thread, window_identity identity, window_protocol protocol)
     : endpoint_(in),
       service_(service),
       stream_(in.own_engine().served().records()),
       bytes_max_(core::record_bytes_max(in.own_engine().transport().caps().packet_bytes_max)),
-      members_(std::move(members)),
+      members_(members),
+      target_thread_(target_thread),
       identity_(identity),
       protocol_(protocol) {}
 
@@ -74,7 +75,7 @@ window_peer& window_origin::peer(rank_t member) {
 }
 
 void window_origin::add_own(rank_t member, const window_description& about, control_block* control, std::byte* base) {
-  auto own = std::make_unique<window_peer>(member, members_.lane(member));
+  auto own = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
   own->about = about;
   own->control = control;
   own->base = base;
@@ -99,7 +100,7 @@ void window_origin::meet_node() {
 }
 
 std::unique_ptr<window_peer> window_origin::begin_meeting(rank_t member) {
-  auto met = std::make_unique<window_peer>(member, members_.lane(member));
+  auto met = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
   core::record what{.owner = core::record_owner::windows,
                     .act = static_cast<std::uint8_t>(window_act::describe),
                     .at = word(identity_)};
@@ -161,12 +162,11 @@ void window_origin::end_append(window_peer& to) {
   service_.note_open(to.lane);
 }
 
-void window_origin::send(window_peer& to, core::record what, bytes_view content) {
+void window_origin::send(rank_t lane, core::record what) {
   what.owner = core::record_owner::windows;
   what.at = word(identity_);
-  what.bytes = static_cast<std::uint32_t>(content.size());
   const auto try_send = [&] {
-    return stream_.try_send(to.lane, what, content, core::tracking::otherwise, fabric::claim::no_epoch);
+    return stream_.try_send(lane, what, {}, core::tracking::otherwise, fabric::claim::no_epoch);
   };
   if (!try_send()) [[unlikely]]
     endpoint_.wait_until(core::wait_for_credit, try_send);
@@ -175,14 +175,14 @@ void window_origin::send(window_peer& to, core::record what, bytes_view content)
 void window_origin::ask_for_lock(window_peer& to, lock_kind kind) {
   core::record what = record_of(to, window_act::lock, 0);
   what.op = static_cast<std::uint8_t>(kind);
-  send(to, what);
+  send(to.lane, what);
 }
 
 void window_origin::ask_word(window_peer& to, window_act act, lock_kind kind) {
   core::record what = record_of(to, act, 0);
   what.op = static_cast<std::uint8_t>(kind);
   what.question = ask(to, std::as_writable_bytes(std::span(&to.word, 1)), to.answers);
-  send(to, what);
+  send(to.lane, what);
 }
 
 void window_origin::unlock(window_peer& to, lock_kind kind) {
@@ -218,7 +218,7 @@ void window_origin::carry_out(window_peer& to, const window_operation& what) {
   if (what.bytes() == 0) return;
   if (to.is_mapped) {
     const bool by_owner = what.kind == operation_kind::accumulate && !layout_of(what.type).is_covered &&
-                          to.control_segment.lane != no_rank;
+                          to.lane != endpoint_.own_engine().transport().rank();
     if (!by_owner && !(to.accumulates_in_records && what.kind >= operation_kind::accumulate))
       return use_mapped(to, what);
   } else if (takes_network(to, what)) {

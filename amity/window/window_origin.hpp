@@ -64,12 +64,12 @@ struct window_peer : private immovable {
 
 class window_origin final : private immovable {
  public:
-  window_origin(core::endpoint& in, window_service& service, core::group members, window_identity identity,
-                window_protocol protocol);
+  /// Records for owners of memory go to their `target_thread`.
+  window_origin(core::endpoint& in, window_service& service, const core::group& members, rank_t target_thread,
+                window_identity identity, window_protocol protocol);
   /// Closes segments.
   ~window_origin();
 
-  const core::group& members() const noexcept { return members_; }
   /// The member as an origin uses it; asks it first if it is not known. Waits.
   window_peer& peer(rank_t member);
   /// Null: it has not been used.
@@ -84,7 +84,7 @@ class window_origin final : private immovable {
   /// Carries an operation out as far as the origin does that. Waits for credits alone.
   void carry_out(window_peer& to, const window_operation& what);
   /// Sends a record without memory. Waits for a credit.
-  void send(window_peer& to, core::record what, bytes_view content = {});
+  void send(rank_t lane, core::record what);
   void ask_for_lock(window_peer& to, lock_kind kind);
   /// Asks the target for a word, which is in `to.word` when `to.answers` is done.
   void ask_word(window_peer& to, window_act act, lock_kind kind);
@@ -119,7 +119,8 @@ class window_origin final : private immovable {
   window_service& service_;
   core::record_stream& stream_;
   std::size_t bytes_max_;  ///< of one record
-  core::group members_;
+  const core::group& members_;
+  rank_t target_thread_;
   window_identity identity_;
   window_protocol protocol_;
   bool counts_ = false;

@@ -3,7 +3,9 @@
 /// Windows as their records see them: what travels between the members of a window.
 ///
 /// Records that concern memory name the window by the number that the target has given it. All others name it by its
-/// identity, which all members know from the beginning.
+/// identity, which all members know from the beginning. Records for the owner of the memory go to the thread that
+/// carries them out there: the progress thread of a rank that has one. Others go to the thread that has made the
+/// window.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +16,7 @@
 
 namespace amity::detail {
 
-/// Equal on all members: the lane of member 0, and the number that it has given the window.
+/// Equal on all members: the lane of member 0 that carries out records, and the number that it has given the window.
 enum class window_identity : std::uint64_t {};
 
 enum class window_act : std::uint8_t {
@@ -29,18 +31,19 @@ enum class window_act : std::uint8_t {
   put_blocks,         ///< content: the data
   get_blocks,         ///< content: `answer_place`
   accumulate_blocks,  ///< content: the operands; if there is a question, `answer_place` first
-  // `at` is the identity.
-  describe,    ///< asks for a `window_description`
+  // `at` is the identity. For the owner.
+  describe,  ///< asks for a `window_description`
+  complete,
+  lock,      ///< `op`: the kind
+  unlock,    ///< `op`: the kind; asks for a word, the answer that all before has been carried out
+  released,  ///< a member that maps the lock has left it
+  try_lock,  ///< in checked windows; `op`: the kind; asks for what `control_block::take_if_free` returns, as 0 or 1
+  // `at` is the identity. For the member.
   collective,  ///< content: a part
   post,
-  complete,
-  lock,     ///< `op`: the kind
-  granted,  ///< answers `lock`
-  unlock,   ///< `op`: the kind; asks for a word, the answer that all before has been carried out
-  wake,     ///< the lock has become free, or a signal was stored for a member that sleeps
-  // Only in checked windows. The answer is one word.
-  has_posted,  ///< a `post_state`
-  try_lock,    ///< `op`: the kind; what `control_block::take_if_free` returns, as 0 or 1
+  granted,     ///< answers `lock`
+  wake,        ///< a signal was stored for a member that sleeps
+  has_posted,  ///< in checked windows; asks for a `post_state`
 };
 
 /// In `record::act`, with the act: the record counts for a fence; and for records that use memory or ask for a lock,

@@ -24,12 +24,12 @@ window_service::~window_service() {
   if (in_every_round_) engine_.detach(static_cast<core::progress_client&>(*this));
 }
 
-void window_service::remove(std::uint32_t number, window_identity identity) noexcept {
+void window_service::remove_owner(std::uint32_t number, window_identity identity) noexcept {
   record_window** const gone = windows_.find(number);
   if (gone == nullptr) return;
   std::erase(watched_, *gone);
-  const auto named = by_identity_.find(identity);
-  if (named != by_identity_.end() && named->second == *gone) by_identity_.erase(named);
+  const auto named = owners_.find(identity);
+  if (named != owners_.end() && named->second == *gone) owners_.erase(named);
   windows_.remove(number);
 }
 
@@ -56,8 +56,8 @@ const std::string* window_service::find_in(core::endpoint& world) noexcept {
   const auto* const service = static_cast<window_service*>(world.own_engine().served().windows());
   if (service == nullptr) return nullptr;
   const std::string* name = nullptr;
-  static_cast<void>(service->windows_.find_if([&](const record_window* each) {
-    name = each->name_in(world);
+  static_cast<void>(std::ranges::any_of(service->members_, [&](const auto& each) {
+    name = each.second->name_in(world);
     return name != nullptr;
   }));
   return name;
@@ -91,10 +91,12 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
   record_window* found = nullptr;
   if (act < window_act::describe) {
     if (record_window** const numbered = windows_.find(what.object)) found = *numbered;
-  } else if (const auto named = by_identity_.find(window_identity{what.at}); named != by_identity_.end()) {
-    found = named->second;
+  } else {
+    const auto& all = act < window_act::collective ? owners_ : members_;
+    if (const auto named = all.find(window_identity{what.at}); named != all.end()) found = named->second;
   }
-  if (found == nullptr && act == window_act::wake) return true;  // the window has ended: its lock has no waiters
+  // A window that has ended has no waiters.
+  if (found == nullptr && (act == window_act::released || act == window_act::wake)) return true;
   if (found == nullptr) {
     throw engine_.invalid_packet(source, fmt::format("operation {} on window {:#x} of {:#x}, which is not there",
                                                      static_cast<int>(act), what.object, what.at));

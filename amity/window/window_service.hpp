@@ -30,9 +30,9 @@ class record_window {
   /// As `record_executor::execute`, for a record of any member.
   virtual bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) = 0;
   /// In rounds of progress after `service::watch`. False: it need not be called again.
-  virtual bool on_round() = 0;
+  virtual bool on_round() { return false; }
   /// The name of the window if it belongs to this world; null otherwise.
-  virtual const std::string* name_in(const core::endpoint& world) const noexcept = 0;
+  virtual const std::string* name_in(const core::endpoint&) const noexcept { return nullptr; }
 
  protected:
   ~record_window() = default;
@@ -46,10 +46,13 @@ class window_service final : public core::record_executor, private core::flushab
   ~window_service() override;
 
   bool full() const noexcept { return windows_.full(); }
-  std::uint32_t add(record_window& added) { return windows_.add(&added); }
+  /// A window whose memory records of this thread use.
+  std::uint32_t add(record_window& owner) { return windows_.add(&owner); }
   /// From now on records may name it.
-  void publish(window_identity identity, record_window& added) { by_identity_[identity] = &added; }
-  void remove(std::uint32_t number, window_identity identity) noexcept;
+  void publish_owner(window_identity identity, record_window& owner) { owners_[identity] = &owner; }
+  void publish_member(window_identity identity, record_window& member) { members_[identity] = &member; }
+  void remove_owner(std::uint32_t number, window_identity identity) noexcept;
+  void remove_member(window_identity identity) noexcept { members_.erase(identity); }
 
   /// Sends a record of a window that has no memory, now or when there is a credit. Legal while records are carried out.
   void send(rank_t lane, const core::record& what, bytes_view content);
@@ -87,7 +90,7 @@ class window_service final : public core::record_executor, private core::flushab
   core::engine& engine_;
   core::record_stream& stream_;
   core::numbered<record_window*> windows_;
-  std::unordered_map<window_identity, record_window*> by_identity_;
+  std::unordered_map<window_identity, record_window*> owners_, members_;
   std::vector<waiting_record> unsent_;
   std::vector<record_window*> watched_;
   std::vector<rank_t> open_;  ///< lanes

@@ -1,7 +1,7 @@
 #include "amity/window/window_target.hpp"
 
-#include <atomic>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -9,7 +9,8 @@
 
 #include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
-#include "amity/core/engine.hpp"
+#include "amity/core/endpoint.hpp"
+#include "amity/core/memory.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/window/accumulate.hpp"
 
@@ -50,12 +51,175 @@ accumulate_function function_of(const core::record& what) noexcept {
   return find_accumulate(static_cast<accumulate_op>(what.op), static_cast<element_type>(what.word_bytes));
 }
 
+/// The control block and the signals follow the data. That begins a page then: copies from ordinary buffers, which
+/// begin shortly after a page, are slower the other way round, because loads seem to depend on the stores before them.
+std::size_t control_offset(const window_target::memory_request& wanted) noexcept {
+  return wanted.own ? 0 : (wanted.bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+}
+
+core::local_segment allocate(core::endpoint& in, const window_target::memory_request& wanted) {
+  if (wanted.bytes > std::numeric_limits<std::size_t>::max() / 4) {
+    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", wanted.bytes),
+                "allocate less");
+  }
+  return in.memory().allocate(control_offset(wanted) + sizeof(control_block) + wanted.signal_bytes);
+}
+
+/// Whole words around memory of the program: segments begin and end on words.
+std::optional<core::local_segment> make_segment(core::endpoint& in, const std::optional<mutable_bytes>& own) {
+  if (!own || own->empty()) return std::nullopt;
+  const auto begin = reinterpret_cast<std::uintptr_t>(own->data());
+  const std::size_t before = begin % sizeof(std::uint64_t);
+  return in.memory().attach({own->data() - before, own->size() + before});
+}
+
+std::uint32_t add(core::endpoint& in, window_service& to, record_window& added) {
+  if (!to.full()) return to.add(added);
+  throw error("window", in.rank(), "this rank has as many windows as it can number", "end some windows first");
+}
+
 }  // namespace
 
+window_target::window_target(core::endpoint& in, rank_t member_lane, const memory_request& wanted,
+                             const core::group& members, const access_rules::identity& whose)
+    : endpoint_(in),
+      engine_(in.own_engine()),
+      service_(window_service::of(in)),
+      member_lane_(member_lane),
+      serves_others_(engine_.transport().rank() != member_lane),
+      members_(members),
+      whose_(whose),
+      control_segment_(allocate(in, wanted)),
+      control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(wanted))),
+      data_segment_(make_segment(in, wanted.own)),
+      memory_(wanted.own ? *wanted.own : mutable_bytes(control_segment_.data, wanted.bytes)),
+      attached_(wanted.attached) {
+  about_.control = control_segment_.descriptor;
+  about_.bytes = memory_.size();
+  about_.control_offset = control_offset(wanted);
+  if (data_segment_) {
+    about_.data = data_segment_->descriptor;
+    about_.data_offset = static_cast<std::uint64_t>(memory_.data() - data_segment_->data);
+  }
+  about_.number = add(in, service_, *this);
+}
+
+window_target::~window_target() {
+  service_.remove_owner(about_.number, identity_);
+  if (!releases_) return;
+  endpoint_.memory().release(control_segment_);
+  if (data_segment_) endpoint_.memory().release(*data_segment_);
+}
+
+window_identity window_target::identity_of_first() const noexcept {
+  return window_identity{std::uint64_t{static_cast<std::uint32_t>(engine_.transport().rank())} << 32 | about_.number};
+}
+
+void window_target::publish(window_identity identity) {
+  identity_ = identity;
+  lock_.emplace(service_, *this, control_, identity);
+  service_.publish_owner(identity, *this);
+}
+
+// Numbers that the thread which has made the window waits for. Each thread writes one word, then reads one that the
+// other writes: one of the two sees the other.
+
+bool window_target::begin_epoch() noexcept {
+  arrived_.store(0, std::memory_order_relaxed);
+  parity_.store(parity() ^ 1, std::memory_order_release);
+  if (!serves_others_) return false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return has_refused_.exchange(false, std::memory_order_relaxed);
+}
+
+bool window_target::is_early(const core::record& what) noexcept {
+  if (!has_other_parity(what)) return false;
+  if (!serves_others_) return true;
+  has_refused_.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return has_other_parity(what);
+}
+
+void window_target::announce_wait() noexcept {
+  member_waits_.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void window_target::wake_member() {
+  if (!serves_others_) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!member_waits_.load(std::memory_order_relaxed)) return;
+  if (member_waits_.exchange(false, std::memory_order_relaxed)) engine_.send(member_lane_, core::service::wake, {});
+}
+
+// A shared lock that is granted lets the next ticket in.
+bool window_target::serve_lock() {
+  const bool any_wait = lock_->serve_waiting();
+  wake_member();
+  return any_wait;
+}
+
+void window_target::release_lock(lock_kind kind) {
+  lock_->release(kind);
+  lock_->serve_waiting();
+}
+
+// Records of members
+
 bool window_target::execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
+  const window_act act = act_of(what);
+  if (act < window_act::describe) return use_memory(lane, what, content, to);
+  const rank_t member = members_.find(lane);
+  const bool has_kind = act == window_act::lock || act == window_act::unlock || act == window_act::try_lock;
+  const auto kind = static_cast<lock_kind>(what.op);
+  if (member == no_rank || (has_kind && kind != lock_kind::shared && kind != lock_kind::exclusive)) {
+    throw engine_.invalid_packet(
+        lane, fmt::format("operation {} with {} on {}", static_cast<int>(act), what.op, whose_.window));
+  }
+  const auto answer = [&](const auto& with) {
+    std::byte* const place = to.try_write(what.question, 0, sizeof with);
+    if (place != nullptr) std::memcpy(place, &with, sizeof with);
+    return place != nullptr;
+  };
+  switch (act) {
+    case window_act::describe:
+      return answer(about_);
+    case window_act::complete:
+      completed_.fetch_add(1, std::memory_order_release);
+      if (checks_ != nullptr) checks_->note_complete(member);
+      wake_member();
+      return true;
+    case window_act::lock:
+      if (is_early(what)) return false;
+      lock_->request(lane, member, kind);
+      wake_member();
+      return true;
+    case window_act::unlock:
+      if (!answer(std::uint64_t{0})) return false;
+      lock_->release(kind);
+      wake_member();
+      return true;
+    case window_act::released:
+      serve_lock();
+      return true;
+    default: {  // try_lock
+      if (is_early(what)) return false;
+      std::byte* const place = to.try_write(what.question, 0, sizeof(std::uint64_t));
+      if (place == nullptr) return false;
+      const std::uint64_t was_free = control_.take_if_free(kind, member) ? 1 : 0;
+      std::memcpy(place, &was_free, sizeof was_free);
+      return true;
+    }
+  }
+}
+
+bool window_target::use_memory(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
   if (is_early(what)) return false;
   if (!run(lane, what, content, to)) return false;
-  if ((what.act & counted_bit) != 0) ++arrived_;
+  if ((what.act & counted_bit) != 0) {
+    arrived_.store(arrived_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    wake_member();
+  }
   return true;
 }
 

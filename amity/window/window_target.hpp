@@ -1,25 +1,34 @@
 #pragma once
 
-/// A window's memory on this rank, as records of other members use it.
+/// The owner's side of a window: its memory on this rank and its lock, as records of members use them.
+///
+/// A rank's progress thread carries out these records, if it has one; else the thread that has made the window does.
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/group.hpp"
 #include "amity/core/record.hpp"
+#include "amity/core/segment.hpp"
 #include "amity/window/access_rules.hpp"
 #include "amity/window/assertion_checks.hpp"
 #include "amity/window/attached_memory.hpp"
 #include "amity/window/compare_swap.hpp"
+#include "amity/window/control_block.hpp"
 #include "amity/window/layout.hpp"
+#include "amity/window/window_lock.hpp"
 #include "amity/window/window_records.hpp"
+#include "amity/window/window_service.hpp"
 
 namespace amity::core {
+class endpoint;
 class engine;
 }  // namespace amity::core
 
@@ -28,31 +37,57 @@ namespace amity::detail {
 /// How many layouts of one origin a target knows at once. Newer ones replace the oldest.
 inline constexpr std::uint32_t layouts_kept = 64;
 
-class window_target final : private immovable {
+class window_target final : public record_window, private immovable {
  public:
-  /// `attached`: the memory of a dynamic window, whose offsets are addresses; null: the window has `memory`.
-  /// `checks`: null, if promises are not verified.
-  window_target(core::engine& on, mutable_bytes memory, const attached_memory* attached, assertion_checks* checks,
-                const core::group& members, const access_rules::identity& whose)
-      : engine_(on), memory_(memory), attached_(attached), checks_(checks), members_(members), whose_(whose) {}
+  /// The memory that the window has on this rank.
+  struct memory_request {
+    std::optional<mutable_bytes> own;  ///< of the program, which stays until the window ends; none: allocates `bytes`
+    std::size_t bytes = 0;
+    std::size_t signal_bytes = 0;               ///< behind the control block
+    const attached_memory* attached = nullptr;  ///< of a dynamic window, whose offsets are addresses; else null
+  };
 
-  /// Carries out an operation on the memory. As `record_executor::execute`; refuses what is early.
-  bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
+  /// `in` belongs to the thread that carries out records, which makes and ends this object. `member_lane` is that of
+  /// the thread that has made the window. Throws `error`.
+  window_target(core::endpoint& in, rank_t member_lane, const memory_request& wanted, const core::group& members,
+                const access_rules::identity& whose);
+  ~window_target();
+  /// The end of this object frees the memory: all members have ended the window.
+  void release_at_end() noexcept { releases_ = true; }
+
+  /// From now on promises are verified.
+  void verify(assertion_checks& checks) noexcept { checks_ = &checks; }
+  /// From now on records may name the window.
+  void publish(window_identity identity);
+
+  mutable_bytes memory() const noexcept { return memory_; }
+  control_block& control() const noexcept { return control_; }
+  const window_description& about() const noexcept { return about_; }
+  /// The name of the window if this is member 0.
+  window_identity identity_of_first() const noexcept;
+  /// Leaves the lock, which the thread of this object has taken by a ticket of its own.
+  void release_lock(lock_kind kind);
+
+  // --- For the thread that has made the window. ---
 
   /// Operations that have been carried out in the present epoch of fences.
-  std::uint64_t arrived() const noexcept { return arrived_; }
-  /// Carries out operations of the next epoch from now on, which were refused until now.
-  void begin_epoch() noexcept {
-    arrived_ = 0;
-    parity_ ^= 1;
-  }
-  /// Whether the origin of a record has left a fence that this rank is still in. Operations of others, whose effects
-  /// the record may see, are on their way then.
-  bool is_early(const core::record& what) const noexcept { return ((what.act & parity_bit) != 0) != (parity_ != 0); }
+  std::uint64_t arrived() const noexcept { return arrived_.load(std::memory_order_acquire); }
+  /// Carries out operations of the next epoch from now on, which were refused until now. Returns whether the other
+  /// thread waits for that.
+  [[nodiscard]] bool begin_epoch() noexcept;
   /// Fences that this rank has left, modulo 2.
-  unsigned parity() const noexcept { return parity_; }
+  unsigned parity() const noexcept { return parity_.load(std::memory_order_acquire); }
+  /// Calls of `complete` for this member that were not taken.
+  std::size_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
+  void take_completed(std::size_t count) noexcept { completed_.fetch_sub(count, std::memory_order_relaxed); }
+  /// From now until `end_wait`, the other thread wakes this one when it changes these numbers or the lock.
+  void announce_wait() noexcept;
+  void end_wait() noexcept { member_waits_.store(false, std::memory_order_relaxed); }
 
  private:
+  bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
+  bool on_round() override { return serve_lock(); }
+
   struct known_layout {
     std::uint32_t number = 0;
     std::size_t bytes_missing = 0;
@@ -61,6 +96,15 @@ class window_target final : private immovable {
   };
   using layouts = std::array<known_layout, layouts_kept>;
 
+  bool use_memory(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
+  /// Whether the origin of a record has left a fence that this rank is still in. Operations of others, whose effects
+  /// the record may see, are on their way then.
+  bool is_early(const core::record& what) noexcept;
+  bool has_other_parity(const core::record& what) const noexcept {
+    return ((what.act & parity_bit) != 0) != (parity() != 0);
+  }
+  void wake_member();
+  bool serve_lock();
   bool run(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
   /// The address of `what.at`. All that the record uses is memory of the window: `bytes`, or that many bytes of the
   /// data of `blocks` from `from` on.
@@ -72,15 +116,30 @@ class window_target final : private immovable {
   void accumulate(rank_t lane, const core::record& what, std::byte* there, bytes_view operands, std::byte* previous);
   bool compare_swap(rank_t lane, const core::record& what, const swap_operands& given, core::answers& to);
 
+  core::endpoint& endpoint_;
   core::engine& engine_;
-  mutable_bytes memory_;
-  const attached_memory* attached_;
-  assertion_checks* checks_;
+  window_service& service_;
+  rank_t member_lane_;
+  bool serves_others_;  ///< the window was made by another thread
   const core::group& members_;
   access_rules::identity whose_;
-  std::uint64_t arrived_ = 0;
-  unsigned parity_ = 0;
+  core::local_segment control_segment_;
+  control_block& control_;                           ///< there; signals follow it
+  std::optional<core::local_segment> data_segment_;  ///< of the program's memory
+  mutable_bytes memory_;
+  const attached_memory* attached_;
+  assertion_checks* checks_ = nullptr;  ///< null: promises are not verified
+  window_identity identity_{};
+  window_description about_{};
+  bool releases_ = false;
+  std::optional<window_lock> lock_;             ///< once the window has its identity
   rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane
+
+  std::atomic<std::uint64_t> arrived_ = 0;
+  std::atomic<std::size_t> completed_ = 0;
+  std::atomic<unsigned> parity_ = 0;
+  std::atomic<bool> has_refused_ = false;  ///< records of the next epoch
+  std::atomic<bool> member_waits_ = false;
 };
 
 }  // namespace amity::detail

@@ -107,7 +107,7 @@ std::uint64_t world::epoch_of_threads(function_ref<void(rank_t)> body, function_
 
 dynamic_window world::create_dynamic_window(const window_options& options) {
   check_outside_epoch("world::create_dynamic_window");
-  return {endpoint_, completed(options)};
+  return {team_, completed(options)};
 }
 
 window_options world::completed(window_options options) const {

@@ -125,14 +125,14 @@ class world : private immovable {
   template <class T>
   window<T> allocate_window(std::size_t count, const window_options& options = {}) {
     check_outside_epoch("world::allocate_window");
-    return {endpoint_, std::nullopt, count, completed(options)};
+    return {team_, std::nullopt, count, completed(options)};
   }
   /// Makes a window of memory of the program, which stays until the window ends. Ranks of the same node may be unable
   /// to map it.
   template <class T>
   window<T> create_window(std::span<T> own, const window_options& options = {}) {
     check_outside_epoch("world::create_window");
-    return {endpoint_, own, 0, completed(options)};
+    return {team_, own, 0, completed(options)};
   }
 
   /// Makes a window without memory, to which each rank attaches memory of the program

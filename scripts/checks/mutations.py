@@ -134,7 +134,7 @@ def locate(text, mutation):
         if any(replaced.count(first) != replaced.count(last) for first, last in ("()", "[]", "{}")):
             raise Problem(f"{where}: the brackets of `{replaced}` do not match; take whole statements or one expression")
         if not is_statement(replaced) and KEYWORD.match(replaced):
-            raise Problem(f"{where}: `{replaced}` is no expression and no whole statement")
+            raise Problem(f"{where}: `{replaced}` is neither an expression nor a whole statement")
     at = text.index(mutation.before, begin, end)
     declared = DECLARATION.match(mutation.before)
     if is_statement(mutation.before) and declared:

@@ -700,7 +700,7 @@ tests = ["a_test"]
     def test_part_of_statement(self):
         self.append("amity/base/a.cpp", "\nint b() { if (a() > 0) return 5; return 6; }\n")
         self.write_list(before="if (a() > 0)", after="if (true)")
-        self.expect("mutations", "`if (a() > 0)` is no expression and no whole statement")
+        self.expect("mutations", "`if (a() > 0)` is neither an expression nor a whole statement")
 
     def test_declaration_that_is_used(self):
         self.append("amity/base/a.cpp", "\nint b() { const int c = a(); return c; }\nint d() { int e = a(); a(); }\n")

@@ -54,7 +54,7 @@ TEST_P(checked_windows, kept_promises_pass) {
       shared.put(next, 1, round);
       shared.put(next, 4, every_second, two);
       shared.accumulate(sum, next, 2, 1);
-      w.barrier();  // the fence looks at the memory after the operations
+      w.barrier();                                   // the fence looks at the memory after the operations
       shared.fence(no_store | no_succeed | no_put);  // only operations have changed the memory
       shared.fence(no_precede | no_succeed | no_store);
 

@@ -12,6 +12,8 @@
 
 #include "amity/window/window.hpp"
 #include "tests/core/poorer.hpp"
+#include "tests/fabric/mpi_harness.hpp"
+#include "tests/support/programs.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity::testing {
@@ -39,7 +41,26 @@ struct window_job {
   job_kind kind;
   rank_t ranks;
   std::string protocol;  ///< or "checked": promises are verified
+  bool helped = false;   ///< each rank has a progress thread; `kind.name` is the fabric
 };
+
+/// Jobs whose ranks have progress threads.
+inline std::vector<window_job> helped_jobs(const std::vector<rank_t>& numbers, rank_t ranks_of_protocols) {
+#ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share
+  const std::vector<std::string> fabrics{"sim", "threads"};
+#else
+  std::vector<std::string> fabrics{"sim", "threads", "shm"};
+  if (network_is_tested) fabrics.emplace_back("ofi");
+#endif
+  std::vector<window_job> jobs;
+  for (const std::string& fabric : fabrics) {
+    for (const rank_t ranks : fabric == "ofi" ? std::vector{ranks_of_protocols} : numbers)
+      jobs.push_back({{.name = fabric, .run = {}}, ranks, "automatic", true});
+    for (const char* const protocol : {"send_recv", "buffered", "rma"})
+      jobs.push_back({{.name = fabric, .run = {}}, ranks_of_protocols, protocol, true});
+  }
+  return jobs;
+}
 
 /// Each path with these numbers of ranks, and each other protocol with one number.
 inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& numbers, rank_t ranks_of_protocols) {
@@ -49,23 +70,29 @@ inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& number
     for (const char* const protocol : {"send_recv", "buffered", "rma", "checked"})
       jobs.push_back({kind, ranks_of_protocols, protocol});
   }
+  if (fabric::testing::ranks_of_mpi() == 0) {
+    for (window_job& job : helped_jobs(numbers, ranks_of_protocols)) jobs.push_back(std::move(job));
+  }
   return jobs;
 }
 
 inline std::string name_of_job(const ::testing::TestParamInfo<window_job>& tested) {
   const window_job& of = tested.param;
-  return of.kind.name + "_" + std::to_string(of.ranks) + (of.protocol == "automatic" ? "" : "_" + of.protocol);
+  return of.kind.name + "_" + std::to_string(of.ranks) + (of.protocol == "automatic" ? "" : "_" + of.protocol) +
+         (of.helped ? "_helped" : "");
 }
 
 /// A suite whose tests run with a world on each rank.
 class on_paths : public ::testing::TestWithParam<window_job> {
  protected:
   void run(const world_body& body, const setting_changes& changes = {}) const {
-    const auto& [kind, ranks, protocol] = GetParam();
+    const auto& [kind, ranks, protocol, helped] = GetParam();
     const bool checked = protocol == "checked";
-    run_worlds(kind, ranks, body,
-               configured(changes, configured({{checked ? "AMITY_WINDOW_CHECKED" : "AMITY_WINDOW_PROTOCOL",
-                                                checked ? "1" : protocol}})));
+    const settings base = helped ? shape(kind.name, ranks, 1, {"AMITY_PROGRESS_THREAD=1"}) : settings();
+    const settings config = configured(
+        changes,
+        configured({{checked ? "AMITY_WINDOW_CHECKED" : "AMITY_WINDOW_PROTOCOL", checked ? "1" : protocol}}, base));
+    helped ? run_job(config, body) : run_worlds(kind, ranks, body, config);
   }
 };
 

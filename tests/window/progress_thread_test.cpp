@@ -1,0 +1,159 @@
+/// Windows of ranks that have progress threads: what the other suites do not show, because their ranks make calls.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/window/dynamic_window.hpp"
+#include "tests/window/paths.hpp"
+
+namespace amity {
+namespace {
+
+using enum accumulate_op;
+using testing::window_job;
+
+class progress_threads : public testing::on_paths {};
+// Under the simulator nothing runs beside the program.
+std::vector<window_job> jobs() {
+  std::vector<window_job> all = testing::helped_jobs({2, 3}, 2);
+  std::erase_if(all, [](const window_job& job) { return job.kind.name == "sim"; });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(window, progress_threads, ::testing::ValuesIn(jobs()), testing::name_of_job);
+
+/// Computes, without a call of Amity, until another rank has stored this; fails if that takes a minute.
+void compute_until(const std::uint64_t& word, std::uint64_t value) {
+  const std::atomic_ref<std::uint64_t> there(const_cast<std::uint64_t&>(word));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (there.load(std::memory_order_acquire) != value) {
+    if (std::chrono::steady_clock::now() > end) {
+      ADD_FAILURE() << "nothing has served this rank";
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
+  }
+}
+
+TEST_P(progress_threads, serve_passive_targets_that_compute) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(4);
+    auto sums = w.allocate_window<long double>(1);  // the owner carries all accumulates out
+    w.barrier();
+    if (w.rank() == w.size() - 1) {
+      compute_until(shared.local()[0], static_cast<std::uint64_t>(w.size() - 1));
+    } else {
+      const rank_t computes = w.size() - 1;
+      std::uint64_t before = 0;
+      shared.lock(lock_kind::exclusive, computes);
+      shared.fetch_and_op(sum, computes, 1, 10, before);
+      shared.put(computes, 2, 7);
+      shared.flush(computes);
+      EXPECT_EQ(before % 10, 0u);
+      shared.unlock(computes);
+      sums.lock(lock_kind::shared, computes);
+      sums.accumulate(sum, computes, 0, 1.5L);
+      sums.unlock(computes);
+      shared.lock(lock_kind::shared, computes);
+      shared.accumulate(sum, computes, 0, 1);
+      shared.unlock(computes);
+    }
+    w.barrier();
+    if (w.rank() == w.size() - 1) {
+      EXPECT_EQ(shared.local()[1], 10u * static_cast<std::uint64_t>(w.size() - 1));
+      EXPECT_EQ(shared.local()[2], 7u);
+      EXPECT_EQ(sums.local()[0], 1.5L * (w.size() - 1));
+    }
+  });
+}
+
+TEST_P(progress_threads, serve_exposure_epochs_that_compute) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(64);
+    const std::array<rank_t, 1> next{testing::next_of(w)}, previous{testing::previous_of(w)};
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t round = 1; round <= 5; ++round) {
+      numbers.assign(63, round);
+      shared.post(previous);
+      shared.start(next);
+      shared.put(next[0], 0, std::span<const std::uint64_t>(numbers));
+      shared.accumulate(replace, next[0], 63, round);
+      shared.complete();
+      compute_until(shared.local()[63], round);
+      shared.wait();
+      EXPECT_EQ(shared.local()[0], round);
+      w.barrier();
+    }
+  });
+}
+
+// The program thread takes the lock of its own memory by a store, and the progress thread grants it to others.
+TEST_P(progress_threads, own_locks_exclude_others) {
+  run([](world& w) {
+    constexpr int rounds = 50;
+    auto shared = w.allocate_window<std::uint64_t>(2);
+    for (int round = 0; round < rounds; ++round) {
+      shared.lock(lock_kind::exclusive, 0);
+      std::uint64_t first = 0;
+      shared.get(0, 0, first);
+      shared.flush(0);
+      shared.put(0, 0, first + 1);
+      shared.put(0, 1, 2 * (first + 1));
+      shared.unlock(0);
+    }
+    w.barrier();
+    if (w.rank() == 0) {
+      EXPECT_EQ(shared.local()[0], static_cast<std::uint64_t>(rounds * w.size()));
+      EXPECT_EQ(shared.local()[1], 2 * shared.local()[0]);
+    }
+    w.barrier();
+  });
+}
+
+TEST_P(progress_threads, serve_attached_memory) {
+  run([](world& w) {
+    auto dynamic = w.create_dynamic_window();
+    std::vector<std::uint64_t> memory(8);
+    auto addresses = testing::exchange_words(w, dynamic_window::address_of(memory.data()));
+    for (std::uint64_t round = 1; round <= 5; ++round) {
+      dynamic.attach(std::span(memory));
+      w.barrier();
+      const rank_t next = testing::next_of(w);
+      dynamic.lock(lock_kind::exclusive, next);
+      dynamic.as<std::uint64_t>().accumulate(replace, next, addresses[static_cast<std::size_t>(next)], round);
+      dynamic.unlock(next);
+      compute_until(memory[0], round);
+      w.barrier();
+      dynamic.detach(memory.data());
+    }
+  });
+}
+
+// Records of the next epoch reach a member that has not left the fence.
+TEST(progress_thread_schedules, fences_that_follow_each_other) {
+  for (const char* const seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    const settings config = testing::shape("sim", 4, 1,
+                                           {"AMITY_PROGRESS_THREAD=1", "AMITY_WINDOW_PROTOCOL=buffered",
+                                            std::string("AMITY_SIM_SEED=") + seed, "AMITY_SIM_DELAY_NS_MAX=20000"});
+    testing::run_job(config, [](world& w) {
+      auto shared = w.allocate_window<std::uint64_t>(4);
+      shared.fence(window_assert::no_precede);
+      for (std::uint64_t round = 1; round <= 20; ++round) {
+        for (const rank_t each : testing::everyone(w)) shared.accumulate(sum, each, 0, 1);
+        shared.fence();
+        EXPECT_EQ(shared.local()[0], round * static_cast<std::uint64_t>(w.size()));
+        shared.fence(window_assert::no_put);
+      }
+      shared.fence(window_assert::no_succeed);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace amity
