@@ -167,7 +167,7 @@ void window_epochs::meet_members() {
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
     if (met != nullptr && met->base != nullptr)  // not of a dynamic window
-      direct_.targets[member] = {.base = met->base, .bytes = met->about.bytes, .is_open = false};
+      direct_.targets[member] = {.base = met->base, .bytes = met->bytes, .is_open = false};
   }
   if (signal_bytes_ > 0) agree_on_signals();
 }
@@ -177,7 +177,7 @@ void window_epochs::agree_on_signals() {
   bool maps_all = checks_ == nullptr;  // which see records alone
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
-    maps_all &= met != nullptr && met->control != nullptr && (met->base != nullptr || met->about.bytes == 0);
+    maps_all &= met != nullptr && met->control != nullptr && (met->base != nullptr || met->bytes == 0);
     areas.push_back(maps_all ? reinterpret_cast<std::byte*>(met->control + 1) : nullptr);
   }
   if (endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;

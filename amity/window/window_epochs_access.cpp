@@ -181,7 +181,8 @@ void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) 
 }
 
 void window_epochs::begin_held(window_peer& to) {
-  for (; !to.held.empty(); to.held.pop_front()) carry_out(to, to.held.front());
+  for (const window_operation& each : to.held) carry_out(to, each);
+  to.held.clear();
   if (to.network.done()) to.held_data.clear();  // else the network reads them
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
 }

@@ -13,14 +13,6 @@
 #include "amity/base/error.hpp"
 
 namespace amity::detail {
-namespace {
-
-/// Whether some members reach the memory otherwise than by records. Memory of dynamic windows has no other path.
-bool has_other_paths(const window_peer& of) noexcept {
-  return of.about.bytes > 0 && of.about.control.key != fabric::segment_key{};
-}
-
-}  // namespace
 
 // Fences
 
@@ -36,7 +28,7 @@ void window_epochs::fence(window_assert promised) {
     std::vector<window_peer*> shared, others;
     std::ranges::partition_copy(used_, std::back_inserter(shared), std::back_inserter(others),
                                 [this](const window_peer* each) {
-                                  return signals_ || has_other_paths(*each);  // signals overtake records
+                                  return signals_ || each->has_other_paths;  // signals overtake records
                                 });
     finish(call, others, false);
     finish(call, shared, true);

@@ -43,15 +43,15 @@ void window_epochs::check_operation(std::string_view call, const window_peer& of
 
 void window_epochs::check_place(std::string_view call, const window_peer& of, const window_operation& what) const {
   const std::size_t bytes = what.bytes();
-  const auto size = static_cast<std::ptrdiff_t>(of.about.bytes);
+  const auto size = static_cast<std::ptrdiff_t>(of.bytes);
   const auto at = static_cast<std::ptrdiff_t>(what.at);
   const bool fits = what.there == nullptr
-                        ? what.at <= of.about.bytes && bytes <= of.about.bytes - what.at
+                        ? what.at <= of.bytes && bytes <= of.bytes - what.at
                         : at >= 0 && at <= size && what.there->first() >= -at && what.there->end() <= size - at;
   if (fits) return;
   throw error(call, member_,
               fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes", title_,
-                          bytes, what.at, of.member, of.about.bytes),
+                          bytes, what.at, of.member, of.bytes),
               "pass an index and a count that lie in the target's memory");
 }
 

@@ -31,6 +31,14 @@ window_act act_of(const window_operation& of) noexcept {
   return window_act::compare_swap;
 }
 
+/// Memory of dynamic windows has no other path than records.
+void describe(window_peer& member, const window_description& about) noexcept {
+  member.number = about.number;
+  member.bytes = about.bytes;
+  member.data_offset = about.data_offset;
+  member.has_other_paths = about.bytes > 0 && about.control.key != fabric::segment_key{};
+}
+
 std::size_t element_bytes(const window_operation& of) noexcept {
   return of.kind == operation_kind::accumulate ? layout_of(of.type).bytes : 1;
 }
@@ -52,8 +60,9 @@ window_origin::~window_origin() {
   if (endpoint_.own_engine().failure().exists()) return;
   core::memory& memory = endpoint_.memory();
   for (window_peer* const each : all_) {
+    const bool is_separate = each->data_segment.number != each->control_segment.number;
+    if (each->data_segment.lane != no_rank && is_separate) memory.close(each->data_segment);
     if (each->control_segment.lane != no_rank) memory.close(each->control_segment);
-    if (each->data_segment.lane != no_rank && each->about.data.lane != no_rank) memory.close(each->data_segment);
   }
 }
 
@@ -67,16 +76,14 @@ window_peer* window_origin::find(rank_t member) const noexcept {
 window_peer& window_origin::peer(rank_t member) {
   if (window_peer* const known = find(member)) [[likely]]
     return *known;
-  std::unique_ptr<window_peer> met = begin_meeting(member);
-  endpoint_.wait_until(wait_for_window, [&] { return met->answers.done(); });
-  finish_meeting(*met);
-  all_.push_back(met.get());
-  return *(peers_[member] = std::move(met));
+  const std::unique_ptr<window_meeting> met = begin_meeting(member);
+  endpoint_.wait_until(wait_for_window, [&] { return met->with->answers.done(); });
+  return finish_meeting(*met);
 }
 
 void window_origin::add_own(rank_t member, const window_description& about, control_block* control, std::byte* base) {
   auto own = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
-  own->about = about;
+  describe(*own, about);
   own->control = control;
   own->base = base;
   own->is_mapped = true;
@@ -85,42 +92,47 @@ void window_origin::add_own(rank_t member, const window_description& about, cont
 }
 
 void window_origin::meet_node() {
-  std::vector<std::unique_ptr<window_peer>> met;
+  std::vector<std::unique_ptr<window_meeting>> met;
   for (rank_t member = 0; member < members_.size(); ++member) {
     if (find(member) == nullptr && endpoint_.own_engine().transport().same_node(members_.lane(member)))
       met.push_back(begin_meeting(member));
   }
-  endpoint_.wait_until(wait_for_window,
-                       [&] { return std::ranges::all_of(met, [](const auto& each) { return each->answers.done(); }); });
-  for (std::unique_ptr<window_peer>& each : met) {
-    finish_meeting(*each);
-    all_.push_back(each.get());
-    peers_[each->member] = std::move(each);
-  }
+  endpoint_.wait_until(wait_for_window, [&] {
+    return std::ranges::all_of(met, [](const auto& each) { return each->with->answers.done(); });
+  });
+  for (const auto& each : met) finish_meeting(*each);
 }
 
-std::unique_ptr<window_peer> window_origin::begin_meeting(rank_t member) {
-  auto met = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
+std::unique_ptr<window_meeting> window_origin::begin_meeting(rank_t member) {
+  auto met =
+      std::make_unique<window_meeting>(std::make_unique<window_peer>(member, members_.lane(member, target_thread_)));
   core::record what{.owner = core::record_owner::windows,
                     .act = static_cast<std::uint8_t>(window_act::describe),
                     .at = word(identity_)};
-  what.question = ask(*met, std::as_writable_bytes(std::span(&met->about, 1)), met->answers);
-  append(*met, what);
-  stream_.send(met->lane);
+  window_peer& with = *met->with;
+  what.question = ask(with, std::as_writable_bytes(std::span(&met->about, 1)), with.answers);
+  append(with, what);
+  stream_.send(with.lane);
   return met;
 }
 
-void window_origin::finish_meeting(window_peer& with) {
+window_peer& window_origin::finish_meeting(window_meeting& met) {
   core::memory& memory = endpoint_.memory();
-  with.control_segment = memory.open(with.about.control);
+  const window_description& about = met.about;
+  window_peer& with = *met.with;
+  all_.push_back(&with);
+  peers_[with.member] = std::move(met.with);
+  describe(with, about);
+  with.control_segment = memory.open(about.control);
   if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr)
-    with.control = reinterpret_cast<control_block*>(mapped + with.about.control_offset);
-  if (with.about.bytes == 0) return;
-  with.data_segment = with.about.data.lane == no_rank ? with.control_segment : memory.open(with.about.data);
+    with.control = reinterpret_cast<control_block*>(mapped + about.control_offset);
+  if (about.bytes == 0) return with;
+  with.data_segment = about.data.lane == no_rank ? with.control_segment : memory.open(about.data);
   const bool takes_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
   std::byte* const direct = with.data_segment.handle.direct;
   with.is_mapped = takes_mapped && direct != nullptr;
-  if (with.is_mapped) with.base = direct + with.about.data_offset;
+  if (with.is_mapped) with.base = direct + about.data_offset;
+  return with;
 }
 
 // Records
@@ -133,7 +145,7 @@ void window_origin::count(bool counts, unsigned parity) noexcept {
 core::record window_origin::record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept {
   return {.owner = core::record_owner::windows,
           .act = static_cast<std::uint8_t>(static_cast<unsigned>(act) | (parity_ != 0 ? parity_bit : 0u)),
-          .object = to.about.number,
+          .object = to.number,
           .at = at};
 }
 
@@ -270,7 +282,7 @@ bool window_origin::takes_network(const window_peer& to, const window_operation&
 
 void window_origin::use_network(window_peer& to, const window_operation& what) {
   core::memory& memory = endpoint_.memory();
-  const core::remote_address there{to.data_segment, to.about.data_offset + what.at};
+  const core::remote_address there{to.data_segment, to.data_offset + what.at};
   if (what.kind == operation_kind::get) return memory.get(there, what.into, to.network);
   memory.put(there, what.from, {.complete = &to.network});
 }

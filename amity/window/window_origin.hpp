@@ -8,9 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "amity/base/rank_map.hpp"
@@ -29,11 +29,14 @@ namespace amity::detail {
 
 /// A member whose memory this rank has used, or maps. `network`, `answers` and `flushed` count what is under way.
 struct window_peer : private immovable {
-  explicit window_peer(rank_t number, rank_t thread) : member(number), lane(thread) {}
+  window_peer(rank_t of, rank_t thread) : member(of), lane(thread) {}
 
   rank_t member;
-  rank_t lane;
-  window_description about{};
+  rank_t lane;                    ///< that carries out records
+  std::uint32_t number = 0;       ///< of the window, there
+  bool has_other_paths = false;   ///< some members reach its memory otherwise than by records
+  std::size_t bytes = 0;          ///< of the data
+  std::uint64_t data_offset = 0;  ///< in its segment
   core::remote_segment control_segment, data_segment;
   control_block* control = nullptr;  ///< null: this rank does not map it
   std::byte* base = nullptr;         ///< of the data; null likewise, and for own memory whose offsets are addresses
@@ -56,10 +59,18 @@ struct window_peer : private immovable {
   bool asks_owner = false;  ///< for the lock
   bool granted = false;     ///< or the program promises that no other rank wants it
   std::uint16_t ticket = 0;
-  std::deque<window_operation> held;
-  std::size_t held_bytes = 0;                    ///< of these, in the bound of the engine
-  std::deque<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
-  std::uint64_t word = 0;                        ///< the answer to an unlock, or to `ask_word`
+  std::vector<window_operation> held;
+  std::size_t held_bytes = 0;                     ///< of these, in the bound of the engine
+  std::vector<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
+  std::uint64_t word = 0;                         ///< the answer to an unlock, or to `ask_word`
+};
+
+/// What a member that was asked has told; `answers` of the peer is done when it is there.
+struct window_meeting : private immovable {
+  explicit window_meeting(std::unique_ptr<window_peer> member) : with(std::move(member)) {}
+
+  std::unique_ptr<window_peer> with;
+  window_description about{};
 };
 
 class window_origin final : private immovable {
@@ -100,8 +111,8 @@ class window_origin final : private immovable {
   window_protocol protocol() const noexcept { return protocol_; }
 
  private:
-  std::unique_ptr<window_peer> begin_meeting(rank_t member);
-  void finish_meeting(window_peer& with);
+  std::unique_ptr<window_meeting> begin_meeting(rank_t member);
+  window_peer& finish_meeting(window_meeting& met);
   std::byte* append(window_peer& to, const core::record& what);
   void end_append(window_peer& to);
   core::record record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept;
