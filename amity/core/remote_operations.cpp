@@ -18,6 +18,13 @@ using fabric::stage;
 // Envelopes up to this are put together here and copied into a packet; larger ones are put together there.
 constexpr std::size_t small_bytes_max = 256;
 
+/// Of the next step, if it uses memory of the lane, by the fabric or by records; 0 for others.
+std::uint32_t bit_of_next(const remote_operation& of) noexcept {
+  const step next = of.plan[of.next];
+  if (next < step::put || next > step::atomic) return 0;
+  return std::uint32_t{segment_records::reach(of.to.segment.handle) ? 1u << 16 : 1u} << static_cast<unsigned>(next);
+}
+
 std::uint64_t context_of(awaited* told) noexcept { return told == nullptr ? 0 : told->context(); }
 
 }  // namespace
@@ -114,13 +121,13 @@ void remote_operations::resume(remote_operation& of) noexcept {
 
 void remote_operations::count_waiting(rank_t lane, int more) noexcept {
   waiting_ += static_cast<std::size_t>(more);
-  waiting_at_[lane] += static_cast<std::size_t>(more);
+  waiting_at_[lane].waiting += static_cast<std::size_t>(more);
 }
 
 bool remote_operations::anyone_waits_at(rank_t lane) const noexcept {
   if (waiting_ == 0) return false;
-  const std::size_t* const here = waiting_at_.find(lane);
-  return here != nullptr && *here > 0;
+  const lane_state* const here = waiting_at_.find(lane);
+  return here != nullptr && here->waiting > 0;
 }
 
 // Whoever goes on sending would otherwise take all credits and slots from what could not begin before. In handlers,
@@ -152,16 +159,31 @@ void remote_operations::take_back(rank_t lane, const slot_news& news) {
 
 bool remote_operations::advance() noexcept {
   bool any = false;
+  ++round_;
   for (std::size_t left = ready_.count; left > 0; --left) {
     remote_operation& next = ready_.pop();
     const std::uint8_t before = next.next;
     const std::size_t moved = next.moved;
-    const outcome how = take_steps(next);
+    const outcome how = was_refused(next) ? outcome::refused : take_steps(next);
+    if (how == outcome::refused) note_refusal(next);
     any |= next.next != before || next.moved != moved || how == outcome::ended;
     count_waiting(next.to.segment.lane, -1);
     put_aside(next, how);
   }
   return any;
+}
+
+// Many operations on memory of a lane may wait, and the fabric refuses all of them for the same reason. Packets differ:
+// some may take the reserve.
+bool remote_operations::was_refused(const remote_operation& of) const noexcept {
+  const lane_state* const here = waiting_at_.find(of.to.segment.lane);
+  return here != nullptr && here->round == round_ && (here->refused & bit_of_next(of)) != 0;
+}
+
+void remote_operations::note_refusal(const remote_operation& of) noexcept {
+  lane_state& here = waiting_at_[of.to.segment.lane];
+  if (std::exchange(here.round, round_) != round_) here.refused = 0;
+  here.refused |= bit_of_next(of);
 }
 
 void remote_operations::drop(const endpoint& gone, function_ref<bool(awaited&)> is_there) noexcept {

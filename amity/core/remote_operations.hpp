@@ -65,6 +65,12 @@ class remote_operations {
     remote_operation& pop() noexcept { return take_behind(nullptr); }
   };
 
+  struct lane_state {
+    std::size_t waiting = 0;
+    std::uint64_t round = 0;    ///< of `refused`
+    std::uint32_t refused = 0;  ///< `bit_of_next` of what was refused in that round
+  };
+
   void make_place();
   remote_operation& keep(const remote_operation& wanted) noexcept;
   void put_aside(remote_operation& of, outcome why) noexcept;
@@ -72,6 +78,8 @@ class remote_operations {
   bool anyone_waits_at(rank_t lane) const noexcept;
   bool must_queue(const remote_operation& wanted) noexcept;
   void retry_first(rank_t lane) noexcept;
+  bool was_refused(const remote_operation& of) const noexcept;
+  void note_refusal(const remote_operation& of) noexcept;
   outcome take_steps(remote_operation& of) noexcept;
   outcome take(remote_operation& of, step now) noexcept;
   outcome take_over_records(remote_operation& of, step now);
@@ -90,7 +98,8 @@ class remote_operations {
   std::vector<rank_t> lanes_waiting_;  ///< that `slotless_` has
   event without_event_;                ///< of puts that have none for their end
   std::size_t waiting_ = 0;            ///< in either
-  rank_map<std::size_t> waiting_at_;   ///< by lane
+  rank_map<lane_state> waiting_at_;    ///< by lane
+  std::uint64_t round_ = 0;            ///< calls of `advance`
 };
 
 }  // namespace amity::core
