@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "amity/base/types.hpp"
 
@@ -33,6 +34,43 @@ struct record {
   std::uint64_t at = 0;                  ///< the owner's; an offset in the object, for example
 };
 static_assert(sizeof(record) == 24);
+
+/// The last record for a peer in a packet that is still open. Content that continues it may join it.
+class record_tail {
+ public:
+  bool is_open() const noexcept { return place_ != nullptr; }
+  const record& last() const noexcept { return last_; }
+
+  /// `place`: where the record lies in the packet, which has `bytes_max` from there on.
+  void begin(const record& what, std::byte* place, std::size_t bytes_max) noexcept {
+    last_ = what;
+    place_ = place;
+    room_ = bytes_max - sizeof what - what.bytes;
+    std::memcpy(place, &what, sizeof what);
+  }
+  void close() noexcept {
+    place_ = nullptr;
+    room_ = 0;
+  }
+  /// Returns where the content of `what` goes if it can join: all else is equal, neither asks, and `at` is where the
+  /// content of the last record ends. Null: it cannot.
+  std::byte* try_extend(const record& what) noexcept {
+    const bool continues = what.bytes <= room_ && what.at == last_.at + last_.bytes && what.owner == last_.owner &&
+                           what.act == last_.act && what.op == last_.op && what.word_bytes == last_.word_bytes &&
+                           what.object == last_.object && what.question == no_question && last_.question == no_question;
+    if (!continues) return nullptr;
+    std::byte* const content = place_ + sizeof last_ + last_.bytes;
+    room_ -= what.bytes;
+    last_.bytes += what.bytes;
+    std::memcpy(place_ + offsetof(record, bytes), &last_.bytes, sizeof last_.bytes);
+    return content;
+  }
+
+ private:
+  record last_;
+  std::byte* place_ = nullptr;  ///< null: no packet is open
+  std::size_t room_ = 0;        ///< bytes that may join
+};
 
 /// The largest content of one record, and of one answer, for packets of this size.
 constexpr std::size_t record_bytes_max(std::size_t packet_bytes_max) noexcept {

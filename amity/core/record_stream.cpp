@@ -114,8 +114,13 @@ record_stream::peer& record_stream::at(rank_t lane) {
 
 // At the origin
 
+// Bytes of the open packet.
+std::size_t record_stream::used(const peer& of) noexcept {
+  return of.tail.is_open() ? of.tail_at + sizeof(record) + in_words(of.tail.last().bytes) : 0;
+}
+
 std::size_t record_stream::room(rank_t target, std::size_t bytes) {
-  const std::size_t left = packet_bytes_max_ - at(target).used;
+  const std::size_t left = packet_bytes_max_ - used(at(target));
   return left >= sizeof(record) + std::min(bytes, part_bytes_min) ? left - sizeof(record)
                                                                   : record_bytes_max(packet_bytes_max_);
 }
@@ -123,31 +128,13 @@ std::size_t record_stream::room(rank_t target, std::size_t bytes) {
 std::byte* record_stream::try_append(rank_t target, const record& what, tracking by, fabric::claim of) noexcept {
   peer& to = at(target);
   const std::size_t bytes = sizeof what + in_words(what.bytes);
-  if (to.used > 0 && bytes > packet_bytes_max_ - to.used) send(target);
-  if (to.used == 0 && transport_.acquire(target, to.open, of) != status::ok) return nullptr;
-  std::byte* const place = to.open.data + to.used;
-  std::memcpy(place, &what, sizeof what);
-  to.last = what;
-  to.last_at = to.used;
-  to.used += bytes;
+  if (bytes > packet_bytes_max_ - used(to)) send(target);
+  if (!to.tail.is_open() && transport_.acquire(target, to.open, of) != status::ok) return nullptr;
+  to.tail_at = used(to);
+  std::byte* const place = to.open.data + to.tail_at;
+  to.tail.begin(what, place, packet_bytes_max_ - to.tail_at);
   note_tracking(target, to, what, by);
   return place + sizeof what;
-}
-
-std::byte* record_stream::try_extend(rank_t target, const record& what) noexcept {
-  peer& to = at(target);
-  record& last = to.last;
-  const bool continues = to.used > 0 && what.at == last.at + last.bytes && what.owner == last.owner &&
-                         what.act == last.act && what.op == last.op && what.word_bytes == last.word_bytes &&
-                         what.object == last.object && what.question == no_question && last.question == no_question;
-  if (!continues) return nullptr;
-  const std::size_t used = to.last_at + sizeof last + in_words(last.bytes + std::size_t{what.bytes});
-  if (used > packet_bytes_max_) return nullptr;
-  std::byte* const content = to.open.data + to.last_at + sizeof last + last.bytes;
-  last.bytes += what.bytes;
-  std::memcpy(to.open.data + to.last_at, &last, sizeof last);
-  to.used = used;
-  return content;
 }
 
 // An answer proves that a record has been carried out.
@@ -161,7 +148,7 @@ bool record_stream::try_send(rank_t target, const record& what, bytes_view conte
                              fabric::claim of) noexcept {
   peer& to = at(target);
   const std::size_t bytes = sizeof what + in_words(content.size());
-  if (to.used > 0 || bytes > short_bytes_max_) {
+  if (to.tail.is_open() || bytes > short_bytes_max_) {
     std::byte* const place = try_append(target, what, by, of);
     if (place == nullptr) return false;
     copy_bytes(place, content.data(), content.size());
@@ -180,11 +167,11 @@ bool record_stream::try_send(rank_t target, const record& what, bytes_view conte
 
 void record_stream::send(rank_t target) noexcept {
   const std::unique_ptr<peer>* const found = peers_.find(target);
-  if (found == nullptr || (*found)->used == 0) return;
+  if (found == nullptr || !(*found)->tail.is_open()) return;
   peer& to = **found;
-  transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, to.used);
+  transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, used(to));
   to.next_out = next_after(to.next_out);
-  to.used = 0;
+  to.tail.close();
 }
 
 std::optional<std::uint32_t> record_stream::try_expect(rank_t target, mutable_bytes to, awaited& told) {

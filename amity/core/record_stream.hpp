@@ -53,9 +53,8 @@ class record_stream final : private packet_receiver, private progress_client, pr
   /// Appends a record, and returns where its content goes, which the caller writes before it does anything else. Null:
   /// there is no credit. `of`: what a new packet may take; `no_epoch` only if the caller calls `send` next.
   std::byte* try_append(rank_t target, const record& what, tracking by, fabric::claim of) noexcept;
-  /// Returns where the content of `what` goes if the last record for this peer, which is still in an open packet, can
-  /// take it: all else is equal, neither asks, and `at` is where the content of that one ends. Null: append it.
-  std::byte* try_extend(rank_t target, const record& what) noexcept;
+  /// The last record for this peer. Valid as long as this object, also for later records.
+  record_tail& tail(rank_t target) { return at(target).tail; }
   /// Appends a record and sends it, in the one line of a short packet where no other one is open. False: there is no
   /// credit.
   bool try_send(rank_t target, const record& what, bytes_view content, tracking by, fabric::claim of) noexcept;
@@ -92,9 +91,8 @@ class record_stream final : private packet_receiver, private progress_client, pr
   struct peer {
     // As the target of this thread's records.
     fabric::slot open;
-    std::size_t used = 0;  ///< bytes of the open packet; 0: none is open
-    record last;           ///< in the open packet
-    std::size_t last_at = 0;
+    record_tail tail;         ///< in the open packet
+    std::size_t tail_at = 0;  ///< in it
     std::uint16_t next_out = 0;
     bool changed = false;                   ///< records were appended since the last flush
     bool listed = false;                    ///< in `changed_`
@@ -121,6 +119,7 @@ class record_stream final : private packet_receiver, private progress_client, pr
   /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
   bool on_progress() override;
   peer& at(rank_t lane);
+  static std::size_t used(const peer& of) noexcept;
   void note_tracking(rank_t target, peer& to, const record& what, tracking by);
   bool try_ask(rank_t target, peer& of) noexcept;
   fabric::disposition on_records(packet_header header, const fabric::packet& arrived);

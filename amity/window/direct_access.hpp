@@ -1,6 +1,7 @@
 #pragma once
 
-/// What operations on mapped memory look at: which members this rank maps, and whether it may use their memory now.
+/// What operations look at that need no other call: which members this rank maps, and whether it may use their memory
+/// now; and the last put that travels as a record.
 
 #include <atomic>
 #include <cstddef>
@@ -8,6 +9,7 @@
 
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
+#include "amity/core/record.hpp"
 
 namespace amity::detail {
 
@@ -17,6 +19,24 @@ struct direct_access {
     std::size_t bytes = 0;
     bool is_open = false;  ///< operations may go there
   };
+
+  /// A put in a packet that was open. Puts of neighboring bytes join its record, as long as that is the last one there.
+  struct open_put {
+    core::record_tail* tail = nullptr;  ///< null: there was none in this epoch
+    rank_t member = no_rank;
+    std::uint64_t end = 0;      ///< of the memory of the member
+    std::size_t bytes_max = 0;  ///< of one put: larger ones may take another path
+    core::record what;          ///< for all places and sizes
+  };
+
+  /// Where the bytes of such a put go; null: begin a new one.
+  std::byte* try_continue(rank_t member, std::uint64_t at, std::size_t bytes) noexcept {
+    if (last_put.tail == nullptr || member != last_put.member || bytes > last_put.bytes_max) return nullptr;
+    if (at > last_put.end || bytes > last_put.end - at) return nullptr;
+    last_put.what.at = at;
+    last_put.what.bytes = static_cast<std::uint32_t>(bytes);
+    return last_put.tail->try_extend(last_put.what);
+  }
 
   /// Where the bytes of a member are, if this rank may use them at once; else null.
   std::byte* find(rank_t member, std::uint64_t at, std::size_t bytes) const noexcept {
@@ -38,6 +58,7 @@ struct direct_access {
   bool stored = false;              ///< since the last fence of stores
   bool unfinished = false;          ///< operations are under way, or held
   bool records_accumulate = false;  ///< accumulates travel as records to a member whose memory is mapped
+  open_put last_put;
 };
 
 }  // namespace amity::detail

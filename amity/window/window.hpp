@@ -47,14 +47,14 @@ class window_operations {
   explicit window_operations(detail::window_core& on) noexcept : core_(&on) {}
 
   void put(rank_t target, std::size_t index, std::span<const T> from) {
-    if (std::byte* const there = core_->direct(target, offset_of(index), from.size_bytes())) [[likely]]
+    if (std::byte* const there = core_->direct_for_put(target, offset_of(index), from.size_bytes())) [[likely]]
       return copy_bytes(there, reinterpret_cast<const std::byte*>(from.data()), from.size_bytes());
     core_->begin(
         "window::put",
         {.kind = detail::operation_kind::put, .target = target, .at = offset_of(index), .from = std::as_bytes(from)});
   }
   void put(rank_t target, std::size_t index, const T& value) {
-    if (std::byte* const there = core_->direct(target, offset_of(index), sizeof(T))) [[likely]] {
+    if (std::byte* const there = core_->direct_for_put(target, offset_of(index), sizeof(T))) [[likely]] {
       std::memcpy(there, &value, sizeof(T));
       return;
     }

@@ -82,6 +82,11 @@ class window_core final : private immovable {
     direct_.stored = true;
     return direct_for_get(target, at, bytes);
   }
+  /// As `direct`, for puts, which can also join the one before, in a packet.
+  std::byte* direct_for_put(rank_t target, std::uint64_t at, std::size_t bytes) {
+    if (std::byte* const joined = direct_.try_continue(target, at, bytes); joined != nullptr) return joined;
+    return direct(target, at, bytes);
+  }
   /// As `direct`, for accumulates, which must not overtake those that travel as records.
   std::byte* direct_for_accumulate(rank_t target, std::uint64_t at, std::size_t bytes) {
     return direct_.records_accumulate ? nullptr : direct(target, at, bytes);

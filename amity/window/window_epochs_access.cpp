@@ -13,6 +13,18 @@
 namespace amity::detail {
 namespace {
 
+/// Makes two puts of neighboring bytes, which are neighbors in the memory of the program, too, one put.
+bool join(window_operation& last, const window_operation& what) noexcept {
+  const auto is_contiguous = [](const window_operation& each) {
+    return each.kind == operation_kind::put && each.there == nullptr;
+  };
+  if (!is_contiguous(last) || !is_contiguous(what) || last.at + last.from.size() != what.at ||
+      last.from.data() + last.from.size() != what.from.data())
+    return false;
+  last.from = {last.from.data(), last.from.size() + what.from.size()};
+  return true;
+}
+
 std::size_t held_bytes(const window_operation& what, bool copies) noexcept {
   return sizeof what + (copies ? sizeof(std::vector<std::byte>) + what.from.size() : 0);
 }
@@ -172,6 +184,7 @@ bool window_epochs::may_hold(const window_operation& what, bool copies) const no
 }
 
 void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
+  if (!copies && !to.held.empty() && join(to.held.back(), what)) return;
   const std::size_t bytes = held_bytes(what, copies);
   endpoint_.own_engine().bound().add_held(bytes);
   to.held_bytes += bytes;
@@ -232,6 +245,7 @@ void window_epochs::end_access() {
   }
   used_.clear();
   direct_.all_open = direct_.may_flush = direct_.unfinished = direct_.records_accumulate = false;
+  direct_.last_put = {};
   access_promised_ = window_assert::none;
 }
 

@@ -45,11 +45,13 @@ std::size_t element_bytes(const window_operation& of) noexcept {
 
 }  // namespace
 
-window_origin::window_origin(core::endpoint& in, window_service& service, const core::group& members,
-                             rank_t target_thread, window_identity identity, window_protocol protocol)
+window_origin::window_origin(core::endpoint& in, window_service& service, direct_access& direct,
+                             const core::group& members, rank_t target_thread, window_identity identity,
+                             window_protocol protocol)
     : endpoint_(in),
       service_(service),
       stream_(in.own_engine().served().records()),
+      direct_(direct),
       bytes_max_(core::record_bytes_max(in.own_engine().transport().caps().packet_bytes_max)),
       members_(members),
       target_thread_(target_thread),
@@ -298,20 +300,34 @@ void window_origin::use_swap_record(window_peer& to, const window_operation& wha
   end_append(to);
 }
 
-// Loops over neighboring elements, one operation for each, fill few records.
-bool window_origin::extend_record(window_peer& to, const window_operation& what) {
-  if (what.there != nullptr || !what.into.empty() || what.from.size() > bytes_max_) return false;
+core::record window_origin::contiguous_record(const window_peer& to, const window_operation& what) const noexcept {
   core::record whole = record_of(to, act_of(what), what.at);
   whole.op = static_cast<std::uint8_t>(what.op);
   whole.word_bytes = static_cast<std::uint8_t>(what.type);
   whole.bytes = static_cast<std::uint32_t>(what.from.size());
   if (counts_) whole.act |= counted_bit;
-  std::byte* const content = stream_.try_extend(to.lane, whole);
+  return whole;
+}
+
+// Loops over neighboring elements, one operation for each, fill few records.
+bool window_origin::extend_record(window_peer& to, const window_operation& what) {
+  if (what.there != nullptr || !what.into.empty() || what.from.size() > bytes_max_) return false;
+  std::byte* const content = stream_.tail(to.lane).try_extend(contiguous_record(to, what));
   if (content == nullptr) return false;
   copy_bytes(content, what.from.data(), what.from.size());
   to.unflushed = true;
   to.accumulates_in_records |= what.kind == operation_kind::accumulate;
   return true;
+}
+
+// A call that ends the epoch sends the packet, and so ends the record.
+void window_origin::note_put(window_peer& to, const window_operation& what) {
+  if (what.kind != operation_kind::put || what.there != nullptr) return;
+  direct_.last_put = {.tail = &stream_.tail(to.lane),
+                      .member = to.member,
+                      .end = to.bytes,
+                      .bytes_max = std::min(what.from.size(), bytes_max_),
+                      .what = contiguous_record(to, what)};
 }
 
 // In pieces of whole elements, each of which fits into a packet.
@@ -350,6 +366,7 @@ void window_origin::use_records(window_peer& to, const window_operation& what) {
     moved += part;
   }
   if (!asks) to.unflushed = true;
+  note_put(to, what);
   if (what.kind == operation_kind::accumulate) to.accumulates_in_records = true;
 }
 

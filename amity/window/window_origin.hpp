@@ -21,6 +21,7 @@
 #include "amity/core/memory.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/window/control_block.hpp"
+#include "amity/window/direct_access.hpp"
 #include "amity/window/window_operation.hpp"
 #include "amity/window/window_service.hpp"
 #include "amity/window/window_target.hpp"
@@ -76,8 +77,8 @@ struct window_meeting : private immovable {
 class window_origin final : private immovable {
  public:
   /// Records for owners of memory go to their `target_thread`.
-  window_origin(core::endpoint& in, window_service& service, const core::group& members, rank_t target_thread,
-                window_identity identity, window_protocol protocol);
+  window_origin(core::endpoint& in, window_service& service, direct_access& direct, const core::group& members,
+                rank_t target_thread, window_identity identity, window_protocol protocol);
   /// Closes segments.
   ~window_origin();
 
@@ -121,7 +122,9 @@ class window_origin final : private immovable {
   bool takes_network(const window_peer& to, const window_operation& what) const;
   void use_mapped(window_peer& to, const window_operation& what) const;
   void use_network(window_peer& to, const window_operation& what);
+  core::record contiguous_record(const window_peer& to, const window_operation& what) const noexcept;
   bool extend_record(window_peer& to, const window_operation& what);
+  void note_put(window_peer& to, const window_operation& what);
   void use_records(window_peer& to, const window_operation& what);
   void use_swap_record(window_peer& to, const window_operation& what);
   std::uint32_t number_of(window_peer& to, const std::shared_ptr<const layout>& blocks);
@@ -129,6 +132,7 @@ class window_origin final : private immovable {
   core::endpoint& endpoint_;
   window_service& service_;
   core::record_stream& stream_;
+  direct_access& direct_;
   std::size_t bytes_max_;  ///< of one record
   const core::group& members_;
   rank_t target_thread_;

@@ -197,18 +197,18 @@ TEST(records, neighboring_contents_join) {
       const auto fill = [&](std::byte* content) {
         for (int i = 0; i < 5; ++i) content[i] = static_cast<std::byte>(filled++);
       };
-      EXPECT_EQ(stream.try_extend(1, next(100, 1)), nullptr) << "no packet is open";
+      EXPECT_EQ(stream.tail(1).try_extend(next(100, 1)), nullptr) << "no packet is open";
       fill(stream.try_append(1, next(100, 1), tracking::otherwise, fabric::claim::ordinary));
-      for (const std::uint64_t at : {105, 110, 115}) fill(stream.try_extend(1, next(at, 1)));
-      EXPECT_EQ(stream.try_extend(1, next(121, 1)), nullptr);
-      EXPECT_EQ(stream.try_extend(1, next(120, 2)), nullptr);
-      EXPECT_EQ(stream.try_extend(1, next(120, 1, 8)), nullptr);
+      for (const std::uint64_t at : {105, 110, 115}) fill(stream.tail(1).try_extend(next(at, 1)));
+      EXPECT_EQ(stream.tail(1).try_extend(next(121, 1)), nullptr);
+      EXPECT_EQ(stream.tail(1).try_extend(next(120, 2)), nullptr);
+      EXPECT_EQ(stream.tail(1).try_extend(next(120, 1, 8)), nullptr);
       record asks = next(120, 1);
       asks.question = 3;
-      EXPECT_EQ(stream.try_extend(1, asks), nullptr);
+      EXPECT_EQ(stream.tail(1).try_extend(asks), nullptr);
       fill(stream.try_append(1, next(120, 2), tracking::otherwise, fabric::claim::ordinary));
       stream.send(1);
-      EXPECT_EQ(stream.try_extend(1, next(125, 2)), nullptr) << "the packet has left";
+      EXPECT_EQ(stream.tail(1).try_extend(next(125, 2)), nullptr) << "the packet has left";
     } else {
       own.wait_until("the records", [&] { return arrived.size() == 2; });
       EXPECT_EQ(arrived[0].first.at, 100u);

@@ -1,5 +1,6 @@
 /// Operations of windows at their limits: nothing at all, odd places, large descriptions, many at once, mixed paths.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -35,6 +36,69 @@ INSTANTIATE_TEST_SUITE_P(window, operated_windows, ::testing::ValuesIn(testing::
 
 std::shared_ptr<const layout> blocks_of(const std::vector<layout::block>& blocks) {
   return std::make_shared<const layout>(layout::indexed(blocks));
+}
+
+// Loops over elements
+
+/// Puts `count` elements that begin at `at`, one by one, as values or from memory in turn.
+void put_each(window<std::uint64_t>& on, rank_t target, std::size_t at, std::size_t count,
+              const std::vector<std::uint64_t>& from) {
+  for (std::size_t i = at; i < at + count; ++i) {
+    if (i % 7 == 0)
+      on.put(target, i, from[i]);
+    else
+      on.put(target, i, std::span(from).subspan(i, 1));
+  }
+}
+
+// They join in packets, and as long as they are queued.
+TEST_P(operated_windows, puts_of_single_elements_arrive) {
+  run([](world& w) {
+    constexpr std::size_t count = 4000, part = count / 4;
+    auto first = w.allocate_window<std::uint64_t>(count), second = w.allocate_window<std::uint64_t>(count);
+    const std::array<rank_t, 1> next{next_of(w)}, previous{testing::previous_of(w)};
+    std::vector<std::uint64_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), std::uint64_t{1});
+    const auto expect_all = [&](window<std::uint64_t>& on) {
+      EXPECT_TRUE(std::ranges::equal(on.local(), numbers));
+      std::ranges::fill(on.local(), 0);
+    };
+
+    first.fence(window_assert::no_precede);
+    second.fence(window_assert::no_precede);
+    for (std::size_t at = 0; at < count; at += part) {
+      for (window<std::uint64_t>* const on : {&first, &second}) put_each(*on, next[0], at, part, numbers);
+    }
+    EXPECT_THROW(first.put(next[0], count, 1), error);
+    second.put(next[0], part, std::span(numbers).subspan(part, 2 * part));
+    first.fence(window_assert::no_succeed);
+    second.fence(window_assert::no_succeed);
+    EXPECT_THROW(first.put(next[0], 0, 1), error);
+    expect_all(first);
+    expect_all(second);
+    w.barrier();
+
+    first.post(previous);
+    first.start(next);
+    put_each(first, next[0], 0, count, numbers);
+    first.complete();
+    first.wait();
+    expect_all(first);
+    w.barrier();
+
+    first.lock(lock_kind::exclusive, next[0]);
+    put_each(first, next[0], 0, part, numbers);
+    first.flush(next[0]);
+    put_each(first, next[0], part, part, numbers);
+    first.unlock(next[0]);
+    EXPECT_THROW(first.put(next[0], 2 * part, 1), error);
+    first.lock_all();
+    for (std::size_t i = count; i-- > 2 * part;) first.put(next[0], i, numbers[i]);
+    first.unlock_all();
+    w.barrier();
+    expect_all(first);
+    w.barrier();
+  });
 }
 
 // Nothing, and less than nothing
