@@ -52,6 +52,7 @@ set(AMITY_PUBLIC_HEADERS
   core/peer_questions.hpp
   core/prepared.hpp
   core/reassembly.hpp
+  core/record.hpp
   core/reduction.hpp
   core/registry.hpp
   core/request.hpp

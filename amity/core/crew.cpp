@@ -13,20 +13,30 @@ class discarding final : public fabric::sink {
   void on_notify(std::uint32_t) noexcept override {}
 };
 
-/// Of a thread that does not serve any more: what it has is thread 0's from then on.
+/// Of a thread that no longer serves: it carries out nothing more.
 class departure : private immovable {
  public:
-  departure(endpoint& own, std::atomic<rank_t>& serving) : own_(own), serving_(serving) {}
+  explicit departure(std::atomic<rank_t>& serving) : serving_(serving) {}
   ~departure() {
-    own_.own_engine().leave_fabric();
     serving_.fetch_sub(1, std::memory_order_release);
     serving_.notify_one();
   }
 
  private:
-  endpoint& own_;
   std::atomic<rank_t>& serving_;
 };
+
+/// Waits until no thread is there.
+void await_none(fabric::fabric& own, const std::atomic<rank_t>& threads) {
+  discarding nothing;
+  for (rank_t there; (there = threads.load(std::memory_order_acquire)) > 0;) {
+    if (own.caps().virtual_time) {
+      own.poll(nothing, 1);  // lets simulated threads run, which a wait does not do after an abort
+    } else {
+      threads.wait(there);
+    }
+  }
+}
 
 }  // namespace
 
@@ -92,7 +102,7 @@ void crew::dismiss() noexcept {
 
 void crew::serve(rank_t thread) {
   endpoint& own = lane(thread);
-  const departure announced(own, serving_);
+  const departure announced(serving_);
   done(thread);
   for (std::uint64_t seen = 0;;) {
     own.wait_until("", [&] { return calls_.load(std::memory_order_acquire) != seen; });
@@ -133,16 +143,19 @@ void crew::call(const function_ref<void(rank_t)>* work) {
   own.wait_until("", [&] { return own.control_sent() || have_gone(); });
 }
 
-void crew::await_departures() {
-  fabric::fabric& own = lane(0).transport();
-  discarding nothing;
-  for (rank_t others; (others = serving_.load(std::memory_order_acquire)) > 0;) {
-    if (own.caps().virtual_time) {
-      own.poll(nothing, 1);  // lets simulated threads run, which a wait does not do any more
-    } else {
-      serving_.wait(others);
-    }
+void crew::await_departures() { await_none(lane(0).transport(), serving_); }
+
+void crew::await_leader(rank_t thread) noexcept {
+  try {
+    await_none(lane(thread).transport(), leaders_);
+  } catch (const job_aborted&) {
+    await_leader(thread);  // a simulated rank was killed meanwhile, which it is told once
   }
+}
+
+void crew::leave() noexcept {
+  leaders_.store(0, std::memory_order_release);
+  leaders_.notify_all();
 }
 
 void crew::wait_for_all() {

@@ -2,9 +2,9 @@
 
 /// The threads of one rank: thread 0 runs the rank's program and gives the others work.
 ///
-/// Threads share no state of the runtime and need no lock: what one sends to another travels through the fabric, as
-/// between ranks. Between two pieces of work the other threads handle what arrives for them, in all worlds of the rank,
-/// and sleep. Whatever changes an endpoint runs on its thread.
+/// Threads share no state of the runtime, except windows that a progress thread serves, and need no lock: what one
+/// sends to another travels through the fabric, as between ranks. Between two pieces of work the other threads handle
+/// what arrives for them, in all worlds of the rank, and sleep. Whatever changes an endpoint runs on its thread.
 
 #include <atomic>
 #include <cstdint>
@@ -26,6 +26,7 @@ class crew : private immovable {
   /// Called by each thread, with its endpoint of the job's own world, in front of everything else.
   void enter(endpoint& own) noexcept {
     lanes_[static_cast<std::size_t>(own.thread())] = &own;
+    if (own.thread() == 0) leaders_.store(1, std::memory_order_release);
     if (size_ > 1) own.own_engine().set_crew(*this);
   }
 
@@ -57,6 +58,10 @@ class crew : private immovable {
 
   /// The other threads: does what thread 0 asks for, until it lets them go.
   void serve(rank_t thread);
+  /// The other threads, after `serve`: returns when thread 0 no longer uses what they have, memory for example.
+  void await_leader(rank_t thread) noexcept;
+  /// Thread 0: it has done with the rank's program.
+  void leave() noexcept;
 
  private:
   struct alignas(cache_line_bytes) seat {
@@ -78,8 +83,9 @@ class crew : private immovable {
   bool assembled_ = false;
   const function_ref<void(rank_t)>* work_ = nullptr;  ///< null: go; written before `calls_` is
   std::atomic<std::uint64_t> calls_ = 0;
-  std::atomic<rank_t> at_work_;  ///< threads that have not done what they were last asked for
-  std::atomic<rank_t> serving_;  ///< threads that have not left `serve` yet
+  std::atomic<rank_t> at_work_;      ///< threads that have not done what they were last asked for
+  std::atomic<rank_t> serving_;      ///< threads that have not left `serve` yet
+  std::atomic<rank_t> leaders_ = 0;  ///< 1: thread 0 runs the rank's program
   std::vector<seat> seats_;
   std::atomic<bool> anyone_waits_ = false;
 };

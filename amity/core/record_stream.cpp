@@ -114,13 +114,12 @@ record_stream::peer& record_stream::at(rank_t lane) {
 
 // At the origin
 
-// Bytes of the open packet.
-std::size_t record_stream::used(const peer& of) noexcept {
-  return of.tail.is_open() ? of.tail_at + sizeof(record) + in_words(of.tail.last().bytes) : 0;
+std::size_t record_stream::peer::used() const noexcept {
+  return tail.is_open() ? tail_at + sizeof(record) + in_words(tail.last().bytes) : 0;
 }
 
 std::size_t record_stream::room(rank_t target, std::size_t bytes) {
-  const std::size_t left = packet_bytes_max_ - used(at(target));
+  const std::size_t left = packet_bytes_max_ - at(target).used();
   return left >= sizeof(record) + std::min(bytes, part_bytes_min) ? left - sizeof(record)
                                                                   : record_bytes_max(packet_bytes_max_);
 }
@@ -128,9 +127,9 @@ std::size_t record_stream::room(rank_t target, std::size_t bytes) {
 std::byte* record_stream::try_append(rank_t target, const record& what, tracking by, fabric::claim of) noexcept {
   peer& to = at(target);
   const std::size_t bytes = sizeof what + in_words(what.bytes);
-  if (bytes > packet_bytes_max_ - used(to)) send(target);
+  if (bytes > packet_bytes_max_ - to.used()) send(target);
   if (!to.tail.is_open() && transport_.acquire(target, to.open, of) != status::ok) return nullptr;
-  to.tail_at = used(to);
+  to.tail_at = to.used();
   std::byte* const place = to.open.data + to.tail_at;
   to.tail.begin(what, place, packet_bytes_max_ - to.tail_at);
   note_tracking(target, to, what, by);
@@ -169,7 +168,7 @@ void record_stream::send(rank_t target) noexcept {
   const std::unique_ptr<peer>* const found = peers_.find(target);
   if (found == nullptr || !(*found)->tail.is_open()) return;
   peer& to = **found;
-  transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, used(to));
+  transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, to.used());
   to.next_out = next_after(to.next_out);
   to.tail.close();
 }

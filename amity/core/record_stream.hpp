@@ -89,6 +89,9 @@ class record_stream final : private packet_receiver, private progress_client, pr
     awaited* told;
   };
   struct peer {
+    /// Bytes of the open packet; 0: none is open.
+    std::size_t used() const noexcept;
+
     // As the target of this thread's records.
     fabric::slot open;
     record_tail tail;         ///< in the open packet
@@ -119,7 +122,6 @@ class record_stream final : private packet_receiver, private progress_client, pr
   /// Sends flushes and answers that had no credit, and carries out what was kept; true if any continued.
   bool on_progress() override;
   peer& at(rank_t lane);
-  static std::size_t used(const peer& of) noexcept;
   void note_tracking(rank_t target, peer& to, const record& what, tracking by);
   bool try_ask(rank_t target, peer& of) noexcept;
   fabric::disposition on_records(packet_header header, const fabric::packet& arrived);

@@ -84,8 +84,11 @@ endpoint& team::enter(fabric::fabric& transport, const settings& config) {
 }
 
 void team::leave(rank_t thread) noexcept {
-  // The others have done so when they left their service; what they have is thread 0's since.
-  if (const auto& own = lanes_[static_cast<std::size_t>(thread)]; own && thread == 0) own->own_engine().leave_fabric();
+  if (const auto& own = lanes_[static_cast<std::size_t>(thread)]; own != nullptr) {
+    if (thread > 0) crew_->await_leader(thread);
+    own->own_engine().leave_fabric();
+  }
+  if (thread == 0) crew_->leave();
   // The last one, so that no thread misses an endpoint of another while it unwinds.
   if (left_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) lanes_.clear();
 }

@@ -26,7 +26,7 @@ class turn_lock {
   ~turn_lock() = default;
 };
 
-/// Memory that other ranks store into, which the fabric does not report.
+/// Memory that other ranks or threads store into, which the fabric does not report.
 class watched_memory {
  public:
   /// Whether what the caller waits for has been stored. Only looks: the fabric may be armed.

@@ -8,6 +8,7 @@
 namespace amity::detail {
 
 void attached_memory::attach(std::uint64_t begin, std::uint64_t end) {
+  const std::lock_guard held(mutex_);
   pieces_.emplace(begin, end);
   divide_at(begin);
   divide_at(end);
@@ -17,6 +18,7 @@ void attached_memory::attach(std::uint64_t begin, std::uint64_t end) {
 }
 
 bool attached_memory::detach(std::uint64_t begin) {
+  const std::lock_guard held(mutex_);
   const auto after = pieces_.upper_bound(begin);
   if (after == pieces_.begin() || std::prev(after)->first != begin) return false;
   const std::uint64_t end = std::prev(after)->second;
@@ -53,11 +55,12 @@ bool attached_memory::covers(std::uint64_t begin, std::uint64_t bytes) const {
 
 std::string attached_memory::find_problem(std::uint64_t at, std::size_t bytes, const layout* blocks,
                                           std::size_t from) const {
+  const std::lock_guard held(mutex_);
   std::string problem;
   const auto look = [&](std::ptrdiff_t offset, std::size_t part) {
     const std::uint64_t begin = at + static_cast<std::uint64_t>(offset);
     if (!problem.empty() || covers(begin, part)) return;
-    problem = fmt::format("{} bytes at address {:#x} are not attached; {}", part, begin, describe_nearest(begin));
+    problem = fmt::format("{} bytes at address {:#x} are not attached; {}", part, begin, nearest_to(begin));
   };
   if (blocks == nullptr) {
     look(0, bytes);
@@ -68,6 +71,11 @@ std::string attached_memory::find_problem(std::uint64_t at, std::size_t bytes, c
 }
 
 std::string attached_memory::describe_nearest(std::uint64_t address) const {
+  const std::lock_guard held(mutex_);
+  return nearest_to(address);
+}
+
+std::string attached_memory::nearest_to(std::uint64_t address) const {
   if (pieces_.empty()) return "no memory is attached";
   auto nearest = pieces_.begin();
   std::uint64_t distance_min = std::numeric_limits<std::uint64_t>::max();

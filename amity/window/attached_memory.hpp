@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@
 
 namespace amity::detail {
 
+/// Any thread may call it: with a progress thread, one thread changes the pieces and another one looks at them.
 class attached_memory final : private immovable {
  public:
   /// What an error about `find_problem` advises.
@@ -33,9 +35,11 @@ class attached_memory final : private immovable {
 
  private:
   bool covers(std::uint64_t begin, std::uint64_t bytes) const;
+  std::string nearest_to(std::uint64_t address) const;
   void divide_at(std::uint64_t address);
   void join_at(std::uint64_t address);
 
+  mutable std::mutex mutex_;
   std::multimap<std::uint64_t, std::uint64_t> pieces_;  ///< the end, by the beginning
   /// How many pieces contain the bytes from a key to the next key. Neighbors differ, and the last one is 0: a search
   /// takes as long with pieces that overlap as without.

@@ -106,8 +106,8 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, std::optiona
       target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
       signal_bytes_(bytes_of_signals(endpoint_, members_, attached != nullptr)),
       attached_(std::move(attached)),
-      target_(make_target({.own = own, .bytes = bytes, .signal_bytes = signal_bytes_, .attached = attached_.get()})),
-      identity_(agree(endpoint_, target_->identity_of_first())),
+      target_(make_target({.own = own, .bytes = bytes, .signal_bytes = signal_bytes_, .attached = attached_})),
+      identity_(agree(endpoint_, target_.identity_of_first())),
       checks_(options.checked ? std::make_unique<assertion_checks>(attached_ ? mutable_bytes() : memory(), whose())
                               : nullptr),
       origin_(endpoint_, service_, direct_, members_, target_thread_, identity_,
@@ -122,12 +122,12 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, std::optiona
                                     .at = static_cast<std::uint64_t>(identity_)},
                                    part);
                    }) {
-  if (checks_ != nullptr) target_->verify(*checks_);
+  if (checks_ != nullptr) target_.verify(*checks_);
   try {
     meet_members();
   } catch (...) {
     endpoint_.fail(std::current_exception());
-    target_.reset();
+    end_target(false);
     service_.leave(endpoint_);
     service_.remove_member(identity_);
     throw;
@@ -139,30 +139,30 @@ void window_epochs::on_target_thread(function_ref<void()> work) {
   team_.run_on(target_thread_, work);
 }
 
-window_epochs::owned_target window_epochs::make_target(const window_target::memory_request& wanted) {
-  owned_target made(nullptr, {.team = &team_, .thread = target_thread_});
+window_target& window_epochs::make_target(const window_target::memory_request& wanted) {
+  window_target* made = nullptr;
   on_target_thread([&] {
-    made.reset(new window_target(team_.lane(target_thread_), members_.lane(member_), wanted, members_, whose()));
+    made = &window_target::make(team_.lane(target_thread_), members_.lane(member_), wanted, members_, whose());
   });
-  return made;
+  return *made;
 }
 
-// If the job ends, the other thread may have left. Then the object is unused.
-void window_epochs::end_on_thread::operator()(window_target* gone) const noexcept {
-  if (thread > 0)
-    team->try_run([&](rank_t each) {
-      if (each == thread) delete std::exchange(gone, nullptr);
-    });
-  delete gone;
+// After a failure, another thread may still carry out records, or have left. What it has stays there until it ends.
+void window_epochs::end_target(bool works) noexcept {
+  if (target_thread_ == endpoint_.thread()) return works ? target_.release() : target_.abandon();
+  if (!works) return;
+  team_.try_run([this](rank_t thread) {
+    if (thread == target_thread_) target_.release();
+  });
 }
 
 // Members that have left the barrier may ask others, which know the window by then.
 void window_epochs::meet_members() {
-  on_target_thread([this] { target_->publish(identity_); });
+  on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
   endpoint_.barrier();
-  origin_.add_own(member_, target_->about(), &target_->control(), memory().data());
+  origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
@@ -211,8 +211,7 @@ window_epochs::~window_epochs() {
       endpoint_.fail(std::current_exception());
     }
   }
-  if (works) target_->release_at_end();
-  target_.reset();
+  end_target(works);
   service_.leave(endpoint_);
   service_.remove_member(identity_);
 }
@@ -225,16 +224,14 @@ void window_epochs::attach(const void* base, std::size_t bytes) {
     throw error(call, member_, fmt::format("{}: {} bytes at address {:#x} cannot be attached", title_, bytes, begin),
                 "pass memory of at least one byte");
   }
-  on_target_thread([&] { attached_->attach(begin, begin + bytes); });
+  attached_->attach(begin, begin + bytes);
 }
 
 void window_epochs::detach(const void* base) {
   constexpr std::string_view call = "window::detach";
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
-  bool found = false;
-  on_target_thread([&] { found = attached_->detach(begin); });
-  if (found) return;
+  if (attached_->detach(begin)) return;
   throw error(call, member_,
               fmt::format("{}: no attached memory begins at address {:#x}; {}", title_, begin,
                           attached_->describe_nearest(begin)),
@@ -260,20 +257,20 @@ void window_epochs::wait_for(std::string_view call, std::string_view what, rank_
 }
 
 void window_epochs::wait_for_target(std::string_view call, std::string_view what, function_ref<bool()> done) {
-  watched_target watched(done, *target_);
+  watched_target watched(done, target_);
   wait_for(call, what, no_rank, done, target_thread_ == endpoint_.thread() ? nullptr : &watched);
 }
 
 void window_epochs::wait_for_signals(std::string_view call, std::string_view what, rank_t target,
                                      function_ref<bool()> done, function_ref<bool()> look) {
-  if (!signals_) return wait_for_target(call, what, done);
+  if (!signals_) return wait_for(call, what, target, done);
   watched_signals watched(look, *signals_);
   wait_for(call, what, target, done, &watched);
 }
 
 void window_epochs::wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all) {
   const auto ready = [&] { return std::ranges::any_of(all, [this](window_peer* each) { return is_ready(*each); }); };
-  watched_locks watched(all, *target_);
+  watched_locks watched(all, target_);
   const bool has_tickets = std::ranges::any_of(all, [](const window_peer* each) { return each->has_ticket; });
   wait_for(call, what, all.front()->member, ready, has_tickets ? &watched : nullptr);
 }

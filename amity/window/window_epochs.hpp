@@ -42,7 +42,7 @@ class window_epochs final : private record_window, private immovable {
   /// Collective, outside epochs.
   ~window_epochs();
 
-  mutable_bytes memory() const noexcept { return target_->memory(); }
+  mutable_bytes memory() const noexcept { return target_.memory(); }
   const std::string& name() const noexcept { return name_; }
 
   // --- Memory of a dynamic window. ---
@@ -78,14 +78,6 @@ class window_epochs final : private record_window, private immovable {
   void make_progress();
 
  private:
-  /// Ends it on the thread that has made it.
-  struct end_on_thread {
-    core::team* team;
-    rank_t thread;
-    void operator()(window_target* gone) const noexcept;
-  };
-  using owned_target = std::unique_ptr<window_target, end_on_thread>;
-
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
   const std::string* name_in(const core::endpoint& world) const noexcept override {
     return &world == &endpoint_ ? &name_ : nullptr;
@@ -127,7 +119,8 @@ class window_epochs final : private record_window, private immovable {
   bool is_served_here(const window_peer& of) const noexcept {
     return of.member == member_ && target_thread_ == endpoint_.thread();
   }
-  owned_target make_target(const window_target::memory_request& wanted);
+  window_target& make_target(const window_target::memory_request& wanted);
+  void end_target(bool works) noexcept;
   void meet_members();
   void agree_on_signals();
   void set_open(window_peer& of, bool is_open);
@@ -164,8 +157,8 @@ class window_epochs final : private record_window, private immovable {
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;
   std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
-  std::unique_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
-  owned_target target_;
+  std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
+  window_target& target_;
   window_identity identity_;
   std::unique_ptr<assertion_checks> checks_;  ///< null: promises are not verified
   window_origin origin_;

@@ -36,7 +36,7 @@ void window_epochs::fence(window_assert promised) {
   direct_.fence_stores();
   if (opens || !has(promised, window_assert::no_precede)) signals_ ? meet_at_barrier(call) : exchange_counts(call);
   end_access();
-  origin_.count(opens && !signals_, target_->parity());
+  origin_.count(opens && !signals_, target_.parity());
   if (checks_ != nullptr) checks_->end_fence(promised);
 }
 
@@ -75,9 +75,12 @@ void window_epochs::exchange_counts(std::string_view call) {
     return collectives_.done() && service_.sent();  // else operations could use up the credits that parts wait for
   });
   const std::uint64_t expected = collectives_.result();
-  wait_for_target(call, "waits for operations of others", [&] { return target_->arrived() == expected; });
-  if (target_->begin_epoch())
-    endpoint_.own_engine().send(members_.lane(member_, target_thread_), core::service::wake, {});
+  wait_for_target(call, "waits for operations of others", [&] { return target_.arrived() == expected; });
+  if (!target_.begin_epoch()) return;
+  core::engine& own = endpoint_.own_engine();
+  own.send(members_.lane(member_, target_thread_), core::service::wake, {});
+  // The program may compute next.
+  wait_for(call, "waits for a credit", no_rank, [&] { return own.unsent().of_world(0).control == 0; });
 }
 
 // Post, start, complete, wait
@@ -88,7 +91,7 @@ void window_epochs::start(std::span<const rank_t> targets, window_assert promise
   check_members(call, targets);
   if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
-  origin_.count(false, target_->parity());
+  origin_.count(false, target_.parity());
   access_promised_ = promised;
 }
 
@@ -150,19 +153,20 @@ void window_epochs::wait() {
   endpoint_.check_own_call(call);
   if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
   const auto completed = [this] { return all_have_completed(); };
-  wait_for_signals(call, "waits for complete of others", no_rank, completed, completed);
+  constexpr std::string_view what = "waits for complete of others";
+  signals_ ? wait_for_signals(call, what, no_rank, completed, completed) : wait_for_target(call, what, completed);
   end_exposure();
   rules_.on(call, window_call::wait, whose());
   if (checks_ != nullptr) checks_->end_exposure();
 }
 
 bool window_epochs::all_have_completed() const noexcept {
-  return (signals_ ? signals_->completed() : target_->completed()) >= posted_to_;
+  return (signals_ ? signals_->completed() : target_.completed()) >= posted_to_;
 }
 
 void window_epochs::end_exposure() noexcept {
   const std::size_t completed = std::exchange(posted_to_, 0);
-  signals_ ? signals_->take_completed(static_cast<std::uint32_t>(completed)) : target_->take_completed(completed);
+  signals_ ? signals_->take_completed(static_cast<std::uint32_t>(completed)) : target_.take_completed(completed);
 }
 
 bool window_epochs::test() {
@@ -200,7 +204,7 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
     if (rules_.access() != access_epoch::locked) end_access();
     throw;
   }
-  origin_.count(false, target_->parity());
+  origin_.count(false, target_.parity());
   direct_.may_flush = true;
   if (to.granted) set_open(to, true);
   if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
@@ -238,7 +242,7 @@ void window_epochs::lock_all(window_assert promised) {
     end_access();
     throw;
   }
-  origin_.count(false, target_->parity());
+  origin_.count(false, target_.parity());
   direct_.may_flush = true;
 }
 
@@ -267,6 +271,7 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
   wait_for(call, "waits until operations have been carried out", no_rank, [&] {
     return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
   });
+  send_waiting_wakes();
 }
 
 void window_epochs::begin_release(window_peer& of) {
@@ -278,7 +283,7 @@ void window_epochs::begin_release(window_peer& of) {
   if (!has_ticket) return;
   if (is_served_here(of)) {
     if (checks_ != nullptr) checks_->end_exposure();
-    return target_->release_lock(kind);
+    return target_.release_lock(kind);
   }
   if (kind == lock_kind::exclusive) of.control->holder.store(0, std::memory_order_relaxed);
   of.control->lock.leave(kind);

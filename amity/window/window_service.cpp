@@ -25,11 +25,11 @@ window_service::~window_service() {
 }
 
 void window_service::remove_owner(std::uint32_t number, window_identity identity) noexcept {
-  record_window** const gone = windows_.find(number);
+  const std::unique_ptr<record_window>* const gone = windows_.find(number);
   if (gone == nullptr) return;
-  std::erase(watched_, *gone);
+  std::erase(watched_, gone->get());
   const auto named = owners_.find(identity);
-  if (named != owners_.end() && named->second == *gone) owners_.erase(named);
+  if (named != owners_.end() && named->second == gone->get()) owners_.erase(named);
   windows_.remove(number);
 }
 
@@ -90,7 +90,7 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
   const auto act = static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
   record_window* found = nullptr;
   if (act < window_act::describe) {
-    if (record_window** const numbered = windows_.find(what.object)) found = *numbered;
+    if (const auto* const numbered = windows_.find(what.object)) found = numbered->get();
   } else {
     const auto& all = act < window_act::collective ? owners_ : members_;
     if (const auto named = all.find(window_identity{what.at}); named != all.end()) found = named->second;

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "amity/base/rank_map.hpp"
@@ -34,8 +36,7 @@ class record_window {
   /// The name of the window if it belongs to this world; null otherwise.
   virtual const std::string* name_in(const core::endpoint&) const noexcept { return nullptr; }
 
- protected:
-  ~record_window() = default;
+  virtual ~record_window() = default;
 };
 
 class window_service final : public core::record_executor, private core::flushable, private immovable {
@@ -46,8 +47,8 @@ class window_service final : public core::record_executor, private core::flushab
   ~window_service() override;
 
   bool full() const noexcept { return windows_.full(); }
-  /// A window whose memory records of this thread use.
-  std::uint32_t add(record_window& owner) { return windows_.add(&owner); }
+  /// The owner's side of a window, which carries out records on this thread until `remove_owner`, or the end of this.
+  std::uint32_t add(std::unique_ptr<record_window> owner) { return windows_.add(std::move(owner)); }
   /// From now on records may name it.
   void publish_owner(window_identity identity, record_window& owner) { owners_[identity] = &owner; }
   void publish_member(window_identity identity, record_window& member) { members_[identity] = &member; }
@@ -89,7 +90,7 @@ class window_service final : public core::record_executor, private core::flushab
 
   core::engine& engine_;
   core::record_stream& stream_;
-  core::numbered<record_window*> windows_;
+  core::numbered<std::unique_ptr<record_window>> windows_;
   std::unordered_map<window_identity, record_window*> owners_, members_;
   std::vector<waiting_record> unsent_;
   std::vector<record_window*> watched_;

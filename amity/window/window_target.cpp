@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,11 +74,6 @@ std::optional<core::local_segment> make_segment(core::endpoint& in, const std::o
   return in.memory().attach({own->data() - before, own->size() + before});
 }
 
-std::uint32_t add(core::endpoint& in, window_service& to, record_window& added) {
-  if (!to.full()) return to.add(added);
-  throw error("window", in.rank(), "this rank has as many windows as it can number", "end some windows first");
-}
-
 }  // namespace
 
 window_target::window_target(core::endpoint& in, rank_t member_lane, const memory_request& wanted,
@@ -88,7 +84,8 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
       member_lane_(member_lane),
       serves_others_(engine_.transport().rank() != member_lane),
       members_(members),
-      whose_(whose),
+      window_(whose.window),
+      member_(whose.member),
       control_segment_(allocate(in, wanted)),
       control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(wanted))),
       data_segment_(make_segment(in, wanted.own)),
@@ -101,15 +98,25 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
     about_.data = data_segment_->descriptor;
     about_.data_offset = static_cast<std::uint64_t>(memory_.data() - data_segment_->data);
   }
-  about_.number = add(in, service_, *this);
 }
 
-window_target::~window_target() {
-  service_.remove_owner(about_.number, identity_);
-  if (!releases_) return;
+window_target& window_target::make(core::endpoint& in, rank_t member_lane, const memory_request& wanted,
+                                   const core::group& members, const access_rules::identity& whose) {
+  if (window_service::of(in).full())
+    throw error("window", in.rank(), "this rank has as many windows as it can number", "end some windows first");
+  std::unique_ptr<window_target> made(new window_target(in, member_lane, wanted, members, whose));
+  window_target& target = *made;
+  target.about_.number = target.service_.add(std::move(made));
+  return target;
+}
+
+void window_target::release() {
   endpoint_.memory().release(control_segment_);
   if (data_segment_) endpoint_.memory().release(*data_segment_);
+  abandon();
 }
+
+void window_target::abandon() noexcept { service_.remove_owner(about_.number, identity_); }
 
 window_identity window_target::identity_of_first() const noexcept {
   return window_identity{std::uint64_t{static_cast<std::uint32_t>(engine_.transport().rank())} << 32 | about_.number};
@@ -173,8 +180,8 @@ bool window_target::execute(rank_t lane, const core::record& what, bytes_view co
   const bool has_kind = act == window_act::lock || act == window_act::unlock || act == window_act::try_lock;
   const auto kind = static_cast<lock_kind>(what.op);
   if (member == no_rank || (has_kind && kind != lock_kind::shared && kind != lock_kind::exclusive)) {
-    throw engine_.invalid_packet(
-        lane, fmt::format("operation {} with {} on {}", static_cast<int>(act), what.op, whose_.window));
+    throw engine_.invalid_packet(lane,
+                                 fmt::format("operation {} with {} on {}", static_cast<int>(act), what.op, window_));
   }
   const auto answer = [&](const auto& with) {
     std::byte* const place = to.try_write(what.question, 0, sizeof with);
@@ -298,8 +305,8 @@ std::byte* window_target::place(rank_t lane, const core::record& what, std::size
   if (attached_ != nullptr) {
     // The origin cannot check this, so a program can be wrong here.
     if (const std::string problem = attached_->find_problem(what.at, bytes, blocks, from); !problem.empty())
-      throw error(fmt::format("{} of rank {}", name_of(what), members_.find(lane)), whose_.member,
-                  fmt::format("{}: {}", whose_.window, problem), attached_memory::remedy);
+      throw error(fmt::format("{} of rank {}", name_of(what), members_.find(lane)), member_,
+                  fmt::format("{}: {}", window_, problem), attached_memory::remedy);
     return byte_at(nullptr, what.at);
   }
   const std::size_t size = memory_.size();

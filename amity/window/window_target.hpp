@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "amity/base/rank_map.hpp"
@@ -43,17 +44,18 @@ class window_target final : public record_window, private immovable {
   struct memory_request {
     std::optional<mutable_bytes> own;  ///< of the program, which stays until the window ends; none: allocates `bytes`
     std::size_t bytes = 0;
-    std::size_t signal_bytes = 0;               ///< behind the control block
-    const attached_memory* attached = nullptr;  ///< of a dynamic window, whose offsets are addresses; else null
+    std::size_t signal_bytes = 0;                     ///< behind the control block
+    std::shared_ptr<const attached_memory> attached;  ///< of a dynamic window, whose offsets are addresses; else null
   };
 
-  /// `in` belongs to the thread that carries out records, which makes and ends this object. `member_lane` is that of
-  /// the thread that has made the window. Throws `error`.
-  window_target(core::endpoint& in, rank_t member_lane, const memory_request& wanted, const core::group& members,
-                const access_rules::identity& whose);
-  ~window_target();
-  /// The end of this object frees the memory: all members have ended the window.
-  void release_at_end() noexcept { releases_ = true; }
+  /// Makes one that belongs to the service of the calling thread, which carries out records. `in` is its endpoint, and
+  /// `member_lane` that of the thread that has made the window. Throws `error`.
+  static window_target& make(core::endpoint& in, rank_t member_lane, const memory_request& wanted,
+                             const core::group& members, const access_rules::identity& whose);
+  /// Ends this object and frees the memory: all members have ended the window. On its thread, as all that follows.
+  void release();
+  /// Ends this object. The memory stays until the thread ends, because others may use it.
+  void abandon() noexcept;
 
   /// From now on promises are verified.
   void verify(assertion_checks& checks) noexcept { checks_ = &checks; }
@@ -85,6 +87,8 @@ class window_target final : public record_window, private immovable {
   void end_wait() noexcept { member_waits_.store(false, std::memory_order_relaxed); }
 
  private:
+  window_target(core::endpoint& in, rank_t member_lane, const memory_request& wanted, const core::group& members,
+                const access_rules::identity& whose);
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
   bool on_round() override { return serve_lock(); }
 
@@ -121,17 +125,17 @@ class window_target final : public record_window, private immovable {
   window_service& service_;
   rank_t member_lane_;
   bool serves_others_;  ///< the window was made by another thread
-  const core::group& members_;
-  access_rules::identity whose_;
+  core::group members_;
+  std::string window_;  ///< for errors
+  rank_t member_;
   core::local_segment control_segment_;
   control_block& control_;                           ///< there; signals follow it
   std::optional<core::local_segment> data_segment_;  ///< of the program's memory
   mutable_bytes memory_;
-  const attached_memory* attached_;
+  std::shared_ptr<const attached_memory> attached_;
   assertion_checks* checks_ = nullptr;  ///< null: promises are not verified
   window_identity identity_{};
   window_description about_{};
-  bool releases_ = false;
   std::optional<window_lock> lock_;             ///< once the window has its identity
   rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane
 

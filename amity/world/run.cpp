@@ -150,8 +150,10 @@ int run_main_thread(core::team& threads, const settings& config, const std::func
   return 0;
 }
 
+/// If a thread that does not run the program fails, it calls `give_up`, which ends the job, while its exception is the
+/// current one. Then it waits for thread 0, which may use its memory until it hears of that.
 int run_thread(fabric::fabric& transport, core::team& threads, const settings& config, exit_watch& exits,
-               const std::function<int(world&)>& program) {
+               const std::function<int(world&)>& program, const std::function<void()>& give_up) {
   fabric::fabric* used = &transport;
   std::optional<fabric::checked> checked;
   if (config.integer("AMITY_FABRIC_CHECKED") != 0) used = &checked.emplace(*used);
@@ -160,11 +162,16 @@ int run_thread(fabric::fabric& transport, core::team& threads, const settings& c
   core::endpoint& own = threads.enter(*used, config);
   const membership inside(threads, own.thread());
   const exit_watch::runner named(exits, own.rank());
-  return with_place_named(own, [&] {
-    if (own.thread() == 0) return run_main_thread(threads, config, program, traced ? &*traced : nullptr);
-    threads.threads().serve(own.thread());
-    return 0;
-  });
+  try {
+    return with_place_named(own, [&] {
+      if (own.thread() == 0) return run_main_thread(threads, config, program, traced ? &*traced : nullptr);
+      threads.threads().serve(own.thread());
+      return 0;
+    });
+  } catch (...) {
+    if (own.thread() > 0) give_up();
+    throw;
+  }
 }
 
 /// A program may make settings of its own, but it cannot know which rank of which job its launcher has started.
@@ -204,7 +211,8 @@ int run_all_ranks(const settings& config, rank_t ranks, const std::function<int(
   exit_watch exits([](int) {});
   const crash_report crashes;
   const auto lane_main = [&](fabric::fabric& transport) {
-    return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, exits, program);
+    return run_thread(transport, *teams[static_cast<std::size_t>(transport.rank() / each)], config, exits, program,
+                      [&] { transport.abort(); });
   };
   if (config.text("AMITY_FABRIC") == "sim") return run_simulated(config, ranks, each, lane_main);
   std::atomic_flag told;  // of the first that fails: the others may all do
@@ -238,19 +246,27 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
       transport.abort();
       if (by.start) by.start->abort();  // it takes no leave of whoever has started it
     };
+    const auto report_and_give_up = [&] {
+      try {
+        throw;
+      } catch (const job_aborted&) {  // the status is that of the thread that has ended the job
+      } catch (...) {
+        if (!reported.test_and_set()) report_failure();
+      }
+      give_up();
+    };
     try {
-      const int status = run_thread(transport, threads, config, exits, program);
+      const int status = run_thread(transport, threads, config, exits, program, report_and_give_up);
       // Amity's launcher says it itself.
       if (status != 0 && !by.is_watched()) tell_of_status(transport.rank() / each, status);
       return status;
     } catch (const job_aborted&) {
-      give_up();
-      throw;  // the status is that of the thread that has ended the job
+      report_and_give_up();
+      throw;
     } catch (...) {
-      if (!reported.test_and_set()) report_failure();
+      report_and_give_up();
+      return 1;
     }
-    give_up();
-    return 1;
   };
   joined = join_job(config, by, each);
   if (each > 1) return fabric::run_lanes(*joined, lane_main);
@@ -280,7 +296,9 @@ int run_with_mpi(fabric::mpi::job& joined, const settings& config, const std::fu
   core::team threads(core::threads_per_rank(config), counters.table_of(joined.rank()));
   // An MPI exits by itself when another process has ended the job.
   exit_watch exits([&](int status) { joined.kill(status); }, &fabric::mpi::is_inside_mpi);
-  return joined.run([&](fabric::fabric& transport) { return run_thread(transport, threads, config, exits, program); });
+  return joined.run([&](fabric::fabric& transport) {
+    return run_thread(transport, threads, config, exits, program, [&] { transport.abort(); });
+  });
 }
 
 /// The rank that MPI's launcher has made of this process. It ends the others when a rank fails.

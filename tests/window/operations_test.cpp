@@ -69,7 +69,7 @@ TEST_P(operated_windows, puts_of_single_elements_arrive) {
     for (std::size_t at = 0; at < count; at += part) {
       for (window<std::uint64_t>* const on : {&first, &second}) put_each(*on, next[0], at, part, numbers);
     }
-    EXPECT_THROW(first.put(next[0], count, 1), error);
+    for (window<std::uint64_t>* const on : {&first, &second}) EXPECT_THROW(on->put(next[0], count, 1), error);
     second.put(next[0], part, std::span(numbers).subspan(part, 2 * part));
     first.fence(window_assert::no_succeed);
     second.fence(window_assert::no_succeed);

@@ -56,7 +56,7 @@ inline std::vector<window_job> helped_jobs(const std::vector<rank_t>& numbers, r
   for (const std::string& fabric : fabrics) {
     for (const rank_t ranks : fabric == "ofi" ? std::vector{ranks_of_protocols} : numbers)
       jobs.push_back({{.name = fabric, .run = {}}, ranks, "automatic", true});
-    for (const char* const protocol : {"send_recv", "buffered", "rma"})
+    for (const char* const protocol : {"send_recv", "buffered", "rma", "checked"})
       jobs.push_back({{.name = fabric, .run = {}}, ranks_of_protocols, protocol, true});
   }
   return jobs;

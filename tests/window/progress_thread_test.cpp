@@ -1,10 +1,13 @@
 /// Windows of ranks that have progress threads: what the other suites do not show, because their ranks make calls.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -20,10 +23,10 @@ using enum accumulate_op;
 using testing::window_job;
 
 class progress_threads : public testing::on_paths {};
-// Under the simulator nothing runs beside the program.
+// Under the simulator nothing runs beside the program, and the thread of the program serves checked windows.
 std::vector<window_job> jobs() {
   std::vector<window_job> all = testing::helped_jobs({2, 3}, 2);
-  std::erase_if(all, [](const window_job& job) { return job.kind.name == "sim"; });
+  std::erase_if(all, [](const window_job& job) { return job.kind.name == "sim" || job.protocol == "checked"; });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(window, progress_threads, ::testing::ValuesIn(jobs()), testing::name_of_job);
@@ -133,6 +136,74 @@ TEST_P(progress_threads, serve_attached_memory) {
       dynamic.detach(memory.data());
     }
   });
+}
+
+// Of a part of the ranks, each of which has two threads that run the program. Thread 1 stays in its part of an epoch
+// until thread 0 has attached memory.
+TEST(progress_thread_worlds, parts_and_several_threads) {
+  const settings config =
+      testing::shape("threads", 4, 2, {"AMITY_PROGRESS_THREAD=1", "AMITY_WINDOW_PROTOCOL=buffered"});
+  testing::run_job(config, [](world& w) {
+    const auto part = w.split({.color = w.rank() % 2});
+    const rank_t next = testing::next_of(*part);
+    auto shared = part->allocate_window<std::uint64_t>(1);
+    auto dynamic = part->create_dynamic_window();
+    std::vector<std::uint64_t> memory(8);
+    std::atomic<bool> attached = false;
+    w.epoch([&](thread& own) {
+      if (own.thread_index() == 0) {
+        dynamic.attach(std::span(memory));
+        attached = true;
+      } else {
+        while (!attached) std::this_thread::sleep_for(std::chrono::microseconds(10));
+      }
+    });
+    const auto addresses = testing::exchange_words(*part, dynamic_window::address_of(memory.data()));
+    dynamic.lock(lock_kind::shared, next);
+    dynamic.as<std::uint64_t>().accumulate(sum, next, addresses[static_cast<std::size_t>(next)], 5);
+    dynamic.unlock(next);
+    shared.lock(lock_kind::exclusive, next);
+    shared.accumulate(sum, next, 0, 3);
+    shared.unlock(next);
+    compute_until(shared.local()[0], 3);
+    compute_until(memory[0], 5);
+    part->barrier();
+  });
+}
+
+// The progress thread has allocated the memory. It hears of the failure before the program does.
+TEST(progress_thread_worlds, memory_stays_until_program_ends) {
+  const auto [status, errors] =
+      testing::outcome_of(testing::shape("threads", 2, 1, {"AMITY_PROGRESS_THREAD=1"}), [](world& w) {
+        auto shared = w.allocate_window<std::uint64_t>(1 << 20);
+        std::ranges::fill(shared.local(), std::uint64_t{7});
+        w.barrier();
+        if (w.rank() == 1) throw std::runtime_error("rank 1 gives up");
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        EXPECT_EQ(std::ranges::count(shared.local(), std::uint64_t{7}), 1 << 20);
+        for (;;) w.poll();
+      });
+  EXPECT_NE(status, 0);
+  EXPECT_NE(errors.find("rank 1 gives up"), std::string::npos) << errors;
+}
+
+// The thread that fails is the progress thread of the target, whose program computes.
+TEST(progress_thread_worlds, failures_of_progress_threads_end_jobs) {
+  for (const char* const fabric : {"threads", "sim"}) {
+    const auto [status, errors] =
+        testing::outcome_of(testing::shape(fabric, 2, 1, {"AMITY_PROGRESS_THREAD=1"}), [](world& w) {
+          auto dynamic = w.create_dynamic_window();
+          dynamic.lock_all();
+          w.barrier();
+          if (w.rank() == 0) {
+            dynamic.as<std::uint64_t>().put(1, 4096, std::uint64_t{1});
+            dynamic.flush(1);
+          }
+          for (;;) w.barrier();
+        });
+    EXPECT_NE(status, 0);
+    EXPECT_NE(errors.find("0x1000"), std::string::npos) << errors;
+  }
 }
 
 // Records of the next epoch reach a member that has not left the fence.
