@@ -13,16 +13,18 @@ class discarding final : public fabric::sink {
   void on_notify(std::uint32_t) noexcept override {}
 };
 
-/// Of a thread that no longer serves: it carries out nothing more.
+/// Of a thread that no longer serves: it carries out nothing more, and thread 0 may end its endpoints.
 class departure : private immovable {
  public:
-  explicit departure(std::atomic<rank_t>& serving) : serving_(serving) {}
+  departure(engine& own, std::atomic<rank_t>& serving) : own_(own), serving_(serving) {}
   ~departure() {
+    own_.not_due().release(own_.transport());
     serving_.fetch_sub(1, std::memory_order_release);
     serving_.notify_one();
   }
 
  private:
+  engine& own_;
   std::atomic<rank_t>& serving_;
 };
 
@@ -102,7 +104,7 @@ void crew::dismiss() noexcept {
 
 void crew::serve(rank_t thread) {
   endpoint& own = lane(thread);
-  const departure announced(serving_);
+  const departure announced(own.own_engine(), serving_);
   done(thread);
   for (std::uint64_t seen = 0;;) {
     own.wait_until("", [&] { return calls_.load(std::memory_order_acquire) != seen; });

@@ -55,9 +55,10 @@ class record_tail {
   /// Returns where the content of `what` goes if it can join: all else is equal, neither asks, and `at` is where the
   /// content of the last record ends. Null: it cannot.
   std::byte* try_extend(const record& what) noexcept {
-    const bool continues = what.bytes <= room_ && what.at == last_.at + last_.bytes && what.owner == last_.owner &&
-                           what.act == last_.act && what.op == last_.op && what.word_bytes == last_.word_bytes &&
-                           what.object == last_.object && what.question == no_question && last_.question == no_question;
+    const bool continues = is_open() && what.bytes <= room_ && what.at == last_.at + last_.bytes &&
+                           what.owner == last_.owner && what.act == last_.act && what.op == last_.op &&
+                           what.word_bytes == last_.word_bytes && what.object == last_.object &&
+                           what.question == no_question && last_.question == no_question;
     if (!continues) return nullptr;
     std::byte* const content = place_ + sizeof last_ + last_.bytes;
     room_ -= what.bytes;

@@ -77,7 +77,8 @@ class team : private immovable {
   endpoint& enter(fabric::fabric& transport, const settings& config);
   /// Names of those that have not ended.
   const std::list<std::string_view>& tenants() const noexcept { return tenants_; }
-  /// Called once by each thread that has entered, when it has done with its fabric, which may then go.
+  /// Called once by each thread that has entered, when it has done with its fabric, which may then go. Other threads
+  /// wait for thread 0 here: it may use their memory until it has left.
   void leave(rank_t thread) noexcept;
 
  private:

@@ -147,12 +147,14 @@ window_target& window_epochs::make_target(const window_target::memory_request& w
   return *made;
 }
 
-// After a failure, another thread may still carry out records, or have left. What it has stays there until it ends.
+// Another thread carries out nothing more for the window, whose memory may belong to the program: it has ended the
+// target, or after a failure it has left. A window that ends on a wrong thread or in a handler cannot wait for that.
 void window_epochs::end_target(bool works) noexcept {
-  if (target_thread_ == endpoint_.thread()) return works ? target_.release() : target_.abandon();
-  if (!works) return;
-  team_.try_run([this](rank_t thread) {
-    if (thread == target_thread_) target_.release();
+  const auto end = [&] { works ? target_.release() : target_.abandon(); };
+  if (target_thread_ == endpoint_.thread()) return end();
+  if (!endpoint_.own_engine().on_own_thread() || endpoint_.in_handler()) return;
+  team_.try_run([&](rank_t thread) {
+    if (thread == target_thread_) end();
   });
 }
 

@@ -195,8 +195,8 @@ void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) 
 
 void window_epochs::begin_held(window_peer& to) {
   for (const window_operation& each : to.held) carry_out(to, each);
-  to.held.clear();
-  if (to.network.done()) to.held_data.clear();  // else the network reads them
+  to.held = {};                              // few peers need it at once
+  if (to.network.done()) to.held_data = {};  // else the network reads them
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
 }
 
@@ -225,7 +225,7 @@ void window_epochs::finish(std::string_view call, std::span<window_peer* const> 
     return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
   });
   for (window_peer* const each : all) {
-    if (each->held.empty()) each->held_data.clear();
+    if (each->held.empty()) each->held_data = {};
     if (flushes) each->accumulates_in_records = false;
   }
 }

@@ -78,9 +78,11 @@ void window_epochs::exchange_counts(std::string_view call) {
   wait_for_target(call, "waits for operations of others", [&] { return target_.arrived() == expected; });
   if (!target_.begin_epoch()) return;
   core::engine& own = endpoint_.own_engine();
-  own.send(members_.lane(member_, target_thread_), core::service::wake, {});
+  const rank_t target = members_.lane(member_, target_thread_);
+  own.send(target, core::service::wake, {});
   // The program may compute next.
-  wait_for(call, "waits for a credit", no_rank, [&] { return own.unsent().of_world(0).control == 0; });
+  wait_for(call, "waits for a credit of the progress thread", no_rank,
+           [&] { return !own.unsent().holds(target, core::service_header(core::service::wake)); });
 }
 
 // Post, start, complete, wait

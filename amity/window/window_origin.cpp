@@ -323,11 +323,12 @@ bool window_origin::extend_record(window_peer& to, const window_operation& what)
 // A call that ends the epoch sends the packet, and so ends the record.
 void window_origin::note_put(window_peer& to, const window_operation& what) {
   if (what.kind != operation_kind::put || what.there != nullptr) return;
-  direct_.last_put = {.tail = &stream_.tail(to.lane),
-                      .member = to.member,
-                      .end = to.bytes,
-                      .bytes_max = std::min(what.from.size(), bytes_max_),
-                      .what = contiguous_record(to, what)};
+  direct_.last_put = {
+      .tail = &stream_.tail(to.lane),
+      .member = to.member,
+      .end = to.data_segment.lane == no_rank ? ~std::uint64_t{0} : to.bytes,  // the target checks addresses
+      .bytes_max = std::min(what.from.size(), bytes_max_),
+      .what = contiguous_record(to, what)};
 }
 
 // In pieces of whole elements, each of which fits into a packet.

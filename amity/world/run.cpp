@@ -116,6 +116,17 @@ int with_place_named(core::endpoint& own, const std::function<int()>& work) {
   return 1;
 }
 
+/// Whether it says that another thread or rank has ended the job.
+bool is_abort(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const job_aborted&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 /// Tells the team when a thread has done with its fabric, in whichever way.
 class membership : private immovable {
  public:
@@ -247,12 +258,7 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
       if (by.start) by.start->abort();  // it takes no leave of whoever has started it
     };
     const auto report_and_give_up = [&] {
-      try {
-        throw;
-      } catch (const job_aborted&) {  // the status is that of the thread that has ended the job
-      } catch (...) {
-        if (!reported.test_and_set()) report_failure();
-      }
+      if (!is_abort(std::current_exception()) && !reported.test_and_set()) report_failure();
       give_up();
     };
     try {
@@ -260,11 +266,9 @@ int run_one_rank(settings config, const std::function<int(world&)>& program) {
       // Amity's launcher says it itself.
       if (status != 0 && !by.is_watched()) tell_of_status(transport.rank() / each, status);
       return status;
-    } catch (const job_aborted&) {
-      report_and_give_up();
-      throw;
     } catch (...) {
       report_and_give_up();
+      if (is_abort(std::current_exception())) throw;  // the status is that of the thread that has ended the job
       return 1;
     }
   };
@@ -285,33 +289,43 @@ fabric::mpi::family family_of(mpi_family program) {
   return program == mpi_family::open_mpi ? fabric::mpi::family::open_mpi : fabric::mpi::family::mpich;
 }
 
-/// As what `run_thread` does on each thread of this process, in a job of MPI.
-int run_with_mpi(fabric::mpi::job& joined, const settings& config, const std::function<int(world&)>& program) {
-  if (joined.rank() == 0) {
-    print_warnings(config);
-    if (!joined.warning().empty()) log_warning(no_rank, joined.warning());
-    if (is_shown(config)) log_warning(no_rank, fmt::format("fabric: mpi uses {}", joined.mpi()));
+/// As what `run_thread` does on each thread of this process, in a job of MPI. Nothing: it has failed, and reported
+/// that.
+std::optional<int> run_with_mpi(fabric::mpi::job& joined, const settings& config,
+                                const std::function<int(world&)>& program) {
+  std::atomic_flag reported;
+  const auto report = [&] {
+    if (!reported.test_and_set()) report_failure();
+  };
+  try {
+    if (joined.rank() == 0) {
+      print_warnings(config);
+      if (!joined.warning().empty()) log_warning(no_rank, joined.warning());
+      if (is_shown(config)) log_warning(no_rank, fmt::format("fabric: mpi uses {}", joined.mpi()));
+    }
+    counters_on_signal counters(config, joined.rank(), 1);
+    core::team threads(core::threads_per_rank(config), counters.table_of(joined.rank()));
+    // An MPI exits by itself when another process has ended the job.
+    exit_watch exits([&](int status) { joined.kill(status); }, &fabric::mpi::is_inside_mpi);
+    return joined.run([&](fabric::fabric& transport) {
+      return run_thread(transport, threads, config, exits, program, [&] {
+        if (!is_abort(std::current_exception())) report();  // before others hear of it, who end this process
+        transport.abort();
+      });
+    });
+  } catch (...) {
+    report();
+    return std::nullopt;
   }
-  counters_on_signal counters(config, joined.rank(), 1);
-  core::team threads(core::threads_per_rank(config), counters.table_of(joined.rank()));
-  // An MPI exits by itself when another process has ended the job.
-  exit_watch exits([&](int status) { joined.kill(status); }, &fabric::mpi::is_inside_mpi);
-  return joined.run([&](fabric::fabric& transport) {
-    return run_thread(transport, threads, config, exits, program, [&] { transport.abort(); });
-  });
 }
 
 /// The rank that MPI's launcher has made of this process. It ends the others when a rank fails.
 int run_rank_of_mpi(const settings& config, const std::function<int(world&)>& program) {
   const auto joined = fabric::mpi::job::of_launcher(config, core::threads_per_rank(config));
-  int status = 1;
-  try {
-    status = run_with_mpi(*joined, config, program);
-    if (status == 0) return 0;
-    tell_of_status(joined->rank(), status);
-  } catch (...) {
-    report_failure();
-  }
+  const std::optional<int> ended = run_with_mpi(*joined, config, program);
+  const int status = ended.value_or(1);
+  if (status == 0) return 0;
+  if (ended) tell_of_status(joined->rank(), status);
   std::fflush(nullptr);
   joined->kill(status);
   return status;
@@ -325,13 +339,9 @@ int run_on_communicator(int communicator, mpi_family family, const settings& con
                         const std::function<int(world&)>& program) try {
   const auto joined =
       fabric::mpi::job::of_communicator(communicator, family_of(family), config, core::threads_per_rank(config));
-  int status = 1;
-  try {
-    status = run_with_mpi(*joined, config, program);
-    if (status != 0) log_warning(joined->rank(), fmt::format("the program ended with status {}", status));
-  } catch (...) {
-    report_failure();
-  }
+  const std::optional<int> ended = run_with_mpi(*joined, config, program);
+  const int status = ended.value_or(1);
+  if (ended && status != 0) log_warning(joined->rank(), fmt::format("the program ended with status {}", status));
   if (status != 0) joined->abort();
   return status;
 } catch (...) {

@@ -88,6 +88,8 @@ TEST_P(operated_windows, puts_of_single_elements_arrive) {
 
     first.lock(lock_kind::exclusive, next[0]);
     put_each(first, next[0], 0, part, numbers);
+    first.flush_local(next[0]);
+    first.put(next[0], part, std::span<const std::uint64_t>());  // the packet has left
     first.flush(next[0]);
     put_each(first, next[0], part, part, numbers);
     first.unlock(next[0]);
