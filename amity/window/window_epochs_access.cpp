@@ -241,6 +241,7 @@ void window_epochs::look_for_unfinished() {
 void window_epochs::end_access() {
   for (window_peer* const each : used_) {
     each->listed = each->unflushed = each->accumulates_in_records = false;
+    each->held_data = {};
     set_open(*each, false);
   }
   used_.clear();

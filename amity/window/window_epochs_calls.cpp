@@ -114,7 +114,14 @@ void window_epochs::complete() {
   for (const rank_t each : rules_.targets()) use(each);
   if (direct_.unfinished) {
     begin_all_held(call);
-    finish(call, used_, signals_.has_value());  // signals overtake records
+    if (signals_) {  // which overtake records
+      finish(call, used_, true);
+    } else {  // other records leave with the one that completes
+      std::vector<window_peer*> unfinished;
+      std::ranges::copy_if(used_, std::back_inserter(unfinished),
+                           [](const window_peer* each) { return !window_origin::done(*each); });
+      finish(call, unfinished, false);
+    }
   }
   direct_.fence_stores();
   for (window_peer* const each : used_) wait_until_ready(call, *each);

@@ -1,6 +1,7 @@
 /// Synchronization of windows: what arrives early, what assertions remove, and whom calls wait for.
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "amity/fabric/checked.hpp"
@@ -363,6 +365,54 @@ TEST_P(synchronized_windows, poll_of_one_window_serves_others) {
       first.start(std::span(all).first(1));
       first.complete();
     }
+    w.barrier();
+  });
+}
+
+TEST(window_packets, complete_leaves_with_operations) {
+  testing::simulated("sim", {}).run(2, {}, [](fabric::fabric& whole) {
+    fabric::testing::drowsy own(whole, whole.caps().remote.woken_bytes_max);  // counts packets
+    world w(own, {});
+    auto shared = w.allocate_window<int>(4, {.protocol = window_protocol::buffered});
+    const std::array<rank_t, 1> other{next_of(w)};
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      if (w.rank() == 0) {
+        const int before = own.packets();
+        shared.start(other);
+        shared.put(1, 0, 5);
+        shared.accumulate(sum, 1, 1, 6);
+        shared.complete();
+        // In the first epoch, the target is asked for its description.
+        EXPECT_EQ(own.packets() - before, epoch == 1 ? 2 : 1);
+      } else {
+        shared.post(other);
+        shared.wait();
+        EXPECT_EQ(shared.local()[0], 5);
+        EXPECT_EQ(shared.local()[1], 6 * epoch);
+      }
+      w.barrier();
+    }
+  });
+}
+
+// Members that sleep in a fence announce it, and are sent a record then. Others are sent nothing.
+TEST(window_signals, fences_wake_members_that_sleep) {
+  testing::threads("threads").run(2, {}, [](fabric::fabric& whole) {
+    fabric::testing::drowsy own(whole, whole.caps().remote.woken_bytes_max);  // counts packets
+    world w(own, {});
+    auto shared = w.allocate_window<int>(1);
+    shared.fence(window_assert::no_precede);
+    int packets = 0;
+    for (int round = 0; round < 20; ++round) {
+      if (w.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      const int before = own.packets();
+      shared.fence();
+      packets += own.packets() - before;
+    }
+    if (w.rank() == 0) {
+      EXPECT_GT(packets, 0);
+    }
+    shared.fence(window_assert::no_succeed);
     w.barrier();
   });
 }
