@@ -53,6 +53,7 @@ TEST_P(progress_threads, serve_passive_targets_that_compute) {
       compute_until(shared.local()[0], static_cast<std::uint64_t>(w.size() - 1));
     } else {
       const rank_t computes = w.size() - 1;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it has left the barrier by then
       std::uint64_t before = 0;
       shared.lock(lock_kind::exclusive, computes);
       shared.fetch_and_op(sum, computes, 1, 10, before);
