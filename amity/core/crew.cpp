@@ -13,7 +13,7 @@ class discarding final : public fabric::sink {
   void on_notify(std::uint32_t) noexcept override {}
 };
 
-/// Of a thread that no longer serves: it carries out nothing more, and thread 0 may end its endpoints.
+/// Announces, at its end, that a thread no longer serves. Thread 0 may end the endpoints of that thread then.
 class departure : private immovable {
  public:
   departure(engine& own, std::atomic<rank_t>& serving) : own_(own), serving_(serving) {}
@@ -151,7 +151,7 @@ void crew::await_leader(rank_t thread) noexcept {
   try {
     await_none(lane(thread).transport(), leaders_);
   } catch (const job_aborted&) {
-    await_leader(thread);  // a simulated rank was killed meanwhile, which it is told once
+    await_leader(thread);  // a simulated rank was killed meanwhile; only one call throws for that
   }
 }
 

@@ -18,7 +18,8 @@ using fabric::stage;
 // Envelopes up to this are put together here and copied into a packet; larger ones are put together there.
 constexpr std::size_t small_bytes_max = 256;
 
-/// Of the next step, if it uses memory of the lane, by the fabric or by records; 0 for others.
+/// The bit of the next step in `lane_state::refused`; 0 if the step does not use memory of the lane. Steps over the
+/// fabric and over records have different bits.
 std::uint32_t bit_of_next(const remote_operation& of) noexcept {
   const step next = of.plan[of.next];
   if (next < step::put || next > step::atomic) return 0;

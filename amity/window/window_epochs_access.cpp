@@ -13,7 +13,7 @@
 namespace amity::detail {
 namespace {
 
-/// Makes two puts of neighboring bytes, which are neighbors in the memory of the program, too, one put.
+/// Appends a put to the last one if its bytes follow both at the target and in the memory of the program.
 bool join(window_operation& last, const window_operation& what) noexcept {
   const auto is_contiguous = [](const window_operation& each) {
     return each.kind == operation_kind::put && each.there == nullptr;

@@ -23,7 +23,8 @@ using enum accumulate_op;
 using testing::window_job;
 
 class progress_threads : public testing::on_paths {};
-// Under the simulator nothing runs beside the program, and the thread of the program serves checked windows.
+// Without `sim`, where a program that computes lets no virtual time pass, and without checked windows, which a progress
+// thread does not serve.
 std::vector<window_job> jobs() {
   std::vector<window_job> all = testing::helped_jobs({2, 3}, 2);
   std::erase_if(all, [](const window_job& job) { return job.kind.name == "sim" || job.protocol == "checked"; });
@@ -139,8 +140,8 @@ TEST_P(progress_threads, serve_attached_memory) {
   });
 }
 
-// Of a part of the ranks, each of which has two threads that run the program. Thread 1 stays in its part of an epoch
-// until thread 0 has attached memory.
+// Windows of a sub-world whose ranks have two program threads. Thread 1 stays in its part of an epoch until thread 0
+// has attached memory.
 TEST(progress_thread_worlds, parts_and_several_threads) {
   const settings config =
       testing::shape("threads", 4, 2, {"AMITY_PROGRESS_THREAD=1", "AMITY_WINDOW_PROTOCOL=buffered"});
