@@ -184,7 +184,8 @@ bool window_epochs::may_hold(const window_operation& what, bool copies) const no
 }
 
 void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
-  if (!copies && !to.held.empty() && join(to.held.back(), what)) return;
+  const bool joins = !copies && origin_.protocol() != window_protocol::send_recv;  // which sends each on its own
+  if (joins && !to.held.empty() && join(to.held.back(), what)) return;
   const std::size_t bytes = held_bytes(what, copies);
   endpoint_.own_engine().bound().add_held(bytes);
   to.held_bytes += bytes;

@@ -1,5 +1,6 @@
 /// Synchronization of windows: what arrives early, what assertions remove, and whom calls wait for.
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -365,6 +366,22 @@ TEST_P(synchronized_windows, poll_of_one_window_serves_others) {
       first.start(std::span(all).first(1));
       first.complete();
     }
+    w.barrier();
+  });
+}
+
+TEST(window_packets, send_recv_does_not_collect) {
+  testing::simulated("sim", {}).run(2, {}, [](fabric::fabric& whole) {
+    fabric::testing::drowsy own(whole, whole.caps().remote.woken_bytes_max);  // counts packets
+    world w(own, {});
+    auto shared = w.allocate_window<int>(8, {.protocol = window_protocol::send_recv});
+    const std::vector<int> numbers{1, 2, 3, 4, 5, 6, 7, 8};
+    shared.fence(window_assert::no_precede);
+    const int before = own.packets();
+    for (std::size_t i = 0; i < numbers.size(); ++i) shared.put(next_of(w), i, std::span(numbers).subspan(i, 1));
+    shared.fence(window_assert::no_succeed);
+    EXPECT_GE(own.packets() - before, 8);
+    EXPECT_TRUE(std::ranges::equal(shared.local(), numbers));
     w.barrier();
   });
 }
