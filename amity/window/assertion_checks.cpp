@@ -42,14 +42,6 @@ void assertion_checks::check_stores(std::string_view call, window_assert promise
 
 // Fences
 
-void assertion_checks::begin_fence(std::string_view call, window_assert promised, bool used) const {
-  if (used && has(promised, window_assert::no_precede)) {
-    throw violation(call, "no_precede is promised, but this rank has started operations since the previous fence",
-                    "make this call without no_precede, on all ranks");
-  }
-  check_stores(call, promised);
-}
-
 std::uint64_t assertion_checks::ballot(window_assert promised) noexcept {
   return (has(promised, window_assert::no_precede) ? 1 : 0) +
          (has(promised, window_assert::no_succeed) ? no_succeed_ballot : 0);

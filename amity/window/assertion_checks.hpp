@@ -30,8 +30,7 @@ class assertion_checks final : private immovable {
   /// For a promise of no_store.
   void check_stores(std::string_view call, window_assert promised) const;
 
-  // Fences. `used`: this rank has started operations since the previous one. Members add up their ballots.
-  void begin_fence(std::string_view call, window_assert promised, bool used) const;
+  // Fences. Members add up their ballots.
   static std::uint64_t ballot(window_assert promised) noexcept;
   void check_ballots(std::string_view call, std::uint64_t sum, rank_t members) const;
   void end_fence(window_assert promised);

@@ -158,12 +158,22 @@ void window_epochs::end_target(bool works) noexcept {
   });
 }
 
-// Members that have left the barrier may ask others, which know the window by then.
+// Memory of dynamic windows is reached by records alone.
+bool window_epochs::has_neighbor() const {
+  if (attached_ != nullptr) return false;
+  const fabric::fabric& transport = endpoint_.own_engine().transport();
+  for (rank_t member = 0; member < members().size(); ++member) {
+    if (member != member_ && transport.same_node(members_.lane(member))) return true;
+  }
+  return false;
+}
+
+// Members that have left the reduction may ask others, which know the window by then.
 void window_epochs::meet_members() {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
-  endpoint_.barrier();
+  share_nodes_ = endpoint_.reduce(core::reduction::max_u64, has_neighbor() ? 1 : 0) != 0;
   origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
   for (rank_t member = 0; member < members().size(); ++member) {
@@ -280,7 +290,7 @@ void window_epochs::wait_for_any(std::string_view call, std::string_view what, s
 // Records of members
 
 bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
-  const auto act = static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
+  const window_act act = act_of(what);
   const rank_t member = members().find(lane);
   const auto invalid = [&] {
     return endpoint_.own_engine().invalid_packet(
@@ -299,6 +309,7 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
       window_peer* const from = origin_.find(member);
       if (from == nullptr || from->lock == lock_kind::none || from->granted) throw invalid();
       from->granted = true;
+      from->fences = target_.fences();
       return true;
     }
     case window_act::wake:

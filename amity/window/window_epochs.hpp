@@ -108,7 +108,13 @@ class window_epochs final : private record_window, private immovable {
   window_peer& use(rank_t target);
   bool take_post(rank_t from);
   bool is_ready(window_peer& to);
+  /// Whether the owner has left the last fence of this rank, after which others may use its memory without its help.
+  bool has_left_fence(const window_peer& of) const noexcept {
+    return share_nodes_ || of.fences == target_.fences();  // the fence has flushed, if members share nodes
+  }
   void wait_until_ready(std::string_view call, window_peer& to);
+  /// Asks the owner whether it has left the fence, if the operation must not reach its memory before.
+  bool asks_fence(window_peer& to, const window_operation& what);
   void take_lock(window_peer& to, lock_kind kind);
   void take_promised_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
@@ -121,6 +127,8 @@ class window_epochs final : private record_window, private immovable {
   }
   window_target& make_target(const window_target::memory_request& wanted);
   void end_target(bool works) noexcept;
+  /// Whether another member may map the memory of this one.
+  bool has_neighbor() const;
   void meet_members();
   void agree_on_signals();
   void set_open(window_peer& of, bool is_open);
@@ -138,6 +146,7 @@ class window_epochs final : private record_window, private immovable {
   void release(std::string_view call, std::span<window_peer* const> all);
   void end_access();
   void exchange_counts(std::string_view call);
+  void begin_fence_epoch(std::string_view call);
   void meet_at_barrier(std::string_view call);
   bool all_have_completed() const noexcept;
   void end_exposure() noexcept;
@@ -157,6 +166,7 @@ class window_epochs final : private record_window, private immovable {
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;
   std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
+  bool share_nodes_ = false;                   ///< some members may map memory of others
   std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
   window_target& target_;
   window_identity identity_;
@@ -165,6 +175,7 @@ class window_epochs final : private record_window, private immovable {
   core::group_collectives collectives_;
   std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
+  bool in_step_ = true;  ///< all members have called the last fence, or the window has had none
 
   std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence
   std::vector<window_peer*> used_;     ///< by the access epoch

@@ -51,6 +51,11 @@ bool window_epochs::take_post(rank_t from) {
 }
 
 bool window_epochs::is_ready(window_peer& to) {
+  if (to.asks_fence) {
+    if (!to.answers.done()) return false;
+    to.asks_fence = false;
+    to.fences = target_.fences();
+  }
   if (to.open) return true;
   switch (rules_.access()) {
     case access_epoch::started:
@@ -58,6 +63,7 @@ bool window_epochs::is_ready(window_peer& to) {
         if (checks_ != nullptr && posts_[to.member] > 0) checks_->consume_post(to.member, access_promised_);
         if (!take_post(to.member)) return false;
       }
+      to.fences = target_.fences();
       set_open(to, true);
       return true;
     case access_epoch::locked:
@@ -72,6 +78,7 @@ bool window_epochs::is_ready(window_peer& to) {
 
 void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
   if (is_ready(to)) return;
+  if (to.asks_fence) return wait_for(call, "waits until it leaves the fence", to.member, [&] { return is_ready(to); });
   if (rules_.access() == access_epoch::started) {
     return wait_for_signals(
         call, "waits for its post", to.member, [&] { return is_ready(to); },
@@ -151,7 +158,8 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   use(what.target);
   direct_.all_open = rules_.access() == access_epoch::used_fenced && checks_ == nullptr;
   const bool waits_for_end = origin_.protocol() == window_protocol::send_recv && !to.is_mapped;
-  if (waits_for_end || !is_ready(to)) {
+  const bool may_start = is_ready(to) && !asks_fence(to, what);
+  if (waits_for_end || !may_start) {
     if (!to.is_mapped && may_hold(what, copies)) {
       hold(to, std::move(what), copies);
       return endpoint_.own_engine().pace(endpoint_);
@@ -166,6 +174,14 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   carry_out(to, what);
   if (copies && !to.network.done()) wait_for(call, "waits for its operand", no_rank, [&] { return to.network.done(); });
   endpoint_.own_engine().pace(endpoint_);
+}
+
+// Records of this epoch wait at an owner that has not left the fence. The network does not.
+bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
+  if (has_left_fence(to) || to.is_mapped || !origin_.takes_network(to, what)) return false;
+  to.asks_fence = true;
+  origin_.ask_word(to, window_act::reach, lock_kind::none);
+  return true;
 }
 
 void window_epochs::carry_out(window_peer& to, const window_operation& what) {
@@ -211,7 +227,7 @@ void window_epochs::begin_all_held(std::string_view call) {
   std::vector<window_peer*> left;
   std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
   while (!left.empty()) {
-    wait_for_any(call, "waits for posts or locks", left);
+    wait_for_any(call, "waits for posts, locks or fences", left);
     std::erase_if(left, [this](window_peer* each) {
       if (!is_ready(*each)) return false;
       begin_held(*each);

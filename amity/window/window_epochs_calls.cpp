@@ -20,23 +20,34 @@ void window_epochs::fence(window_assert promised) {
   constexpr std::string_view call = "window::fence";
   endpoint_.check_own_call(call);
   const bool opens = !has(promised, window_assert::no_succeed);
-  if (checks_ != nullptr) checks_->begin_fence(call, promised, rules_.access() == access_epoch::used_fenced);
+  const bool ends_none = has(promised, window_assert::no_precede);
+  if (ends_none && rules_.access() == access_epoch::used_fenced) {
+    throw error(call, member_,
+                fmt::format("{}: no_precede is promised, but this rank has started operations since the previous fence",
+                            title_),
+                "make this call without no_precede, on all ranks");
+  }
+  if (checks_ != nullptr) checks_->check_stores(call, promised);
   rules_.on(call, opens ? window_call::fence : window_call::last_fence, whose());
   if (checks_ != nullptr) compare_promises(call, promised);
-  if (!has(promised, window_assert::no_precede) && direct_.unfinished) {
+  if (!ends_none && direct_.unfinished) {
     begin_all_held(call);
-    std::vector<window_peer*> shared, others;
-    std::ranges::partition_copy(used_, std::back_inserter(shared), std::back_inserter(others),
-                                [this](const window_peer* each) {
-                                  return signals_ || each->has_other_paths;  // signals overtake records
-                                });
-    finish(call, others, false);
-    finish(call, shared, true);
+    finish(call, used_, signals_ || share_nodes_);  // signals, and loads of members that leave first, overtake records
   }
   direct_.fence_stores();
-  if (opens || !has(promised, window_assert::no_precede)) signals_ ? meet_at_barrier(call) : exchange_counts(call);
+  if (opens || !ends_none) {
+    if (signals_) {
+      meet_at_barrier(call);
+    } else if (ends_none && in_step_ && !share_nodes_ && checks_ == nullptr) {
+      in_step_ = false;
+      begin_fence_epoch(call);
+    } else {
+      exchange_counts(call);
+      in_step_ = true;
+    }
+  }
   end_access();
-  origin_.count(opens && !signals_, target_.parity());
+  origin_.count(opens && !signals_, target_.fences());
   if (checks_ != nullptr) checks_->end_fence(promised);
 }
 
@@ -64,8 +75,7 @@ void window_epochs::compare_promises(std::string_view call, window_assert promis
 }
 
 // A member that leaves this has carried out all that others have sent it. Records of its next epoch may reach members
-// that have not left yet, and are refused there until they have. Loads and the network do not ask the owner: records
-// for memory that these reach have been carried out before.
+// that have not left yet, and are refused there until they have.
 void window_epochs::exchange_counts(std::string_view call) {
   counts_.assign(static_cast<std::size_t>(members().size()), 0);
   for (window_peer* const each : used_)
@@ -76,6 +86,10 @@ void window_epochs::exchange_counts(std::string_view call) {
   });
   const std::uint64_t expected = collectives_.result();
   wait_for_target(call, "waits for operations of others", [&] { return target_.arrived() == expected; });
+  begin_fence_epoch(call);
+}
+
+void window_epochs::begin_fence_epoch(std::string_view call) {
   if (!target_.begin_epoch()) return;
   core::engine& own = endpoint_.own_engine();
   const rank_t target = members_.lane(member_, target_thread_);
@@ -93,7 +107,7 @@ void window_epochs::start(std::span<const rank_t> targets, window_assert promise
   check_members(call, targets);
   if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
-  origin_.count(false, target_.parity());
+  origin_.count(false, target_.fences());
   access_promised_ = promised;
 }
 
@@ -213,7 +227,7 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
     if (rules_.access() != access_epoch::locked) end_access();
     throw;
   }
-  origin_.count(false, target_.parity());
+  origin_.count(false, target_.fences());
   direct_.may_flush = true;
   if (to.granted) set_open(to, true);
   if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
@@ -251,7 +265,7 @@ void window_epochs::lock_all(window_assert promised) {
     end_access();
     throw;
   }
-  origin_.count(false, target_.parity());
+  origin_.count(false, target_.fences());
   direct_.may_flush = true;
 }
 

@@ -16,7 +16,7 @@ constexpr std::string_view wait_for_window = "what a member tells about its wind
 
 std::uint64_t word(window_identity identity) noexcept { return static_cast<std::uint64_t>(identity); }
 
-window_act act_of(const window_operation& of) noexcept {
+window_act act_for(const window_operation& of) noexcept {
   const bool in_blocks = of.there != nullptr;
   switch (of.kind) {
     case operation_kind::put:
@@ -31,12 +31,10 @@ window_act act_of(const window_operation& of) noexcept {
   return window_act::compare_swap;
 }
 
-/// Memory of dynamic windows has no other path than records.
 void describe(window_peer& member, const window_description& about) noexcept {
   member.number = about.number;
   member.bytes = about.bytes;
   member.data_offset = about.data_offset;
-  member.has_other_paths = about.bytes > 0 && about.control.key != fabric::segment_key{};
 }
 
 std::size_t element_bytes(const window_operation& of) noexcept {
@@ -139,14 +137,14 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
 
 // Records
 
-void window_origin::count(bool counts, unsigned parity) noexcept {
+void window_origin::count(bool counts, std::uint64_t fences) noexcept {
   counts_ = counts;
-  parity_ = parity;
+  fences_ = fences;
 }
 
 core::record window_origin::record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept {
   return {.owner = core::record_owner::windows,
-          .act = static_cast<std::uint8_t>(static_cast<unsigned>(act) | (parity_ != 0 ? parity_bit : 0u)),
+          .act = static_cast<std::uint8_t>(static_cast<unsigned>(act) | fences_ % 4 << fence_shift),
           .object = to.number,
           .at = at};
 }
@@ -301,7 +299,7 @@ void window_origin::use_swap_record(window_peer& to, const window_operation& wha
 }
 
 core::record window_origin::contiguous_record(const window_peer& to, const window_operation& what) const noexcept {
-  core::record whole = record_of(to, act_of(what), what.at);
+  core::record whole = record_of(to, act_for(what), what.at);
   whole.op = static_cast<std::uint8_t>(what.op);
   whole.word_bytes = static_cast<std::uint8_t>(what.type);
   whole.bytes = static_cast<std::uint32_t>(what.from.size());
@@ -338,7 +336,7 @@ void window_origin::use_records(window_peer& to, const window_operation& what) {
   const std::size_t element = element_bytes(what), bytes = what.bytes();
   block_place blocks{.number = in_blocks ? number_of(to, what.there) : 0, .from = 0};
   const std::size_t head = (in_blocks ? sizeof blocks : 0) + (asks ? sizeof(answer_place) : 0);
-  const window_act act = act_of(what);
+  const window_act act = act_for(what);
   const std::uint32_t question = asks ? ask(to, what.into, to.answers) : core::no_question;
   for (std::size_t moved = 0; moved < bytes;) {
     const std::size_t left = bytes - moved;

@@ -35,7 +35,6 @@ struct window_peer : private immovable {
   rank_t member;
   rank_t lane;                    ///< that carries out records
   std::uint32_t number = 0;       ///< of the window, there
-  bool has_other_paths = false;   ///< some members reach its memory otherwise than by records
   std::size_t bytes = 0;          ///< of the data
   std::uint64_t data_offset = 0;  ///< in its segment
   core::remote_segment control_segment, data_segment;
@@ -49,6 +48,8 @@ struct window_peer : private immovable {
   bool unflushed = false;               ///< records whose end was not asked for
   bool accumulates_in_records = false;  ///< since the last flush: others must not overtake them
   std::uint64_t counted = 0;            ///< records of this fence's epoch
+  std::uint64_t fences = 0;             ///< that the owner has left for certain
+  bool asks_fence = false;              ///< whether it has left those that this rank has left; `answers` is the answer
   std::uint32_t layouts_sent = 0;
   std::vector<std::shared_ptr<const layout>> layouts;  ///< by number modulo `layouts_kept`
 
@@ -91,13 +92,15 @@ class window_origin final : private immovable {
   /// Learns of all members on this node. Waits.
   void meet_node();
 
-  /// From now on records count for a fence, in epochs of this parity; or they do not.
-  void count(bool counts, unsigned parity) noexcept;
+  /// From now on records count for a fence, or they do not. This rank has left `fences` of them.
+  void count(bool counts, std::uint64_t fences) noexcept;
   /// Carries an operation out as far as the origin does that. Waits for credits alone.
   void carry_out(window_peer& to, const window_operation& what);
   /// Sends a record without memory. Waits for a credit.
   void send(rank_t lane, core::record what);
   void ask_for_lock(window_peer& to, lock_kind kind);
+  /// Whether the operation uses the fabric's remote memory, which does not ask the owner.
+  bool takes_network(const window_peer& to, const window_operation& what) const;
   /// Asks the target for a word, which is in `to.word` when `to.answers` is done.
   void ask_word(window_peer& to, window_act act, lock_kind kind);
   /// Sends the record that unlocks, after all records before it. `done` returns true when it has been carried out.
@@ -119,7 +122,6 @@ class window_origin final : private immovable {
   core::record record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept;
   void note_counted(window_peer& to, core::record& what) const noexcept;
   std::uint32_t ask(window_peer& to, mutable_bytes into, core::event& told);
-  bool takes_network(const window_peer& to, const window_operation& what) const;
   void use_mapped(window_peer& to, const window_operation& what) const;
   void use_network(window_peer& to, const window_operation& what);
   core::record contiguous_record(const window_peer& to, const window_operation& what) const noexcept;
@@ -139,7 +141,7 @@ class window_origin final : private immovable {
   window_identity identity_;
   window_protocol protocol_;
   bool counts_ = false;
-  unsigned parity_ = 0;
+  std::uint64_t fences_ = 0;
   bool reserved_ = false;  ///< the open packet has a credit of the reserve
   rank_map<std::unique_ptr<window_peer>> peers_;
   std::vector<window_peer*> all_;

@@ -37,6 +37,7 @@ enum class window_act : std::uint8_t {
   lock,      ///< `op`: the kind
   unlock,    ///< `op`: the kind; asks for a word, the answer that all before has been carried out
   released,  ///< a member that maps the lock has left it
+  reach,     ///< asks for a word, the answer that the owner has left as many fences as the origin
   try_lock,  ///< in checked windows; `op`: the kind; asks for what `control_block::take_if_free` returns, as 0 or 1
   // `at` is the identity. For the member.
   collective,  ///< content: a part
@@ -46,9 +47,14 @@ enum class window_act : std::uint8_t {
   has_posted,  ///< in checked windows; asks for a `post_state`
 };
 
-/// In `record::act`, with the act: the record counts for a fence; and for records that use memory or ask for a lock,
-/// how many fences their origin has left, modulo 2.
-inline constexpr std::uint8_t counted_bit = 0x80, parity_bit = 0x40;
+/// In `record::act`, with the act: whether the record counts for a fence, and how many fences its origin has left,
+/// modulo 4. An origin is at most two fences ahead of a target: it has left one that the target has not left yet, and
+/// the next without an exchange. It may be one behind, if the target has done the latter.
+inline constexpr std::uint8_t counted_bit = 0x80, fence_bits = 0x60, act_bits = 0x1f;
+inline constexpr unsigned fence_shift = 5;
+static_assert(static_cast<std::uint8_t>(window_act::has_posted) <= act_bits);
+
+inline window_act act_of(const core::record& what) noexcept { return static_cast<window_act>(what.act & act_bits); }
 
 /// Where the answer belongs in the result, and its size.
 struct answer_place {

@@ -87,7 +87,7 @@ void window_service::close_packet(rank_t) { send_open(); }
 // Records of windows
 
 bool window_service::execute(rank_t source, const core::record& what, bytes_view content, core::answers& to) {
-  const auto act = static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
+  const window_act act = act_of(what);
   record_window* found = nullptr;
   if (act < window_act::describe) {
     if (const auto* const numbered = windows_.find(what.object)) found = numbered->get();

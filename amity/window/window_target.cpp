@@ -27,10 +27,6 @@ bool take(bytes_view& content, Head& head) {
   return true;
 }
 
-window_act act_of(const core::record& what) noexcept {
-  return static_cast<window_act>(what.act & ~(counted_bit | parity_bit));
-}
-
 /// For errors.
 std::string_view name_of(const core::record& what) noexcept {
   switch (act_of(what)) {
@@ -133,18 +129,18 @@ void window_target::publish(window_identity identity) {
 
 bool window_target::begin_epoch() noexcept {
   arrived_.store(0, std::memory_order_relaxed);
-  parity_.store(parity() ^ 1, std::memory_order_release);
+  fences_.store(fences() + 1, std::memory_order_release);
   if (!serves_others_) return false;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return has_refused_.exchange(false, std::memory_order_relaxed);
 }
 
 bool window_target::is_early(const core::record& what) noexcept {
-  if (!has_other_parity(what)) return false;
+  if (!is_ahead(what)) return false;
   if (!serves_others_) return true;
   has_refused_.store(true, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return has_other_parity(what);
+  return is_ahead(what);
 }
 
 void window_target::announce_wait() noexcept {
@@ -209,6 +205,8 @@ bool window_target::execute(rank_t lane, const core::record& what, bytes_view co
     case window_act::released:
       serve_lock();
       return true;
+    case window_act::reach:
+      return !is_early(what) && answer(std::uint64_t{0});
     default: {  // try_lock
       if (is_early(what)) return false;
       std::byte* const place = to.try_write(what.question, 0, sizeof(std::uint64_t));

@@ -78,8 +78,8 @@ class window_target final : public record_window, private immovable {
   /// Carries out operations of the next epoch from now on, which were refused until now. Returns whether the other
   /// thread waits for that.
   [[nodiscard]] bool begin_epoch() noexcept;
-  /// Fences that this rank has left, modulo 2.
-  unsigned parity() const noexcept { return parity_.load(std::memory_order_acquire); }
+  /// Fences that this rank has left.
+  std::uint64_t fences() const noexcept { return fences_.load(std::memory_order_acquire); }
   /// Calls of `complete` for this member that were not taken.
   std::size_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
   void take_completed(std::size_t count) noexcept { completed_.fetch_sub(count, std::memory_order_relaxed); }
@@ -105,8 +105,9 @@ class window_target final : public record_window, private immovable {
   /// Whether the origin of a record has left a fence that this rank is still in. Operations of others, whose effects
   /// the record may see, are on their way then.
   bool is_early(const core::record& what) noexcept;
-  bool has_other_parity(const core::record& what) const noexcept {
-    return ((what.act & parity_bit) != 0) != (parity() != 0);
+  bool is_ahead(const core::record& what) const noexcept {
+    const std::uint64_t ahead = (((what.act & fence_bits) >> fence_shift) - fences()) % 4;
+    return ahead == 1 || ahead == 2;
   }
   void wake_member();
   bool serve_lock();
@@ -142,7 +143,7 @@ class window_target final : public record_window, private immovable {
 
   std::atomic<std::uint64_t> arrived_ = 0;
   std::atomic<std::size_t> completed_ = 0;
-  std::atomic<unsigned> parity_ = 0;
+  std::atomic<std::uint64_t> fences_ = 0;
   std::atomic<bool> has_refused_ = false;  ///< records of the next epoch
   std::atomic<bool> member_waits_ = false;
 };
