@@ -111,7 +111,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, std::optiona
       checks_(options.checked ? std::make_unique<assertion_checks>(attached_ ? mutable_bytes() : memory(), whose())
                               : nullptr),
       origin_(endpoint_, service_, direct_, members_, target_thread_, identity_,
-              options.checked ? window_protocol::buffered : options.protocol),
+              options.checked ? window_protocol::buffered : options.protocol, attached_ != nullptr),
       collectives_(member_, endpoint_.size(),
                    std::min<std::size_t>(core::record_bytes_max(endpoint_.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {

@@ -142,6 +142,10 @@ class window_epochs final : private record_window, private immovable {
   /// Waits for operations on these members. If it `flushes`, operations have been carried out there; else what this
   /// rank has given may change, and what it has asked for is there.
   void finish(std::string_view call, std::span<window_peer* const> all, bool flushes);
+  /// Learns of errors that these members have found in operations.
+  void take_failures(std::string_view call, std::span<window_peer* const> all);
+  /// At the end of a call.
+  void throw_failure(std::string_view call);
   void begin_release(window_peer& of);
   void release(std::string_view call, std::span<window_peer* const> all);
   void end_access();
@@ -160,8 +164,9 @@ class window_epochs final : private record_window, private immovable {
   direct_access& direct_;
   window_service& service_;
   std::string name_;
-  std::string title_;  ///< "window 'w'"
-  std::string label_;  ///< of the present wait
+  std::string title_;    ///< "window 'w'"
+  std::string label_;    ///< of the present wait
+  std::string failure_;  ///< the first one that a member has found in operations; for the end of the present call
   rank_t member_;
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;

@@ -121,7 +121,7 @@ void window_epochs::take_promised_lock(window_peer& to, lock_kind kind) {
   } else {
     origin_.ask_word(to, window_act::try_lock, kind);
     wait_for(call, "asks whether its lock is free", to.member, [&] { return to.answers.done(); });
-    was_free = to.word != 0;
+    was_free = std::exchange(to.word, 0) != 0;
   }
   if (!was_free) {
     to.lock = lock_kind::none;
@@ -245,6 +245,24 @@ void window_epochs::finish(std::string_view call, std::span<window_peer* const> 
     if (each->held.empty()) each->held_data = {};
     if (flushes) each->accumulates_in_records = false;
   }
+  if (flushes) take_failures(call, all);
+}
+
+void window_epochs::take_failures(std::string_view call, std::span<window_peer* const> all) {
+  if (attached_ == nullptr) return;
+  for (window_peer* const each : all) {
+    const std::uint64_t bytes = std::exchange(each->word, 0);
+    if (bytes == 0) continue;
+    std::string text(bytes, ' ');
+    origin_.ask_failure(*each, std::as_writable_bytes(std::span(text)));
+    wait_for(call, "asks for an error in operations", each->member, [&] { return each->answers.done(); });
+    if (failure_.empty()) failure_ = fmt::format("{}: {}", title_, text);
+  }
+}
+
+// The call has done its work by then, so that the program may continue.
+void window_epochs::throw_failure(std::string_view call) {
+  if (!failure_.empty()) throw error(call, member_, std::exchange(failure_, {}), attached_memory::remedy);
 }
 
 void window_epochs::look_for_unfinished() {
@@ -281,6 +299,7 @@ void window_epochs::flush(rank_t target) {
     look_for_unfinished();
   }
   direct_.fence_stores();
+  throw_failure(call);
 }
 
 void window_epochs::flush_all() {
@@ -291,6 +310,7 @@ void window_epochs::flush_all() {
   finish(call, used_, true);
   direct_.unfinished = direct_.records_accumulate = false;
   direct_.fence_stores();
+  throw_failure(call);
 }
 
 void window_epochs::flush_local(rank_t target) {

@@ -32,7 +32,8 @@ void window_epochs::fence(window_assert promised) {
   if (checks_ != nullptr) compare_promises(call, promised);
   if (!ends_none && direct_.unfinished) {
     begin_all_held(call);
-    finish(call, used_, signals_ || share_nodes_);  // signals, and loads of members that leave first, overtake records
+    // Signals, and loads of members that leave first, overtake records. Targets of dynamic windows find errors.
+    finish(call, used_, signals_ || share_nodes_ || attached_ != nullptr);
   }
   direct_.fence_stores();
   if (opens || !ends_none) {
@@ -49,6 +50,7 @@ void window_epochs::fence(window_assert promised) {
   end_access();
   origin_.count(opens && !signals_, target_.fences());
   if (checks_ != nullptr) checks_->end_fence(promised);
+  throw_failure(call);
 }
 
 // All records have been carried out before it.
@@ -117,7 +119,7 @@ void window_epochs::verify_posts(std::string_view call, std::span<const rank_t> 
     window_peer& to = origin_.peer(each);
     origin_.ask_word(to, window_act::has_posted, lock_kind::none);
     wait_for(call, "asks whether it has called post", each, [&] { return to.answers.done(); });
-    checks_->check_start(call, each, post_state{to.word});
+    checks_->check_start(call, each, post_state{std::exchange(to.word, 0)});
   }
 }
 
@@ -128,7 +130,7 @@ void window_epochs::complete() {
   for (const rank_t each : rules_.targets()) use(each);
   if (direct_.unfinished) {
     begin_all_held(call);
-    if (signals_) {  // which overtake records
+    if (signals_ || attached_ != nullptr) {  // as for fences
       finish(call, used_, true);
     } else {  // other records leave with the one that completes
       std::vector<window_peer*> unfinished;
@@ -148,6 +150,7 @@ void window_epochs::complete() {
   }
   rules_.on(call, window_call::complete, whose());
   end_access();
+  throw_failure(call);
 }
 
 void window_epochs::post(std::span<const rank_t> origins, window_assert promised) {
@@ -250,6 +253,7 @@ void window_epochs::unlock(rank_t target) {
   rules_.unlock(call, target, whose());
   look_for_unfinished();
   if (rules_.access() != access_epoch::locked) end_access();
+  throw_failure(call);
 }
 
 void window_epochs::lock_all(window_assert promised) {
@@ -277,6 +281,7 @@ void window_epochs::unlock_all() {
   release(call, used_);
   rules_.on(call, window_call::unlock_all, whose());
   end_access();
+  throw_failure(call);
 }
 
 // The record that unlocks stands behind the others. A lock that is left by a store waits until they have been carried
@@ -294,6 +299,7 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
   wait_for(call, "waits until operations have been carried out", no_rank, [&] {
     return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
   });
+  take_failures(call, all);
   send_waiting_wakes();
 }
 

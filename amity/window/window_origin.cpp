@@ -45,7 +45,7 @@ std::size_t element_bytes(const window_operation& of) noexcept {
 
 window_origin::window_origin(core::endpoint& in, window_service& service, direct_access& direct,
                              const core::group& members, rank_t target_thread, window_identity identity,
-                             window_protocol protocol)
+                             window_protocol protocol, bool is_dynamic)
     : endpoint_(in),
       service_(service),
       stream_(in.own_engine().served().records()),
@@ -54,7 +54,8 @@ window_origin::window_origin(core::endpoint& in, window_service& service, direct
       members_(members),
       target_thread_(target_thread),
       identity_(identity),
-      protocol_(protocol) {}
+      protocol_(protocol),
+      is_dynamic_(is_dynamic) {}
 
 window_origin::~window_origin() {
   if (endpoint_.own_engine().failure().exists()) return;
@@ -216,10 +217,17 @@ std::uint32_t window_origin::ask(window_peer& to, mutable_bytes into, core::even
 void window_origin::begin_flush(window_peer& to) {
   if (!to.unflushed) return stream_.send(to.lane);
   to.unflushed = false;
+  if (is_dynamic_) return ask_word(to, window_act::flush, lock_kind::none);
   if (stream_.full())
     endpoint_.wait_until("flushes of as many members as may be under way", [this] { return !stream_.full(); });
   to.flushed.expect();
   stream_.flush(to.lane, to.flushed);
+}
+
+void window_origin::ask_failure(window_peer& to, mutable_bytes into) {
+  core::record what = record_of(to, window_act::failure, 0);
+  what.question = ask(to, into, to.answers);
+  send(to.lane, what);
 }
 
 void window_origin::begin_completion(window_peer& to) { stream_.send(to.lane); }
@@ -295,6 +303,7 @@ void window_origin::use_swap_record(window_peer& to, const window_operation& wha
   note_counted(to, swap);
   std::memcpy(append(to, swap), &what.swap, sizeof what.swap);
   to.accumulates_in_records = true;
+  to.unflushed |= is_dynamic_;
   end_append(to);
 }
 
@@ -364,7 +373,7 @@ void window_origin::use_records(window_peer& to, const window_operation& what) {
     end_append(to);
     moved += part;
   }
-  if (!asks) to.unflushed = true;
+  if (!asks || is_dynamic_) to.unflushed = true;
   note_put(to, what);
   if (what.kind == operation_kind::accumulate) to.accumulates_in_records = true;
 }

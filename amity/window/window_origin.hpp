@@ -79,7 +79,7 @@ class window_origin final : private immovable {
  public:
   /// Records for owners of memory go to their `target_thread`.
   window_origin(core::endpoint& in, window_service& service, direct_access& direct, const core::group& members,
-                rank_t target_thread, window_identity identity, window_protocol protocol);
+                rank_t target_thread, window_identity identity, window_protocol protocol, bool is_dynamic);
   /// Closes segments.
   ~window_origin();
 
@@ -105,8 +105,11 @@ class window_origin final : private immovable {
   void ask_word(window_peer& to, window_act act, lock_kind kind);
   /// Sends the record that unlocks, after all records before it. `done` returns true when it has been carried out.
   void unlock(window_peer& to, lock_kind kind);
-  /// Asks whether all records have been carried out, unless that was asked before. `done` returns true when they have.
+  /// Asks whether all records have been carried out, unless that was asked before. `done` returns true when they have;
+  /// in dynamic windows, `to.word` is the size of `failure` then, as after `unlock`.
   void begin_flush(window_peer& to);
+  /// The text of the first error in operations there. `to.answers` is done when it is there.
+  void ask_failure(window_peer& to, mutable_bytes into);
   /// Sends what is collected. Gets and the fabric's memory are done when `done` returns true.
   void begin_completion(window_peer& to);
   static bool done(const window_peer& of) noexcept {
@@ -140,6 +143,7 @@ class window_origin final : private immovable {
   rank_t target_thread_;
   window_identity identity_;
   window_protocol protocol_;
+  bool is_dynamic_;  ///< targets find errors in operations
   bool counts_ = false;
   std::uint64_t fences_ = 0;
   bool reserved_ = false;  ///< the open packet has a credit of the reserve

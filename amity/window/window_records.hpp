@@ -35,7 +35,9 @@ enum class window_act : std::uint8_t {
   describe,  ///< asks for a `window_description`
   complete,
   lock,      ///< `op`: the kind
-  unlock,    ///< `op`: the kind; asks for a word, the answer that all before has been carried out
+  unlock,    ///< `op`: the kind; asks for a word: see `flush`
+  flush,     ///< in dynamic windows; asks for a word when all before has been carried out: the bytes of `failure`
+  failure,   ///< asks for the first error in operations of the origin since it was last asked, as text
   released,  ///< a member that maps the lock has left it
   reach,     ///< asks for a word, the answer that the owner has left as many fences as the origin
   try_lock,  ///< in checked windows; `op`: the kind; asks for what `control_block::take_if_free` returns, as 0 or 1

@@ -1,5 +1,6 @@
 #include "amity/window/window_target.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -42,6 +43,9 @@ std::string_view name_of(const core::record& what) noexcept {
       return "window::accumulate";
   }
 }
+
+/// Of an error, which fits into one answer.
+constexpr std::size_t failure_bytes_max = 256;
 
 accumulate_function function_of(const core::record& what) noexcept {
   if (what.op >= accumulate_ops || what.word_bytes >= element_types) return nullptr;
@@ -198,10 +202,14 @@ bool window_target::execute(rank_t lane, const core::record& what, bytes_view co
       wake_member();
       return true;
     case window_act::unlock:
-      if (!answer(std::uint64_t{0})) return false;
+      if (!answer(failure_bytes(lane))) return false;
       lock_->release(kind);
       wake_member();
       return true;
+    case window_act::flush:
+      return answer(failure_bytes(lane));
+    case window_act::failure:
+      return tell_failure(lane, what, to);
     case window_act::released:
       serve_lock();
       return true;
@@ -257,14 +265,18 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   if (is_get && !answers) throw invalid();
 
   const layout* const blocks = in_blocks ? &find_layout(lane, where, bytes) : nullptr;
-  std::byte* const there = act == window_act::compare_swap ? nullptr : place(lane, what, bytes, blocks, where.from);
-  if (checks_ != nullptr && !is_read && act != window_act::compare_swap)
-    note_write(lane, what, bytes, blocks, where.from);
-  const std::byte* operands = is_read ? nullptr : content.data();
   if (answers) {
     answer = to.try_write(what.question, wanted.at, wanted.bytes);
     if (answer == nullptr) return false;
   }
+  const bool swaps = act == window_act::compare_swap;
+  if (!swaps && !is_attached(lane, what, bytes, blocks, where.from)) {
+    if (answers) std::memset(answer, 0, wanted.bytes);
+    return true;
+  }
+  std::byte* const there = swaps ? nullptr : place(lane, what, bytes, blocks);
+  if (checks_ != nullptr && !is_read && !swaps) note_write(lane, what, bytes, blocks, where.from);
+  const std::byte* operands = is_read ? nullptr : content.data();
   switch (act) {
     case window_act::put:
       copy_bytes(there, content.data(), bytes);
@@ -298,15 +310,8 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   }
 }
 
-std::byte* window_target::place(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks,
-                                std::size_t from) const {
-  if (attached_ != nullptr) {
-    // The origin cannot check this, so a program can be wrong here.
-    if (const std::string problem = attached_->find_problem(what.at, bytes, blocks, from); !problem.empty())
-      throw error(fmt::format("{} of rank {}", name_of(what), members_.find(lane)), member_,
-                  fmt::format("{}: {}", window_, problem), attached_memory::remedy);
-    return byte_at(nullptr, what.at);
-  }
+std::byte* window_target::place(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks) const {
+  if (attached_ != nullptr) return byte_at(nullptr, what.at);
   const std::size_t size = memory_.size();
   if (blocks == nullptr) {
     if (what.at <= size && bytes <= size - what.at) return memory_.data() + what.at;
@@ -317,6 +322,37 @@ std::byte* window_target::place(rank_t lane, const core::record& what, std::size
   if (at >= 0 && at <= end && blocks->first() >= -at && blocks->end() <= end - at) return memory_.data() + what.at;
   throw engine_.invalid_packet(lane, fmt::format("a layout from {} to {} at offset {} of a window of {} bytes",
                                                  blocks->first(), blocks->end(), what.at, size));
+}
+
+// Errors of the program that only the owner can find. The origin learns of them when it asks whether its operations
+// have been carried out.
+
+bool window_target::is_attached(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks,
+                                std::size_t from) {
+  if (attached_ == nullptr) return true;
+  const std::string problem = attached_->find_problem(what.at, bytes, blocks, from);
+  if (problem.empty()) return true;
+  std::string& first = failures_[lane];
+  if (first.empty()) {
+    first = fmt::format("{}, target {}: {}", name_of(what), member_, problem);
+    first.resize(std::min(first.size(), failure_bytes_max));
+  }
+  return false;
+}
+
+std::uint64_t window_target::failure_bytes(rank_t lane) const noexcept {
+  const std::string* const first = failures_.find(lane);
+  return first == nullptr ? 0 : first->size();
+}
+
+bool window_target::tell_failure(rank_t lane, const core::record& what, core::answers& to) {
+  if (failure_bytes(lane) == 0) throw engine_.invalid_packet(lane, "a request for an error that does not exist");
+  std::string& first = failures_[lane];
+  std::byte* const place = to.try_write(what.question, 0, first.size());
+  if (place == nullptr) return false;
+  std::memcpy(place, first.data(), first.size());
+  first.clear();
+  return true;
 }
 
 // Before the write: a promise may exclude it.
@@ -341,12 +377,16 @@ void window_target::accumulate(rank_t lane, const core::record& what, std::byte*
 }
 
 bool window_target::compare_swap(rank_t lane, const core::record& what, const swap_operands& given, core::answers& to) {
+  std::byte* const answer = to.try_write(what.question, 0, what.word_bytes);
+  if (answer == nullptr) return false;
+  if (!is_attached(lane, what, what.word_bytes)) {
+    std::memset(answer, 0, what.word_bytes);
+    return true;
+  }
   std::byte* const there = place(lane, what, what.word_bytes);
   if (!may_compare_swap(there, what.word_bytes))
     throw engine_.invalid_packet(lane, fmt::format("compare and swap of {} bytes at {}", what.word_bytes, what.at));
   if (checks_ != nullptr) note_write(lane, what, what.word_bytes, nullptr, 0);
-  std::byte* const answer = to.try_write(what.question, 0, what.word_bytes);
-  if (answer == nullptr) return false;
   const std::uint64_t before = detail::compare_swap(there, what.word_bytes, given.expected, given.desired);
   std::memcpy(answer, &before, what.word_bytes);
   return true;

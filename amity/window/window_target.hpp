@@ -112,10 +112,14 @@ class window_target final : public record_window, private immovable {
   void wake_member();
   bool serve_lock();
   bool run(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
-  /// The address of `what.at`. All that the record uses is memory of the window: `bytes`, or that many bytes of the
-  /// data of `blocks` from `from` on.
-  std::byte* place(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks = nullptr,
-                   std::size_t from = 0) const;
+  /// The address of `what.at`. The record uses `bytes` there, or all of `blocks`: memory of the window, or, in a
+  /// dynamic one, what `is_attached` has seen.
+  std::byte* place(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks = nullptr) const;
+  /// Whether all that the record uses is attached, in a dynamic window; keeps the error if not.
+  bool is_attached(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks = nullptr,
+                   std::size_t from = 0);
+  std::uint64_t failure_bytes(rank_t lane) const noexcept;
+  bool tell_failure(rank_t lane, const core::record& what, core::answers& to);
   void note_write(rank_t lane, const core::record& what, std::size_t bytes, const layout* blocks, std::size_t from);
   void take_layout(rank_t lane, bytes_view content);
   const layout& find_layout(rank_t lane, const block_place& where, std::size_t bytes);
@@ -140,6 +144,7 @@ class window_target final : public record_window, private immovable {
   window_description about_{};
   std::optional<window_lock> lock_;             ///< once the window has its identity
   rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane
+  rank_map<std::string> failures_;              ///< by lane: the first error, until the origin has asked for it
 
   std::atomic<std::uint64_t> arrived_ = 0;
   std::atomic<std::size_t> completed_ = 0;

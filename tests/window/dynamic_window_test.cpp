@@ -309,59 +309,108 @@ TEST_P(dynamic_windows, pairs_and_long_doubles_combine) {
 
 // Errors
 
-std::string failure_in_heap(const std::function<void(world&, dynamic_window&, std::uint64_t)>& body) {
-  return testing::failure_in_worlds(2, [&](world& w) {
+/// Runs `body` on rank 0, with a window and the address of 4 integers that rank 1 has attached.
+void on_heap(const std::function<void(dynamic_window&, std::uint64_t)>& body) {
+  run_worlds(testing::simulated("sim", {}), 2, [&](world& w) {
     auto heap = w.create_dynamic_window({.name = "heap"});
-    std::vector<int> own(4);
+    std::vector<int> own{1, 2, 3, 4};
     heap.attach(std::span(own));
     const auto at = exchange_addresses(w, own);
-    if (w.rank() == 0) body(w, heap, at[1]);
+    if (w.rank() == 0) body(heap, at[1]);
     w.barrier();
+    EXPECT_EQ(own, (std::vector{1, 2, 3, 4}));
   });
 }
 
 TEST(dynamic_window_errors, name_memory_that_is_not_attached) {
-  const auto of_operation = [](const std::function<void(dynamic_window&, std::uint64_t)>& operation) {
-    return failure_in_heap([&](world&, dynamic_window& heap, std::uint64_t at) {
+  using testing::expect_error;
+  on_heap([](dynamic_window& heap, std::uint64_t at) {
+    auto ints = heap.as<int>();
+    const auto expect = [&](const std::function<void()>& operation, std::initializer_list<std::string_view> parts) {
       heap.lock(lock_kind::shared, 1);
-      operation(heap, at);
-      heap.unlock(1);
-    });
-  };
-  testing::expect_parts(of_operation([](dynamic_window& heap, std::uint64_t at) { heap.as<int>().put(1, at + 16, 1); }),
-                        {"window::put of rank 0 (rank 1)", "window 'heap'", "4 bytes at address 0x", "are not attached",
-                         "the nearest attached memory is 0x", "16 bytes", "attach memory before other ranks use it"});
-  int got = 0;
-  testing::expect_parts(
-      of_operation([&](dynamic_window& heap, std::uint64_t at) { heap.as<int>().get(1, at - 4, got); }),
-      {"window::get of rank 0 (rank 1)", "are not attached"});
-  testing::expect_parts(
-      of_operation([](dynamic_window& heap, std::uint64_t at) { heap.as<int>().accumulate(sum, 1, at + 20, 1); }),
-      {"window::accumulate of rank 0 (rank 1)", "are not attached"});
-  testing::expect_parts(of_operation([&](dynamic_window& heap, std::uint64_t at) {
-                          heap.as<int>().compare_and_swap(1, at + 20, 0, 1, got);
-                        }),
-                        {"window::compare_and_swap of rank 0 (rank 1)", "are not attached"});
-  const auto blocks = std::make_shared<const layout>(layout::strided(2, 4, 16));
-  const std::vector<int> two{1, 2};
-  testing::expect_parts(
-      of_operation([&](dynamic_window& heap, std::uint64_t at) { heap.as<int>().put(1, at, blocks, two); }),
-      {"window::put of rank 0 (rank 1)", "4 bytes at address 0x", "are not attached"});
+      operation();
+      expect_error([&] { heap.unlock(1); }, parts);
+    };
+    expect(
+        [&] { ints.put(1, at + 16, 1); },
+        {"window::unlock (rank 0)", "window 'heap': window::put, target 1: 4 bytes at address 0x", "are not attached",
+         "the nearest attached memory is 0x", "16 bytes", "attach memory before other ranks use it"});
+    int got = 5;
+    expect([&] { ints.get(1, at - 4, got); }, {"window::get, target 1", "are not attached"});
+    EXPECT_EQ(got, 0);
+    expect([&] { ints.accumulate(sum, 1, at + 20, 1); }, {"window::accumulate, target 1", "are not attached"});
+    expect([&] { ints.fetch_and_op(sum, 1, at + 20, 1, got); }, {"window::accumulate, target 1"});
+    expect([&] { ints.compare_and_swap(1, at + 20, 0, 1, got); },
+           {"window::compare_and_swap, target 1", "are not attached"});
+    const auto blocks = std::make_shared<const layout>(layout::strided(2, 4, 16));
+    const std::vector<int> two{1, 2};
+    expect([&] { ints.put(1, at, blocks, two); }, {"window::put, target 1: 4 bytes at address 0x", "not attached"});
+  });
 }
 
-TEST(dynamic_window_errors, name_memory_that_was_detached) {
-  testing::expect_parts(testing::failure_in_worlds(2,
-                                                   [&](world& w) {
-                                                     auto heap = w.create_dynamic_window({.name = "heap"});
-                                                     std::vector<int> own(4);
-                                                     heap.attach(std::span(own));
-                                                     const auto at = exchange_addresses(w, own);
-                                                     heap.detach(own.data());
-                                                     heap.fence();
-                                                     if (w.rank() == 0) heap.as<int>().put(1, at[1], 1);
-                                                     heap.fence();
-                                                   }),
-                        {"window::put of rank 0 (rank 1)", "are not attached", "no memory is attached"});
+// The first one counts, and each call has its own.
+TEST(dynamic_window_errors, come_from_calls_that_complete_operations) {
+  using testing::expect_error;
+  on_heap([](dynamic_window& heap, std::uint64_t at) {
+    auto ints = heap.as<int>();
+    heap.lock_all();
+    ints.put(1, at + 16, 1);
+    heap.flush_local(1);
+    int got = 0;
+    ints.get(1, at + 32, got);
+    expect_error([&] { heap.flush(1); }, {"window::flush (rank 0)", "window::put, target 1"});
+    heap.flush(1);
+    ints.get(1, at + 32, got);
+    expect_error([&] { heap.flush_all(); }, {"window::flush_all", "window::get, target 1"});
+    ints.get(1, at + 4, got);
+    heap.flush_all();
+    EXPECT_EQ(got, 2);
+    ints.put(1, at + 16, 1);
+    expect_error([&] { heap.unlock_all(); }, {"window::unlock_all", "window::put, target 1"});
+    heap.lock_all();
+    heap.unlock_all();
+  });
+}
+
+TEST_P(dynamic_windows, work_after_errors) {
+  run([](world& w) {
+    using testing::expect_error;
+    auto heap = w.create_dynamic_window({.name = "heap"});
+    std::vector<int> own(4);
+    heap.attach(std::span(own));
+    const auto at = exchange_addresses(w, own);
+    const rank_t next = next_of(w);
+    if (next == w.rank()) return;  // it is checked at once
+    const std::uint64_t there = at[static_cast<std::size_t>(next)];
+    const std::vector<rank_t> from{rank_before(w)}, to{next};
+    auto ints = heap.as<int>();
+    const std::vector<int> many(2000, 1);
+    heap.detach(own.data());
+    for (int round = 1; round <= 3; ++round) {
+      w.barrier();
+      heap.fence(window_assert::no_precede);
+      ints.put(next, there, many);
+      expect_error([&] { heap.fence(window_assert::no_succeed); },
+                   {"window::fence", "window 'heap': window::put, target ", "no memory is attached"});
+      heap.post(from);
+      heap.start(to);
+      ints.accumulate(sum, next, there, many);
+      expect_error([&] { heap.complete(); }, {"window::complete", "window::accumulate, target "});
+      heap.wait();
+      heap.lock(lock_kind::exclusive, next);
+      ints.put(next, there, 1);
+      expect_error([&] { heap.unlock(next); }, {"window::unlock", "window::put, target "});
+      EXPECT_EQ(own, std::vector<int>(4));
+    }
+    w.barrier();
+    heap.attach(std::span(own));
+    w.barrier();
+    heap.fence(window_assert::no_precede);
+    ints.put(next, there, 7);
+    heap.fence(window_assert::no_succeed);
+    EXPECT_EQ(own[0], 7);
+    heap.detach(own.data());
+  });
 }
 
 TEST(dynamic_window_errors, leave_window_usable) {
