@@ -163,7 +163,8 @@ bool window_epochs::has_neighbor() const {
   if (attached_ != nullptr) return false;
   const fabric::fabric& transport = endpoint_.own_engine().transport();
   for (rank_t member = 0; member < members().size(); ++member) {
-    if (member != member_ && transport.same_node(members_.lane(member))) return true;
+    const rank_t lane = members_.lane(member);
+    if (member != member_ && transport.same_node(lane) && transport.remote_to(lane).mapped) return true;
   }
   return false;
 }
