@@ -48,7 +48,7 @@ void window_epochs::fence(window_assert promised) {
     }
   }
   end_access();
-  origin_.count(opens && !signals_, target_.fences());
+  origin_.begin_epoch(opens && !signals_ ? epoch_end::counts : epoch_end::answers, target_.fences());
   if (checks_ != nullptr) checks_->end_fence(promised);
   throw_failure(call);
 }
@@ -109,7 +109,8 @@ void window_epochs::start(std::span<const rank_t> targets, window_assert promise
   check_members(call, targets);
   if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
-  origin_.count(false, target_.fences());
+  // Signals follow no packet.
+  origin_.begin_epoch(signals_ ? epoch_end::answers : epoch_end::packet, target_.fences());
   access_promised_ = promised;
 }
 
@@ -230,7 +231,7 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
     if (rules_.access() != access_epoch::locked) end_access();
     throw;
   }
-  origin_.count(false, target_.fences());
+  origin_.begin_epoch(epoch_end::answers, target_.fences());
   direct_.may_flush = true;
   if (to.granted) set_open(to, true);
   if (target == member_) wait_until_ready(call, to);  // loads and stores of the program ask nothing
@@ -269,7 +270,7 @@ void window_epochs::lock_all(window_assert promised) {
     end_access();
     throw;
   }
-  origin_.count(false, target_.fences());
+  origin_.begin_epoch(epoch_end::answers, target_.fences());
   direct_.may_flush = true;
 }
 

@@ -138,8 +138,8 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
 
 // Records
 
-void window_origin::count(bool counts, std::uint64_t fences) noexcept {
-  counts_ = counts;
+void window_origin::begin_epoch(epoch_end end, std::uint64_t fences) noexcept {
+  end_ = end;
   fences_ = fences;
 }
 
@@ -151,7 +151,7 @@ core::record window_origin::record_of(const window_peer& to, window_act act, std
 }
 
 void window_origin::note_counted(window_peer& to, core::record& what) const noexcept {
-  if (!counts_) return;
+  if (end_ != epoch_end::counts) return;
   what.act |= counted_bit;
   ++to.counted;
 }
@@ -292,7 +292,12 @@ void window_origin::use_network(window_peer& to, const window_operation& what) {
   core::memory& memory = endpoint_.memory();
   const core::remote_address there{to.data_segment, to.data_offset + what.at};
   if (what.kind == operation_kind::get) return memory.get(there, what.into, to.network);
-  memory.put(there, what.from, {.complete = &to.network});
+  // `complete` need not wait for what the fabric keeps in order.
+  const bool is_followed =
+      end_ == epoch_end::packet && endpoint_.own_engine().transport().remote_to(to.lane).puts_before_packets;
+  using core::put_events;
+  memory.put(there, what.from,
+             is_followed ? put_events{.source_free = &to.network} : put_events{.complete = &to.network});
 }
 
 void window_origin::use_swap_record(window_peer& to, const window_operation& what) {
@@ -312,7 +317,7 @@ core::record window_origin::contiguous_record(const window_peer& to, const windo
   whole.op = static_cast<std::uint8_t>(what.op);
   whole.word_bytes = static_cast<std::uint8_t>(what.type);
   whole.bytes = static_cast<std::uint32_t>(what.from.size());
-  if (counts_) whole.act |= counted_bit;
+  if (end_ == epoch_end::counts) whole.act |= counted_bit;
   return whole;
 }
 

@@ -75,6 +75,13 @@ struct window_meeting : private immovable {
   window_description about{};
 };
 
+/// What shows a target, or this rank, that the operations of an epoch have been carried out.
+enum class epoch_end : std::uint8_t {
+  counts,   ///< of records, which the members exchange, and answers to this rank
+  packet,   ///< behind them: `complete`
+  answers,  ///< to this rank
+};
+
 class window_origin final : private immovable {
  public:
   /// Records for owners of memory go to their `target_thread`.
@@ -92,8 +99,8 @@ class window_origin final : private immovable {
   /// Learns of all members on this node. Waits.
   void meet_node();
 
-  /// From now on records count for a fence, or they do not. This rank has left `fences` of them.
-  void count(bool counts, std::uint64_t fences) noexcept;
+  /// From now on operations belong to such an epoch. This rank has left `fences` fences.
+  void begin_epoch(epoch_end end, std::uint64_t fences) noexcept;
   /// Carries an operation out as far as the origin does that. Waits for credits alone.
   void carry_out(window_peer& to, const window_operation& what);
   /// Sends a record without memory. Waits for a credit.
@@ -144,7 +151,7 @@ class window_origin final : private immovable {
   window_identity identity_;
   window_protocol protocol_;
   bool is_dynamic_;  ///< targets find errors in operations
-  bool counts_ = false;
+  epoch_end end_ = epoch_end::answers;
   std::uint64_t fences_ = 0;
   bool reserved_ = false;  ///< the open packet has a credit of the reserve
   rank_map<std::unique_ptr<window_peer>> peers_;

@@ -104,6 +104,40 @@ TEST(window_schedules, ends_of_epochs_follow_delayed_puts) {
   });
 }
 
+// Where packets arrive behind the data of puts, complete waits for no round trip.
+TEST(window_schedules, complete_follows_puts_that_the_fabric_keeps_in_order) {
+  constexpr std::uint64_t latency_ns = 1'000'000;
+  fabric::sim::run(2, {.latency_ns = latency_ns}, [=](fabric::fabric& own) {
+    EXPECT_TRUE(own.caps().remote.puts_before_packets);
+    world w(own, {});
+    constexpr std::size_t count = 8192;
+    auto shared = w.allocate_window<std::uint64_t>(count, {.protocol = window_protocol::rma});
+    const std::vector<rank_t> other{1 - w.rank()};
+    std::vector<std::uint64_t> sent(count);
+    shared.lock_all();
+    shared.put(other[0], 0, std::uint64_t{1});  // now this rank knows the memory of the other one
+    shared.unlock_all();
+    for (std::uint64_t round = 1; round <= 5; ++round) {
+      if (w.rank() == 1) shared.post(other);
+      w.barrier();
+      if (w.rank() == 1) {
+        shared.wait();
+        for (const std::uint64_t each : shared.local()) EXPECT_EQ(each, round);
+        continue;
+      }
+      sent.assign(count, round);
+      const std::uint64_t begin_ns = w.now_ns();
+      shared.start(other);
+      shared.put(1, 0, std::span<const std::uint64_t>(sent));
+      shared.complete();
+      EXPECT_LT(w.now_ns() - begin_ns, latency_ns);
+      std::ranges::fill(sent, 0);
+    }
+    w.barrier();
+    return 0;
+  });
+}
+
 // A rank that has left a fence starts operations of the next epoch, while others are still in this one.
 TEST(window_schedules, fences_do_not_count_operations_of_next_epoch) {
   on_rough_schedules(60, 4, window_protocol::automatic, [](world& w, window_protocol, std::mt19937_64& random) {
