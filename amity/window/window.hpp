@@ -73,8 +73,8 @@ class window_operations {
   }
   void get(rank_t target, std::size_t index, T& into) { get(target, index, std::span(&into, 1)); }
 
-  /// Use data in blocks of bytes from the element `index` on. The data of `from` or `into` has as many bytes
-  /// as the layout, in the order of its blocks.
+  /// Use data in blocks of bytes from the element `index` on, as the other forms with a layout. The data of `from` or
+  /// `into` has as many bytes as the layout, in the order of its blocks.
   void put(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
     core_->begin("window::put", {.kind = detail::operation_kind::put,
                                  .target = target,
@@ -103,19 +103,16 @@ class window_operations {
   }
   void accumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
                   std::span<const T> operands) requires window_element<T> {
-    core_->begin("window::accumulate", {.kind = detail::operation_kind::accumulate,
-                                        .target = target,
-                                        .at = offset_of(index),
-                                        .from = std::as_bytes(operands),
-                                        .in_blocks = true,
-                                        .there = std::move(there),
-                                        .op = op,
-                                        .type = element_type_of<T>});
+    combine("window::accumulate", op, target, index, std::move(there), operands, {});
   }
   /// Also gets what was there before. `operands` may be empty for `no_op`.
   void get_accumulate(accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
                       std::span<T> previous) requires window_element<T> {
     combine("window::get_accumulate", op, target, index, operands, previous);
+  }
+  void get_accumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
+                      std::span<const T> operands, std::span<T> previous) requires window_element<T> {
+    combine("window::get_accumulate", op, target, index, std::move(there), operands, previous);
   }
   void fetch_and_op(accumulate_op op, rank_t target, std::size_t index, const T& operand,
                     T& previous) requires window_element<T> {
@@ -142,8 +139,16 @@ class window_operations {
     put(target, index, from);
     return {*core_, target};
   }
+  window_request rput(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
+    put(target, index, std::move(there), from);
+    return {*core_, target};
+  }
   window_request rget(rank_t target, std::size_t index, std::span<T> into) {
     get(target, index, into);
+    return {*core_, target};
+  }
+  window_request rget(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<T> into) {
+    get(target, index, std::move(there), into);
     return {*core_, target};
   }
   window_request raccumulate(accumulate_op op, rank_t target, std::size_t index,
@@ -151,9 +156,20 @@ class window_operations {
     accumulate(op, target, index, operands);
     return {*core_, target};
   }
+  window_request raccumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
+                             std::span<const T> operands) requires window_element<T> {
+    accumulate(op, target, index, std::move(there), operands);
+    return {*core_, target};
+  }
   window_request rget_accumulate(accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
                                  std::span<T> previous) requires window_element<T> {
     get_accumulate(op, target, index, operands, previous);
+    return {*core_, target};
+  }
+  window_request rget_accumulate(accumulate_op op, rank_t target, std::size_t index,
+                                 std::shared_ptr<const layout> there, std::span<const T> operands,
+                                 std::span<T> previous) requires window_element<T> {
+    get_accumulate(op, target, index, std::move(there), operands, previous);
     return {*core_, target};
   }
 
@@ -175,6 +191,18 @@ class window_operations {
                         .at = offset_of(index),
                         .from = std::as_bytes(operands),
                         .into = std::as_writable_bytes(previous),
+                        .op = op,
+                        .type = element_type_of<T>});
+  }
+  void combine(std::string_view call, accumulate_op op, rank_t target, std::size_t index,
+               std::shared_ptr<const layout> there, std::span<const T> operands, std::span<T> previous) {
+    core_->begin(call, {.kind = detail::operation_kind::accumulate,
+                        .target = target,
+                        .at = offset_of(index),
+                        .from = std::as_bytes(operands),
+                        .into = std::as_writable_bytes(previous),
+                        .in_blocks = true,
+                        .there = std::move(there),
                         .op = op,
                         .type = element_type_of<T>});
   }
