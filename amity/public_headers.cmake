@@ -122,7 +122,9 @@ set(AMITY_PUBLIC_HEADERS
   window/direct_access.hpp
   window/dynamic_window.hpp
   window/layout.hpp
+  window/layout_span.hpp
   window/options.hpp
+  window/packed_data.hpp
   window/window.hpp
   window/window_base.hpp
   window/window_core.hpp

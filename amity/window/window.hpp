@@ -27,6 +27,7 @@
 #include "amity/window/accumulate.hpp"
 #include "amity/window/compare_swap.hpp"
 #include "amity/window/layout.hpp"
+#include "amity/window/layout_span.hpp"
 #include "amity/window/window_base.hpp"
 #include "amity/window/window_core.hpp"
 
@@ -73,23 +74,27 @@ class window_operations {
   }
   void get(rank_t target, std::size_t index, T& into) { get(target, index, std::span(&into, 1)); }
 
-  /// Use data in blocks of bytes from the element `index` on, as the other forms with a layout. The data of `from` or
-  /// `into` has as many bytes as the layout, in the order of its blocks.
-  void put(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
-    core_->begin("window::put", {.kind = detail::operation_kind::put,
-                                 .target = target,
-                                 .at = offset_of(index),
-                                 .from = std::as_bytes(from),
-                                 .in_blocks = true,
-                                 .there = std::move(there)});
+  /// Use data in the blocks of a layout whose address is that of the element `index`, as the other forms with a layout.
+  /// The data of `from` or `into`, which may be in blocks, too, has as many bytes, in the order of the blocks.
+  void put(rank_t target, std::size_t index, std::shared_ptr<const layout> there, layout_span<const T> from) {
+    core_->begin_in_blocks("window::put",
+                           {.kind = detail::operation_kind::put,
+                            .target = target,
+                            .at = offset_of(index),
+                            .from = from.data(),
+                            .in_blocks = true,
+                            .there = std::move(there)},
+                           {.from = from.blocks()});
   }
-  void get(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<T> into) {
-    core_->begin("window::get", {.kind = detail::operation_kind::get,
-                                 .target = target,
-                                 .at = offset_of(index),
-                                 .into = std::as_writable_bytes(into),
-                                 .in_blocks = true,
-                                 .there = std::move(there)});
+  void get(rank_t target, std::size_t index, std::shared_ptr<const layout> there, layout_span<T> into) {
+    core_->begin_in_blocks("window::get",
+                           {.kind = detail::operation_kind::get,
+                            .target = target,
+                            .at = offset_of(index),
+                            .into = into.data(),
+                            .in_blocks = true,
+                            .there = std::move(there)},
+                           {.into = into.blocks()});
   }
 
   /// Combines elements of the target with operands, each atomically with regard to other accumulates of the same type.
@@ -102,7 +107,7 @@ class window_operations {
     fetch("window::accumulate", op, target, index, operand, {});
   }
   void accumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
-                  std::span<const T> operands) requires window_element<T> {
+                  layout_span<const T> operands) requires window_element<T> {
     combine("window::accumulate", op, target, index, std::move(there), operands, {});
   }
   /// Also gets what was there before. `operands` may be empty for `no_op`.
@@ -111,7 +116,7 @@ class window_operations {
     combine("window::get_accumulate", op, target, index, operands, previous);
   }
   void get_accumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
-                      std::span<const T> operands, std::span<T> previous) requires window_element<T> {
+                      layout_span<const T> operands, layout_span<T> previous) requires window_element<T> {
     combine("window::get_accumulate", op, target, index, std::move(there), operands, previous);
   }
   void fetch_and_op(accumulate_op op, rank_t target, std::size_t index, const T& operand,
@@ -139,7 +144,8 @@ class window_operations {
     put(target, index, from);
     return {*core_, target};
   }
-  window_request rput(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<const T> from) {
+  window_request rput(rank_t target, std::size_t index, std::shared_ptr<const layout> there,
+                      layout_span<const T> from) {
     put(target, index, std::move(there), from);
     return {*core_, target};
   }
@@ -147,7 +153,7 @@ class window_operations {
     get(target, index, into);
     return {*core_, target};
   }
-  window_request rget(rank_t target, std::size_t index, std::shared_ptr<const layout> there, std::span<T> into) {
+  window_request rget(rank_t target, std::size_t index, std::shared_ptr<const layout> there, layout_span<T> into) {
     get(target, index, std::move(there), into);
     return {*core_, target};
   }
@@ -157,7 +163,7 @@ class window_operations {
     return {*core_, target};
   }
   window_request raccumulate(accumulate_op op, rank_t target, std::size_t index, std::shared_ptr<const layout> there,
-                             std::span<const T> operands) requires window_element<T> {
+                             layout_span<const T> operands) requires window_element<T> {
     accumulate(op, target, index, std::move(there), operands);
     return {*core_, target};
   }
@@ -167,8 +173,8 @@ class window_operations {
     return {*core_, target};
   }
   window_request rget_accumulate(accumulate_op op, rank_t target, std::size_t index,
-                                 std::shared_ptr<const layout> there, std::span<const T> operands,
-                                 std::span<T> previous) requires window_element<T> {
+                                 std::shared_ptr<const layout> there, layout_span<const T> operands,
+                                 layout_span<T> previous) requires window_element<T> {
     get_accumulate(op, target, index, std::move(there), operands, previous);
     return {*core_, target};
   }
@@ -195,16 +201,19 @@ class window_operations {
                         .type = element_type_of<T>});
   }
   void combine(std::string_view call, accumulate_op op, rank_t target, std::size_t index,
-               std::shared_ptr<const layout> there, std::span<const T> operands, std::span<T> previous) {
-    core_->begin(call, {.kind = detail::operation_kind::accumulate,
-                        .target = target,
-                        .at = offset_of(index),
-                        .from = std::as_bytes(operands),
-                        .into = std::as_writable_bytes(previous),
-                        .in_blocks = true,
-                        .there = std::move(there),
-                        .op = op,
-                        .type = element_type_of<T>});
+               std::shared_ptr<const layout> there, const layout_span<const T>& operands,
+               const layout_span<T>& previous) {
+    core_->begin_in_blocks(call,
+                           {.kind = detail::operation_kind::accumulate,
+                            .target = target,
+                            .at = offset_of(index),
+                            .from = operands.data(),
+                            .into = previous.data(),
+                            .in_blocks = true,
+                            .there = std::move(there),
+                            .op = op,
+                            .type = element_type_of<T>},
+                           {.from = operands.blocks(), .into = previous.blocks()});
   }
   void fetch(std::string_view call, accumulate_op op, rank_t target, std::size_t index, const T& operand,
              std::span<T> previous) {

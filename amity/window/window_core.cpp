@@ -50,4 +50,8 @@ void window_core::begin_copied(std::string_view call, window_operation what) {
   epochs_->begin(call, std::move(what), true);
 }
 
+void window_core::begin_in_blocks(std::string_view call, window_operation what, const origin_layouts& own) {
+  epochs_->begin_in_blocks(call, std::move(what), own);
+}
+
 }  // namespace amity::detail

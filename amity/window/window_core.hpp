@@ -14,6 +14,7 @@
 #include "amity/base/types.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/options.hpp"
+#include "amity/window/packed_data.hpp"
 #include "amity/window/window_operation.hpp"
 
 namespace amity::core {
@@ -98,6 +99,8 @@ class window_core final : private immovable {
   void begin(std::string_view call, window_operation what);
   /// As `begin`, for operands that do not outlive the call.
   void begin_copied(std::string_view call, window_operation what);
+  /// As `begin`, for data of the origin in blocks.
+  void begin_in_blocks(std::string_view call, window_operation what, const origin_layouts& own);
 
  private:
   static constexpr std::uint32_t calls_per_round = 64;

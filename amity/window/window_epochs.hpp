@@ -26,6 +26,7 @@
 #include "amity/window/direct_access.hpp"
 #include "amity/window/node_signals.hpp"
 #include "amity/window/options.hpp"
+#include "amity/window/packed_data.hpp"
 #include "amity/window/window_operation.hpp"
 #include "amity/window/window_origin.hpp"
 #include "amity/window/window_service.hpp"
@@ -72,6 +73,7 @@ class window_epochs final : private record_window, private immovable {
 
   /// If it `copies`, operands do not outlive the call.
   void begin(std::string_view call, window_operation&& what, bool copies);
+  void begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own);
   bool test_local(rank_t target);
   void wait_local(rank_t target);
   /// For loops of operations on mapped memory, which need no other call here.
@@ -157,7 +159,8 @@ class window_epochs final : private record_window, private immovable {
   void compare_promises(std::string_view call, window_assert promised);
   void verify_posts(std::string_view call, std::span<const rank_t> targets);
   void look_for_unfinished();
-  bool is_complete_here(const window_peer& of) const noexcept;
+  /// Whether operations have local completion. Then the blocks of results have them.
+  bool complete_here(window_peer& of) noexcept;
 
   core::team& team_;
   core::endpoint& endpoint_;

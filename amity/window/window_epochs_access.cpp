@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace {
 /// Appends a put to the last one if its bytes follow both at the target and in the memory of the program.
 bool join(window_operation& last, const window_operation& what) noexcept {
   const auto is_contiguous = [](const window_operation& each) {
-    return each.kind == operation_kind::put && each.there == nullptr;
+    return each.kind == operation_kind::put && each.there == nullptr && !each.is_packed;
   };
   if (!is_contiguous(last) || !is_contiguous(what) || last.at + last.from.size() != what.at ||
       last.from.data() + last.from.size() != what.from.data())
@@ -25,8 +26,12 @@ bool join(window_operation& last, const window_operation& what) noexcept {
   return true;
 }
 
+bool is_one_block(const std::shared_ptr<const layout>& blocks) noexcept {
+  return blocks != nullptr && blocks->is_contiguous();
+}
+
 std::size_t held_bytes(const window_operation& what, bool copies) noexcept {
-  return sizeof what + (copies ? sizeof(std::vector<std::byte>) + what.from.size() : 0);
+  return sizeof what + (copies || what.is_packed ? sizeof(packed_data) + what.from.size() : 0);
 }
 
 }  // namespace
@@ -184,6 +189,36 @@ bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
   return true;
 }
 
+// Packs operands, and unpacks results when they are there. The paths of operations see contiguous data at the origin.
+void window_epochs::begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own) {
+  std::optional<packed_data> operands, result;
+  if (is_one_block(own.from)) {
+    what.from = {byte_at(what.from.data(), static_cast<std::uint64_t>(own.from->first())), what.from.size()};
+  } else if (own.from != nullptr) {
+    what.from = operands.emplace(what.from.data(), *own.from).data();
+    what.is_packed = true;
+  }
+  if (is_one_block(own.into)) {
+    what.into = {byte_at(what.into.data(), static_cast<std::uint64_t>(own.into->first())), what.into.size()};
+  } else if (own.into != nullptr) {
+    what.into = result.emplace(what.into.data(), own.into).data();
+  }
+  const bool moves_whole_block = what.kind <= operation_kind::get && is_one_block(what.there) &&
+                                 what.there->first() == 0 && what.there->bytes() == what.bytes();
+  if (moves_whole_block) {  // remote memory takes contiguous data
+    what.there = nullptr;
+    what.in_blocks = false;
+  }
+  const rank_t target = what.target;
+  begin(call, std::move(what), false);
+  if (!operands && !result) return;
+  window_peer& to = origin_.peer(target);
+  const bool reads_operands = !to.held.empty() || !to.network.done();
+  if (operands && reads_operands) to.packed.push_back(*std::move(operands));
+  if (result) to.packed.push_back(*std::move(result));
+  direct_.unfinished |= !complete_here(to);
+}
+
 void window_epochs::carry_out(window_peer& to, const window_operation& what) {
   origin_.carry_out(to, what);
   direct_.stored = true;
@@ -243,6 +278,7 @@ void window_epochs::finish(std::string_view call, std::span<window_peer* const> 
   });
   for (window_peer* const each : all) {
     if (each->held.empty()) each->held_data = {};
+    complete_here(*each);
     if (flushes) each->accumulates_in_records = false;
   }
   if (flushes) take_failures(call, all);
@@ -267,7 +303,7 @@ void window_epochs::throw_failure(std::string_view call) {
 
 void window_epochs::look_for_unfinished() {
   direct_.unfinished = std::ranges::any_of(used_, [](const window_peer* each) {
-    return each->unflushed || !each->held.empty() || !window_origin::done(*each);
+    return each->unflushed || !each->held.empty() || !each->packed.empty() || !window_origin::done(*each);
   });
   direct_.records_accumulate = std::ranges::any_of(
       used_, [](const window_peer* each) { return each->is_mapped && each->accumulates_in_records; });
@@ -276,6 +312,7 @@ void window_epochs::look_for_unfinished() {
 void window_epochs::end_access() {
   for (window_peer* const each : used_) {
     each->listed = each->unflushed = each->accumulates_in_records = false;
+    complete_here(*each);
     each->held_data = {};
     set_open(*each, false);
   }
@@ -324,31 +361,34 @@ void window_epochs::flush_local(rank_t target) {
   finish(call, {&of, 1}, false);
 }
 
-bool window_epochs::is_complete_here(const window_peer& of) const noexcept {
-  return of.held.empty() && of.network.done() && of.answers.done();
+bool window_epochs::complete_here(window_peer& of) noexcept {
+  if (!of.held.empty() || !of.network.done() || !of.answers.done()) return false;
+  for (const packed_data& each : of.packed) each.unpack();
+  of.packed.clear();
+  return true;
 }
 
 bool window_epochs::test_local(rank_t target) {
   constexpr std::string_view call = "window_request::test";
   window_peer* const of = origin_.find(target);
-  if (of == nullptr || is_complete_here(*of)) return true;
+  if (of == nullptr || complete_here(*of)) return true;
   endpoint_.check_own_call(call);
   if (!of->held.empty() && is_ready(*of)) begin_held(*of);
   origin_.begin_completion(*of);
   const bool any = endpoint_.progress();
   using poll_round = core::engine::poll_round;
   endpoint_.own_engine().polled(endpoint_, call, any ? poll_round::eventful : poll_round::idle);
-  return is_complete_here(*of);
+  return complete_here(*of);
 }
 
 void window_epochs::wait_local(rank_t target) {
   constexpr std::string_view call = "window_request::wait";
   window_peer* const of = origin_.find(target);
-  if (of == nullptr || is_complete_here(*of)) return;
+  if (of == nullptr || complete_here(*of)) return;
   endpoint_.check_own_call(call);
   begin_held(call, *of);
   origin_.begin_completion(*of);
-  wait_for(call, "waits for operations", no_rank, [&] { return is_complete_here(*of); });
+  wait_for(call, "waits for operations", no_rank, [&] { return complete_here(*of); });
 }
 
 void window_epochs::flush_local_all() {

@@ -300,6 +300,7 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
   wait_for(call, "waits until operations have been carried out", no_rank, [&] {
     return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
   });
+  for (window_peer* const each : all) complete_here(*each);
   take_failures(call, all);
   send_waiting_wakes();
 }

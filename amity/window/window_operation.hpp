@@ -22,6 +22,7 @@ struct window_operation {
   bytes_view from{};       ///< data of a put, operands of an accumulate
   mutable_bytes into{};    ///< of a get, or what was there before an accumulate or a swap; empty: it is not asked for
   bool in_blocks = false;  ///< of a layout; otherwise all bytes follow one another
+  bool is_packed = false;  ///< `from` is a copy that the window keeps
   std::shared_ptr<const layout> there{};  ///< with `at` as its address; null if not in blocks
   accumulate_op op = accumulate_op::replace;
   element_type type = element_type::byte;

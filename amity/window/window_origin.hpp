@@ -22,6 +22,7 @@
 #include "amity/core/record_stream.hpp"
 #include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
+#include "amity/window/packed_data.hpp"
 #include "amity/window/window_operation.hpp"
 #include "amity/window/window_service.hpp"
 #include "amity/window/window_target.hpp"
@@ -64,6 +65,7 @@ struct window_peer : private immovable {
   std::vector<window_operation> held;
   std::size_t held_bytes = 0;                     ///< of these, in the bound of the engine
   std::vector<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
+  std::vector<packed_data> packed;                ///< of operations without local completion
   std::uint64_t word = 0;                         ///< the answer to an unlock, or to `ask_word`
 };
 
