@@ -47,7 +47,7 @@ struct direct_access {
   }
   /// Stores come before all that this rank does next.
   void fence_stores() noexcept {
-    if (!stored) return;
+    if (!stored && !is_shared) return;
     std::atomic_thread_fence(std::memory_order_seq_cst);
     stored = false;
   }
@@ -55,6 +55,7 @@ struct direct_access {
   rank_map<target> targets;         ///< members whose memory is mapped here
   bool all_open = false;            ///< an epoch of a fence, with operations
   bool may_flush = false;           ///< an epoch of locks
+  bool is_shared = false;           ///< the program itself stores to mapped memory, too
   bool stored = false;              ///< since the last fence of stores
   bool unfinished = false;          ///< operations are under way, or held
   bool records_accumulate = false;  ///< accumulates travel as records to a member whose memory is mapped

@@ -39,6 +39,13 @@ enum class window_protocol : std::uint8_t {
   rma,        ///< as buffered, but contiguous puts and gets take mapped memory or the fabric's remote memory
 };
 
+/// Where the members of a shared window have their memory, if it is shared.
+enum class shared_placement : std::uint8_t {
+  none,        ///< the window is not shared
+  contiguous,  ///< the memory of a member begins where that of the member before it ends
+  separate,    ///< the memory of each member begins a page
+};
+
 struct window_options {
   std::string_view name = "window";  ///< for errors and reports
   window_protocol protocol = window_protocol::automatic;

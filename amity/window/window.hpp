@@ -243,17 +243,25 @@ class window : public window_base, public window_operations<T, detail::addressin
   /// `world` calls it. `own`: memory of the program, which stays until the window ends.
   window(core::team& of, std::optional<std::span<T>> own, std::size_t count, const window_options& options)
       : window(std::make_unique<detail::window_core>(
-            of, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt,
-            count > SIZE_MAX / sizeof(T) ? SIZE_MAX : count * sizeof(T), options)) {}
+            of, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt, bytes_of(count),
+            options)) {}
+
+  /// `world` calls it, for a shared window.
+  window(core::team& of, std::size_t count, shared_placement where, const window_options& options)
+      : window(std::make_unique<detail::window_core>(of, bytes_of(count), where, options)) {}
 
   /// The memory of this rank.
   std::span<T> local() const noexcept { return elements(window_base::core_->memory()); }
-  /// The memory of a rank of this node, which loads and stores reach; empty if they do not.
+  /// The memory of a rank of this node, which loads and stores reach; empty if they do not. In a shared window, they
+  /// reach the memory of all ranks.
   std::span<T> mapped(rank_t rank) const noexcept { return elements(window_base::core_->mapped(rank)); }
 
  private:
   explicit window(std::unique_ptr<detail::window_core> core)
       : window_base(std::move(core)), window_operations<T, detail::addressing::index>(*window_base::core_) {}
+  static std::size_t bytes_of(std::size_t count) noexcept {
+    return count > SIZE_MAX / sizeof(T) ? SIZE_MAX : count * sizeof(T);
+  }
   static std::span<T> elements(mutable_bytes of) noexcept {
     return {reinterpret_cast<T*>(of.data()), of.size() / sizeof(T)};
   }

@@ -46,6 +46,9 @@ class window_base {
   /// Returns when the buffers of these operations may be used again.
   void flush_local(rank_t target) { core_->flush_local(target); }
   void flush_local_all() { core_->flush_local_all(); }
+  /// Orders loads and stores of this rank before and after it, for memory that ranks use by loads and stores. Legal in
+  /// any state. Completes no operation. In a loop it makes progress.
+  void sync() { core_->sync(); }
 
  protected:
   explicit window_base(std::unique_ptr<detail::window_core> core) : core_(std::move(core)) {}

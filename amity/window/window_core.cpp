@@ -8,11 +8,16 @@ namespace amity::detail {
 
 window_core::window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes,
                          const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(of, direct_, own, bytes, nullptr, options)) {}
+    : epochs_(std::make_unique<window_epochs>(of, direct_, memory_of_window{.own = own, .bytes = bytes}, options)) {}
+
+window_core::window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options)
+    : epochs_(std::make_unique<window_epochs>(of, direct_, memory_of_window{.bytes = bytes, .where = where}, options)) {
+}
 
 window_core::window_core(core::team& of, const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(of, direct_, mutable_bytes(), 0, std::make_unique<attached_memory>(),
-                                              options)) {}
+    : epochs_(std::make_unique<window_epochs>(
+          of, direct_, memory_of_window{.own = mutable_bytes(), .attached = std::make_shared<attached_memory>()},
+          options)) {}
 
 window_core::~window_core() = default;
 
@@ -21,7 +26,7 @@ const std::string& window_core::name() const noexcept { return epochs_->name(); 
 
 mutable_bytes window_core::mapped(rank_t member) const noexcept {
   const direct_access::target* const found = direct_.targets.find(member);
-  return found == nullptr ? mutable_bytes() : mutable_bytes(found->base, found->bytes);
+  return found == nullptr ? epochs_->shared(member) : mutable_bytes(found->base, found->bytes);
 }
 
 void window_core::attach(const void* base, std::size_t bytes) { epochs_->attach(base, bytes); }

@@ -3,6 +3,7 @@
 /// A window without the type of its elements. What mapped memory permits at once is inline; the rest is
 /// `window_epochs`.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,8 @@ class window_core final : private immovable {
  public:
   /// `own`: memory of the program; none: allocates `bytes`. Collective. Throws `error`.
   window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes, const window_options& options);
+  /// A shared window, whose members all map the memory. Collective. Throws `error` on all members if they do not.
+  window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options);
   /// A dynamic window: offsets are addresses in memory that is attached. Collective. Throws `error`.
   window_core(core::team& of, const window_options& options);
   /// Collective, outside epochs.
@@ -53,6 +56,10 @@ class window_core final : private immovable {
   void unlock(rank_t target);
   void lock_all(window_assert promised);
   void unlock_all();
+  void sync() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (++direct_calls_ % calls_per_round == 0) make_progress();
+  }
   void flush(rank_t target) {
     if (direct_.unfinished || !direct_.may_flush || direct_.find(target, 0, 0) == nullptr) [[unlikely]]
       return flush_slowly(target);

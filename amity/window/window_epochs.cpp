@@ -20,6 +20,35 @@ core::group members_of(core::endpoint& in) {
   return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
 }
 
+/// The call fails on all members in the same way.
+void check_one_node(core::endpoint& in, const core::group& members, std::string_view title) {
+  const auto node_of = [&](rank_t member) { return in.own_engine().transport().node_of(members.lane(member)); };
+  constexpr std::size_t named_max = 8;
+  std::vector<rank_t> others;
+  for (rank_t member = 0; member < members.size(); ++member) {
+    if (node_of(member) != node_of(0)) others.push_back(member);
+  }
+  if (others.empty()) return;
+  const bool names_all = others.size() <= named_max;
+  throw error("world::allocate_shared_window", in.rank(),
+              fmt::format("{}: not on the node of rank 0: rank {}{}", title,
+                          fmt::join(std::span(others).first(std::min(others.size(), named_max)), ", "),
+                          names_all ? "" : fmt::format(" and {} others", others.size() - named_max)),
+              "call it in a world whose ranks are on one node, or call allocate_window");
+}
+
+/// What this member allocates: in a contiguous window, member 0 allocates the memory of all.
+std::size_t bytes_allocated(core::endpoint& in, const memory_of_window& memory) {
+  if (memory.where != shared_placement::contiguous) return memory.bytes;
+  constexpr std::size_t bytes_max = std::size_t{1} << 46;  // the sum of all members has no overflow
+  if (memory.bytes > bytes_max) {
+    throw error("world::allocate_shared_window", in.rank(),
+                fmt::format("a window of {} bytes is not possible", memory.bytes), "allocate less");
+  }
+  const std::uint64_t all = in.reduce(core::reduction::sum_u64, memory.bytes);
+  return in.rank() == 0 ? static_cast<std::size_t>(all) : 0;
+}
+
 /// 0: some members are on other nodes, or the window is dynamic, whose operations travel as records.
 std::size_t bytes_of_signals(core::endpoint& in, const core::group& members, bool is_dynamic) {
   if (is_dynamic) return 0;
@@ -93,8 +122,8 @@ class watched_locks final : public fabric::watched_memory {
 
 }  // namespace
 
-window_epochs::window_epochs(core::team& of, direct_access& direct, std::optional<mutable_bytes> own, std::size_t bytes,
-                             std::unique_ptr<attached_memory> attached, const window_options& options)
+window_epochs::window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory,
+                             const window_options& options)
     : team_(of),
       endpoint_(first_of(of)),
       direct_(direct),
@@ -104,12 +133,14 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, std::optiona
       member_(endpoint_.rank()),
       members_(members_of(endpoint_)),
       target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
-      signal_bytes_(bytes_of_signals(endpoint_, members_, attached != nullptr)),
-      attached_(std::move(attached)),
-      target_(make_target({.own = own, .bytes = bytes, .signal_bytes = signal_bytes_, .attached = attached_})),
+      where_(memory.where),
+      signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
+      attached_(memory.attached),
+      target_(make_target(memory)),
       identity_(agree(endpoint_, target_.identity_of_first())),
-      checks_(options.checked ? std::make_unique<assertion_checks>(attached_ ? mutable_bytes() : memory(), whose())
-                              : nullptr),
+      checks_(options.checked
+                  ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
+                  : nullptr),
       origin_(endpoint_, service_, direct_, members_, target_thread_, identity_,
               options.checked ? window_protocol::buffered : options.protocol, attached_ != nullptr),
       collectives_(member_, endpoint_.size(),
@@ -123,15 +154,21 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, std::optiona
                                    part);
                    }) {
   if (checks_ != nullptr) target_.verify(*checks_);
+  bool works = false;
   try {
     meet_members();
+    works = where_ == shared_placement::none || place_shared_memory();
+    if (works) open_targets();
   } catch (...) {
     endpoint_.fail(std::current_exception());
-    end_target(false);
-    service_.leave(endpoint_);
-    service_.remove_member(identity_);
+    end(false);
     throw;
   }
+  if (works) return;
+  end(true);
+  throw error("world::allocate_shared_window", member_,
+              fmt::format("{}: some ranks cannot map the memory of others", title_),
+              "choose a fabric that maps memory (AMITY_FABRIC=shm or threads), or call allocate_window");
 }
 
 void window_epochs::on_target_thread(function_ref<void()> work) {
@@ -139,7 +176,13 @@ void window_epochs::on_target_thread(function_ref<void()> work) {
   team_.run_on(target_thread_, work);
 }
 
-window_target& window_epochs::make_target(const window_target::memory_request& wanted) {
+window_target& window_epochs::make_target(const memory_of_window& memory) {
+  if (where_ != shared_placement::none) check_one_node(endpoint_, members_, title_);
+  const window_target::memory_request wanted{.own = memory.own,
+                                             .bytes = memory.bytes,
+                                             .allocated = bytes_allocated(endpoint_, memory),
+                                             .signal_bytes = signal_bytes_,
+                                             .attached = attached_};
   window_target* made = nullptr;
   on_target_thread([&] {
     made = &window_target::make(team_.lane(target_thread_), members_.lane(member_), wanted, members_, whose());
@@ -177,6 +220,27 @@ void window_epochs::meet_members() {
   share_nodes_ = endpoint_.reduce(core::reduction::max_u64, has_neighbor() ? 1 : 0) != 0;
   origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
+}
+
+// Other members use the memory of this one after the reduction.
+bool window_epochs::place_shared_memory() {
+  bool maps_all = true;
+  for (rank_t member = 0; member < members().size(); ++member) maps_all &= origin_.find(member)->control != nullptr;
+  if (maps_all && where_ == shared_placement::contiguous) {
+    const mutable_bytes own = origin_.place_consecutively(member_);
+    on_target_thread([&] { target_.set_memory(own); });
+  }
+  direct_.is_shared = true;
+  return endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) != 0;
+}
+
+mutable_bytes window_epochs::shared(rank_t member) const noexcept {
+  const window_peer* const found = where_ == shared_placement::none ? nullptr : origin_.find(member);
+  return found == nullptr || found->mapped_data == nullptr ? mutable_bytes()
+                                                           : mutable_bytes(found->mapped_data, found->bytes);
+}
+
+void window_epochs::open_targets() {
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
     if (met != nullptr && met->base != nullptr)  // not of a dynamic window
@@ -224,6 +288,10 @@ window_epochs::~window_epochs() {
       endpoint_.fail(std::current_exception());
     }
   }
+  end(works);
+}
+
+void window_epochs::end(bool works) noexcept {
   end_target(works);
   service_.leave(endpoint_);
   service_.remove_member(identity_);

@@ -34,16 +34,24 @@
 
 namespace amity::detail {
 
+/// The memory that a window has on this rank.
+struct memory_of_window {
+  std::optional<mutable_bytes> own{};  ///< of the program, which stays until the window ends; none: it is allocated
+  std::size_t bytes = 0;               ///< to allocate, as zeros
+  shared_placement where = shared_placement::none;
+  std::shared_ptr<attached_memory> attached{};  ///< if the window is dynamic, without other memory; else null
+};
+
 class window_epochs final : private record_window, private immovable {
  public:
-  /// `own`: memory of the program, which stays until the window ends; none: allocates `bytes`, as zeros. `attached`:
-  /// the window is dynamic, without other memory; else null. Collective. Throws `error`.
-  window_epochs(core::team& of, direct_access& direct, std::optional<mutable_bytes> own, std::size_t bytes,
-                std::unique_ptr<attached_memory> attached, const window_options& options);
+  /// Collective. Throws `error`.
+  window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory, const window_options& options);
   /// Collective, outside epochs.
   ~window_epochs();
 
   mutable_bytes memory() const noexcept { return target_.memory(); }
+  /// The memory of a member, if the window is shared; else nothing.
+  mutable_bytes shared(rank_t member) const noexcept;
   const std::string& name() const noexcept { return name_; }
 
   // --- Memory of a dynamic window. ---
@@ -127,11 +135,17 @@ class window_epochs final : private record_window, private immovable {
   bool is_served_here(const window_peer& of) const noexcept {
     return of.member == member_ && target_thread_ == endpoint_.thread();
   }
-  window_target& make_target(const window_target::memory_request& wanted);
+  window_target& make_target(const memory_of_window& memory);
   void end_target(bool works) noexcept;
   /// Whether another member may map the memory of this one.
   bool has_neighbor() const;
+  void end(bool works) noexcept;
   void meet_members();
+  /// False: some member cannot map the memory of another one.
+  bool place_shared_memory();
+  void open_targets();
+  /// Whether only this rank stores to its memory, except by operations.
+  bool has_own_stores() const noexcept { return attached_ == nullptr && where_ == shared_placement::none; }
   void agree_on_signals();
   void set_open(window_peer& of, bool is_open);
   bool may_hold(const window_operation& what, bool copies) const noexcept;
@@ -173,6 +187,7 @@ class window_epochs final : private record_window, private immovable {
   rank_t member_;
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;
+  shared_placement where_;
   std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
   bool share_nodes_ = false;                   ///< some members may map memory of others
   std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic

@@ -61,8 +61,7 @@ window_origin::~window_origin() {
   if (endpoint_.own_engine().failure().exists()) return;
   core::memory& memory = endpoint_.memory();
   for (window_peer* const each : all_) {
-    const bool is_separate = each->data_segment.number != each->control_segment.number;
-    if (each->data_segment.lane != no_rank && is_separate) memory.close(each->data_segment);
+    if (each->opened_data) memory.close(each->data_segment);
     if (each->control_segment.lane != no_rank) memory.close(each->control_segment);
   }
 }
@@ -86,7 +85,7 @@ void window_origin::add_own(rank_t member, const window_description& about, cont
   auto own = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
   describe(*own, about);
   own->control = control;
-  own->base = base;
+  own->base = own->mapped_data = base;
   own->is_mapped = true;
   all_.push_back(own.get());
   peers_[member] = std::move(own);
@@ -128,12 +127,32 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
   if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr)
     with.control = reinterpret_cast<control_block*>(mapped + about.control_offset);
   if (about.bytes == 0) return with;
-  with.data_segment = about.data.lane == no_rank ? with.control_segment : memory.open(about.data);
-  const bool takes_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
+  with.opened_data = about.data.lane != no_rank;
+  with.data_segment = with.opened_data ? memory.open(about.data) : with.control_segment;
   std::byte* const direct = with.data_segment.handle.direct;
-  with.is_mapped = takes_mapped && direct != nullptr;
-  if (with.is_mapped) with.base = direct + about.data_offset;
+  if (direct != nullptr) map_data(with, direct + about.data_offset);
   return with;
+}
+
+void window_origin::map_data(window_peer& of, std::byte* data) const noexcept {
+  of.mapped_data = data;
+  of.is_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
+  if (of.is_mapped) of.base = data;
+}
+
+mutable_bytes window_origin::place_consecutively(rank_t own) {
+  std::byte* next = own == 0 ? find(own)->base : find(0)->control_segment.handle.direct;
+  for (rank_t member = 0; member < members_.size(); ++member) {
+    window_peer& each = *find(member);
+    each.data_segment = {};  // that is memory of member 0
+    if (member == own) {
+      each.base = each.mapped_data = next;
+    } else {
+      map_data(each, next);
+    }
+    next += each.bytes;
+  }
+  return {find(own)->base, find(own)->bytes};
 }
 
 // Records
@@ -338,7 +357,7 @@ void window_origin::note_put(window_peer& to, const window_operation& what) {
   direct_.last_put = {
       .tail = &stream_.tail(to.lane),
       .member = to.member,
-      .end = to.data_segment.lane == no_rank ? ~std::uint64_t{0} : to.bytes,  // the target checks addresses
+      .end = to.bytes == 0 ? ~std::uint64_t{0} : to.bytes,  // the target checks addresses of a dynamic window
       .bytes_max = std::min(what.from.size(), bytes_max_),
       .what = contiguous_record(to, what)};
 }

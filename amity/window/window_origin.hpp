@@ -39,8 +39,10 @@ struct window_peer : private immovable {
   std::size_t bytes = 0;          ///< of the data
   std::uint64_t data_offset = 0;  ///< in its segment
   core::remote_segment control_segment, data_segment;
+  bool opened_data = false;          ///< `data_segment` is not the control segment
   control_block* control = nullptr;  ///< null: this rank does not map it
   std::byte* base = nullptr;         ///< of the data; null likewise, and for own memory whose offsets are addresses
+  std::byte* mapped_data = nullptr;  ///< the same, also if operations take other paths
   bool is_mapped = false;            ///< this rank uses the data by loads and stores
 
   core::event network;
@@ -100,6 +102,9 @@ class window_origin final : private immovable {
   void add_own(rank_t member, const window_description& about, control_block* control, std::byte* base);
   /// Learns of all members on this node. Waits.
   void meet_node();
+  /// All members are on this node and known: places their memory in that of member 0, one after another. Returns that
+  /// of member `own`.
+  mutable_bytes place_consecutively(rank_t own);
 
   /// From now on operations belong to such an epoch. This rank has left `fences` fences.
   void begin_epoch(epoch_end end, std::uint64_t fences) noexcept;
@@ -129,6 +134,7 @@ class window_origin final : private immovable {
  private:
   std::unique_ptr<window_meeting> begin_meeting(rank_t member);
   window_peer& finish_meeting(window_meeting& met);
+  void map_data(window_peer& of, std::byte* data) const noexcept;
   std::byte* append(window_peer& to, const core::record& what);
   void end_append(window_peer& to);
   core::record record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept;

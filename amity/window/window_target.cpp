@@ -55,12 +55,12 @@ accumulate_function function_of(const core::record& what) noexcept {
 /// The control block and the signals follow the data. That begins a page then: copies from ordinary buffers, which
 /// begin shortly after a page, are slower the other way round, because loads seem to depend on the stores before them.
 std::size_t control_offset(const window_target::memory_request& wanted) noexcept {
-  return wanted.own ? 0 : (wanted.bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+  return wanted.own ? 0 : (wanted.allocated + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
 }
 
 core::local_segment allocate(core::endpoint& in, const window_target::memory_request& wanted) {
-  if (wanted.bytes > std::numeric_limits<std::size_t>::max() / 4) {
-    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", wanted.bytes),
+  if (wanted.allocated > std::numeric_limits<std::size_t>::max() / 4) {
+    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", wanted.allocated),
                 "allocate less");
   }
   return in.memory().allocate(control_offset(wanted) + sizeof(control_block) + wanted.signal_bytes);
@@ -89,10 +89,12 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
       control_segment_(allocate(in, wanted)),
       control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(wanted))),
       data_segment_(make_segment(in, wanted.own)),
-      memory_(wanted.own ? *wanted.own : mutable_bytes(control_segment_.data, wanted.bytes)),
+      memory_(wanted.own             ? *wanted.own
+              : wanted.allocated > 0 ? mutable_bytes(control_segment_.data, wanted.bytes)
+                                     : mutable_bytes()),
       attached_(wanted.attached) {
   about_.control = control_segment_.descriptor;
-  about_.bytes = memory_.size();
+  about_.bytes = wanted.own ? wanted.own->size() : wanted.bytes;
   about_.control_offset = control_offset(wanted);
   if (data_segment_) {
     about_.data = data_segment_->descriptor;

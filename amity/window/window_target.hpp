@@ -42,9 +42,10 @@ class window_target final : public record_window, private immovable {
  public:
   /// The memory that the window has on this rank.
   struct memory_request {
-    std::optional<mutable_bytes> own;  ///< of the program, which stays until the window ends; none: allocates `bytes`
-    std::size_t bytes = 0;
-    std::size_t signal_bytes = 0;                     ///< behind the control block
+    std::optional<mutable_bytes> own;  ///< of the program, which stays until the window ends; none: allocates
+    std::size_t bytes = 0;             ///< of this rank
+    std::size_t allocated = 0;         ///< `bytes`, or of all members of a shared window; 0: another one allocates
+    std::size_t signal_bytes = 0;      ///< behind the control block
     std::shared_ptr<const attached_memory> attached;  ///< of a dynamic window, whose offsets are addresses; else null
   };
 
@@ -58,6 +59,8 @@ class window_target final : public record_window, private immovable {
   /// Ends this object. The memory stays until the thread ends, because others may use it.
   void abandon() noexcept;
 
+  /// The memory of this rank that another member has allocated.
+  void set_memory(mutable_bytes memory) noexcept { memory_ = memory; }
   /// From now on promises are verified.
   void verify(assertion_checks& checks) noexcept { checks_ = &checks; }
   /// From now on records may name the window.

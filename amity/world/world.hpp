@@ -127,6 +127,15 @@ class world : private immovable {
     check_outside_epoch("world::allocate_window");
     return {team_, std::nullopt, count, completed(options)};
   }
+  /// As `allocate_window`, for ranks of one node: the program may use the memory of all ranks by loads and stores, too,
+  /// which `window::mapped` returns. Element 0 of a rank follows the last element of the rank before it, unless the
+  /// placement is `separate`. Throws `error` on all ranks if some ranks are on other nodes, or cannot map memory.
+  template <class T>
+  window<T> allocate_shared_window(std::size_t count, const window_options& options = {},
+                                   shared_placement where = shared_placement::contiguous) {
+    check_outside_epoch("world::allocate_shared_window");
+    return {team_, count, where, completed(options)};
+  }
   /// Makes a window of memory of the program, which stays until the window ends. Ranks of the same node may be unable
   /// to map it.
   template <class T>
