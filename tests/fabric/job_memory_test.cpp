@@ -260,6 +260,18 @@ TEST(job_memory, memory_without_memfd_works) {
   }
 }
 
+// Else another program could fill the file system before their first use.
+TEST(job_memory, pages_without_memfd_are_reserved) {
+  without_memory_files(EPERM, [] {
+    constexpr std::size_t bytes = std::size_t{1} << 20;
+    auto job = job_memory::create(2);
+    job.region(bytes);
+    struct stat about {};
+    ASSERT_EQ(::fstat(job.fd(), &about), 0);
+    EXPECT_GE(static_cast<std::size_t>(about.st_blocks) * 512, bytes);
+  });
+}
+
 TEST(job_memory, memory_without_memfd_never_shrinks) {
   without_memory_files(EPERM, [] {
     auto job = job_memory::create(2);

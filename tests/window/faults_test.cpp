@@ -1,13 +1,16 @@
 /// What becomes of windows when a rank is killed, or when there is too little memory.
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,6 +89,60 @@ TEST(window_faults, allocation_beyond_shared_memory_is_error) {
   testing::expect_parts(failure, {"amity: shared memory", "bytes left", "enlarge /dev/shm"});
   EXPECT_GE(allocated, 3u);
   EXPECT_LT(allocated, 16u);
+}
+
+/// A file that takes all that is left of the file system, until it is destroyed.
+class filler : private immovable {
+ public:
+  filler() : fd_(::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
+    const std::vector<char> page(4096, 1);
+    while (::write(fd_, page.data(), page.size()) > 0) {
+    }
+  }
+  ~filler() { ::close(fd_); }
+
+ private:
+  int fd_;
+};
+
+// Another program fills the file system after the creation of a window, and before its first use.
+TEST(window_faults, memory_of_window_is_reserved) {
+  std::string failure;
+  const bool can = with_small_shared_memory("64m", [&] {
+    failure = testing::failure_of([&] {
+      testing::run_worlds(testing::threads("threads"), 2, [&](world& w) {
+        for (const std::size_t bytes : {std::size_t{4} << 20, std::size_t{100'000}}) {
+          auto shared = w.allocate_window<std::byte>(bytes);
+          w.barrier();
+          const auto other = w.rank() == 0 ? std::make_unique<filler>() : nullptr;
+          w.barrier();
+          for (std::byte& each : shared.local()) each = std::byte{1};
+          w.barrier();
+        }
+      });
+    });
+  });
+  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+  EXPECT_EQ(failure, "");
+}
+
+// Windows that have ended leave their pages, and so does one that is refused.
+TEST(window_faults, memory_of_ended_windows_serves_others) {
+  std::string failure;
+  const bool can = with_small_shared_memory("64m", [&] {
+    failure = testing::failure_of([&] {
+      testing::run_worlds(testing::threads("threads"), 1, [&](world& w) {
+        for (int i = 0; i < 20; ++i) {
+          auto first = w.allocate_window<std::byte>(std::size_t{16} << 20);
+          EXPECT_THROW(static_cast<void>(w.allocate_window<std::byte>(std::size_t{56} << 20)), error);
+          auto second = w.allocate_window<std::byte>(std::size_t{32} << 20);
+          first.local().back() = second.local().back() = std::byte{1};
+        }
+      });
+    });
+  });
+  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+  EXPECT_EQ(failure, "");
 }
 
 TEST(window_faults, allocation_beyond_address_space_is_error) {

@@ -70,6 +70,7 @@ job_memory job_memory::create(rank_t ranks, int cpus) {
   own->fd = create_memory_file();
   const std::size_t bytes = header_bytes(ranks);
   grow_memory_file(own->fd.get(), bytes);
+  reserve_pages(own->fd.get(), 0, bytes);
   own->header = file_mapping(own->fd.get(), 0, bytes);
   ::new (own->header.data()) shared_header{.job = {job_magic, job_version, ranks},
                                            .layout = 0,
@@ -113,6 +114,7 @@ std::byte* job_memory::region(std::size_t bytes) {
   if (region.data() == nullptr) {
     const std::size_t offset = round_up(header_bytes(ranks()), huge_page_bytes);
     grow_memory_file(own_->fd.get(), offset + bytes);
+    reserve_pages(own_->fd.get(), offset, bytes);
     region = file_mapping(own_->fd.get(), offset, bytes);
   } else if (region.bytes() != bytes) {
     throw error("shared memory", no_rank,

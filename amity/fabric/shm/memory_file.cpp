@@ -55,18 +55,29 @@ bool is_sealed(int fd) {
               "make smaller segments");
 }
 
-/// A page that the file system has no space for would end the process with SIGBUS at its first use.
-void check_space(int fd, const struct stat& now, std::size_t bytes) {
-  struct statvfs there {};
-  if (::fstatvfs(fd, &there) != 0) return;
-  const auto taken = static_cast<std::size_t>(now.st_blocks) * 512;
-  const auto free = static_cast<std::size_t>(there.f_bavail) * there.f_frsize;
-  if (bytes <= taken + free) return;
+[[noreturn]] void no_space(std::size_t bytes, std::size_t free) {
   throw error(
       "shared memory", no_rank,
-      fmt::format("the job's memory may need {} bytes, and its file system has {} bytes left", bytes - taken, free),
+      fmt::format("the job's memory needs {} bytes more, and its file system has {} bytes left", bytes, free),
       "allow memfd_create in the container's seccomp profile, enlarge /dev/shm (docker run --shm-size), or lower "
       "AMITY_SHM_BUFFERS and AMITY_SHM_PACKET_BYTES");
+}
+
+std::size_t free_bytes(int fd) {
+  struct statvfs there {};
+  if (::fstatvfs(fd, &there) != 0) return 0;
+  return static_cast<std::size_t>(there.f_bavail) * there.f_frsize;
+}
+
+/// A signal may interrupt `fallocate` and undo it. A piece takes a few milliseconds, less than the periods of timers.
+constexpr std::size_t piece_bytes = std::size_t{16} << 20;
+
+void take_pages(int fd, std::size_t offset, std::size_t bytes) {
+  while (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == ENOSPC) no_space(bytes, free_bytes(fd));
+    cannot_grow(offset + bytes);
+  }
 }
 
 }  // namespace
@@ -92,16 +103,29 @@ void grow_memory_file(int fd, std::size_t bytes) {
   struct stat now {};
   if (::fstat(fd, &now) == 0 && static_cast<std::size_t>(now.st_size) >= bytes) return;
   if (!is_sealed(fd)) {
-    check_space(fd, now, bytes);
-    // Takes one page at the end, and never shortens the file, even if another process has extended it.
-    if (::fallocate(fd, 0, static_cast<off_t>(bytes - 1), 1) != 0) cannot_grow(bytes);
-    return;
+    // One page at the end; that never shortens the file, even if another process has extended it.
+    return take_pages(fd, bytes - 1, 1);
   }
   if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) return;
   const int reason = errno;
   if (reason == EPERM && ::fstat(fd, &now) == 0 && static_cast<std::size_t>(now.st_size) >= bytes) return;
   errno = reason;
   cannot_grow(bytes);
+}
+
+void reserve_pages(int fd, std::size_t offset, std::size_t bytes) {
+  if (is_sealed(fd)) return;
+  struct stat now {};
+  const std::size_t taken = ::fstat(fd, &now) == 0 ? static_cast<std::size_t>(now.st_blocks) * 512 : 0;
+  const std::size_t free = free_bytes(fd);
+  if (bytes > taken + free) no_space(bytes, free);  // before it takes all that is left
+  const std::size_t end = offset + bytes;
+  for (; offset < end; offset += piece_bytes) take_pages(fd, offset, std::min(piece_bytes, end - offset));
+}
+
+void return_pages(int fd, std::size_t offset, std::size_t bytes) noexcept {
+  static_cast<void>(::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                                static_cast<off_t>(bytes)));
 }
 
 }  // namespace amity::fabric::shm

@@ -14,7 +14,14 @@ namespace amity::fabric::shm {
 file_descriptor create_memory_file();
 
 /// Makes the file at least `bytes` long, never shorter: another process may use the pages at the end. Throws `error` if
-/// the system refuses, or if the file system of a file that is not sealed has less space.
+/// the system refuses.
 void grow_memory_file(int fd, std::size_t bytes);
+
+/// Takes the pages of a range that is in the file. Otherwise, the first use of a page would end the process by SIGBUS
+/// if the file system has become full. A sealed file is in no file system that users can fill, and takes each page at
+/// its first use. Throws `error` if there is too little space; some pages may have been taken then.
+void reserve_pages(int fd, std::size_t offset, std::size_t bytes);
+/// Gives whole pages back to the system; they are zeros afterwards.
+void return_pages(int fd, std::size_t offset, std::size_t bytes) noexcept;
 
 }  // namespace amity::fabric::shm

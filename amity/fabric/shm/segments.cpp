@@ -19,6 +19,7 @@
 #include "amity/base/error.hpp"
 #include "amity/base/random.hpp"
 #include "amity/fabric/key_bytes.hpp"
+#include "amity/fabric/shm/memory_file.hpp"
 
 namespace amity::fabric::shm {
 
@@ -112,8 +113,10 @@ segment segments::create(rank_t owner, std::size_t bytes) {
                     .token = 0};
   fields.seal = seal_of(fields);
   try {
+    reserve_pages(job_.fd(), fields.offset, bytes);
     return {.data = use(fields.offset, bytes), .bytes = bytes, .key = key_from(fields)};
   } catch (...) {
+    return_pages(job_.fd(), fields.offset, round_up(bytes, page_space::page_bytes));
     const std::lock_guard lock(mutex_);
     if (bytes <= page_space::bytes_max) small_.give_back(fields.offset, bytes);
     throw;
@@ -145,9 +148,7 @@ void segments::destroy(const segment& own) noexcept {
     small_.give_back(fields.offset, fields.bytes);
     return;
   }
-  static_cast<void>(::fallocate(job_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                static_cast<off_t>(fields.offset),
-                                static_cast<off_t>(round_up(fields.bytes, huge_page_bytes))));
+  return_pages(job_.fd(), fields.offset, round_up(fields.bytes, huge_page_bytes));
   drop(fields.offset, fields.bytes);
 }
 
