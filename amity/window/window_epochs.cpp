@@ -236,14 +236,13 @@ bool window_epochs::place_shared_memory() {
 
 mutable_bytes window_epochs::shared(rank_t member) const noexcept {
   const window_peer* const found = where_ == shared_placement::none ? nullptr : origin_.find(member);
-  return found == nullptr || found->mapped_data == nullptr ? mutable_bytes()
-                                                           : mutable_bytes(found->mapped_data, found->bytes);
+  return found == nullptr || found->base == nullptr ? mutable_bytes() : mutable_bytes(found->base, found->bytes);
 }
 
 void window_epochs::open_targets() {
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
-    if (met != nullptr && met->base != nullptr)  // not of a dynamic window
+    if (met != nullptr && met->is_mapped && met->base != nullptr)  // not of a dynamic window
       direct_.targets[member] = {.base = met->base, .bytes = met->bytes, .is_open = false};
   }
   if (signal_bytes_ > 0) agree_on_signals();
@@ -254,7 +253,7 @@ void window_epochs::agree_on_signals() {
   bool maps_all = checks_ == nullptr;  // which see records alone
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
-    maps_all &= met != nullptr && met->control != nullptr && (met->base != nullptr || met->bytes == 0);
+    maps_all &= met != nullptr && met->control != nullptr && (met->is_mapped || met->bytes == 0);
     areas.push_back(maps_all ? reinterpret_cast<std::byte*>(met->control + 1) : nullptr);
   }
   if (endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;

@@ -44,7 +44,7 @@ window_peer& window_epochs::use(rank_t target) {
 
 void window_epochs::set_open(window_peer& of, bool is_open) {
   of.open = is_open;
-  if (of.base != nullptr && checks_ == nullptr) direct_.targets[of.member].is_open = is_open;
+  if (of.is_mapped && of.base != nullptr && checks_ == nullptr) direct_.targets[of.member].is_open = is_open;
 }
 
 bool window_epochs::take_post(rank_t from) {
@@ -214,8 +214,8 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
   if (!operands && !result) return;
   window_peer& to = origin_.peer(target);
   const bool reads_operands = !to.held.empty() || !to.network.done();
-  if (operands && reads_operands) to.packed.push_back(*std::move(operands));
-  if (result) to.packed.push_back(*std::move(result));
+  if (operands && reads_operands) to.packed.push_front(*std::move(operands));
+  if (result) to.packed.push_front(*std::move(result));
   direct_.unfinished |= !complete_here(to);
 }
 

@@ -85,7 +85,7 @@ void window_origin::add_own(rank_t member, const window_description& about, cont
   auto own = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
   describe(*own, about);
   own->control = control;
-  own->base = own->mapped_data = base;
+  own->base = base;
   own->is_mapped = true;
   all_.push_back(own.get());
   peers_[member] = std::move(own);
@@ -135,9 +135,8 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
 }
 
 void window_origin::map_data(window_peer& of, std::byte* data) const noexcept {
-  of.mapped_data = data;
+  of.base = data;
   of.is_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
-  if (of.is_mapped) of.base = data;
 }
 
 mutable_bytes window_origin::place_consecutively(rank_t own) {
@@ -146,7 +145,7 @@ mutable_bytes window_origin::place_consecutively(rank_t own) {
     window_peer& each = *find(member);
     each.data_segment = {};  // that is memory of member 0
     if (member == own) {
-      each.base = each.mapped_data = next;
+      each.base = next;
     } else {
       map_data(each, next);
     }

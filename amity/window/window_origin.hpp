@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -41,8 +42,7 @@ struct window_peer : private immovable {
   core::remote_segment control_segment, data_segment;
   bool opened_data = false;          ///< `data_segment` is not the control segment
   control_block* control = nullptr;  ///< null: this rank does not map it
-  std::byte* base = nullptr;         ///< of the data; null likewise, and for own memory whose offsets are addresses
-  std::byte* mapped_data = nullptr;  ///< the same, also if operations take other paths
+  std::byte* base = nullptr;         ///< of the data; null: not mapped here, or own memory whose offsets are addresses
   bool is_mapped = false;            ///< this rank uses the data by loads and stores
 
   core::event network;
@@ -67,7 +67,7 @@ struct window_peer : private immovable {
   std::vector<window_operation> held;
   std::size_t held_bytes = 0;                     ///< of these, in the bound of the engine
   std::vector<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
-  std::vector<packed_data> packed;                ///< of operations without local completion
+  std::forward_list<packed_data> packed;          ///< of operations without local completion
   std::uint64_t word = 0;                         ///< the answer to an unlock, or to `ask_word`
 };
 
