@@ -16,16 +16,17 @@ endfunction()
 
 set(AMITY_TEST_TIME_FACTOR 1 CACHE STRING "Multiplies the time limits of test programs")
 
-# Test programs that `scripts/test quick` builds and runs.
+# Test programs that `scripts/test quick` builds and runs, and those that `scripts/test long` runs with more cases.
 add_custom_target(quick_tests)
 set(quick_floors base fabric core epoch message world apps)
+set(long_floors ${quick_floors} window)
 
 # amity_test(NAME SOURCES... [LIBRARIES ...] [TIMEOUT seconds] [SHARDS n] [SEPARATE] [NOT_QUICK])
 # One GoogleTest program, registered with ctest as a single test with a timeout. Each test case cleans up after itself.
-# Its label is the directory it stands in, which names the floor: `ctest -L epoch`. The other label, `quick`, is missing if
-# the program is NOT_QUICK. SHARDS registers the program n times, as NAME_1 to NAME_n, each with a part of its cases: for
-# cases that take long without a CPU. Sources are compiled several at a time if AMITY_UNITY_TESTS is set, unless they are
-# SEPARATE because they define the same names or each takes long.
+# Its label is the directory it stands in, which names the floor: `ctest -L epoch`. The other labels, `quick` and `long`,
+# are missing if the program is NOT_QUICK. SHARDS registers the program n times, as NAME_1 to NAME_n, each with a part of
+# its cases: for cases that take long without a CPU. Sources are compiled several at a time if AMITY_UNITY_TESTS is set,
+# unless they are SEPARATE because they define the same names or each takes long.
 function(amity_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE;NOT_QUICK" "TIMEOUT;SHARDS" "LIBRARIES")
   if(NOT arg_TIMEOUT)
@@ -37,6 +38,9 @@ function(amity_test name)
   math(EXPR arg_TIMEOUT "${AMITY_TEST_TIME_FACTOR} * ${arg_TIMEOUT}")
   get_filename_component(floor ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   set(labels ${floor})
+  if(labels IN_LIST long_floors AND NOT arg_NOT_QUICK)
+    list(APPEND labels long)
+  endif()
   if(floor IN_LIST quick_floors AND NOT arg_NOT_QUICK)
     list(APPEND labels quick)
     add_dependencies(quick_tests ${name})
