@@ -195,6 +195,22 @@ void access_rules::unlock(std::string_view name, rank_t target, const identity& 
   if (--locks_ == 0) move_on(call_kind::unlock);
 }
 
+std::string_view access_rules::epoch_of(std::string_view name) const noexcept {
+  if (name == "window::fence") return "fence epoch";
+  if (name == "window::wait") return "post epoch";
+  if (name == "window::start") return "start epoch";
+  switch (access_) {
+    case access::started:
+      return "start epoch";
+    case access::locked:
+      return "lock epoch";
+    case access::locked_all:
+      return "lock_all epoch";
+    default:
+      return "fence epoch";
+  }
+}
+
 void access_rules::use(std::string_view name, window_call what, rank_t target, const identity& whose) {
   check_use(name, what, target, whose);
   move_on(what);

@@ -73,6 +73,8 @@ class access_rules {
   void check_use(std::string_view name, window_call call, rank_t target, const identity& whose) const;
   void operation_begins() noexcept { move_on(window_call::operation); }
 
+  /// The kind of epoch that a call waits in: "fence epoch". Calls change the state before they wait, or afterwards.
+  std::string_view epoch_of(std::string_view name) const noexcept;
   access_epoch access() const noexcept { return access_; }
   exposure_epoch exposure() const noexcept { return exposure_; }
   /// The targets of `start`.

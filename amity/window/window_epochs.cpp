@@ -4,11 +4,13 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/core/rank_list.hpp"
 
 namespace amity::detail {
@@ -322,18 +324,44 @@ void window_epochs::make_progress() {
   if (!endpoint_.in_handler()) endpoint_.progress();
 }
 
-void window_epochs::wait_for(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
-                             fabric::watched_memory* stores) {
+void window_epochs::set_label(std::string_view call, std::string_view what, rank_t target) {
+  label_.assign(call).append(" of ").append(title_).append(", ").append(rules_.epoch_of(call));
+  if (target != no_rank) label_.append(", target ").append(std::to_string(target));
+  label_.append(": ").append(what);
+}
+
+void window_epochs::wait_for(std::string_view call, const std::string_view& what, const rank_t& target,
+                             function_ref<bool()> done, fabric::watched_memory* stores) {
   if (done()) {
     // Stores alone may let a rank go through all its epochs, and others wait for it to make progress.
     if (stores != nullptr) endpoint_.own_engine().pace(endpoint_);
     return;
   }
-  label_.assign(call).append(" of ").append(title_);
-  if (target != no_rank) label_.append(", target ").append(std::to_string(target));
-  label_.append(": ").append(what);
-  endpoint_.own_engine().wait_until(
-      endpoint_, label_, done, [] { return false; }, stores);
+  set_label(call, what, target);
+  std::string_view where = label_, shown = what;
+  rank_t named = target;
+  const auto update = [&] {
+    if (named != target || shown.data() != what.data()) {
+      named = target;
+      shown = what;
+      set_label(call, what, target);
+      where = label_;
+    }
+    return false;
+  };
+  endpoint_.own_engine().wait_until(endpoint_, where, done, update, stores);
+}
+
+void window_epochs::wait_for_operations(std::string_view call, std::span<window_peer* const> all) {
+  std::string_view what;
+  rank_t target = no_rank;
+  wait_for(call, what, target, [&] {
+    const auto next = std::ranges::find_if_not(all, [](const window_peer* each) { return window_origin::done(*each); });
+    if (next == all.end()) return true;
+    target = (*next)->member;
+    what = window_origin::describe_unfinished(**next);
+    return false;
+  });
 }
 
 void window_epochs::wait_for_target(std::string_view call, std::string_view what, function_ref<bool()> done) {
@@ -352,7 +380,25 @@ void window_epochs::wait_for_any(std::string_view call, std::string_view what, s
   const auto ready = [&] { return std::ranges::any_of(all, [this](window_peer* each) { return is_ready(*each); }); };
   watched_locks watched(all, target_);
   const bool has_tickets = std::ranges::any_of(all, [](const window_peer* each) { return each->has_ticket; });
-  wait_for(call, what, all.front()->member, ready, has_tickets ? &watched : nullptr);
+  try {
+    wait_for(call, what, all.front()->member, ready, has_tickets ? &watched : nullptr);
+  } catch (...) {
+    report_holders(call, all);
+    throw;
+  }
+}
+
+// The job has failed, maybe because the holder of a lock was killed.
+void window_epochs::report_holders(std::string_view call, std::span<window_peer* const> all) const noexcept {
+  for (const window_peer* const each : all) {
+    const std::int32_t holder = each->control == nullptr ? 0 : each->control->holder.load(std::memory_order_relaxed);
+    if (!each->has_ticket || holder == 0) continue;
+    try {
+      log_warning(member_, fmt::format("{} of {}: the job has failed while rank {} held the lock of rank {}", call,
+                                       title_, holder - 1, each->member));
+    } catch (const std::bad_alloc&) {
+    }
+  }
 }
 
 // Records of members

@@ -102,9 +102,13 @@ class window_epochs final : private record_window, private immovable {
   void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_address(std::string_view call, const window_operation& what) const;
   void check_dynamic(std::string_view call) const;
-  /// `stores` see earlier what `done` depends on; null: only records can end the wait.
-  void wait_for(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
+  /// `what` and `target` are for reports, and `done` may change them. `stores` see earlier what `done` depends on;
+  /// null: only records can end the wait.
+  void wait_for(std::string_view call, const std::string_view& what, const rank_t& target, function_ref<bool()> done,
                 fabric::watched_memory* stores = nullptr);
+  void set_label(std::string_view call, std::string_view what, rank_t target);
+  /// Waits until operations on all of these are done.
+  void wait_for_operations(std::string_view call, std::span<window_peer* const> all);
   /// Runs `work()` on the thread that carries out records.
   void on_target_thread(function_ref<void()> work);
   /// Waits for what that thread counts.
@@ -114,6 +118,7 @@ class window_epochs final : private record_window, private immovable {
                         function_ref<bool()> look);
   /// Waits for one of these locks or posts.
   void wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all);
+  void report_holders(std::string_view call, std::span<window_peer* const> all) const noexcept;
 
   window_peer& use(rank_t target);
   bool take_post(rank_t from);

@@ -177,7 +177,8 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   }
   if (!to.held.empty()) begin_held(to);
   carry_out(to, what);
-  if (copies && !to.network.done()) wait_for(call, "waits for its operand", no_rank, [&] { return to.network.done(); });
+  if (copies && !to.network.done())
+    wait_for(call, "waits for its operand", what.target, [&] { return to.network.done(); });
   endpoint_.own_engine().pace(endpoint_);
 }
 
@@ -273,9 +274,7 @@ void window_epochs::begin_all_held(std::string_view call) {
 
 void window_epochs::finish(std::string_view call, std::span<window_peer* const> all, bool flushes) {
   for (window_peer* const each : all) flushes ? origin_.begin_flush(*each) : origin_.begin_completion(*each);
-  wait_for(call, "waits for operations", no_rank, [&] {
-    return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
-  });
+  wait_for_operations(call, all);
   for (window_peer* const each : all) {
     if (each->held.empty()) each->held_data = {};
     complete_here(*each);
@@ -388,7 +387,7 @@ void window_epochs::wait_local(rank_t target) {
   endpoint_.check_own_call(call);
   begin_held(call, *of);
   origin_.begin_completion(*of);
-  wait_for(call, "waits for operations", no_rank, [&] { return complete_here(*of); });
+  wait_for(call, window_origin::describe_unfinished(*of), target, [&] { return complete_here(*of); });
 }
 
 void window_epochs::flush_local_all() {

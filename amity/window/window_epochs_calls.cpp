@@ -297,9 +297,7 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
   }
   direct_.fence_stores();
   for (window_peer* const each : all) begin_release(*each);
-  wait_for(call, "waits until operations have been carried out", no_rank, [&] {
-    return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::done(*each); });
-  });
+  wait_for_operations(call, all);
   for (window_peer* const each : all) complete_here(*each);
   take_failures(call, all);
   send_waiting_wakes();

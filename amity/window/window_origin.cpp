@@ -250,6 +250,12 @@ void window_origin::ask_failure(window_peer& to, mutable_bytes into) {
 
 void window_origin::begin_completion(window_peer& to) { stream_.send(to.lane); }
 
+std::string_view window_origin::describe_unfinished(const window_peer& of) noexcept {
+  if (!of.network.done()) return "waits for puts and gets in remote memory";
+  if (!of.answers.done()) return "waits for its replies";
+  return "waits until operations have been carried out";
+}
+
 // Operations
 
 void window_origin::carry_out(window_peer& to, const window_operation& what) {

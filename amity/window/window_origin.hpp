@@ -129,6 +129,8 @@ class window_origin final : private immovable {
   static bool done(const window_peer& of) noexcept {
     return of.network.done() && of.answers.done() && of.flushed.done();
   }
+  /// What is under way, for reports on a wait for `done`.
+  static std::string_view describe_unfinished(const window_peer& of) noexcept;
   window_protocol protocol() const noexcept { return protocol_; }
 
  private:
