@@ -211,7 +211,12 @@ inline bool engine::advance(std::size_t events_max) {
     attention_.begin(transport_.now_ns());
   bool any = send_waiting();
   if (not_due_.has_due()) any |= handle_due();
-  for (std::size_t i = 0; i < every_round_.size(); ++i) any |= every_round_[i]->on_progress();
+  // One that ends its rounds leaves its place to the next, which may be the only one with something to do.
+  for (std::size_t i = 0; i < every_round_.size();) {
+    progress_client* const each = every_round_[i];
+    any |= each->on_progress();
+    if (i < every_round_.size() && every_round_[i] == each) ++i;
+  }
   std::size_t events = transport_.poll(*this, events_max);
   if (not_due_.has_behind()) [[unlikely]]
     events = handle_behind(events, events_max);

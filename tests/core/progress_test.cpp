@@ -270,5 +270,40 @@ TEST(waits, services_leave_world_idle) {
   });
 }
 
+/// Counts its rounds, and ends them after the first one.
+class counted_client final : public progress_client {
+ public:
+  counted_client(engine& own, bool ends) : own_(own), ends_(ends) { own_.attach(*this); }
+  ~counted_client() { own_.detach(*this); }
+
+  bool on_progress() override {
+    ++rounds_;
+    if (ends_) own_.detach(*this);
+    return false;
+  }
+  int rounds() const noexcept { return rounds_; }
+
+ private:
+  engine& own_;
+  bool ends_;
+  int rounds_ = 0;
+};
+
+// The rank would sleep after a round in which only the second client had something to do.
+TEST(progress_clients, end_of_one_does_not_skip_next) {
+  simulate(1, {}, [](endpoint& own) {
+    counted_client first(own.own_engine(), true), second(own.own_engine(), false), third(own.own_engine(), true),
+        fourth(own.own_engine(), false);
+    static_cast<void>(own.progress());
+    EXPECT_EQ(second.rounds(), 1);
+    EXPECT_EQ(fourth.rounds(), 1);
+    static_cast<void>(own.progress());
+    EXPECT_EQ(first.rounds(), 1);
+    EXPECT_EQ(second.rounds(), 2);
+    EXPECT_EQ(third.rounds(), 1);
+    EXPECT_EQ(fourth.rounds(), 2);
+  });
+}
+
 }  // namespace
 }  // namespace amity::core
