@@ -221,6 +221,9 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
     throw error(call, member_, fmt::format("{}: a lock of kind none", title_), "choose shared or exclusive");
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.lock(call, kind, target, whose());
+  // Members that request several locks in the same order would block each other if requests overtook one another. All
+  // locks before the last one are held.
+  if (!used_.empty()) wait_until_ready(call, *used_.back());
   access_promised_ = promised;
   window_peer& to = use(target);
   try {

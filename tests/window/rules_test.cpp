@@ -1,0 +1,292 @@
+/// Rules of epochs and operations that programs rely on: several locks at once, promises, order, and errors.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/window/window.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+#include "tests/window/paths.hpp"
+
+namespace amity {
+namespace {
+
+using testing::everyone;
+using testing::next_of;
+using testing::previous_of;
+using enum accumulate_op;
+
+class ruled_windows : public testing::on_paths {};
+INSTANTIATE_TEST_SUITE_P(window, ruled_windows, ::testing::ValuesIn(testing::jobs_of_windows({1, 2, 3, 4}, 3)),
+                         testing::name_of_job);
+
+// Locks
+
+/// Adds 1 to both words of a target by plain reads and writes.
+void add_to_both(window<std::uint64_t>& on, rank_t target) {
+  std::array<std::uint64_t, 2> seen{};
+  on.get(target, 0, std::span(seen));
+  on.flush_local(target);
+  EXPECT_EQ(seen[0], seen[1]);
+  on.put(target, 0, seen[0] + 1);
+  on.put(target, 1, seen[1] + 1);
+}
+
+// All ranks request the locks in the order of their numbers, and release them in different orders.
+TEST_P(ruled_windows, several_locks_are_held_at_once) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(3);
+    const auto size = static_cast<std::uint64_t>(w.size());
+    constexpr std::uint64_t rounds = 8;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      for (const rank_t target : everyone(w)) shared.lock(lock_kind::exclusive, target);
+      for (const rank_t target : everyone(w)) add_to_both(shared, target);
+      std::vector<rank_t> order = everyone(w);
+      std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(round % size));
+      if (w.rank() % 2 == 0) std::ranges::reverse(order);
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        shared.unlock(order[i]);
+        // The other locks are still held.
+        for (std::size_t left = i + 1; left < order.size(); ++left) shared.accumulate(sum, order[left], 2, 1);
+        EXPECT_THROW(shared.put(order[i], 0, 0), error);
+      }
+    }
+    w.barrier();
+    EXPECT_EQ(shared.local()[0], rounds * size);
+    EXPECT_EQ(shared.local()[1], rounds * size);
+    EXPECT_EQ(w.sum(shared.local()[2]), rounds * size * (size * (size - 1) / 2));
+  });
+}
+
+TEST_P(ruled_windows, shared_and_exclusive_locks_are_held_together) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(2);
+    constexpr std::uint64_t rounds = 6;
+    const auto writes_to = [&](std::uint64_t round, rank_t origin) {
+      return static_cast<rank_t>((round + static_cast<std::uint64_t>(origin)) % static_cast<std::uint64_t>(w.size()));
+    };
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      const rank_t written = writes_to(round, w.rank());
+      for (const rank_t target : everyone(w))
+        shared.lock(target == written ? lock_kind::exclusive : lock_kind::shared, target);
+      for (const rank_t target : everyone(w)) {
+        std::array<std::uint64_t, 2> seen{};
+        shared.get(target, 0, std::span(seen));
+        shared.flush_local(target);
+        EXPECT_EQ(seen[0], seen[1]);
+      }
+      add_to_both(shared, written);
+      for (const rank_t target : everyone(w)) shared.unlock(target);
+    }
+    w.barrier();
+    EXPECT_EQ(shared.local()[0], rounds);
+    EXPECT_EQ(shared.local()[1], rounds);
+  });
+}
+
+// Ranks take turns, so that a promise of no_check is kept.
+TEST_P(ruled_windows, promised_locks_mix_with_acquired_locks_and_need_unlock) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(2);
+    for (int round = 0; round < 2; ++round) {
+      for (const rank_t turn : everyone(w)) {
+        if (turn == w.rank()) {
+          for (const rank_t target : everyone(w)) {
+            const bool is_promised = (target + round) % 2 == 0;
+            shared.lock(target % 3 == 0 ? lock_kind::shared : lock_kind::exclusive, target,
+                        is_promised ? window_assert::no_check : window_assert::none);
+          }
+          for (const rank_t target : everyone(w)) {
+            add_to_both(shared, target);
+            EXPECT_THROW(shared.lock(lock_kind::shared, target, window_assert::no_check), error);
+          }
+          EXPECT_THROW(shared.fence(), error);
+          for (const rank_t target : everyone(w)) shared.unlock(target);
+          EXPECT_THROW(shared.unlock(0), error);
+        }
+        w.barrier();
+      }
+    }
+    EXPECT_EQ(shared.local()[0], 2 * static_cast<std::uint64_t>(w.size()));
+  });
+}
+
+TEST_P(ruled_windows, each_assertion_of_locks_works) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(2);
+    std::uint64_t expected = 0;
+    for (const window_assert promised : {window_assert::none, window_assert::no_check}) {
+      for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive, lock_kind::none}) {  // none: lock_all
+        for (const rank_t turn : everyone(w)) {
+          if (turn == w.rank()) {
+            kind == lock_kind::none ? shared.lock_all(promised) : shared.lock(kind, next_of(w), promised);
+            add_to_both(shared, next_of(w));
+            kind == lock_kind::none ? shared.unlock_all() : shared.unlock(next_of(w));
+          }
+          w.barrier();
+        }
+        EXPECT_EQ(shared.local()[0], ++expected);
+        w.barrier();
+      }
+    }
+  });
+}
+
+// Posts
+
+// no_put excludes changes by operations, so that origins only read then.
+TEST_P(ruled_windows, each_assertion_of_posts_works) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(2);
+    const rank_t next = next_of(w), before = previous_of(w);
+    const auto rank = static_cast<std::uint64_t>(w.rank());
+    for (std::uint64_t which = 0; which < 16; ++which) {
+      const bool is_promised = which % 2 != 0, is_not_stored = which / 2 % 2 != 0, is_not_put = which / 4 % 2 != 0;
+      if (!is_not_stored) shared.local()[0] = 100 * which + rank;
+      const std::uint64_t held = shared.local()[0];
+      const window_assert on_start = is_promised ? window_assert::no_check : window_assert::none;
+      shared.post(std::span(&before, 1), on_start | (is_not_stored ? window_assert::no_store : window_assert::none) |
+                                             (is_not_put ? window_assert::no_put : window_assert::none));
+      if (is_promised) w.barrier();  // posts are called before starts
+      shared.start(std::span(&next, 1), on_start);
+      std::uint64_t seen = 0;
+      shared.get(next, 0, seen);
+      if (!is_not_put) shared.put(next, 1, which);
+      shared.complete();
+      shared.wait();
+      if (!is_not_put) {
+        EXPECT_EQ(shared.local()[1], which);
+      }
+      EXPECT_EQ(shared.local()[0], held);
+      const std::vector<std::uint64_t> all = testing::exchange_words(w, held);
+      EXPECT_EQ(seen, all[static_cast<std::size_t>(next)]);
+    }
+  });
+}
+
+// Order
+
+TEST_P(ruled_windows, get_before_flush_local_does_not_see_put_after_it) {
+  run([](world& w) {
+    constexpr std::size_t count = 400;
+    auto shared = w.allocate_window<std::uint64_t>(count);
+    const rank_t next = next_of(w);
+    std::vector<std::uint64_t> seen(count), sent(count);
+    for (std::uint64_t round = 1; round <= 10; ++round) {
+      const std::size_t used = round % 2 == 0 ? count : 1;
+      sent.assign(count, round);
+      shared.lock(lock_kind::exclusive, next);
+      shared.get(next, 0, std::span(seen).first(used));
+      round % 3 == 0 ? shared.flush_local_all() : shared.flush_local(next);
+      const std::vector<std::uint64_t> before = seen;
+      EXPECT_EQ(seen[0], round - 1);
+      shared.put(next, 0, std::span<const std::uint64_t>(sent));
+      shared.unlock(next);
+      EXPECT_EQ(seen, before);
+    }
+    w.barrier();
+  });
+}
+
+// Each origin has its own pair at each target, so that the order of its operations gives the result.
+TEST_P(ruled_windows, locations_and_replacements_of_pairs_keep_order) {
+  using pair = value_location<double, int>;
+  run([](world& w) {
+    auto shared = w.allocate_window<pair>(static_cast<std::size_t>(w.size()) + 1);
+    const auto own = static_cast<std::size_t>(w.rank());
+    const auto common = static_cast<std::size_t>(w.size());
+    shared.lock_all();
+    for (int round = 1; round <= 5; ++round) {
+      for (const rank_t target : everyone(w)) {
+        pair first{}, second{}, third{};
+        shared.accumulate(replace, target, own, pair{1.0 * round, 7});
+        shared.accumulate(maximum_location, target, own, pair{round + 2.0, 5});
+        shared.fetch_and_op(maximum_location, target, own, pair{round + 2.0, 3}, first);  // equal: the smaller location
+        shared.fetch_and_op(replace, target, own, pair{-1.0, round}, second);
+        shared.accumulate(maximum_location, target, own, pair{-2.0, 1});
+        shared.get_accumulate(no_op, target, own, {}, std::span(&third, 1));
+        shared.accumulate(minimum_location, target, own, pair{-1.0, 9});
+        shared.accumulate(maximum_location, target, common, pair{10.0 * round, w.rank()});
+        shared.flush_local(target);
+        EXPECT_EQ(first, (pair{round + 2.0, 5}));
+        EXPECT_EQ(second, (pair{round + 2.0, 3}));
+        EXPECT_EQ(third, (pair{-1.0, round}));
+      }
+    }
+    shared.unlock_all();
+    w.barrier();
+    for (std::size_t origin = 0; origin < common; ++origin) EXPECT_EQ(shared.local()[origin], (pair{-1.0, 5}));
+    EXPECT_EQ(shared.local()[common], (pair{50.0, 0}));
+  });
+}
+
+// Errors
+
+// Each call has no effect, on every path.
+TEST_P(ruled_windows, errors_name_the_mistake_and_change_nothing) {
+  run([](world& w) {
+    auto shared = w.allocate_window<int>(4, {.name = "grid"});
+    const rank_t next = next_of(w);
+    std::vector<int> two(2);
+    const auto expect = [](const std::function<void()>& call, std::string_view text, std::string_view remedy) {
+      testing::expect_error(call, {"window 'grid'", text, remedy});
+    };
+    expect([&] { shared.put(next, 0, 1); }, "no access epoch is open", "call fence, start");
+    expect([&] { shared.get(next, 0, std::span(two)); }, "no access epoch is open", "call fence, start");
+    expect([&] { shared.accumulate(sum, next, 0, 1); }, "no access epoch is open", "call fence, start");
+    expect([&] { shared.unlock(next); }, "no access epoch is open", "call lock for this rank");
+    expect([&] { shared.complete(); }, "no access epoch is open", "call start");
+    expect([&] { shared.wait(); }, "no exposure epoch is open", "call post");
+    expect([&] { shared.flush(next); }, "no access epoch is open", "between lock and unlock");
+    shared.start({});
+    expect([&] { shared.start({}); }, "the epoch of a start is open", "call complete");
+    expect([&] { shared.put(next, 0, 1); }, "is not in the group", "name it in the call of start");
+    shared.complete();
+    shared.lock(lock_kind::shared, next);
+    expect([&] { shared.lock(lock_kind::shared, next); }, "holds a lock of rank", "unlock it");
+    expect([&] { shared.put(w.size(), 0, 1); }, "is not a member", "name one of 0 to");
+    expect([&] { shared.put(next, 4, 1); }, "4 bytes at offset 16 are out of range", "lie in the target's memory");
+    expect([&] { shared.get(next, 3, std::span(two)); }, "8 bytes at offset 12 are out of range",
+           "lie in the target's");
+    expect([&] { shared.accumulate(maximum_location, next, 0, 1); }, "is not defined on", "choose another operation");
+    shared.unlock(next);
+    w.barrier();
+    for (const int each : shared.local()) EXPECT_EQ(each, 0);
+    w.barrier();
+  });
+}
+
+TEST_P(ruled_windows, layouts_out_of_range_are_errors_at_origin) {
+  run([](world& w) {
+    auto shared = w.allocate_window<int>(8, {.name = "grid"});
+    const rank_t next = next_of(w);
+    std::vector<int> two{1, 2};
+    const auto after = std::make_shared<const layout>(layout::strided(2, 4, 16));    // elements 0 and 4
+    const auto before = std::make_shared<const layout>(layout::strided(2, 4, -16));  // elements 0 and -4
+    shared.lock_all();
+    for (const std::size_t index : {std::size_t{4}, std::size_t{8}, std::size_t{9}, std::size_t{1} << 61}) {
+      testing::expect_error([&] { shared.put(next, index, after, two); }, {"window::put", "are out of range"});
+      testing::expect_error([&] { shared.get(next, index, after, std::span(two)); }, {"window::get", "out of range"});
+    }
+    for (const std::size_t index : {std::size_t{0}, std::size_t{3}, std::size_t{8}})
+      testing::expect_error([&] { shared.accumulate(sum, next, index, before, two); }, {"window::accumulate", "range"});
+    shared.accumulate(sum, next, 3, after, two);
+    shared.accumulate(sum, next, 4, before, two);
+    shared.unlock_all();
+    w.barrier();
+    EXPECT_TRUE(std::ranges::equal(shared.local(), std::array{2, 0, 0, 1, 1, 0, 0, 2}));
+    w.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace amity
