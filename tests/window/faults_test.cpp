@@ -11,11 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "amity/window/window.hpp"
+#include "amity/window/window_records.hpp"
+#include "amity/window/window_service.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/support/forbidden_calls.hpp"
 #include "tests/support/texts.hpp"
@@ -156,6 +159,78 @@ TEST(window_faults, allocation_beyond_address_space_is_error) {
                           });
                         }),
                         {"amity: ", "bytes"});
+}
+
+// Small windows share mappings, and processes map what others have allocated.
+TEST(window_faults, small_windows_of_processes_beyond_shared_memory_are_errors) {
+  const bool can = with_small_shared_memory("24m", [] {
+    testing::processes("").run(2, {}, [](fabric::fabric& whole) {
+      const auto allocate_until_full = [&] {
+        world w(whole, {});
+        std::vector<window<std::byte>> all;
+        for (int i = 0; i < 1000; ++i) {
+          all.push_back(w.allocate_window<std::byte>(std::size_t{100} << 10));
+          for (std::byte& each : all.back().local()) each = std::byte{1};
+        }
+      };
+      try {
+        allocate_until_full();
+        ADD_FAILURE() << "more memory than there is";
+      } catch (const job_aborted&) {  // the other rank has reported it
+      } catch (const error& full) {
+        testing::expect_parts(full.what(), {"amity: shared memory", "bytes left", "enlarge /dev/shm"});
+      }
+    });
+  });
+  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+}
+
+TEST(window_faults, memory_of_program_without_single_copy_takes_records) {
+  testing::processes("").run(3, {}, [](fabric::fabric& whole) {
+    testing::forbid({SYS_process_vm_readv, SYS_process_vm_writev}, EPERM);
+    world w(whole, {});
+    {
+      constexpr std::size_t count = 20'000;
+      const rank_t next = testing::next_of(w);
+      std::vector<std::uint64_t> own(count), sent(count, static_cast<std::uint64_t>(w.rank() + 1)), got(count);
+      auto created = w.create_window(std::span(own));
+      created.fence(window_assert::no_precede);
+      created.put(next, 0, std::span<const std::uint64_t>(sent));
+      created.fence();
+      created.accumulate(accumulate_op::sum, next, 7, 10);
+      created.fence();
+      created.get(next, 0, std::span(got));
+      created.fence(window_assert::no_succeed);
+      EXPECT_EQ(own[0], static_cast<std::uint64_t>(testing::previous_of(w) + 1));
+      sent[7] += 10;
+      EXPECT_EQ(got, sent);
+    }
+    w.barrier();
+  });
+}
+
+// Rank 1 sends the record after the window has ended on rank 0. Another record of a window that has ended ends the job.
+TEST(window_faults, late_wake_of_ended_window_is_ignored) {
+  const auto send_late = [](detail::window_act act) {
+    return testing::failure_in_worlds(2, [act](world& w) {
+      const auto send = [&] {
+        detail::window_service::of(w.endpoint())
+            .send(w.endpoint().lane_of(0, 0),
+                  {.owner = core::record_owner::windows, .act = static_cast<std::uint8_t>(act), .at = 0}, {});
+      };
+      { auto first = w.allocate_window<int>(1); }
+      auto second = w.allocate_window<int>(1);
+      if (w.rank() == 1) send();
+      second.fence();
+      second.put(testing::next_of(w), 0, 5);
+      second.fence(window_assert::no_succeed);
+      EXPECT_EQ(second.local()[0], 5);
+      w.barrier();
+    });
+  };
+  for (const detail::window_act act : {detail::window_act::wake, detail::window_act::released})
+    EXPECT_EQ(send_late(act), "");
+  testing::expect_parts(send_late(detail::window_act::granted), {"on window", "which is not there"});
 }
 
 }  // namespace

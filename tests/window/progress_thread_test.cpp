@@ -228,5 +228,41 @@ TEST(progress_thread_schedules, fences_that_follow_each_other) {
   }
 }
 
+// Ranks of two nodes: shared memory, the network, and a thread that serves both.
+TEST(progress_thread_worlds, nodes_and_network) {
+  if (!testing::network_is_tested) GTEST_SKIP() << "no libfabric here";
+  testing::run_job(testing::shape("composite", 4, 1, {"AMITY_PROGRESS_THREAD=1"}), [](world& w) {
+    auto shared = w.allocate_window<std::uint64_t>(8);
+    auto sums = w.allocate_window<long double>(1);
+    const auto own = static_cast<std::uint64_t>(w.rank());
+    for (std::uint64_t round = 1; round <= 5; ++round) {
+      shared.fence(window_assert::no_precede);
+      for (const rank_t each : testing::everyone(w)) {
+        shared.put(each, static_cast<std::size_t>(w.rank()), round + own);
+        shared.accumulate(sum, each, 4, 1);
+      }
+      shared.fence(window_assert::no_succeed);
+      for (std::uint64_t origin = 0; origin < 4; ++origin) EXPECT_EQ(shared.local()[origin], round + origin);
+      EXPECT_EQ(shared.local()[4], 4 * round);
+      w.barrier();
+    }
+    if (w.rank() == 3) {
+      compute_until(shared.local()[7], 3);
+    } else {
+      shared.lock(lock_kind::exclusive, 3);
+      sums.lock_all();
+      sums.accumulate(sum, 3, 0, 0.5L);
+      shared.accumulate(sum, 3, 7, 1);
+      sums.unlock_all();
+      shared.unlock(3);
+    }
+    w.barrier();
+    if (w.rank() == 3) {
+      EXPECT_EQ(sums.local()[0], 1.5L);
+    }
+    w.barrier();
+  });
+}
+
 }  // namespace
 }  // namespace amity

@@ -1,0 +1,308 @@
+/// What operations and synchronization of windows cost: packets, rounds of progress, mappings and file descriptors.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/fabric/decorator.hpp"
+#include "amity/window/window.hpp"
+#include "tests/support/worlds.hpp"
+#include "tests/window/paths.hpp"
+
+namespace amity {
+namespace {
+
+using testing::everyone;
+using testing::next_of;
+using enum accumulate_op;
+
+/// Counts packets and polls. Without remote memory, operations are records.
+class counting final : public fabric::decorator {
+ public:
+  counting(::amity::fabric::fabric& whole, bool has_memory)
+      : decorator(whole), caps_(whole.caps()), has_memory_(has_memory) {
+    if (!has_memory_) caps_.remote = {};
+  }
+  int packets() const noexcept { return packets_; }
+  int polls() const noexcept { return polls_; }
+
+  const ::amity::fabric::capabilities& caps() const noexcept override { return caps_; }
+  ::amity::fabric::remote_memory* remote() noexcept override { return has_memory_ ? inner().remote() : nullptr; }
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, ::amity::fabric::claim of) noexcept override {
+    ++packets_;
+    return decorator::try_send(dest, header, payload, of);
+  }
+  void commit(rank_t dest, std::uint64_t header, const ::amity::fabric::slot& filled,
+              std::size_t payload_bytes) noexcept override {
+    ++packets_;
+    decorator::commit(dest, header, filled, payload_bytes);
+  }
+  std::size_t poll(::amity::fabric::sink& receiver, std::size_t packets_max) override {
+    ++polls_;
+    return decorator::poll(receiver, packets_max);
+  }
+
+ private:
+  ::amity::fabric::capabilities caps_;
+  bool has_memory_;
+  int packets_ = 0;
+  int polls_ = 0;
+};
+
+using counted_body = std::function<void(world&, counting&)>;
+
+/// Runs `body` on a simulation whose windows use records alone.
+void run_counted(rank_t ranks, const counted_body& body) {
+  testing::simulated("sim", {}).run(ranks, {}, [&](fabric::fabric& whole) {
+    counting own(whole, false);
+    world w(own, {});
+    body(w, own);
+    w.barrier();
+  });
+}
+
+/// Packets that this rank sends in a call.
+int packets_of(const counting& own, const std::function<void()>& call) {
+  const int before = own.packets();
+  call();
+  return own.packets() - before;
+}
+
+// Records
+
+TEST(window_packets, layouts_travel_once_to_each_target) {
+  run_counted(3, [](world& w, counting& own) {
+    constexpr std::size_t blocks = 2000;
+    std::vector<layout::block> irregular;
+    for (std::size_t i = 0; i < blocks; ++i)
+      irregular.push_back({.offset = static_cast<std::ptrdiff_t>(3 * i + i % 2), .bytes = 1});
+    const auto make = [&] { return std::make_shared<const layout>(layout::indexed(irregular)); };
+    auto shared = w.allocate_window<std::uint8_t>(3 * blocks + 1);
+    const std::vector<std::uint8_t> sent(blocks, 9);
+    shared.lock_all();
+    if (w.rank() == 0) {
+      for (const rank_t target : {1, 2}) {
+        shared.put(target, 0, std::uint8_t{1});  // the lock is held afterwards
+        shared.flush(target);
+        const auto put = [&](const std::shared_ptr<const layout>& there) {
+          return packets_of(own, [&] {
+            shared.put(target, 0, there, sent);
+            shared.flush(target);
+          });
+        };
+        const int first = put(make());
+        EXPECT_GE(first, 8);                                    // 32 KB describe the layout
+        for (int i = 0; i < 5; ++i) EXPECT_LE(put(make()), 3);  // equal layouts are the same one
+      }
+    }
+    shared.unlock_all();
+    w.barrier();
+    if (w.rank() > 0) {
+      EXPECT_EQ(std::ranges::count(shared.local(), 9), static_cast<std::ptrdiff_t>(blocks));
+    }
+  });
+}
+
+TEST(window_packets, replies_of_buffered_gets_are_coalesced) {
+  run_counted(2, [](world& w, counting& own) {
+    constexpr int count = 200;
+    auto shared = w.allocate_window<std::uint64_t>(count, {.protocol = window_protocol::buffered});
+    std::iota(shared.local().begin(), shared.local().end(), std::uint64_t{1});
+    std::vector<std::uint64_t> seen(count);
+    shared.fence(window_assert::no_precede);
+    const int packets = packets_of(own, [&] {
+      if (w.rank() == 0) {
+        for (std::size_t i = 0; i < count; ++i) shared.get(1, i, seen[i]);
+      }
+      shared.fence(window_assert::no_succeed);
+    });
+    EXPECT_LT(packets, 20);  // of rank 1: replies, and parts of the fence
+    if (w.rank() == 0) {
+      EXPECT_TRUE(std::ranges::equal(seen, shared.local()));
+    }
+  });
+}
+
+TEST(window_packets, promised_posts_send_nothing) {
+  run_counted(2, [](world& w, counting& own) {
+    auto shared = w.allocate_window<int>(1);
+    const rank_t other = next_of(w);
+    for (const window_assert promised : {window_assert::none, window_assert::no_check}) {
+      const bool is_promised = promised == window_assert::no_check;
+      if (w.rank() == 0) {
+        EXPECT_EQ(packets_of(own, [&] { shared.post(std::span(&other, 1), promised); }), is_promised ? 0 : 1);
+      }
+      w.barrier();
+      if (w.rank() == 1) {
+        shared.start(std::span(&other, 1), promised);
+        shared.put(0, 0, 5);
+        shared.complete();
+      } else {
+        shared.wait();
+      }
+      w.barrier();
+    }
+  });
+}
+
+// Nothing to do
+
+/// Polls and packets of flushes without an operation, in a job of this size.
+void expect_free_flushes(rank_t ranks) {
+  run_counted(ranks, [](world& w, counting& own) {
+    auto shared = w.allocate_window<int>(1);
+    shared.lock_all();
+    for (const rank_t target : everyone(w)) shared.accumulate(sum, target, 0, 1);
+    shared.flush_all();
+    w.barrier();
+    const int packets = own.packets(), polls = own.polls();
+    for (int i = 0; i < 10; ++i) {
+      shared.flush(next_of(w));
+      shared.flush_all();
+      shared.flush_local(next_of(w));
+      shared.flush_local_all();
+    }
+    EXPECT_EQ(own.packets(), packets);
+    EXPECT_EQ(own.polls(), polls);
+    shared.unlock_all();
+  });
+}
+
+TEST(window_costs, empty_flush_does_nothing_for_any_number_of_ranks) {
+  for (const rank_t ranks : {1, 2, 16, 64}) expect_free_flushes(ranks);
+}
+
+// Loads and stores
+
+TEST(window_costs, mapped_operations_poll_in_each_64th_call) {
+  testing::threads("threads").run(2, {}, [](fabric::fabric& whole) {
+    counting own(whole, true);
+    world w(own, {});
+    auto shared = w.allocate_window<std::uint64_t>(4);
+    const rank_t next = next_of(w);
+    shared.lock_all();
+    shared.put(next, 0, 0);  // the lock is held afterwards
+    std::uint64_t seen = 0;
+    const auto operate = [&](int times) {
+      for (int i = 0; i < times; ++i) {
+        shared.put(next, 0, 1);
+        shared.get(next, 0, seen);
+        shared.accumulate(sum, next, 1, 1);
+        shared.compare_and_swap(next, 2, 0, 0, seen);
+      }
+    };
+    const int before = own.polls();
+    operate(160);
+    EXPECT_EQ(own.polls() - before, 10);
+
+    bool has_operated = false;
+    const auto in_handler = w.endpoint().add_handler("operate", [&](core::request&) {
+      const int polls = own.polls();
+      operate(160);
+      EXPECT_EQ(own.polls(), polls);
+      has_operated = true;
+    });
+    w.barrier();
+    w.endpoint().request_short(w.rank(), in_handler);
+    w.endpoint().wait_until("the handler", [&] { return has_operated; });
+    shared.unlock_all();
+    w.barrier();
+    EXPECT_EQ(shared.local()[1], 320u);
+    w.endpoint().remove_handler(in_handler);
+  });
+}
+
+// Resources
+
+class window_resources : public testing::on_jobs {};
+INSTANTIATE_TEST_SUITE_P(window, window_resources, ::testing::ValuesIn(testing::some_jobs()),
+                         [](const auto& tested) { return std::get<0>(tested.param).name; });
+
+struct resources {
+  std::ptrdiff_t descriptors = 0;
+  std::ptrdiff_t mappings = 0;
+};
+
+/// Resources of this process. One rank counts at a time, because that opens a file.
+resources count_resources(world& w) {
+  resources found;
+  for (const rank_t turn : everyone(w)) {
+    if (turn == w.rank()) {
+      using std::filesystem::directory_iterator;
+      found.descriptors = std::distance(directory_iterator("/proc/self/fd"), directory_iterator());
+      std::ifstream maps("/proc/self/maps");
+      found.mappings = std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n');
+    }
+    w.barrier();
+  }
+  return found;
+}
+
+void create_and_use(world& w, int times) {
+  std::vector<std::uint64_t> own(1000);
+  for (int i = 0; i < times; ++i) {
+    auto small = w.allocate_window<std::uint64_t>(100);
+    auto large = w.allocate_window<std::uint64_t>(std::size_t{1} << 16);  // 512 KiB
+    auto created = w.create_window(std::span(own));
+    for (window<std::uint64_t>* const each : {&small, &large, &created}) {
+      each->lock(lock_kind::shared, next_of(w));
+      each->put(next_of(w), 5, 1);
+      each->unlock(next_of(w));
+    }
+  }
+  w.barrier();
+}
+
+TEST_P(window_resources, end_with_windows) {
+  run([](world& w) {
+    create_and_use(w, 20);
+    const resources before = count_resources(w);
+    create_and_use(w, 200);
+    const resources after = count_resources(w);
+    EXPECT_EQ(after.descriptors, before.descriptors);
+    EXPECT_LE(after.mappings, before.mappings + 16);  // the allocator of the C library has some of its own
+  });
+}
+
+// Ranks of a process share its table of segments. Windows on both sides of the size up to which they share mappings.
+TEST(window_threads, groups_create_windows_at_once) {
+  testing::run_worlds(testing::threads("threads"), 4, [](world& w) {
+    const auto pair = w.split({.color = w.rank() / 2});
+    for (int round = 0; round < 40; ++round) {
+      std::vector<window<std::uint8_t>> made;
+      for (const std::size_t bytes : {std::size_t{1}, (std::size_t{256} << 10) - 64, (std::size_t{256} << 10) - 63,
+                                      std::size_t{256} << 10, (std::size_t{256} << 10) + 1})
+        made.push_back(pair->allocate_window<std::uint8_t>(bytes));
+      const auto count_all = [&](std::uint8_t value) {
+        for (window<std::uint8_t>& each : made)
+          EXPECT_EQ(std::ranges::count(each.local(), value), static_cast<std::ptrdiff_t>(each.local().size()));
+        pair->barrier();
+      };
+      count_all(0);
+      for (window<std::uint8_t>& each : made) {
+        each.lock(lock_kind::exclusive, next_of(*pair));
+        const std::vector<std::uint8_t> sent(each.local().size(), static_cast<std::uint8_t>(w.rank() + 1));
+        each.put(next_of(*pair), 0, std::span(sent));
+        each.unlock(next_of(*pair));
+      }
+      pair->barrier();
+      count_all(static_cast<std::uint8_t>((w.rank() ^ 1) + 1));
+      if (round % 2 == 0) std::ranges::rotate(made, made.begin() + 2);
+      while (!made.empty()) made.pop_back();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace amity
