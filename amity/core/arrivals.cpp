@@ -20,7 +20,8 @@ namespace {
 // Whether a fragment belongs to a stream.
 template <class Packet>
 bool is_piece(const Packet& fragment) {
-  return (header_of_fragment(fragment.source, fragment.payload).message & incoming_streams::mark) != 0;
+  const std::optional<fragment_header> head = header_of_fragment(fragment.payload);
+  return head && (head->message & incoming_streams::mark) != 0;
 }
 
 }  // namespace
@@ -151,6 +152,8 @@ void endpoint::deliver_fragment(packet_header header, const inbound& packet) {
   std::optional<reassembly::message> whole;
   try {
     whole = reassembly_.add(packet.source, packet.payload);
+  } catch (const invalid_fragment& it) {
+    throw invalid_packet(packet.source, it.content);
   } catch (const std::bad_alloc&) {
     throw_no_memory(packet);
   }
@@ -162,7 +165,7 @@ void endpoint::deliver_fragment(packet_header header, const inbound& packet) {
 void endpoint::throw_no_memory(const inbound& fragment) const {
   throw error("message arrival", rank_,
               fmt::format("rank {} has sent {} bytes, for which there is no memory", rank_of(fragment.source),
-                          header_of_fragment(fragment.source, fragment.payload).total),
+                          split_fragment(fragment.payload).first.total),
               "send less at once, or a Long to a segment");
 }
 
@@ -173,6 +176,8 @@ void endpoint::deliver_piece(packet_header header, const inbound& packet) {
   std::unique_ptr<incoming_stream> whole;
   try {
     whole = streams_.add(packet.source, header.handler(), packet.payload, target->open_stream, target->context);
+  } catch (const invalid_fragment& it) {
+    throw invalid_packet(packet.source, it.content);
   } catch (const std::bad_alloc&) {
     throw_no_memory(packet);
   } catch (const std::length_error&) {  // of a container

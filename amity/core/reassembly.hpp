@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "amity/base/types.hpp"
 
@@ -20,8 +22,16 @@ struct fragment_header {
 };
 static_assert(sizeof(fragment_header) == 24);
 
-/// Reads the header of a fragment, which is larger than the header.
-fragment_header header_of_fragment(rank_t source, bytes_view fragment);
+/// Reads the header of a fragment. Bytes that no source sends as a fragment (too few, or a part that does not lie
+/// inside its message) have none.
+std::optional<fragment_header> header_of_fragment(bytes_view fragment);
+
+/// No source that runs the same build sends such a fragment. `content` describes it.
+struct invalid_fragment {
+  std::string content;
+};
+/// The fragment of a source, with its header. Throws `invalid_fragment`.
+std::pair<fragment_header, bytes_view> split_fragment(bytes_view fragment);
 
 /// A message that travels in fragments.
 struct fragment_key {
@@ -41,10 +51,11 @@ class reassembly {
     bytes_view bytes;
   };
 
-  /// Takes in one fragment; returns the message once it is whole. Throws `std::bad_alloc`.
+  /// Takes in one fragment; returns the message once it is whole. Throws `std::bad_alloc`, and `invalid_fragment` for a
+  /// fragment that does not belong to the same message as the fragments before.
   std::optional<message> add(rank_t source, bytes_view fragment);
 
-  /// Whether this fragment is the last one that its message waits for.
+  /// Whether `add` returns the message, or throws.
   bool completes(rank_t source, bytes_view fragment) const;
 
   std::size_t incomplete() const noexcept { return partial_.size(); }

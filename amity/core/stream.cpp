@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,11 +23,10 @@ std::uint64_t memory_bytes() {
 }
 
 [[noreturn]] void throw_malformed(const fragment_header& head, std::size_t bytes, std::uint64_t consumed) {
-  throw error("message arrival", no_rank,
-              fmt::format("a fragment of {} bytes at offset {} does not fit message {} of {} bytes, of which {} bytes "
-                          "were there before",
-                          bytes, head.offset, head.message & ~incoming_streams::mark, head.total, consumed),
-              "run the same build of amity on all ranks");
+  throw invalid_fragment{
+      fmt::format("a fragment of {} bytes at offset {} does not fit message {} of {} bytes, of which {} bytes were "
+                  "there before",
+                  bytes, head.offset, head.message & ~incoming_streams::mark, head.total, consumed)};
 }
 
 }  // namespace
@@ -41,8 +40,9 @@ std::size_t memory_stream::produce(mutable_bytes to) {
 
 std::unique_ptr<incoming_stream> incoming_streams::add(rank_t source, handler_id handler, bytes_view fragment,
                                                        stream_opener open, void* context) {
-  const fragment_header head = header_of_fragment(source, fragment);
-  const bytes_view content = fragment.subspan(sizeof head);
+  const auto split = split_fragment(fragment);
+  const fragment_header head = split.first;
+  const bytes_view content = split.second;
   const auto [place, first] = partial_.try_emplace(fragment_key{source, head.message});
   partial& message = place->second;
   if (first) {
@@ -51,8 +51,7 @@ std::unique_ptr<incoming_stream> incoming_streams::add(rank_t source, handler_id
     message.total = head.total;
     message.stream = open(context);
   }
-  if (head.total != message.total || message.handler != handler || head.offset < message.consumed ||
-      head.offset > message.total || content.size() > message.total - head.offset)
+  if (head.total != message.total || message.handler != handler || head.offset < message.consumed)
     throw_malformed(head, content.size(), message.consumed);
 
   const auto consume = [&](bytes_view next) {
@@ -78,10 +77,11 @@ std::unique_ptr<incoming_stream> incoming_streams::add(rank_t source, handler_id
 }
 
 bool incoming_streams::completes(rank_t source, bytes_view fragment) const {
-  const fragment_header head = header_of_fragment(source, fragment);
-  const auto found = partial_.find(fragment_key{source, head.message});
+  const std::optional<fragment_header> head = header_of_fragment(fragment);
+  if (!head) return true;
+  const auto found = partial_.find(fragment_key{source, head->message});
   const std::uint64_t received = found == partial_.end() ? 0 : found->second.received;
-  return received + (fragment.size() - sizeof head) >= head.total;
+  return received + (fragment.size() - sizeof *head) >= head->total;
 }
 
 void incoming_streams::drop(handler_id handler) {

@@ -49,12 +49,12 @@ class incoming_streams {
   /// Bit of `fragment_header::message`: the message is a stream.
   static constexpr std::uint64_t mark = std::uint64_t{1} << 63;
 
-  /// Consumes one fragment. Returns the message when it is whole. Throws `error` for a fragment that cannot be one of
-  /// an honest source, what `consume` throws, and `std::bad_alloc`.
+  /// Consumes one fragment. Returns the message when it is whole. Throws `invalid_fragment` for a fragment that
+  /// cannot be one of an honest source, what `consume` throws, and `std::bad_alloc`.
   std::unique_ptr<incoming_stream> add(rank_t source, handler_id handler, bytes_view fragment, stream_opener open,
                                        void* context);
 
-  /// Whether this fragment is the last one that its message waits for.
+  /// Whether this fragment is the last one that its message waits for, or invalid.
   bool completes(rank_t source, bytes_view fragment) const;
 
   /// Forgets the messages of a handler.

@@ -269,7 +269,7 @@ TEST(outbox, large_items_leave_in_fragments) {
   reassembly together;
   std::vector<std::byte> arrived;
   for (std::size_t i = 0; i < out.taken.size(); ++i) {
-    EXPECT_EQ(header_of_fragment(0, out.taken[i].payload).message, 40 + i / per_item);
+    EXPECT_EQ(split_fragment(out.taken[i].payload).first.message, 40 + i / per_item);
     if (const auto whole = together.add(0, out.taken[i].payload))
       arrived.insert(arrived.end(), whole->bytes.begin(), whole->bytes.end());
   }
