@@ -61,7 +61,7 @@ fabric::disposition engine::on_other_packet(const fabric::packet& arrived) noexc
   if (failure_.exists()) return fabric::disposition::release;
   try {
     if (header.handler() != static_cast<handler_id>(service::wake)) return services_.on_packet(arrived);
-    on_wake(arrived.source, arrived.payload);
+    has_questions_ |= questions_.on_packet(arrived.source, arrived.payload);
   } catch (...) {
     failure_.set(std::current_exception());
   }

@@ -220,8 +220,8 @@ inline bool engine::advance(std::size_t events_max) {
   std::size_t events = transport_.poll(*this, events_max);
   if (not_due_.has_behind()) [[unlikely]]
     events = handle_behind(events, events_max);
-  if (questions_seen_ > 0) [[unlikely]]
-    events -= std::min(events, std::exchange(questions_seen_, 0));
+  if (has_questions_) [[unlikely]]
+    events -= std::min(events, take_questions());
   const bool news = events > 0;
   attention_.polled(news);
   if (attention_.on()) [[unlikely]]
@@ -394,6 +394,8 @@ class engine::without_handlers final : private fabric::sink {
   bool advance() {
     bool any = own_.send_waiting();
     any |= own_.transport_.poll(*this, packets_per_progress) > 0;
+    if (own_.has_questions_) [[unlikely]]
+      own_.take_questions();
     own_.failure_.rethrow();
     if (any && own_.lock_ != nullptr) own_.wake_seats();
     return any;
@@ -429,7 +431,7 @@ class engine::without_handlers final : private fabric::sink {
 // Two ranks that send to each other must not deadlock.
 void engine::wait_without_handlers(endpoint& in, function_ref<bool()> attempt, function_ref<bool()> done,
                                    function_ref<void()> before_handlers) {
-  constexpr std::uint64_t patience_ns = 10'000'000;
+  constexpr std::uint64_t wait_ns_max = 10'000'000;
   without_handlers arrivals(*this);
   std::uint64_t refused_ns = 0;  // when the last credit was used up; 0: not checked yet
   while (!done()) {
@@ -445,8 +447,8 @@ void engine::wait_without_handlers(endpoint& in, function_ref<bool()> attempt, f
     }
     const std::uint64_t now_ns = transport_.now_ns();
     if (refused_ns == 0) refused_ns = now_ns;
-    if (now_ns - refused_ns >= patience_ns) break;
-    const std::uint64_t left_ns = patience_ns - (now_ns - refused_ns);
+    if (now_ns - refused_ns >= wait_ns_max) break;
+    const std::uint64_t left_ns = wait_ns_max - (now_ns - refused_ns);
     wait_in_fabric(left_ns, left_ns);
   }
   before_handlers();

@@ -229,8 +229,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void wake_seats() noexcept;
 
   fabric::disposition on_other_packet(const fabric::packet& arrived) noexcept;
-  /// A question of a peer whether this thread makes progress, or an answer to one.
-  void on_wake(rank_t lane, bytes_view payload);
+  /// Answers the questions that are due. Returns how many questions and answers have arrived: they are no progress.
+  std::size_t take_questions();
   bool advance(std::size_t events_max);
   bool send_waiting();
   bool handle_due();
@@ -256,7 +256,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   crew* crew_ = nullptr;               ///< null: the rank has no other thread
   std::unique_ptr<engine_lock> lock_;  ///< null: an owned engine
   std::vector<progress_client*> every_round_;
-  std::size_t questions_seen_ = 0;  ///< packets of `peer_questions` since the last poll: they are no progress
+  bool has_questions_ = false;  ///< whether `take_questions` has something to do
   std::uint32_t sends_since_poll_ = 0;
   rank_t threads_;
   std::size_t worlds_count_ = 0;

@@ -49,7 +49,7 @@ void engine::look_for_stall(const endpoint& in, std::string_view where, bool is_
         rank(),
         fmt::format("no answer for {} s from {}: a handler there does not return, or the program computes "
                     "without calls that make progress",
-                    peer_questions::patience_ns / 1'000'000'000, describe_peers(questions_.take_silent(), threads_)));
+                    peer_questions::silence_ns / 1'000'000'000, describe_peers(questions_.take_silent(), threads_)));
   }
   if (!stall_clock_.is_due(now_ns) && !is_stall) return;
   log_warning(rank(), in.stall_report(where, stall_clock_.seconds()));
@@ -59,12 +59,15 @@ void engine::look_for_stall(const endpoint& in, std::string_view where, bool is_
   questions_.ask(std::move(peers), now_ns);
 }
 
-void engine::on_wake(rank_t lane, bytes_view payload) {
+std::size_t engine::take_questions() {
   constexpr auto answer = static_cast<std::byte>(peer_questions::content::answer);
-  if (payload.size() != 1) return;
-  ++questions_seen_;
-  if (payload[0] == answer) return questions_.on_answer(lane);
-  send(lane, service::wake, {&answer, 1});
+  const std::uint64_t now_ns = transport_.now_ns();
+  peer_answers& answers = questions_.answers();
+  if (answers.is_due(now_ns)) {
+    for (const rank_t lane : answers.take(now_ns)) send(lane, service::wake, {&answer, 1});
+  }
+  has_questions_ = answers.any();
+  return questions_.take_arrived();
 }
 
 void engine::report_busy_wait(const endpoint& in, std::string_view where) {

@@ -114,12 +114,14 @@ class hand_clock final : public fabric::decorator {
 // messages to more ranks than they ask.
 TEST(stall_report, silent_peer_is_named) {
   constexpr rank_t silent = peer_questions::peers_max + 3, ranks = silent + 1;
-  const settings config = configured({{"AMITY_CORE_STALL_SECONDS", "1"}});
   std::atomic<bool> named = false;
   ::testing::internal::CaptureStderr();
-  testing::threads("threads").run(ranks, config, [&](fabric::fabric& whole) {
+  testing::threads("threads").run(ranks, {}, [&](fabric::fabric& whole) {
     hand_clock clock(whole);
-    endpoint own(clock, config);
+    const bool waits = whole.rank() == 0;
+    clock.step_ns = waits ? 1'000'000 : peer_answers::period_ns;
+    if (!waits) clock.sleep_ns_max = 1'000'000;
+    endpoint own(clock, configured({{"AMITY_CORE_STALL_SECONDS", waits ? "1" : "0"}}));
     rank_t replies = 0;
     const handler_id reply = own.add_handler("reply", [&](request&) { ++replies; });
     const handler_id ask = own.add_handler("ask", [&](request& r) { r.reply_short(reply); });
@@ -153,6 +155,65 @@ TEST(stall_report, silent_peer_is_named) {
   }
   EXPECT_GE(of_the_silent_alone, 1u) << text;
   EXPECT_LE(reports, 4u) << text;
+}
+
+TEST(peer_answers, once_per_period) {
+  constexpr std::uint64_t begin_ns = 5;
+  peer_answers own;
+  EXPECT_FALSE(own.is_due(begin_ns));
+  own.on_question(3);
+  EXPECT_TRUE(own.is_due(begin_ns));
+  EXPECT_EQ(own.take(begin_ns), (std::vector<rank_t>{3}));
+  EXPECT_FALSE(own.any());
+  EXPECT_FALSE(own.is_due(begin_ns + peer_answers::period_ns));
+  for (const rank_t lane : {3, 4, 3}) own.on_question(lane);
+  EXPECT_FALSE(own.is_due(begin_ns + peer_answers::period_ns - 1));
+  EXPECT_TRUE(own.is_due(begin_ns + peer_answers::period_ns));
+  EXPECT_EQ(own.take(begin_ns + peer_answers::period_ns), (std::vector<rank_t>{3, 4}));
+  EXPECT_FALSE(own.any());
+}
+
+/// Counts the answers to questions that leave.
+class answer_counter final : public fabric::decorator {
+ public:
+  explicit answer_counter(::amity::fabric::fabric& inner) : decorator(inner) {}
+  ::amity::status try_send(rank_t dest, std::uint64_t header, bytes_view payload,
+                           ::amity::fabric::claim of) noexcept override {
+    const status result = decorator::try_send(dest, header, payload, of);
+    if (result == status::ok && header == service_header(service::wake).word() && payload.size() == 1 &&
+        payload[0] == static_cast<std::byte>(peer_questions::content::answer))
+      ++answers;
+    return result;
+  }
+  int answers = 0;
+};
+
+// A rank that comes back from a long handler finds many questions of the same ranks.
+TEST(stall_report, repeated_questions_get_one_answer) {
+  fabric::sim::run(3, {}, [&](fabric::fabric& whole) {
+    answer_counter counter(whole);
+    endpoint own(counter, {});
+    const auto ask = [&](int times) {
+      constexpr auto question = static_cast<std::byte>(peer_questions::content::question);
+      for (int i = 0; i < times; ++i) own.own_engine().send(0, service::wake, {&question, 1});
+    };
+    own.barrier();
+    if (own.rank() > 0) ask(20);
+    own.barrier();
+    EXPECT_EQ(counter.answers, own.rank() == 0 ? 2 : 0);
+    // Another question waits for the end of the period.
+    if (own.rank() > 0) ask(1);
+    own.barrier();
+    own.barrier();
+    EXPECT_EQ(counter.answers, own.rank() == 0 ? 2 : 0);
+    while (own.transport().now_ns() < 2 * peer_answers::period_ns) {
+      testing::idle_until(own.transport(), own.transport().now_ns() + peer_answers::period_ns / 4);
+      own.progress();
+    }
+    own.barrier();
+    EXPECT_EQ(counter.answers, own.rank() == 0 ? 4 : 0);
+    return 0;
+  });
 }
 
 /// What an endpoint sees of itself whose handlers take 70 ns and which looks around once after 500 and once after 200
