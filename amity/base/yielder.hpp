@@ -23,10 +23,15 @@ class yielder {
   /// False if yields have taken long lately, twice within a short time: sleep instead. One long yield says little: the
   /// hypervisor may have taken the CPU away.
   bool yield() noexcept {
-    const std::uint64_t begin_ns = steady_now_ns();
+    std::uint64_t end_ns = 0;
+    return yield(end_ns);
+  }
+  /// Does the same. `end_ns` is the time afterwards, which the yielder reads in any case.
+  bool yield(std::uint64_t& end_ns) noexcept {
+    const std::uint64_t begin_ns = end_ns = steady_now_ns();
     if (begin_ns < rested_ns_.load(std::memory_order_relaxed)) return false;
     ::sched_yield();
-    const std::uint64_t end_ns = steady_now_ns();
+    end_ns = steady_now_ns();
     if (end_ns - begin_ns < long_ns) return true;
     const bool again = begin_ns < last_long_ns_.exchange(end_ns, std::memory_order_relaxed) + again_ns;
     if (!again) return true;

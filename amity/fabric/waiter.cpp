@@ -11,6 +11,9 @@ namespace {
 /// Waits that find something early do not ask each time whether the job has ended.
 constexpr std::uint32_t waits_per_check = 64;
 
+/// Longer waits ask again after this time. Only phases that read the clock count it: the looks take less.
+constexpr std::uint64_t ns_per_check = 1'000'000;
+
 /// Rounds of a polling program that count as a microsecond of `backoff::spin_ns`.
 constexpr std::uint64_t polls_per_us = 2;
 
@@ -55,30 +58,43 @@ void waiter::wait(std::uint64_t timeout_ns, turn_lock* others, watched_memory* s
   sleep(timeout_ns, others, stores);
 }
 
+inline void waiter::check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns) {
+  if (now_ns - checked_ns < ns_per_check) return;
+  on_.check();
+  checked_ns = now_ns;
+}
+
 bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   for (std::uint32_t look = 0; look < how_.looks; ++look) {
     if (is_ready(stores) || (others != nullptr && others->let_in())) return true;
     cpu_pause(static_cast<int>(how_.pauses));
   }
   if (how_.spin_ns == 0) return false;
-  for (const std::uint64_t begin_ns = steady_now_ns();
-       steady_now_ns() - begin_ns < std::min(how_.spin_ns, timeout_ns);) {
+  const std::uint64_t begin_ns = steady_now_ns();
+  std::uint64_t checked_ns = begin_ns;
+  for (std::uint64_t now_ns = begin_ns; now_ns - begin_ns < std::min(how_.spin_ns, timeout_ns);
+       now_ns = steady_now_ns()) {
     if (is_ready(stores) || (others != nullptr && others->let_in())) return true;
+    check_each_period(now_ns, checked_ns);
   }
   return false;
 }
 
 bool waiter::find_in_yields(turn_lock* others, watched_memory* stores) {
+  std::uint64_t checked_ns = 0;  // 0: not known before the first yield
   for (std::uint32_t look = 0; look < how_.yields; ++look) {
     if (is_ready(stores)) return true;
     bool was_short = false;
-    const auto yield = [&] { was_short = yielder_.yield(); };
+    std::uint64_t now_ns = 0;
+    const auto yield = [&] { was_short = yielder_.yield(now_ns); };
     if (others == nullptr) {
       yield();
     } else if (others->without(yield)) {
       return true;
     }
     if (!was_short) return false;
+    if (checked_ns == 0) checked_ns = now_ns;
+    check_each_period(now_ns, checked_ns);
   }
   return false;
 }

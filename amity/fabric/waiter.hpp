@@ -69,6 +69,7 @@ class waiter {
  private:
   bool find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
   bool find_in_yields(turn_lock* others, watched_memory* stores);
+  void check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns);
   void sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
   bool is_ready(watched_memory* stores) { return (stores != nullptr && stores->is_ready()) || on_.ready(); }
 

@@ -36,6 +36,7 @@ class scripted final : public fabric {
 
   void check() override {
     calls.emplace_back("check");
+    if (on_check) on_check();
     if (ended) throw job_aborted("ended");
   }
   bool ready() override {
@@ -61,6 +62,7 @@ class scripted final : public fabric {
   int looks_until_event = 0;  ///< 0: never
   bool ended = false;
   std::function<void()> on_sleep;
+  std::function<void()> on_check;
   std::vector<std::string> calls;
   std::vector<std::uint64_t> slept_ns;
 
@@ -208,6 +210,36 @@ TEST(waiter, early_events_do_not_hide_end) {
       },
       job_aborted);
   EXPECT_LT(early, 100);
+}
+
+TEST(waiter, long_spin_checks) {
+  scripted own({.looks = 1, .spin_ns = 60'000'000'000});
+  own.on_check = [&] { own.looks_until_event = 1; };
+  waiter(own).wait(forever);
+  EXPECT_EQ(own.count("check"), 1u);
+  EXPECT_EQ(own.calls.back(), "ready");
+  EXPECT_EQ(own.count("publish"), 0u);  // it is the spin that has ended
+}
+
+TEST(waiter, long_yields_check) {
+  scripted own({.looks = 1, .yields = ~std::uint32_t{0}});
+  bool ended_in_yields = false;
+  own.on_check = [&] {
+    if (own.count("publish") == 0 || own.count("arm") > 0) return;
+    ended_in_yields = true;
+    own.ended = true;
+  };
+  waiter waits(own);
+  // Slow yields end the yields early.
+  while (!ended_in_yields) {
+    waits.progressed();
+    own.take_calls();
+    try {
+      waits.wait(forever);
+    } catch (const job_aborted&) {
+    }
+  }
+  EXPECT_EQ(own.count("check"), 2u);
 }
 
 TEST(waiter, polls_publish_once_after_as_many_as_looks) {
