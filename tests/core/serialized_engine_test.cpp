@@ -434,6 +434,58 @@ TEST(serialized_engine, polled_event_wakes_seat) {
   });
 }
 
+// No other event follows a reply until its wait has ended, and no sleep ends by time: a wait that its reply does not
+// end is counted as one that has expired. What a reply costs is counted too: the thread that polled it wakes the
+// threads on seats, and so does the one that leaves; each of them ends a sleep in the fabric at most once per wake-up.
+TEST(serialized_engine, each_reply_ends_one_wait) {
+  constexpr std::size_t threads = 4;
+  std::atomic<std::size_t> wanted = 0;
+  testing::threads("threads").run(2, {}, [&](fabric::fabric& inner) {
+    constexpr std::array<std::size_t, threads> order{2, 0, 3, 1};
+    std::array<bool, threads> arrived{};
+    const auto add_handler = [&](endpoint& own) {
+      const handler_id added = own.add_handler("reply", [&](request& r) { arrived[r.args()[0]] = true; });
+      own.barrier();
+      return added;
+    };
+    if (inner.rank() == 1) {
+      endpoint own(inner, {});
+      const handler_id reply = add_handler(own);
+      for (std::size_t round = 0; round < threads; ++round) {
+        await([&] { return wanted == round + 1; });
+        own.request_short(0, reply, {order[round]});
+      }
+      own.barrier();
+      return;
+    }
+    serialized_rank rank(inner);
+    {
+      const engine::entry inside(rank.runs());
+      static_cast<void>(add_handler(rank.own));
+    }
+    std::array<std::atomic<bool>, threads> ended{};
+    program_threads program;
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      program.start([&, thread] {
+        rank.wait(arrived[thread]);
+        ended[thread] = true;
+      });
+    }
+    for (std::size_t round = 0; round < threads; ++round) {
+      rank.await_waits(threads - round - 1);
+      const std::uint64_t before = rank.transport.sleeps;
+      wanted = round + 1;
+      await([&] { return ended[order[round]].load(); });
+      if (round + 1 == threads) break;
+      rank.await_waits(threads - round - 2);
+      EXPECT_LE(rank.transport.sleeps - before, 1 + 2 * threads);
+    }
+    EXPECT_EQ(program.join(), no_failures(threads));
+    const engine::entry inside(rank.runs());
+    rank.own.barrier();
+  });
+}
+
 // --- The lock is given up. ---
 
 TEST(serialized_engine, spinning_thread_lets_others_in) {

@@ -370,15 +370,35 @@ TEST(stall_report, poll_loop_is_reported) {
   testing::expect_parts(text, {"amity: rank 0: no progress for 1 s in my loop"});
 }
 
-TEST(stall_report, simulated_poll_loop_is_reported) {
+/// What the only rank of a simulated job prints while it polls in a loop, with a pause in virtual time after each poll.
+std::string printed_by_simulated_polls(int polls, std::uint64_t pause_ns, const std::string& stall_seconds) {
   ::testing::internal::CaptureStderr();
-  simulate(1, {}, [](endpoint& own) {
-    for (int polls = 0; polls < 1 << 22; ++polls) {
-      own.progress();
-      own.own_engine().polled(own, "my loop", engine::poll_round::idle);
-    }
-  });
-  testing::expect_parts(::testing::internal::GetCapturedStderr(), {"in my loop"});
+  simulate(
+      1, {},
+      [&](endpoint& own) {
+        for (int i = 0; i < polls; ++i) {
+          own.progress();
+          if (pause_ns > 0) testing::idle_until(own.transport(), own.transport().now_ns() + pause_ns);
+          own.own_engine().polled(own, "my loop", engine::poll_round::idle);
+        }
+      },
+      configured({{"AMITY_CORE_STALL_SECONDS", stall_seconds}}));
+  return ::testing::internal::GetCapturedStderr();
+}
+
+// Virtual time counts: 2 s pass between the first look at the clock, at poll 1024, and the third.
+TEST(stall_report, simulated_polls_stall_in_virtual_time) {
+  const std::string text = printed_by_simulated_polls(3 * 1024, 1'000'000, "2");
+  testing::expect_parts(text, {"amity: rank 0: no progress for 2 s in my loop"});
+  EXPECT_EQ(printed_by_simulated_polls(3 * 1024 - 1, 1'000'000, "2"), "");
+}
+
+// A program that polls without a pause is reported although hardly any virtual time passes.
+TEST(stall_report, simulated_poll_loop_is_reported) {
+  constexpr int polls = 1 << 22;
+  testing::expect_parts(printed_by_simulated_polls(polls, 0, "86400"),
+                        {"amity: rank 0: no progress for ", "in my loop"});
+  EXPECT_EQ(printed_by_simulated_polls(polls - 1, 0, "86400"), "");
 }
 
 TEST(stall_report, tells_what_waits_to_be_sent_and_for_whom) {
