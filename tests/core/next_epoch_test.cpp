@@ -2,9 +2,12 @@
 /// credits that are not reserved.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "amity/core/memory.hpp"
+#include "amity/fabric/decorator.hpp"
+#include "amity/fabric/shm/shm.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
@@ -164,42 +167,53 @@ TEST_P(next_epoch_answers, longs_of_every_protocol) {
   }
 }
 
-/// Virtual time of 1,000 gets by packets of rank 0 from rank 1, while rank 2 sends as much as it can. If `is_ahead`,
-/// rank 1 is in the next epoch, and its packets hold all ordinary credits to rank 0.
+/// `measure` gets what makes 1,000 gets by packets of rank 0 from rank 1, while rank 2 sends as much as it can. If
+/// `is_ahead`, rank 1 is in the next epoch, and its packets hold all ordinary credits to rank 0.
+void gets_beside_flood(fabric::fabric& whole, bool is_ahead,
+                       const std::function<void(const std::function<void()>& gets)>& measure) {
+  fabric::testing::poorer transport(whole, false);
+  endpoint own(transport, {});
+  bool end = false;
+  std::uint64_t early = 0;
+  const handler_id flood = own.add_handler("flood", [](request&) {});
+  const handler_id take = own.add_handler("take", [&](request&) { ++early; });
+  const handler_id stop = own.add_handler("stop", [&](request&) { end = true; });
+  auto& memory = own.memory();
+  std::vector<std::byte> offered(64), got(64);
+  const local_segment mine = memory.attach(offered);
+  const std::vector<remote_segment> all = exchange(own, mine);
+  // Each rank knows how many packets rank 1 may send: both ways are the same.
+  const std::size_t kept = is_ahead ? own.transport().allowance_to(own.rank() == 1 ? 0 : 1).packets : 0;
+  own.barrier();
+  if (own.rank() == 1) {
+    if (is_ahead) own.open_epoch(next_epoch);
+    for (std::size_t i = 0; i < kept; ++i) own.request_short(0, take);
+  }
+  if (own.rank() == 0) {
+    own.wait_until("early packets", [&] { return static_cast<std::size_t>(held_back(own)) == kept; });
+    measure([&] {
+      for (int i = 0; i < 1000; ++i) memory.get({all[1], 0}, got);
+    });
+    for (rank_t peer = 1; peer < 3; ++peer) own.request_short(peer, stop);
+    if (is_ahead) own.open_epoch(next_epoch);
+    own.wait_until("early packets", [&] { return early == kept; });
+  } else {
+    while (own.rank() == 2 && !end) own.request_short(0, flood);
+    own.wait_until("the end", [&] { return end; });
+  }
+  own.barrier();
+  if (own.epoch_open()) own.close_epoch();
+}
+
+/// In virtual time.
 std::uint64_t time_of_gets_beside_flood(bool is_ahead) {
   std::uint64_t taken_ns = 0;
   fabric::sim::run(3, {}, [&](fabric::fabric& whole) {
-    fabric::testing::poorer transport(whole, false);
-    endpoint own(transport, {});
-    bool end = false;
-    std::uint64_t early = 0;
-    const handler_id flood = own.add_handler("flood", [](request&) {});
-    const handler_id take = own.add_handler("take", [&](request&) { ++early; });
-    const handler_id stop = own.add_handler("stop", [&](request&) { end = true; });
-    auto& memory = own.memory();
-    std::vector<std::byte> offered(64), got(64);
-    const local_segment mine = memory.attach(offered);
-    const std::vector<remote_segment> all = exchange(own, mine);
-    const std::size_t kept = is_ahead ? own.transport().allowance_to(0).packets : 0;
-    own.barrier();
-    if (own.rank() == 1) {
-      if (is_ahead) own.open_epoch(next_epoch);
-      for (std::size_t i = 0; i < kept; ++i) own.request_short(0, take);
-    }
-    if (own.rank() == 0) {
-      own.wait_until("early packets", [&] { return static_cast<std::size_t>(held_back(own)) == kept; });
-      const std::uint64_t begin_ns = own.transport().now_ns();
-      for (int i = 0; i < 1000; ++i) memory.get({all[1], 0}, got);
-      taken_ns = own.transport().now_ns() - begin_ns;
-      for (rank_t peer = 1; peer < 3; ++peer) own.request_short(peer, stop);
-      if (is_ahead) own.open_epoch(next_epoch);
-      own.wait_until("early packets", [&] { return early == kept; });
-    } else {
-      while (own.rank() == 2 && !end) own.request_short(0, flood);
-      own.wait_until("the end", [&] { return end; });
-    }
-    own.barrier();
-    if (own.epoch_open()) own.close_epoch();
+    gets_beside_flood(whole, is_ahead, [&](const std::function<void()>& gets) {
+      const std::uint64_t begin_ns = whole.now_ns();
+      gets();
+      taken_ns = whole.now_ns() - begin_ns;
+    });
     return 0;
   });
   return taken_ns;
@@ -207,6 +221,31 @@ std::uint64_t time_of_gets_beside_flood(bool is_ahead) {
 
 TEST(gets_from_next_epoch, cost_little_beside_flood) {
   EXPECT_LE(time_of_gets_beside_flood(true), time_of_gets_beside_flood(false) * 3 / 2);
+}
+
+/// A rank that returns credits by itself, and never because it waits.
+class never_publishes final : public fabric::decorator {
+ public:
+  explicit never_publishes(::amity::fabric::fabric& inner) : decorator(inner) {}
+  void publish() override {
+    if (!is_quiet) decorator::publish();
+  }
+  bool is_quiet = false;
+};
+
+// Shared memory returns credits in batches, and the rest of a batch when a rank has spun without
+// success. No get may depend on
+// that: the answers have a single credit.
+TEST(gets_from_next_epoch, need_no_wait_for_credits) {
+  fabric::shm::run_threads({}, 3, [](fabric::fabric& whole) {
+    never_publishes transport(whole);
+    gets_beside_flood(transport, true, [&](const std::function<void()>& gets) {
+      transport.is_quiet = true;
+      gets();
+      transport.is_quiet = false;
+    });
+    return 0;
+  });
 }
 
 }  // namespace
