@@ -14,6 +14,7 @@
 #include "amity/window/window.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/support/cases.hpp"
+#include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
 
@@ -211,6 +212,32 @@ TEST(queued_operations, bound_of_memory_holds) {
   EXPECT_LE(peak_of_queued_puts(
                 {{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "64k"}, {"AMITY_CORE_SPILL_BYTES_MAX", std::to_string(bound)}}),
             bound);
+}
+
+// Rank 1 never calls post. The puts that fit half of the bound are queued; the next one waits, and reports name its
+// wait.
+TEST(queued_operations, missing_post_is_reported_beyond_bound) {
+  constexpr std::size_t bound = std::size_t{256} << 10;
+  constexpr std::size_t block = 1024;  // words
+  std::size_t begun = 0;
+  const std::string text = testing::failure_in_worlds(
+      2,
+      [&](world& w) {
+        auto shared = w.allocate_window<std::uint64_t>(block);
+        const std::vector<std::uint64_t> words(block);
+        if (w.rank() == 0) {
+          const rank_t target = 1;
+          shared.start(std::span(&target, 1));
+          for (; begun < 10'000; ++begun) shared.put(1, 0, words);
+          shared.complete();
+        }
+        w.barrier();
+      },
+      testing::configured({{"AMITY_WINDOW_PROTOCOL", "send_recv"},
+                           {"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "64k"},
+                           {"AMITY_CORE_SPILL_BYTES_MAX", std::to_string(bound)}}));
+  testing::expect_parts(text, {"deadlock", "window::put of window 'window', target 1: waits for its post"});
+  EXPECT_GT(begun, 100u);
 }
 
 // Long tests use 9 GiB of memory.
