@@ -212,10 +212,10 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
 // Most often the other rank has only heard of the end of the collective earlier. Under virtual time a wait ends only
 // with news.
 bool endpoint::ask_rank_ahead() {
-  constexpr std::uint64_t patience_ns = 2'000'000;
+  constexpr std::uint64_t wait_ns = 2'000'000;
   if (!collectives_.may_ask_rank_ahead()) return false;
   if (engine_->idle_rounds() == 0 && !fabric_.caps().virtual_time) {
-    engine_->wait_in_fabric(patience_ns, patience_ns);
+    engine_->wait_in_fabric(wait_ns, wait_ns);
   } else {
     collectives_.ask_rank_ahead();
   }

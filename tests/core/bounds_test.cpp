@@ -343,7 +343,7 @@ TEST(bounce_buffers, serve_again_where_they_are_large_enough) {
   EXPECT_EQ(all.bytes(), 2 * usual + large);
 }
 
-TEST(prepared_longs_of_handlers, are_bounded_as_what_they_spill) {
+TEST(prepared_longs_of_handlers, share_bound_of_messages) {
   constexpr std::size_t usual = bounce_buffers::usual_bytes;
   simulate(
       2, {},

@@ -1,4 +1,4 @@
-/// Who makes progress when: handlers are never interrupted, senders need not poll, and a spill that is too deep makes
+/// Who makes progress when: handlers are never interrupted, senders need not poll, and an outbox that is too deep makes
 /// them wait.
 
 #include <algorithm>
@@ -150,10 +150,10 @@ TEST(senders, take_as_many_packets_as_they_send) {
   EXPECT_EQ(handled_behind_each_packet(1), (std::vector<int>{1, 3, 6, 10, 15, 21, 28, 36}));
 }
 
-/// Rank 0's handler sends `spilled` messages to rank 2, far more than it has credits; then its body sends 400 messages
+/// Rank 0's handler sends `queued` messages to rank 2, far more than it has credits; then its body sends 400 messages
 /// to rank 1, which takes them all. Returns how many of these were on their way before rank 2, stopped until then, went
 /// on.
-int sent_before_rank_2_goes_on(const settings& config, int spilled) {
+int sent_before_rank_2_goes_on(const settings& config, int queued) {
   constexpr std::uint64_t resume_ns = 5'000'000;
   int early = 0;
   simulate(
@@ -162,7 +162,7 @@ int sent_before_rank_2_goes_on(const settings& config, int spilled) {
         int taken = 0;
         const handler_id take = own.add_handler("take", [&](request&) { ++taken; });
         const handler_id burst = own.add_handler("burst", [&](request&) {
-          for (int i = 0; i < spilled; ++i) own.request_short(2, take);
+          for (int i = 0; i < queued; ++i) own.request_short(2, take);
           ++taken;
         });
         own.barrier();
@@ -175,7 +175,7 @@ int sent_before_rank_2_goes_on(const settings& config, int spilled) {
             if (own.transport().now_ns() < resume_ns) ++early;
           }
         }
-        const int expected = own.rank() == 0 ? 1 : own.rank() == 1 ? 400 : spilled;
+        const int expected = own.rank() == 0 ? 1 : own.rank() == 1 ? 400 : queued;
         own.wait_until("what is due", [&] { return taken == expected; });
         own.barrier();
       },
@@ -183,7 +183,7 @@ int sent_before_rank_2_goes_on(const settings& config, int spilled) {
   return early;
 }
 
-TEST(spilled_messages, make_senders_wait_above_the_high_water_mark) {
+TEST(queued_messages, make_senders_wait_above_the_high_water_mark) {
   EXPECT_EQ(sent_before_rank_2_goes_on(configured({}), 100), 400);
   EXPECT_EQ(sent_before_rank_2_goes_on(configured({{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "64k"}}), 100), 400);
   // A sender looks every 16 messages.
@@ -191,7 +191,7 @@ TEST(spilled_messages, make_senders_wait_above_the_high_water_mark) {
   EXPECT_LT(sent_before_rank_2_goes_on(configured({{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "0"}}), 10), 16);
 }
 
-TEST(spilled_messages, leave_while_the_body_only_sends) {
+TEST(queued_messages, leave_while_the_body_only_sends) {
   int taken_by_2 = 0;
   simulate(3, {.credits = 4}, [&](endpoint& own) {
     int taken = 0;
@@ -219,7 +219,7 @@ TEST(spilled_messages, leave_while_the_body_only_sends) {
   });
 }
 
-TEST(spilled_messages, end_the_job_beyond_the_hard_limit) {
+TEST(queued_messages, end_the_job_beyond_the_hard_limit) {
   constexpr int credits = 2;
   const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}});
   // Messages without a single byte take memory, too.

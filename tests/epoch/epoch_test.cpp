@@ -173,7 +173,7 @@ TEST(epochs, end_after_all_ranks_have_entered_them) {
   }
 }
 
-TEST(epochs, wait_for_what_is_spilled) {
+TEST(epochs, wait_for_queued_messages) {
   for (const std::string& name : detector_names()) {
     simulate(3, {.credits = 1}, [&](endpoint& own) {
       epochs periods(own, make_detector(name, own));

@@ -338,8 +338,8 @@ TEST(large_value, wrong_measure_fails_before_sending) {
             "codec<T>::bytes return exactly what codec<T>::write writes");
 }
 
-// What a handler cannot send is copied, within the bound of the spill.
-TEST(large_value, copy_beyond_spill_bound_fails) {
+// What a handler cannot send is copied, within the bound of memory.
+TEST(large_value, copy_beyond_bound_fails) {
   const settings config = testing::configured({{"AMITY_CORE_SPILL_BYTES_MAX", "1m"}});
   const auto failure = [&](bool moved) {
     return testing::failure_in_worlds(
@@ -368,7 +368,7 @@ TEST(large_value, copy_beyond_spill_bound_fails) {
 }
 
 // Each half is below the bound, and their sum is not.
-TEST(large_value, copies_and_small_messages_share_spill_bound) {
+TEST(large_value, copies_and_small_messages_share_bound) {
   struct small {
     std::byte content[200];
   };
@@ -396,7 +396,7 @@ TEST(large_value, copies_and_small_messages_share_spill_bound) {
 }
 
 // The bound is about handlers. A send outside them that must let handlers run copies its rest, however large.
-TEST(large_value, send_to_slow_rank_exceeds_spill_bound) {
+TEST(large_value, send_to_slow_rank_exceeds_bound) {
   const settings config = testing::configured(
       {{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}, {"AMITY_SIM_FAULTS", "stop:rank=1,at=50us,for=60ms"}});
   const std::string text = testing::failure_in_worlds(

@@ -321,7 +321,7 @@ TEST(combine, what_is_flushed_leaves_at_once) {
   });
 }
 
-TEST(combine, more_than_the_credits_can_carry_waits_in_the_spill) {
+TEST(combine, more_than_the_credits_can_carry_waits_in_the_outbox) {
   // The end of the epoch sends off a whole cache at once, where no send may wait.
   const fabric::sim::sim_options tight{.credits = 1, .packet_bytes = 528};
   run_worlds(simulated("tight", tight), 2, [](world& w) {

@@ -86,7 +86,7 @@ TEST(routing, few_messages_take_no_slots) {
   });
 }
 
-// Without a credit, what is staged waits in the spill: only its sender's turns keep it from growing.
+// Without a credit, what is staged waits in the outbox: only its sender's turns keep it from growing.
 template <class T, class... Policies>
 void send_many(const T& value, Policies... policies) {
   const settings config = testing::configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}});

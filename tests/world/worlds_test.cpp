@@ -190,15 +190,15 @@ TEST_P(several_worlds, handlers_send_in_an_enclosing_epoch) {
   });
 }
 
-// What is collected, spilled or kept in one world gets on while its rank waits in another one.
+// What is collected, queued or kept in one world gets on while its rank waits in another one.
 TEST_P(several_worlds, waiting_in_one_is_progress_in_all) {
   run([](world& w) {
     const auto other = w.duplicate();
     const rank_t next = (w.rank() + 1) % w.size();
     constexpr std::uint64_t flood = 300;
-    std::uint64_t collected = 0, spilled = 0;
+    std::uint64_t collected = 0, queued = 0;
     auto few = other->message<int>([&](int) { ++collected; }, coalesce{});
-    auto many = other->message<int>([&](int) { ++spilled; });
+    auto many = other->message<int>([&](int) { ++queued; });
     auto start = other->message<int>([&](int) {
       for (std::uint64_t i = 0; i < flood; ++i) many.send(next, 1);
     });
@@ -210,12 +210,12 @@ TEST_P(several_worlds, waiting_in_one_is_progress_in_all) {
       w.barrier();
       start.send(w.rank(), 1);
       if (w.rank() % 2 == 0) {
-        while (spilled < flood) w.poll();
+        while (queued < flood) w.poll();
       }
       w.barrier();
     });
     EXPECT_EQ(collected, 1u);
-    EXPECT_EQ(spilled, flood);
+    EXPECT_EQ(queued, flood);
   });
 }
 

@@ -128,7 +128,7 @@ static void barriers_of_two(void) {
 /* A PE that computes, and whose calls are all for its neighbour, hears of far ones, and long before its thousandth
  * call. */
 static void seldom_calls(void) {
-  enum { compute = 5000, patience = 512 };
+  enum { compute = 5000, calls_max = 512 };
   static volatile int come, sent;
   static int to_near;
   if (pes < 4 || shmem_team_n_pes(SHMEM_TEAM_SHARED) < 2) return;
@@ -138,7 +138,7 @@ static void seldom_calls(void) {
       shmem_int_p((int*)&sent, -round, 2);
       while (sent != round) continue; /* without a call: the neighbour says that it is on its way */
       for (int calls = 0; come != round; ++calls) {
-        CHECK(calls < patience);
+        CHECK(calls < calls_max);
         for (volatile int i = 0; i < compute; ++i) continue;
         shmem_int_p(&to_near, calls, 1);
       }
