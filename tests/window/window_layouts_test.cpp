@@ -28,17 +28,17 @@ INSTANTIATE_TEST_SUITE_P(window, layout_windows, ::testing::ValuesIn(testing::jo
                          testing::name_of_job);
 
 /// A matrix by rows. One column takes several packets of some fabrics.
-constexpr std::size_t rows = 300, columns = 5, used_column = 2;
+constexpr std::size_t matrix_rows = 300, matrix_columns = 5, used_column = 2;
 
 template <class T>
 std::shared_ptr<const layout> one_column() {
-  return std::make_shared<const layout>(layout::strided(rows, sizeof(T), columns * sizeof(T)));
+  return std::make_shared<const layout>(layout::strided(matrix_rows, sizeof(T), matrix_columns * sizeof(T)));
 }
 
 template <class T>
 std::vector<T> numbers_from(int first) {
   std::vector<T> made;
-  for (std::size_t i = 0; i < rows; ++i) made.push_back(static_cast<T>(first + static_cast<int>(i % 100)));
+  for (std::size_t i = 0; i < matrix_rows; ++i) made.push_back(static_cast<T>(first + static_cast<int>(i % 100)));
   return made;
 }
 
@@ -52,15 +52,15 @@ std::vector<T> sum_of(std::vector<T> a, const std::vector<T>& b) {
 template <class T>
 void expect_column(std::span<const T> matrix, const std::vector<T>& values) {
   for (std::size_t i = 0; i < matrix.size(); ++i)
-    ASSERT_EQ(matrix[i], i % columns == used_column ? values[i / columns] : T(0)) << i;
+    ASSERT_EQ(matrix[i], i % matrix_columns == used_column ? values[i / matrix_columns] : T(0)) << i;
 }
 
 template <class T>
 void operate_on_column(world& w) {
-  auto shared = w.allocate_window<T>(rows * columns);
+  auto shared = w.allocate_window<T>(matrix_rows * matrix_columns);
   const auto column = one_column<T>();
   const rank_t next = next_of(w);
-  const std::vector<T> put = numbers_from<T>(1), added = numbers_from<T>(7), nothing(rows, T(-1));
+  const std::vector<T> put = numbers_from<T>(1), added = numbers_from<T>(7), nothing(matrix_rows, T(-1));
   std::vector<T> ours = put, seen = nothing, previous = nothing;
 
   shared.lock_all();
@@ -97,16 +97,17 @@ TEST_P(layout_windows, blocks_answer) {
 template <class T>
 class own_matrix {
  public:
-  explicit own_matrix(const std::vector<T>& column) : elements_(rows * own_columns, T(-3)) { set(column); }
+  explicit own_matrix(const std::vector<T>& column) : elements_(matrix_rows * own_columns, T(-3)) { set(column); }
 
   /// The layout is given up when the operation has begun.
   layout_span<T> column() {
-    return {elements_.data() + own_column, std::make_shared<const layout>(layout::strided(
-                                               rows, sizeof(T), static_cast<std::ptrdiff_t>(own_columns * sizeof(T))))};
+    return {elements_.data() + own_column,
+            std::make_shared<const layout>(
+                layout::strided(matrix_rows, sizeof(T), static_cast<std::ptrdiff_t>(own_columns * sizeof(T))))};
   }
   layout_span<const T> operands() { return {elements_.data() + own_column, column().blocks()}; }
   void set(const std::vector<T>& column) {
-    for (std::size_t i = 0; i < rows; ++i) elements_[i * own_columns + own_column] = column[i];
+    for (std::size_t i = 0; i < matrix_rows; ++i) elements_[i * own_columns + own_column] = column[i];
   }
   void expect(const std::vector<T>& column) const {
     for (std::size_t i = 0; i < elements_.size(); ++i)
@@ -120,10 +121,10 @@ class own_matrix {
 
 template <class T>
 void operate_on_columns(world& w) {
-  auto shared = w.allocate_window<T>(rows * columns);
+  auto shared = w.allocate_window<T>(matrix_rows * matrix_columns);
   const auto column = one_column<T>();
   const rank_t next = next_of(w);
-  const std::vector<T> put = numbers_from<T>(1), added = numbers_from<T>(7), nothing(rows, T(-1));
+  const std::vector<T> put = numbers_from<T>(1), added = numbers_from<T>(7), nothing(matrix_rows, T(-1));
   const std::vector<T> once = sum_of(put, added), twice = sum_of(once, added);
   own_matrix<T> ours(put), seen(nothing), previous(nothing);
 
@@ -168,14 +169,14 @@ TEST_P(layout_windows, blocks_at_origin) {
 // Operations that wait for posts, and results that the ends of all kinds of epochs wait for.
 TEST_P(layout_windows, results_are_in_blocks_when_epochs_end) {
   run([](world& w) {
-    auto shared = w.allocate_window<std::int64_t>(2 * rows * columns);
-    constexpr std::size_t half = rows * columns;
+    auto shared = w.allocate_window<std::int64_t>(2 * matrix_rows * matrix_columns);
+    constexpr std::size_t half = matrix_rows * matrix_columns;
     const auto column = one_column<std::int64_t>();
     const std::array<rank_t, 1> next{next_of(w)}, previous{testing::previous_of(w)};
-    const std::vector<std::int64_t> nothing(rows, -1), put = numbers_from<std::int64_t>(5);
+    const std::vector<std::int64_t> nothing(matrix_rows, -1), put = numbers_from<std::int64_t>(5);
     const std::vector<std::int64_t> there = numbers_from<std::int64_t>(9);
     own_matrix<std::int64_t> ours(put), seen(nothing), other(nothing);
-    for (std::size_t i = 0; i < rows; ++i) shared.local()[half + i * columns] = there[i];
+    for (std::size_t i = 0; i < matrix_rows; ++i) shared.local()[half + i * matrix_columns] = there[i];
     const auto check = [&] {
       seen.expect(there);
       other.expect(there);
