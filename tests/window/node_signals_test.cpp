@@ -2,6 +2,7 @@
 
 #include "amity/window/node_signals.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <memory>
