@@ -249,6 +249,8 @@ void flush(endpoint& own) {
   if (used != nullptr && !used->settle()) own.wait_until(wait_for_puts, [=] { return used->settle(); });
 }
 
+bool has_place(endpoint& own) { return own.own_engine().served().memory().operations.has_place(); }
+
 void choose_long_protocol(endpoint& own, std::string_view protocol) {
   own.own_engine().served().memory().sender.choose(protocol);
 }

@@ -77,6 +77,9 @@ class memory final : private immovable {
 /// Long messages have left. A barrier does the same for the thread that calls it. Not in handlers.
 void flush(endpoint& own);
 
+/// Whether the next put or get with events begins without waiting for the end of others.
+bool has_place(endpoint& own);
+
 /// From now on Long messages of this thread take `protocol`, a value of AMITY_LONG_PROTOCOL. Throws `error` for one
 /// that this fabric cannot have.
 void choose_long_protocol(endpoint& own, std::string_view protocol);

@@ -48,6 +48,8 @@ class remote_operations {
   bool quiet() const noexcept { return without_event_.done(); }
 
   std::size_t kept() const noexcept { return places_.size() - free_.count; }
+  /// Whether `begin` does not wait.
+  bool has_place() const noexcept { return free_.count > 0; }
   const borrowed_slots& slots() const noexcept { return slots_; }
 
  private:

@@ -89,6 +89,7 @@ class window_epochs final : private record_window, private immovable {
 
  private:
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
+  bool on_round() override;
   const std::string* name_in(const core::endpoint& world) const noexcept override {
     return &world == &endpoint_ ? &name_ : nullptr;
   }
@@ -156,10 +157,12 @@ class window_epochs final : private record_window, private immovable {
   bool may_hold(const window_operation& what, bool copies) const noexcept;
   void hold(window_peer& to, window_operation&& what, bool copies);
   void begin_held(window_peer& to);
+  void end_held(window_peer& to, std::size_t begun);
   /// Waits for the post or the lock if operations are held.
   void begin_held(std::string_view call, window_peer& to);
   void begin_all_held(std::string_view call);
-  void carry_out(window_peer& to, const window_operation& what);
+  void carry_out(window_peer& to, window_operation& what);
+  void note_under_way(const window_peer& to) noexcept;
   /// Waits for operations on these members. If it `flushes`, operations have been carried out there; else what this
   /// rank has given may change, and what it has asked for is there.
   void finish(std::string_view call, std::span<window_peer* const> all, bool flushes);
@@ -203,7 +206,9 @@ class window_epochs final : private record_window, private immovable {
   core::group_collectives collectives_;
   std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
-  bool in_step_ = true;  ///< all members have called the last fence, or the window has had none
+  bool is_watched_ = false;   ///< `on_round` is called
+  bool carries_out_ = false;  ///< an operation, which may wait for credits
+  bool in_step_ = true;       ///< all members have called the last fence, or the window has had none
 
   std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence
   std::vector<window_peer*> used_;     ///< by the access epoch

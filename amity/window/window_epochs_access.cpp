@@ -220,8 +220,15 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
   direct_.unfinished |= !complete_here(to);
 }
 
-void window_epochs::carry_out(window_peer& to, const window_operation& what) {
+// Rounds of progress inside this call begin no operations.
+void window_epochs::carry_out(window_peer& to, window_operation& what) {
+  carries_out_ = true;
   origin_.carry_out(to, what);
+  carries_out_ = false;
+  note_under_way(to);
+}
+
+void window_epochs::note_under_way(const window_peer& to) noexcept {
   direct_.stored = true;
   direct_.unfinished |= to.unflushed || !window_origin::done(to);
   direct_.records_accumulate |= to.is_mapped && to.accumulates_in_records;
@@ -243,14 +250,43 @@ void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) 
   to.held_bytes += bytes;
   if (copies) what.from = to.held_data.emplace_back(what.from.begin(), what.from.end());
   to.held.push_back(std::move(what));
+  const bool waits_for_end = origin_.protocol() == window_protocol::send_recv;
+  if (!waits_for_end && !std::exchange(is_watched_, true)) service_.watch(*this);
   direct_.unfinished = true;
 }
 
 void window_epochs::begin_held(window_peer& to) {
-  for (const window_operation& each : to.held) carry_out(to, each);
+  for (window_operation& each : to.held) carry_out(to, each);
+  end_held(to, to.held.size());
+}
+
+// The first ones have begun.
+void window_epochs::end_held(window_peer& to, std::size_t begun) {
+  if (begun < to.held.size()) {
+    to.held.erase(to.held.begin(), to.held.begin() + static_cast<std::ptrdiff_t>(begun));
+    return;
+  }
   to.held = {};                              // few peers need it at once
   if (to.network.done()) to.held_data = {};  // else the network reads them
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
+}
+
+// Held operations begin when the post or the lock is there, also while the program waits for something else.
+bool window_epochs::on_round() {
+  if (carries_out_) return true;
+  bool any_held = false;
+  for (window_peer* const each : used_) {
+    if (each->held.empty()) continue;
+    if (is_ready(*each)) {
+      std::size_t begun = 0;
+      while (begun < each->held.size() && origin_.try_carry_out(*each, each->held[begun])) ++begun;
+      note_under_way(*each);
+      end_held(*each, begun);
+    }
+    any_held |= !each->held.empty();
+  }
+  is_watched_ = any_held;
+  return any_held;
 }
 
 void window_epochs::begin_held(std::string_view call, window_peer& to) {

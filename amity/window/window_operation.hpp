@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "amity/base/types.hpp"
 #include "amity/window/accumulate.hpp"
@@ -27,6 +28,9 @@ struct window_operation {
   accumulate_op op = accumulate_op::replace;
   element_type type = element_type::byte;
   swap_operands swap{};
+  // How far records have taken it.
+  std::size_t moved = 0;  ///< bytes
+  std::optional<std::uint32_t> question{};
 
   bool writes() const noexcept {
     return kind == operation_kind::accumulate ? op != accumulate_op::no_op : kind != operation_kind::get;

@@ -111,7 +111,8 @@ std::unique_ptr<window_meeting> window_origin::begin_meeting(rank_t member) {
                     .at = word(identity_)};
   window_peer& with = *met->with;
   what.question = ask(with, std::as_writable_bytes(std::span(&met->about, 1)), with.answers);
-  append(with, what);
+  const auto appends = [&] { return try_append(with, what) != nullptr; };
+  if (!appends()) endpoint_.wait_until(core::wait_for_credit, appends);
   stream_.send(with.lane);
   return met;
 }
@@ -168,22 +169,18 @@ core::record window_origin::record_of(const window_peer& to, window_act act, std
           .at = at};
 }
 
-void window_origin::note_counted(window_peer& to, core::record& what) const noexcept {
-  if (end_ != epoch_end::counts) return;
-  what.act |= counted_bit;
-  ++to.counted;
+std::byte* window_origin::try_append(window_peer& to, const core::record& what) {
+  std::byte* place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::ordinary);
+  reserved_ = place == nullptr;
+  if (reserved_) place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::no_epoch);
+  return place;
 }
 
-std::byte* window_origin::append(window_peer& to, const core::record& what) {
-  std::byte* place = nullptr;
-  const auto try_append = [&] {
-    place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::ordinary);
-    reserved_ = place == nullptr;
-    if (reserved_) place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::no_epoch);
-    return place != nullptr;
-  };
-  if (!try_append()) [[unlikely]]
-    endpoint_.wait_until(core::wait_for_credit, try_append);
+std::byte* window_origin::try_append_operation(window_peer& to, core::record what) {
+  const bool counts = end_ == epoch_end::counts;
+  if (counts) what.act |= counted_bit;
+  std::byte* const place = try_append(to, what);
+  if (place != nullptr && counts) ++to.counted;
   return place;
 }
 
@@ -221,14 +218,18 @@ void window_origin::unlock(window_peer& to, lock_kind kind) {
   to.unflushed = to.accumulates_in_records = false;
 }
 
+std::optional<std::uint32_t> window_origin::try_ask(window_peer& to, mutable_bytes into, core::event& told) {
+  const std::optional<std::uint32_t> question = stream_.try_expect(to.lane, into, told);
+  if (question) told.expect();
+  return question;
+}
+
 std::uint32_t window_origin::ask(window_peer& to, mutable_bytes into, core::event& told) {
-  std::optional<std::uint32_t> question;
-  const auto try_ask = [&] { return (question = stream_.try_expect(to.lane, into, told)).has_value(); };
-  if (!try_ask()) {
-    service_.send_open();
-    endpoint_.wait_until("answers to as many operations as may be under way", try_ask);
-  }
-  told.expect();
+  std::optional<std::uint32_t> question = try_ask(to, into, told);
+  if (question) return *question;
+  service_.send_open();
+  endpoint_.wait_until("answers to as many operations as may be under way",
+                       [&] { return (question = try_ask(to, into, told)).has_value(); });
   return *question;
 }
 
@@ -258,18 +259,28 @@ std::string_view window_origin::describe_unfinished(const window_peer& of) noexc
 
 // Operations
 
-void window_origin::carry_out(window_peer& to, const window_operation& what) {
-  if (what.bytes() == 0) return;
+void window_origin::carry_out(window_peer& to, window_operation& what) {
+  if (try_carry_out(to, what)) [[likely]]
+    return;
+  service_.send_open();  // answers may be missing
+  endpoint_.wait_until(core::wait_for_credit, [&] { return try_carry_out(to, what); });
+}
+
+bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
+  if (what.bytes() == 0) return true;
   if (to.is_mapped) {
     const bool by_owner = what.kind == operation_kind::accumulate && !layout_of(what.type).is_covered &&
                           to.lane != endpoint_.own_engine().transport().rank();
-    if (!by_owner && !(to.accumulates_in_records && what.kind >= operation_kind::accumulate))
-      return use_mapped(to, what);
+    if (!by_owner && !(to.accumulates_in_records && what.kind >= operation_kind::accumulate)) {
+      use_mapped(to, what);
+      return true;
+    }
   } else if (takes_network(to, what)) {
-    return use_network(to, what);
+    if (!core::has_place(endpoint_)) return false;
+    use_network(to, what);
+    return true;
   }
-  if (what.kind == operation_kind::compare_swap) return use_swap_record(to, what);
-  use_records(to, what);
+  return what.kind == operation_kind::compare_swap ? try_use_swap_record(to, what) : try_use_records(to, what);
 }
 
 void window_origin::use_mapped(window_peer& to, const window_operation& what) const {
@@ -324,16 +335,20 @@ void window_origin::use_network(window_peer& to, const window_operation& what) {
              is_followed ? put_events{.source_free = &to.network} : put_events{.complete = &to.network});
 }
 
-void window_origin::use_swap_record(window_peer& to, const window_operation& what) {
+bool window_origin::try_use_swap_record(window_peer& to, window_operation& what) {
+  if (!what.question) what.question = try_ask(to, what.into, to.answers);
+  if (!what.question) return false;
   core::record swap = record_of(to, window_act::compare_swap, what.at);
-  swap.question = ask(to, what.into, to.answers);
+  swap.question = *what.question;
   swap.word_bytes = static_cast<std::uint8_t>(what.into.size());
   swap.bytes = sizeof what.swap;
-  note_counted(to, swap);
-  std::memcpy(append(to, swap), &what.swap, sizeof what.swap);
+  std::byte* const content = try_append_operation(to, swap);
+  if (content == nullptr) return false;
+  std::memcpy(content, &what.swap, sizeof what.swap);
   to.accumulates_in_records = true;
   to.unflushed |= is_dynamic_;
   end_append(to);
+  return true;
 }
 
 core::record window_origin::contiguous_record(const window_peer& to, const window_operation& what) const noexcept {
@@ -368,69 +383,86 @@ void window_origin::note_put(window_peer& to, const window_operation& what) {
 }
 
 // In pieces of whole elements, each of which fits into a packet.
-void window_origin::use_records(window_peer& to, const window_operation& what) {
-  if (extend_record(to, what)) return;
+bool window_origin::try_use_records(window_peer& to, window_operation& what) {
+  if (what.moved == 0 && extend_record(to, what)) return true;
   const bool asks = !what.into.empty(), carries = !what.from.empty(), in_blocks = what.there != nullptr;
+  block_place blocks{.number = 0, .from = 0};
+  if (in_blocks) {
+    const std::optional<std::uint32_t> number = try_number(to, what.there);
+    if (!number) return false;
+    blocks.number = *number;
+  }
+  if (asks && !what.question) what.question = try_ask(to, what.into, to.answers);
+  if (asks && !what.question) return false;
   const std::size_t element = element_bytes(what), bytes = what.bytes();
-  block_place blocks{.number = in_blocks ? number_of(to, what.there) : 0, .from = 0};
   const std::size_t head = (in_blocks ? sizeof blocks : 0) + (asks ? sizeof(answer_place) : 0);
   const window_act act = act_for(what);
-  const std::uint32_t question = asks ? ask(to, what.into, to.answers) : core::no_question;
-  for (std::size_t moved = 0; moved < bytes;) {
-    const std::size_t left = bytes - moved;
+  while (what.moved < bytes) {
+    const std::size_t left = bytes - what.moved;
     std::size_t part = carries ? stream_.room(to.lane, left + head) - head : bytes_max_;
     if (part < element) part = bytes_max_ - head;
     part = std::min(left, part / element * element);
-    core::record piece = record_of(to, act, in_blocks ? what.at : what.at + moved);
+    core::record piece = record_of(to, act, in_blocks ? what.at : what.at + what.moved);
     piece.op = static_cast<std::uint8_t>(what.op);
     piece.word_bytes = static_cast<std::uint8_t>(what.type);
     piece.bytes = static_cast<std::uint32_t>(head + (carries ? part : 0));
-    piece.question = question;
-    note_counted(to, piece);
-    std::byte* content = append(to, piece);
+    piece.question = what.question.value_or(core::no_question);
+    std::byte* content = try_append_operation(to, piece);
+    if (content == nullptr) return false;
     if (in_blocks) {
-      blocks.from = moved;
+      blocks.from = what.moved;
       std::memcpy(content, &blocks, sizeof blocks);
       content += sizeof blocks;
     }
     if (asks) {
-      const answer_place place{.at = moved, .bytes = part};
+      const answer_place place{.at = what.moved, .bytes = part};
       std::memcpy(content, &place, sizeof place);
       content += sizeof place;
     }
-    if (carries) copy_bytes(content, what.from.data() + moved, part);
+    if (carries) copy_bytes(content, what.from.data() + what.moved, part);
     end_append(to);
-    moved += part;
+    what.moved += part;
+    if (!asks || is_dynamic_) to.unflushed = true;
+    if (what.kind == operation_kind::accumulate) to.accumulates_in_records = true;
   }
-  if (!asks || is_dynamic_) to.unflushed = true;
   note_put(to, what);
-  if (what.kind == operation_kind::accumulate) to.accumulates_in_records = true;
+  return true;
 }
 
-std::uint32_t window_origin::number_of(window_peer& to, const std::shared_ptr<const layout>& blocks) {
+std::optional<std::uint32_t> window_origin::try_number(window_peer& to, const std::shared_ptr<const layout>& blocks) {
   for (std::size_t i = 0; i < to.layouts.size(); ++i) {
     if (to.layouts[i] != blocks && *to.layouts[i] != *blocks) continue;
     const auto place = static_cast<std::uint32_t>(i);
     const std::uint32_t newest = to.layouts_sent - 1;
+    if (!try_send_layout(to)) return std::nullopt;
     return newest - (newest - place) % layouts_kept;
   }
   const std::uint32_t number = to.layouts_sent++;
   const std::size_t place = number % layouts_kept;
   if (place == to.layouts.size()) to.layouts.emplace_back();
   to.layouts[place] = blocks;
-  const std::vector<std::byte> encoded = blocks->encode();
-  layout_part part{.number = number, .bytes = static_cast<std::uint32_t>(encoded.size()), .at = 0};
-  while (part.at < encoded.size()) {
-    const std::size_t bytes = std::min(encoded.size() - part.at, bytes_max_ - sizeof part);
+  to.layout_unsent = blocks->encode();
+  to.layout_moved = 0;
+  return try_send_layout(to) ? std::optional(number) : std::nullopt;
+}
+
+bool window_origin::try_send_layout(window_peer& to) {
+  while (!to.layout_unsent.empty()) {
+    const std::size_t whole = to.layout_unsent.size();
+    const std::size_t bytes = std::min(whole - to.layout_moved, bytes_max_ - sizeof(layout_part));
+    const layout_part part{
+        .number = to.layouts_sent - 1, .bytes = static_cast<std::uint32_t>(whole), .at = to.layout_moved};
     core::record piece = record_of(to, window_act::layout, 0);
     piece.bytes = static_cast<std::uint32_t>(sizeof part + bytes);
-    std::byte* const content = append(to, piece);
+    std::byte* const content = try_append(to, piece);
+    if (content == nullptr) return false;
     std::memcpy(content, &part, sizeof part);
-    std::memcpy(content + sizeof part, encoded.data() + part.at, bytes);
+    std::memcpy(content + sizeof part, to.layout_unsent.data() + to.layout_moved, bytes);
     end_append(to);
-    part.at += bytes;
+    to.layout_moved += bytes;
+    if (to.layout_moved == whole) to.layout_unsent = {};
   }
-  return number;
+  return true;
 }
 
 }  // namespace amity::detail

@@ -54,6 +54,8 @@ struct window_peer : private immovable {
   std::uint64_t fences = 0;             ///< that the owner has left for certain
   bool asks_fence = false;              ///< whether it has left those that this rank has left; `answers` is the answer
   std::uint32_t layouts_sent = 0;
+  std::vector<std::byte> layout_unsent;  ///< the newest one, encoded, while parts of it have not been sent
+  std::size_t layout_moved = 0;          ///< bytes of these that have been sent
   std::vector<std::shared_ptr<const layout>> layouts;  ///< by number modulo `layouts_kept`
 
   // This belongs to the present epoch.
@@ -109,7 +111,9 @@ class window_origin final : private immovable {
   /// From now on operations belong to such an epoch. This rank has left `fences` fences.
   void begin_epoch(epoch_end end, std::uint64_t fences) noexcept;
   /// Carries an operation out as far as the origin does that. Waits for credits alone.
-  void carry_out(window_peer& to, const window_operation& what);
+  void carry_out(window_peer& to, window_operation& what);
+  /// The same without waiting. False: something is missing for the rest of it; another call continues.
+  bool try_carry_out(window_peer& to, window_operation& what);
   /// Sends a record without memory. Waits for a credit.
   void send(rank_t lane, core::record what);
   void ask_for_lock(window_peer& to, lock_kind kind);
@@ -137,19 +141,23 @@ class window_origin final : private immovable {
   std::unique_ptr<window_meeting> begin_meeting(rank_t member);
   window_peer& finish_meeting(window_meeting& met);
   void map_data(window_peer& of, std::byte* data) const noexcept;
-  std::byte* append(window_peer& to, const core::record& what);
+  std::byte* try_append(window_peer& to, const core::record& what);
+  /// A record that counts in the epoch of a fence.
+  std::byte* try_append_operation(window_peer& to, core::record what);
   void end_append(window_peer& to);
   core::record record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept;
-  void note_counted(window_peer& to, core::record& what) const noexcept;
   std::uint32_t ask(window_peer& to, mutable_bytes into, core::event& told);
+  std::optional<std::uint32_t> try_ask(window_peer& to, mutable_bytes into, core::event& told);
   void use_mapped(window_peer& to, const window_operation& what) const;
   void use_network(window_peer& to, const window_operation& what);
   core::record contiguous_record(const window_peer& to, const window_operation& what) const noexcept;
   bool extend_record(window_peer& to, const window_operation& what);
   void note_put(window_peer& to, const window_operation& what);
-  void use_records(window_peer& to, const window_operation& what);
-  void use_swap_record(window_peer& to, const window_operation& what);
-  std::uint32_t number_of(window_peer& to, const std::shared_ptr<const layout>& blocks);
+  bool try_use_records(window_peer& to, window_operation& what);
+  bool try_use_swap_record(window_peer& to, window_operation& what);
+  /// The number of a layout that the target knows, or is told now; none: something is missing for that.
+  std::optional<std::uint32_t> try_number(window_peer& to, const std::shared_ptr<const layout>& blocks);
+  bool try_send_layout(window_peer& to);
 
   core::endpoint& endpoint_;
   window_service& service_;

@@ -33,6 +33,13 @@ void window_service::remove_owner(std::uint32_t number, window_identity identity
   windows_.remove(number);
 }
 
+void window_service::remove_member(window_identity identity) noexcept {
+  const auto named = members_.find(identity);
+  if (named == members_.end()) return;
+  std::erase(watched_, named->second);
+  members_.erase(named);
+}
+
 void window_service::enter(core::endpoint& in) {
   const auto found = std::ranges::find(users_, &in, &user::world);
   if (found != users_.end()) {

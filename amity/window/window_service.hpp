@@ -53,7 +53,7 @@ class window_service final : public core::record_executor, private core::flushab
   void publish_owner(window_identity identity, record_window& owner) { owners_[identity] = &owner; }
   void publish_member(window_identity identity, record_window& member) { members_[identity] = &member; }
   void remove_owner(std::uint32_t number, window_identity identity) noexcept;
-  void remove_member(window_identity identity) noexcept { members_.erase(identity); }
+  void remove_member(window_identity identity) noexcept;
 
   /// Sends a record of a window that has no memory, now or when there is a credit. Legal while records are carried out.
   void send(rank_t lane, const core::record& what, bytes_view content);

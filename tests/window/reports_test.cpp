@@ -109,7 +109,7 @@ TEST(window_reports, lock_epochs_name_target_and_operation) {
                                     on.flush_all();
                                   }),
                                   true),
-                        {"window::flush_all of window 'grid', lock_all epoch, target 2: waits for posts or locks"});
+                        {"window::flush_all of window 'grid', lock_all epoch, target 2: waits for posts, locks or fences"});
 }
 
 /// Time that passes by half a second with each sleep.
