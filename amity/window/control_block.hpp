@@ -5,45 +5,80 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "amity/base/types.hpp"
 #include "amity/window/access_rules.hpp"
 
 namespace amity::detail {
 
-/// A fair lock for one writer or several readers, in 8 bytes of shared memory that begin as zeros.
+/// A lock for one writer or several readers, in 8 bytes of shared memory that begin as zeros.
 ///
 /// Who wants it draws a ticket and enters when its turn has arrived, so that no stream of readers keeps a writer out.
 /// At most 65,535 tickets may wait. (Design: the ticket lock of J. M. Mellor-Crummey and M. L. Scott, "Scalable
 /// reader-writer synchronization for shared-memory multiprocessors", PPoPP 1991.)
+///
+/// Members inside `lock_all` are readers without tickets, because they may hold other locks already: behind a writer
+/// that waits for one of these, none of them would get its turn. They enter unless a writer is inside, or has its turn.
 class ticket_lock {
  public:
-  std::uint16_t draw() noexcept { return next_.fetch_add(1, std::memory_order_acq_rel); }
+  /// Not for `lock_kind::all`.
+  std::uint16_t draw() noexcept {
+    return update([](turns& of) { return ++of.next, true; })->next;
+  }
   bool is_turn_of(lock_kind kind, std::uint16_t ticket) const noexcept {
-    return (kind == lock_kind::exclusive ? writers_turn_ : readers_turn_).load(std::memory_order_acquire) == ticket;
+    return may_enter(state_.load(std::memory_order_acquire), kind, ticket);
   }
   /// Whether the turn of the ticket has arrived. Once it has, the lock is held, and the ticket is not used again.
   bool try_enter(lock_kind kind, std::uint16_t ticket) noexcept {
-    if (!is_turn_of(kind, ticket)) return false;
-    if (kind == lock_kind::shared) readers_turn_.fetch_add(1, std::memory_order_acq_rel);
-    return true;
+    return update([=](turns& of) {
+             if (!may_enter(of, kind, ticket)) return false;
+             if (kind == lock_kind::shared) ++of.readers_turn;
+             if (kind == lock_kind::all) ++of.all;
+             return true;
+           })
+        .has_value();
   }
   /// Enters exclusively if no lock is held and no ticket waits.
   bool try_acquire() noexcept {
-    std::uint16_t ticket = writers_turn_.load(std::memory_order_acquire);
-    return next_.compare_exchange_strong(ticket, static_cast<std::uint16_t>(ticket + 1), std::memory_order_acq_rel);
+    return update([](turns& of) { return of.next == of.writers_turn && of.all == 0 && (++of.next, true); }).has_value();
   }
   void leave(lock_kind kind) noexcept {
-    if (kind == lock_kind::exclusive) readers_turn_.fetch_add(1, std::memory_order_acq_rel);
-    writers_turn_.fetch_add(1, std::memory_order_acq_rel);
+    update([=](turns& of) {
+      if (kind == lock_kind::exclusive) ++of.readers_turn;
+      kind == lock_kind::all ? --of.all : ++of.writers_turn;
+      return true;
+    });
   }
 
  private:
-  std::atomic<std::uint16_t> next_;
-  std::atomic<std::uint16_t> readers_turn_;  ///< the ticket that enters if it is a reader's
-  std::atomic<std::uint16_t> writers_turn_;  ///< the same for a writer's
+  struct turns {
+    std::uint16_t next;
+    std::uint16_t readers_turn;  ///< the ticket that enters if it is a reader's
+    std::uint16_t writers_turn;  ///< the same for a writer's, if no reader without a ticket is inside
+    std::uint16_t all;           ///< readers without tickets that are inside
+  };
+
+  static bool may_enter(const turns& in, lock_kind kind, std::uint16_t ticket) noexcept {
+    if (kind == lock_kind::shared) return in.readers_turn == ticket;
+    if (kind == lock_kind::exclusive) return in.writers_turn == ticket && in.all == 0;
+    return in.all > 0 || in.readers_turn != in.writers_turn || in.next == in.writers_turn;
+  }
+  /// Returns what was there before; nothing: `change` has refused it.
+  template <class Change>
+  std::optional<turns> update(Change change) noexcept {
+    turns before = state_.load(std::memory_order_relaxed);
+    for (;;) {
+      turns after = before;
+      if (!change(after)) return std::nullopt;
+      if (state_.compare_exchange_weak(before, after, std::memory_order_acq_rel, std::memory_order_relaxed))
+        return before;
+    }
+  }
+
+  std::atomic<turns> state_;
+  static_assert(sizeof(turns) == 8 && std::atomic<turns>::is_always_lock_free);
 };
-static_assert(sizeof(ticket_lock) <= 8 && std::atomic<std::uint16_t>::is_always_lock_free);
 
 /// Begins as zeros.
 struct control_block {
@@ -54,10 +89,10 @@ struct control_block {
   /// owner makes progress.
   std::atomic<std::uint32_t> owner_waits;
 
-  /// For a member that promises that the lock is free. Exclusive: acquires it; shared: only looks, because tickets of
+  /// For a member that promises that the lock is free. Exclusive: acquires it; otherwise only looks, because tickets of
   /// other readers may be on their way. False: a lock is held, or a ticket waits, that excludes this one.
   bool take_if_free(lock_kind kind, rank_t member) noexcept {
-    if (kind == lock_kind::shared) return holder.load(std::memory_order_relaxed) == 0;
+    if (kind != lock_kind::exclusive) return holder.load(std::memory_order_relaxed) == 0;
     if (!lock.try_acquire()) return false;
     holder.store(member + 1, std::memory_order_relaxed);
     return true;

@@ -28,6 +28,7 @@ enum class lock_kind : std::uint8_t {
   none,
   shared,     ///< with others that do the same
   exclusive,  ///< alone
+  all,        ///< what `lock_all` takes: shared, and not behind ranks that wait; not for `lock`
 };
 
 /// How operations on memory of other ranks travel. (Paper: B. W. Barrett, G. M. Shipman and A. Lumsdaine, "Analysis of

@@ -107,7 +107,7 @@ void window_epochs::take_lock(window_peer& to, lock_kind kind) {
   }
   to.has_ticket = to.control != nullptr;
   if (to.has_ticket) {
-    to.ticket = to.control->lock.draw();
+    if (kind != lock_kind::all) to.ticket = to.control->lock.draw();
     static_cast<void>(has_lock(to));
     return;
   }
@@ -145,7 +145,7 @@ void window_epochs::wake_owner(window_peer& of) {
 }
 
 bool window_epochs::has_lock(window_peer& to) {
-  if (to.lock == lock_kind::none) take_lock(to, lock_kind::shared);  // of lock_all
+  if (to.lock == lock_kind::none) take_lock(to, lock_kind::all);
   if (to.granted || !to.has_ticket) return to.granted;
   to.granted = to.control->lock.try_enter(to.lock, to.ticket);
   if (to.granted && to.lock == lock_kind::shared) wake_owner(to);  // the next ticket may be another reader's

@@ -217,8 +217,9 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   constexpr std::string_view call = "window::lock";
   endpoint_.check_own_call(call);
   check_member(call, target);
-  if (kind == lock_kind::none)
-    throw error(call, member_, fmt::format("{}: a lock of kind none", title_), "choose shared or exclusive");
+  if (kind != lock_kind::shared && kind != lock_kind::exclusive)
+    throw error(call, member_, fmt::format("{}: a lock of kind {}", title_, kind == lock_kind::none ? "none" : "all"),
+                "choose shared or exclusive");
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.lock(call, kind, target, whose());
   // Members that request several locks in the same order would block each other if requests overtook one another. All

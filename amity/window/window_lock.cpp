@@ -5,7 +5,10 @@
 namespace amity::detail {
 
 void window_lock::request(rank_t lane, rank_t member, lock_kind kind) {
-  const request_of asked{.lane = lane, .member = member, .kind = kind, .ticket = control_.lock.draw()};
+  const request_of asked{.lane = lane,
+                         .member = member,
+                         .kind = kind,
+                         .ticket = kind == lock_kind::all ? std::uint16_t{0} : control_.lock.draw()};
   if (try_grant(asked)) return;
   waiting_.push_back(asked);
   // Before the next look; pairs with the fence of a member that leaves the lock and then looks whether to wake this
@@ -33,7 +36,7 @@ void window_lock::release(lock_kind kind) {
 
 bool window_lock::serve_waiting() {
   // Tickets have an order, and a shared one may follow another one in the same round.
-  while (!waiting_.empty() && try_grant(waiting_.front())) waiting_.erase(waiting_.begin());
+  std::erase_if(waiting_, [this](const request_of& each) { return try_grant(each); });
   if (!waiting_.empty()) return true;
   control_.owner_waits.store(0, std::memory_order_relaxed);
   return false;

@@ -181,7 +181,7 @@ bool window_target::execute(rank_t lane, const core::record& what, bytes_view co
   const rank_t member = members_.find(lane);
   const bool has_kind = act == window_act::lock || act == window_act::unlock || act == window_act::try_lock;
   const auto kind = static_cast<lock_kind>(what.op);
-  if (member == no_rank || (has_kind && kind != lock_kind::shared && kind != lock_kind::exclusive)) {
+  if (member == no_rank || (has_kind && (kind == lock_kind::none || kind > lock_kind::all))) {
     throw engine_.invalid_packet(lane,
                                  fmt::format("operation {} with {} on {}", static_cast<int>(act), what.op, window_));
   }

@@ -93,6 +93,46 @@ TEST_P(limited_windows, shared_locks_do_not_starve_exclusive_one) {
 }
 
 // Rank 1 holds the lock; all operations of rank 2 are queued, and start in program order after the grant.
+// Two ranks inside lock_all use two targets in different orders, while others wait to lock these exclusively.
+TEST(window_locks, lock_all_does_not_wait_behind_ranks_that_wait) {
+  for (const testing::job_kind& kind : testing::all_paths()) {
+    SCOPED_TRACE(kind.name);
+    run_worlds(kind, 6, [](world& w) {
+      auto shared = w.allocate_window<int>(1);
+      const bool reads = w.rank() == 2 || w.rank() == 3, writes = w.rank() >= 4;
+      const rank_t first = w.rank() % 2;
+      for (int round = 1; round <= 5; ++round) {
+        if (reads) {
+          shared.lock_all();
+          shared.accumulate(accumulate_op::sum, first, 0, 1);
+          shared.flush(first);
+        }
+        w.barrier();
+        if (writes) shared.lock(lock_kind::exclusive, first);
+        w.barrier();
+        if (reads) {
+          shared.accumulate(accumulate_op::sum, 1 - first, 0, 1);
+          shared.flush(1 - first);
+        }
+        w.barrier();
+        if (reads) shared.unlock_all();
+        if (writes) {
+          int before = 0;
+          shared.get(first, 0, before);
+          shared.flush(first);
+          EXPECT_EQ(before, 3 * round - 1);
+          shared.put(first, 0, before + 1);
+          shared.unlock(first);
+        }
+        w.barrier();
+      }
+      if (w.rank() < 2) {
+        EXPECT_EQ(shared.local()[0], 15);
+      }
+    });
+  }
+}
+
 TEST(window_schedules, operations_queued_for_lock_start_in_order) {
   constexpr std::size_t count = 100'000;
   for (const window_protocol protocol : {window_protocol::automatic, window_protocol::send_recv}) {
