@@ -32,7 +32,7 @@ class window_base {
   }
   void wait() { core_->wait(); }
   bool test() { return core_->test(); }
-  /// Returns before the lock is there; the first operation that needs it waits.
+  /// Returns before the lock is there; the first operation that needs it waits, and so does the next call of lock.
   void lock(lock_kind kind, rank_t target, window_assert promised = window_assert::none) {
     core_->lock(kind, target, promised);
   }
