@@ -580,19 +580,20 @@ TEST(window_errors, name_wrong_arguments) {
 
 // Rank 1 never gives the lock back; the simulator reports where rank 0 waits.
 TEST(window_errors, wait_for_lock_names_holder) {
-  testing::expect_parts(testing::failure_in_worlds(2,
-                                                   [](world& w) {
-                                                     auto shared = w.allocate_window<int>(1, {.name = "grid"});
-                                                     if (w.rank() == 1) {
-                                                       shared.lock(lock_kind::exclusive, 0);
-                                                       shared.put(0, 0, 1);
-                                                       shared.flush(0);
-                                                     }
-                                                     w.barrier();
-                                                     if (w.rank() == 0) shared.lock(lock_kind::exclusive, 0);
-                                                     w.barrier();
-                                                   }),
-                        {"window::lock of window 'grid', target 0: waits for its lock, which rank 1 holds"});
+  testing::expect_parts(
+      testing::failure_in_worlds(2,
+                                 [](world& w) {
+                                   auto shared = w.allocate_window<int>(1, {.name = "grid"});
+                                   if (w.rank() == 1) {
+                                     shared.lock(lock_kind::exclusive, 0);
+                                     shared.put(0, 0, 1);
+                                     shared.flush(0);
+                                   }
+                                   w.barrier();
+                                   if (w.rank() == 0) shared.lock(lock_kind::exclusive, 0);
+                                   w.barrier();
+                                 }),
+      {"window::lock of window 'grid', lock epoch, target 0: waits for its lock, which rank 1 holds"});
 }
 
 TEST(window_errors, end_inside_epoch_is_named) {
