@@ -98,6 +98,10 @@ handler_id endpoint::add_handler(std::string_view name, std::function<void(reque
   auto stored = std::make_unique<request_handler>(*this, std::move(handler));
   const deliver_function call = [](void* context, const inbound& packet) -> std::uint64_t {
     const auto& target = *static_cast<request_handler*>(context);
+    if (packet.args * sizeof(std::uint64_t) > packet.payload.size()) [[unlikely]] {
+      throw target.owner.invalid_packet(packet.source,
+                                        fmt::format("{} arguments in {} bytes", packet.args, packet.payload.size()));
+    }
     request message(target.owner, packet);
     target.call(message);
     return 1;
