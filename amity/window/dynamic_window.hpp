@@ -46,8 +46,8 @@ class dynamic_window : public window_base {
 
   /// The operations on elements of `T`. Valid as long as the window.
   template <class T>
-  window_operations<T, detail::addressing::address> as() const noexcept {
-    return window_operations<T, detail::addressing::address>(*core_);
+  window_operations<T, detail::addressing::bytes> as() const noexcept {
+    return window_operations<T, detail::addressing::bytes>(*core_);
   }
 };
 

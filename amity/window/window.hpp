@@ -34,11 +34,13 @@
 namespace amity {
 
 namespace detail {
-/// How operations name elements of a target: by their number in its memory, or by their address.
-enum class addressing : std::uint8_t { index, address };
+/// How operations name elements of a target: by their number in its memory, or by bytes from its beginning. The memory
+/// of a dynamic window begins at address 0.
+enum class addressing : std::uint8_t { index, bytes };
 }  // namespace detail
 
-/// The operations on elements of `T`. In a dynamic window, each `index` is an address.
+/// The operations on elements of `T`. Those of `window::as` and of dynamic windows name places by bytes: each `index`
+/// is an offset or an address then.
 template <class T, detail::addressing By>
 class window_operations {
   static_assert(std::is_trivially_copyable_v<T>, "amity: the elements of a window are trivially copyable");
@@ -127,7 +129,8 @@ class window_operations {
   void compare_and_swap(rank_t target, std::size_t index, const T& expected, const T& desired,
                         T& previous) requires window_element<T> && detail::is_covered<T> {
     const detail::swap_operands words{.expected = word_of(expected), .desired = word_of(desired)};
-    if (std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T))) [[likely]] {
+    std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T));
+    if (is_element(there)) [[likely]] {
       const std::uint64_t before = detail::compare_swap(there, sizeof(T), words.expected, words.desired);
       std::memcpy(&previous, &before, sizeof(T));
       return;
@@ -182,8 +185,12 @@ class window_operations {
  private:
   /// In bytes. What is too large is out of range of any window.
   static std::uint64_t offset_of(std::size_t index) noexcept {
-    if constexpr (By == detail::addressing::address) return index;
+    if constexpr (By == detail::addressing::bytes) return index;
     return index > SIZE_MAX / sizeof(T) ? SIZE_MAX : index * sizeof(T);
+  }
+  /// Instructions of the processor need addresses that are multiples of the size. `begin` reports others.
+  static bool is_element(const std::byte* there) noexcept {
+    return there != nullptr && reinterpret_cast<std::uintptr_t>(there) % sizeof(T) == 0;
   }
   static std::uint64_t word_of(const T& value) noexcept {
     std::uint64_t word = 0;
@@ -219,7 +226,8 @@ class window_operations {
              std::span<T> previous) {
     if constexpr (detail::is_covered<T>) {
       if (const accumulate_function apply = find_accumulate(op, element_type_of<T>)) [[likely]] {
-        if (std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T))) [[likely]] {
+        std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T));
+        if (is_element(there)) [[likely]] {
           return apply(there, reinterpret_cast<const std::byte*>(&operand),
                        reinterpret_cast<std::byte*>(previous.data()), 1);
         }
@@ -255,6 +263,11 @@ class window : public window_base, public window_operations<T, detail::addressin
   /// The memory of a rank of this node, which loads and stores reach; empty if they do not. In a shared window, they
   /// reach the memory of all ranks.
   std::span<T> mapped(rank_t rank) const noexcept { return elements(window_base::core_->mapped(rank)); }
+  /// The operations on elements of another type, at offsets in bytes. Valid as long as the window.
+  template <class U>
+  window_operations<U, detail::addressing::bytes> as() const noexcept {
+    return window_operations<U, detail::addressing::bytes>(*window_base::core_);
+  }
 
  private:
   explicit window(std::unique_ptr<detail::window_core> core)

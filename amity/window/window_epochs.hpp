@@ -101,6 +101,7 @@ class window_epochs final : private record_window, private immovable {
   void check_operands(std::string_view call, const window_operation& what) const;
   void check_operation(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_place(std::string_view call, const window_peer& of, const window_operation& what) const;
+  void check_alignment(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_address(std::string_view call, const window_operation& what) const;
   void check_dynamic(std::string_view call) const;
   /// `what` and `target` are for reports, and `done` may change them. `stores` see earlier what `done` depends on;

@@ -38,6 +38,7 @@ void window_epochs::check_operation(std::string_view call, const window_peer& of
   }
   if (attached_ == nullptr) check_place(call, of, what);
   if (what.kind == operation_kind::accumulate) check_operands(call, what);
+  check_alignment(call, of, what);
   if (attached_ != nullptr) check_address(call, what);
 }
 
@@ -55,16 +56,21 @@ void window_epochs::check_place(std::string_view call, const window_peer& of, co
               "pass an index and a count that lie in the target's memory");
 }
 
-// In a dynamic window, only the target knows which memory is attached.
-void window_epochs::check_address(std::string_view call, const window_operation& what) const {
+// Segments begin on words, so that the address is known but for a multiple of the largest element.
+void window_epochs::check_alignment(std::string_view call, const window_peer& of, const window_operation& what) const {
   const bool swaps = what.kind == operation_kind::compare_swap;
   const std::size_t alignment = swaps ? what.bytes() : layout_of(what.type).is_covered ? layout_of(what.type).bytes : 1;
-  if ((swaps || what.kind == operation_kind::accumulate) && what.at % alignment != 0) {
-    throw error(
-        call, member_,
-        fmt::format("{}: address {:#x} is not a multiple of the {} bytes of an element", title_, what.at, alignment),
-        "pass the address of an element");
-  }
+  const std::uint64_t base = of.base == nullptr ? of.data_offset : reinterpret_cast<std::uintptr_t>(of.base);
+  if ((!swaps && what.kind != operation_kind::accumulate) || what.bytes() == 0) return;
+  if ((base + what.at) % alignment == 0) return;
+  throw error(call, member_,
+              fmt::format("{}: the address at {} {:#x} of rank {} is not a multiple of the {} bytes of an element",
+                          title_, attached_ == nullptr ? "offset" : "address", what.at, of.member, alignment),
+              "pass the address of an element");
+}
+
+// In a dynamic window, only the target knows which memory is attached.
+void window_epochs::check_address(std::string_view call, const window_operation& what) const {
   if (what.target != member_) return;
   const std::string problem = attached_->find_problem(what.at, what.bytes(), what.there.get(), 0);
   if (!problem.empty()) throw error(call, member_, fmt::format("{}: {}", title_, problem), attached_memory::remedy);

@@ -275,6 +275,76 @@ TEST_P(operated_windows, large_and_many_layouts_arrive) {
   });
 }
 
+// Elements of several types in one window, at offsets in bytes.
+TEST_P(operated_windows, elements_of_other_types_lie_at_offsets) {
+  run([](world& w) {
+    auto shared = w.allocate_window<std::byte>(100);
+    const rank_t next = next_of(w);
+    const std::array<std::int16_t, 3> small{1, 2, 3};
+    std::array<std::int16_t, 3> seen{};
+    std::int32_t before = -1;
+    double loaded = 0;
+    const auto apart = std::make_shared<const layout>(layout::strided(2, 8, 24));
+    const std::array<double, 2> pair{0.5, 1.5};
+    shared.lock(lock_kind::exclusive, next);
+    shared.as<std::int16_t>().put(next, 1, small);  // puts need no alignment
+    shared.as<std::int64_t>().accumulate(sum, next, 8, 5);
+    shared.as<std::int32_t>().accumulate(sum, next, 20, 7);
+    shared.as<std::int32_t>().compare_and_swap(next, 20, 7, 9, before);
+    shared.as<double>().accumulate(sum, next, 24, apart, pair);
+    shared.flush(next);
+    shared.as<std::int16_t>().get(next, 1, std::span(seen));
+    shared.as<double>().fetch_and_op(no_op, next, 48, 0.0, loaded);
+    shared.unlock(next);
+    EXPECT_EQ(seen, small);
+    EXPECT_EQ(before, 7);
+    EXPECT_EQ(loaded, 1.5);
+    w.barrier();
+    std::int64_t large = 0;
+    std::memcpy(&large, &shared.local()[8], sizeof large);
+    EXPECT_EQ(large, 5);
+    std::memcpy(&before, &shared.local()[20], sizeof before);
+    EXPECT_EQ(before, 9);
+    w.barrier();
+    shared.fence(window_assert::no_precede);
+    std::int64_t previous = 0;
+    const auto numbers = std::make_shared<const layout>(layout::contiguous(8));
+    auto as_numbers = shared.as<std::int64_t>();
+    as_numbers.accumulate(sum, next, 8, 1);  // from now on, operations on mapped memory take the shortest path
+    EXPECT_THROW(as_numbers.accumulate(sum, next, 4, 1), error);
+    EXPECT_THROW(as_numbers.fetch_and_op(sum, next, 12, 1, previous), error);
+    EXPECT_THROW(as_numbers.compare_and_swap(next, 20, 1, 1, previous), error);
+    EXPECT_THROW(as_numbers.accumulate(sum, next, 4, numbers, std::array{previous}), error);
+    EXPECT_THROW(as_numbers.accumulate(sum, next, 96, 1), error);
+    EXPECT_THROW(as_numbers.put(next, 93, 1), error);
+    shared.as<value_location<float, int>>().accumulate(minimum_location, next, 33,
+                                                       {-1.0F, 2});  // in the middle of words
+    shared.fence(window_assert::no_succeed);
+    value_location<float, int> least{};
+    std::memcpy(&least, &shared.local()[33], sizeof least);
+    EXPECT_EQ(least, (value_location<float, int>{-1.0F, 2}));
+  });
+}
+
+// Memory of the program may begin anywhere.
+TEST_P(operated_windows, unaligned_memory_combines_no_words) {
+  run([](world& w) {
+    alignas(8) std::array<std::byte, 64> memory{};
+    auto shared = w.create_window(std::span(memory).subspan(4));
+    const rank_t next = next_of(w);
+    std::int64_t previous = -1;
+    shared.fence(window_assert::no_precede);
+    auto numbers = shared.as<std::int64_t>();
+    numbers.accumulate(sum, next, 4, w.rank() + 1);
+    EXPECT_THROW(numbers.accumulate(sum, next, 0, 1), error);
+    EXPECT_THROW(numbers.compare_and_swap(next, 8, 0, 1, previous), error);
+    shared.as<std::int32_t>().accumulate(sum, next, 0, 3);
+    shared.fence(window_assert::no_succeed);
+    std::memcpy(&previous, &memory[8], sizeof previous);
+    EXPECT_EQ(previous, previous_of(w) + 1);
+  });
+}
+
 // Order and atomicity across paths
 
 TEST_P(operated_windows, operations_on_local_rank_keep_order) {
