@@ -435,7 +435,7 @@ TEST(serialized_engine, polled_event_wakes_seat) {
 }
 
 // No other event follows a reply until its wait has ended, and no sleep ends by time: a wait that its reply does not
-// end is counted as one that has expired. What a reply costs is counted too: the thread that polled it wakes the
+// end is counted as an expired one. What a reply costs is counted too: the thread that polled it wakes the
 // threads on seats, and so does the one that leaves; each of them ends a sleep in the fabric at most once per wake-up.
 TEST(serialized_engine, each_reply_ends_one_wait) {
   constexpr std::size_t threads = 4;

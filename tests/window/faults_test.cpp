@@ -129,7 +129,7 @@ TEST(window_faults, memory_of_window_is_reserved) {
   EXPECT_EQ(failure, "");
 }
 
-// Windows that have ended leave their pages, and so does one that is refused.
+// Windows that have ended leave their pages, and so does a refused one.
 TEST(window_faults, memory_of_ended_windows_serves_others) {
   std::string failure;
   const bool can = with_small_shared_memory("64m", [&] {

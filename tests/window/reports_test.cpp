@@ -101,15 +101,16 @@ TEST(window_reports, lock_epochs_name_target_and_operation) {
                   on.accumulate(sum, 2, 0, std::vector<int>{1});
                   on.flush(2);
                 }));
-  testing::expect_parts(report_of(against_lock([](window<int>& on) {
-                                    int seen = 0;
-                                    on.lock_all();
-                                    on.get(1, 0, seen);
-                                    on.get(2, 0, seen);
-                                    on.flush_all();
-                                  }),
-                                  true),
-                        {"window::flush_all of window 'grid', lock_all epoch, target 2: waits for posts, locks or fences"});
+  testing::expect_parts(
+      report_of(against_lock([](window<int>& on) {
+                  int seen = 0;
+                  on.lock_all();
+                  on.get(1, 0, seen);
+                  on.get(2, 0, seen);
+                  on.flush_all();
+                }),
+                true),
+      {"window::flush_all of window 'grid', lock_all epoch, target 2: waits for posts, locks or fences"});
 }
 
 /// Time that passes by half a second with each sleep.
