@@ -271,9 +271,12 @@ void window_epochs::end_held(window_peer& to, std::size_t begun) {
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
 }
 
-// Held operations begin when the post or the lock is there, also while the program waits for something else.
+// Held operations begin when the post or the lock is there, also while the program waits for something else. They make
+// no progress, as in a handler: this is called in a round of it.
 bool window_epochs::on_round() {
   if (carries_out_) return true;
+  core::running_handler& running = endpoint_.own_engine().running();
+  const core::endpoint* const before = running.set_world(&endpoint_);
   bool any_held = false;
   for (window_peer* const each : used_) {
     if (each->held.empty()) continue;
@@ -285,6 +288,7 @@ bool window_epochs::on_round() {
     }
     any_held |= !each->held.empty();
   }
+  running.set_world(before);
   is_watched_ = any_held;
   return any_held;
 }
