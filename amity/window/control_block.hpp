@@ -14,12 +14,13 @@ namespace amity::detail {
 
 /// A lock for one writer or several readers, in 8 bytes of shared memory that begin as zeros.
 ///
-/// Who wants it draws a ticket and enters when its turn has arrived, so that no stream of readers keeps a writer out.
+/// Who wants it draws a ticket and enters when its turn has arrived, so that readers with tickets keep no writer out.
 /// At most 65,535 tickets may wait. (Design: the ticket lock of J. M. Mellor-Crummey and M. L. Scott, "Scalable
 /// reader-writer synchronization for shared-memory multiprocessors", PPoPP 1991.)
 ///
 /// Members inside `lock_all` are readers without tickets, because they may hold other locks already: behind a writer
-/// that waits for one of these, none of them would get its turn. They enter unless a writer is inside, or has its turn.
+/// that waits for one of these, none of them would get its turn. They enter unless a writer is inside. So a succession
+/// of them can keep a writer out.
 class ticket_lock {
  public:
   /// Not for `lock_kind::all`.
@@ -29,24 +30,34 @@ class ticket_lock {
   bool is_turn_of(lock_kind kind, std::uint16_t ticket) const noexcept {
     return may_enter(state_.load(std::memory_order_acquire), kind, ticket);
   }
-  /// Whether the turn of the ticket has arrived. Once it has, the lock is held, and the ticket is not used again.
+  /// Enters if the turn of the ticket has arrived. Then the lock is held, and the ticket is not used again.
   bool try_enter(lock_kind kind, std::uint16_t ticket) noexcept {
     return update([=](turns& of) {
              if (!may_enter(of, kind, ticket)) return false;
              if (kind == lock_kind::shared) ++of.readers_turn;
-             if (kind == lock_kind::all) ++of.all;
+             if (kind == lock_kind::exclusive) of.inside |= writer;
+             if (kind == lock_kind::all) ++of.inside;
              return true;
            })
         .has_value();
   }
   /// Enters exclusively if no lock is held and no ticket waits.
   bool try_acquire() noexcept {
-    return update([](turns& of) { return of.next == of.writers_turn && of.all == 0 && (++of.next, true); }).has_value();
+    return update([](turns& of) {
+             if (of.next != of.writers_turn || of.inside != 0) return false;
+             ++of.next;
+             of.inside = writer;
+             return true;
+           })
+        .has_value();
   }
   void leave(lock_kind kind) noexcept {
     update([=](turns& of) {
-      if (kind == lock_kind::exclusive) ++of.readers_turn;
-      kind == lock_kind::all ? --of.all : ++of.writers_turn;
+      if (kind == lock_kind::exclusive) {
+        ++of.readers_turn;
+        of.inside = 0;
+      }
+      kind == lock_kind::all ? --of.inside : ++of.writers_turn;
       return true;
     });
   }
@@ -56,13 +67,14 @@ class ticket_lock {
     std::uint16_t next;
     std::uint16_t readers_turn;  ///< the ticket that enters if it is a reader's
     std::uint16_t writers_turn;  ///< the same for a writer's, if no reader without a ticket is inside
-    std::uint16_t all;           ///< readers without tickets that are inside
+    std::uint16_t inside;        ///< `writer`, or the number of readers without tickets
   };
+  static constexpr std::uint16_t writer = 0xffff;
 
   static bool may_enter(const turns& in, lock_kind kind, std::uint16_t ticket) noexcept {
     if (kind == lock_kind::shared) return in.readers_turn == ticket;
-    if (kind == lock_kind::exclusive) return in.writers_turn == ticket && in.all == 0;
-    return in.all > 0 || in.readers_turn != in.writers_turn || in.next == in.writers_turn;
+    if (kind == lock_kind::exclusive) return in.writers_turn == ticket && in.inside == 0;
+    return in.inside != writer;
   }
   /// Returns what was there before; nothing: `change` has refused it.
   template <class Change>

@@ -92,7 +92,6 @@ TEST_P(limited_windows, shared_locks_do_not_starve_exclusive_one) {
   });
 }
 
-// Rank 1 holds the lock; all operations of rank 2 are queued, and start in program order after the grant.
 // Two ranks inside lock_all use two targets in different orders, while others wait to lock these exclusively.
 TEST(window_locks, lock_all_does_not_wait_behind_ranks_that_wait) {
   for (const testing::job_kind& kind : testing::all_paths()) {
@@ -133,6 +132,59 @@ TEST(window_locks, lock_all_does_not_wait_behind_ranks_that_wait) {
   }
 }
 
+// Two ranks lock exclusively one after the other without a pause, until a third one inside lock_all has told them to
+// end.
+TEST(window_locks, lock_all_enters_between_exclusive_locks) {
+  for (const testing::job_kind& kind : testing::all_paths()) {
+    SCOPED_TRACE(kind.name);
+    run_worlds(kind, 4, [](world& w) {
+      auto shared = w.allocate_window<int>(2);
+      for (int round = 1; round <= 3; ++round) {
+        if (w.rank() == 3) {
+          shared.lock_all();
+          shared.put(0, 0, round);
+          shared.unlock_all();
+        } else if (w.rank() > 0) {
+          for (int seen = 0; seen < round;) {
+            shared.lock(lock_kind::exclusive, 0);
+            shared.get(0, 0, seen);
+            shared.unlock(0);
+          }
+        }
+        w.barrier();
+      }
+    });
+  }
+}
+
+// Ranks lock the memory of a rank that is in a fence already, and whose operations they refuse until they call it, too.
+TEST(window_locks, are_granted_by_ranks_that_are_in_a_fence) {
+  for (const testing::job_kind& kind : testing::all_paths()) {
+    SCOPED_TRACE(kind.name);
+    run_worlds(kind, 3, [](world& w) {
+      auto fenced = w.allocate_window<int>(1), locked = w.allocate_window<int>(1);
+      for (int round = 1; round <= 5; ++round) {
+        for (window<int>* const in : {&fenced, &locked}) {
+          if (w.rank() > 0) {
+            in->lock(lock_kind::exclusive, 0);
+            in->accumulate(accumulate_op::sum, 0, 0, 1);
+            in->unlock(0);
+          }
+          fenced.fence(window_assert::no_precede);
+          if (w.rank() == 0) {
+            for (const rank_t target : {1, 2}) fenced.put(target, 0, round);
+          }
+          fenced.fence(window_assert::no_succeed);
+        }
+        EXPECT_EQ(fenced.local()[0], w.rank() == 0 ? 2 * round : round);
+        EXPECT_EQ(locked.local()[0], w.rank() == 0 ? 2 * round : 0);
+        w.barrier();
+      }
+    });
+  }
+}
+
+// Rank 1 holds the lock; all operations of rank 2 are queued, and start in program order after the grant.
 TEST(window_schedules, operations_queued_for_lock_start_in_order) {
   constexpr std::size_t count = 100'000;
   for (const window_protocol protocol : {window_protocol::automatic, window_protocol::send_recv}) {
