@@ -161,7 +161,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Makes progress until `done()` holds, in a world. When nothing arrives and nothing can go out, packets that are
   /// being filled are sent off, then `on_idle()` is called, and if it does nothing (returns false), the thread sleeps
   /// until something arrives. With `stores`, it also looks at these while nothing arrives; `done()` depends on them.
-  /// `where` is for stall reports; there are none without it. `on_idle` may change it.
+  /// `where` is for stall reports; there are none without it. `done` may change it.
   template <class Done, class OnIdle>
   void wait_until(endpoint& in, const std::string_view& where, Done&& done, OnIdle&& on_idle,
                   fabric::watched_memory* stores = nullptr) {

@@ -48,6 +48,7 @@ void window_core::flush_local_all_slowly() { epochs_->flush_local_all(); }
 bool window_core::test_local(rank_t target) { return epochs_->test_local(target); }
 void window_core::wait_local(rank_t target) { epochs_->wait_local(target); }
 void window_core::make_progress() { epochs_->make_progress(); }
+void window_core::poll(std::string_view call) { epochs_->poll(call); }
 
 void window_core::begin(std::string_view call, window_operation what) { epochs_->begin(call, std::move(what), false); }
 

@@ -58,7 +58,7 @@ class window_core final : private immovable {
   void unlock_all();
   void sync() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (++direct_calls_ % calls_per_round == 0) make_progress();
+    if (++direct_calls_ % calls_per_round == 0) poll("window::sync");
   }
   void flush(rank_t target) {
     if (direct_.unfinished || !direct_.may_flush || direct_.find(target, 0, 0) == nullptr) [[unlikely]]
@@ -113,6 +113,7 @@ class window_core final : private immovable {
   static constexpr std::uint32_t calls_per_round = 64;
 
   void make_progress();
+  void poll(std::string_view call);
   void flush_slowly(rank_t target);
   void flush_all_slowly();
   void flush_local_slowly(rank_t target);

@@ -203,9 +203,7 @@ void window_epochs::end_target(bool works) noexcept {
   });
 }
 
-// Memory of dynamic windows is reached by records alone.
 bool window_epochs::has_neighbor() const {
-  if (attached_ != nullptr) return false;
   const fabric::fabric& transport = endpoint_.own_engine().transport();
   for (rank_t member = 0; member < members().size(); ++member) {
     const rank_t lane = members_.lane(member);
@@ -219,7 +217,7 @@ void window_epochs::meet_members() {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
-  share_nodes_ = endpoint_.reduce(core::reduction::max_u64, has_neighbor() ? 1 : 0) != 0;
+  map_others_ = endpoint_.reduce(core::reduction::max_u64, has_neighbor() ? 1 : 0) != 0;
   origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
 }
@@ -324,6 +322,12 @@ void window_epochs::make_progress() {
   if (!endpoint_.in_handler()) endpoint_.progress();
 }
 
+void window_epochs::poll(std::string_view call) {
+  endpoint_.check_own_call(call);
+  using poll_round = core::engine::poll_round;
+  endpoint_.own_engine().polled(endpoint_, call, endpoint_.progress() ? poll_round::eventful : poll_round::idle);
+}
+
 void window_epochs::set_label(std::string_view call, std::string_view what, rank_t target) {
   label_.assign(call).append(" of ").append(title_).append(", ").append(rules_.epoch_of(call));
   if (target != no_rank) label_.append(", target ").append(std::to_string(target));
@@ -340,7 +344,8 @@ void window_epochs::wait_for(std::string_view call, const std::string_view& what
   set_label(call, what, target);
   std::string_view where = label_, shown = what;
   rank_t named = target;
-  const auto update = [&] {
+  const auto is_done = [&] {
+    if (done()) return true;
     if (named != target || shown.data() != what.data()) {
       named = target;
       shown = what;
@@ -349,7 +354,8 @@ void window_epochs::wait_for(std::string_view call, const std::string_view& what
     }
     return false;
   };
-  endpoint_.own_engine().wait_until(endpoint_, where, done, update, stores);
+  endpoint_.own_engine().wait_until(
+      endpoint_, where, is_done, [] { return false; }, stores);
 }
 
 void window_epochs::wait_for_operations(std::string_view call, std::span<window_peer* const> all) {

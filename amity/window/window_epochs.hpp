@@ -86,6 +86,8 @@ class window_epochs final : private record_window, private immovable {
   void wait_local(rank_t target);
   /// For loops of operations on mapped memory, which need no other call here.
   void make_progress();
+  /// For loops that wait for stores of other members.
+  void poll(std::string_view call);
 
  private:
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
@@ -127,7 +129,7 @@ class window_epochs final : private record_window, private immovable {
   bool is_ready(window_peer& to);
   /// Whether the owner has left the last fence of this rank, after which others may use its memory without its help.
   bool has_left_fence(const window_peer& of) const noexcept {
-    return share_nodes_ || of.fences == target_.fences();  // the fence has flushed, if members share nodes
+    return map_others_ || of.fences == target_.fences();  // if members map others, the fence has flushed
   }
   void wait_until_ready(std::string_view call, window_peer& to);
   /// Asks the owner whether it has left the fence, if the operation must not reach its memory before.
@@ -158,7 +160,7 @@ class window_epochs final : private record_window, private immovable {
   bool may_hold(const window_operation& what, bool copies) const noexcept;
   void hold(window_peer& to, window_operation&& what, bool copies);
   void begin_held(window_peer& to);
-  void end_held(window_peer& to, std::size_t begun);
+  void end_held(window_peer& to);
   /// Waits for the post or the lock if operations are held.
   void begin_held(std::string_view call, window_peer& to);
   void begin_all_held(std::string_view call);
@@ -175,7 +177,6 @@ class window_epochs final : private record_window, private immovable {
   void release(std::string_view call, std::span<window_peer* const> all);
   void end_access();
   void exchange_counts(std::string_view call);
-  void begin_fence_epoch(std::string_view call);
   void meet_at_barrier(std::string_view call);
   bool all_have_completed() const noexcept;
   void end_exposure() noexcept;
@@ -198,7 +199,7 @@ class window_epochs final : private record_window, private immovable {
   rank_t target_thread_;
   shared_placement where_;
   std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
-  bool share_nodes_ = false;                   ///< some members may map memory of others
+  bool map_others_ = false;                    ///< some members may map memory of others
   std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
   window_target& target_;
   window_identity identity_;
@@ -209,7 +210,6 @@ class window_epochs final : private record_window, private immovable {
   access_rules rules_;
   bool is_watched_ = false;   ///< `on_round` is called
   bool carries_out_ = false;  ///< an operation, which may wait for credits
-  bool in_step_ = true;       ///< all members have called the last fence, or the window has had none
 
   std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence
   std::vector<window_peer*> used_;     ///< by the access epoch

@@ -30,6 +30,27 @@ bool is_one_block(const std::shared_ptr<const layout>& blocks) noexcept {
   return blocks != nullptr && blocks->is_contiguous();
 }
 
+/// A flag that is set while this lives.
+class set_flag final : private immovable {
+ public:
+  explicit set_flag(bool& flag) : flag_(flag) { flag_ = true; }
+  ~set_flag() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
+/// While it lives, this thread makes no progress, as in a handler.
+class no_progress final : private immovable {
+ public:
+  explicit no_progress(core::endpoint& in) : running_(in.own_engine().running()), before_(running_.set_world(&in)) {}
+  ~no_progress() { running_.set_world(before_); }
+
+ private:
+  core::running_handler& running_;
+  const core::endpoint* before_;
+};
+
 std::size_t held_bytes(const window_operation& what, bool copies) noexcept {
   return sizeof what + (copies || what.is_packed ? sizeof(packed_data) + what.from.size() : 0);
 }
@@ -185,8 +206,8 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
 // Records of this epoch wait at an owner that has not left the fence. The network does not.
 bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
   if (has_left_fence(to) || to.is_mapped || !origin_.takes_network(to, what)) return false;
-  to.asks_fence = true;
   origin_.ask_word(to, window_act::reach, lock_kind::none);
+  to.asks_fence = true;
   return true;
 }
 
@@ -222,9 +243,8 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
 
 // Rounds of progress inside this call begin no operations.
 void window_epochs::carry_out(window_peer& to, window_operation& what) {
-  carries_out_ = true;
+  const set_flag carrying(carries_out_);
   origin_.carry_out(to, what);
-  carries_out_ = false;
   note_under_way(to);
 }
 
@@ -243,29 +263,26 @@ bool window_epochs::may_hold(const window_operation& what, bool copies) const no
 }
 
 void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
-  const bool joins = !copies && origin_.protocol() != window_protocol::send_recv;  // which sends each on its own
-  if (joins && !to.held.empty() && join(to.held.back(), what)) return;
+  const bool collects = origin_.protocol() != window_protocol::send_recv;  // which sends each on its own, at the end
+  if (collects && !copies && !to.held.empty() && join(to.held.back(), what)) return;
   const std::size_t bytes = held_bytes(what, copies);
   endpoint_.own_engine().bound().add_held(bytes);
   to.held_bytes += bytes;
   if (copies) what.from = to.held_data.emplace_back(what.from.begin(), what.from.end());
   to.held.push_back(std::move(what));
-  const bool waits_for_end = origin_.protocol() == window_protocol::send_recv;
-  if (!waits_for_end && !std::exchange(is_watched_, true)) service_.watch(*this);
+  // Checked windows report wrong promises from the calls of the program.
+  if (collects && checks_ == nullptr && !std::exchange(is_watched_, true)) service_.watch(*this);
   direct_.unfinished = true;
 }
 
 void window_epochs::begin_held(window_peer& to) {
-  for (window_operation& each : to.held) carry_out(to, each);
-  end_held(to, to.held.size());
+  for (; to.begun < to.held.size(); ++to.begun) carry_out(to, to.held[to.begun]);
+  end_held(to);
 }
 
-// The first ones have begun.
-void window_epochs::end_held(window_peer& to, std::size_t begun) {
-  if (begun < to.held.size()) {
-    to.held.erase(to.held.begin(), to.held.begin() + static_cast<std::ptrdiff_t>(begun));
-    return;
-  }
+// All operations that were queued have begun.
+void window_epochs::end_held(window_peer& to) {
+  to.begun = 0;
   to.held = {};                              // few peers need it at once
   if (to.network.done()) to.held_data = {};  // else the network reads them
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
@@ -275,20 +292,17 @@ void window_epochs::end_held(window_peer& to, std::size_t begun) {
 // no progress, as in a handler: this is called in a round of it.
 bool window_epochs::on_round() {
   if (carries_out_) return true;
-  core::running_handler& running = endpoint_.own_engine().running();
-  const core::endpoint* const before = running.set_world(&endpoint_);
+  const no_progress quiet(endpoint_);
   bool any_held = false;
   for (window_peer* const each : used_) {
     if (each->held.empty()) continue;
     if (is_ready(*each)) {
-      std::size_t begun = 0;
-      while (begun < each->held.size() && origin_.try_carry_out(*each, each->held[begun])) ++begun;
+      while (each->begun < each->held.size() && origin_.try_carry_out(*each, each->held[each->begun])) ++each->begun;
       note_under_way(*each);
-      end_held(*each, begun);
+      if (each->begun == each->held.size()) end_held(*each);
     }
     any_held |= !each->held.empty();
   }
-  running.set_world(before);
   is_watched_ = any_held;
   return any_held;
 }

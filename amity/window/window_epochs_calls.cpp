@@ -33,20 +33,10 @@ void window_epochs::fence(window_assert promised) {
   if (!ends_none && direct_.unfinished) {
     begin_all_held(call);
     // Signals, and loads of members that leave first, overtake records. Targets of dynamic windows find errors.
-    finish(call, used_, signals_ || share_nodes_ || attached_ != nullptr);
+    finish(call, used_, signals_ || map_others_ || attached_ != nullptr);
   }
   direct_.fence_stores();
-  if (opens || !ends_none) {
-    if (signals_) {
-      meet_at_barrier(call);
-    } else if (ends_none && in_step_ && !share_nodes_ && checks_ == nullptr) {
-      in_step_ = false;
-      begin_fence_epoch(call);
-    } else {
-      exchange_counts(call);
-      in_step_ = true;
-    }
-  }
+  if (opens || !ends_none) signals_ ? meet_at_barrier(call) : exchange_counts(call);
   end_access();
   origin_.begin_epoch(opens && !signals_ ? epoch_end::counts : epoch_end::answers, target_.fences());
   if (checks_ != nullptr) checks_->end_fence(promised);
@@ -88,10 +78,6 @@ void window_epochs::exchange_counts(std::string_view call) {
   });
   const std::uint64_t expected = collectives_.result();
   wait_for_target(call, "waits for operations of others", [&] { return target_.arrived() == expected; });
-  begin_fence_epoch(call);
-}
-
-void window_epochs::begin_fence_epoch(std::string_view call) {
   if (!target_.begin_epoch()) return;
   core::engine& own = endpoint_.own_engine();
   const rank_t target = members_.lane(member_, target_thread_);
@@ -232,6 +218,8 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   } catch (...) {  // a promise is wrong
     if (before) rules_ = *before;
     access_promised_ = window_assert::none;
+    to.listed = false;
+    std::erase(used_, &to);
     if (rules_.access() != access_epoch::locked) end_access();
     throw;
   }
@@ -254,6 +242,7 @@ void window_epochs::unlock(rank_t target) {
   window_peer* const one = &of;
   release(call, {&one, 1});
   of.listed = false;
+  of.held_data = {};
   std::erase(used_, one);
   rules_.unlock(call, target, whose());
   look_for_unfinished();

@@ -164,7 +164,7 @@ void window_origin::begin_epoch(epoch_end end, std::uint64_t fences) noexcept {
 
 core::record window_origin::record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept {
   return {.owner = core::record_owner::windows,
-          .act = static_cast<std::uint8_t>(static_cast<unsigned>(act) | fences_ % 4 << fence_shift),
+          .act = static_cast<std::uint8_t>(static_cast<unsigned>(act) | (fences_ % 2 != 0 ? parity_bit : 0u)),
           .object = to.number,
           .at = at};
 }

@@ -67,6 +67,7 @@ struct window_peer : private immovable {
   bool granted = false;     ///< or the program promises that no other rank wants it
   std::uint16_t ticket = 0;
   std::vector<window_operation> held;
+  std::size_t begun = 0;                          ///< of these
   std::size_t held_bytes = 0;                     ///< of these, in the bound of the engine
   std::vector<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
   std::forward_list<packed_data> packed;          ///< of operations without local completion

@@ -49,11 +49,9 @@ enum class window_act : std::uint8_t {
   has_posted,  ///< in checked windows; asks for a `post_state`
 };
 
-/// In `record::act`, with the act: whether the record counts for a fence, and how many fences its origin has left,
-/// modulo 4. An origin is at most two fences ahead of a target: it has left one that the target has not left yet, and
-/// the next without an exchange. It may be one behind, if the target has done the latter.
-inline constexpr std::uint8_t counted_bit = 0x80, fence_bits = 0x60, act_bits = 0x1f;
-inline constexpr unsigned fence_shift = 5;
+/// In `record::act`, with the act: the record counts for a fence; and how many fences its origin has left, modulo 2. A
+/// member is at most one fence ahead of another one.
+inline constexpr std::uint8_t counted_bit = 0x80, parity_bit = 0x40, act_bits = 0x3f;
 static_assert(static_cast<std::uint8_t>(window_act::has_posted) <= act_bits);
 
 inline window_act act_of(const core::record& what) noexcept { return static_cast<window_act>(what.act & act_bits); }

@@ -109,8 +109,7 @@ class window_target final : public record_window, private immovable {
   /// the record may see, are on their way then.
   bool is_early(const core::record& what) noexcept;
   bool is_ahead(const core::record& what) const noexcept {
-    const std::uint64_t ahead = (((what.act & fence_bits) >> fence_shift) - fences()) % 4;
-    return ahead == 1 || ahead == 2;
+    return ((what.act & parity_bit) != 0) != (fences() % 2 != 0);
   }
   void wake_member();
   bool serve_lock();
