@@ -1,15 +1,20 @@
 #include "amity/fabric/shm/job_memory.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +25,7 @@
 #include "amity/base/file_descriptor.hpp"
 #include "amity/fabric/shm/descriptor_handover.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
+#include "amity/fabric/shm/memory_file.hpp"
 #include "tests/support/forbidden_calls.hpp"
 
 namespace amity::fabric::shm {
@@ -51,6 +57,11 @@ int in_child(Act act) {
 std::size_t file_bytes(const job_memory& job) {
   struct stat info {};
   return ::fstat(job.fd(), &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;
+}
+
+std::size_t taken_bytes(int fd) {
+  struct stat about {};
+  return ::fstat(fd, &about) == 0 ? static_cast<std::size_t>(about.st_blocks) * 512 : 0;
 }
 
 class job_memory_of : public ::testing::TestWithParam<rank_t> {};
@@ -266,9 +277,47 @@ TEST(job_memory, pages_without_memfd_are_reserved) {
     constexpr std::size_t bytes = std::size_t{1} << 20;
     auto job = job_memory::create(2);
     job.region(bytes);
-    struct stat about {};
-    ASSERT_EQ(::fstat(job.fd(), &about), 0);
-    EXPECT_GE(static_cast<std::size_t>(about.st_blocks) * 512, bytes);
+    EXPECT_GE(taken_bytes(job.fd()), bytes);
+  });
+}
+
+// The pages are given back in between, so that a second reservation would show.
+TEST(job_memory, one_rank_reserves_pages_for_all) {
+  without_memory_files(EPERM, [] {
+    constexpr std::size_t bytes = std::size_t{1} << 20;
+    auto job = job_memory::create(2);
+    job.region(bytes);
+    return_pages(job.fd(), huge_page_bytes, bytes);
+    EXPECT_LT(taken_bytes(job.fd()), bytes);
+    const auto attach = [&] {
+      auto other = job_memory::attach(job.fd(), 2);
+      other.region(bytes);
+      return taken_bytes(job.fd()) < bytes;
+    };
+    EXPECT_TRUE(attach());
+    EXPECT_EQ(in_child([&] { return attach() ? 0 : 1; }), 0);
+  });
+}
+
+// A rank waits while another one takes the pages, and then finds them.
+TEST(job_memory, ranks_wait_for_reserved_pages) {
+  without_memory_files(EPERM, [] {
+    auto job = job_memory::create(2);
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const file_descriptor reading(ends[0]), writing(ends[1]);
+    auto lock = std::make_unique<file_lock>(job.fd());
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto other = job_memory::attach(job.fd(), 2);
+      other.region(4096);
+      ::_exit(::write(writing.get(), "r", 1) == 1 ? 0 : 1);
+    }
+    pollfd has_region{.fd = reading.get(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&has_region, 1, 50), 0);
+    lock.reset();
+    EXPECT_EQ(::poll(&has_region, 1, -1), 1);
+    ::waitpid(child, nullptr, 0);
   });
 }
 

@@ -22,7 +22,7 @@ namespace amity::fabric::shm {
 namespace {
 
 constexpr std::uint64_t job_magic = 0x626f6a7974696d61;  // "amityjob" as it lies in memory
-constexpr std::uint32_t job_version = 4;
+constexpr std::uint32_t job_version = 5;
 
 [[noreturn]] void no_job_memory(std::string_view act, std::size_t bytes) {
   throw error("shared memory", no_rank, fmt::format("cannot {} {} bytes: {}", act, bytes, std::strerror(errno)),
@@ -33,6 +33,15 @@ constexpr std::uint32_t job_version = 4;
   throw error("joining the job", no_rank, fmt::format("AMITY_JOB_FD={} {}", fd, problem),
               "start the program with `amity run -n N`, with what it is to have of AMITY_THREADS and "
               "AMITY_PROGRESS_THREAD, or unset AMITY_JOB_FD and AMITY_RANK to start it alone");
+}
+
+/// Pages that have been taken for one rank are there for all. `taken` counts their bytes.
+void reserve_for_all(int fd, std::size_t offset, std::size_t bytes, std::atomic<std::uint64_t>& taken) {
+  const file_lock lock(fd);
+  // Relaxed: the lock orders the ranks. Where the system has no such locks, some may take the pages again.
+  if (taken.load(std::memory_order_relaxed) >= bytes) return;
+  reserve_pages(fd, offset, bytes);
+  taken.store(bytes, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -78,6 +87,8 @@ job_memory job_memory::create(rank_t ranks, int cpus) {
                                            .cpus = static_cast<std::uint32_t>(cpus),
                                            .segment_bytes = 0,
                                            .barrier_ranks = 0,
+                                           .unused = 0,
+                                           .reserved_bytes = 0,
                                            .reserved = {}};
   return job_memory(std::move(own));
 }
@@ -114,7 +125,7 @@ std::byte* job_memory::region(std::size_t bytes) {
   if (region.data() == nullptr) {
     const std::size_t offset = round_up(header_bytes(ranks()), huge_page_bytes);
     grow_memory_file(own_->fd.get(), offset + bytes);
-    reserve_pages(own_->fd.get(), offset, bytes);
+    reserve_for_all(own_->fd.get(), offset, bytes, header_->reserved_bytes);
     region = file_mapping(own_->fd.get(), offset, bytes);
   } else if (region.bytes() != bytes) {
     throw error("shared memory", no_rank,

@@ -109,7 +109,9 @@ class job_memory {
     std::uint32_t cpus;
     std::atomic<std::uint64_t> segment_bytes;  ///< of the file behind the region that are taken
     std::atomic<std::uint32_t> barrier_ranks;  ///< number of ranks that have called `add_barrier_rank`
-    std::uint32_t reserved[5];
+    std::uint32_t unused;
+    std::atomic<std::uint64_t> reserved_bytes;  ///< of the region, whose pages the file has taken
+    std::uint32_t reserved[2];
   };
   static_assert(sizeof(shared_header) == 64 && sizeof(std::atomic<std::uint32_t>) == 4);
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);

@@ -123,6 +123,21 @@ void reserve_pages(int fd, std::size_t offset, std::size_t bytes) {
   for (; offset < end; offset += piece_bytes) take_pages(fd, offset, std::min(piece_bytes, end - offset));
 }
 
+file_lock::file_lock(int fd) noexcept : fd_(fd) {
+  struct flock first_byte {};
+  first_byte.l_type = F_WRLCK;
+  first_byte.l_len = 1;
+  while (::fcntl(fd_, F_SETLKW, &first_byte) != 0 && errno == EINTR) {
+  }
+}
+
+file_lock::~file_lock() {
+  struct flock first_byte {};
+  first_byte.l_type = F_UNLCK;
+  first_byte.l_len = 1;
+  static_cast<void>(::fcntl(fd_, F_SETLK, &first_byte));
+}
+
 void return_pages(int fd, std::size_t offset, std::size_t bytes) noexcept {
   static_cast<void>(::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                                 static_cast<off_t>(bytes)));

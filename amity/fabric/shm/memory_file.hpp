@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "amity/base/file_descriptor.hpp"
+#include "amity/base/types.hpp"
 
 namespace amity::fabric::shm {
 
@@ -23,5 +24,16 @@ void grow_memory_file(int fd, std::size_t bytes);
 void reserve_pages(int fd, std::size_t offset, std::size_t bytes);
 /// Gives whole pages back to the system; they are zeros afterwards.
 void return_pages(int fd, std::size_t offset, std::size_t bytes) noexcept;
+
+/// Keeps other processes out that lock the same file, while it lives. A process that ends leaves no lock. Where the
+/// file system has no locks, it has no effect.
+class file_lock : private immovable {
+ public:
+  explicit file_lock(int fd) noexcept;
+  ~file_lock();
+
+ private:
+  int fd_;
+};
 
 }  // namespace amity::fabric::shm
