@@ -339,6 +339,70 @@ TEST(job_memory, memory_beyond_file_system_is_error) {
   });
 }
 
+/// Runs in a thread whose memory files are in a file system of `bytes`.
+template <class Body>
+void in_small_file_system(std::size_t bytes, Body body) {
+  without_memory_files(EPERM, [&] {
+    const std::string size = "size=" + std::to_string(bytes);
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, size.c_str()) != 0)
+      GTEST_SKIP() << "this user cannot mount file systems";
+    body();
+  });
+}
+
+// What the file has taken before is of no use for other pages.
+TEST(memory_file, too_large_request_takes_nothing) {
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  in_small_file_system(64 * mib, [] {
+    const file_descriptor file = create_memory_file();
+    grow_memory_file(file.get(), 96 * mib);
+    reserve_pages(file.get(), 0, 32 * mib);
+    const std::size_t before = taken_bytes(file.get());
+    EXPECT_PRED2(
+        contains, error_of([&] { reserve_pages(file.get(), 32 * mib, 48 * mib); }),
+        fmt::format("needs {} bytes more, and its file system has {} bytes left", 48 * mib, 64 * mib - before));
+    EXPECT_EQ(taken_bytes(file.get()), before);
+    reserve_pages(file.get(), 32 * mib, 24 * mib);
+  });
+}
+
+// The request is known to be too large when some of its pages have been taken.
+TEST(memory_file, error_names_whole_request) {
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  in_small_file_system(40 * mib, [] {
+    ASSERT_TRUE(amity::testing::forbid({SYS_fstatfs}, EPERM));
+    const file_descriptor file = create_memory_file();
+    grow_memory_file(file.get(), 48 * mib);
+    EXPECT_PRED2(contains, error_of([&] { reserve_pages(file.get(), 0, 48 * mib); }),
+                 fmt::format("needs {} bytes more, and its file system does not have them", 48 * mib));
+  });
+}
+
+/// From now on signals seem to interrupt each `fallocate` of more than `bytes` in this thread.
+bool interrupt_fallocate_of_more_than(std::uint32_t bytes) {
+  constexpr auto length = static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 3 * sizeof(std::uint64_t));
+  std::array<sock_filter, 6> instructions{
+      {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 3), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, length),
+       BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, bytes, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINTR),
+       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+  const sock_fprog filter{static_cast<unsigned short>(instructions.size()), instructions.data()};
+  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// Each signal undoes what the current call has taken.
+TEST(memory_file, signals_do_not_stop_reservation) {
+  without_memory_files(EPERM, [] {
+    ASSERT_TRUE(interrupt_fallocate_of_more_than(100'000));
+    constexpr std::size_t bytes = (std::size_t{20} << 20) + 4096;
+    const file_descriptor file = create_memory_file();
+    grow_memory_file(file.get(), bytes);
+    reserve_pages(file.get(), 0, bytes);
+    EXPECT_GE(taken_bytes(file.get()), bytes);
+  });
+}
+
 TEST(descriptor_handover, silent_server_lets_client_check) {
   const descriptor_server silent;
   int checks = 0;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -55,28 +56,39 @@ bool is_sealed(int fd) {
               "make smaller segments");
 }
 
-[[noreturn]] void no_space(std::size_t bytes, std::size_t free) {
+std::optional<std::size_t> free_bytes(int fd) {
+  struct statvfs there {};
+  if (::fstatvfs(fd, &there) != 0) return std::nullopt;
+  return static_cast<std::size_t>(there.f_bavail) * there.f_frsize;
+}
+
+[[noreturn]] void no_space(std::size_t bytes, std::optional<std::size_t> free) {
+  const std::string left = free ? fmt::format("has {} bytes left", *free) : "does not have them";
   throw error(
       "shared memory", no_rank,
-      fmt::format("the job's memory needs {} bytes more, and its file system has {} bytes left", bytes, free),
+      fmt::format("the job's memory needs {} bytes more, and its file system {}", bytes, left),
       "allow memfd_create in the container's seccomp profile, enlarge /dev/shm (docker run --shm-size), or lower "
       "AMITY_SHM_BUFFERS and AMITY_SHM_PACKET_BYTES");
 }
 
-std::size_t free_bytes(int fd) {
-  struct statvfs there {};
-  if (::fstatvfs(fd, &there) != 0) return 0;
-  return static_cast<std::size_t>(there.f_bavail) * there.f_frsize;
-}
-
-/// A signal may interrupt `fallocate` and undo it. A piece takes a few milliseconds, less than the periods of timers.
-constexpr std::size_t piece_bytes = std::size_t{16} << 20;
-
-void take_pages(int fd, std::size_t offset, std::size_t bytes) {
-  while (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
-    if (errno == EINTR) continue;
-    if (errno == ENOSPC) no_space(bytes, free_bytes(fd));
-    cannot_grow(offset + bytes);
+/// In pieces: a signal interrupts `fallocate`, which undoes what that call has taken. Most pieces take a few
+/// milliseconds. If signals come more often, pieces become smaller, so that there is progress. For errors, `wanted` is
+/// the size of the whole request.
+void take_pages(int fd, std::size_t offset, std::size_t bytes, std::size_t wanted) {
+  constexpr std::size_t page = 4096;
+  std::size_t piece = std::size_t{16} << 20;
+  const std::size_t end = offset + bytes;
+  while (offset < end) {
+    const std::size_t part = std::min(piece, end - offset);
+    if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(part)) == 0) {
+      offset += part;
+    } else if (errno == EINTR) {
+      piece = std::max(page, piece / 2);
+    } else if (errno == ENOSPC) {
+      no_space(wanted, free_bytes(fd));
+    } else {
+      cannot_grow(end);
+    }
   }
 }
 
@@ -104,7 +116,7 @@ void grow_memory_file(int fd, std::size_t bytes) {
   if (::fstat(fd, &now) == 0 && static_cast<std::size_t>(now.st_size) >= bytes) return;
   if (!is_sealed(fd)) {
     // One page at the end; that never shortens the file, even if another process has extended it.
-    return take_pages(fd, bytes - 1, 1);
+    return take_pages(fd, bytes - 1, 1, bytes - static_cast<std::size_t>(now.st_size));
   }
   if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) return;
   const int reason = errno;
@@ -115,12 +127,9 @@ void grow_memory_file(int fd, std::size_t bytes) {
 
 void reserve_pages(int fd, std::size_t offset, std::size_t bytes) {
   if (is_sealed(fd)) return;
-  struct stat now {};
-  const std::size_t taken = ::fstat(fd, &now) == 0 ? static_cast<std::size_t>(now.st_blocks) * 512 : 0;
-  const std::size_t free = free_bytes(fd);
-  if (bytes > taken + free) no_space(bytes, free);  // before it takes all that is left
-  const std::size_t end = offset + bytes;
-  for (; offset < end; offset += piece_bytes) take_pages(fd, offset, std::min(piece_bytes, end - offset));
+  const std::optional<std::size_t> free = free_bytes(fd);
+  if (free && bytes > *free) no_space(bytes, free);  // before it takes all that is left
+  take_pages(fd, offset, bytes, bytes);
 }
 
 file_lock::file_lock(int fd) noexcept : fd_(fd) {

@@ -18,9 +18,10 @@ file_descriptor create_memory_file();
 /// the system refuses.
 void grow_memory_file(int fd, std::size_t bytes);
 
-/// Takes the pages of a range that is in the file. Otherwise, the first use of a page would end the process by SIGBUS
-/// if the file system has become full. A sealed file is in no file system that users can fill, and takes each page at
-/// its first use. Throws `error` if there is too little space; some pages may have been taken then.
+/// Takes the pages of a range that is in the file, of which at most one has been taken. Otherwise, the first use of a
+/// page would end the process by SIGBUS if the file system has become full. A sealed file is in no file system that
+/// users can fill, and takes each page at its first use. Throws `error` if there is too little space: before it takes
+/// any page, unless another program takes space at the same time.
 void reserve_pages(int fd, std::size_t offset, std::size_t bytes);
 /// Gives whole pages back to the system; they are zeros afterwards.
 void return_pages(int fd, std::size_t offset, std::size_t bytes) noexcept;
