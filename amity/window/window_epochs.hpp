@@ -185,6 +185,8 @@ class window_epochs final : private record_window, private immovable {
   void look_for_unfinished();
   /// Whether operations have local completion. Then the blocks of results have them.
   bool complete_here(window_peer& of) noexcept;
+  void wait_until_complete_here(std::string_view call, window_peer& of);
+  void make_room_for_copies(std::string_view call, rank_t target, std::size_t bytes);
 
   core::team& team_;
   core::endpoint& endpoint_;

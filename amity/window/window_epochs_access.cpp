@@ -26,6 +26,11 @@ bool join(window_operation& last, const window_operation& what) noexcept {
   return true;
 }
 
+void keep(window_peer& of, packed_data&& copy) {
+  of.packed_bytes += copy.data().size();
+  of.packed.push_front(std::move(copy));
+}
+
 bool is_one_block(const std::shared_ptr<const layout>& blocks) noexcept {
   return blocks != nullptr && blocks->is_contiguous();
 }
@@ -50,6 +55,10 @@ class no_progress final : private immovable {
   core::running_handler& running_;
   const core::endpoint* before_;
 };
+
+std::size_t copied_bytes(const std::shared_ptr<const layout>& blocks) noexcept {
+  return blocks == nullptr || blocks->is_contiguous() ? 0 : blocks->bytes();
+}
 
 std::size_t held_bytes(const window_operation& what, bool copies) noexcept {
   return sizeof what + (copies || what.is_packed ? sizeof(packed_data) + what.from.size() : 0);
@@ -213,6 +222,9 @@ bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
 
 // Packs operands, and unpacks results when they are there. The paths of operations see contiguous data at the origin.
 void window_epochs::begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own) {
+  endpoint_.check_own_call(call);
+  check_member(call, what.target);
+  make_room_for_copies(call, what.target, copied_bytes(own.from) + copied_bytes(own.into));
   std::optional<packed_data> operands, result;
   if (is_one_block(own.from)) {
     what.from = {byte_at(what.from.data(), static_cast<std::uint64_t>(own.from->first())), what.from.size()};
@@ -236,9 +248,18 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
   if (!operands && !result) return;
   window_peer& to = origin_.peer(target);
   const bool reads_operands = !to.held.empty() || !to.network.done();
-  if (operands && reads_operands) to.packed.push_front(*std::move(operands));
-  if (result) to.packed.push_front(*std::move(result));
+  if (operands && reads_operands) keep(to, *std::move(operands));
+  if (result) keep(to, *std::move(result));
   direct_.unfinished |= !complete_here(to);
+}
+
+// Copies stay until all operations on the target are complete here, which a loop of them might never see. Beyond half
+// of the bound of the engine, it waits for that. A single copy may be larger.
+void window_epochs::make_room_for_copies(std::string_view call, rank_t target, std::size_t bytes) {
+  window_peer* const of = origin_.find(target);
+  if (bytes == 0 || of == nullptr || of->packed.empty()) return;
+  if (of->packed_bytes + bytes <= endpoint_.own_engine().bound().bytes_max() / 2 || complete_here(*of)) return;
+  wait_until_complete_here(call, *of);
 }
 
 // Rounds of progress inside this call begin no operations.
@@ -418,7 +439,14 @@ bool window_epochs::complete_here(window_peer& of) noexcept {
   if (!of.held.empty() || !of.network.done() || !of.answers.done()) return false;
   for (const packed_data& each : of.packed) each.unpack();
   of.packed.clear();
+  of.packed_bytes = 0;
   return true;
+}
+
+void window_epochs::wait_until_complete_here(std::string_view call, window_peer& of) {
+  begin_held(call, of);
+  origin_.begin_completion(of);
+  wait_for(call, window_origin::describe_unfinished(of), of.member, [&] { return complete_here(of); });
 }
 
 bool window_epochs::test_local(rank_t target) {
@@ -439,9 +467,7 @@ void window_epochs::wait_local(rank_t target) {
   window_peer* const of = origin_.find(target);
   if (of == nullptr || complete_here(*of)) return;
   endpoint_.check_own_call(call);
-  begin_held(call, *of);
-  origin_.begin_completion(*of);
-  wait_for(call, window_origin::describe_unfinished(*of), target, [&] { return complete_here(*of); });
+  wait_until_complete_here(call, *of);
 }
 
 void window_epochs::flush_local_all() {

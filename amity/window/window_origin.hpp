@@ -71,6 +71,7 @@ struct window_peer : private immovable {
   std::size_t held_bytes = 0;                     ///< of these, in the bound of the engine
   std::vector<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
   std::forward_list<packed_data> packed;          ///< of operations without local completion
+  std::size_t packed_bytes = 0;                   ///< of these copies
   std::uint64_t word = 0;                         ///< the answer to an unlock, or to `ask_word`
 };
 

@@ -12,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "amity/fabric/sim/sim.hpp"
 #include "amity/window/window.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
+#include "tests/window/put_counter.hpp"
 
 namespace amity {
 namespace {
@@ -329,6 +331,43 @@ TEST(queued_operations, copies_of_blocks_count_in_bound) {
   EXPECT_LE(peak_of_packed_puts(
                 {{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "32k"}, {"AMITY_CORE_SPILL_BYTES_MAX", std::to_string(bound)}}),
             bound);
+}
+
+// Some put is always under way, so that copies stay. Beyond half of the bound, an operation waits for all of them.
+std::size_t peak_of_remote_puts(const testing::setting_changes& changes) {
+  std::size_t peak = 0;
+  fabric::sim::run(2, {.latency_ns = 1'000'000}, [&](fabric::fabric& whole) {
+    fabric::testing::put_counter own(whole);
+    world w(own, testing::configured(changes));
+    constexpr std::size_t count = 500, parts = 4096;
+    auto shared = w.allocate_window<std::byte>(count * parts, {.protocol = window_protocol::rma});
+    const auto there = std::make_shared<const layout>(layout::contiguous(parts));
+    const auto apart = std::make_shared<const layout>(layout::strided(parts, 1, 2));
+    std::vector<std::byte> ones(2 * parts, std::byte{1});
+    shared.lock_all();
+    if (w.rank() == 0) {
+      for (std::size_t i = 0; i < count; ++i) shared.put(1, i * parts, there, {ones.data(), apart});
+      std::ranges::fill(ones, std::byte{2});
+      shared.flush(1);
+      peak = own.bytes_peak();
+    }
+    shared.unlock_all();
+    w.barrier();
+    const std::ptrdiff_t arrived = std::ranges::count(shared.local(), std::byte{1});
+    EXPECT_EQ(arrived, w.rank() == 1 ? static_cast<std::ptrdiff_t>(count * parts) : 0);
+    w.barrier();
+    return 0;
+  });
+  return peak;
+}
+
+TEST(queued_operations, copies_for_remote_memory_are_bounded) {
+  EXPECT_GE(peak_of_remote_puts({}), 500u * 4096u);
+  constexpr std::size_t bound = std::size_t{128} << 10;
+  const std::size_t peak = peak_of_remote_puts(
+      {{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "32k"}, {"AMITY_CORE_SPILL_BYTES_MAX", std::to_string(bound)}});
+  EXPECT_GT(peak, bound / 4);
+  EXPECT_LE(peak, bound / 2);
 }
 
 TEST(window_errors, name_wrong_layouts) {
