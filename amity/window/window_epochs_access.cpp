@@ -452,7 +452,9 @@ void window_epochs::wait_until_complete_here(std::string_view call, window_peer&
 bool window_epochs::test_local(rank_t target) {
   constexpr std::string_view call = "window_request::test";
   window_peer* const of = origin_.find(target);
-  if (of == nullptr || complete_here(*of)) return true;
+  if (of == nullptr) return true;
+  if (!of->packed.empty()) endpoint_.check_own_call(call);  // before memory of the program changes
+  if (complete_here(*of)) return true;
   endpoint_.check_own_call(call);
   if (!of->held.empty() && is_ready(*of)) begin_held(*of);
   origin_.begin_completion(*of);
@@ -465,7 +467,9 @@ bool window_epochs::test_local(rank_t target) {
 void window_epochs::wait_local(rank_t target) {
   constexpr std::string_view call = "window_request::wait";
   window_peer* const of = origin_.find(target);
-  if (of == nullptr || complete_here(*of)) return;
+  if (of == nullptr) return;
+  if (!of->packed.empty()) endpoint_.check_own_call(call);  // before memory of the program changes
+  if (complete_here(*of)) return;
   endpoint_.check_own_call(call);
   wait_until_complete_here(call, *of);
 }

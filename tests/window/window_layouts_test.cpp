@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -368,6 +369,33 @@ TEST(queued_operations, copies_for_remote_memory_are_bounded) {
       {{"AMITY_CORE_SPILL_BYTES_HIGH_WATER", "32k"}, {"AMITY_CORE_SPILL_BYTES_MAX", std::to_string(bound)}});
   EXPECT_GT(peak, bound / 4);
   EXPECT_LE(peak, bound / 2);
+}
+
+// The result has arrived; the call would copy it to its blocks.
+TEST(window_errors, handlers_take_no_results) {
+  const auto failure = [](void (*take)(window_request&)) {
+    return testing::failure_in_worlds(2, [take](world& w) {
+      auto shared = w.allocate_window<std::int64_t>(2);
+      std::array<std::int64_t, 3> seen{};
+      const auto two = std::make_shared<const layout>(layout::contiguous(16));
+      const auto apart = std::make_shared<const layout>(layout::strided(2, 8, 16));
+      std::optional<window_request> request;
+      auto ask = w.message<int>([&](const int&) { take(*request); });
+      shared.lock_all();
+      if (w.rank() == 0) {
+        request = shared.rget(1, 0, two, {seen.data(), apart});
+        shared.flush(0);
+        for (int i = 0; i < 1000; ++i) static_cast<void>(w.poll());
+      }
+      w.epoch([&] {
+        if (w.rank() == 0) ask.send(0, 1);
+      });
+      shared.unlock_all();
+    });
+  };
+  testing::expect_parts(failure([](window_request& of) { static_cast<void>(of.test()); }),
+                        {"window_request::test", "handler"});
+  testing::expect_parts(failure([](window_request& of) { of.wait(); }), {"window_request::wait", "handler"});
 }
 
 TEST(window_errors, name_wrong_layouts) {
