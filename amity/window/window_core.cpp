@@ -2,17 +2,30 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
 #include "amity/window/window_epochs.hpp"
 
 namespace amity::detail {
+namespace {
+
+shared_placement checked(shared_placement where, core::team& of, std::string_view name) {
+  if (where != shared_placement::none) return where;
+  throw error("world::allocate_shared_window", of.lane(0).rank(),
+              fmt::format("window '{}': the placement is none", name),
+              "pass shared_placement::contiguous or separate, or call allocate_window");
+}
+
+}  // namespace
 
 window_core::window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes,
                          const window_options& options)
     : epochs_(std::make_unique<window_epochs>(of, direct_, memory_of_window{.own = own, .bytes = bytes}, options)) {}
 
 window_core::window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(of, direct_, memory_of_window{.bytes = bytes, .where = where}, options)) {
-}
+    : epochs_(std::make_unique<window_epochs>(
+          of, direct_, memory_of_window{.bytes = bytes, .where = checked(where, of, options.name)}, options)) {}
 
 window_core::window_core(core::team& of, const window_options& options)
     : epochs_(std::make_unique<window_epochs>(

@@ -199,6 +199,16 @@ TEST(window_errors, shared_window_names_ranks_of_other_nodes) {
   testing::expect_parts(failure_of_nodes(12), {"rank 2, 3, 4, 5, 6, 7, 8, 9 and 2 others"});
 }
 
+TEST(window_errors, shared_window_needs_placement) {
+  testing::expect_parts(testing::failure_in_worlds(2,
+                                                   [](world& w) {
+                                                     static_cast<void>(w.allocate_shared_window<int>(
+                                                         1, {.name = "grid"}, shared_placement::none));
+                                                   }),
+                        {"world::allocate_shared_window (rank ", "window 'grid': the placement is none",
+                         "contiguous or separate, or call allocate_window"});
+}
+
 TEST(window_errors, shared_window_needs_mapped_memory) {
   testing::expect_parts(
       testing::failure_of([] {
