@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -352,32 +351,31 @@ TEST_P(synchronized_windows, locks_follow_fence_without_operations) {
 TEST_P(synchronized_windows, queued_operations_start_before_the_epoch_ends) {
   const std::string& protocol = GetParam().protocol;
   if (protocol == "send_recv" || protocol == "checked") return;  // they start in calls on the window
+  if (GetParam().helped) return;                                 // another thread would store to what rank 1 looks at
   run([](world& w) {
     if (w.size() < 2) return;
     constexpr std::size_t count = 5000;
     auto shared = w.allocate_window<std::uint64_t>(2 * count);
     const std::vector<rank_t> other{w.rank() == 0 ? 1 : 0};
+    if (!shared.mapped(other[0]).empty()) return;  // nothing is queued
     std::vector<std::uint64_t> sent(count), got(count);
     const auto rows = std::make_shared<const layout>(layout::strided(count, 8, 16));
     for (std::uint64_t round = 1; round <= 5; ++round) {
       if (w.rank() == 0) {
         shared.start(other);
-        if (!shared.mapped(1).empty()) w.barrier();  // where operations would wait for the post
         sent.assign(count, round);
         shared.put(1, 1, rows, std::span<const std::uint64_t>(sent));
         shared.get(1, 0, rows, std::span(got));
         shared.put(1, 0, 77 + round);
-        if (shared.mapped(1).empty()) w.barrier();
+        w.barrier();
         w.barrier();  // rank 1 has seen all
         shared.complete();
         EXPECT_EQ(got[count - 1], 0u);
       } else if (w.rank() == 1) {
-        if (shared.mapped(0).empty()) w.barrier();
+        w.barrier();
         shared.post(other);
-        if (!shared.mapped(0).empty()) w.barrier();
         const auto words = shared.local();
-        const auto word = [&](std::size_t i) { return std::atomic_ref(words[i]).load(std::memory_order_acquire); };
-        while (word(0) != 77 + round || word(2 * count - 1) != round) w.poll();
+        while (words[0] != 77 + round || words[2 * count - 1] != round) w.poll();
         w.barrier();
         shared.wait();
       } else {
