@@ -124,7 +124,6 @@ set(AMITY_PUBLIC_HEADERS
   window/layout.hpp
   window/layout_span.hpp
   window/options.hpp
-  window/packed_data.hpp
   window/window.hpp
   window/window_base.hpp
   window/window_core.hpp

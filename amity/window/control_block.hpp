@@ -25,7 +25,11 @@ class ticket_lock {
  public:
   /// Not for `lock_kind::all`.
   std::uint16_t draw() noexcept {
-    return update([](turns& of) { return ++of.next, true; })->next;
+    const auto before = update([](turns& of) {
+      ++of.next;
+      return true;
+    });
+    return before->next;
   }
   bool is_turn_of(lock_kind kind, std::uint16_t ticket) const noexcept {
     return may_enter(state_.load(std::memory_order_acquire), kind, ticket);
@@ -35,7 +39,7 @@ class ticket_lock {
     return update([=](turns& of) {
              if (!may_enter(of, kind, ticket)) return false;
              if (kind == lock_kind::shared) ++of.readers_turn;
-             if (kind == lock_kind::exclusive) of.inside |= writer;
+             if (kind == lock_kind::exclusive) of.inside = writer;
              if (kind == lock_kind::all) ++of.inside;
              return true;
            })

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Data of the origin in blocks: a layout there, and the copy without gaps that operations use in place of the blocks.
+/// Data of the origin in blocks, as operations use it.
 
 #include <cstddef>
 #include <memory>
@@ -11,13 +11,7 @@
 
 namespace amity::detail {
 
-/// The blocks of an operation's data at the origin. `from` or `into` of the operation has the address of the layout,
-/// and as many bytes as its data. Null: the data is contiguous.
-struct origin_layouts {
-  std::shared_ptr<const layout> from{};
-  std::shared_ptr<const layout> into{};
-};
-
+/// A copy without gaps of data that lies in blocks.
 class packed_data {
  public:
   /// Copies operands out of their blocks.

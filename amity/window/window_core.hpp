@@ -15,7 +15,6 @@
 #include "amity/base/types.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/options.hpp"
-#include "amity/window/packed_data.hpp"
 #include "amity/window/window_operation.hpp"
 
 namespace amity::core {

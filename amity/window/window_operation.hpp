@@ -41,4 +41,11 @@ struct window_operation {
   }
 };
 
+/// The blocks of an operation's data at the origin. `from` or `into` of the operation has the address of the layout,
+/// and as many bytes as its data. Null: the data is contiguous.
+struct origin_layouts {
+  std::shared_ptr<const layout> from{};
+  std::shared_ptr<const layout> into{};
+};
+
 }  // namespace amity::detail

@@ -114,7 +114,7 @@ class window_origin final : private immovable {
   void begin_epoch(epoch_end end, std::uint64_t fences) noexcept;
   /// Carries an operation out as far as the origin does that. Waits for credits alone.
   void carry_out(window_peer& to, window_operation& what);
-  /// The same without waiting. False: something is missing for the rest of it; another call continues.
+  /// Like `carry_out`, without waiting. Returns false if a credit or a place is missing; another call continues.
   bool try_carry_out(window_peer& to, window_operation& what);
   /// Sends a record without memory. Waits for a credit.
   void send(rank_t lane, core::record what);
@@ -157,7 +157,7 @@ class window_origin final : private immovable {
   void note_put(window_peer& to, const window_operation& what);
   bool try_use_records(window_peer& to, window_operation& what);
   bool try_use_swap_record(window_peer& to, window_operation& what);
-  /// The number of a layout that the target knows, or is told now; none: something is missing for that.
+  /// The number of a layout, which is sent to the target first if it does not know it. None: a credit is missing.
   std::optional<std::uint32_t> try_number(window_peer& to, const std::shared_ptr<const layout>& blocks);
   bool try_send_layout(window_peer& to);
 

@@ -44,7 +44,7 @@ std::string_view name_of(const core::record& what) noexcept {
   }
 }
 
-/// Of an error, which fits into one answer.
+/// The longest text of an error. It fits into one answer.
 constexpr std::size_t failure_bytes_max = 256;
 
 accumulate_function function_of(const core::record& what) noexcept {

@@ -167,8 +167,8 @@ TEST_P(next_epoch_answers, longs_of_every_protocol) {
   }
 }
 
-/// `measure` gets what makes 1,000 gets by packets of rank 0 from rank 1, while rank 2 sends as much as it can. If
-/// `is_ahead`, rank 1 is in the next epoch, and its packets hold all ordinary credits to rank 0.
+/// Calls `measure` with a function in which rank 0 makes 1,000 gets by packets from rank 1, while rank 2 sends as much
+/// as it can. If `is_ahead`, rank 1 is in the next epoch, and its packets hold all ordinary credits to rank 0.
 void gets_beside_flood(fabric::fabric& whole, bool is_ahead,
                        const std::function<void(const std::function<void()>& gets)>& measure) {
   fabric::testing::poorer transport(whole, false);

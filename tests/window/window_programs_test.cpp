@@ -309,7 +309,7 @@ class epoch_runner {
   static lock_kind kind_of(rank_t target, std::mt19937_64& random) {
     return (random() + static_cast<std::uint64_t>(target)) % 2 == 0 ? lock_kind::exclusive : lock_kind::shared;
   }
-  /// Of operations in which this rank has one role, the ranks that have the other one.
+  /// The ranks that are targets if this rank is an origin, and origins if it is a target.
   std::vector<rank_t> partners(std::size_t random_operation::*own, std::size_t random_operation::*other) const {
     std::vector<rank_t> found;
     for (const random_operation& each : program_) {

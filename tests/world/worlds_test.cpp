@@ -190,7 +190,7 @@ TEST_P(several_worlds, handlers_send_in_an_enclosing_epoch) {
   });
 }
 
-// What is collected, queued or kept in one world gets on while its rank waits in another one.
+// What is collected, queued or kept in one world makes progress while its rank waits in another world.
 TEST_P(several_worlds, waiting_in_one_is_progress_in_all) {
   run([](world& w) {
     const auto other = w.duplicate();
