@@ -42,12 +42,12 @@ void check_one_node(core::endpoint& in, const core::group& members, std::string_
 /// What this member allocates: in a contiguous window, member 0 allocates the memory of all.
 std::size_t bytes_allocated(core::endpoint& in, const memory_of_window& memory) {
   if (memory.where != shared_placement::contiguous) return memory.bytes;
-  constexpr std::size_t bytes_max = std::size_t{1} << 46;  // the sum of all members has no overflow
-  if (memory.bytes > bytes_max) {
-    throw error("world::allocate_shared_window", in.rank(),
-                fmt::format("a window of {} bytes is not possible", memory.bytes), "allocate less");
+  constexpr std::size_t bytes_max = std::size_t{1} << 46;
+  const std::uint64_t all = in.reduce(core::reduction::sum_u64, std::min(memory.bytes, bytes_max + 1));
+  if (all > bytes_max) {
+    throw error("world::allocate_shared_window", in.rank(), fmt::format("a window of {} bytes is not possible", all),
+                "allocate less");
   }
-  const std::uint64_t all = in.reduce(core::reduction::sum_u64, memory.bytes);
   return in.rank() == 0 ? static_cast<std::size_t>(all) : 0;
 }
 
@@ -65,10 +65,8 @@ core::endpoint& first_of(core::team& of) {
   return of.lane(0);
 }
 
-// Member 0 names the window.
-window_identity agree(core::endpoint& in, window_identity own) {
-  return window_identity{in.reduce(core::reduction::max_u64, in.rank() == 0 ? static_cast<std::uint64_t>(own) : 0)};
-}
+/// In place of an identity: a member, added to it, has not been able to make its memory.
+constexpr std::uint64_t failed_member = std::uint64_t{1} << 63;
 
 /// Nothing announces that a peer has left the lock of a window that it maps.
 constexpr std::uint64_t lock_rest_ns = 20'000;
@@ -139,7 +137,6 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
       attached_(memory.attached),
       target_(make_target(memory)),
-      identity_(agree(endpoint_, target_.identity_of_first())),
       checks_(options.checked
                   ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
                   : nullptr),
@@ -186,10 +183,32 @@ window_target& window_epochs::make_target(const memory_of_window& memory) {
                                              .signal_bytes = signal_bytes_,
                                              .attached = attached_};
   window_target* made = nullptr;
-  on_target_thread([&] {
-    made = &window_target::make(team_.lane(target_thread_), members_.lane(member_), wanted, members_, whose());
-  });
+  std::exception_ptr failure;
+  try {
+    on_target_thread([&] {
+      made = &window_target::make(team_.lane(target_thread_), members_.lane(member_), wanted, members_, whose());
+    });
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  agree_on_identity(made);
+  if (failure) std::rethrow_exception(failure);
   return *made;
+}
+
+// Member 0 names the window. If a member has failed, no member knows the window, and each ends its own part.
+void window_epochs::agree_on_identity(window_target* made) {
+  std::uint64_t own = 0;
+  if (made == nullptr)
+    own = failed_member + static_cast<std::uint64_t>(member_);
+  else if (member_ == 0)
+    own = static_cast<std::uint64_t>(made->identity_of_first());
+  const std::uint64_t agreed = endpoint_.reduce(core::reduction::max_u64, own);
+  identity_ = window_identity{agreed};
+  if (agreed < failed_member || made == nullptr) return;
+  on_target_thread([&] { made->release(); });
+  throw error("window", member_, fmt::format("{}: rank {} has no memory for it", title_, agreed - failed_member),
+              "see the error of that rank");
 }
 
 // Another thread carries out nothing more for the window, whose memory may belong to the program: it has ended the

@@ -144,7 +144,10 @@ class window_epochs final : private record_window, private immovable {
   bool is_served_here(const window_peer& of) const noexcept {
     return of.member == member_ && target_thread_ == endpoint_.thread();
   }
+  /// Throws on all members if one of them cannot make its memory.
   window_target& make_target(const memory_of_window& memory);
+  /// `made` is null if this member has failed.
+  void agree_on_identity(window_target* made);
   void end_target(bool works) noexcept;
   /// Whether another member may map the memory of this one.
   bool has_neighbor() const;
@@ -203,8 +206,8 @@ class window_epochs final : private record_window, private immovable {
   std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
   bool map_others_ = false;                    ///< some members may map memory of others
   std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
+  window_identity identity_{};
   window_target& target_;
-  window_identity identity_;
   std::unique_ptr<assertion_checks> checks_;  ///< null: promises are not verified
   window_origin origin_;
   core::group_collectives collectives_;

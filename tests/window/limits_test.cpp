@@ -11,9 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "amity/window/window.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/support/cases.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
@@ -358,6 +361,24 @@ TEST(large_windows, large_transfers_arrive_whole) {
         },
         testing::configured({{"AMITY_WINDOW_PROTOCOL", protocol}}));
   }
+}
+
+// Memory that one rank does not get
+
+TEST_P(limited_windows, failure_of_one_rank_is_error_of_all) {
+  run([](world& w) {
+    const std::size_t bytes = w.rank() == w.size() - 1 ? std::size_t{1} << 62 : 8;
+    const std::string reason =
+        w.rank() == w.size() - 1 ? "bytes is not possible" : fmt::format("rank {} has no memory for it", w.size() - 1);
+    for (int times = 0; times < 3; ++times)
+      testing::expect_parts(testing::failure_of([&] { static_cast<void>(w.allocate_window<std::byte>(bytes)); }),
+                            {"window (rank " + std::to_string(w.rank()), reason});
+    auto shared = w.allocate_window<int>(1);
+    shared.fence(window_assert::no_precede);
+    shared.put(next_of(w), 0, 7);
+    shared.fence(window_assert::no_succeed);
+    EXPECT_EQ(shared.local()[0], 7);
+  });
 }
 
 // Numbers of windows

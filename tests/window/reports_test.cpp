@@ -189,7 +189,7 @@ TEST(window_reports, operations_on_mapped_memory_name_target) {
 /// What rank 0 prints while it waits for operations on ranks 1 and 2. Rank 1 carries them out, and rank 2 makes no
 /// calls.
 std::string printed_while_one_target_is_silent(const std::function<void(window<int>&)>& operate) {
-  std::atomic<bool> has_left = false, is_silent = false;
+  std::atomic<bool> has_left = false, is_silent = false, has_answered = false;
   return printed_by_first(window_protocol::buffered,
                           [&](world& w, window<int>& on, const std::function<void()>& until_reported) {
                             if (w.rank() == 0) {
@@ -198,9 +198,15 @@ std::string printed_while_one_target_is_silent(const std::function<void(window<i
                               while (!is_silent) std::this_thread::yield();
                               operate(on);
                               on.unlock_all();
+                            } else if (w.rank() == 1) {
+                              while (!is_silent) static_cast<void>(w.poll());
+                              until_reported();  // the operations have arrived
+                              for (int polls = 0; polls < 100; ++polls) static_cast<void>(w.poll());
+                              has_answered = true;
                             } else if (w.rank() == 2) {
                               while (!has_left) static_cast<void>(w.poll());
                               is_silent = true;
+                              while (!has_answered) std::this_thread::yield();
                               until_reported();
                             }
                           });

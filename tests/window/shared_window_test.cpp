@@ -211,6 +211,16 @@ TEST(window_errors, shared_window_needs_placement) {
                          "contiguous or separate, or call allocate_window"});
 }
 
+TEST(window_errors, size_of_one_rank_of_shared_window_is_error_of_all) {
+  testing::run_worlds(testing::threads("threads"), 3, [](world& w) {
+    for (const auto where : {shared_placement::contiguous, shared_placement::separate}) {
+      const std::size_t bytes = w.rank() == 1 ? std::size_t{1} << 62 : 8;
+      EXPECT_THROW(static_cast<void>(w.allocate_shared_window<std::byte>(bytes, {}, where)), error);
+    }
+    EXPECT_EQ(w.sum(std::uint64_t{1}), 3u);
+  });
+}
+
 TEST(window_errors, shared_window_needs_mapped_memory) {
   testing::expect_parts(
       testing::failure_of([] {
