@@ -286,12 +286,12 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 /// handlers for example, a thread may enter again. A call that waits lets other threads in.
 class engine::entry : private immovable {
  public:
-  /// Throws `error` on a thread that does not own an owned engine.
-  explicit entry(engine& of) : of_(of.lock_ != nullptr ? &of : nullptr) {
+  /// Throws `error` of `call` on a thread that does not own an owned engine.
+  explicit entry(engine& of, std::string_view call = "engine::entry") : of_(of.lock_ != nullptr ? &of : nullptr) {
     if (of_ != nullptr) {
       of_->enter();
     } else if (of.checks_threads() && !of.on_own_thread()) {
-      of.throw_wrong_thread("engine::entry", of.rank());
+      of.throw_wrong_thread(call, of.rank());
     }
   }
   /// For a thread that only makes progress. Not `entered` if another thread is inside, or waits for the fabric, which

@@ -74,8 +74,8 @@ bool team::try_run(function_ref<void(rank_t)> work) noexcept {
   return crew_->try_run(work);
 }
 
-endpoint& team::enter(fabric::fabric& transport, const settings& config) {
-  auto own = std::make_unique<endpoint>(transport, config, size());
+endpoint& team::enter(fabric::fabric& transport, const settings& config, engine::threading how) {
+  auto own = std::make_unique<endpoint>(transport, config, size(), how);
   if (counters_ != nullptr) own->set_counter_table(*counters_);
   const auto thread = static_cast<std::size_t>(own->thread());
   crew_->enter(*own);

@@ -73,8 +73,9 @@ class team : private immovable {
     crew_->wait_until(own, where, std::forward<Done>(done));
   }
 
-  /// The job's own world: makes the endpoint of the calling thread. It lives until all threads have left.
-  endpoint& enter(fabric::fabric& transport, const settings& config);
+  /// The job's own world: makes the endpoint of the calling thread. It lives until all threads have left. With a
+  /// serialized engine, the rank has one thread of the fabric, for all threads of the program.
+  endpoint& enter(fabric::fabric& transport, const settings& config, engine::threading how = engine::threading::owned);
   /// Names of those that have not ended.
   const std::list<std::string_view>& tenants() const noexcept { return tenants_; }
   /// Called once by each thread that has entered, when it has done with its fabric, which may then go. Other threads

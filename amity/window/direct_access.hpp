@@ -13,11 +13,29 @@
 
 namespace amity::detail {
 
+/// A value that several threads may read while another one stores it, if the engine is serialized. A reader sees
+/// what was written before the value was stored.
+template <class T>
+class shared_value {
+ public:
+  shared_value(T value = {}) noexcept : value_(value) {}
+  shared_value(const shared_value& of) noexcept : value_(T{of}) {}
+  shared_value& operator=(const shared_value& of) noexcept { return *this = T{of}; }
+  shared_value& operator=(T value) noexcept {
+    value_.store(value, std::memory_order_release);
+    return *this;
+  }
+  operator T() const noexcept { return value_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<T> value_;
+};
+
 struct direct_access {
   struct target {
     std::byte* base = nullptr;
     std::size_t bytes = 0;
-    bool is_open = false;  ///< operations may go there
+    shared_value<bool> is_open = false;  ///< operations may go there
   };
 
   /// A put in a packet that was open. Puts of neighboring bytes join its record, as long as that is the last one there.
@@ -47,19 +65,19 @@ struct direct_access {
   }
   /// Stores come before all that this rank does next.
   void fence_stores() noexcept {
-    if (!stored && !is_shared) return;
+    if (!stored && !always_fences) return;
     std::atomic_thread_fence(std::memory_order_seq_cst);
     stored = false;
   }
 
-  rank_map<target> targets;         ///< members whose memory is mapped here
-  bool all_open = false;            ///< an epoch of a fence, with operations
-  bool may_flush = false;           ///< an epoch of locks
-  bool is_shared = false;           ///< the program itself stores to mapped memory, too
-  bool stored = false;              ///< since the last fence of stores
-  bool unfinished = false;          ///< operations are under way, or held
-  bool records_accumulate = false;  ///< accumulates travel as records to a member whose memory is mapped
-  open_put last_put;
+  rank_map<target> targets;               ///< members whose memory is mapped here
+  shared_value<bool> all_open;            ///< an epoch of a fence, with operations
+  shared_value<bool> may_flush;           ///< an epoch of locks
+  bool always_fences = false;             ///< the program stores to mapped memory itself, or on several threads
+  shared_value<bool> stored;              ///< since the last fence of stores
+  shared_value<bool> unfinished;          ///< operations are under way, or held
+  shared_value<bool> records_accumulate;  ///< accumulates travel as records to a member whose memory is mapped
+  open_put last_put;                      ///< none if the engine is serialized
 };
 
 }  // namespace amity::detail

@@ -105,6 +105,7 @@ void node_signals::complete(std::span<const rank_t> to) {
 // Sleep
 
 void node_signals::announce_sleep() noexcept {
+  ++sleepers_;
   own(sleeps_at).store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }

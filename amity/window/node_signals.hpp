@@ -48,7 +48,9 @@ class node_signals final : private immovable {
 
   /// From now until `end_sleep`, members that send this one a signal also wake it.
   void announce_sleep() noexcept;
-  void end_sleep() noexcept { own(sleeps_at).store(0, std::memory_order_relaxed); }
+  void end_sleep() noexcept {
+    if (--sleepers_ == 0) own(sleeps_at).store(0, std::memory_order_relaxed);
+  }
 
  private:
   static constexpr rank_t ways = 8;
@@ -74,6 +76,7 @@ class node_signals final : private immovable {
   rank_t stride_ = 1;
   std::vector<std::uint32_t> posts_taken_;
   std::uint32_t completed_taken_ = 0;
+  std::uint32_t sleepers_ = 0;  ///< threads of this member
 };
 
 template <class Visit>

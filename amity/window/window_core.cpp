@@ -17,22 +17,35 @@ shared_placement checked(shared_placement where, core::team& of, std::string_vie
               "pass shared_placement::contiguous or separate, or call allocate_window");
 }
 
+/// Other threads may use a serialized engine during the waits.
+std::unique_ptr<window_epochs> make_epochs(core::team& of, direct_access& direct, const memory_of_window& memory,
+                                           const window_options& options) {
+  const core::engine::entry entered(of.lane(0).own_engine(), "window");
+  return std::make_unique<window_epochs>(of, direct, memory, options);
+}
+
 }  // namespace
 
 window_core::window_core(core::team& of, std::optional<mutable_bytes> own, std::size_t bytes,
                          const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(of, direct_, memory_of_window{.own = own, .bytes = bytes}, options)) {}
+    : epochs_(make_epochs(of, direct_, memory_of_window{.own = own, .bytes = bytes}, options)) {}
 
 window_core::window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(
-          of, direct_, memory_of_window{.bytes = bytes, .where = checked(where, of, options.name)}, options)) {}
+    : epochs_(make_epochs(of, direct_, memory_of_window{.bytes = bytes, .where = checked(where, of, options.name)},
+                          options)) {}
 
 window_core::window_core(core::team& of, const window_options& options)
-    : epochs_(std::make_unique<window_epochs>(
-          of, direct_, memory_of_window{.own = mutable_bytes(), .attached = std::make_shared<attached_memory>()},
-          options)) {}
+    : epochs_(make_epochs(of, direct_,
+                          memory_of_window{.own = mutable_bytes(), .attached = std::make_shared<attached_memory>()},
+                          options)) {}
 
-window_core::~window_core() = default;
+// An owned engine is checked by the end of the window, which does not throw.
+window_core::~window_core() {
+  core::engine& own = epochs_->own_engine();
+  std::optional<core::engine::entry> entered;
+  if (own.lock() != nullptr) entered.emplace(own);
+  epochs_.reset();
+}
 
 mutable_bytes window_core::memory() const noexcept { return epochs_->memory(); }
 const std::string& window_core::name() const noexcept { return epochs_->name(); }

@@ -57,7 +57,7 @@ class window_core final : private immovable {
   void unlock_all();
   void sync() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (++direct_calls_ % calls_per_round == 0) poll("window::sync");
+    if (is_round_due()) poll("window::sync");
   }
   void flush(rank_t target) {
     if (direct_.unfinished || !direct_.may_flush || direct_.find(target, 0, 0) == nullptr) [[unlikely]]
@@ -80,7 +80,7 @@ class window_core final : private immovable {
 
   /// Where the caller reads the bytes of a member; null: call `begin`.
   std::byte* direct_for_get(rank_t target, std::uint64_t at, std::size_t bytes) {
-    if (++direct_calls_ % calls_per_round == 0) [[unlikely]]
+    if (is_round_due()) [[unlikely]]
       make_progress();
     return direct_.find(target, at, bytes);
   }
@@ -111,6 +111,11 @@ class window_core final : private immovable {
  private:
   static constexpr std::uint32_t calls_per_round = 64;
 
+  bool is_round_due() noexcept {
+    const std::uint32_t calls = direct_calls_ + 1;  // calls of several threads can count as one
+    direct_calls_ = calls;
+    return calls % calls_per_round == 0;
+  }
   void make_progress();
   void poll(std::string_view call);
   void flush_slowly(rank_t target);
@@ -119,7 +124,7 @@ class window_core final : private immovable {
   void flush_local_all_slowly();
 
   direct_access direct_;
-  std::uint32_t direct_calls_ = 0;
+  shared_value<std::uint32_t> direct_calls_;
   std::unique_ptr<window_epochs> epochs_;
 };
 

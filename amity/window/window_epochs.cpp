@@ -249,7 +249,7 @@ bool window_epochs::place_shared_memory() {
     const mutable_bytes own = origin_.place_consecutively(member_);
     on_target_thread([&] { target_.set_memory(own); });
   }
-  direct_.is_shared = true;
+  direct_.always_fences = true;
   return endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) != 0;
 }
 
@@ -317,6 +317,7 @@ void window_epochs::end(bool works) noexcept {
 
 void window_epochs::attach(const void* base, std::size_t bytes) {
   constexpr std::string_view call = "window::attach";
+  const inside entered(endpoint_, call);
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   if (bytes == 0 || begin == 0 || bytes > std::numeric_limits<std::uintptr_t>::max() - begin) {
@@ -328,6 +329,7 @@ void window_epochs::attach(const void* base, std::size_t bytes) {
 
 void window_epochs::detach(const void* base) {
   constexpr std::string_view call = "window::detach";
+  const inside entered(endpoint_, call);
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   if (attached_->detach(begin)) return;
@@ -337,20 +339,24 @@ void window_epochs::detach(const void* base) {
               "pass the address that attach was called with, once for each call");
 }
 
+// Another thread that is inside makes the progress.
 void window_epochs::make_progress() {
-  if (!endpoint_.in_handler()) endpoint_.progress();
+  const core::engine::entry entered(endpoint_.own_engine(), std::try_to_lock);
+  if (entered.entered() && !endpoint_.in_handler()) endpoint_.progress();
 }
 
 void window_epochs::poll(std::string_view call) {
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   using poll_round = core::engine::poll_round;
   endpoint_.own_engine().polled(endpoint_, call, endpoint_.progress() ? poll_round::eventful : poll_round::idle);
 }
 
-void window_epochs::set_label(std::string_view call, std::string_view what, rank_t target) {
-  label_.assign(call).append(" of ").append(title_).append(", ").append(rules_.epoch_of(call));
-  if (target != no_rank) label_.append(", target ").append(std::to_string(target));
-  label_.append(": ").append(what);
+std::string window_epochs::label_of(std::string_view call, std::string_view what, rank_t target) {
+  std::string label = std::exchange(label_, {});
+  label.assign(call).append(" of ").append(title_).append(", ").append(rules_.epoch_of(call));
+  if (target != no_rank) label.append(", target ").append(std::to_string(target));
+  label.append(": ").append(what);
+  return label;
 }
 
 void window_epochs::wait_for(std::string_view call, const std::string_view& what, const rank_t& target,
@@ -360,21 +366,23 @@ void window_epochs::wait_for(std::string_view call, const std::string_view& what
     if (stores != nullptr) endpoint_.own_engine().pace(endpoint_);
     return;
   }
-  set_label(call, what, target);
-  std::string_view where = label_, shown = what;
+  std::string label = label_of(call, what, target);
+  std::string_view where = label, shown = what;
   rank_t named = target;
   const auto is_done = [&] {
     if (done()) return true;
     if (named != target || shown.data() != what.data()) {
       named = target;
       shown = what;
-      set_label(call, what, target);
-      where = label_;
+      label_ = std::move(label);
+      label = label_of(call, what, target);
+      where = label;
     }
     return false;
   };
   endpoint_.own_engine().wait_until(
       endpoint_, where, is_done, [] { return false; }, stores);
+  label_ = std::move(label);
 }
 
 void window_epochs::wait_for_operations(std::string_view call, std::span<window_peer* const> all) {

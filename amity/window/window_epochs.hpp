@@ -2,6 +2,9 @@
 
 /// The epochs of a window: what its synchronisation calls do, and when operations may go. All of it is used by the
 /// thread that has made the window; the owner's side is `window_target`, which another thread of the rank may have.
+///
+/// With a serialized engine, several threads call a window, one at a time: a call that waits lets others in. So nothing
+/// that another call may change is kept across a wait.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +56,7 @@ class window_epochs final : private record_window, private immovable {
   /// The memory of a member, if the window is shared; else nothing.
   mutable_bytes shared(rank_t member) const noexcept;
   const std::string& name() const noexcept { return name_; }
+  core::engine& own_engine() const noexcept { return endpoint_.own_engine(); }
 
   // --- Memory of a dynamic window. ---
 
@@ -90,6 +94,15 @@ class window_epochs final : private record_window, private immovable {
   void poll(std::string_view call);
 
  private:
+  /// This thread is in a call of the window. Throws `error` in a handler, and on a wrong thread.
+  class inside final : private immovable {
+   public:
+    inside(core::endpoint& in, std::string_view call);
+
+   private:
+    core::engine::entry entry_;
+  };
+
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
   bool on_round() override;
   const std::string* name_in(const core::endpoint& world) const noexcept override {
@@ -110,7 +123,7 @@ class window_epochs final : private record_window, private immovable {
   /// null: only records can end the wait.
   void wait_for(std::string_view call, const std::string_view& what, const rank_t& target, function_ref<bool()> done,
                 fabric::watched_memory* stores = nullptr);
-  void set_label(std::string_view call, std::string_view what, rank_t target);
+  std::string label_of(std::string_view call, std::string_view what, rank_t target);
   /// Waits until operations on all of these are done.
   void wait_for_operations(std::string_view call, std::span<window_peer* const> all);
   /// Runs `work()` on the thread that carries out records.
@@ -162,16 +175,18 @@ class window_epochs final : private record_window, private immovable {
   void set_open(window_peer& of, bool is_open);
   bool may_hold(const window_operation& what, bool copies) const noexcept;
   void hold(window_peer& to, window_operation&& what, bool copies);
-  void begin_held(window_peer& to);
-  void end_held(window_peer& to);
-  /// Waits for the post or the lock if operations are held.
   void begin_held(std::string_view call, window_peer& to);
+  void end_held(window_peer& to);
+  /// Waits for the post or the lock if operations are held, and begins them.
+  void await_held(std::string_view call, window_peer& to);
   void begin_all_held(std::string_view call);
   void carry_out(window_peer& to, window_operation& what);
   void note_under_way(const window_peer& to) noexcept;
   /// Waits for operations on these members. If it `flushes`, operations have been carried out there; else what this
   /// rank has given may change, and what it has asked for is there.
   void finish(std::string_view call, std::span<window_peer* const> all, bool flushes);
+  /// As `finish`, for all targets that the epoch has used.
+  void finish_all(std::string_view call, bool flushes);
   /// Learns of errors that these members have found in operations.
   void take_failures(std::string_view call, std::span<window_peer* const> all);
   /// At the end of a call.
@@ -197,7 +212,7 @@ class window_epochs final : private record_window, private immovable {
   window_service& service_;
   std::string name_;
   std::string title_;    ///< "window 'w'"
-  std::string label_;    ///< of the present wait
+  std::string label_;    ///< memory for that of the next wait
   std::string failure_;  ///< the first one that a member has found in operations; for the end of the present call
   rank_t member_;
   core::group members_;  ///< with the thread that has made the window
@@ -213,8 +228,8 @@ class window_epochs final : private record_window, private immovable {
   core::group_collectives collectives_;
   std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
-  bool is_watched_ = false;   ///< `on_round` is called
-  bool carries_out_ = false;  ///< an operation, which may wait for credits
+  bool is_watched_ = false;      ///< `on_round` is called
+  std::size_t carried_out_ = 0;  ///< operations now, by threads that may wait for credits
 
   std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence
   std::vector<window_peer*> used_;     ///< by the access epoch

@@ -35,14 +35,14 @@ bool is_one_block(const std::shared_ptr<const layout>& blocks) noexcept {
   return blocks != nullptr && blocks->is_contiguous();
 }
 
-/// A flag that is set while this lives.
-class set_flag final : private immovable {
+/// Counts for as long as it lives.
+class counted final : private immovable {
  public:
-  explicit set_flag(bool& flag) : flag_(flag) { flag_ = true; }
-  ~set_flag() { flag_ = false; }
+  explicit counted(std::size_t& count) : count_(count) { ++count_; }
+  ~counted() { --count_; }
 
  private:
-  bool& flag_;
+  std::size_t& count_;
 };
 
 /// While it lives, this thread makes no progress, as in a handler.
@@ -70,6 +70,10 @@ window_peer& window_epochs::use(rank_t target) {
   window_peer& to = origin_.peer(target);
   if (!std::exchange(to.listed, true)) used_.push_back(&to);
   return to;
+}
+
+window_epochs::inside::inside(core::endpoint& in, std::string_view call) : entry_(in.own_engine(), call) {
+  in.check_own_call(call);
 }
 
 void window_epochs::set_open(window_peer& of, bool is_open) {
@@ -102,6 +106,8 @@ bool window_epochs::is_ready(window_peer& to) {
       set_open(to, true);
       return true;
     case access_epoch::locked:
+      if (to.lock == lock_kind::none) return true;  // another thread has left it
+      [[fallthrough]];
     case access_epoch::locked_all:
       if (!has_lock(to)) return false;
       set_open(to, true);
@@ -184,7 +190,7 @@ bool window_epochs::has_lock(window_peer& to) {
 }
 
 void window_epochs::begin(std::string_view call, window_operation&& what, bool copies) {
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_member(call, what.target);
   rules_.check_use(call, window_call::operation, what.target, whose());
   window_peer& to = origin_.peer(what.target);
@@ -205,7 +211,7 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
     checks_->note_write(call, member_, rules_.access() == access_epoch::used_fenced, what.at, what.bytes(),
                         what.there.get(), 0);
   }
-  if (!to.held.empty()) begin_held(to);
+  begin_held(call, to);
   carry_out(to, what);
   if (copies && !to.network.done())
     wait_for(call, "waits for its operand", what.target, [&] { return to.network.done(); });
@@ -222,7 +228,7 @@ bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
 
 // Packs operands, and unpacks results when they are there. The paths of operations see contiguous data at the origin.
 void window_epochs::begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own) {
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_member(call, what.target);
   make_room_for_copies(call, what.target, copied_bytes(own.from) + copied_bytes(own.into));
   std::optional<packed_data> operands, result;
@@ -250,7 +256,7 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
   const bool reads_operands = !to.held.empty() || !to.network.done();
   if (operands && reads_operands) keep(to, *std::move(operands));
   if (result) keep(to, *std::move(result));
-  direct_.unfinished |= !complete_here(to);
+  if (!complete_here(to)) direct_.unfinished = true;
 }
 
 // Copies stay until all operations on the target are complete here, which a loop of them might never see. Beyond half
@@ -264,15 +270,15 @@ void window_epochs::make_room_for_copies(std::string_view call, rank_t target, s
 
 // Rounds of progress inside this call begin no operations.
 void window_epochs::carry_out(window_peer& to, window_operation& what) {
-  const set_flag carrying(carries_out_);
+  const counted carrying(carried_out_);
   origin_.carry_out(to, what);
   note_under_way(to);
 }
 
 void window_epochs::note_under_way(const window_peer& to) noexcept {
   direct_.stored = true;
-  direct_.unfinished |= to.unflushed || !window_origin::done(to);
-  direct_.records_accumulate |= to.is_mapped && to.accumulates_in_records;
+  if (to.unflushed || !window_origin::done(to)) direct_.unfinished = true;
+  if (to.is_mapped && to.accumulates_in_records) direct_.records_accumulate = true;
 }
 
 // A program may begin any number of operations before the call, the post or the lock that lets them start. Beyond half
@@ -296,7 +302,12 @@ void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) 
   direct_.unfinished = true;
 }
 
-void window_epochs::begin_held(window_peer& to) {
+// The post or the lock is there. Another thread that begins these operations is waited for.
+void window_epochs::begin_held(std::string_view call, window_peer& to) {
+  if (to.begins_held > 0)
+    wait_for(call, "waits until queued operations have begun", to.member, [&] { return to.begins_held == 0; });
+  if (to.held.empty()) return;
+  const counted beginning(to.begins_held);
   for (; to.begun < to.held.size(); ++to.begun) carry_out(to, to.held[to.begun]);
   end_held(to);
 }
@@ -312,7 +323,7 @@ void window_epochs::end_held(window_peer& to) {
 // Held operations begin when the post or the lock is there, also while the program waits for something else. They make
 // no progress, as in a handler: this is called in a round of it.
 bool window_epochs::on_round() {
-  if (carries_out_) return true;
+  if (carried_out_ > 0) return true;
   const no_progress quiet(endpoint_);
   bool any_held = false;
   for (window_peer* const each : used_) {
@@ -328,10 +339,10 @@ bool window_epochs::on_round() {
   return any_held;
 }
 
-void window_epochs::begin_held(std::string_view call, window_peer& to) {
+void window_epochs::await_held(std::string_view call, window_peer& to) {
   if (to.held.empty()) return;
   wait_until_ready(call, to);
-  begin_held(to);
+  begin_held(call, to);
 }
 
 void window_epochs::begin_all_held(std::string_view call) {
@@ -339,9 +350,9 @@ void window_epochs::begin_all_held(std::string_view call) {
   std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
   while (!left.empty()) {
     wait_for_any(call, "waits for posts, locks or fences", left);
-    std::erase_if(left, [this](window_peer* each) {
+    std::erase_if(left, [&](window_peer* each) {
       if (!is_ready(*each)) return false;
-      begin_held(*each);
+      begin_held(call, *each);
       return true;
     });
   }
@@ -353,19 +364,28 @@ void window_epochs::finish(std::string_view call, std::span<window_peer* const> 
   for (window_peer* const each : all) {
     if (each->held.empty()) each->held_data = {};
     complete_here(*each);
-    if (flushes) each->accumulates_in_records = false;
+    if (flushes && !each->unflushed) each->accumulates_in_records = false;  // other threads may have begun more
   }
   if (flushes) take_failures(call, all);
+}
+
+// During the wait, other threads may use further targets.
+void window_epochs::finish_all(std::string_view call, bool flushes) {
+  const std::vector<window_peer*> all = used_;
+  finish(call, all, flushes);
 }
 
 void window_epochs::take_failures(std::string_view call, std::span<window_peer* const> all) {
   if (attached_ == nullptr) return;
   for (window_peer* const each : all) {
     const std::uint64_t bytes = std::exchange(each->word, 0);
-    if (bytes == 0) continue;
+    if (bytes == 0 || each->asks_failure) continue;  // another thread asks for it
     std::string text(bytes, ' ');
+    each->asks_failure = true;
     origin_.ask_failure(*each, std::as_writable_bytes(std::span(text)));
     wait_for(call, "asks for an error in operations", each->member, [&] { return each->answers.done(); });
+    each->asks_failure = false;
+    each->word = 0;
     if (failure_.empty()) failure_ = fmt::format("{}: {}", title_, text);
   }
 }
@@ -391,8 +411,11 @@ void window_epochs::end_access() {
     set_open(*each, false);
   }
   used_.clear();
-  direct_.all_open = direct_.may_flush = direct_.unfinished = direct_.records_accumulate = false;
-  direct_.last_put = {};
+  direct_.all_open = false;
+  direct_.may_flush = false;
+  direct_.unfinished = false;
+  direct_.records_accumulate = false;
+  if (direct_.last_put.tail != nullptr) direct_.last_put = {};
   access_promised_ = window_assert::none;
 }
 
@@ -400,12 +423,12 @@ void window_epochs::end_access() {
 
 void window_epochs::flush(rank_t target) {
   constexpr std::string_view call = "window::flush";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_member(call, target);
   rules_.use(call, window_call::flush, target, whose());
   window_peer* const of = origin_.find(target);
   if (of != nullptr && of->listed) {
-    begin_held(call, *of);
+    await_held(call, *of);
     finish(call, {&of, 1}, true);
     look_for_unfinished();
   }
@@ -415,23 +438,23 @@ void window_epochs::flush(rank_t target) {
 
 void window_epochs::flush_all() {
   constexpr std::string_view call = "window::flush_all";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   rules_.on(call, window_call::flush, whose());
   begin_all_held(call);
-  finish(call, used_, true);
-  direct_.unfinished = direct_.records_accumulate = false;
+  finish_all(call, true);
+  look_for_unfinished();
   direct_.fence_stores();
   throw_failure(call);
 }
 
 void window_epochs::flush_local(rank_t target) {
   constexpr std::string_view call = "window::flush_local";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_member(call, target);
   rules_.use(call, window_call::flush, target, whose());
   window_peer* const of = origin_.find(target);
   if (of == nullptr || !of->listed) return;
-  begin_held(call, *of);
+  await_held(call, *of);
   finish(call, {&of, 1}, false);
 }
 
@@ -444,19 +467,18 @@ bool window_epochs::complete_here(window_peer& of) noexcept {
 }
 
 void window_epochs::wait_until_complete_here(std::string_view call, window_peer& of) {
-  begin_held(call, of);
+  await_held(call, of);
   origin_.begin_completion(of);
   wait_for(call, window_origin::describe_unfinished(of), of.member, [&] { return complete_here(of); });
 }
 
 bool window_epochs::test_local(rank_t target) {
   constexpr std::string_view call = "window_request::test";
+  const inside entered(endpoint_, call);
   window_peer* const of = origin_.find(target);
   if (of == nullptr) return true;
-  if (!of->packed.empty()) endpoint_.check_own_call(call);  // before memory of the program changes
   if (complete_here(*of)) return true;
-  endpoint_.check_own_call(call);
-  if (!of->held.empty() && is_ready(*of)) begin_held(*of);
+  if (!of->held.empty() && is_ready(*of)) begin_held(call, *of);
   origin_.begin_completion(*of);
   const bool any = endpoint_.progress();
   using poll_round = core::engine::poll_round;
@@ -466,20 +488,19 @@ bool window_epochs::test_local(rank_t target) {
 
 void window_epochs::wait_local(rank_t target) {
   constexpr std::string_view call = "window_request::wait";
+  const inside entered(endpoint_, call);
   window_peer* const of = origin_.find(target);
   if (of == nullptr) return;
-  if (!of->packed.empty()) endpoint_.check_own_call(call);  // before memory of the program changes
   if (complete_here(*of)) return;
-  endpoint_.check_own_call(call);
   wait_until_complete_here(call, *of);
 }
 
 void window_epochs::flush_local_all() {
   constexpr std::string_view call = "window::flush_local_all";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   rules_.on(call, window_call::flush, whose());
   begin_all_held(call);
-  finish(call, used_, false);
+  finish_all(call, false);
 }
 
 }  // namespace amity::detail

@@ -18,7 +18,7 @@ namespace amity::detail {
 
 void window_epochs::fence(window_assert promised) {
   constexpr std::string_view call = "window::fence";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   const bool opens = !has(promised, window_assert::no_succeed);
   const bool ends_none = has(promised, window_assert::no_precede);
   if (ends_none && rules_.access() == access_epoch::used_fenced) {
@@ -33,7 +33,7 @@ void window_epochs::fence(window_assert promised) {
   if (!ends_none && direct_.unfinished) {
     begin_all_held(call);
     // Signals, and loads of members that leave first, overtake records. Targets of dynamic windows find errors.
-    finish(call, used_, signals_ || map_others_ || attached_ != nullptr);
+    finish_all(call, signals_ || map_others_ || attached_ != nullptr);
   }
   direct_.fence_stores();
   if (opens || !ends_none) signals_ ? meet_at_barrier(call) : exchange_counts(call);
@@ -91,7 +91,7 @@ void window_epochs::exchange_counts(std::string_view call) {
 
 void window_epochs::start(std::span<const rank_t> targets, window_assert promised) {
   constexpr std::string_view call = "window::start";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_members(call, targets);
   if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
@@ -112,13 +112,13 @@ void window_epochs::verify_posts(std::string_view call, std::span<const rank_t> 
 
 void window_epochs::complete() {
   constexpr std::string_view call = "window::complete";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   if (rules_.access() != access_epoch::started) rules_.on(call, window_call::complete, whose());
   for (const rank_t each : rules_.targets()) use(each);
   if (direct_.unfinished) {
     begin_all_held(call);
     if (signals_ || attached_ != nullptr) {  // as for fences
-      finish(call, used_, true);
+      finish_all(call, true);
     } else {  // other records leave with the one that completes
       std::vector<window_peer*> unfinished;
       std::ranges::copy_if(used_, std::back_inserter(unfinished),
@@ -142,7 +142,7 @@ void window_epochs::complete() {
 
 void window_epochs::post(std::span<const rank_t> origins, window_assert promised) {
   constexpr std::string_view call = "window::post";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_members(call, origins);
   if (checks_ != nullptr) checks_->check_stores(call, promised);
   rules_.on(call, window_call::post, whose());
@@ -163,7 +163,7 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
 
 void window_epochs::wait() {
   constexpr std::string_view call = "window::wait";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
   const auto completed = [this] { return all_have_completed(); };
   constexpr std::string_view what = "waits for complete of others";
@@ -184,7 +184,7 @@ void window_epochs::end_exposure() noexcept {
 
 bool window_epochs::test() {
   constexpr std::string_view call = "window::test";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   if (rules_.exposure() == exposure_epoch::posted && !all_have_completed()) {
     const bool any = endpoint_.progress();
     using poll_round = core::engine::poll_round;
@@ -201,7 +201,7 @@ bool window_epochs::test() {
 
 void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) {
   constexpr std::string_view call = "window::lock";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_member(call, target);
   if (kind != lock_kind::shared && kind != lock_kind::exclusive)
     throw error(call, member_, fmt::format("{}: a lock of kind {}", title_, kind == lock_kind::none ? "none" : "all"),
@@ -232,13 +232,13 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
 
 void window_epochs::unlock(rank_t target) {
   constexpr std::string_view call = "window::unlock";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   check_member(call, target);
   if (rules_.access() != access_epoch::locked || rules_.lock_of(target) == lock_kind::none)
     rules_.unlock(call, target, whose());
   window_peer& of = use(target);
   wait_until_ready(call, of);
-  begin_held(of);
+  begin_held(call, of);
   window_peer* const one = &of;
   release(call, {&one, 1});
   of.listed = false;
@@ -252,7 +252,7 @@ void window_epochs::unlock(rank_t target) {
 
 void window_epochs::lock_all(window_assert promised) {
   constexpr std::string_view call = "window::lock_all";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.on(call, window_call::lock_all, whose());
   access_promised_ = promised;
@@ -269,7 +269,7 @@ void window_epochs::lock_all(window_assert promised) {
 
 void window_epochs::unlock_all() {
   constexpr std::string_view call = "window::unlock_all";
-  endpoint_.check_own_call(call);
+  const inside entered(endpoint_, call);
   if (rules_.access() != access_epoch::locked_all) rules_.on(call, window_call::unlock_all, whose());
   begin_all_held(call);
   release(call, used_);

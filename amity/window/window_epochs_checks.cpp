@@ -98,7 +98,6 @@ void window_epochs::check_operands(std::string_view call, const window_operation
 }
 
 void window_epochs::check_dynamic(std::string_view call) const {
-  endpoint_.check_own_call(call);
   if (attached_ != nullptr) return;
   throw error(call, member_, fmt::format("{}: its memory is fixed", title_), "create it with create_dynamic_window");
 }

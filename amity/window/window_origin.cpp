@@ -78,7 +78,8 @@ window_peer& window_origin::peer(rank_t member) {
     return *known;
   const std::unique_ptr<window_meeting> met = begin_meeting(member);
   endpoint_.wait_until(wait_for_window, [&] { return met->with->answers.done(); });
-  return finish_meeting(*met);
+  window_peer* const known = find(member);  // another thread has asked, too
+  return known != nullptr ? *known : finish_meeting(*met);
 }
 
 void window_origin::add_own(rank_t member, const window_description& about, control_block* control, std::byte* base) {
@@ -235,12 +236,15 @@ std::uint32_t window_origin::ask(window_peer& to, mutable_bytes into, core::even
 
 void window_origin::begin_flush(window_peer& to) {
   if (!to.unflushed) return stream_.send(to.lane);
-  to.unflushed = false;
-  if (is_dynamic_) return ask_word(to, window_act::flush, lock_kind::none);
-  if (stream_.full())
-    endpoint_.wait_until("flushes of as many members as may be under way", [this] { return !stream_.full(); });
-  to.flushed.expect();
-  stream_.flush(to.lane, to.flushed);
+  if (is_dynamic_) {
+    ask_word(to, window_act::flush, lock_kind::none);
+  } else {
+    if (stream_.full())
+      endpoint_.wait_until("flushes of as many members as may be under way", [this] { return !stream_.full(); });
+    to.flushed.expect();
+    stream_.flush(to.lane, to.flushed);
+  }
+  to.unflushed = false;  // not before a wait, in which another thread may ask
 }
 
 void window_origin::ask_failure(window_peer& to, mutable_bytes into) {
@@ -373,7 +377,7 @@ bool window_origin::extend_record(window_peer& to, const window_operation& what)
 
 // A call that ends the epoch sends the packet, and so ends the record.
 void window_origin::note_put(window_peer& to, const window_operation& what) {
-  if (what.kind != operation_kind::put || what.there != nullptr) return;
+  if (what.kind != operation_kind::put || what.there != nullptr || endpoint_.own_engine().lock() != nullptr) return;
   direct_.last_put = {
       .tail = &stream_.tail(to.lane),
       .member = to.member,
@@ -437,6 +441,7 @@ std::optional<std::uint32_t> window_origin::try_number(window_peer& to, const st
     if (!try_send_layout(to)) return std::nullopt;
     return newest - (newest - place) % layouts_kept;
   }
+  if (!try_send_layout(to)) return std::nullopt;  // the one of another thread
   const std::uint32_t number = to.layouts_sent++;
   const std::size_t place = number % layouts_kept;
   if (place == to.layouts.size()) to.layouts.emplace_back();

@@ -68,11 +68,13 @@ struct window_peer : private immovable {
   std::uint16_t ticket = 0;
   std::vector<window_operation> held;
   std::size_t begun = 0;                          ///< of these
+  std::size_t begins_held = 0;                    ///< 1: a thread begins them, and may wait for credits
   std::size_t held_bytes = 0;                     ///< of these, in the bound of the engine
   std::vector<std::vector<std::byte>> held_data;  ///< of operands that do not outlive their call
   std::forward_list<packed_data> packed;          ///< of operations without local completion
   std::size_t packed_bytes = 0;                   ///< of these copies
   std::uint64_t word = 0;                         ///< the answer to an unlock, or to `ask_word`
+  bool asks_failure = false;                      ///< a thread waits for the text of an error
 };
 
 /// What a member that was asked has told; `answers` of the peer is done when it is there.

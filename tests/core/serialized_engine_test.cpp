@@ -11,7 +11,6 @@
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -24,12 +23,15 @@
 #include "amity/fabric/decorator.hpp"
 #include "amity/fabric/remote_memory.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/program_threads.hpp"
 
 namespace amity::core {
 namespace {
 
 using std::chrono::steady_clock;
 using testing::failure_of;
+using testing::no_failures;
+using testing::program_threads;
 
 constexpr auto serialized = engine::threading::serialized;
 
@@ -102,34 +104,6 @@ class awaited_fabric final : public fabric::decorator {
 
   amity::fabric::capabilities caps_;
 };
-
-/// Threads whose exceptions are kept.
-class program_threads {
- public:
-  ~program_threads() { join(); }
-
-  void start(std::function<void()> work) {
-    const std::scoped_lock alone(mutex_);
-    threads_.emplace_back([this, work = std::move(work)] {
-      const std::string failure = failure_of(work);
-      const std::scoped_lock now_alone(mutex_);
-      failures_.push_back(failure);
-    });
-  }
-  /// Returns the messages of the threads, "" for one without an exception.
-  std::vector<std::string> join() {
-    for (std::thread& each : threads_) each.join();
-    threads_.clear();
-    return std::exchange(failures_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::thread> threads_;
-  std::vector<std::string> failures_;
-};
-
-std::vector<std::string> no_failures(std::size_t threads) { return std::vector<std::string>(threads); }
 
 void await(const std::function<bool()>& done) {
   while (!done()) std::this_thread::yield();
