@@ -199,6 +199,54 @@ TEST_P(serialized_windows, threads_lock_targets) {
   });
 }
 
+// The post that operations of several threads wait for arrives while they begin more.
+TEST_P(serialized_windows, threads_queue_operations) {
+  constexpr std::size_t operations = 100, count = 500;  // more than the target has credits for
+  run([this](threaded_rank& rank) {
+    auto shared = rank.allocate(threads_of_program * count, options());
+    const rank_t last = rank.size() - 1, first = 0;
+    std::atomic<std::size_t> queued = 0;
+    std::atomic<bool> may_continue = false;
+    if (rank.rank() == 0) {
+      const std::vector<std::uint64_t> ones(count, 1);
+      const auto accumulate_all = [&](std::size_t thread) {
+        for (std::size_t i = 0; i < operations; ++i)
+          shared.accumulate(accumulate_op::sum, last, thread * count, std::span(ones));
+      };
+      if (last == 0) shared.post(std::span(&first, 1));
+      shared.start(std::span(&last, 1));
+      const bool is_mapped = !shared.mapped(last).empty();
+      program_threads program;
+      for (std::size_t thread = 0; thread < threads_of_program; ++thread) {
+        program.start([&, thread] {
+          if (!is_mapped) accumulate_all(thread);  // else the first one would wait
+          ++queued;
+          while (!may_continue) std::this_thread::yield();
+          accumulate_all(thread);
+          if (is_mapped) accumulate_all(thread);
+        });
+      }
+      while (queued < threads_of_program) std::this_thread::yield();
+      rank.barrier();
+      may_continue = true;
+      EXPECT_EQ(program.join(), no_failures(threads_of_program));
+      shared.complete();
+      if (last == 0) shared.wait();
+    } else {
+      rank.barrier();
+      if (rank.rank() == last) {
+        shared.post(std::span(&first, 1));
+        shared.wait();
+      }
+    }
+    if (rank.rank() == last) {
+      EXPECT_EQ(std::vector<std::uint64_t>(shared.local().begin(), shared.local().end()),
+                std::vector<std::uint64_t>(threads_of_program * count, 2 * operations));
+    }
+    rank.barrier();
+  });
+}
+
 // One thread exposes memory while another one accesses that of others.
 TEST_P(serialized_windows, threads_expose_and_access) {
   constexpr std::uint64_t rounds = 200;
