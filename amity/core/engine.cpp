@@ -94,7 +94,9 @@ void engine::leave() noexcept {
   lock_->leave();
 }
 
-void engine::wake_seats() noexcept { lock_->wake_seats(); }
+void engine::wake_seats(bool has_polled) noexcept {
+  if (lock_->take_found() || has_polled) lock_->wake_seats();
+}
 
 void engine::throw_wrong_thread(std::string_view call, rank_t rank) const {
   if (lock_ != nullptr) {
@@ -229,11 +231,9 @@ inline bool engine::advance(std::size_t events_max) {
   any |= news;
   failure_.rethrow();
   wake_waiting_threads();
-  if (any) {
-    waiter_.progressed();
-    if (lock_ != nullptr) [[unlikely]]
-      wake_seats();
-  }
+  if (any) waiter_.progressed();
+  if (lock_ != nullptr) [[unlikely]]
+    wake_seats(any);
   return any;
 }
 
@@ -336,8 +336,10 @@ void engine::sleep(endpoint& in, std::string_view where, fabric::watched_memory*
 
 void engine::wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns, fabric::watched_memory* stores) {
   try {
-    if (lock_ == nullptr) [[likely]]
-      return waiter_.wait(timeout_ns, nullptr, stores);
+    if (lock_ == nullptr) [[likely]] {
+      waiter_.wait(timeout_ns, nullptr, stores);
+      return;
+    }
     lock_->wait(waiter_, timeout_ns, seat_ns, stores);
   } catch (...) {
     failure_.set(std::current_exception());
@@ -397,7 +399,7 @@ class engine::without_handlers final : private fabric::sink {
     if (own_.has_questions_) [[unlikely]]
       own_.take_questions();
     own_.failure_.rethrow();
-    if (any && own_.lock_ != nullptr) own_.wake_seats();
+    if (own_.lock_ != nullptr) own_.wake_seats(any);
     return any;
   }
 

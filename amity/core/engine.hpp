@@ -226,7 +226,8 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void enter() noexcept;
   bool try_enter() noexcept;
   void leave() noexcept;
-  void wake_seats() noexcept;
+  /// After a round, if it has polled something or the wait before it has found the fabric ready.
+  void wake_seats(bool has_polled) noexcept;
 
   fabric::disposition on_other_packet(const fabric::packet& arrived) noexcept;
   /// Answers the questions that are due. Returns how many questions and answers have arrived: they are no progress.

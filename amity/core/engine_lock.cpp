@@ -72,7 +72,7 @@ void engine_lock::wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64
     return end_sleep();
   }
   const place_in_fabric taken(*this);
-  by.wait(timeout_ns, this, stores);
+  has_found_ |= by.wait(timeout_ns, this, stores);
 }
 
 bool engine_lock::without(function_ref<void()> rest) {

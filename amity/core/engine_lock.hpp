@@ -6,11 +6,12 @@
 /// in the fabric calls `disarm` in its place, and wakes it: the fabric is never used while it is armed, and whatever
 /// the thread that has entered takes from the fabric, the sleeper looks for it afterwards.
 ///
-/// - A thread that has polled something, and a thread that leaves, wakes all seats.
+/// - A thread that has polled something or found the fabric ready, and a thread that leaves, wakes all seats.
 /// - The thread that waits for the fabric holds the lock from its last look at what it waits for until it gives up the
 ///   lock, and ends its wait if another thread came in. So it misses nothing that threads inside do.
 
 #include <cstdint>
+#include <utility>
 
 #include "amity/base/file_descriptor.hpp"
 #include "amity/base/function_ref.hpp"
@@ -35,6 +36,9 @@ class engine_lock final : public fabric::turn_lock {
   /// seats takes that place.
   bool hands_over() const noexcept { return has_waited_ && guard_.depth() == 1 && guard_.seats_taken(); }
   void wake_seats() noexcept { guard_.wake(); }
+  /// Whether the last wait has found the fabric ready. What it was ready for may be what a thread on a seat waits for:
+  /// a credit, for example.
+  bool take_found() noexcept { return std::exchange(has_found_, false); }
   /// Waits for the fabric, or on a seat if another thread does, for `seat_ns`. Returns early when another thread came
   /// in. Throws as the waiter does. On a seat, a packet that announces `stores` ends the wait, or their time.
   void wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns,
@@ -59,6 +63,7 @@ class engine_lock final : public fabric::turn_lock {
   bool armed_ = false;        ///< a thread sleeps in the fabric, and no other thread has called `disarm`
   bool place_taken_ = false;  ///< a thread waits for the fabric
   bool has_waited_ = false;   ///< the thread inside has
+  bool has_found_ = false;
   std::uint64_t sleeps_ended_ = 0;
 };
 

@@ -42,20 +42,22 @@ class armed : private immovable {
 
 }  // namespace
 
-void waiter::wait(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
+bool waiter::wait(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   if (rounds_++ == 0) sleep_ns_ = 0;
+  found_ = false;
   const bool spins = how_.looks > 0;  // not under virtual time
   if (spins) {
     const bool has_slept = sleep_ns_ > 0;
     if (!has_slept && find_early(timeout_ns, others, stores)) {
       if (++waits_ % waits_per_check == 0) on_.check();
-      return;
+      return found_;
     }
     on_.check();
     on_.publish();
-    if (!has_slept && find_in_yields(others, stores)) return;
+    if (!has_slept && find_in_yields(others, stores)) return found_;
   }
   sleep(timeout_ns, others, stores);
+  return found_;
 }
 
 inline void waiter::check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns) {

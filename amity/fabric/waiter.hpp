@@ -52,7 +52,8 @@ class waiter {
   /// return early. A wait that follows a sleep without an event sleeps at once. Throws as `fabric::check` does.
   /// With `others`, the lock is given up in pauses, yields and sleep, and the wait ends when another thread came in.
   /// With `stores`, the wait also ends when these are ready.
-  void wait(std::uint64_t timeout_ns, turn_lock* others = nullptr, watched_memory* stores = nullptr);
+  /// Returns whether the fabric was ready, which it says once.
+  bool wait(std::uint64_t timeout_ns, turn_lock* others = nullptr, watched_memory* stores = nullptr);
 
   /// For loops of the program's own that poll: after a round that found nothing. Yields the CPU, or rests for some
   /// microseconds, once there were many such rounds in a row.
@@ -71,7 +72,11 @@ class waiter {
   bool find_in_yields(turn_lock* others, watched_memory* stores);
   void check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns);
   void sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
-  bool is_ready(watched_memory* stores) { return (stores != nullptr && stores->is_ready()) || on_.ready(); }
+  bool is_ready(watched_memory* stores) {
+    if (stores != nullptr && stores->is_ready()) return true;
+    found_ |= on_.ready();
+    return found_;
+  }
 
   fabric& on_;
   backoff how_;
@@ -79,6 +84,7 @@ class waiter {
   std::uint32_t rounds_ = 0;
   std::uint32_t polls_ = 0;
   std::uint32_t waits_ = 0;
+  bool found_ = false;          ///< by the present wait
   std::uint64_t sleep_ns_ = 0;  ///< next sleep without a waker; 0: the last wait did not sleep
 };
 

@@ -536,6 +536,47 @@ TEST(serialized_engine, end_of_job_reaches_all_threads) {
   });
 }
 
+// The thread that waits for the fabric finds a credit that a thread on a seat needs.
+TEST(serialized_engine, credits_reach_threads_on_seats) {
+  std::atomic<bool> is_refused = false;
+  testing::threads("threads").run(2, {}, [&](fabric::fabric& inner) {
+    constexpr int requests = 1000;
+    if (inner.rank() == 0) {
+      serialized_rank rank(inner);
+      handler_id handler = 0;
+      {
+        const engine::entry inside(rank.runs());
+        handler = rank.own.add_handler("request", [](request&) {});
+        rank.own.barrier();
+      }
+      bool done = false;
+      program_threads program;
+      program.start([&] { rank.wait(done); });
+      await([&] { return rank.fabric_has_sleeper(); });
+      program.start([&] {
+        for (int i = 0; i < requests; ++i) {
+          const engine::entry inside(rank.runs());
+          rank.own.request_short(1, handler);
+        }
+        rank.set(done);
+      });
+      await([&] { return rank.seats().asleep() == 1 && rank.fabric_has_sleeper(); });
+      is_refused = true;
+      EXPECT_EQ(program.join(), no_failures(2));
+      const engine::entry inside(rank.runs());
+      rank.own.barrier();
+    } else {
+      endpoint own(inner, {});
+      int handled = 0;
+      static_cast<void>(own.add_handler("request", [&](request&) { ++handled; }));
+      own.barrier();
+      await([&] { return is_refused.load(); });
+      own.wait_until("requests", [&] { return handled == requests; });
+      own.barrier();
+    }
+  });
+}
+
 // --- Entries. ---
 
 TEST(serialized_engine, try_entry_refuses_beside_others) {
