@@ -174,7 +174,9 @@ class window_epochs final : private record_window, private immovable {
   void agree_on_signals();
   void set_open(window_peer& of, bool is_open);
   bool may_hold(const window_operation& what, bool copies) const noexcept;
-  void hold(window_peer& to, window_operation&& what, bool copies);
+  void hold(std::string_view call, window_peer& to, window_operation&& what, bool copies);
+  /// Waits while another thread begins queued operations.
+  void await_beginning(std::string_view call, window_peer& to);
   void begin_held(std::string_view call, window_peer& to);
   void end_held(window_peer& to);
   /// Waits for the post or the lock if operations are held, and begins them.

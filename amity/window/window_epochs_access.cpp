@@ -202,7 +202,7 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   const bool may_start = is_ready(to) && !asks_fence(to, what);
   if (waits_for_end || !may_start) {
     if (!to.is_mapped && may_hold(what, copies)) {
-      hold(to, std::move(what), copies);
+      hold(call, to, std::move(what), copies);
       return endpoint_.own_engine().pace(endpoint_);
     }
     wait_until_ready(call, to);
@@ -289,7 +289,8 @@ bool window_epochs::may_hold(const window_operation& what, bool copies) const no
          bound.bytes_max() / 2;  // the rest is for handlers, which cannot wait
 }
 
-void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) {
+void window_epochs::hold(std::string_view call, window_peer& to, window_operation&& what, bool copies) {
+  await_beginning(call, to);
   const bool collects = origin_.protocol() != window_protocol::send_recv;  // which sends each on its own, at the end
   if (collects && !copies && !to.held.empty() && join(to.held.back(), what)) return;
   const std::size_t bytes = held_bytes(what, copies);
@@ -302,10 +303,14 @@ void window_epochs::hold(window_peer& to, window_operation&& what, bool copies) 
   direct_.unfinished = true;
 }
 
-// The post or the lock is there. Another thread that begins these operations is waited for.
-void window_epochs::begin_held(std::string_view call, window_peer& to) {
+void window_epochs::await_beginning(std::string_view call, window_peer& to) {
   if (to.begins_held > 0)
     wait_for(call, "waits until queued operations have begun", to.member, [&] { return to.begins_held == 0; });
+}
+
+// The post or the lock is there.
+void window_epochs::begin_held(std::string_view call, window_peer& to) {
+  await_beginning(call, to);
   if (to.held.empty()) return;
   const counted beginning(to.begins_held);
   for (; to.begun < to.held.size(); ++to.begun) carry_out(to, to.held[to.begun]);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "amity/core/endpoint.hpp"
+#include "amity/core/engine_lock.hpp"
 #include "amity/core/team.hpp"
 #include "amity/window/dynamic_window.hpp"
 #include "tests/core/poorer.hpp"
@@ -33,6 +34,8 @@ class threaded_rank {
       : own_(team_.enter(transport, config, core::engine::threading::serialized)) {}
   ~threaded_rank() { team_.leave(0); }
 
+  /// Each wait on a seat has ended by a wake-up. Waits for mapped locks have none.
+  void expect_wakes() const { EXPECT_EQ(own_.own_engine().lock()->seats().expired(), 0u); }
   core::team& team() noexcept { return team_; }
   rank_t rank() const noexcept { return own_.rank(); }
   rank_t size() const noexcept { return own_.size(); }
@@ -140,19 +143,20 @@ TEST_P(serialized_windows, threads_operate_on_one_window) {
     if (rank.rank() == 0) {
       EXPECT_EQ(sums.local()[0], 2 * rounds * ranks * threads_of_program);
     }
+    rank.expect_wakes();
   });
 }
 
 // Threads use layouts of their own, whose parts other threads may send first.
 TEST_P(serialized_windows, threads_use_layouts) {
-  constexpr std::size_t count = 700;  // each layout takes several packets
+  constexpr std::size_t count = 6000;  // layouts of all threads take more packets than there are credits
   run([this](threaded_rank& rank) {
     auto shared = rank.allocate(2 * count * threads_of_program, options());
     rank.barrier();
     shared.lock_all();
     threaded_rank::on_threads([&](std::size_t thread) {
       const std::size_t first = 2 * count * thread;
-      for (std::uint64_t round = 1; round <= 5; ++round) {
+      for (std::uint64_t round = 1; round <= 3; ++round) {
         std::vector<layout::block> blocks;
         for (std::size_t i = 0; i < count; ++i)
           blocks.push_back({.offset = static_cast<std::ptrdiff_t>(16 * i + 8 * ((i + round) % 2)), .bytes = 8});
@@ -167,6 +171,7 @@ TEST_P(serialized_windows, threads_use_layouts) {
     });
     shared.unlock_all();
     rank.barrier();
+    rank.expect_wakes();
   });
 }
 
@@ -208,10 +213,10 @@ TEST_P(serialized_windows, threads_queue_operations) {
     std::atomic<std::size_t> queued = 0;
     std::atomic<bool> may_continue = false;
     if (rank.rank() == 0) {
-      const std::vector<std::uint64_t> ones(count, 1);
+      std::vector<std::vector<std::uint64_t>> operands;
+      for (std::size_t i = 1; i <= operations; ++i) operands.push_back(std::vector<std::uint64_t>(count, i));
       const auto accumulate_all = [&](std::size_t thread) {
-        for (std::size_t i = 0; i < operations; ++i)
-          shared.accumulate(accumulate_op::sum, last, thread * count, std::span(ones));
+        for (const auto& each : operands) shared.accumulate(accumulate_op::sum, last, thread * count, std::span(each));
       };
       if (last == 0) shared.post(std::span(&first, 1));
       shared.start(std::span(&last, 1));
@@ -232,6 +237,12 @@ TEST_P(serialized_windows, threads_queue_operations) {
       EXPECT_EQ(program.join(), no_failures(threads_of_program));
       shared.complete();
       if (last == 0) shared.wait();
+      shared.lock_all();
+      threaded_rank::on_threads([&](std::size_t thread) {
+        accumulate_all(thread);
+        shared.flush(last);
+      });
+      shared.unlock_all();
     } else {
       rank.barrier();
       if (rank.rank() == last) {
@@ -239,11 +250,13 @@ TEST_P(serialized_windows, threads_queue_operations) {
         shared.wait();
       }
     }
+    rank.barrier();
     if (rank.rank() == last) {
       EXPECT_EQ(std::vector<std::uint64_t>(shared.local().begin(), shared.local().end()),
-                std::vector<std::uint64_t>(threads_of_program * count, 2 * operations));
+                std::vector<std::uint64_t>(threads_of_program * count, 3 * operations * (operations + 1) / 2));
     }
     rank.barrier();
+    rank.expect_wakes();
   });
 }
 
@@ -270,6 +283,7 @@ TEST_P(serialized_windows, threads_expose_and_access) {
     });
     EXPECT_EQ(program.join(), no_failures(2));
     rank.barrier();
+    rank.expect_wakes();
   });
 }
 
@@ -289,6 +303,7 @@ TEST_P(serialized_windows, threads_have_windows_of_their_own) {
     });
     for (auto& each : all) each.fence(window_assert::no_succeed);
     while (!all.empty()) all.pop_back();
+    rank.expect_wakes();
   });
 }
 
@@ -319,7 +334,7 @@ TEST_P(serialized_windows, threads_make_windows_while_others_wait) {
 // A thread that only makes progress serves origins and targets while the program computes.
 TEST_P(serialized_windows, one_thread_helps_others) {
   run([this](threaded_rank& rank) {
-    auto shared = rank.allocate(1, options());
+    auto shared = rank.allocate(2, options());
     rank.barrier();
     std::atomic<bool> computes = true;
     program_threads helper;
@@ -329,9 +344,9 @@ TEST_P(serialized_windows, one_thread_helps_others) {
     if (rank.rank() == 0) {
       const rank_t last = rank.size() - 1;
       shared.lock(lock_kind::exclusive, last);
-      shared.put(last, 0, 5);
+      shared.put(last, 1, 5);
       shared.flush(last);  // that rank is in the loop below
-      shared.put(last, 0, 7);
+      shared.accumulate(accumulate_op::replace, last, 0, 7);
       shared.unlock(last);
       shared.lock(lock_kind::shared, 0);
       shared.unlock(0);
