@@ -64,6 +64,21 @@ void begin(memory_service& own, remote_operation&& wanted) {
   own.on.pace(own.on.job_world());
 }
 
+void begin_get(memory_service& own, const remote_address& from, mutable_bytes to, awaited& complete) {
+  if (const std::byte* const there = from.segment.handle.direct; there != nullptr) {
+    copy_bytes(to.data(), there + from.offset, to.size());
+    return complete.reached();
+  }
+  remote_operation wanted;
+  wanted.plan = only_get;
+  wanted.to = from;
+  choose_path(own, wanted.to.segment, to.size());
+  wanted.into = to.data();
+  wanted.bytes = to.size();
+  wanted.complete = &complete;
+  begin(own, std::move(wanted));
+}
+
 }  // namespace
 
 // Segments
@@ -178,19 +193,8 @@ void memory::put(const remote_address& to, bytes_view from) {
 
 void memory::get(const remote_address& from, mutable_bytes to, event& complete) {
   service_.check_address("memory::get", from, to.size());
-  if (const std::byte* const there = from.segment.handle.direct; there != nullptr) {
-    copy_bytes(to.data(), there + from.offset, to.size());
-    return;
-  }
-  remote_operation wanted;
-  wanted.plan = only_get;
-  wanted.to = from;
-  choose_path(service_, wanted.to.segment, to.size());
-  wanted.into = to.data();
-  wanted.bytes = to.size();
-  wanted.complete = &complete;
   complete.expect();
-  begin(service_, std::move(wanted));
+  begin_get(service_, from, to, complete);
 }
 
 void memory::get(const remote_address& from, mutable_bytes to) {
@@ -247,6 +251,12 @@ event& memory::implicit() noexcept { return service_.implicit; }
 void flush(endpoint& own) {
   memory_service* const used = own.own_engine().served().memory_if_used();
   if (used != nullptr && !used->settle()) own.wait_until(wait_for_puts, [=] { return used->settle(); });
+}
+
+void get(endpoint& own, const remote_address& from, mutable_bytes to, awaited& complete) {
+  memory_service& service = own.own_engine().served().memory();
+  service.check_address("core::get", from, to.size());
+  begin_get(service, from, to, complete);
 }
 
 bool has_place(endpoint& own) { return own.own_engine().served().memory().operations.has_place(); }

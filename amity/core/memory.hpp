@@ -77,6 +77,9 @@ class memory final : private immovable {
 /// Long messages have left. A barrier does the same for the thread that calls it. Not in handlers.
 void flush(endpoint& own);
 
+/// As `memory::get`, and `complete` is reached once, maybe before this returns.
+void get(endpoint& own, const remote_address& from, mutable_bytes to, awaited& complete);
+
 /// Whether the next put or get with events begins without waiting for the end of others.
 bool has_place(endpoint& own);
 

@@ -213,6 +213,7 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   }
   begin_held(call, to);
   carry_out(to, what);
+  if (!to.gets.is_reading()) origin_.start_gets(to);  // others are collected until it is complete
   if (copies && !to.network.done())
     wait_for(call, "waits for its operand", what.target, [&] { return to.network.done(); });
   endpoint_.own_engine().pace(endpoint_);
@@ -323,6 +324,7 @@ void window_epochs::end_held(window_peer& to) {
   to.held = {};                              // few peers need it at once
   if (to.network.done()) to.held_data = {};  // else the network reads them
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
+  origin_.start_gets(to);
 }
 
 // Held operations begin when the post or the lock is there, also while the program waits for something else. They make
@@ -464,7 +466,7 @@ void window_epochs::flush_local(rank_t target) {
 }
 
 bool window_epochs::complete_here(window_peer& of) noexcept {
-  if (!of.held.empty() || !of.network.done() || !of.answers.done()) return false;
+  if (!of.held.empty() || !window_origin::is_network_done(of) || !of.answers.done()) return false;
   for (const packed_data& each : of.packed) each.unpack();
   of.packed.clear();
   of.packed_bytes = 0;

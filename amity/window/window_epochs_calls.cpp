@@ -285,8 +285,10 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
     std::vector<window_peer*> others;
     std::ranges::copy_if(all, std::back_inserter(others), [](const window_peer* each) { return !each->asks_owner; });
     finish(call, others, true);
-    wait_for(call, "waits for operations", no_rank,
-             [&] { return std::ranges::all_of(all, [](const window_peer* each) { return each->network.done(); }); });
+    for (window_peer* const each : all) origin_.start_gets(*each);
+    wait_for(call, "waits for operations", no_rank, [&] {
+      return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::is_network_done(*each); });
+    });
   }
   direct_.fence_stores();
   for (window_peer* const each : all) begin_release(*each);

@@ -58,6 +58,7 @@ window_origin::window_origin(core::endpoint& in, window_service& service, direct
       is_dynamic_(is_dynamic) {}
 
 window_origin::~window_origin() {
+  for (window_peer* const each : all_) service_.gets().forget(each->gets);
   if (endpoint_.own_engine().failure().exists()) return;
   core::memory& memory = endpoint_.memory();
   for (window_peer* const each : all_) {
@@ -235,6 +236,7 @@ std::uint32_t window_origin::ask(window_peer& to, mutable_bytes into, core::even
 }
 
 void window_origin::begin_flush(window_peer& to) {
+  start_gets(to);
   if (!to.unflushed) return stream_.send(to.lane);
   if (is_dynamic_) {
     ask_word(to, window_act::flush, lock_kind::none);
@@ -253,10 +255,13 @@ void window_origin::ask_failure(window_peer& to, mutable_bytes into) {
   send(to.lane, what);
 }
 
-void window_origin::begin_completion(window_peer& to) { stream_.send(to.lane); }
+void window_origin::begin_completion(window_peer& to) {
+  start_gets(to);
+  stream_.send(to.lane);
+}
 
 std::string_view window_origin::describe_unfinished(const window_peer& of) noexcept {
-  if (!of.network.done()) return "waits for puts and gets in remote memory";
+  if (!is_network_done(of)) return "waits for puts and gets in remote memory";
   if (!of.answers.done()) return "waits for its replies";
   return "waits until operations have been carried out";
 }
@@ -280,6 +285,7 @@ bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
       return true;
     }
   } else if (takes_network(to, what)) {
+    if (collects(to, what)) return service_.gets().try_add(to.gets, to.data_offset + what.at, what.into);
     if (!core::has_place(endpoint_)) return false;
     use_network(to, what);
     return true;
@@ -325,6 +331,12 @@ bool window_origin::takes_network(const window_peer& to, const window_operation&
   const fabric::remote_capabilities& can = endpoint_.own_engine().transport().remote_to(to.lane);
   const bool is_put = what.kind == operation_kind::put;
   return what.bytes() > (can.unattended ? 0 : is_put ? can.packed_bytes_max : can.woken_bytes_max);
+}
+
+// If the memory is unattended, a get needs no packet and is complete at once.
+bool window_origin::collects(const window_peer& to, const window_operation& what) const {
+  return what.kind == operation_kind::get && what.into.size() <= short_gets::get_bytes_max &&
+         protocol_ != window_protocol::send_recv && !endpoint_.own_engine().transport().remote_to(to.lane).unattended;
 }
 
 void window_origin::use_network(window_peer& to, const window_operation& what) {

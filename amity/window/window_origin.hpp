@@ -4,7 +4,8 @@
 ///
 /// Memory that is mapped here is read and written at once. Contiguous puts and gets take the fabric's remote memory
 /// where it has some and is the better way; everything else is records. Records for a target stay in an open packet
-/// until it is full, until something waits for them, or until this thread has nothing else to do.
+/// until it is full, until something waits for them, or until this thread has nothing else to do. Short gets over the
+/// network are collected as long (`short_gets`).
 
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +25,15 @@
 #include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/packed_data.hpp"
+#include "amity/window/short_gets.hpp"
 #include "amity/window/window_operation.hpp"
 #include "amity/window/window_service.hpp"
 #include "amity/window/window_target.hpp"
 
 namespace amity::detail {
 
-/// A member whose memory this rank has used, or maps. `network`, `answers` and `flushed` count what is under way.
+/// A member whose memory this rank has used, or maps. `network`, `gets`, `answers` and `flushed` count what is under
+/// way.
 struct window_peer : private immovable {
   window_peer(rank_t of, rank_t thread) : member(of), lane(thread) {}
 
@@ -45,7 +48,8 @@ struct window_peer : private immovable {
   std::byte* base = nullptr;         ///< of the data; null: not mapped here, or own memory whose offsets are addresses
   bool is_mapped = false;            ///< this rank uses the data by loads and stores
 
-  core::event network;
+  core::event network;             ///< without short gets
+  target_gets gets{data_segment};  ///< over the network
   core::event answers;
   core::event flushed;
   bool unflushed = false;               ///< records whose end was not asked for
@@ -132,11 +136,16 @@ class window_origin final : private immovable {
   void begin_flush(window_peer& to);
   /// The text of the first error in operations there. `to.answers` is done when it is there.
   void ask_failure(window_peer& to, mutable_bytes into);
+  /// Starts the read that is collected, unless that would wait. Then it starts when this thread has nothing else to do.
+  void start_gets(window_peer& to) {
+    if (to.gets.bytes > 0) static_cast<void>(service_.gets().try_start(to.gets));
+  }
   /// Sends what is collected. Gets and the fabric's memory are done when `done` returns true.
   void begin_completion(window_peer& to);
   static bool done(const window_peer& of) noexcept {
-    return of.network.done() && of.answers.done() && of.flushed.done();
+    return is_network_done(of) && of.answers.done() && of.flushed.done();
   }
+  static bool is_network_done(const window_peer& of) noexcept { return of.network.done() && of.gets.done(); }
   /// What is under way, for reports on a wait for `done`.
   static std::string_view describe_unfinished(const window_peer& of) noexcept;
   window_protocol protocol() const noexcept { return protocol_; }
@@ -153,6 +162,8 @@ class window_origin final : private immovable {
   std::uint32_t ask(window_peer& to, mutable_bytes into, core::event& told);
   std::optional<std::uint32_t> try_ask(window_peer& to, mutable_bytes into, core::event& told);
   void use_mapped(window_peer& to, const window_operation& what) const;
+  /// Whether a get over the network may share a read with others.
+  bool collects(const window_peer& to, const window_operation& what) const;
   void use_network(window_peer& to, const window_operation& what);
   core::record contiguous_record(const window_peer& to, const window_operation& what) const noexcept;
   bool extend_record(window_peer& to, const window_operation& what);

@@ -18,7 +18,7 @@ window_service& window_service::of(core::endpoint& in) {
   return static_cast<window_service&>(*served.windows());
 }
 
-window_service::window_service(core::engine& on) : engine_(on), stream_(on.served().records()) {}
+window_service::window_service(core::engine& on) : engine_(on), stream_(on.served().records()), gets_(on) {}
 
 window_service::~window_service() {
   if (in_every_round_) engine_.detach(static_cast<core::progress_client&>(*this));
@@ -85,7 +85,7 @@ void window_service::send_open() {
 bool window_service::flush_all() {
   const bool any = !open_.empty();
   send_open();
-  return any;
+  return gets_.try_start_all() || any;
 }
 
 // Lanes of different worlds may be the same thread, whose credits are wanted.

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The windows of one thread: finds the window that an arriving record names, sends what windows could not send when
-/// they had to, and closes the packets that windows have left open.
+/// they had to, closes the packets that windows have left open, and starts the reads that they collect.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "amity/core/numbered.hpp"
 #include "amity/core/record.hpp"
 #include "amity/core/record_stream.hpp"
+#include "amity/window/short_gets.hpp"
 #include "amity/window/window_records.hpp"
 
 namespace amity::core {
@@ -62,6 +63,7 @@ class window_service final : public core::record_executor, private core::flushab
   /// A packet is open for this lane.
   void note_open(rank_t lane);
   void send_open();
+  short_gets& gets() noexcept { return gets_; }
   /// Calls `on_round` of this window from now on.
   void watch(record_window& of);
   /// Worlds whose windows leave packets open. Each has its own list of those that close packets.
@@ -90,6 +92,7 @@ class window_service final : public core::record_executor, private core::flushab
 
   core::engine& engine_;
   core::record_stream& stream_;
+  short_gets gets_;
   core::numbered<std::unique_ptr<record_window>> windows_;
   std::unordered_map<window_identity, record_window*> owners_, members_;
   std::vector<waiting_record> unsent_;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,6 +76,37 @@ TEST_P(memory_worlds, reach_peers_as_the_job_does) {
     const auto copy = w.duplicate();
     const auto part = w.split({.color = w.rank() % 2, .key = -w.rank()});
     for (world* const each : {&w, copy.get(), part.get()}) use_memory(*each);
+  });
+}
+
+// A caller that counts its operations itself is told once, on each path.
+TEST_P(memory_worlds, gets_tell_callers_without_event_once) {
+  GetParam().run(3, {}, [](fabric::fabric& whole) {
+    class counter final : public awaited {
+     public:
+      void reached() noexcept override { ++times; }
+      int times = 0;
+    };
+    world w(whole, {});
+    endpoint& own = w.endpoint();
+    auto& memory = own.memory();
+    const local_segment mine = memory.allocate(sizeof(std::uint64_t));
+    const auto value = static_cast<std::uint64_t>(own.rank() + 1);
+    std::memcpy(mine.data, &value, sizeof value);
+    std::vector<remote_segment> all = exchange(own, mine);
+    own.barrier();
+    for (const remote_segment& from : all) {
+      std::uint64_t seen = 0;
+      counter told;
+      get(own, {from, 0}, std::as_writable_bytes(std::span(&seen, 1)), told);
+      own.wait_until("a get", [&] { return told.times > 0; });
+      EXPECT_EQ(seen, static_cast<std::uint64_t>(from.lane + 1));
+      own.barrier();
+      EXPECT_EQ(told.times, 1);
+    }
+    for (remote_segment& each : all) memory.close(each);
+    own.barrier();
+    memory.release(mine);
   });
 }
 

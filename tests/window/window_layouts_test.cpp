@@ -18,7 +18,7 @@
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
-#include "tests/window/put_counter.hpp"
+#include "tests/window/remote_counter.hpp"
 
 namespace amity {
 namespace {
@@ -338,7 +338,7 @@ TEST(queued_operations, copies_of_blocks_count_in_bound) {
 std::size_t peak_of_remote_puts(const testing::setting_changes& changes) {
   std::size_t peak = 0;
   fabric::sim::run(2, {.latency_ns = 1'000'000}, [&](fabric::fabric& whole) {
-    fabric::testing::put_counter own(whole);
+    fabric::testing::remote_counter own(whole);
     world w(own, testing::configured(changes));
     constexpr std::size_t count = 500, parts = 4096;
     auto shared = w.allocate_window<std::byte>(count * parts, {.protocol = window_protocol::rma});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A fabric that counts what is under way in remote memory.
+/// A fabric that counts operations on remote memory.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,10 +12,11 @@
 
 namespace amity::fabric::testing {
 
-/// Counts bytes of puts in remote memory from when one is under way until none is.
-class put_counter final : public decorator, private remote_memory, private sink {
+/// Counts gets, and bytes of puts from when one is under way until none is.
+class remote_counter final : public decorator, private remote_memory, private sink {
  public:
-  explicit put_counter(fabric& counted) : decorator(counted) {}
+  explicit remote_counter(fabric& counted) : decorator(counted) {}
+  std::size_t gets() const noexcept { return gets_; }
   std::size_t bytes_peak() const noexcept { return bytes_peak_; }
 
   remote_memory* remote() noexcept override { return this; }
@@ -41,6 +42,12 @@ class put_counter final : public decorator, private remote_memory, private sink 
     bytes_peak_ = std::max(bytes_peak_, bytes_);
     return reached;
   }
+  stage start_get(const remote_handle& from, std::size_t offset, mutable_bytes to,
+                  std::uint64_t when_complete) noexcept override {
+    const stage reached = inner().remote()->get(from, offset, to, when_complete);
+    if (reached != stage::refused) ++gets_;
+    return reached;
+  }
   disposition on_packet(const packet& arrived) noexcept override { return receiver_->on_packet(arrived); }
   void on_done(std::uint64_t context) noexcept override {
     const auto found = under_way_.find(context);
@@ -51,6 +58,7 @@ class put_counter final : public decorator, private remote_memory, private sink 
   void on_notify(std::uint32_t bits) noexcept override { receiver_->on_notify(bits); }
 
   sink* receiver_ = nullptr;
+  std::size_t gets_ = 0;
   std::multiset<std::uint64_t> under_way_;
   std::size_t bytes_ = 0;
   std::size_t bytes_peak_ = 0;
