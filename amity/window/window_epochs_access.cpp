@@ -213,7 +213,7 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   }
   begin_held(call, to);
   carry_out(to, what);
-  if (!to.gets.is_reading()) origin_.start_gets(to);  // others are collected until it is complete
+  if (to.gets != nullptr && !to.gets->is_reading()) origin_.start_gets(to);  // else collects until that is complete
   if (copies && !to.network.done())
     wait_for(call, "waits for its operand", what.target, [&] { return to.network.done(); });
   endpoint_.own_engine().pace(endpoint_);

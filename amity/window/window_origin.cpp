@@ -58,7 +58,9 @@ window_origin::window_origin(core::endpoint& in, window_service& service, direct
       is_dynamic_(is_dynamic) {}
 
 window_origin::~window_origin() {
-  for (window_peer* const each : all_) service_.gets().forget(each->gets);
+  for (window_peer* const each : all_) {
+    if (each->gets != nullptr) service_.gets().forget(*each->gets);
+  }
   if (endpoint_.own_engine().failure().exists()) return;
   core::memory& memory = endpoint_.memory();
   for (window_peer* const each : all_) {
@@ -285,7 +287,7 @@ bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
       return true;
     }
   } else if (takes_network(to, what)) {
-    if (collects(to, what)) return service_.gets().try_add(to.gets, to.data_offset + what.at, what.into);
+    if (collects(to, what)) return try_collect(to, what);
     if (!core::has_place(endpoint_)) return false;
     use_network(to, what);
     return true;
@@ -337,6 +339,11 @@ bool window_origin::takes_network(const window_peer& to, const window_operation&
 bool window_origin::collects(const window_peer& to, const window_operation& what) const {
   return what.kind == operation_kind::get && what.into.size() <= short_gets::get_bytes_max &&
          protocol_ != window_protocol::send_recv && !endpoint_.own_engine().transport().remote_to(to.lane).unattended;
+}
+
+bool window_origin::try_collect(window_peer& to, const window_operation& what) {
+  if (to.gets == nullptr) to.gets = std::make_unique<target_gets>(to.data_segment);
+  return service_.gets().try_add(*to.gets, to.data_offset + what.at, what.into);
 }
 
 void window_origin::use_network(window_peer& to, const window_operation& what) {
@@ -446,38 +453,38 @@ bool window_origin::try_use_records(window_peer& to, window_operation& what) {
 }
 
 std::optional<std::uint32_t> window_origin::try_number(window_peer& to, const std::shared_ptr<const layout>& blocks) {
-  for (std::size_t i = 0; i < to.layouts.size(); ++i) {
-    if (to.layouts[i] != blocks && *to.layouts[i] != *blocks) continue;
-    const auto place = static_cast<std::uint32_t>(i);
-    const std::uint32_t newest = to.layouts_sent - 1;
-    if (!try_send_layout(to)) return std::nullopt;
-    return newest - (newest - place) % layouts_kept;
+  if (to.layouts == nullptr) to.layouts = std::make_unique<sent_layouts>();
+  sent_layouts& sent = *to.layouts;
+  if (!try_send_layout(to)) return std::nullopt;  // of this call, or of another thread
+  for (std::size_t i = 0; i < sent.kept.size(); ++i) {
+    if (sent.kept[i] != blocks && *sent.kept[i] != *blocks) continue;
+    const std::uint32_t newest = sent.count - 1;
+    return newest - (newest - static_cast<std::uint32_t>(i)) % layouts_kept;
   }
-  if (!try_send_layout(to)) return std::nullopt;  // the one of another thread
-  const std::uint32_t number = to.layouts_sent++;
+  const std::uint32_t number = sent.count++;
   const std::size_t place = number % layouts_kept;
-  if (place == to.layouts.size()) to.layouts.emplace_back();
-  to.layouts[place] = blocks;
-  to.layout_unsent = blocks->encode();
-  to.layout_moved = 0;
+  if (place == sent.kept.size()) sent.kept.emplace_back();
+  sent.kept[place] = blocks;
+  sent.unsent = blocks->encode();
+  sent.moved = 0;
   return try_send_layout(to) ? std::optional(number) : std::nullopt;
 }
 
 bool window_origin::try_send_layout(window_peer& to) {
-  while (!to.layout_unsent.empty()) {
-    const std::size_t whole = to.layout_unsent.size();
-    const std::size_t bytes = std::min(whole - to.layout_moved, bytes_max_ - sizeof(layout_part));
-    const layout_part part{
-        .number = to.layouts_sent - 1, .bytes = static_cast<std::uint32_t>(whole), .at = to.layout_moved};
+  sent_layouts& sent = *to.layouts;
+  while (!sent.unsent.empty()) {
+    const std::size_t whole = sent.unsent.size();
+    const std::size_t bytes = std::min(whole - sent.moved, bytes_max_ - sizeof(layout_part));
+    const layout_part part{.number = sent.count - 1, .bytes = static_cast<std::uint32_t>(whole), .at = sent.moved};
     core::record piece = record_of(to, window_act::layout, 0);
     piece.bytes = static_cast<std::uint32_t>(sizeof part + bytes);
     std::byte* const content = try_append(to, piece);
     if (content == nullptr) return false;
     std::memcpy(content, &part, sizeof part);
-    std::memcpy(content + sizeof part, to.layout_unsent.data() + to.layout_moved, bytes);
+    std::memcpy(content + sizeof part, sent.unsent.data() + sent.moved, bytes);
     end_append(to);
-    to.layout_moved += bytes;
-    if (to.layout_moved == whole) to.layout_unsent = {};
+    sent.moved += bytes;
+    if (sent.moved == whole) sent.unsent = {};
   }
   return true;
 }

@@ -32,35 +32,41 @@
 
 namespace amity::detail {
 
+/// The layouts that a member knows.
+struct sent_layouts {
+  std::uint32_t count = 0;
+  std::vector<std::shared_ptr<const layout>> kept;  ///< by number modulo `layouts_kept`
+  std::vector<std::byte> unsent;                    ///< the newest one, encoded, while parts of it have not been sent
+  std::size_t moved = 0;                            ///< bytes of these that have been sent
+};
+
 /// A member whose memory this rank has used, or maps. `network`, `gets`, `answers` and `flushed` count what is under
-/// way.
+/// way. Each rank has one for each member of its node, so what few members need is made at its first use.
 struct window_peer : private immovable {
   window_peer(rank_t of, rank_t thread) : member(of), lane(thread) {}
 
   rank_t member;
   rank_t lane;                    ///< that carries out records
   std::uint32_t number = 0;       ///< of the window, there
+  bool opened_data = false;       ///< `data_segment` is not the control segment
+  bool is_mapped = false;         ///< this rank uses the data by loads and stores
   std::size_t bytes = 0;          ///< of the data
   std::uint64_t data_offset = 0;  ///< in its segment
   core::remote_segment control_segment, data_segment;
-  bool opened_data = false;          ///< `data_segment` is not the control segment
   control_block* control = nullptr;  ///< null: this rank does not map it
   std::byte* base = nullptr;         ///< of the data; null: not mapped here, or own memory whose offsets are addresses
-  bool is_mapped = false;            ///< this rank uses the data by loads and stores
 
-  core::event network;             ///< without short gets
-  target_gets gets{data_segment};  ///< over the network
+  core::event network;                ///< without short gets
+  std::unique_ptr<target_gets> gets;  ///< short ones over the network; null: there was none
   core::event answers;
   core::event flushed;
   bool unflushed = false;               ///< records whose end was not asked for
   bool accumulates_in_records = false;  ///< since the last flush: others must not overtake them
+  bool asks_fence = false;              ///< whether it has left those that this rank has left; `answers` is the answer
+  bool asks_failure = false;            ///< a thread waits for the text of an error
   std::uint64_t counted = 0;            ///< records of this fence's epoch
   std::uint64_t fences = 0;             ///< that the owner has left for certain
-  bool asks_fence = false;              ///< whether it has left those that this rank has left; `answers` is the answer
-  std::uint32_t layouts_sent = 0;
-  std::vector<std::byte> layout_unsent;  ///< the newest one, encoded, while parts of it have not been sent
-  std::size_t layout_moved = 0;          ///< bytes of these that have been sent
-  std::vector<std::shared_ptr<const layout>> layouts;  ///< by number modulo `layouts_kept`
+  std::unique_ptr<sent_layouts> layouts;  ///< null: there was none
 
   // This belongs to the present epoch.
   bool listed = false;  ///< in the list of those that the epoch has used
@@ -78,7 +84,6 @@ struct window_peer : private immovable {
   std::forward_list<packed_data> packed;          ///< of operations without local completion
   std::size_t packed_bytes = 0;                   ///< of these copies
   std::uint64_t word = 0;                         ///< the answer to an unlock, or to `ask_word`
-  bool asks_failure = false;                      ///< a thread waits for the text of an error
 };
 
 /// What a member that was asked has told; `answers` of the peer is done when it is there.
@@ -138,14 +143,16 @@ class window_origin final : private immovable {
   void ask_failure(window_peer& to, mutable_bytes into);
   /// Starts the read that is collected, unless that would wait. Then it starts when this thread has nothing else to do.
   void start_gets(window_peer& to) {
-    if (to.gets.bytes > 0) static_cast<void>(service_.gets().try_start(to.gets));
+    if (to.gets != nullptr && to.gets->bytes > 0) static_cast<void>(service_.gets().try_start(*to.gets));
   }
   /// Sends what is collected. Gets and the fabric's memory are done when `done` returns true.
   void begin_completion(window_peer& to);
   static bool done(const window_peer& of) noexcept {
     return is_network_done(of) && of.answers.done() && of.flushed.done();
   }
-  static bool is_network_done(const window_peer& of) noexcept { return of.network.done() && of.gets.done(); }
+  static bool is_network_done(const window_peer& of) noexcept {
+    return of.network.done() && (of.gets == nullptr || of.gets->done());
+  }
   /// What is under way, for reports on a wait for `done`.
   static std::string_view describe_unfinished(const window_peer& of) noexcept;
   window_protocol protocol() const noexcept { return protocol_; }
@@ -173,6 +180,7 @@ class window_origin final : private immovable {
   /// The number of a layout, which is sent to the target first if it does not know it. None: a credit is missing.
   std::optional<std::uint32_t> try_number(window_peer& to, const std::shared_ptr<const layout>& blocks);
   bool try_send_layout(window_peer& to);
+  bool try_collect(window_peer& to, const window_operation& what);
 
   core::endpoint& endpoint_;
   window_service& service_;
