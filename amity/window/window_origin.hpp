@@ -44,6 +44,7 @@ struct window_peer : private immovable {
   control_block* control = nullptr;  ///< null: this rank does not map it
   std::byte* base = nullptr;         ///< of the data; null: not mapped here, or own memory whose offsets are addresses
   bool is_mapped = false;            ///< this rank uses the data by loads and stores
+  const accumulate_words* accumulates = nullptr;  ///< of mapped data; null: this thread carries out all accumulates
 
   core::event network;
   core::event answers;
@@ -151,6 +152,8 @@ class window_origin final : private immovable {
   std::uint32_t ask(window_peer& to, mutable_bytes into, core::event& told);
   std::optional<std::uint32_t> try_ask(window_peer& to, mutable_bytes into, core::event& told);
   void use_mapped(window_peer& to, const window_operation& what) const;
+  /// An accumulate, or a compare and swap. False: it must travel as a record.
+  bool try_accumulate_mapped(window_peer& to, const window_operation& what);
   void use_network(window_peer& to, const window_operation& what);
   core::record contiguous_record(const window_peer& to, const window_operation& what) const noexcept;
   bool extend_record(window_peer& to, const window_operation& what);
