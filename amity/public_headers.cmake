@@ -120,6 +120,7 @@ set(AMITY_PUBLIC_HEADERS
   window/accumulate.hpp
   window/compare_swap.hpp
   window/direct_access.hpp
+  window/direct_accumulates.hpp
   window/dynamic_window.hpp
   window/layout.hpp
   window/layout_span.hpp

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the owner of a window shares with its peers in addition to the data: the lock of its passive-target epochs.
+/// What the owner of a window shares with its peers in addition to the data: the lock of its passive-target epochs, and
+/// the words for accumulates that members carry out themselves.
 
 #include <atomic>
 #include <cstddef>
@@ -9,6 +10,7 @@
 
 #include "amity/base/types.hpp"
 #include "amity/window/access_rules.hpp"
+#include "amity/window/direct_accumulates.hpp"
 
 namespace amity::detail {
 
@@ -104,6 +106,7 @@ struct control_block {
   /// Whether tickets wait that the owner has drawn for members that do not map this block. They are looked at when the
   /// owner makes progress.
   std::atomic<std::uint32_t> owner_waits;
+  accumulate_words accumulates;
 
   /// For a member that promises that the lock is free. Exclusive: acquires it; otherwise only looks, because tickets of
   /// other readers may be on their way. False: a lock is held, or a ticket waits, that excludes this one.
@@ -114,6 +117,6 @@ struct control_block {
     return true;
   }
 };
-static_assert(sizeof(control_block) == cache_line_bytes);
+static_assert(sizeof(control_block) == 3 * cache_line_bytes);
 
 }  // namespace amity::detail

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/record.hpp"
+#include "amity/window/direct_accumulates.hpp"
 
 namespace amity::detail {
 
@@ -36,6 +38,8 @@ struct direct_access {
     std::byte* base = nullptr;
     std::size_t bytes = 0;
     shared_value<bool> is_open = false;  ///< operations may go there
+    /// Index in `words` of the window. A pointer would enlarge the map, and so slow down each look-up.
+    std::uint32_t words = 0;
   };
 
   /// A put in a packet that was open. Puts of neighboring bytes join its record, as long as that is the last one there.
@@ -59,9 +63,16 @@ struct direct_access {
   /// Where the bytes of a member are, if this rank may use them at once; else null.
   std::byte* find(rank_t member, std::uint64_t at, std::size_t bytes) const noexcept {
     const target* const found = targets.find(member);
-    if (found == nullptr || !(found->is_open || all_open) || at > found->bytes || bytes > found->bytes - at)
-      return nullptr;
-    return found->base + at;
+    return may_use(found, at, bytes) ? found->base + at : nullptr;
+  }
+  /// Whether this rank may use these bytes at once; null: the member is not mapped.
+  bool may_use(const target* found, std::uint64_t at, std::size_t bytes) const noexcept {
+    return found != nullptr && (found->is_open || all_open) && at <= found->bytes && bytes <= found->bytes - at;
+  }
+  /// For a target.
+  std::uint32_t add_words(const accumulate_words* of) {
+    words.push_back(of);
+    return static_cast<std::uint32_t>(words.size() - 1);
   }
   /// Stores come before all that this rank does next.
   void fence_stores() noexcept {
@@ -78,6 +89,8 @@ struct direct_access {
   shared_value<bool> unfinished;          ///< operations are under way, or held
   shared_value<bool> records_accumulate;  ///< accumulates travel as records to a member whose memory is mapped
   open_put last_put;                      ///< none if the engine is serialized
+  direct_accumulates accumulates;
+  std::vector<const accumulate_words*> words;  ///< null: only this thread accumulates there
 };
 
 }  // namespace amity::detail

@@ -129,12 +129,12 @@ class window_operations {
   void compare_and_swap(rank_t target, std::size_t index, const T& expected, const T& desired,
                         T& previous) requires window_element<T> && detail::is_covered<T> {
     const detail::swap_operands words{.expected = word_of(expected), .desired = word_of(desired)};
-    std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T));
-    if (is_element(there)) [[likely]] {
+    const auto swap = [&](std::byte* there) {
       const std::uint64_t before = detail::compare_swap(there, sizeof(T), words.expected, words.desired);
       std::memcpy(&previous, &before, sizeof(T));
+    };
+    if (core_->try_accumulate(target, offset_of(index), sizeof(T), swap)) [[likely]]
       return;
-    }
     core_->begin("window::compare_and_swap", {.kind = detail::operation_kind::compare_swap,
                                               .target = target,
                                               .at = offset_of(index),
@@ -188,10 +188,6 @@ class window_operations {
     if constexpr (By == detail::addressing::bytes) return index;
     return index > SIZE_MAX / sizeof(T) ? SIZE_MAX : index * sizeof(T);
   }
-  /// Instructions of the processor need addresses that are multiples of the size. `begin` reports others.
-  static bool is_element(const std::byte* there) noexcept {
-    return there != nullptr && reinterpret_cast<std::uintptr_t>(there) % sizeof(T) == 0;
-  }
   static std::uint64_t word_of(const T& value) noexcept {
     std::uint64_t word = 0;
     std::memcpy(&word, &value, sizeof(T));
@@ -225,12 +221,13 @@ class window_operations {
   void fetch(std::string_view call, accumulate_op op, rank_t target, std::size_t index, const T& operand,
              std::span<T> previous) {
     if constexpr (detail::is_covered<T>) {
-      if (const accumulate_function apply = find_accumulate(op, element_type_of<T>)) [[likely]] {
-        std::byte* const there = core_->direct_for_accumulate(target, offset_of(index), sizeof(T));
-        if (is_element(there)) [[likely]] {
-          return apply(there, reinterpret_cast<const std::byte*>(&operand),
-                       reinterpret_cast<std::byte*>(previous.data()), 1);
-        }
+      if (const accumulate_function function = find_accumulate(op, element_type_of<T>)) [[likely]] {
+        const auto apply = [&](std::byte* there) {
+          function(there, reinterpret_cast<const std::byte*>(&operand), reinterpret_cast<std::byte*>(previous.data()),
+                   1);
+        };
+        if (core_->try_accumulate(target, offset_of(index), sizeof(T), apply)) [[likely]]
+          return;
       }
     }
     core_->begin_copied(call, {.kind = detail::operation_kind::accumulate,

@@ -46,6 +46,12 @@ class window_base {
   /// Returns when the buffers of these operations may be used again.
   void flush_local(rank_t target) { core_->flush_local(target); }
   void flush_local_all() { core_->flush_local_all(); }
+  /// From its return until the window ends, accumulates (also `compare_and_swap`) of all ranks on the memory of this
+  /// rank are carried out by this rank, in calls that make progress. Then the thread that carries them out, and
+  /// handlers that run on it, may use elements by loads and stores while others accumulate. Local: no other rank need
+  /// call it. Legal in any state, and without effect if called again. Throws `error` if the system refuses a memory
+  /// fence that it permitted when the window was created.
+  void take_over_accumulates() { core_->take_over_accumulates(); }
   /// Orders loads and stores of this rank before and after it, for memory that ranks use by loads and stores. Legal in
   /// any state. Completes no operation. In a loop it makes progress.
   void sync() { core_->sync(); }

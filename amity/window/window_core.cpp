@@ -73,6 +73,7 @@ void window_core::flush_local_slowly(rank_t target) { epochs_->flush_local(targe
 void window_core::flush_local_all_slowly() { epochs_->flush_local_all(); }
 bool window_core::test_local(rank_t target) { return epochs_->test_local(target); }
 void window_core::wait_local(rank_t target) { epochs_->wait_local(target); }
+void window_core::take_over_accumulates() { epochs_->take_over_accumulates(); }
 void window_core::make_progress() { epochs_->make_progress(); }
 void window_core::poll(std::string_view call) { epochs_->poll(call); }
 

@@ -78,6 +78,9 @@ class window_core final : private immovable {
       flush_local_all_slowly();
   }
 
+  /// From now on, this rank alone carries out accumulates in its memory. Local.
+  void take_over_accumulates();
+
   /// Where the caller reads the bytes of a member; null: call `begin`.
   std::byte* direct_for_get(rank_t target, std::uint64_t at, std::size_t bytes) {
     if (is_round_due()) [[unlikely]]
@@ -94,9 +97,20 @@ class window_core final : private immovable {
     if (std::byte* const joined = direct_.try_continue(target, at, bytes); joined != nullptr) return joined;
     return direct(target, at, bytes);
   }
-  /// As `direct`, for accumulates, which must not overtake those that travel as records.
-  std::byte* direct_for_accumulate(rank_t target, std::uint64_t at, std::size_t bytes) {
-    return direct_.records_accumulate ? nullptr : direct(target, at, bytes);
+  /// Calls `apply` with the address of an element of a member, if this rank may accumulate there at once. Accumulates
+  /// must not overtake those that travel as records. Returns false if it has not been called: call `begin`.
+  template <class Apply>
+  bool try_accumulate(rank_t target, std::uint64_t at, std::size_t bytes, Apply apply) {
+    if (direct_.records_accumulate) return false;
+    direct_.stored = true;
+    if (is_round_due()) [[unlikely]]
+      make_progress();
+    const direct_access::target* const to = direct_.targets.find(target);
+    if (!direct_.may_use(to, at, bytes)) return false;
+    std::byte* const there = to->base + at;
+    // Instructions of the processor need addresses that are multiples of the size. `begin` reports others.
+    if (reinterpret_cast<std::uintptr_t>(there) % bytes != 0) return false;
+    return direct_.accumulates.try_apply(direct_.words[to->words], target, [&] { apply(there); });
   }
   /// Whether what this rank has given for operations on a member may change, and what it has asked for is there.
   /// Makes progress, as long as not.

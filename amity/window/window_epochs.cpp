@@ -11,6 +11,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/base/remote_fence.hpp"
 #include "amity/core/rank_list.hpp"
 
 namespace amity::detail {
@@ -68,8 +69,8 @@ core::endpoint& first_of(core::team& of) {
 /// In place of an identity: a member, added to it, has not been able to make its memory.
 constexpr std::uint64_t failed_member = std::uint64_t{1} << 63;
 
-/// Nothing announces that a peer has left the lock of a window that it maps.
-constexpr std::uint64_t lock_rest_ns = 20'000;
+/// Nothing announces that a peer has left the lock of a window that it maps, or ended an accumulate.
+constexpr std::uint64_t store_rest_ns = 20'000;
 
 /// Signals of other members, by a look at them.
 class watched_signals final : public fabric::watched_memory {
@@ -113,11 +114,29 @@ class watched_locks final : public fabric::watched_memory {
   }
   void announce() noexcept override { own_.announce_wait(); }
   void cancel() noexcept override { own_.end_wait(); }
-  std::uint64_t sleep_ns_max() const noexcept override { return lock_rest_ns; }
+  std::uint64_t sleep_ns_max() const noexcept override { return store_rest_ns; }
 
  private:
   std::span<window_peer* const> wanted_;
   window_target& own_;
+};
+
+/// Accumulates that others carry out in the memory of a member. They do not announce their end.
+class watched_accumulates final : public fabric::watched_memory {
+ public:
+  watched_accumulates(const std::vector<window_peer*>& origins, rank_t member) : origins_(origins), member_(member) {}
+
+  bool is_ready() const override {
+    return std::ranges::any_of(origins_,
+                               [this](const window_peer* each) { return !each->control->accumulates.uses(member_); });
+  }
+  void announce() noexcept override {}
+  void cancel() noexcept override {}
+  std::uint64_t sleep_ns_max() const noexcept override { return store_rest_ns; }
+
+ private:
+  const std::vector<window_peer*>& origins_;
+  rank_t member_;
 };
 
 }  // namespace
@@ -236,9 +255,23 @@ void window_epochs::meet_members() {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
-  map_others_ = endpoint_.reduce(core::reduction::max_u64, has_neighbor() ? 1 : 0) != 0;
+  agree_on_mapping();
   origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
+}
+
+// If one member cannot force fences on others, or they on it, accumulates of all members fence.
+void window_epochs::agree_on_mapping() {
+  enum : std::uint64_t { alone, mapped, mapped_with_fences };
+  const std::uint64_t own = !has_neighbor() ? alone : permit_remote_fences() ? mapped : mapped_with_fences;
+  const std::uint64_t most = endpoint_.reduce(core::reduction::max_u64, own);
+  map_others_ = most != alone;
+  accumulates_fence_ = most == mapped_with_fences;
+  using mode = direct_accumulates::mode;
+  const bool has_threads = endpoint_.own_engine().lock() != nullptr;
+  direct_.accumulates.start(target_.control().accumulates, has_threads          ? mode::counts
+                                                           : accumulates_fence_ ? mode::fences
+                                                                                : mode::plain);
 }
 
 // Other members use the memory of this one after the reduction.
@@ -259,10 +292,15 @@ mutable_bytes window_epochs::shared(rank_t member) const noexcept {
 }
 
 void window_epochs::open_targets() {
+  const bool has_threads = endpoint_.own_engine().lock() != nullptr;
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
     if (met != nullptr && met->is_mapped && met->base != nullptr)  // not of a dynamic window
-      direct_.targets[member] = {.base = met->base, .bytes = met->bytes, .is_open = false};
+      direct_.targets[member] = {
+          .base = met->base,
+          .bytes = met->bytes,
+          .is_open = false,
+          .words = direct_.add_words(has_threads ? &met->control->accumulates : met->accumulates)};
   }
   if (signal_bytes_ > 0) agree_on_signals();
 }
@@ -337,6 +375,39 @@ void window_epochs::detach(const void* base) {
               fmt::format("{}: no attached memory begins at address {:#x}; {}", title_, begin,
                           attached_->describe_nearest(begin)),
               "pass the address that attach was called with, once for each call");
+}
+
+void window_epochs::take_over_accumulates() {
+  constexpr std::string_view call = "window::take_over_accumulates";
+  const inside entered(endpoint_, call);
+  if (owns_accumulates_) return;
+  target_.control().accumulates.by_owner.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence of an accumulate
+  if (map_others_ && !accumulates_fence_ && !force_remote_fences()) {
+    throw error(call, member_, fmt::format("{}: the system refuses a memory fence (membarrier)", title_),
+                "permit this system call, or forbid it from the start of the program");
+  }
+  wait_for_accumulates(call);
+  owns_accumulates_ = true;
+}
+
+// Those that have begun before their origins could see the word.
+void window_epochs::wait_for_accumulates(std::string_view call) {
+  std::vector<window_peer*> origins;
+  for (rank_t member = 0; member < members().size(); ++member) {
+    window_peer* const each = origin_.find(member);
+    if (each != nullptr && each->control != nullptr) origins.push_back(each);
+  }
+  rank_t target = no_rank;
+  watched_accumulates watched(origins, member_);
+  wait_for(
+      call, "waits for its accumulate", target,
+      [&] {
+        std::erase_if(origins, [this](const window_peer* each) { return !each->control->accumulates.uses(member_); });
+        target = origins.empty() ? no_rank : origins.front()->member;
+        return origins.empty();
+      },
+      &watched);
 }
 
 // Another thread that is inside makes the progress.

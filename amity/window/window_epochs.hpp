@@ -63,6 +63,9 @@ class window_epochs final : private record_window, private immovable {
   void attach(const void* base, std::size_t bytes);
   void detach(const void* base);
 
+  /// From now on, this rank alone carries out accumulates in its memory.
+  void take_over_accumulates();
+
   // --- Synchronisation. ---
 
   void fence(window_assert promised);
@@ -133,6 +136,8 @@ class window_epochs final : private record_window, private immovable {
   /// Waits for signals of the node if members use them; `look` sees them without an effect. Else for records.
   void wait_for_signals(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
                         function_ref<bool()> look);
+  /// Waits until other members carry out no accumulate in the memory of this one.
+  void wait_for_accumulates(std::string_view call);
   /// Waits for one of these locks or posts.
   void wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all);
   void report_holders(std::string_view call, std::span<window_peer* const> all) const noexcept;
@@ -166,6 +171,7 @@ class window_epochs final : private record_window, private immovable {
   bool has_neighbor() const;
   void end(bool works) noexcept;
   void meet_members();
+  void agree_on_mapping();
   /// False: some member cannot map the memory of another one.
   bool place_shared_memory();
   void open_targets();
@@ -222,6 +228,7 @@ class window_epochs final : private record_window, private immovable {
   shared_placement where_;
   std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
   bool map_others_ = false;                    ///< some members may map memory of others
+  bool accumulates_fence_ = false;             ///< all members fence in accumulates on mapped memory
   std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
   window_identity identity_{};
   window_target& target_;
@@ -230,8 +237,9 @@ class window_epochs final : private record_window, private immovable {
   core::group_collectives collectives_;
   std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
-  bool is_watched_ = false;      ///< `on_round` is called
-  std::size_t carried_out_ = 0;  ///< operations now, by threads that may wait for credits
+  bool owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
+  bool is_watched_ = false;        ///< `on_round` is called
+  std::size_t carried_out_ = 0;    ///< operations now, by threads that may wait for credits
 
   std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence
   std::vector<window_peer*> used_;     ///< by the access epoch

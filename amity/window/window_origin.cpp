@@ -91,6 +91,7 @@ void window_origin::add_own(rank_t member, const window_description& about, cont
   own->control = control;
   own->base = base;
   own->is_mapped = true;
+  if (own->lane != endpoint_.own_engine().transport().rank()) own->accumulates = &control->accumulates;
   all_.push_back(own.get());
   peers_[member] = std::move(own);
 }
@@ -129,8 +130,10 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
   peers_[with.member] = std::move(met.with);
   describe(with, about);
   with.control_segment = memory.open(about.control);
-  if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr)
+  if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr) {
     with.control = reinterpret_cast<control_block*>(mapped + about.control_offset);
+    with.accumulates = &with.control->accumulates;
+  }
   if (about.bytes == 0) return with;
   with.opened_data = about.data.lane != no_rank;
   with.data_segment = with.opened_data ? memory.open(about.data) : with.control_segment;
@@ -141,7 +144,8 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
 
 void window_origin::map_data(window_peer& of, std::byte* data) const noexcept {
   of.base = data;
-  of.is_mapped = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
+  const bool permits = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
+  of.is_mapped = permits && of.control != nullptr;  // whose words exclude accumulates
 }
 
 mutable_bytes window_origin::place_consecutively(rank_t own) {
@@ -280,12 +284,9 @@ void window_origin::carry_out(window_peer& to, window_operation& what) {
 bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
   if (what.bytes() == 0) return true;
   if (to.is_mapped) {
-    const bool by_owner = what.kind == operation_kind::accumulate && !layout_of(what.type).is_covered &&
-                          to.lane != endpoint_.own_engine().transport().rank();
-    if (!by_owner && !(to.accumulates_in_records && what.kind >= operation_kind::accumulate)) {
-      use_mapped(to, what);
-      return true;
-    }
+    const bool is_accumulate = what.kind >= operation_kind::accumulate;
+    if (!is_accumulate) use_mapped(to, what);
+    if (!is_accumulate || try_accumulate_mapped(to, what)) return true;
   } else if (takes_network(to, what)) {
     if (collects(to, what)) return try_collect(to, what);
     if (!core::has_place(endpoint_)) return false;
@@ -293,6 +294,13 @@ bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
     return true;
   }
   return what.kind == operation_kind::compare_swap ? try_use_swap_record(to, what) : try_use_records(to, what);
+}
+
+// An owner that has taken over accumulates keeps them, so that an operation of several records stays one.
+bool window_origin::try_accumulate_mapped(window_peer& to, const window_operation& what) {
+  const bool is_covered = what.kind == operation_kind::compare_swap || layout_of(what.type).is_covered;
+  if (to.accumulates_in_records || (!is_covered && to.accumulates != nullptr)) return false;
+  return direct_.accumulates.try_apply(to.accumulates, to.member, [&] { use_mapped(to, what); });
 }
 
 void window_origin::use_mapped(window_peer& to, const window_operation& what) const {

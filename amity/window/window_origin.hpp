@@ -55,6 +55,7 @@ struct window_peer : private immovable {
   core::remote_segment control_segment, data_segment;
   control_block* control = nullptr;  ///< null: this rank does not map it
   std::byte* base = nullptr;         ///< of the data; null: not mapped here, or own memory whose offsets are addresses
+  const accumulate_words* accumulates = nullptr;  ///< of mapped data; null: this thread carries out all accumulates
 
   core::event network;                ///< without short gets
   std::unique_ptr<target_gets> gets;  ///< short ones over the network; null: there was none
@@ -171,6 +172,8 @@ class window_origin final : private immovable {
   void use_mapped(window_peer& to, const window_operation& what) const;
   /// Whether a get over the network may share a read with others.
   bool collects(const window_peer& to, const window_operation& what) const;
+  /// An accumulate, or a compare and swap. False: it must travel as a record.
+  bool try_accumulate_mapped(window_peer& to, const window_operation& what);
   void use_network(window_peer& to, const window_operation& what);
   core::record contiguous_record(const window_peer& to, const window_operation& what) const noexcept;
   bool extend_record(window_peer& to, const window_operation& what);

@@ -497,7 +497,7 @@ TEST_P(operated_windows, atomics_do_not_overtake_records_of_other_types) {
     for (int round = 0; round < 5; ++round) {
       std::uint64_t before = 0, swapped = 0;
       combine(replace, 0, std::as_bytes(std::span(numbers)), {}, element_type::long_double);
-      EXPECT_EQ(shared.direct_for_accumulate(next, last, 8) != nullptr,
+      EXPECT_EQ(shared.try_accumulate(next, last, 8, [](std::byte*) {}),
                 !shared.mapped(next).empty() && next == w.rank() && w.team().size() == 1);
       combine(sum, last, std::as_bytes(std::span(&one, 1)), std::as_writable_bytes(std::span(&before, 1)),
               element_type::uint64);

@@ -121,6 +121,38 @@ TEST_P(progress_threads, own_locks_exclude_others) {
   });
 }
 
+// Handlers on the progress thread use elements by loads and stores.
+TEST_P(progress_threads, own_accumulates_wait_for_handlers) {
+  run([](world& w) {
+    const rank_t own = w.rank();
+    auto shared = w.allocate_window<std::uint64_t>(1);
+    std::atomic<bool> in_handler = false, has_accumulated = false;
+    auto look = w.message<int>([&](const int&) {
+      const std::atomic_ref element(shared.local()[0]);
+      const std::uint64_t before = element.load();
+      in_handler = true;
+      while (!has_accumulated) std::this_thread::yield();
+      EXPECT_EQ(element.load(), before);
+    });
+    shared.take_over_accumulates();
+    const std::uint64_t operand = 4;
+    std::uint64_t first = 0, second = 0;
+    w.epoch([&] {
+      look.send(own, 0);
+      while (!in_handler) w.poll();
+      shared.lock(lock_kind::shared, own);
+      shared.fetch_and_op(sum, own, 0, 3, first);
+      shared.get_accumulate(sum, own, 0, std::span(&operand, 1), std::span(&second, 1));
+      has_accumulated = true;
+      shared.unlock(own);
+    });
+    EXPECT_EQ(first, 0u);
+    EXPECT_EQ(second, 3u);
+    EXPECT_EQ(shared.local()[0], 7u);
+    w.barrier();
+  });
+}
+
 TEST_P(progress_threads, serve_attached_memory) {
   run([](world& w) {
     auto dynamic = w.create_dynamic_window();

@@ -260,6 +260,41 @@ TEST_P(serialized_windows, threads_queue_operations) {
   });
 }
 
+// The owner takes accumulates over while threads of others carry them out.
+TEST_P(serialized_windows, owner_takes_over_accumulates_of_threads) {
+  constexpr std::uint64_t rounds = 2000;
+  run([this](threaded_rank& rank) {
+    auto shared = rank.allocate(1, options());
+    rank.barrier();
+    shared.lock_all();
+    std::uint64_t own_increments = 0;
+    program_threads owner;
+    if (rank.rank() == 0) {
+      owner.start([&] {
+        const core::engine::entry inside(rank.team().lane(0).own_engine());  // no other thread carries out accumulates
+        shared.take_over_accumulates();
+        for (; own_increments < rounds; ++own_increments) {
+          shared.local()[0] += 1;
+          std::atomic_signal_fence(std::memory_order_seq_cst);  // one by one
+        }
+      });
+    }
+    threaded_rank::on_threads([&](std::size_t) {
+      for (std::uint64_t round = 0; round < rounds; ++round) {
+        shared.accumulate(accumulate_op::sum, 0, 0, 1);
+        if (round % 100 == 0) shared.flush(0);
+      }
+    });
+    EXPECT_EQ(owner.join(), no_failures(rank.rank() == 0 ? 1 : 0));
+    shared.unlock_all();
+    rank.barrier();
+    if (rank.rank() == 0) {
+      EXPECT_EQ(shared.local()[0], rounds * (1 + threads_of_program * static_cast<std::uint64_t>(rank.size())));
+    }
+    rank.barrier();
+  });
+}
+
 // One thread exposes memory while another one accesses that of others.
 TEST_P(serialized_windows, threads_expose_and_access) {
   constexpr std::uint64_t rounds = 200;

@@ -43,8 +43,9 @@ struct random_operation {
   bool flushes_before = false;        ///< the target
   bool flushes_locally = false;       ///< afterwards
   bool has_request = false;
-  bool waits_at_once = false;  ///< for the request
-  elements expected{};         ///< that
+  bool waits_at_once = false;      ///< for the request
+  bool takes_over_before = false;  ///< the origin, accumulates on its own memory
+  elements expected{};             ///< that
 
   std::size_t at(std::size_t i) const { return place + i * stride; }
   bool is_plain() const { return kind == random_kind::put || kind == random_kind::get; }
@@ -121,6 +122,7 @@ class program_maker {
     if (next.kind == random_kind::swap && below(2) == 0) next.values[0] = model_[next.target][next.place];
     next.has_request = has_locks(kind_) && below(3) == 0;
     next.waits_at_once = below(2) == 0;
+    next.takes_over_before = below(40) == 0;
     next.flushes_before = has_locks(kind_) && below(8) == 0;
     next.flushes_locally = has_locks(kind_) && below(8) == 0;
     return next;
@@ -323,6 +325,7 @@ class epoch_runner {
     for (const random_operation& each : program_) {
       const bool is_for_target = target == no_rank || each.target == static_cast<std::size_t>(target);
       if (each.origin != static_cast<std::size_t>(w_.rank()) || !is_for_target) continue;
+      if (each.takes_over_before) on_.take_over_accumulates();
       if (each.flushes_before) on_.flush(static_cast<rank_t>(each.target));
       tested_.start(each, started);
       if (each.waits_at_once) started.wait();

@@ -1,7 +1,6 @@
 #include "amity/fabric/shm/doorbell.hpp"
 
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -13,21 +12,17 @@
 #include <string>
 
 #include "amity/base/error.hpp"
+#include "amity/base/remote_fence.hpp"
 
 namespace amity::fabric::shm {
 namespace {
-
-long membarrier(int command) { return ::syscall(SYS_membarrier, command, 0, 0); }
 
 constexpr std::size_t name_bytes = sizeof(door::socket_name);
 constexpr auto address_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_bytes);
 
 }  // namespace
 
-doorbell::doorbell(job_memory& job)
-    : job_(job),
-      has_barrier_(membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
-                   membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0) {
+doorbell::doorbell(job_memory& job) : job_(job), has_barrier_(permit_remote_fences() && force_remote_fences()) {
   if (has_barrier_) job_.add_barrier_rank();
 }
 
@@ -55,7 +50,7 @@ void doorbell::announce(door& own, sleep_mode mode) {
   own.sleeping.store(static_cast<std::uint32_t>(mode), std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in fence()
   // Without a barrier in this rank, all wakers fence. A call that has worked before may be forbidden later.
-  if (has_barrier_) is_heard_ = membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
+  if (has_barrier_) is_heard_ = force_remote_fences();
 }
 
 void doorbell::empty_socket() const noexcept {

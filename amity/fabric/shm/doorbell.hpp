@@ -3,8 +3,8 @@
 /// Sleeping and waking of ranks that share memory.
 ///
 /// The usual store-then-load handshake between a sleeper and a waker needs a full fence on both sides. Here the sleeper
-/// pays for both: before it sleeps it asks the kernel for a barrier on all running threads of the job
-/// (membarrier(2), GLOBAL_EXPEDITED), so a waker only reads a flag. That is valid only if the call works in all ranks,
+/// pays for both: before it sleeps it forces a barrier on all running threads of the job
+/// (`amity/base/remote_fence.hpp`), so a waker only reads a flag. That is valid only if the call works in all ranks,
 /// which they count in the job's memory. A waker pays for a fence until it knows that all ranks have joined and can do
 /// so; if the call is missing or forbidden in one rank, all wakers do so until the end of the job.
 ///
