@@ -170,7 +170,10 @@ job driver::mpi_peer(const mpi_installation& mpi, std::string name, std::vector<
 }
 
 job driver::mpi_window(const mpi_installation& mpi, int count, std::vector<std::string> words) const {
-  return mpi_program(mpi, mpi.window, count, std::string(mpi.name), std::move(words));
+  job result = mpi_program(mpi, mpi.window, count, std::string(mpi.name), std::move(words));
+  // The program ends without MPI_Finalize then. Without this option, the launcher kills the ranks that end last.
+  if (mpi.name == "MPICH") result.run.words.insert(result.run.words.begin() + 1, "-disable-auto-cleanup");
+  return result;
 }
 
 job driver::raw(std::string_view which, std::string name, arguments args) const {

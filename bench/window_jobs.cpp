@@ -35,14 +35,28 @@ std::vector<mpi_installation> mpis_over_tcp(int ranks) {
   return all;
 }
 
+namespace {
+
 // Open MPI's other components for windows take the memory of the node, or fail over TCP. The variables of MPICH are
 // those of its device ch4:ucx, and of ch4:ofi.
+void use_tcp(job& over_mpi) {
+  for (const char* const each : {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=tcp,self", "OMPI_MCA_osc=pt2pt",
+                                 "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "FI_PROVIDER=tcp;ofi_rxm"})
+    over_mpi.run.environment.emplace_back(each);
+}
+
+}  // namespace
+
 job mpi_over_tcp(const driver& d, const mpi_installation& mpi, int ranks, std::vector<std::string> words) {
   job result = d.mpi_window(mpi, ranks, std::move(words));
   result.name += " over TCP";
-  for (const char* const each : {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=tcp,self", "OMPI_MCA_osc=pt2pt",
-                                 "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "FI_PROVIDER=tcp;ofi_rxm"})
-    result.run.environment.emplace_back(each);
+  use_tcp(result);
+  return result;
+}
+
+job ranks_over_mpi(const driver& d, const mpi_installation& mpi, const benchmark& which, int ranks, arguments args) {
+  job result = d.mpi_ranks(mpi, which, ranks, std::move(args));
+  use_tcp(result);
   return result;
 }
 

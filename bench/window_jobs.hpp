@@ -44,6 +44,9 @@ std::vector<mpi_installation> mpis_over_tcp(int ranks);
 /// Returns windows of an MPI over TCP, although the ranks share a node.
 job mpi_over_tcp(const driver& d, const mpi_installation& mpi, int ranks, std::vector<std::string> words);
 
+/// Returns a benchmark's job over the sends and receives of an MPI that uses TCP, although the ranks share a node.
+job ranks_over_mpi(const driver& d, const mpi_installation& mpi, const benchmark& which, int ranks, arguments args);
+
 /// Gives each rank a node of its own: a job calls this before it starts. Simulated networks have nodes already.
 void use_a_node_for_each_rank();
 

@@ -5,11 +5,14 @@
 #include "amity/window/window.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,11 +39,28 @@ std::vector<std::size_t> sizes(bool tiny) {
   return {1, 8, 64, 512, 4096, 32768, large_bytes_min, bytes_max};
 }
 
+/// The sizes of the rows with MPI.
+std::vector<std::size_t> compared_sizes(bool tiny) {
+  if (tiny) return {8, large_bytes_min};
+  return {8, 4096, large_bytes_min, bytes_max};
+}
+
 std::size_t operations_of(std::size_t bytes) {
   return std::clamp(epoch_bytes_max / bytes, std::size_t{1}, operations_max);
 }
 
+/// Returns the epochs of a batch: `count` for short operations, and fewer for long ones, so that all take some time.
+int epochs_of(std::size_t bytes, std::size_t count) {
+  constexpr std::size_t epoch_bytes = 20'000;
+  return static_cast<int>(std::max(count * epoch_bytes / (bytes + epoch_bytes), std::size_t{1}));
+}
+
 enum class direction { put, get };
+
+template <direction Direction>
+const benchmark& benchmark_of() {
+  return Direction == direction::put ? window_pscw_put : window_pscw_get;
+}
 
 /// Two ranks with a window each, and a buffer for what they put or get.
 template <direction Direction>
@@ -141,9 +161,10 @@ struct transfer_times {
 
 /// Measures the protocols in turn.
 template <direction Direction>
-sample measure_size(world& w, std::size_t bytes, int batches, int repetitions) {
+sample measure_size(world& w, std::span<const named_protocol> protocols, std::size_t bytes, int batches,
+                    int repetitions) {
   std::vector<std::unique_ptr<transfer<Direction>>> all;
-  for (const auto& [name, protocol] : named_protocols())
+  for (const auto& [name, protocol] : protocols)
     all.push_back(std::make_unique<transfer<Direction>>(w, protocol, bytes));
   for (const auto& each : all) each->latency_us(1);
   std::vector<transfer_times> times(all.size());
@@ -155,7 +176,7 @@ sample measure_size(world& w, std::size_t bytes, int batches, int repetitions) {
   }
   sample result;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string_view name = named_protocols()[i].name;
+    const std::string_view name = protocols[i].name;
     result[key_of(name, "us", bytes)] = summarise(times[i].latency_us).median;
     result[key_of(name, "mbps", bytes)] = summarise(times[i].bandwidth_mbps).median;
   }
@@ -182,18 +203,22 @@ void add_ratios(sample& of, std::size_t bytes) {
   of[key_of("buffered", "of_send_recv", bytes)] = bandwidth(named_protocols()[1]) / bandwidth(named_protocols()[0]);
 }
 
+/// The job for the rows with MPI has only the choice that windows make themselves.
+bool is_compared(const job_context& job) { return job.args.contains("compared"); }
+
 template <direction Direction>
 int measure(job_context& job) {
   const int batches = std::stoi(job.args.at("batches"));
+  const std::size_t count = std::stoul(job.args.at("count"));
   if (batches > 1) use_a_node_for_each_rank();
+  const auto all = named_protocols();
+  const auto protocols = is_compared(job) ? std::span(all).last(1) : std::span(all);
   return run_ranks(job, [&](world& w) {
     sample result;
-    for (const std::size_t bytes : sizes(job.tiny)) {
-      // As long as some hundred short messages at least.
-      const int repetitions =
-          batches > 1 ? static_cast<int>(std::max<std::size_t>(2'000'000 / (bytes + 20'000), 1)) : 4;
-      result.merge(measure_size<Direction>(w, bytes, batches, job.tiny ? 2 : repetitions));
-      add_ratios(result, bytes);
+    for (const std::size_t bytes : is_compared(job) ? compared_sizes(job.tiny) : sizes(job.tiny)) {
+      const int epochs = batches > 1 ? epochs_of(bytes, count) : static_cast<int>(count);
+      result.merge(measure_size<Direction>(w, protocols, bytes, batches, epochs));
+      if (!is_compared(job)) add_ratios(result, bytes);
     }
     return result;
   });
@@ -249,17 +274,52 @@ std::vector<figure> get_claims(const std::string& network, std::size_t bytes) {
 }
 
 template <direction Direction>
-void drive(driver& d) {
-  if (const std::optional<job> simulated = on_network(d, "sdr", 2, {{"batches", "1"}})) {
-    std::vector<figure> rows = measured_rows(d, "sdr");
-    for (const std::size_t bytes : sizes(d.tiny())) {
-      const auto claims = Direction == direction::put ? put_claims("sdr", bytes) : get_claims("sdr", bytes);
-      rows.insert(rows.end(), claims.begin(), claims.end());
-    }
-    d.compare({.ours = *simulated, .rounds = 1}, rows);
+void drive_simulated(driver& d) {
+  const arguments args{{"batches", "1"}, {"count", d.tiny() ? "2" : "4"}};
+  const std::optional<job> simulated = on_network(d, "sdr", 2, args);
+  if (!simulated) return;
+  std::vector<figure> rows = measured_rows(d, "sdr");
+  for (const std::size_t bytes : sizes(d.tiny())) {
+    const auto claims = Direction == direction::put ? put_claims("sdr", bytes) : get_claims("sdr", bytes);
+    rows.insert(rows.end(), claims.begin(), claims.end());
   }
-  d.compare({.ours = over_tcp(d, "tcp;ofi_rxm", 2, {{"batches", d.tiny() ? "2" : "5"}}), .rounds = 3},
-            measured_rows(d, "tcp;ofi_rxm"));
+  d.compare({.ours = *simulated, .rounds = 1}, rows);
+}
+
+std::vector<figure> compared_rows(const driver& d, const std::string& ours, const mpi_installation& mpi) {
+  std::vector<figure> rows;
+  const auto add = [&](const std::string& metric, const std::string& unit, std::string_view key) {
+    for (const std::size_t bytes : compared_sizes(d.tiny())) {
+      rows.push_back({fmt::format("{}: {} B, automatic, against windows of {}", ours, bytes, mpi.name), metric, unit,
+                      key_of("automatic", key, bytes), "", fmt::format("{}_{}", key, bytes)});
+    }
+  };
+  add("latency", "us", "us");
+  add("bandwidth", "MB/s", "mbps");
+  return rows;
+}
+
+/// Compares the fabric over TCP, and the fabric over the MPI, with the windows of the MPI; each MPI uses TCP.
+template <direction Direction>
+void compare_with_mpi(driver& d, const mpi_installation& mpi, const arguments& args) {
+  arguments ours = args;
+  ours.emplace("compared", "true");
+  std::vector<std::string> words{Direction == direction::put ? "transfer_put" : "transfer_get", args.at("batches"),
+                                 args.at("count")};
+  for (const std::size_t bytes : compared_sizes(d.tiny())) words.push_back(std::to_string(bytes));
+  contest jobs{.ours = over_tcp(d, "tcp;ofi_rxm", 2, ours), .rounds = 3};
+  jobs.peer = mpi_over_tcp(d, mpi, 2, words);
+  d.compare(jobs, compared_rows(d, "tcp;ofi_rxm", mpi));
+  jobs.ours = ranks_over_mpi(d, mpi, benchmark_of<Direction>(), 2, ours);
+  d.compare(jobs, compared_rows(d, fmt::format("over {}", mpi.name), mpi));
+}
+
+template <direction Direction>
+void drive(driver& d) {
+  drive_simulated<Direction>(d);
+  const arguments args{{"batches", d.tiny() ? "2" : "5"}, {"count", d.tiny() ? "2" : "100"}};
+  d.compare({.ours = over_tcp(d, "tcp;ofi_rxm", 2, args), .rounds = 3}, measured_rows(d, "tcp;ofi_rxm"));
+  for (const mpi_installation& mpi : mpis_over_tcp(2)) compare_with_mpi<Direction>(d, mpi, args);
 }
 
 }  // namespace

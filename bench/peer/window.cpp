@@ -1,14 +1,16 @@
 /// The peer of the benchmarks of windows: the same operations on windows of an MPI, from MPI_Win_allocate.
 ///
-/// Usage: mpiexec -n RANKS PROGRAM WHAT BATCHES COUNT [ELEMENTS]
-/// WHAT is put_latency, get_latency, put_rate, put_bandwidth or atomics, for two ranks, or fence or pscw, or
-/// ghost_fence_buffer, ghost_fence_element, ghost_pscw_buffer or ghost_pscw_element with ELEMENTS per neighbor. Prints
-/// one JSON object with the keys of bench/window.cpp and bench/ghost_cells.cpp; each value is the median of BATCHES
-/// batches of COUNT operations.
+/// Usage: mpiexec -n RANKS PROGRAM WHAT BATCHES COUNT [SIZES...]
+/// WHAT is put_latency, get_latency, put_rate, put_bandwidth or atomics, for two ranks, or fence or pscw; or
+/// transfer_put or transfer_get, for two ranks, with the bytes of an operation in SIZES; or ghost_fence_buffer,
+/// ghost_fence_element, ghost_pscw_buffer or ghost_pscw_element with the elements per neighbor in SIZES. Prints one
+/// JSON object with the keys of bench/window.cpp, bench/window_transfers.cpp and bench/ghost_cells.cpp; each value is
+/// the median of BATCHES batches of COUNT operations.
 
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -40,8 +43,8 @@ void expect(bool right, const char* what) {
 template <class T>
 class mpi_window {
  public:
-  mpi_window() {
-    MPI_Win_allocate(window_bytes, sizeof(T), MPI_INFO_NULL, MPI_COMM_WORLD, &memory_, &handle_);
+  explicit mpi_window(std::size_t bytes = window_bytes) : size_(bytes / sizeof(T)) {
+    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), sizeof(T), MPI_INFO_NULL, MPI_COMM_WORLD, &memory_, &handle_);
     MPI_Win_lock_all(0, handle_);
     for (std::size_t i = 0; i < size(); ++i) memory_[i] = 0;
     publish();
@@ -53,7 +56,7 @@ class mpi_window {
 
   MPI_Win handle() const { return handle_; }
   T* data() { return memory_; }
-  static constexpr std::size_t size() { return window_bytes / sizeof(T); }
+  std::size_t size() const { return size_; }
 
   /// Separates loads and stores of the owner from operations. Collective, with a lock.
   void publish() {
@@ -70,16 +73,22 @@ class mpi_window {
   }
 
  private:
+  std::size_t size_;
   T* memory_ = nullptr;
   MPI_Win handle_ = MPI_WIN_NULL;
 };
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 template <class Batch>
 double median_of(int batches, Batch&& batch) {
   std::vector<double> values(static_cast<std::size_t>(batches));
   std::generate(values.begin(), values.end(), batch);
-  std::nth_element(values.begin(), values.begin() + batches / 2, values.end());
-  return values[static_cast<std::size_t>(batches / 2)];
+  return median(std::move(values));
 }
 
 template <class Operation>
@@ -246,6 +255,139 @@ sample measure_pscw(int me, int ranks, int batches, int count) {
   return result;
 }
 
+// The next constants and functions are those of bench/window_transfers.cpp.
+
+int operations_of(int bytes) {
+  constexpr int operations_max = 32, epoch_bytes_max = 32 << 20;
+  return std::clamp(epoch_bytes_max / bytes, 1, operations_max);
+}
+
+int epochs_of(int bytes, int count) {
+  constexpr std::int64_t epoch_bytes = 20'000;
+  return static_cast<int>(std::max(count * epoch_bytes / (bytes + epoch_bytes), std::int64_t{1}));
+}
+
+/// Ranks of one machine share this clock. MPI_Wtime may begin at another time on each rank.
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::int64_t latest(std::int64_t ns) {
+  MPI_Allreduce(MPI_IN_PLACE, &ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return ns;
+}
+
+/// Puts or gets between two ranks under post, start, complete and wait.
+class transfer {
+ public:
+  transfer(int me, bool puts, int bytes)
+      : me_(me),
+        puts_(puts),
+        bytes_(bytes),
+        operations_(operations_of(bytes)),
+        buffer_(static_cast<std::size_t>(bytes) * static_cast<std::size_t>(operations_)),
+        memory_(std::max(window_bytes, buffer_.size())) {
+    const int other = 1 - me;
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &other, &peer_);
+    MPI_Group_free(&all);
+    std::fill_n(puts ? buffer_.data() : memory_.data(), buffer_.size(), fill(me));
+  }
+  ~transfer() { MPI_Group_free(&peer_); }
+  transfer(const transfer&) = delete;
+  transfer& operator=(const transfer&) = delete;
+
+  double latency_us(int round_trips) {
+    clear(1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const std::int64_t begin_ns = now_ns();
+    for (int i = 0; i < round_trips; ++i) {
+      if (me_ == origin) {
+        access(1);
+        expose();
+      } else {
+        expose();
+        access(1);
+      }
+    }
+    const auto ns = static_cast<double>(now_ns() - begin_ns);
+    check(1, true);
+    return ns * 1e-3 / (2.0 * round_trips);
+  }
+
+  double bandwidth_mbps(int epochs) {
+    clear(operations_);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const std::int64_t begin_ns = now_ns();
+    for (int i = 0; i < epochs; ++i) me_ == origin ? access(operations_) : expose();
+    const auto ns = static_cast<double>(latest(now_ns()) - begin_ns);
+    check(operations_, false);
+    return static_cast<double>(buffer_.size()) * epochs / ns * 1e3;
+  }
+
+ private:
+  static char fill(int rank) { return static_cast<char>(1 + rank); }
+
+  char* destination() { return puts_ ? memory_.data() : buffer_.data(); }
+  std::size_t bytes_of(int operations) const {
+    return static_cast<std::size_t>(operations) * static_cast<std::size_t>(bytes_);
+  }
+  void clear(int operations) { std::fill_n(destination(), bytes_of(operations), 0); }
+
+  void access(int operations) {
+    MPI_Win_start(peer_, 0, memory_.handle());
+    for (int i = 0; i < operations; ++i) {
+      const auto offset = static_cast<MPI_Aint>(bytes_of(i));
+      if (puts_) {
+        MPI_Put(buffer_.data() + offset, bytes_, MPI_BYTE, 1 - me_, offset, bytes_, MPI_BYTE, memory_.handle());
+      } else {
+        MPI_Get(buffer_.data() + offset, bytes_, MPI_BYTE, 1 - me_, offset, bytes_, MPI_BYTE, memory_.handle());
+      }
+    }
+    MPI_Win_complete(memory_.handle());
+  }
+  void expose() {
+    MPI_Win_post(peer_, 0, memory_.handle());
+    MPI_Win_wait(memory_.handle());
+  }
+
+  void check(int operations, bool both) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!both && me_ != (puts_ ? target : origin)) return;
+    const char* const begin = destination();
+    const char expected = fill(1 - me_);
+    expect(std::all_of(begin, begin + bytes_of(operations), [&](char each) { return each == expected; }), "bytes");
+  }
+
+  int me_;
+  bool puts_;
+  int bytes_;
+  int operations_;
+  std::vector<char> buffer_;
+  mpi_window<char> memory_;
+  MPI_Group peer_ = MPI_GROUP_NULL;
+};
+
+sample measure_transfers(int me, bool puts, int batches, int count, const std::vector<int>& sizes) {
+  sample result;
+  for (const int bytes : sizes) {
+    transfer one(me, puts, bytes);
+    const int epochs = epochs_of(bytes, count);
+    one.latency_us(1);
+    std::vector<double> us, mbps;
+    for (int batch = 0; batch < batches; ++batch) {
+      us.push_back(one.latency_us(epochs));
+      mbps.push_back(one.bandwidth_mbps(epochs));
+    }
+    const auto of = [bytes](const char* metric) { return metric + std::to_string(bytes); };
+    result[of("us_")] = median(us);
+    result[of("mbps_")] = median(mbps);
+  }
+  return result;
+}
+
 constexpr int sides = 4;
 
 /// As in bench/ghost_cells.cpp.
@@ -334,8 +476,9 @@ sample measure_ghosts(int me, int ranks, const std::string& what, int batches, i
 }
 
 /// Returns an empty sample on ranks that measure nothing, and for arguments that are not valid.
-sample measure(int me, int ranks, const std::string& what, int batches, int count, int elements) {
-  if (what.starts_with("ghost_")) return measure_ghosts(me, ranks, what, batches, count, elements);
+sample measure(int me, int ranks, const std::string& what, int batches, int count, const std::vector<int>& sizes) {
+  if (what.starts_with("ghost_")) return measure_ghosts(me, ranks, what, batches, count, sizes.at(0));
+  if (what.starts_with("transfer_")) return measure_transfers(me, what == "transfer_put", batches, count, sizes);
   if (what == "fence") return measure_fences(batches, count);
   if (what == "pscw") return measure_pscw(me, ranks, batches, count);
   if (what == "put_latency") return measure_puts<true>(me, batches, count);
@@ -350,6 +493,20 @@ sample measure(int me, int ranks, const std::string& what, int batches, int coun
   return result;
 }
 
+/// Ends this process after all ranks have printed what they print.
+[[noreturn]] void end() {
+#ifdef MPICH_VERSION
+  // Over TCP, MPI_Finalize of MPICH 4.0.2 sometimes does not return: a rank that has closed its connections waits for
+  // the launcher, and no longer answers the rank that closes its own.
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::fflush(stdout);
+  std::_Exit(0);
+#else
+  MPI_Finalize();
+  std::exit(0);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -359,13 +516,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   sample result;
-  if ((argc == 4 || argc == 5) && ranks >= 2) {
-    const int elements = argc == 5 ? std::atoi(argv[4]) : 1;
-    result = measure(me, ranks, argv[1], std::atoi(argv[2]), std::atoi(argv[3]), elements);
+  if (argc >= 4 && ranks >= 2) {
+    std::vector<int> sizes;
+    for (int i = 4; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
+    result = measure(me, ranks, argv[1], std::atoi(argv[2]), std::atoi(argv[3]), sizes);
   }
   if (me == 0) {
     if (result.empty()) {
-      std::fprintf(stderr, "usage: mpiexec -n RANKS %s WHAT BATCHES COUNT [ELEMENTS]\n", argv[0]);
+      std::fprintf(stderr, "usage: mpiexec -n RANKS %s WHAT BATCHES COUNT [SIZES...]\n", argv[0]);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
     std::string json;
@@ -374,6 +532,5 @@ int main(int argc, char** argv) {
     }
     std::printf("%s}\n", json.c_str());
   }
-  MPI_Finalize();
-  return 0;
+  end();
 }
