@@ -59,7 +59,7 @@ short_gets::~short_gets() = default;
 
 bool short_gets::try_add(target_gets& of, std::uint64_t at, mutable_bytes into) {
   const get_piece what{.at = at, .bytes = into.size(), .into = into.data()};
-  if (of.bytes > 0) {
+  while (of.bytes > 0) {  // another thread may collect during a start
     if (joins(of, what)) return true;
     if (!try_start(of)) return false;
   }

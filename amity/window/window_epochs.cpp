@@ -269,6 +269,7 @@ void window_epochs::agree_on_mapping() {
   accumulates_fence_ = most == mapped_with_fences;
   using mode = direct_accumulates::mode;
   const bool has_threads = endpoint_.own_engine().lock() != nullptr;
+  direct_.always_fences |= has_threads;
   direct_.accumulates.start(target_.control().accumulates, has_threads          ? mode::counts
                                                            : accumulates_fence_ ? mode::fences
                                                                                 : mode::plain);
@@ -384,6 +385,7 @@ void window_epochs::take_over_accumulates() {
   target_.control().accumulates.by_owner.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence of an accumulate
   if (map_others_ && !accumulates_fence_ && !force_remote_fences()) {
+    target_.control().accumulates.by_owner.store(0, std::memory_order_relaxed);
     throw error(call, member_, fmt::format("{}: the system refuses a memory fence (membarrier)", title_),
                 "permit this system call, or forbid it from the start of the program");
   }

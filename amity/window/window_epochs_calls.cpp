@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/thread_mark.hpp"
 
 namespace amity::detail {
 
@@ -209,10 +210,13 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.lock(call, kind, target, whose());
   // Members that request several locks in the same order would block each other if requests overtook one another. All
-  // locks before the last one are held.
-  if (!used_.empty()) wait_until_ready(call, *used_.back());
-  access_promised_ = promised;
+  // locks of this thread before the last one are held.
+  const auto last = std::find_if(used_.rbegin(), used_.rend(),
+                                 [](const window_peer* each) { return each->locked_by == &thread_mark; });
+  if (last != used_.rend()) wait_until_ready(call, **last);
   window_peer& to = use(target);
+  to.locked_by = &thread_mark;
+  access_promised_ = promised;  // no other thread is let in before it is used
   try {
     take_lock(to, kind);
   } catch (...) {  // a promise is wrong

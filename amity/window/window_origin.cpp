@@ -299,6 +299,7 @@ bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
 // An owner that has taken over accumulates keeps them, so that an operation of several records stays one.
 bool window_origin::try_accumulate_mapped(window_peer& to, const window_operation& what) {
   const bool is_covered = what.kind == operation_kind::compare_swap || layout_of(what.type).is_covered;
+  if (what.moved > 0) return false;  // parts of it have been sent
   if (to.accumulates_in_records || (!is_covered && to.accumulates != nullptr)) return false;
   return direct_.accumulates.try_apply(to.accumulates, to.member, [&] { use_mapped(to, what); });
 }

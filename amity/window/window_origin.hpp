@@ -77,6 +77,7 @@ struct window_peer : private immovable {
   bool asks_owner = false;  ///< for the lock
   bool granted = false;     ///< or the program promises that no other rank wants it
   std::uint16_t ticket = 0;
+  const char* locked_by = nullptr;  ///< the mark of the thread that has requested the lock
   std::vector<window_operation> held;
   std::size_t begun = 0;                          ///< of these
   std::size_t begins_held = 0;                    ///< 1: a thread begins them, and may wait for credits

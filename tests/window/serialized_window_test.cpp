@@ -204,6 +204,43 @@ TEST_P(serialized_windows, threads_lock_targets) {
   });
 }
 
+// Rank 1 leaves its lock, for which a thread of rank 0 waits, only after another thread of rank 0 has used one.
+TEST_P(serialized_windows, threads_do_not_wait_for_locks_of_others) {
+  run([this](threaded_rank& rank) {
+    if (rank.size() < 2) return;
+    auto shared = rank.allocate(1, options());
+    if (rank.rank() == 1) {
+      shared.lock(lock_kind::exclusive, 1);
+      rank.barrier();
+      rank.barrier();
+      shared.unlock(1);
+    } else {
+      rank.barrier();
+      program_threads waiting;
+      std::atomic<bool> is_requested = false;
+      if (rank.rank() == 0) {
+        waiting.start([&] {
+          shared.lock(lock_kind::exclusive, 1);
+          is_requested = true;
+          shared.put(1, 0, 7);
+          shared.unlock(1);
+        });
+        while (!is_requested) std::this_thread::yield();
+        shared.lock(lock_kind::exclusive, 0);
+        shared.put(0, 0, 5);
+        shared.unlock(0);
+      }
+      rank.barrier();
+      EXPECT_EQ(waiting.join(), no_failures(rank.rank() == 0 ? 1 : 0));
+    }
+    rank.barrier();
+    if (rank.rank() < 2) {
+      EXPECT_EQ(shared.local()[0], rank.rank() == 0 ? 5u : 7u);
+    }
+    rank.barrier();
+  });
+}
+
 // The post that operations of several threads wait for arrives while they begin more.
 TEST_P(serialized_windows, threads_queue_operations) {
   constexpr std::size_t operations = 100, count = 500;  // more than the target has credits for
