@@ -18,7 +18,7 @@ class bounce_read final : public core::awaited, private immovable {
   get_piece& last() noexcept { return pieces_[count_ - 1]; }
   bool full() const noexcept { return count_ == pieces_.size(); }
   void add(const get_piece& what) noexcept { pieces_[count_++] = what; }
-  /// The read begins at `at`, and is told to `complete`.
+  /// Returns the buffer of a read that begins at `at`. `complete` is reached when the read is done.
   mutable_bytes start(std::uint64_t at, std::size_t bytes, core::event& complete) noexcept {
     at_ = at;
     complete_ = &complete;

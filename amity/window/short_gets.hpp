@@ -47,7 +47,7 @@ struct target_gets : private immovable {
   std::size_t bytes = 0;          ///< 0: there is none
   bounce_read* bounce = nullptr;  ///< null: all its bytes go to one place
   get_piece only{};               ///< then
-  bool listed = false;            ///< among those that are collected
+  bool listed = false;            ///< in the list of targets whose reads have not started
 };
 
 /// The short gets of all windows of a thread.

@@ -393,7 +393,7 @@ void window_epochs::take_over_accumulates() {
   owns_accumulates_ = true;
 }
 
-// Those that have begun before their origins could see the word.
+// Accumulates may have begun before their origins could see the word.
 void window_epochs::wait_for_accumulates(std::string_view call) {
   std::vector<window_peer*> origins;
   for (rank_t member = 0; member < members().size(); ++member) {

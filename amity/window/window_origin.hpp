@@ -5,7 +5,7 @@
 /// Memory that is mapped here is read and written at once. Contiguous puts and gets take the fabric's remote memory
 /// where it has some and is the better way; everything else is records. Records for a target stay in an open packet
 /// until it is full, until something waits for them, or until this thread has nothing else to do. Short gets over the
-/// network are collected as long (`short_gets`).
+/// network are collected in a similar way (`short_gets`).
 
 #include <cstddef>
 #include <cstdint>

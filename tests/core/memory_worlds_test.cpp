@@ -79,7 +79,7 @@ TEST_P(memory_worlds, reach_peers_as_the_job_does) {
   });
 }
 
-// A caller that counts its operations itself is told once, on each path.
+// `complete` is reached once for each get, on each path.
 TEST_P(memory_worlds, gets_tell_callers_without_event_once) {
   GetParam().run(3, {}, [](fabric::fabric& whole) {
     class counter final : public awaited {
