@@ -113,6 +113,12 @@ layout layout::repeated(std::size_t count, std::ptrdiff_t stride) const {
   return layout(std::move(all), count, stride);
 }
 
+layout layout::moved(std::ptrdiff_t bytes) const {
+  std::vector<block> all = blocks_;
+  for (block& each : all) each.offset = sum(each.offset, bytes);
+  return {std::move(all), count_, stride_};
+}
+
 void layout::pack(const std::byte* base, std::size_t from, mutable_bytes to) const noexcept {
   std::byte* at = to.data();
   for_each(from, to.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {

@@ -39,6 +39,8 @@ class layout {
 
   /// This layout `count` times, `stride` bytes apart.
   layout repeated(std::size_t count, std::ptrdiff_t stride) const;
+  /// This layout with `bytes` added to each offset.
+  layout moved(std::ptrdiff_t bytes) const;
 
   /// The data, without gaps.
   std::size_t bytes() const noexcept { return pattern_bytes() * count_; }

@@ -95,6 +95,19 @@ TEST(layouts, pack_and_unpack) {
     EXPECT_EQ(unpacked[i], i % 10 == 3 || i % 10 == 4 ? memory[i] : std::byte{0}) << i;
 }
 
+TEST(layouts, moved_places) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 300; ++i) {
+    const auto [made, expected] = random_layout(random);
+    const auto bytes = static_cast<std::ptrdiff_t>(random() % 100) - 50;
+    places moved = expected;
+    for (std::ptrdiff_t& each : moved) each += bytes;
+    EXPECT_EQ(places_of(made.moved(bytes)), moved);
+    EXPECT_EQ(made.moved(bytes).moved(-bytes), made);
+  }
+  EXPECT_EQ(layout::strided(1'000'000, 8, 64).moved(24).encode().size(), 40u);
+}
+
 TEST(layouts, small_where_regular) {
   EXPECT_EQ(layout::contiguous(100).repeated(1000, 100), layout::contiguous(100'000));
   EXPECT_TRUE(layout::contiguous(100).repeated(1000, 100).is_contiguous());
@@ -111,6 +124,7 @@ TEST(layouts, impossible_ones_refused) {
     expect_error([&] { static_cast<void>(make()); },
                  {"window layout", problem, "describe data of less than 2^63 bytes"});
   };
+  refused([=] { return layout::contiguous(8).moved(far); }, "an offset of");
   refused([] { return layout::contiguous(SIZE_MAX); }, "blocks of more than 0 bytes");
   refused([] { return layout::strided(std::size_t{1} << 40, 8, std::ptrdiff_t{1} << 40); },
           "steps of 1099511627776 bytes");
