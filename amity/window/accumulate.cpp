@@ -23,10 +23,10 @@ constexpr bool is_defined() {
   switch (Op) {
     case accumulate_op::sum:
     case accumulate_op::product:
-      return is_integer || std::floating_point<T> || detail::is_complex<T>;
+      return is_integer || detail::is_real<T> || detail::is_complex<T>;
     case accumulate_op::minimum:
     case accumulate_op::maximum:
-      return is_integer || std::floating_point<T>;
+      return is_integer || detail::is_real<T>;
     case accumulate_op::logical_and:
     case accumulate_op::logical_or:
     case accumulate_op::logical_xor:
@@ -171,6 +171,8 @@ constexpr std::array<std::string_view, element_types> type_names{
     "complex<float>",
     "complex<double>",
     "complex<long double>",
+    "float128_t",
+    "complex<float128_t>",
     "pair of float and int",
     "pair of double and int",
     "pair of long and int",

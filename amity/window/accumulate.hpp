@@ -5,13 +5,14 @@
 ///
 /// An element that a processor's instruction covers is combined by that instruction, or by a loop of compare and swap.
 /// So accumulates on it are atomic among all threads and processes that map the window. Other elements (pairs, complex
-/// numbers, long double) must be combined by one thread alone, that of the window's owner.
+/// numbers, long double, float128_t) must be combined by one thread alone, that of the window's owner.
 
 #include <atomic>
 #include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -45,6 +46,14 @@ struct value_location {
   bool operator==(const value_location&) const = default;
 };
 
+/// A real number of 128 bits in the format of IEEE 754: REAL(16) of Fortran.
+#if defined(__SIZEOF_FLOAT128__)
+__extension__ using float128_t = __float128;
+#else
+using float128_t = long double;
+static_assert(std::numeric_limits<long double>::digits == 113);
+#endif
+
 /// The types of elements. Their order and sizes are the same on all ranks of a job.
 enum class element_type : std::uint8_t {
   int8,
@@ -63,6 +72,8 @@ enum class element_type : std::uint8_t {
   complex32,
   complex64,
   complex_long_double,
+  float128,
+  complex128,
   float_int,  ///< pairs from here on
   double_int,
   long_int,
@@ -72,16 +83,17 @@ enum class element_type : std::uint8_t {
   float_float,
   double_double,
 };
-inline constexpr std::size_t element_types = 24;
+inline constexpr std::size_t element_types = 26;
 
 namespace detail {
 
 using element_list =
     std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
                std::uint64_t, bool, std::byte, float, double, long double, std::complex<float>, std::complex<double>,
-               std::complex<long double>, value_location<float, int>, value_location<double, int>,
-               value_location<long, int>, value_location<int, int>, value_location<short, int>,
-               value_location<long double, int>, value_location<float, float>, value_location<double, double>>;
+               std::complex<long double>, float128_t, std::complex<float128_t>, value_location<float, int>,
+               value_location<double, int>, value_location<long, int>, value_location<int, int>,
+               value_location<short, int>, value_location<long double, int>, value_location<float, float>,
+               value_location<double, double>>;
 static_assert(std::tuple_size_v<element_list> == element_types);
 
 /// The first type of the list that `T` is, or that is an integer of the same size and sign; `element_types`: none.
@@ -104,6 +116,8 @@ template <class T>
 inline constexpr bool is_pair = false;
 template <class Value, class Location>
 inline constexpr bool is_pair<value_location<Value, Location>> = true;
+template <class T>
+inline constexpr bool is_real = std::floating_point<T> || std::same_as<T, float128_t>;
 template <class T>
 inline constexpr bool is_complex = false;
 template <class T>

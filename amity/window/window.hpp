@@ -125,7 +125,8 @@ class window_operations {
                     T& previous) requires window_element<T> {
     fetch("window::fetch_and_op", op, target, index, operand, std::span(&previous, 1));
   }
-  /// Stores `desired` if the element has the bits of `expected`. Not for pairs, complex numbers and long double.
+  /// Stores `desired` if the element has the bits of `expected`. Not for pairs, complex numbers, long double and
+  /// float128_t.
   void compare_and_swap(rank_t target, std::size_t index, const T& expected, const T& desired,
                         T& previous) requires window_element<T> && detail::is_covered<T> {
     const detail::swap_operands words{.expected = word_of(expected), .desired = word_of(desired)};

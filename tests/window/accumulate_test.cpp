@@ -142,8 +142,8 @@ TEST(accumulate, undefined_ones_are_null) {
     if (type <= element_type::uint64) return integer;
     if (type == element_type::boolean) return boolean;
     if (type == element_type::byte) return byte;
-    if (type <= element_type::long_double) return real;
-    return type <= element_type::complex_long_double ? complex : pair;
+    if (type <= element_type::long_double || type == element_type::float128) return real;
+    return type <= element_type::complex128 ? complex : pair;
   };
   for (std::size_t t = 0; t < element_types; ++t) {
     const auto type = static_cast<element_type>(t);
@@ -152,6 +152,19 @@ TEST(accumulate, undefined_ones_are_null) {
       defined += find_accumulate(static_cast<op>(o), type) != nullptr ? 'y' : '-';
     EXPECT_EQ(defined, expected(type)) << layout_of(type).name;
   }
+}
+
+// GoogleTest does not print these numbers.
+TEST(accumulate, reals_of_128_bits) {
+  float128_t small = 1;  // becomes 2^-112, the least significant bit of 1
+  for (int i = 0; i < 112; ++i) small /= 2;
+  EXPECT_TRUE(combined(op::sum, float128_t{1}, small) - 1 == small);
+  EXPECT_TRUE(combined(op::product, float128_t{1.5}, float128_t{-2}) == -3);
+  EXPECT_TRUE(combined(op::minimum, float128_t{1}, 1 + small) == 1);
+  EXPECT_TRUE(combined(op::maximum, float128_t{1}, 1 + small) == 1 + small);
+  using number = std::complex<float128_t>;
+  EXPECT_TRUE(combined(op::sum, number(1, 2), number(small, -5)) == number(1 + small, -3));
+  EXPECT_TRUE(combined(op::product, number(1, 2), number(3, -5)) == number(13, 1));
 }
 
 TEST(accumulate, layouts_name_covered_types) {
