@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
 #include "amity/fabric/composite/composite.hpp"
@@ -24,6 +26,20 @@ spread spread_of(const std::vector<rank_t>& node_of) {
   return spread::one_rank_a_node;
 }
 
+connection connect_by(std::shared_ptr<fabric::bootstrap> start, const settings& config, circumstances here) {
+  connection by{.fabric = {}, .start = std::move(start), .known = {}};
+  by.known = fabric::meet(*by.start, config);
+  here.ranks = spread_of(by.known.node_of);
+  const choice made = choose_fabric(here);
+  if (made.fabric == "shm" && here.ranks != spread::one_node) {
+    throw error("AMITY_FABRIC=shm", by.start->rank(), "the ranks of this job are on several nodes",
+                "unset AMITY_FABRIC");
+  }
+  by.fabric = made.fabric;
+  if (by.start->rank() == 0) show(config, made);
+  return by;
+}
+
 }  // namespace
 
 bool ranks_are_processes(std::string_view fabric) {
@@ -31,22 +47,22 @@ bool ranks_are_processes(std::string_view fabric) {
 }
 
 connection connect(const settings& config) {
-  circumstances here = circumstances::of(config, is_shown(config));
-  choice made = choose_fabric(here);
-  connection by;
-  if (made.fabric != "shm" || (here.by != starter::own_launcher && here.by != starter::nobody)) {
-    by.start = make_bootstrap(config);
-    by.known = fabric::meet(*by.start, config);
-    here.ranks = spread_of(by.known.node_of);
-    made = choose_fabric(here);
-    if (made.fabric == "shm" && here.ranks != spread::one_node) {
-      throw error("AMITY_FABRIC=shm", by.start->rank(), "the ranks of this job are on several nodes",
-                  "unset AMITY_FABRIC");
-    }
-  }
-  by.fabric = made.fabric;
+  const circumstances here = circumstances::of(config, is_shown(config));
+  const choice made = choose_fabric(here);
+  if (made.fabric != "shm" || (here.by != starter::own_launcher && here.by != starter::nobody))
+    return connect_by(make_bootstrap(config), config, here);
   if (is_first_process(config)) show(config, made);
-  return by;
+  return {.fabric = made.fabric, .start = nullptr, .known = {}};
+}
+
+connection connect(const settings& config, std::shared_ptr<fabric::bootstrap> start) {
+  circumstances here = circumstances::of(config, is_shown(config));
+  here.by = starter::program;
+  if (!here.wanted.empty() && !ranks_are_processes(here.wanted)) {
+    throw error("AMITY_FABRIC", start->rank(), fmt::format("the processes of this program cannot use {}", here.wanted),
+                "unset AMITY_FABRIC, or set it to shm, ofi or composite");
+  }
+  return connect_by(std::move(start), config, here);
 }
 
 bool is_shown(const settings& config) { return config.integer("AMITY_FABRIC_SHOWN") != 0; }

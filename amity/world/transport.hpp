@@ -35,6 +35,8 @@ void show(const settings& config, const choice& made);
 
 /// Joins whoever has started this process, and decides. Collective. Throws `error`.
 connection connect(const settings& config);
+/// Joins the processes of `start`. Collective. Throws `error`.
+connection connect(const settings& config, std::shared_ptr<fabric::bootstrap> start);
 
 /// CPUs that the processes of this node share, though each may be bound to some of them.
 int cpus_here(const settings& config, const connection& by);

@@ -32,6 +32,7 @@ bool is_first_process(const settings& config) {
     case starter::pmi1:
       return is_zero(std::getenv("PMI_RANK"));
     case starter::nobody:
+    case starter::program:
       break;
   }
   return true;
@@ -48,6 +49,7 @@ std::shared_ptr<fabric::bootstrap> join_starter(const settings& config) {
     case starter::pmi1:
       return pmi1_bootstrap();
     case starter::nobody:
+    case starter::program:
       break;
   }
   return std::make_shared<alone>();

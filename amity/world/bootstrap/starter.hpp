@@ -16,6 +16,7 @@ enum class starter {
   pmix,          ///< Open MPI's mpirun, Slurm with PMIx
   pmi1,          ///< the launcher of MPICH and its kin
   nobody,
+  program,  ///< its processes can connect already, as those of MPI; `find_starter` does not return it
 };
 
 /// Looks at the environment alone.
