@@ -128,6 +128,7 @@ set(AMITY_PUBLIC_HEADERS
   window/window.hpp
   window/window_base.hpp
   window/window_core.hpp
+  window/window_error.hpp
   window/window_operation.hpp
   world/fabrics.hpp
   world/launch.hpp

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "amity/base/error.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 namespace {
@@ -140,9 +140,9 @@ std::string_view remedy_for(window_call what, exposure_epoch) {
 }  // namespace
 
 void access_rules::permit(std::string_view name, window_call what, rank_t target, const identity& whose) const {
-  const auto refuse = [&](std::string_view state, std::string_view remedy) -> error {
+  const auto refuse = [&](std::string_view state, std::string_view remedy) -> window_error {
     const std::string place = target == no_rank ? std::string() : fmt::format(" for rank {}", target);
-    return {name, whose.member, fmt::format("{}: {}{}", whose.window, state, place), remedy};
+    return {window_fault::epoch, name, whose.member, fmt::format("{}: {}{}", whose.window, state, place), remedy};
   };
   if (look_up(access_after, what, access_) == refused) throw refuse(describe(access_), remedy_for(what, access_));
   if (look_up(exposure_after, what, exposure_) == refused)
@@ -177,8 +177,9 @@ lock_kind access_rules::lock_of(rank_t target) const noexcept {
 void access_rules::lock(std::string_view name, lock_kind kind, rank_t target, const identity& whose) {
   permit(name, call_kind::lock, target, whose);
   if (lock_of(target) != lock_kind::none) {
-    throw error(name, whose.member, fmt::format("{}: this rank holds a lock of rank {}", whose.window, target),
-                "unlock it before it is locked again");
+    throw window_error(window_fault::epoch, name, whose.member,
+                       fmt::format("{}: this rank holds a lock of rank {}", whose.window, target),
+                       "unlock it before it is locked again");
   }
   lock_of_[target] = kind;
   ++locks_;
@@ -188,8 +189,9 @@ void access_rules::lock(std::string_view name, lock_kind kind, rank_t target, co
 void access_rules::unlock(std::string_view name, rank_t target, const identity& whose) {
   permit(name, call_kind::unlock, target, whose);
   if (lock_of(target) == lock_kind::none) {
-    throw error(name, whose.member, fmt::format("{}: this rank holds no lock of rank {}", whose.window, target),
-                remedy_for(call_kind::unlock, access_));
+    throw window_error(window_fault::epoch, name, whose.member,
+                       fmt::format("{}: this rank holds no lock of rank {}", whose.window, target),
+                       remedy_for(call_kind::unlock, access_));
   }
   lock_of_[target] = lock_kind::none;
   if (--locks_ == 0) move_on(call_kind::unlock);
@@ -219,14 +221,14 @@ void access_rules::use(std::string_view name, window_call what, rank_t target, c
 void access_rules::check_use(std::string_view name, window_call what, rank_t target, const identity& whose) const {
   permit(name, what, target, whose);
   if (access_ == access::locked && lock_of(target) == lock_kind::none) {
-    throw error(name, whose.member,
-                fmt::format("{}: this rank holds locks, but not that of rank {}", whose.window, target),
-                "call lock for this rank before it");
+    throw window_error(window_fault::epoch, name, whose.member,
+                       fmt::format("{}: this rank holds locks, but not that of rank {}", whose.window, target),
+                       "call lock for this rank before it");
   }
   if (access_ == access::started && !std::ranges::binary_search(targets_, target)) {
-    throw error(name, whose.member,
-                fmt::format("{}: rank {} is not in the group of the epoch of start", whose.window, target),
-                "name it in the call of start");
+    throw window_error(window_fault::epoch, name, whose.member,
+                       fmt::format("{}: rank {} is not in the group of the epoch of start", whose.window, target),
+                       "name it in the call of start");
   }
 }
 

@@ -19,9 +19,9 @@ shared_placement checked(shared_placement where, core::team& of, std::string_vie
 
 /// Other threads may use a serialized engine during the waits.
 std::unique_ptr<window_epochs> make_epochs(core::team& of, direct_access& direct, const memory_of_window& memory,
-                                           const window_options& options) {
+                                           const window_options& options, const window_group* group = nullptr) {
   const core::engine::entry entered(of.lane(0).own_engine(), "window");
-  return std::make_unique<window_epochs>(of, direct, memory, options);
+  return std::make_unique<window_epochs>(of, direct, memory, options, group);
 }
 
 }  // namespace
@@ -39,6 +39,10 @@ window_core::window_core(core::team& of, const window_options& options)
                           memory_of_window{.own = mutable_bytes(), .attached = std::make_shared<attached_memory>()},
                           options)) {}
 
+window_core::window_core(core::team& of, const memory_of_window& memory, const window_options& options,
+                         const window_group& members)
+    : epochs_(make_epochs(of, direct_, memory, options, &members)) {}
+
 // An owned engine is checked by the end of the window, which does not throw.
 window_core::~window_core() {
   core::engine& own = epochs_->own_engine();
@@ -46,6 +50,8 @@ window_core::~window_core() {
   if (own.lock() != nullptr) entered.emplace(own);
   epochs_.reset();
 }
+
+void window_core::abandon() noexcept { epochs_->abandon(); }
 
 mutable_bytes window_core::memory() const noexcept { return epochs_->memory(); }
 const std::string& window_core::name() const noexcept { return epochs_->name(); }
@@ -55,6 +61,8 @@ mutable_bytes window_core::mapped(rank_t member) const noexcept {
   return found == nullptr ? epochs_->shared(member) : mutable_bytes(found->base, found->bytes);
 }
 
+void window_core::check_end(std::string_view call) { epochs_->check_end(call); }
+void window_core::check_lock(std::string_view call, rank_t target) { epochs_->check_lock(call, target); }
 void window_core::attach(const void* base, std::size_t bytes) { epochs_->attach(base, bytes); }
 void window_core::detach(const void* base) { epochs_->detach(base); }
 void window_core::fence(window_assert promised) { epochs_->fence(promised); }
@@ -73,6 +81,7 @@ void window_core::flush_local_slowly(rank_t target) { epochs_->flush_local(targe
 void window_core::flush_local_all_slowly() { epochs_->flush_local_all(); }
 bool window_core::test_local(rank_t target) { return epochs_->test_local(target); }
 void window_core::wait_local(rank_t target) { epochs_->wait_local(target); }
+bool window_core::is_complete_here(rank_t target) noexcept { return epochs_->is_complete_here(target); }
 void window_core::take_over_accumulates() { epochs_->take_over_accumulates(); }
 void window_core::make_progress() { epochs_->make_progress(); }
 void window_core::poll(std::string_view call) { epochs_->poll(call); }

@@ -24,6 +24,8 @@ class team;
 namespace amity::detail {
 
 class window_epochs;
+struct memory_of_window;
+struct window_group;
 
 class window_core final : private immovable {
  public:
@@ -33,13 +35,24 @@ class window_core final : private immovable {
   window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options);
   /// A dynamic window: offsets are addresses in memory that is attached. Collective. Throws `error`.
   window_core(core::team& of, const window_options& options);
-  /// Collective, outside epochs.
+  /// Of a group of ranks. Collective among them. Throws `error`.
+  window_core(core::team& of, const memory_of_window& memory, const window_options& options,
+              const window_group& members);
+  /// Collective, outside epochs, unless it is abandoned.
   ~window_core();
+  /// From now on the end of the window waits for no other member, and its memory stays until the engine ends. For the
+  /// end of a job, when no member uses the window any more.
+  void abandon() noexcept;
 
   mutable_bytes memory() const noexcept;
   /// The memory of a member, if this rank maps it; else nothing.
   mutable_bytes mapped(rank_t member) const noexcept;
   const std::string& name() const noexcept;
+
+  /// Throws `error` of `call` if the window must not end now, because an epoch is open.
+  void check_end(std::string_view call);
+  /// Throws `error` of `call` if this rank has not called `lock` for the target, or `lock_all`.
+  void check_lock(std::string_view call, rank_t target);
 
   /// Memory of this rank, if the window is dynamic.
   void attach(const void* base, std::size_t bytes);
@@ -116,6 +129,8 @@ class window_core final : private immovable {
   /// Makes progress, as long as not.
   bool test_local(rank_t target);
   void wait_local(rank_t target);
+  /// As `test_local`, without progress, for a caller that is inside the engine.
+  bool is_complete_here(rank_t target) noexcept;
   void begin(std::string_view call, window_operation what);
   /// As `begin`, for operands that do not outlive the call.
   void begin_copied(std::string_view call, window_operation what);

@@ -13,18 +13,20 @@
 #include "amity/base/log.hpp"
 #include "amity/base/remote_fence.hpp"
 #include "amity/core/rank_list.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 namespace {
 
-core::group members_of(core::endpoint& in) {
+core::group members_of(core::endpoint& in, const window_group* group) {
+  if (group != nullptr) return {group->ranks, in.threads(), in.thread()};
   std::vector<rank_t> ranks;
   for (rank_t rank = 0; rank < in.size(); ++rank) ranks.push_back(in.job_rank(rank));
   return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
 }
 
 /// The call fails on all members in the same way.
-void check_one_node(core::endpoint& in, const core::group& members, std::string_view title) {
+void check_one_node(core::endpoint& in, rank_t own, const core::group& members, std::string_view title) {
   const auto node_of = [&](rank_t member) { return in.own_engine().transport().node_of(members.lane(member)); };
   constexpr std::size_t named_max = 8;
   std::vector<rank_t> others;
@@ -33,23 +35,30 @@ void check_one_node(core::endpoint& in, const core::group& members, std::string_
   }
   if (others.empty()) return;
   const bool names_all = others.size() <= named_max;
-  throw error("world::allocate_shared_window", in.rank(),
-              fmt::format("{}: not on the node of rank 0: rank {}{}", title,
-                          fmt::join(std::span(others).first(std::min(others.size(), named_max)), ", "),
-                          names_all ? "" : fmt::format(" and {} others", others.size() - named_max)),
-              "call it in a world whose ranks are on one node, or call allocate_window");
+  throw window_error(window_fault::sharing, "world::allocate_shared_window", own,
+                     fmt::format("{}: not on the node of rank 0: rank {}{}", title,
+                                 fmt::join(std::span(others).first(std::min(others.size(), named_max)), ", "),
+                                 names_all ? "" : fmt::format(" and {} others", others.size() - named_max)),
+                     "call it in a world whose ranks are on one node, or call allocate_window");
+}
+
+/// A reduction for a window that has no collectives yet.
+std::uint64_t reduce_among(core::endpoint& in, const window_group* group, core::reduction operation,
+                           std::uint64_t value) {
+  return group != nullptr ? group->reduce(operation, value) : in.reduce(operation, value);
 }
 
 /// What this member allocates: in a contiguous window, member 0 allocates the memory of all.
-std::size_t bytes_allocated(core::endpoint& in, const memory_of_window& memory) {
+std::size_t bytes_allocated(core::endpoint& in, rank_t member, const memory_of_window& memory,
+                            const window_group* group) {
   if (memory.where != shared_placement::contiguous) return memory.bytes;
   constexpr std::size_t bytes_max = std::size_t{1} << 46;
-  const std::uint64_t all = in.reduce(core::reduction::sum_u64, std::min(memory.bytes, bytes_max + 1));
+  const std::uint64_t all = reduce_among(in, group, core::reduction::sum_u64, std::min(memory.bytes, bytes_max + 1));
   if (all > bytes_max) {
-    throw error("world::allocate_shared_window", in.rank(), fmt::format("a window of {} bytes is not possible", all),
-                "allocate less");
+    throw window_error(window_fault::memory, "world::allocate_shared_window", member,
+                       fmt::format("a window of {} bytes is not possible", all), "allocate less");
   }
-  return in.rank() == 0 ? static_cast<std::size_t>(all) : 0;
+  return member == 0 ? static_cast<std::size_t>(all) : 0;
 }
 
 /// 0: some members are on other nodes, or the window is dynamic, whose operations travel as records.
@@ -142,26 +151,27 @@ class watched_accumulates final : public fabric::watched_memory {
 }  // namespace
 
 window_epochs::window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory,
-                             const window_options& options)
+                             const window_options& options, const window_group* group)
     : team_(of),
       endpoint_(first_of(of)),
       direct_(direct),
       service_(window_service::of(endpoint_)),
       name_(options.name),
       title_(fmt::format("window '{}'", options.name)),
-      member_(endpoint_.rank()),
-      members_(members_of(endpoint_)),
+      is_of_world_(group == nullptr),
+      member_(is_of_world_ ? endpoint_.rank() : group->member),
+      members_(members_of(endpoint_, group)),
       target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
       where_(memory.where),
       signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
       attached_(memory.attached),
-      target_(make_target(memory)),
+      target_(make_target(memory, group)),
       checks_(options.checked
                   ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
                   : nullptr),
       origin_(endpoint_, service_, direct_, members_, target_thread_, identity_,
               options.checked ? window_protocol::buffered : options.protocol, attached_ != nullptr),
-      collectives_(member_, endpoint_.size(),
+      collectives_(member_, members_.size(),
                    std::min<std::size_t>(core::record_bytes_max(endpoint_.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {
                      service_.send(members_.lane(member),
@@ -174,7 +184,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
   if (checks_ != nullptr) target_.verify(*checks_);
   bool works = false;
   try {
-    meet_members();
+    meet_members(group);
     works = where_ == shared_placement::none || place_shared_memory();
     if (works) open_targets();
   } catch (...) {
@@ -184,9 +194,9 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
   }
   if (works) return;
   end(true);
-  throw error("world::allocate_shared_window", member_,
-              fmt::format("{}: some ranks cannot map the memory of others", title_),
-              "choose a fabric that maps memory (AMITY_FABRIC=shm or threads), or call allocate_window");
+  throw window_error(window_fault::sharing, "world::allocate_shared_window", member_,
+                     fmt::format("{}: some ranks cannot map the memory of others", title_),
+                     "choose a fabric that maps memory (AMITY_FABRIC=shm or threads), or call allocate_window");
 }
 
 void window_epochs::on_target_thread(function_ref<void()> work) {
@@ -194,11 +204,11 @@ void window_epochs::on_target_thread(function_ref<void()> work) {
   team_.run_on(target_thread_, work);
 }
 
-window_target& window_epochs::make_target(const memory_of_window& memory) {
-  if (where_ != shared_placement::none) check_one_node(endpoint_, members_, title_);
+window_target& window_epochs::make_target(const memory_of_window& memory, const window_group* group) {
+  if (where_ != shared_placement::none) check_one_node(endpoint_, member_, members_, title_);
   const window_target::memory_request wanted{.own = memory.own,
                                              .bytes = memory.bytes,
-                                             .allocated = bytes_allocated(endpoint_, memory),
+                                             .allocated = bytes_allocated(endpoint_, member_, memory, group),
                                              .signal_bytes = signal_bytes_,
                                              .attached = attached_};
   window_target* made = nullptr;
@@ -210,24 +220,25 @@ window_target& window_epochs::make_target(const memory_of_window& memory) {
   } catch (...) {
     failure = std::current_exception();
   }
-  agree_on_identity(made);
+  agree_on_identity(made, group);
   if (failure) std::rethrow_exception(failure);
   return *made;
 }
 
 // Member 0 names the window. If a member has failed, no member knows the window, and each ends its own part.
-void window_epochs::agree_on_identity(window_target* made) {
+void window_epochs::agree_on_identity(window_target* made, const window_group* group) {
   std::uint64_t own = 0;
   if (made == nullptr)
     own = failed_member + static_cast<std::uint64_t>(member_);
   else if (member_ == 0)
     own = static_cast<std::uint64_t>(made->identity_of_first());
-  const std::uint64_t agreed = endpoint_.reduce(core::reduction::max_u64, own);
+  const std::uint64_t agreed = reduce_among(endpoint_, group, core::reduction::max_u64, own);
   identity_ = window_identity{agreed};
   if (agreed < failed_member || made == nullptr) return;
   on_target_thread([&] { made->release(); });
-  throw error("window", member_, fmt::format("{}: rank {} has no memory for it", title_, agreed - failed_member),
-              "see the error of that rank");
+  throw window_error(window_fault::memory, "window", member_,
+                     fmt::format("{}: rank {} has no memory for it", title_, agreed - failed_member),
+                     "see the error of that rank");
 }
 
 // Another thread carries out nothing more for the window, whose memory may belong to the program: it has ended the
@@ -251,20 +262,20 @@ bool window_epochs::has_neighbor() const {
 }
 
 // Members that have left the reduction may ask others, which know the window by then.
-void window_epochs::meet_members() {
+void window_epochs::meet_members(const window_group* group) {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
-  agree_on_mapping();
+  agree_on_mapping(group);
   origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
 }
 
 // If one member cannot force fences on others, or they on it, accumulates of all members fence.
-void window_epochs::agree_on_mapping() {
+void window_epochs::agree_on_mapping(const window_group* group) {
   enum : std::uint64_t { alone, mapped, mapped_with_fences };
   const std::uint64_t own = !has_neighbor() ? alone : permit_remote_fences() ? mapped : mapped_with_fences;
-  const std::uint64_t most = endpoint_.reduce(core::reduction::max_u64, own);
+  const std::uint64_t most = reduce_among(endpoint_, group, core::reduction::max_u64, own);
   map_others_ = most != alone;
   accumulates_fence_ = most == mapped_with_fences;
   using mode = direct_accumulates::mode;
@@ -284,7 +295,7 @@ bool window_epochs::place_shared_memory() {
     on_target_thread([&] { target_.set_memory(own); });
   }
   direct_.always_fences = true;
-  return endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) != 0;
+  return reduce(core::reduction::min_u64, maps_all ? 1 : 0) != 0;
 }
 
 mutable_bytes window_epochs::shared(rank_t member) const noexcept {
@@ -314,8 +325,15 @@ void window_epochs::agree_on_signals() {
     maps_all &= met != nullptr && met->control != nullptr && (met->is_mapped || met->bytes == 0);
     areas.push_back(maps_all ? reinterpret_cast<std::byte*>(met->control + 1) : nullptr);
   }
-  if (endpoint_.reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;
+  if (reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;
   signals_.emplace(member_, areas, [this](rank_t member) { send_to_service(members_.lane(member), window_act::wake); });
+}
+
+std::uint64_t window_epochs::reduce(core::reduction operation, std::uint64_t value) {
+  collectives_.start(operation, value);
+  wait_for("a collective call", "waits for all members", no_rank,
+           [this] { return collectives_.done() && service_.sent(); });
+  return collectives_.result();
 }
 
 // Never waits: signals are also sent by a thread that looks whether it may end a wait.
@@ -328,6 +346,10 @@ void window_epochs::send_to_service(rank_t lane, window_act act) {
 }
 
 window_epochs::~window_epochs() {
+  if (is_abandoned_) {
+    end(false);
+    return;
+  }
   if (std::uncaught_exceptions() > 0 && !endpoint_.own_engine().failure().exists()) {
     // Others wait for the end of the window, and operations under way know this object.
     endpoint_.fail(std::make_exception_ptr(error("the end of a window", member_,
@@ -339,7 +361,7 @@ window_epochs::~window_epochs() {
     try {
       endpoint_.check_own_call("the end of a window");
       rules_.on("the end of a window", window_call::free, whose());
-      endpoint_.barrier();
+      is_of_world_ ? endpoint_.barrier() : static_cast<void>(reduce(core::reduction::none, 0));
     } catch (...) {
       works = false;
       endpoint_.fail(std::current_exception());
@@ -354,14 +376,26 @@ void window_epochs::end(bool works) noexcept {
   service_.remove_member(identity_);
 }
 
+void window_epochs::check_end(std::string_view call) {
+  const inside entered(endpoint_, call);
+  rules_.on(call, window_call::free, whose());
+}
+
+void window_epochs::check_lock(std::string_view call, rank_t target) {
+  const inside entered(endpoint_, call);
+  check_member(call, target);
+  rules_.check_use(call, window_call::flush, target, whose());
+}
+
 void window_epochs::attach(const void* base, std::size_t bytes) {
   constexpr std::string_view call = "window::attach";
   const inside entered(endpoint_, call);
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   if (bytes == 0 || begin == 0 || bytes > std::numeric_limits<std::uintptr_t>::max() - begin) {
-    throw error(call, member_, fmt::format("{}: {} bytes at address {:#x} cannot be attached", title_, bytes, begin),
-                "pass memory of at least one byte");
+    throw window_error(window_fault::attachment, call, member_,
+                       fmt::format("{}: {} bytes at address {:#x} cannot be attached", title_, bytes, begin),
+                       "pass memory of at least one byte");
   }
   attached_->attach(begin, begin + bytes);
 }
@@ -372,10 +406,10 @@ void window_epochs::detach(const void* base) {
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   if (attached_->detach(begin)) return;
-  throw error(call, member_,
-              fmt::format("{}: no attached memory begins at address {:#x}; {}", title_, begin,
-                          attached_->describe_nearest(begin)),
-              "pass the address that attach was called with, once for each call");
+  throw window_error(window_fault::attachment, call, member_,
+                     fmt::format("{}: no attached memory begins at address {:#x}; {}", title_, begin,
+                                 attached_->describe_nearest(begin)),
+                     "pass the address that attach was called with, once for each call");
 }
 
 void window_epochs::take_over_accumulates() {

@@ -21,6 +21,8 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/core/group.hpp"
 #include "amity/core/group_collectives.hpp"
+#include "amity/core/rank_list.hpp"
+#include "amity/core/reduction.hpp"
 #include "amity/core/team.hpp"
 #include "amity/window/access_rules.hpp"
 #include "amity/window/assertion_checks.hpp"
@@ -45,12 +47,23 @@ struct memory_of_window {
   std::shared_ptr<attached_memory> attached{};  ///< if the window is dynamic, without other memory; else null
 };
 
+/// The members of a window, if they are not all ranks of a world with its numbers.
+struct window_group {
+  core::rank_list ranks;  ///< of the job, by member
+  rank_t member;          ///< this rank
+  /// A reduction over the members, until the window has collectives of its own. Waits; makes progress meanwhile.
+  function_ref<std::uint64_t(core::reduction, std::uint64_t)> reduce;
+};
+
 class window_epochs final : private record_window, private immovable {
  public:
-  /// Collective. Throws `error`.
-  window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory, const window_options& options);
-  /// Collective, outside epochs.
+  /// `group`: null for all ranks of the world. Collective. Throws `error`.
+  window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory, const window_options& options,
+                const window_group* group);
+  /// Collective, outside epochs, unless it is abandoned.
   ~window_epochs();
+  /// See `window_core::abandon`.
+  void abandon() noexcept { is_abandoned_ = true; }
 
   mutable_bytes memory() const noexcept { return target_.memory(); }
   /// The memory of a member, if the window is shared; else nothing.
@@ -65,6 +78,11 @@ class window_epochs final : private record_window, private immovable {
 
   /// From now on, this rank alone carries out accumulates in its memory.
   void take_over_accumulates();
+
+  /// Throws `error` if the window must not end now, because an epoch is open.
+  void check_end(std::string_view call);
+  /// Throws `error` if this rank has not called `lock` for the target, or `lock_all`.
+  void check_lock(std::string_view call, rank_t target);
 
   // --- Synchronisation. ---
 
@@ -91,6 +109,8 @@ class window_epochs final : private record_window, private immovable {
   void begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own);
   bool test_local(rank_t target);
   void wait_local(rank_t target);
+  /// As `test_local`, without progress, for a caller that is inside the engine.
+  bool is_complete_here(rank_t target) noexcept;
   /// For loops of operations on mapped memory, which need no other call here.
   void make_progress();
   /// For loops that wait for stores of other members.
@@ -163,18 +183,20 @@ class window_epochs final : private record_window, private immovable {
     return of.member == member_ && target_thread_ == endpoint_.thread();
   }
   /// Throws on all members if one of them cannot make its memory.
-  window_target& make_target(const memory_of_window& memory);
+  window_target& make_target(const memory_of_window& memory, const window_group* group);
   /// `made` is null if this member has failed.
-  void agree_on_identity(window_target* made);
+  void agree_on_identity(window_target* made, const window_group* group);
   void end_target(bool works) noexcept;
   /// Whether another member may map the memory of this one.
   bool has_neighbor() const;
   void end(bool works) noexcept;
-  void meet_members();
-  void agree_on_mapping();
+  void meet_members(const window_group* group);
+  void agree_on_mapping(const window_group* group);
   /// False: some member cannot map the memory of another one.
   bool place_shared_memory();
   void open_targets();
+  /// Reductions and barriers over the members, by the collectives of the window.
+  std::uint64_t reduce(core::reduction operation, std::uint64_t value);
   /// Whether only this rank stores to its memory, except by operations.
   bool has_own_stores() const noexcept { return attached_ == nullptr && where_ == shared_placement::none; }
   void agree_on_signals();
@@ -222,6 +244,7 @@ class window_epochs final : private record_window, private immovable {
   std::string title_;    ///< "window 'w'"
   std::string label_;    ///< memory for that of the next wait
   std::string failure_;  ///< the first one that a member has found in operations; for the end of the present call
+  bool is_of_world_;     ///< its members are all ranks of the world, with their numbers
   rank_t member_;
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;
@@ -238,6 +261,7 @@ class window_epochs final : private record_window, private immovable {
   std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
   bool owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
+  bool is_abandoned_ = false;      ///< its end waits for nobody
   bool is_watched_ = false;        ///< `on_round` is called
   std::size_t carried_out_ = 0;    ///< operations now, by threads that may wait for credits
 

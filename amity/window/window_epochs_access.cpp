@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "amity/base/error.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 namespace {
@@ -399,7 +399,8 @@ void window_epochs::take_failures(std::string_view call, std::span<window_peer* 
 
 // The call has done its work by then, so that the program may continue.
 void window_epochs::throw_failure(std::string_view call) {
-  if (!failure_.empty()) throw error(call, member_, std::exchange(failure_, {}), attached_memory::remedy);
+  if (!failure_.empty())
+    throw window_error(window_fault::range, call, member_, std::exchange(failure_, {}), attached_memory::remedy);
 }
 
 void window_epochs::look_for_unfinished() {
@@ -491,6 +492,11 @@ bool window_epochs::test_local(rank_t target) {
   using poll_round = core::engine::poll_round;
   endpoint_.own_engine().polled(endpoint_, call, any ? poll_round::eventful : poll_round::idle);
   return complete_here(*of);
+}
+
+bool window_epochs::is_complete_here(rank_t target) noexcept {
+  window_peer* const of = origin_.find(target);
+  return of == nullptr || complete_here(*of);
 }
 
 void window_epochs::wait_local(rank_t target) {

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "amity/base/error.hpp"
 #include "amity/base/thread_mark.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 
@@ -23,10 +23,11 @@ void window_epochs::fence(window_assert promised) {
   const bool opens = !has(promised, window_assert::no_succeed);
   const bool ends_none = has(promised, window_assert::no_precede);
   if (ends_none && rules_.access() == access_epoch::used_fenced) {
-    throw error(call, member_,
-                fmt::format("{}: no_precede is promised, but this rank has started operations since the previous fence",
-                            title_),
-                "make this call without no_precede, on all ranks");
+    throw window_error(
+        window_fault::promise, call, member_,
+        fmt::format("{}: no_precede is promised, but this rank has started operations since the previous fence",
+                    title_),
+        "make this call without no_precede, on all ranks");
   }
   if (checks_ != nullptr) checks_->check_stores(call, promised);
   rules_.on(call, opens ? window_call::fence : window_call::last_fence, whose());
@@ -205,8 +206,9 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   const inside entered(endpoint_, call);
   check_member(call, target);
   if (kind != lock_kind::shared && kind != lock_kind::exclusive)
-    throw error(call, member_, fmt::format("{}: a lock of kind {}", title_, kind == lock_kind::none ? "none" : "all"),
-                "choose shared or exclusive");
+    throw window_error(window_fault::argument, call, member_,
+                       fmt::format("{}: a lock of kind {}", title_, kind == lock_kind::none ? "none" : "all"),
+                       "choose shared or exclusive");
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.lock(call, kind, target, whose());
   // Members that request several locks in the same order would block each other if requests overtook one another. All

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "amity/base/error.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 
 void window_epochs::check_member(std::string_view call, rank_t member) const {
   if (member >= 0 && member < members().size()) return;
-  throw error(call, member_, fmt::format("{}: rank {} is not a member", title_, member),
-              fmt::format("name one of 0 to {}", members().size() - 1));
+  throw window_error(window_fault::member, call, member_, fmt::format("{}: rank {} is not a member", title_, member),
+                     fmt::format("name one of 0 to {}", members().size() - 1));
 }
 
 void window_epochs::check_members(std::string_view call, std::span<const rank_t> all) const {
@@ -22,19 +22,20 @@ void window_epochs::check_members(std::string_view call, std::span<const rank_t>
   for (const rank_t each : sorted) check_member(call, each);
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice == sorted.end()) return;
-  throw error(call, member_, fmt::format("{}: rank {} is named twice", title_, *twice), "name each rank once");
+  throw window_error(window_fault::member, call, member_, fmt::format("{}: rank {} is named twice", title_, *twice),
+                     "name each rank once");
 }
 
 void window_epochs::check_operation(std::string_view call, const window_peer& of, const window_operation& what) const {
   const std::size_t bytes = what.bytes();
   if (what.in_blocks && what.there == nullptr) {
-    throw error(call, member_, fmt::format("{}: the layout is a null pointer", title_),
-                "pass a layout, or call the form without one");
+    throw window_error(window_fault::layout, call, member_, fmt::format("{}: the layout is a null pointer", title_),
+                       "pass a layout, or call the form without one");
   }
   if (what.there != nullptr && what.there->bytes() != bytes) {
-    throw error(call, member_,
-                fmt::format("{}: {} bytes of data for a layout of {} bytes", title_, bytes, what.there->bytes()),
-                "pass as much data as the layout has");
+    throw window_error(window_fault::layout, call, member_,
+                       fmt::format("{}: {} bytes of data for a layout of {} bytes", title_, bytes, what.there->bytes()),
+                       "pass as much data as the layout has");
   }
   if (attached_ == nullptr) check_place(call, of, what);
   if (what.kind == operation_kind::accumulate) check_operands(call, what);
@@ -50,10 +51,10 @@ void window_epochs::check_place(std::string_view call, const window_peer& of, co
                         ? what.at <= of.bytes && bytes <= of.bytes - what.at
                         : at >= 0 && at <= size && what.there->first() >= -at && what.there->end() <= size - at;
   if (fits) return;
-  throw error(call, member_,
-              fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes", title_,
-                          bytes, what.at, of.member, of.bytes),
-              "pass an index and a count that lie in the target's memory");
+  throw window_error(window_fault::range, call, member_,
+                     fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes",
+                                 title_, bytes, what.at, of.member, of.bytes),
+                     "pass an index and a count that lie in the target's memory");
 }
 
 // Segments begin on words, so that the address is known but for a multiple of the largest element.
@@ -63,35 +64,42 @@ void window_epochs::check_alignment(std::string_view call, const window_peer& of
   const std::uint64_t base = of.base == nullptr ? of.data_offset : reinterpret_cast<std::uintptr_t>(of.base);
   if ((!swaps && what.kind != operation_kind::accumulate) || what.bytes() == 0) return;
   if ((base + what.at) % alignment == 0) return;
-  throw error(call, member_,
-              fmt::format("{}: the address at {} {:#x} of rank {} is not a multiple of the {} bytes of an element",
-                          title_, attached_ == nullptr ? "offset" : "address", what.at, of.member, alignment),
-              "pass the address of an element");
+  throw window_error(
+      window_fault::alignment, call, member_,
+      fmt::format("{}: the address at {} {:#x} of rank {} is not a multiple of the {} bytes of an element", title_,
+                  attached_ == nullptr ? "offset" : "address", what.at, of.member, alignment),
+      "pass the address of an element");
 }
 
 // In a dynamic window, only the target knows which memory is attached.
 void window_epochs::check_address(std::string_view call, const window_operation& what) const {
   if (what.target != member_) return;
   const std::string problem = attached_->find_problem(what.at, what.bytes(), what.there.get(), 0);
-  if (!problem.empty()) throw error(call, member_, fmt::format("{}: {}", title_, problem), attached_memory::remedy);
+  if (!problem.empty())
+    throw window_error(window_fault::range, call, member_, fmt::format("{}: {}", title_, problem),
+                       attached_memory::remedy);
 }
 
 void window_epochs::check_operands(std::string_view call, const window_operation& what) const {
-  const auto refuse = [&](std::string_view problem, std::string_view remedy) -> error {
-    return {call, member_, fmt::format("{}: {}", title_, problem), remedy};
+  const auto refuse = [&](window_fault fault, std::string_view problem, std::string_view remedy) -> window_error {
+    return {fault, call, member_, fmt::format("{}: {}", title_, problem), remedy};
   };
   const element_layout& element = layout_of(what.type);
   if (find_accumulate(what.op, what.type) == nullptr)
-    throw refuse(fmt::format("{} is not defined on {}", name_of(what.op), element.name), "choose another operation");
+    throw refuse(window_fault::operation, fmt::format("{} is not defined on {}", name_of(what.op), element.name),
+                 "choose another operation");
   if (what.from.empty() && what.op != accumulate_op::no_op && !what.into.empty())
-    throw refuse(fmt::format("{} without operands", name_of(what.op)), "pass an operand for each element");
+    throw refuse(window_fault::argument, fmt::format("{} without operands", name_of(what.op)),
+                 "pass an operand for each element");
   if (!what.from.empty() && !what.into.empty() && what.from.size() != what.into.size()) {
     throw refuse(
+        window_fault::argument,
         fmt::format("{} bytes of operands, and {} for what was there before", what.from.size(), what.into.size()),
         "pass as many of both");
   }
   if (what.there != nullptr && what.there->grain() % element.bytes != 0) {
     throw refuse(
+        window_fault::layout,
         fmt::format("blocks of a layout that are not whole elements of {} ({} bytes)", element.name, element.bytes),
         "describe blocks whose offsets and sizes are multiples of the element");
   }
@@ -99,7 +107,8 @@ void window_epochs::check_operands(std::string_view call, const window_operation
 
 void window_epochs::check_dynamic(std::string_view call) const {
   if (attached_ != nullptr) return;
-  throw error(call, member_, fmt::format("{}: its memory is fixed", title_), "create it with create_dynamic_window");
+  throw window_error(window_fault::attachment, call, member_, fmt::format("{}: its memory is fixed", title_),
+                     "create it with create_dynamic_window");
 }
 
 }  // namespace amity::detail

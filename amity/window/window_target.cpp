@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "amity/base/copy_bytes.hpp"
-#include "amity/base/error.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/core/memory.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/window/accumulate.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 namespace {
@@ -60,8 +60,8 @@ std::size_t control_offset(const window_target::memory_request& wanted) noexcept
 
 core::local_segment allocate(core::endpoint& in, const window_target::memory_request& wanted) {
   if (wanted.allocated > std::numeric_limits<std::size_t>::max() / 4) {
-    throw error("window", in.rank(), fmt::format("a window of {} bytes is not possible", wanted.allocated),
-                "allocate less");
+    throw window_error(window_fault::memory, "window", in.rank(),
+                       fmt::format("a window of {} bytes is not possible", wanted.allocated), "allocate less");
   }
   return in.memory().allocate(control_offset(wanted) + sizeof(control_block) + wanted.signal_bytes);
 }
@@ -105,7 +105,8 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
 window_target& window_target::make(core::endpoint& in, rank_t member_lane, const memory_request& wanted,
                                    const core::group& members, const access_rules::identity& whose) {
   if (window_service::of(in).full())
-    throw error("window", in.rank(), "this rank has as many windows as it can number", "end some windows first");
+    throw window_error(window_fault::memory, "window", in.rank(), "this rank has as many windows as it can number",
+                       "end some windows first");
   std::unique_ptr<window_target> made(new window_target(in, member_lane, wanted, members, whose));
   window_target& target = *made;
   target.about_.number = target.service_.add(std::move(made));
