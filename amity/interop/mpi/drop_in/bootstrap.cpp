@@ -1,0 +1,50 @@
+#include "amity/interop/mpi/drop_in/bootstrap.hpp"
+
+#include <cstddef>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/interop/mpi/drop_in/native.hpp"
+
+namespace amity::mpi {
+namespace {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  throw error("amity mpi", no_rank, fmt::format("{} of the MPI has failed with error code {}", call, code),
+              "set AMITY_MPI=0 to run the program without amity");
+}
+
+}  // namespace
+
+bootstrap::bootstrap() {
+  check(native::comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
+  native::comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+  check(native::comm_rank(world_, &rank_), "MPI_Comm_rank");
+  check(native::comm_size(world_, &size_), "MPI_Comm_size");
+}
+
+bootstrap::~bootstrap() {
+  int ended = 0;
+  native::finalized(&ended);
+  if (ended == 0) native::comm_free(&world_);
+}
+
+std::vector<std::string> bootstrap::all_gather(std::string_view mine) {
+  const auto count = static_cast<std::size_t>(size_);
+  const int own_bytes = static_cast<int>(mine.size());
+  std::vector<int> bytes(count), places(count);
+  check(native::allgather(&own_bytes, 1, MPI_INT, bytes.data(), 1, MPI_INT, world_), "MPI_Allgather");
+  std::exclusive_scan(bytes.begin(), bytes.end(), places.begin(), 0);
+  std::string all(static_cast<std::size_t>(places.back() + bytes.back()), '\0');
+  check(native::allgatherv(mine.data(), own_bytes, MPI_BYTE, all.data(), bytes.data(), places.data(), MPI_BYTE, world_),
+        "MPI_Allgatherv");
+  std::vector<std::string> each;
+  for (std::size_t rank = 0; rank < count; ++rank)
+    each.push_back(all.substr(static_cast<std::size_t>(places[rank]), static_cast<std::size_t>(bytes[rank])));
+  return each;
+}
+
+}  // namespace amity::mpi

@@ -1,0 +1,33 @@
+#pragma once
+
+/// The start-up of a job inside an MPI program: its processes find one another by the MPI's own collectives.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <mpi.h>
+
+#include "amity/fabric/bootstrap.hpp"
+
+namespace amity::mpi {
+
+/// The processes of MPI_COMM_WORLD, which the launcher of the MPI watches. Used by one thread, between MPI_Init and
+/// MPI_Finalize.
+class bootstrap final : public fabric::bootstrap {
+ public:
+  /// Collective. Throws `error`.
+  bootstrap();
+  ~bootstrap() override;
+
+  rank_t rank() const noexcept override { return rank_; }
+  rank_t size() const noexcept override { return size_; }
+  std::vector<std::string> all_gather(std::string_view mine) override;
+
+ private:
+  MPI_Comm world_ = MPI_COMM_NULL;  ///< a duplicate, whose errors are returned
+  rank_t rank_ = 0;
+  rank_t size_ = 1;
+};
+
+}  // namespace amity::mpi

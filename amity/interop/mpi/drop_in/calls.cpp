@@ -1,0 +1,86 @@
+#include "amity/interop/mpi/drop_in/calls.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/window/window_error.hpp"
+
+namespace amity::mpi {
+namespace {
+
+int class_of(window_fault fault) noexcept {
+  switch (fault) {
+    case window_fault::epoch:
+      return MPI_ERR_RMA_SYNC;
+    case window_fault::member:
+      return MPI_ERR_RANK;
+    case window_fault::range:
+      return MPI_ERR_RMA_RANGE;
+    case window_fault::attachment:
+      return MPI_ERR_RMA_ATTACH;
+    case window_fault::memory:
+      return MPI_ERR_NO_MEM;
+    case window_fault::sharing:
+      return MPI_ERR_RMA_SHARED;
+    case window_fault::operation:
+      return MPI_ERR_OP;
+    case window_fault::promise:
+      return MPI_ERR_ASSERT;
+    case window_fault::alignment:
+    case window_fault::layout:
+    case window_fault::argument:
+      return MPI_ERR_ARG;
+  }
+  return MPI_ERR_OTHER;
+}
+
+struct description {
+  int error_class;
+  std::string text;
+};
+
+/// Of the exception that is being handled.
+description describe(std::string_view call) {
+  try {
+    throw;
+  } catch (const mpi_error& wrong) {
+    return {wrong.error_class(), fmt::format("amity: {}: {}", call, wrong.what())};
+  } catch (const window_error& wrong) {
+    return {class_of(wrong.fault()), wrong.what()};
+  } catch (const std::bad_alloc&) {
+    return {MPI_ERR_NO_MEM, fmt::format("amity: {}: there is no memory", call)};
+  } catch (const std::exception& other) {
+    return {MPI_ERR_OTHER, other.what()};
+  }
+}
+
+/// An error that ends the job is printed by the MPI without its text.
+template <class Handle, class GetHandler, class Call>
+int raise(std::string_view call, Handle on, GetHandler& get_handler, Call& call_handler) {
+  const description what = describe(call);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (get_handler(on, &handler) == MPI_SUCCESS) {
+    if (handler == MPI_ERRORS_ARE_FATAL) std::fprintf(stderr, "%s\n", what.text.c_str());
+    if (handler != MPI_ERRHANDLER_NULL) native::errhandler_free(&handler);
+  }
+  call_handler(on, what.error_class);
+  return what.error_class;
+}
+
+}  // namespace
+
+int raise_on_window(std::string_view call, MPI_Win on) {
+  return raise(call, on, native::win_get_errhandler, native::win_call_errhandler);
+}
+
+int raise_on_communicator(std::string_view call, MPI_Comm on) {
+  return raise(call, on, native::comm_get_errhandler, native::comm_call_errhandler);
+}
+
+}  // namespace amity::mpi

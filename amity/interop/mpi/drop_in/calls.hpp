@@ -1,0 +1,42 @@
+#pragma once
+
+/// What the functions of MPI that the library defines have in common.
+
+#include <string_view>
+
+#include <mpi.h>
+
+#include "amity/interop/mpi/drop_in/drop_in.hpp"
+#include "amity/interop/mpi/drop_in/native.hpp"
+
+/// Makes a function of MPI that this file defines visible, also under its profiling name.
+#define AMITY_MPI_EXPORT(name)                                                       \
+  extern "C" __attribute__((visibility("default"))) decltype(MPI_##name) MPI_##name; \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) decltype(MPI_##name) PMPI_##name;
+
+namespace amity::mpi {
+
+/// Tells the error handler of the window or communicator of the exception that is being handled. Returns its error
+/// class, if the handler returns. `call` is the name of the function.
+int raise_on_window(std::string_view call, MPI_Win on);
+int raise_on_communicator(std::string_view call, MPI_Comm on);
+
+/// Calls `serve(window&)` if amity serves the window, else the function of the MPI. Returns an error code of MPI.
+template <class Serve, class Native, class... Arguments>
+int on_window(std::string_view call, MPI_Win handle, Serve&& serve, Native& native_call, Arguments... arguments) {
+  drop_in* const own = drop_in::running();
+  if (own != nullptr) [[likely]] {
+    if (window* const found = own->windows().find(handle); found != nullptr) [[likely]] {
+      try {
+        serve(*found);
+        return MPI_SUCCESS;
+      } catch (...) {
+        return raise_on_window(call, handle);
+      }
+    }
+    own->count_native_call();
+  }
+  return native_call(arguments...);
+}
+
+}  // namespace amity::mpi

@@ -1,0 +1,202 @@
+#include "amity/interop/mpi/drop_in/communication.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/copy_bytes.hpp"
+#include "amity/interop/mpi/drop_in/datatype.hpp"
+#include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/reductions.hpp"
+#include "amity/window/accumulate.hpp"
+#include "amity/window/compare_swap.hpp"
+#include "amity/window/window_operation.hpp"
+
+namespace amity::mpi {
+namespace {
+
+using amity::detail::operation_kind;
+using amity::detail::origin_layouts;
+using amity::detail::window_operation;
+
+/// Where data lies: one block from `first` on, or the blocks of a layout.
+struct data_place {
+  std::size_t bytes;
+  std::ptrdiff_t first;                  ///< of one block, from the address of the buffer
+  std::shared_ptr<const layout> blocks;  ///< null: one block
+
+  data_place(const counted_layout& items, std::size_t bytes_of_one, MPI_Count count)
+      : bytes(bytes_of_one * static_cast<std::size_t>(count)),
+        first(items.of_one().first()),
+        blocks(items.of(static_cast<std::size_t>(count))) {}
+  static data_place of_data(const datatype& type, MPI_Count count) { return {type.data(), type.size(), count}; }
+  /// Of operands or results of an accumulate.
+  static data_place of_elements(const datatype& type, MPI_Count count) {
+    const counted_layout& items = type.kind() ? type.elements() : type.data();
+    return {items, items.of_one().bytes(), count};
+  }
+};
+
+void check_count(MPI_Count count) {
+  if (count >= 0) [[likely]]
+    return;
+  throw mpi_error(MPI_ERR_COUNT, fmt::format("a count of {}", count), "pass a count of 0 or more");
+}
+
+/// False: the operation has no target.
+bool check_target(const window& on, const target_data& to) {
+  check_count(to.count);
+  if (to.rank >= 0 && to.rank < on.size()) [[likely]]
+    return true;
+  if (to.rank == MPI_PROC_NULL) return false;
+  throw mpi_error(MPI_ERR_RANK, fmt::format("target rank {}", to.rank),
+                  fmt::format("pass a rank from 0 to {}, or MPI_PROC_NULL", on.size() - 1));
+}
+
+void check_sizes(const data_place& origin, const data_place& target) {
+  if (origin.bytes == target.bytes) [[likely]]
+    return;
+  throw mpi_error(MPI_ERR_TYPE,
+                  fmt::format("{} bytes of data at the origin, and {} at the target", origin.bytes, target.bytes),
+                  "pass counts and types with the same data");
+}
+
+/// An address, also in memory whose offsets are addresses (MPI_BOTTOM).
+std::byte* at(const void* base, std::ptrdiff_t offset) noexcept {
+  return amity::detail::byte_at(static_cast<const std::byte*>(base), static_cast<std::uint64_t>(offset));
+}
+
+bytes_view operand_bytes(const origin_data& data, const data_place& where) {
+  return {at(data.address, where.blocks == nullptr ? where.first : 0), where.bytes};
+}
+mutable_bytes result_bytes(const origin_data& data, const data_place& where) {
+  return {at(data.address, where.blocks == nullptr ? where.first : 0), where.bytes};
+}
+
+window_operation operation(operation_kind kind, const window& on, const target_data& to, const data_place& there) {
+  const std::uint64_t place = on.place(to.rank, to.displacement);
+  return {.kind = kind,
+          .target = to.rank,
+          .at = there.blocks == nullptr ? place + static_cast<std::uint64_t>(there.first) : place,
+          .in_blocks = there.blocks != nullptr,
+          .there = there.blocks};
+}
+
+void begin(std::string_view call, window& on, window_operation&& what, origin_layouts&& own) {
+  if (own.from == nullptr && own.into == nullptr && what.there == nullptr)
+    return on.core().begin(call, std::move(what));
+  on.core().begin_in_blocks(call, std::move(what), own);
+}
+
+}  // namespace
+
+void put(std::string_view call, window& on, const origin_data& from, const target_data& to) {
+  check_count(from.count);
+  if (!check_target(on, to)) return;
+  const data_place here = data_place::of_data(datatype::of(from.type), from.count);
+  const data_place there = data_place::of_data(datatype::of(to.type), to.count);
+  check_sizes(here, there);
+  window_operation what = operation(operation_kind::put, on, to, there);
+  what.from = operand_bytes(from, here);
+  if (here.blocks == nullptr && there.blocks == nullptr) {
+    if (std::byte* const direct = on.core().direct_for_put(to.rank, what.at, what.from.size())) [[likely]]
+      return copy_bytes(direct, what.from.data(), what.from.size());
+  }
+  begin(call, on, std::move(what), {.from = here.blocks});
+}
+
+void get(std::string_view call, window& on, const origin_data& into, const target_data& from) {
+  check_count(into.count);
+  if (!check_target(on, from)) return;
+  const data_place here = data_place::of_data(datatype::of(into.type), into.count);
+  const data_place there = data_place::of_data(datatype::of(from.type), from.count);
+  check_sizes(here, there);
+  window_operation what = operation(operation_kind::get, on, from, there);
+  what.into = result_bytes(into, here);
+  if (here.blocks == nullptr && there.blocks == nullptr) {
+    if (const std::byte* const direct = on.core().direct_for_get(from.rank, what.at, what.into.size())) [[likely]]
+      return copy_bytes(what.into.data(), direct, what.into.size());
+  }
+  begin(call, on, std::move(what), {.into = here.blocks});
+}
+
+void accumulate(std::string_view call, window& on, const origin_data& operands, const origin_data* result,
+                const target_data& to, MPI_Op op) {
+  const bool has_operands = op != MPI_NO_OP;
+  if (has_operands) check_count(operands.count);
+  if (result != nullptr) check_count(result->count);
+  if (!check_target(on, to)) return;
+  const datatype& type = datatype::of(to.type);
+  const reduction what_to_do = find_reduction(op, type);
+  const data_place there(*what_to_do.operands, what_to_do.operands->of_one().bytes(), to.count);
+  window_operation what = operation(operation_kind::accumulate, on, to, there);
+  what.op = what_to_do.op;
+  what.type = what_to_do.type;
+  origin_layouts own;
+  if (has_operands) {
+    const data_place here = data_place::of_elements(datatype::of(operands.type), operands.count);
+    check_sizes(here, there);
+    what.from = operand_bytes(operands, here);
+    own.from = here.blocks;
+  }
+  if (result != nullptr) {
+    const data_place here = data_place::of_elements(datatype::of(result->type), result->count);
+    check_sizes(here, there);
+    what.into = result_bytes(*result, here);
+    own.into = here.blocks;
+  }
+  if (there.bytes == 0 || (!has_operands && result == nullptr)) return;
+  begin(call, on, std::move(what), std::move(own));
+}
+
+void fetch_and_op(std::string_view call, window& on, const void* operand, void* result, const target_data& to,
+                  MPI_Op op) {
+  if (!check_target(on, to)) return;
+  const datatype& type = datatype::of(to.type);
+  if (!type.is_predefined())
+    throw mpi_error(MPI_ERR_TYPE, "a data type that is not predefined", "call MPI_Get_accumulate for it");
+  const reduction what_to_do = find_reduction(op, type);
+  const std::uint64_t place = on.place(to.rank, to.displacement);
+  const std::size_t bytes = type.element_bytes();
+  if (layout_of(what_to_do.type).is_covered) {
+    const accumulate_function function = find_accumulate(what_to_do.op, what_to_do.type);
+    const auto apply = [&](std::byte* there) {
+      function(there, static_cast<const std::byte*>(operand), static_cast<std::byte*>(result), 1);
+    };
+    if (on.core().try_accumulate(to.rank, place, bytes, apply)) [[likely]]
+      return;
+  }
+  window_operation what{.kind = operation_kind::accumulate, .target = to.rank, .at = place};
+  if (op != MPI_NO_OP) what.from = {static_cast<const std::byte*>(operand), bytes};
+  what.into = {static_cast<std::byte*>(result), bytes};
+  what.op = what_to_do.op;
+  what.type = what_to_do.type;
+  on.core().begin_copied(call, std::move(what));
+}
+
+void compare_and_swap(std::string_view call, window& on, const void* desired, const void* expected, void* result,
+                      const target_data& to) {
+  if (!check_target(on, to)) return;
+  const datatype& type = datatype::of(to.type);
+  const std::size_t bytes = layout_of(find_swapped_element(type)).bytes;
+  const std::uint64_t place = on.place(to.rank, to.displacement);
+  amity::detail::swap_operands words{};
+  std::memcpy(&words.expected, expected, bytes);
+  std::memcpy(&words.desired, desired, bytes);
+  const auto swap = [&](std::byte* there) {
+    const std::uint64_t before = amity::detail::compare_swap(there, bytes, words.expected, words.desired);
+    std::memcpy(result, &before, bytes);
+  };
+  if (on.core().try_accumulate(to.rank, place, bytes, swap)) [[likely]]
+    return;
+  on.core().begin(call, {.kind = operation_kind::compare_swap,
+                         .target = to.rank,
+                         .at = place,
+                         .into = {static_cast<std::byte*>(result), bytes},
+                         .swap = words});
+}
+
+}  // namespace amity::mpi

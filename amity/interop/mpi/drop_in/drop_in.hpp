@@ -1,0 +1,54 @@
+#pragma once
+
+/// The drop-in library of this process: between MPI_Init and MPI_Finalize, it serves the windows of the program.
+///
+/// The functions of MPI have no parameter for it, so one pointer at namespace scope names it
+/// (docs/decisions/0028-mpi-drop-in.md).
+
+#include <atomic>
+#include <cstddef>
+
+#include <mpi.h>
+
+#include "amity/base/function_ref.hpp"
+#include "amity/base/types.hpp"
+#include "amity/interop/mpi/drop_in/job.hpp"
+#include "amity/interop/mpi/drop_in/requests.hpp"
+#include "amity/interop/mpi/drop_in/window_table.hpp"
+
+namespace amity::mpi {
+
+class drop_in : private immovable {
+ public:
+  /// The one of this process; null: MPI is not initialized, or the library is switched off.
+  static drop_in* running() noexcept { return running_now().load(std::memory_order_acquire); }
+  /// After MPI has been initialized with this level of threads. Collective over MPI_COMM_WORLD.
+  static void start(int threads);
+  /// Before MPI is finalized. Collective over MPI_COMM_WORLD. Ends windows that the program has left.
+  static void end();
+
+  job& own_job() noexcept { return job_; }
+  window_table& windows() noexcept { return windows_; }
+  pending_requests& requests() noexcept { return requests_; }
+
+  /// One round of progress for windows, if there are any. Every function of MPI that the program may call in a loop
+  /// calls it.
+  void make_progress() {
+    if (windows_.size() > 0) job_.progress();
+  }
+
+  /// Notes that a one-sided call has been passed to the MPI.
+  void count_native_call() noexcept { native_calls_.fetch_add(1, std::memory_order_relaxed); }
+  std::size_t native_calls() const noexcept { return native_calls_.load(std::memory_order_relaxed); }
+
+ private:
+  explicit drop_in(bool threads) : job_(threads) {}
+  static std::atomic<drop_in*>& running_now() noexcept;
+
+  job job_;
+  window_table windows_;
+  pending_requests requests_{job_};
+  std::atomic<std::size_t> native_calls_ = 0;
+};
+
+}  // namespace amity::mpi

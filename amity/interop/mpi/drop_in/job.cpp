@@ -1,0 +1,59 @@
+#include "amity/interop/mpi/drop_in/job.hpp"
+
+#include <cstdint>
+
+#include "amity/base/standard_descriptors.hpp"
+#include "amity/core/engine.hpp"
+#include "amity/fabric/waiter.hpp"
+#include "amity/world/transport.hpp"
+
+namespace amity::mpi {
+namespace {
+
+/// What only the MPI can tell. It wakes nobody.
+class operation_of_mpi final : public fabric::watched_memory {
+ public:
+  explicit operation_of_mpi(function_ref<bool()> is_done) : is_done_(is_done) {}
+
+  bool is_ready() const override { return is_done_(); }
+  void announce() noexcept override {}
+  void cancel() noexcept override {}
+  std::uint64_t sleep_ns_max() const noexcept override { return 20'000; }
+
+ private:
+  function_ref<bool()> is_done_;
+};
+
+}  // namespace
+
+job::job(bool threads) : job(settings::from_environment(), threads) {}
+
+job::job(const settings& config, bool threads)
+    : start_(std::make_shared<bootstrap>()),
+      lanes_(amity::detail::join_job(config, amity::detail::connect(config, start_), 1)),
+      transport_(lanes_->enter(0)),
+      world_(team_.enter(*transport_, config,
+                         threads ? core::engine::threading::serialized : core::engine::threading::owned)) {}
+
+job::~job() { team_.leave(0); }
+
+void job::meet_at_end() {
+  const core::engine::entry entered(world_.own_engine(), "MPI_Finalize");
+  static_cast<void>(world_.reduce(core::reduction::ending, 0));
+}
+
+void job::progress() {
+  const core::engine::entry entered(world_.own_engine(), std::try_to_lock);
+  if (entered.entered() && !world_.in_handler()) world_.progress();
+}
+
+void job::wait_for(function_ref<bool()> is_done) {
+  if (is_done()) return;
+  core::engine& own = world_.own_engine();
+  const core::engine::entry entered(own, "MPI");
+  operation_of_mpi operation(is_done);
+  own.wait_until(
+      world_, {}, is_done, [] { return false; }, &operation);
+}
+
+}  // namespace amity::mpi

@@ -1,0 +1,48 @@
+#pragma once
+
+/// Amity inside an MPI program: the engine of this process, in a job of the processes of MPI_COMM_WORLD.
+
+#include <memory>
+
+#include "amity/base/function_ref.hpp"
+#include "amity/base/settings.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/endpoint.hpp"
+#include "amity/core/team.hpp"
+#include "amity/fabric/fabric.hpp"
+#include "amity/fabric/lanes.hpp"
+#include "amity/interop/mpi/drop_in/bootstrap.hpp"
+
+namespace amity::mpi {
+
+class job : private immovable {
+ public:
+  /// `threads`: several threads of the program may call at once. Collective over MPI_COMM_WORLD. Throws `error`.
+  explicit job(bool threads);
+  /// On the thread that has made it unless there are several.
+  ~job();
+  /// Returns when all processes have called it: none begins anything for others afterwards. Collective over
+  /// MPI_COMM_WORLD.
+  void meet_at_end();
+
+  core::team& team() noexcept { return team_; }
+  core::endpoint& world() noexcept { return world_; }
+  rank_t size() const noexcept { return world_.size(); }
+
+  /// One round of progress, if no other thread makes it.
+  void progress();
+  /// Waits for what the MPI does, and serves other ranks meanwhile. `is_done` asks the MPI, and returns true again
+  /// after it has returned true.
+  void wait_for(function_ref<bool()> is_done);
+
+ private:
+  explicit job(const settings& config, bool threads);
+
+  std::shared_ptr<bootstrap> start_;
+  std::unique_ptr<fabric::lanes> lanes_;
+  std::unique_ptr<fabric::fabric> transport_;
+  core::team team_{1};
+  core::endpoint& world_;
+};
+
+}  // namespace amity::mpi

@@ -1,0 +1,181 @@
+#include "amity/interop/mpi/drop_in/window.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/core/rank_list.hpp"
+#include "amity/core/reduction.hpp"
+#include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/native.hpp"
+#include "amity/window/attached_memory.hpp"
+#include "amity/window/options.hpp"
+
+namespace amity::mpi {
+namespace {
+
+/// A group that this object frees.
+class owned_group : private immovable {
+ public:
+  explicit owned_group(MPI_Comm of) { check_native(native::comm_group(of, &handle_), "MPI_Comm_group"); }
+  ~owned_group() {
+    if (handle_ != MPI_GROUP_NULL) native::group_free(&handle_);
+  }
+  MPI_Group handle() const noexcept { return handle_; }
+  MPI_Group take() noexcept { return std::exchange(handle_, MPI_GROUP_NULL); }
+
+ private:
+  MPI_Group handle_ = MPI_GROUP_NULL;
+};
+
+std::vector<int> translate(MPI_Group from, MPI_Group to) {
+  int size = 0;
+  check_native(native::group_size(from, &size), "MPI_Group_size");
+  std::vector<int> ranks(static_cast<std::size_t>(size)), found(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  check_native(native::group_translate_ranks(from, size, ranks.data(), to, found.data()), "MPI_Group_translate_ranks");
+  return found;
+}
+
+MPI_Op operation_of(core::reduction operation) {
+  switch (operation) {
+    case core::reduction::sum_u64:
+      return MPI_SUM;
+    case core::reduction::min_u64:
+      return MPI_MIN;
+    default:
+      return MPI_MAX;
+  }
+}
+
+/// Waits for a request, and serves other ranks meanwhile.
+void wait_for(job& in, MPI_Request request) {
+  int code = MPI_SUCCESS;
+  in.wait_for([&] {
+    int done = 0;
+    code = native::test(&request, &done, MPI_STATUS_IGNORE);
+    return done != 0 || code != MPI_SUCCESS;
+  });
+  check_native(code, "MPI_Test");
+}
+
+amity::detail::memory_of_window memory_for(const window_request& wanted, const window_info& info) {
+  const auto bytes = static_cast<std::size_t>(wanted.bytes);
+  switch (wanted.flavor) {
+    case MPI_WIN_FLAVOR_CREATE:
+      return {.own = mutable_bytes(static_cast<std::byte*>(wanted.base), bytes)};
+    case MPI_WIN_FLAVOR_DYNAMIC:
+      return {.own = mutable_bytes(), .attached = std::make_shared<amity::detail::attached_memory>()};
+    case MPI_WIN_FLAVOR_SHARED:
+      return {.bytes = bytes,
+              .where = info.says("alloc_shared_noncontig") ? shared_placement::separate : shared_placement::contiguous};
+    default:
+      return {.bytes = bytes};
+  }
+}
+
+}  // namespace
+
+bool window::can_serve(MPI_Comm comm) {
+  int is_inter = 0;
+  if (native::comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
+  const owned_group all(MPI_COMM_WORLD), members(comm);
+  return std::ranges::count(translate(members.handle(), all.handle()), MPI_UNDEFINED) == 0;
+}
+
+window::window(job& in, const window_request& wanted)
+    : flavor_(wanted.flavor), unit_(wanted.unit), unit_attribute_(static_cast<int>(unit_)), bytes_(wanted.bytes) {
+  info_.merge(wanted.info);
+  owned_group members(wanted.comm);
+  std::vector<rank_t> ranks = translate(members.handle(), owned_group(MPI_COMM_WORLD).handle());
+  size_ = static_cast<rank_t>(ranks.size());
+  rank_t own = no_rank;
+  check_native(native::group_rank(members.handle(), &own), "MPI_Group_rank");
+  const auto reduce = [&](core::reduction operation, std::uint64_t value) {
+    std::uint64_t result = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_native(native::iallreduce(&value, &result, 1, MPI_UINT64_T, operation_of(operation), wanted.comm, &request),
+                 "MPI_Iallreduce");
+    wait_for(in, request);
+    return result;
+  };
+  const amity::detail::window_group group{.ranks = core::rank_list(std::move(ranks)), .member = own, .reduce = reduce};
+  core_ = std::make_unique<amity::detail::window_core>(in.team(), memory_for(wanted, info_),
+                                                       window_options{.name = wanted.call}, group);
+  base_ = wanted.flavor == MPI_WIN_FLAVOR_CREATE ? wanted.base : static_cast<void*>(core_->memory().data());
+  if (is_dynamic()) base_ = MPI_BOTTOM;
+  agree_on_units(in, wanted.comm);
+  make_handle(wanted.comm);
+  group_ = members.take();
+}
+
+window::~window() {
+  core_.reset();
+  if (handle_ != MPI_WIN_NULL) native::win_free(&handle_);
+  native::group_free(&group_);
+}
+
+void window::abandon() noexcept {
+  core_->abandon();
+  handle_ = MPI_WIN_NULL;
+}
+
+// Most windows have one unit, which two words agree on; only others need a word for each member.
+void window::agree_on_units(job& in, MPI_Comm comm) {
+  const auto own = static_cast<std::uint64_t>(unit_);
+  std::array<std::uint64_t, 2> largest{own, ~own};
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_native(native::iallreduce(MPI_IN_PLACE, largest.data(), 2, MPI_UINT64_T, MPI_MAX, comm, &request),
+               "MPI_Iallreduce");
+  wait_for(in, request);
+  if (largest[0] == ~largest[1]) return;
+  units_.resize(static_cast<std::size_t>(size_));
+  check_native(native::iallgather(&unit_, 1, MPI_AINT, units_.data(), 1, MPI_AINT, comm, &request), "MPI_Iallgather");
+  wait_for(in, request);
+}
+
+// Open MPI makes no dynamic windows of communicators with one process; MPICH makes few others.
+void window::make_handle(MPI_Comm comm) {
+#if defined(OPEN_MPI)
+  void* none = nullptr;
+  check_native(native::win_allocate(0, 1, MPI_INFO_NULL, comm, &none, &handle_), "MPI_Win_allocate");
+#else
+  check_native(native::win_create_dynamic(MPI_INFO_NULL, comm, &handle_), "MPI_Win_create_dynamic");
+#endif
+}
+
+std::uint64_t window::place(rank_t member, MPI_Aint displacement) const noexcept {
+  if (is_dynamic()) return static_cast<std::uint64_t>(displacement);
+  constexpr auto none = std::numeric_limits<std::uint64_t>::max();
+  MPI_Aint bytes = 0;
+  return displacement < 0 || __builtin_mul_overflow(displacement, unit_of(member), &bytes)
+             ? none
+             : static_cast<std::uint64_t>(bytes);
+}
+
+std::vector<rank_t> window::members_of(MPI_Group group) const {
+  if (group == MPI_GROUP_NULL)
+    throw mpi_error(MPI_ERR_GROUP, "the group is MPI_GROUP_NULL", "pass a group of processes of the window");
+  std::vector<rank_t> members = translate(group, group_);
+  const auto stranger = std::ranges::find(members, MPI_UNDEFINED);
+  if (stranger == members.end()) return members;
+  throw mpi_error(MPI_ERR_GROUP,
+                  fmt::format("process {} of the group has no part in the window", stranger - members.begin()),
+                  "pass a group of processes of the window");
+}
+
+void* window::find_attribute(int key) noexcept {
+  if (key == MPI_WIN_BASE) return base_;
+  if (key == MPI_WIN_SIZE) return &bytes_;
+  if (key == MPI_WIN_DISP_UNIT) return &unit_attribute_;
+  if (key == MPI_WIN_CREATE_FLAVOR) return &flavor_;
+  if (key == MPI_WIN_MODEL) return &model_;
+  return nullptr;
+}
+
+}  // namespace amity::mpi

@@ -1,0 +1,82 @@
+#pragma once
+
+/// A window of an MPI program that amity serves: an amity window behind a handle of the MPI.
+///
+/// The handle belongs to a window of the MPI without memory, which has the group, the name, the attributes of the
+/// program and the error handler. It exists wherever the MPI can make it, whatever memory the program has.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <mpi.h>
+
+#include "amity/base/types.hpp"
+#include "amity/interop/mpi/drop_in/job.hpp"
+#include "amity/interop/mpi/drop_in/window_info.hpp"
+#include "amity/window/window_core.hpp"
+#include "amity/window/window_epochs.hpp"
+
+namespace amity::mpi {
+
+/// What a call that makes a window is given.
+struct window_request {
+  std::string_view call;  ///< "MPI_Win_create"
+  int flavor;             ///< MPI_WIN_FLAVOR_CREATE and the like
+  void* base;             ///< of a created window; else null
+  MPI_Aint bytes;
+  MPI_Aint unit;  ///< bytes of a displacement
+  MPI_Info info;
+  MPI_Comm comm;
+};
+
+class window : private immovable {
+ public:
+  /// Whether amity can serve windows of this communicator: all its processes are in MPI_COMM_WORLD. The same on all.
+  static bool can_serve(MPI_Comm comm);
+  /// Collective over the communicator. Throws `mpi_error` or `error`.
+  window(job& in, const window_request& wanted);
+  /// Collective. The epochs have ended (`check_end`), or it is abandoned.
+  ~window();
+  /// Before MPI ends: from now on its end waits for no other process, and the handle is left to the MPI.
+  void abandon() noexcept;
+
+  MPI_Win handle() const noexcept { return handle_; }
+  amity::detail::window_core& core() noexcept { return *core_; }
+  rank_t size() const noexcept { return size_; }
+  int flavor() const noexcept { return flavor_; }
+  bool is_dynamic() const noexcept { return flavor_ == MPI_WIN_FLAVOR_DYNAMIC; }
+  void* base() const noexcept { return base_; }
+  window_info& info() noexcept { return info_; }
+  MPI_Aint unit_of(rank_t member) const noexcept {
+    return units_.empty() ? unit_ : units_[static_cast<std::size_t>(member)];
+  }
+  /// Bytes from the beginning of the memory of a member, or its address there if the window is dynamic. Out of range of
+  /// any memory if it is negative or too large.
+  std::uint64_t place(rank_t member, MPI_Aint displacement) const noexcept;
+  /// The members of a group of the program. Throws `mpi_error` for processes that are none.
+  std::vector<rank_t> members_of(MPI_Group group) const;
+  /// The value of a predefined attribute as MPI_Win_get_attr returns it; null: it is another key.
+  void* find_attribute(int key) noexcept;
+
+ private:
+  void make_handle(MPI_Comm comm);
+  void agree_on_units(job& in, MPI_Comm comm);
+
+  rank_t size_ = 0;
+  int flavor_;
+  int model_ = MPI_WIN_UNIFIED;
+  MPI_Aint unit_;
+  int unit_attribute_;
+  MPI_Aint bytes_;
+  void* base_ = nullptr;
+  std::vector<MPI_Aint> units_;  ///< by member; empty: all have that of this rank
+  window_info info_;
+  std::unique_ptr<amity::detail::window_core> core_;
+  MPI_Group group_ = MPI_GROUP_NULL;
+  MPI_Win handle_ = MPI_WIN_NULL;
+};
+
+}  // namespace amity::mpi

@@ -1,0 +1,42 @@
+#include "amity/interop/mpi/drop_in/window_info.hpp"
+
+#include <array>
+#include <cstddef>
+
+#include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/native.hpp"
+
+namespace amity::mpi {
+
+void window_info::merge(MPI_Info info) {
+  if (info == MPI_INFO_NULL) return;
+  int keys = 0;
+  check_native(native::info_get_nkeys(info, &keys), "MPI_Info_get_nkeys");
+  std::array<char, MPI_MAX_INFO_KEY + 1> key{};
+  std::string value;
+  for (int index = 0; index < keys; ++index) {
+    check_native(native::info_get_nthkey(info, index, key.data()), "MPI_Info_get_nthkey");
+    int bytes = 0, found = 0;
+    check_native(native::info_get_valuelen(info, key.data(), &bytes, &found), "MPI_Info_get_valuelen");
+    if (found == 0) continue;
+    value.resize(static_cast<std::size_t>(bytes) + 1);
+    check_native(native::info_get(info, key.data(), bytes, value.data(), &found), "MPI_Info_get");
+    if (found != 0) set(key.data(), value.c_str());
+  }
+}
+
+bool window_info::says(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found != values_.end() && found->second == "true";
+}
+
+MPI_Info window_info::copy() const {
+  MPI_Info made = MPI_INFO_NULL;
+  check_native(native::info_create(&made), "MPI_Info_create");
+  for (const auto& [key, value] : values_) {
+    check_native(native::info_set(made, key.c_str(), value.c_str()), "MPI_Info_set");
+  }
+  return made;
+}
+
+}  // namespace amity::mpi

@@ -1,0 +1,27 @@
+#pragma once
+
+/// The hints of a window. Unknown keys are kept, with every MPI. (MPI-3.1, section 11.2.7.)
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <mpi.h>
+
+namespace amity::mpi {
+
+class window_info {
+ public:
+  /// Adds what `info` has, which may be MPI_INFO_NULL. Throws `mpi_error`.
+  void merge(MPI_Info info);
+  void set(std::string_view key, std::string_view value) { values_[std::string(key)] = value; }
+  /// "true": yes; anything else, or no such key: no.
+  bool says(std::string_view key) const;
+  /// A new info object with all of them, that the caller frees. Throws `mpi_error`.
+  MPI_Info copy() const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace amity::mpi
