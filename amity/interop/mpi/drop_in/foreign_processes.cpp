@@ -1,0 +1,56 @@
+#include "amity/interop/mpi/drop_in/foreign_processes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "amity/interop/mpi/drop_in/native.hpp"
+
+namespace amity::mpi {
+namespace {
+
+/// A group that this object frees.
+class owned_group : private immovable {
+ public:
+  template <class Get>
+  owned_group(Get& get, MPI_Comm of) {
+    if (get(of, &handle_) != MPI_SUCCESS) handle_ = MPI_GROUP_NULL;
+  }
+  ~owned_group() {
+    if (handle_ != MPI_GROUP_NULL) native::group_free(&handle_);
+  }
+  MPI_Group handle() const noexcept { return handle_; }
+
+ private:
+  MPI_Group handle_ = MPI_GROUP_NULL;
+};
+
+bool contains(const owned_group& all, const owned_group& some) {
+  if (some.handle() == MPI_GROUP_NULL) return true;
+  int size = 0;
+  native::group_size(some.handle(), &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size)), found(static_cast<std::size_t>(size), MPI_UNDEFINED);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  native::group_translate_ranks(some.handle(), size, ranks.data(), all.handle(), found.data());
+  return std::ranges::count(found, MPI_UNDEFINED) == 0;
+}
+
+}  // namespace
+
+foreign_processes::foreign_processes() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  native::comm_get_parent(&parent);
+  if (parent != MPI_COMM_NULL) note();
+}
+
+bool foreign_processes::are_found_in(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return false;
+  const owned_group all(native::comm_group, MPI_COMM_WORLD);
+  int is_inter = 0;
+  native::comm_test_inter(comm, &is_inter);
+  if (is_inter != 0 && !contains(all, owned_group(native::comm_remote_group, comm))) return true;
+  return !contains(all, owned_group(native::comm_group, comm));
+}
+
+}  // namespace amity::mpi

@@ -1,0 +1,109 @@
+#include "amity/interop/mpi/drop_in/wrapping.hpp"
+
+#include <exception>
+
+#include "amity/interop/mpi/drop_in/calls.hpp"
+
+namespace amity::mpi::wrapping {
+
+void poll_windows(drop_in& own) noexcept {
+  const nested_calls of_mpi;
+  own.make_progress();
+}
+
+int wait_until_done(function_ref<int(int*)> ask) {
+  int code = MPI_SUCCESS;
+  bool has_ended = false;
+  const nested_calls of_mpi;
+  try {
+    drop_in::running()->own_job().wait_for([&] {
+      if (has_ended) return true;
+      int flag = 0;
+      code = ask(&flag);
+      has_ended = flag != 0 || code != MPI_SUCCESS;
+      return has_ended;
+    });
+  } catch (const std::exception&) {  // an exception of an error handler of the program is none
+    return raise_on_communicator("a call that waits", MPI_COMM_WORLD);
+  }
+  return code;
+}
+
+int finish(MPI_Request& request, MPI_Status* status) { return wait(native::wait, native::test, &request, status); }
+
+void meet(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL || is_native(comm)) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (native::ibarrier(comm, &request) == MPI_SUCCESS) finish(request, MPI_STATUS_IGNORE);
+}
+
+void meet(MPI_File file) {
+  drop_in* const own = serving();
+  if (own == nullptr) return;
+  const MPI_Comm members = own->files().comm_of(file);
+  if (members != MPI_COMM_NULL) {
+    meet(members);
+  } else {
+    poll();
+  }
+}
+
+int joined(int code) {
+  if (drop_in* const own = serving()) own->foreigners().note();
+  return code;
+}
+
+// A request whose status has an error stays incomplete for MPI_Test, in some MPIs, until others are complete too; so
+// the statuses are read here and there.
+void await_all(int count, const MPI_Request requests[]) {
+  if (requests == nullptr) return;
+  int first = 0;      // those before it are complete
+  int looked_at = 0;  // for errors
+  wait_until_done([&](int* flag) {
+    const auto ask = [&](int index, MPI_Status& status) {
+      int is_done = 1;
+      if (requests[index] == MPI_REQUEST_NULL) return is_done;
+      status.MPI_ERROR = MPI_SUCCESS;
+      const int code = native::request_get_status(requests[index], &is_done, &status);
+      if (code != MPI_SUCCESS || (is_done != 0 && status.MPI_ERROR != MPI_SUCCESS)) *flag = 1;
+      return is_done;
+    };
+    MPI_Status status{};
+    while (first < count && *flag == 0 && ask(first, status) != 0) ++first;
+    if (first >= count) {
+      *flag = 1;
+    } else if (*flag == 0) {
+      looked_at = looked_at + 1 < count ? looked_at + 1 : first;
+      if (looked_at > first) ask(looked_at, status);
+    }
+    return MPI_SUCCESS;
+  });
+}
+
+int finish_both(MPI_Request& receive, MPI_Status* status, MPI_Request& send, int code_of_send) {
+  if (code_of_send != MPI_SUCCESS) {
+    native::cancel(&receive);
+    native::wait(&receive, MPI_STATUS_IGNORE);
+    return code_of_send;
+  }
+  const int code = finish(receive, status);
+  const int code_of_end = finish(send, MPI_STATUS_IGNORE);
+  return code != MPI_SUCCESS ? code : code_of_end;
+}
+
+void meet_leaders(MPI_Comm group, int leader, MPI_Comm peers, int other_leader, int tag) {
+  if (group == MPI_COMM_NULL || is_native(group)) return;
+  int rank = MPI_PROC_NULL;
+  native::comm_rank(group, &rank);
+  // The standard reserves the tag for the call.
+  if (rank == leader && peers != MPI_COMM_NULL && !is_native(peers)) {
+    MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
+    if (native::irecv(nullptr, 0, MPI_BYTE, other_leader, tag, peers, &receive) == MPI_SUCCESS) {
+      finish_both(receive, MPI_STATUS_IGNORE, send,
+                  native::isend(nullptr, 0, MPI_BYTE, other_leader, tag, peers, &send));
+    }
+  }
+  meet(group);
+}
+
+}  // namespace amity::mpi::wrapping

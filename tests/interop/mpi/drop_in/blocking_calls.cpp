@@ -1,0 +1,364 @@
+/// Each blocking call of rank 0 serves rank 1, which puts into a window of rank 0 before it lets the call end. The put
+/// is complete at rank 0 only when rank 0 has made progress: AMITY_WINDOW_PROTOCOL=buffered.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "program.hpp"
+
+namespace {
+
+using program::rank;
+using program::size;
+using program::step;
+
+constexpr int tag = 7;
+
+/// A blocking call that all ranks make, or rank 0 with something that rank 1 does to end it.
+struct blocking_call {
+  const char* name;
+  std::function<void()> target;  ///< rank 0
+  std::function<void()> origin;  ///< rank 1, after its put
+  std::function<void()> others{};
+};
+
+blocking_call collective(const char* name, const std::function<void()>& call) { return {name, call, call, call}; }
+
+int sent = 41, received = 0;
+std::vector<int> from, to, counts, places;
+std::vector<MPI_Datatype> types;
+
+std::vector<blocking_call> collectives(MPI_Comm comm, MPI_Comm ring) {
+  const auto n = static_cast<std::size_t>(size());
+  from.assign(4 * n, rank());
+  to.assign(4 * n, -1);
+  counts.assign(n, 1);
+  types.assign(n, MPI_INT);
+  for (int other = 0; other < size(); ++other) places.push_back(other);
+  return {
+      collective("MPI_Barrier", [=] { MPI_Barrier(comm); }),
+      collective("MPI_Bcast", [=] { MPI_Bcast(to.data(), 1, MPI_INT, 1, comm); }),
+      collective("MPI_Gather", [=] { MPI_Gather(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 0, comm); }),
+      collective(
+          "MPI_Gatherv",
+          [=] { MPI_Gatherv(from.data(), 1, MPI_INT, to.data(), counts.data(), places.data(), MPI_INT, 0, comm); }),
+      collective("MPI_Scatter", [=] { MPI_Scatter(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 1, comm); }),
+      collective(
+          "MPI_Scatterv",
+          [=] { MPI_Scatterv(from.data(), counts.data(), places.data(), MPI_INT, to.data(), 1, MPI_INT, 1, comm); }),
+      collective("MPI_Allgather", [=] { MPI_Allgather(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm); }),
+      collective(
+          "MPI_Allgatherv",
+          [=] { MPI_Allgatherv(from.data(), 1, MPI_INT, to.data(), counts.data(), places.data(), MPI_INT, comm); }),
+      collective("MPI_Alltoall", [=] { MPI_Alltoall(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm); }),
+      collective("MPI_Alltoallv",
+                 [=] {
+                   MPI_Alltoallv(from.data(), counts.data(), places.data(), MPI_INT, to.data(), counts.data(),
+                                 places.data(), MPI_INT, comm);
+                 }),
+      collective("MPI_Alltoallw",
+                 [=] {
+                   MPI_Alltoallw(from.data(), counts.data(), places.data(), types.data(), to.data(), counts.data(),
+                                 places.data(), types.data(), comm);
+                 }),
+      collective("MPI_Reduce", [=] { MPI_Reduce(from.data(), to.data(), 1, MPI_INT, MPI_SUM, 0, comm); }),
+      collective("MPI_Allreduce", [=] { MPI_Allreduce(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm); }),
+      collective("MPI_Reduce_scatter",
+                 [=] { MPI_Reduce_scatter(from.data(), to.data(), counts.data(), MPI_INT, MPI_SUM, comm); }),
+      collective("MPI_Reduce_scatter_block",
+                 [=] { MPI_Reduce_scatter_block(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm); }),
+      // Rank 0 sends without waiting for others.
+      collective("MPI_Scan, MPI_Exscan, MPI_Barrier",
+                 [=] {
+                   MPI_Scan(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   MPI_Exscan(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   MPI_Barrier(comm);
+                 }),
+      collective("MPI_Neighbor_allgather",
+                 [=] { MPI_Neighbor_allgather(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring); }),
+      collective("MPI_Neighbor_alltoall",
+                 [=] { MPI_Neighbor_alltoall(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring); }),
+      collective("MPI_Comm_dup",
+                 [=] {
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Comm_dup(comm, &made);
+                   MPI_Comm_free(&made);
+                 }),
+      collective("MPI_Comm_split",
+                 [=] {
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Comm_split(comm, 0, -rank(), &made);
+                   MPI_Comm_free(&made);
+                 }),
+      collective("MPI_Comm_split_type",
+                 [=] {
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
+                   MPI_Comm_free(&made);
+                 }),
+      collective("MPI_Comm_create",
+                 [=] {
+                   MPI_Group all = MPI_GROUP_NULL;
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Comm_group(comm, &all);
+                   MPI_Comm_create(comm, all, &made);
+                   MPI_Comm_free(&made);
+                   MPI_Group_free(&all);
+                 }),
+      collective("MPI_Cart_create",
+                 [=] {
+                   const int extent = size(), periodic = 1;
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Cart_create(comm, 1, &extent, &periodic, 0, &made);
+                   MPI_Comm_free(&made);
+                 }),
+      collective("MPI_Dist_graph_create",
+                 [=] {
+                   const int source = rank(), degree = 1, destination = (rank() + 1) % size();
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Dist_graph_create(comm, 1, &source, &degree, &destination, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                         &made);
+                   MPI_Comm_free(&made);
+                 }),
+  };
+}
+
+void send() { MPI_Send(&sent, 1, MPI_INT, 0, tag, MPI_COMM_WORLD); }
+void receive() { MPI_Recv(&received, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+
+MPI_Request receiving(int* into = &received) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(into, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, &request);
+  return request;
+}
+
+void check_received() {
+  CHECK(received == 41);
+  received = 0;
+}
+
+std::vector<blocking_call> point_to_point() {
+  static std::vector<int> large(1 << 20);
+  const auto receive_large = [] {
+    MPI_Recv(large.data(), static_cast<int>(large.size()), MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  };
+  return {
+      {"MPI_Recv",
+       [] {
+         MPI_Status status;
+         MPI_Recv(&received, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+         CHECK(status.MPI_SOURCE == 1 && status.MPI_TAG == tag);
+         check_received();
+       },
+       send},
+      {"MPI_Ssend", [] { MPI_Ssend(&sent, 1, MPI_INT, 1, tag, MPI_COMM_WORLD); }, receive},
+      {"MPI_Send", [] { MPI_Send(large.data(), static_cast<int>(large.size()), MPI_INT, 1, tag, MPI_COMM_WORLD); },
+       receive_large},
+      {"MPI_Probe",
+       [] {
+         MPI_Status status;
+         MPI_Probe(1, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+         CHECK(status.MPI_TAG == tag);
+         MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       send},
+      {"MPI_Mprobe",
+       [] {
+         MPI_Message message = MPI_MESSAGE_NULL;
+         MPI_Status status;
+         MPI_Mprobe(1, tag, MPI_COMM_WORLD, &message, &status);
+         MPI_Mrecv(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+         CHECK(message == MPI_MESSAGE_NULL);
+         check_received();
+       },
+       send},
+      {"MPI_Sendrecv",
+       [] {
+         MPI_Sendrecv(&sent, 1, MPI_INT, 1, tag, &received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       [] {
+         receive();
+         send();
+       }},
+      {"MPI_Sendrecv_replace",
+       [] {
+         int value = 13;
+         MPI_Sendrecv_replace(&value, 1, MPI_INT, 1, tag, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         CHECK(value == 41);
+       },
+       [] {
+         receive();
+         CHECK(received == 13);
+         send();
+       }},
+      {"MPI_Wait",
+       [] {
+         MPI_Request request = receiving();
+         MPI_Wait(&request, MPI_STATUS_IGNORE);
+         CHECK(request == MPI_REQUEST_NULL);
+         check_received();
+       },
+       send},
+      {"MPI_Waitall",
+       [] {
+         std::array<int, 2> values{};
+         std::array requests{receiving(&values[0]), MPI_REQUEST_NULL, receiving(&values[1])};
+         MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
+         CHECK(values[0] == 41 && values[1] == 41);
+       },
+       [] {
+         send();
+         send();
+       }},
+      {"MPI_Waitany",
+       [] {
+         std::array requests{MPI_REQUEST_NULL, receiving()};
+         int index = 0;
+         MPI_Waitany(2, requests.data(), &index, MPI_STATUS_IGNORE);
+         CHECK(index == 1);
+         check_received();
+       },
+       send},
+      {"MPI_Waitsome",
+       [] {
+         std::array requests{MPI_REQUEST_NULL, receiving()};
+         std::array<int, 2> indices{};
+         int done = 0;
+         MPI_Waitsome(2, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+         CHECK(done == 1 && indices[0] == 1);
+         check_received();
+       },
+       send},
+      // The program waits by itself, in calls that return at once.
+      {"MPI_Test",
+       [] {
+         MPI_Request request = receiving();
+         for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       send},
+      {"MPI_Testall",
+       [] {
+         MPI_Request request = receiving();
+         for (int done = 0; done == 0;) MPI_Testall(1, &request, &done, MPI_STATUSES_IGNORE);
+         check_received();
+       },
+       send},
+      {"MPI_Testany",
+       [] {
+         MPI_Request request = receiving();
+         for (int done = 0, index = 0; done == 0;) MPI_Testany(1, &request, &index, &done, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       send},
+      {"MPI_Testsome",
+       [] {
+         MPI_Request request = receiving();
+         for (int done = 0, index = 0; done == 0;) MPI_Testsome(1, &request, &done, &index, MPI_STATUSES_IGNORE);
+         check_received();
+       },
+       send},
+      {"MPI_Request_get_status",
+       [] {
+         MPI_Request request = receiving();
+         for (int done = 0; done == 0;) MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+         MPI_Wait(&request, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       send},
+      {"MPI_Iprobe",
+       [] {
+         for (int there = 0; there == 0;) MPI_Iprobe(1, tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+         MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       send},
+  };
+}
+
+/// Files, of which the handle alone names the members, and two groups that make an inter-communicator.
+std::vector<blocking_call> others(MPI_Comm comm, const std::string& path) {
+  static MPI_File file = MPI_FILE_NULL;
+  static MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL, copy = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &copy);
+  MPI_Comm_split(comm, rank() == 0 ? 0 : 1, 0, &half);
+  return {
+      collective("MPI_File_open",
+                 [=] {
+                   CHECK(MPI_File_open(comm, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                                       MPI_INFO_NULL, &file) == MPI_SUCCESS);
+                 }),
+      collective("MPI_File_set_view", [] { MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL); }),
+      collective("MPI_File_write_at_all",
+                 [] { MPI_File_write_at_all(file, rank(), from.data(), 1, MPI_INT, MPI_STATUS_IGNORE); }),
+      collective("MPI_File_sync", [] { MPI_File_sync(file); }),
+      collective("MPI_File_read_at_all",
+                 [] {
+                   MPI_File_read_at_all(file, 0, to.data(), size(), MPI_INT, MPI_STATUS_IGNORE);
+                   for (int other = 0; other < size(); ++other) CHECK(to[static_cast<std::size_t>(other)] == other);
+                 }),
+      collective("MPI_File_close", [] { MPI_File_close(&file); }),
+      collective("MPI_Intercomm_create", [=] { MPI_Intercomm_create(half, 0, comm, rank() == 0 ? 1 : 0, tag, &both); }),
+      collective("MPI_Barrier of an inter-communicator", [] { MPI_Barrier(both); }),
+      collective("MPI_Intercomm_merge",
+                 [] {
+                   MPI_Comm merged = MPI_COMM_NULL;
+                   MPI_Intercomm_merge(both, 0, &merged);
+                   MPI_Comm_free(&merged);
+                   MPI_Comm_free(&both);
+                   MPI_Comm_free(&half);
+                 }),
+      collective("MPI_Comm_disconnect", [] { MPI_Comm_disconnect(&copy); }),
+  };
+}
+
+}  // namespace
+
+/// The argument is a path for a file.
+int main(int argc, char** argv) {
+  program::watch(100);
+  MPI_Init(&argc, &argv);
+  CHECK(argc == 2 && size() >= 2);
+  int* memory = nullptr;
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  const int extent = size(), periodic = 1;
+  MPI_Comm ring = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &ring);
+
+  std::vector<blocking_call> calls = collectives(MPI_COMM_WORLD, ring);
+  for (auto& more : {point_to_point(), others(MPI_COMM_WORLD, argv[1])})
+    calls.insert(calls.end(), more.begin(), more.end());
+  int number = 0;
+  for (const blocking_call& call : calls) {
+    ++number;
+    step = call.name;
+    if (rank() == 0) {
+      call.target();
+      int value = 0;
+      MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+      MPI_Get(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+      MPI_Win_unlock(0, win);
+      CHECK(value == number);
+    } else if (rank() == 1) {
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+      MPI_Put(&number, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+      MPI_Win_flush(0, win);
+      MPI_Win_unlock(0, win);
+      call.origin();
+    } else if (call.others) {
+      call.others();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);  // before rank 1 puts again
+  }
+  step = "the end";
+  MPI_Comm_free(&ring);
+  MPI_Win_free(&win);
+  MPI_Finalize();
+  if (std::getenv("AMITY_TEST_VERBOSE") != nullptr) std::printf("%d calls\n", number);
+}
