@@ -12,7 +12,9 @@
 
 #include "amity/base/function_ref.hpp"
 #include "amity/base/types.hpp"
+#include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
+#include "amity/interop/mpi/drop_in/open_files.hpp"
 #include "amity/interop/mpi/drop_in/requests.hpp"
 #include "amity/interop/mpi/drop_in/window_table.hpp"
 
@@ -30,6 +32,8 @@ class drop_in : private immovable {
   job& own_job() noexcept { return job_; }
   window_table& windows() noexcept { return windows_; }
   pending_requests& requests() noexcept { return requests_; }
+  foreign_processes& foreigners() noexcept { return foreigners_; }
+  open_files& files() noexcept { return files_; }
 
   /// One round of progress for windows, if there are any. Every function of MPI that the program may call in a loop
   /// calls it.
@@ -48,6 +52,8 @@ class drop_in : private immovable {
   job job_;
   window_table windows_;
   pending_requests requests_{job_};
+  foreign_processes foreigners_;
+  open_files files_;
   std::atomic<std::size_t> native_calls_ = 0;
 };
 
