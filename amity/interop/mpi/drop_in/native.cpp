@@ -1,0 +1,69 @@
+#include "amity/interop/mpi/drop_in/native.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "amity/interop/mpi/drop_in/mpi_error.hpp"
+
+namespace amity::mpi {
+namespace {
+
+const void* base_of(const void* address) {
+  Dl_info object{};
+  return ::dladdr(address, &object) == 0 ? nullptr : object.dli_fbase;
+}
+
+/// Searches where `handle` says, but not in this library.
+void* find_in(void* handle, std::string_view name) {
+  const void* const here = base_of(reinterpret_cast<const void*>(&find_native));
+  for (const std::string_view prefix : {"PMPI_", "MPI_"}) {
+    void* const found = ::dlsym(handle, fmt::format("{}{}", prefix, name).c_str());
+    if (found != nullptr && base_of(found) != here) return found;
+  }
+  return nullptr;
+}
+
+/// An interpreter loads an MPI for one of its libraries alone: libmpi.so.40, libmpich.so.12, libmpi_abi.so.
+void* find_in_unseen_libraries(std::string_view name) {
+  // The loader must not be called during the iteration: another thread that loads a library would wait for it.
+  std::vector<std::string> paths;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* all) {
+        const std::string_view path = info->dlpi_name;
+        if (path.substr(path.rfind('/') + 1).starts_with("lib") && path.find("mpi") != std::string_view::npos)
+          static_cast<std::vector<std::string>*>(all)->emplace_back(path);
+        return 0;
+      },
+      &paths);
+  for (const std::string& path : paths) {
+    void* const object = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (object == nullptr) continue;
+    void* const found = find_in(object, name);
+    ::dlclose(object);  // it stays loaded, as it was
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void* find_native(std::string_view name) noexcept {
+  for (void* const handle : std::array{RTLD_NEXT, RTLD_DEFAULT}) {
+    if (void* const found = find_in(handle, name)) return found;
+  }
+  return find_in_unseen_libraries(name);
+}
+
+void refuse_missing(std::string_view name) {
+  throw mpi_error(MPI_ERR_OTHER, fmt::format("no MPI that this process has loaded has a function MPI_{}", name),
+                  "link the program with the shared library of the MPI that this library was built for");
+}
+
+}  // namespace amity::mpi
