@@ -12,7 +12,7 @@
 
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 
-namespace amity::mpi::detail {
+namespace amity::mpi {
 namespace {
 
 const void* base_of(const void* address) {
@@ -65,10 +65,6 @@ void refuse_missing(std::string_view name) {
   throw mpi_error(MPI_ERR_OTHER, fmt::format("no MPI that this process has loaded has a function MPI_{}", name),
                   "link the program with the shared library of the MPI that this library was built for");
 }
-
-}  // namespace amity::mpi::detail
-
-namespace amity::mpi {
 
 void check_native(int code, std::string_view function) {
   if (code == MPI_SUCCESS) return;

@@ -12,16 +12,12 @@
 
 namespace amity::mpi {
 
-namespace detail {
-
 /// Returns the MPI's own function PMPI_X, or else MPI_X, for `name` X; null if there is none. Searches the libraries
 /// after this one, then all libraries that are visible, then libraries of MPIs that only another library sees. Any
 /// thread.
 void* find_native(std::string_view name) noexcept;
 /// Throws `mpi_error`.
 [[noreturn]] void refuse_missing(std::string_view name);
-
-}  // namespace detail
 
 /// A function of the MPI. Any thread may call it. A call throws `mpi_error` with MPI_ERR_OTHER if the MPI lacks it.
 template <class Function>
@@ -35,7 +31,7 @@ class native_function<Result (*)(Arguments...)> {
 
   Result operator()(Arguments... arguments) {
     function* const target = find();
-    if (target == nullptr) detail::refuse_missing(name_);
+    if (target == nullptr) refuse_missing(name_);
     return target(arguments...);
   }
 
@@ -49,7 +45,7 @@ class native_function<Result (*)(Arguments...)> {
   function* find() noexcept {
     function* target = cached_.load(std::memory_order_relaxed);
     if (target == nullptr) {
-      target = reinterpret_cast<function*>(detail::find_native(name_));
+      target = reinterpret_cast<function*>(find_native(name_));
       cached_.store(target, std::memory_order_relaxed);
     }
     return target;

@@ -6,7 +6,7 @@
 
 #include "amity/interop/mpi/drop_in/native.hpp"
 
-namespace amity::mpi::detail {
+namespace amity::mpi {
 namespace {
 
 /// The beginning of the object that has this address; null: none has.
@@ -27,4 +27,4 @@ void* find_tool(const char* name) noexcept {
   return is_mpi ? nullptr : next;
 }
 
-}  // namespace amity::mpi::detail
+}  // namespace amity::mpi

@@ -10,13 +10,10 @@
 
 namespace amity::mpi {
 
-namespace detail {
-
 /// Returns the function `name`, "MPI_X", that comes next after this library, if it belongs neither to an MPI nor to
 /// this library; else null. Any thread.
 void* find_tool(const char* name) noexcept;
 
-}  // namespace detail
 
 /// The function of this name in a tool. Any thread may call it.
 template <class Function>
@@ -29,7 +26,7 @@ class tool_function {
   Function find() noexcept {
     std::uintptr_t found = cached_.load(std::memory_order_relaxed);
     if (found == unknown) [[unlikely]] {
-      void* const tool = detail::find_tool(name_);
+      void* const tool = find_tool(name_);
       found = tool == nullptr ? none : reinterpret_cast<std::uintptr_t>(tool);
       cached_.store(found, std::memory_order_relaxed);
     }
