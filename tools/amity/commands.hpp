@@ -9,6 +9,7 @@ inline constexpr int usage_error = 2;
 
 int run(int argc, char** argv);
 int sim(int argc, char** argv);
+int mpi(int argc, char** argv);
 int info(int argc, char** argv);
 
 }  // namespace amity::tools

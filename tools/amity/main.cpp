@@ -29,6 +29,7 @@ struct command {
 constexpr auto commands = std::to_array<command>({
     {"run", "Start a program as the ranks of one job", amity::tools::run},
     {"sim", "Run a program on simulated ranks, inject faults, explore schedules", amity::tools::sim},
+    {"mpi", "Start a program of MPI with amity's one-sided library", amity::tools::mpi},
     {"info", "List fabrics and settings", amity::tools::info},
 #ifdef AMITY_WITH_GRAPH
     {"graph", "Run graph kernels on a file, a generated graph or the packages of this system",
@@ -39,6 +40,7 @@ constexpr auto commands = std::to_array<command>({
 constexpr auto examples = R"(Examples:
   amity run -n 4 ./program --its-own-option
   amity sim -n 4096 --network aries --explore 100 ./program
+  mpirun -n 4 amity mpi ./mpi_program
   amity info
   amity graph --help
 

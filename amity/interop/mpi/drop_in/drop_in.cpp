@@ -1,10 +1,8 @@
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
 
-#include <cstdlib>
 #include <memory>
-#include <string_view>
 
-#include "amity/base/log.hpp"
+#include "amity/base/settings.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 
 namespace amity::mpi {
@@ -12,17 +10,12 @@ namespace {
 
 constinit std::atomic<drop_in*> self = nullptr;
 
-bool is_switched_off() {
-  const char* const value = std::getenv("AMITY_MPI");
-  return value != nullptr && std::string_view(value) == "0";
-}
-
 }  // namespace
 
 std::atomic<drop_in*>& drop_in::running_now() noexcept { return self; }
 
 void drop_in::start(int threads) {
-  if (is_switched_off()) return;
+  if (settings::from_environment().integer("AMITY_MPI") == 0) return;
   self.store(new drop_in(threads >= MPI_THREAD_SERIALIZED), std::memory_order_release);
 }
 
