@@ -4,7 +4,9 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstring>
+#include <limits>
 
 namespace amity {
 namespace {
@@ -113,6 +115,27 @@ T apply_covered(std::byte* there, const std::byte* operand) noexcept {
   }
 }
 
+/// The bytes of a number that have its value: long double has others behind them.
+template <class T>
+constexpr std::size_t value_bytes = sizeof(T);
+template <>
+constexpr std::size_t value_bytes<long double> = std::numeric_limits<long double>::digits == 64 ? 10
+                                                                                                : sizeof(long double);
+
+/// Leaves padding in the window as it is.
+template <class T>
+void write(std::byte* there, const T& value) noexcept {
+  if constexpr (detail::is_pair<T>) {
+    write(there + offsetof(T, value), value.value);
+    write(there + offsetof(T, location), value.location);
+  } else if constexpr (detail::is_complex<T>) {
+    write(there, value.real());
+    write(there + sizeof(value.real()), value.imag());
+  } else {
+    std::memcpy(there, &value, value_bytes<T>);
+  }
+}
+
 template <accumulate_op Op, class T>
 void apply_to_elements(std::byte* there, const std::byte* operands, std::byte* previous, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -121,11 +144,9 @@ void apply_to_elements(std::byte* there, const std::byte* operands, std::byte* p
       const T before = apply_covered<Op, T>(there + at, operands + at);
       if (previous != nullptr) std::memcpy(previous + at, &before, sizeof before);
     } else {
-      // Padding of the operands does not get here.
       if (previous != nullptr) std::memcpy(previous + at, there + at, sizeof(T));
       if constexpr (Op != accumulate_op::no_op) {
-        const T combined = apply<Op>(read<T>(there + at), read<T>(operands + at));
-        std::memcpy(there + at, &combined, sizeof combined);
+        write(there + at, apply<Op>(read<T>(there + at), read<T>(operands + at)));
       }
     }
   }

@@ -149,7 +149,8 @@ std::string_view name_of(accumulate_op op) noexcept;
 
 /// Combines `count` elements at `there` with as many `operands`, in their order. What was there before goes to
 /// `previous`, unless that is null. `operands` may be null for `no_op`. Nothing overlaps; `there` is aligned to the
-/// element's size if it is covered, and no address else needs to be aligned.
+/// element's size if it is covered, and no address else needs to be aligned. Padding of elements at `there` does not
+/// change.
 using accumulate_function = void (*)(std::byte* there, const std::byte* operands, std::byte* previous,
                                      std::size_t count) noexcept;
 /// Null: the operation is not defined on elements of this type.

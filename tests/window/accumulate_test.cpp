@@ -125,6 +125,36 @@ TYPED_TEST(accumulate_pairs, smaller_location_of_equal_values) {
   EXPECT_EQ(combined(op::no_op, make(6, 2), make(1, 9)), make(6, 2));
 }
 
+/// The bytes that an operation changes in an element of ones: the others are padding.
+template <class T>
+std::string changed_bytes(op what, T operand) {
+  std::array<std::byte, sizeof(T)> there, operands;
+  there.fill(std::byte{0xff});
+  operands.fill(std::byte{0x5a});
+  // The padding of the operand has other bytes than the window.
+  if constexpr (requires { operand.value; }) {
+    std::memcpy(operands.data(), &operand.value, sizeof operand.value);
+    std::memcpy(operands.data() + offsetof(T, location), &operand.location, sizeof operand.location);
+  } else {
+    std::memcpy(operands.data(), &operand, sizeof operand);
+  }
+  find_accumulate(what, element_type_of<T>)(there.data(), operands.data(), nullptr, 1);
+  std::string changed;
+  for (const std::byte each : there) changed += each == std::byte{0xff} ? '-' : 'x';
+  return changed;
+}
+
+TEST(accumulate, padding_of_window_stays) {
+  EXPECT_EQ((changed_bytes(op::replace, value_location<short, int>{1, 2})), "xx--xxxx");
+  EXPECT_EQ((changed_bytes(op::replace, value_location<double, int>{1, 2})), "xxxxxxxxxxxx----");
+  EXPECT_EQ((changed_bytes(op::maximum_location, value_location<short, int>{1, 2})), "xx--xxxx");
+  EXPECT_EQ((changed_bytes(op::maximum_location, value_location<long, int>{1, 2})), "xxxxxxxxxxxx----");
+  if constexpr (std::numeric_limits<long double>::digits == 64 && sizeof(long double) == 16) {
+    EXPECT_EQ(changed_bytes(op::replace, 2.0L), "xxxxxxxxxx------");
+    EXPECT_EQ(changed_bytes(op::replace, std::complex<long double>(2, 3)), "xxxxxxxxxx------xxxxxxxxxx------");
+  }
+}
+
 TEST(accumulate, bools_are_bytes) {
   EXPECT_EQ(combined(op::logical_and, true, true), true);
   EXPECT_EQ(combined(op::logical_xor, true, true), false);
