@@ -269,7 +269,7 @@ void predefined_types::fill_slots() {
 }
 
 std::optional<element_kind> kind_of_f90_type(int combiner, MPI_Count precision, std::size_t bytes) noexcept {
-  // REAL(10) has 64 binary digits in 16 bytes, REAL(16) has 113. MPI chooses the smaller one that has the precision.
+  // REAL(10) has 64 binary digits in 16 bytes, REAL(16) has 113. MPI chooses the smallest sufficient type.
   const bool is_long_double = precision == MPI_UNDEFINED || precision <= std::numeric_limits<long double>::digits10;
   element type;
   type_category category = type_category::fortran_integer;

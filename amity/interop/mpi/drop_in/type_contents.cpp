@@ -34,8 +34,8 @@ std::size_t integers_before_large_counts(int combiner) {
   return 0;
 }
 
-/// Before MPI-3, functions of Fortran had displacements that were integers. Both MPIs that report this number the
-/// combiner before the one that has become of it.
+/// Before MPI-3, functions of Fortran had displacements that were integers. In both MPIs, the number of their combiner
+/// is that of the function that replaces them, less 1.
 int modern(int combiner) {
 #if defined(OPEN_MPI) || defined(MPICH_VERSION)
   if (combiner == MPI_COMBINER_HVECTOR - 1 || combiner == MPI_COMBINER_HINDEXED - 1 ||
