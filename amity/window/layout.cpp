@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,12 +56,14 @@ layout::layout(std::vector<block> blocks, std::size_t count, std::ptrdiff_t stri
   }
   first_ = std::numeric_limits<std::ptrdiff_t>::max();
   end_ = std::numeric_limits<std::ptrdiff_t>::min();
+  block_bytes_ = blocks_.front().bytes;
   grain_ = static_cast<std::size_t>(std::abs(stride_));
   std::size_t all = 0;
   for (const block& each : blocks_) {
     if (each.bytes > bytes_max || all > bytes_max - each.bytes)
       refuse(fmt::format("blocks of more than {} bytes", all));
     ends_.push_back(all += each.bytes);
+    if (each.bytes != block_bytes_) block_bytes_ = 0;
     grain_ = std::gcd(std::gcd(grain_, each.bytes), static_cast<std::size_t>(std::abs(each.offset)));
     first_ = std::min(first_, each.offset);
     end_ = std::max(end_, sum(each.offset, static_cast<std::ptrdiff_t>(each.bytes)));
@@ -119,20 +122,92 @@ layout layout::moved(std::ptrdiff_t bytes) const {
   return {std::move(all), count_, stride_};
 }
 
+template <std::size_t Bytes, class Byte, class Copy>
+void layout::copy_blocks(const std::byte* base, std::size_t from, std::span<Byte> packed, Copy copy) const noexcept {
+  const std::size_t first = from / Bytes, blocks = blocks_.size();
+  std::size_t repetition = first / blocks, index = first % blocks;
+  Byte* at = packed.data();
+  Byte* const end = at + packed.size();
+  if (blocks == 1) {
+    const auto stride = static_cast<std::uint64_t>(stride_);
+    std::uint64_t offset = static_cast<std::uint64_t>(blocks_[0].offset) + repetition * stride;
+    for (; at != end; at += Bytes, offset += stride)
+      copy(at, detail::byte_at(base, offset), std::integral_constant<std::size_t, Bytes>());
+    return;
+  }
+  while (at != end) {
+    std::byte* const pattern = detail::byte_at(base, repetition * static_cast<std::uint64_t>(stride_));
+    const std::size_t left = static_cast<std::size_t>(end - at) / Bytes;
+    for (const std::size_t behind = std::min(blocks, index + left); index != behind; ++index, at += Bytes) {
+      copy(at, detail::byte_at(pattern, static_cast<std::uint64_t>(blocks_[index].offset)),
+           std::integral_constant<std::size_t, Bytes>());
+    }
+    index = 0;
+    ++repetition;
+  }
+}
+
+template <class Byte, class Copy>
+void layout::copy_parts(const std::byte* base, std::size_t from, std::span<Byte> packed, Copy copy) const noexcept {
+  const auto copy_any = [&](std::span<Byte> part) {
+    Byte* at = part.data();
+    for_each(from, part.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {
+      copy(at, detail::byte_at(base, static_cast<std::uint64_t>(offset)), bytes);
+      at += bytes;
+    });
+    from += part.size();
+    packed = packed.subspan(part.size());
+  };
+  const auto copy_equal = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
+    // The rest of a block, whole blocks, and the beginning of one.
+    copy_any(packed.first(std::min((Bytes - from % Bytes) % Bytes, packed.size())));
+    const std::size_t whole = packed.size() / Bytes * Bytes;
+    copy_blocks<Bytes>(base, from, packed.first(whole), copy);
+    from += whole;
+    packed = packed.subspan(whole);
+  };
+  switch (block_bytes_) {
+    case 1:
+      copy_equal(std::integral_constant<std::size_t, 1>());
+      break;
+    case 2:
+      copy_equal(std::integral_constant<std::size_t, 2>());
+      break;
+    case 4:
+      copy_equal(std::integral_constant<std::size_t, 4>());
+      break;
+    case 8:
+      copy_equal(std::integral_constant<std::size_t, 8>());
+      break;
+    case 12:
+      copy_equal(std::integral_constant<std::size_t, 12>());
+      break;
+    case 16:
+      copy_equal(std::integral_constant<std::size_t, 16>());
+      break;
+    case 24:
+      copy_equal(std::integral_constant<std::size_t, 24>());
+      break;
+    case 32:
+      copy_equal(std::integral_constant<std::size_t, 32>());
+      break;
+    case 64:
+      copy_equal(std::integral_constant<std::size_t, 64>());
+      break;
+    default:
+      break;
+  }
+  copy_any(packed);
+}
+
 void layout::pack(const std::byte* base, std::size_t from, mutable_bytes to) const noexcept {
-  std::byte* at = to.data();
-  for_each(from, to.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    std::memcpy(at, detail::byte_at(base, static_cast<std::uint64_t>(offset)), bytes);
-    at += bytes;
-  });
+  copy_parts(base, from, to,
+             [](std::byte* packed, const std::byte* memory, auto bytes) { std::memcpy(packed, memory, bytes); });
 }
 
 void layout::unpack(std::byte* base, std::size_t from, bytes_view data) const noexcept {
-  const std::byte* at = data.data();
-  for_each(from, data.size(), [&](std::ptrdiff_t offset, std::size_t bytes) {
-    std::memcpy(detail::byte_at(base, static_cast<std::uint64_t>(offset)), at, bytes);
-    at += bytes;
-  });
+  copy_parts(base, from, data,
+             [](const std::byte* packed, std::byte* memory, auto bytes) { std::memcpy(memory, packed, bytes); });
 }
 
 std::vector<std::byte> layout::encode() const {

@@ -89,6 +89,12 @@ class layout {
 
  private:
   layout(std::vector<block> blocks, std::size_t count, std::ptrdiff_t stride);
+  /// Calls `copy(packed, memory, bytes)` for parts of the data, with a constant for `bytes` if that is faster.
+  template <class Byte, class Copy>
+  void copy_parts(const std::byte* base, std::size_t from, std::span<Byte> packed, Copy copy) const noexcept;
+  /// Does this for whole blocks, all of `Bytes` bytes.
+  template <std::size_t Bytes, class Byte, class Copy>
+  void copy_blocks(const std::byte* base, std::size_t from, std::span<Byte> packed, Copy copy) const noexcept;
   std::size_t pattern_bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
 
   std::vector<block> blocks_;      ///< the pattern
@@ -98,6 +104,7 @@ class layout {
   std::ptrdiff_t first_ = 0;
   std::ptrdiff_t end_ = 0;
   std::size_t grain_ = 0;
+  std::size_t block_bytes_ = 0;  ///< of each block; 0: they differ, or there are none
 };
 
 }  // namespace amity

@@ -2,6 +2,7 @@
 
 #include "amity/window/layout.hpp"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -93,6 +94,39 @@ TEST(layouts, pack_and_unpack) {
   column.unpack(unpacked.data() + 3, 3, bytes_view(packed).subspan(3));
   for (std::size_t i = 0; i < unpacked.size(); ++i)
     EXPECT_EQ(unpacked[i], i % 10 == 3 || i % 10 == 4 ? memory[i] : std::byte{0}) << i;
+}
+
+// Blocks of one size are copied in another way than others, and parts of them in a third.
+TEST(layouts, pack_and_unpack_parts) {
+  std::mt19937 random(9);
+  std::vector<std::byte> memory(1 << 15);
+  for (std::byte& each : memory) each = static_cast<std::byte>(random());
+  for (int i = 0; i < 3000; ++i) {
+    constexpr std::array<std::size_t, 10> sizes{1, 2, 4, 5, 8, 12, 16, 24, 32, 64};
+    const std::size_t size = sizes[random() % sizes.size()];
+    std::vector<layout::block> blocks;
+    std::ptrdiff_t end = 0;
+    for (auto count = 1 + random() % 4; count > 0; --count) {
+      blocks.push_back({.offset = end + 1 + static_cast<std::ptrdiff_t>(random() % 20), .bytes = size});
+      end = blocks.back().offset + static_cast<std::ptrdiff_t>(size);
+    }
+    if (random() % 4 == 0) blocks.back().bytes += 3;
+    const layout made = layout::indexed(blocks).repeated(1 + random() % 6, random() % 2 == 0 ? end + 9 : -end - 9);
+    const std::size_t from = random() % made.bytes(), bytes = random() % (made.bytes() - from + 1);
+    const places expected = places_of(made, from, bytes);
+
+    std::byte* const base = memory.data() + memory.size() / 2;
+    std::vector<std::byte> packed(bytes);
+    made.pack(base, from, packed);
+    for (std::size_t byte = 0; byte < bytes; ++byte) ASSERT_EQ(packed[byte], base[expected[byte]]) << i;
+
+    std::vector<std::byte> unpacked = memory, written = memory;
+    for (std::byte& each : packed) each ^= std::byte{0xff};
+    made.unpack(unpacked.data() + memory.size() / 2, from, packed);
+    for (std::size_t byte = 0; byte < bytes; ++byte)
+      written[static_cast<std::size_t>(expected[byte]) + memory.size() / 2] = packed[byte];
+    ASSERT_EQ(unpacked, written) << i;
+  }
 }
 
 TEST(layouts, moved_places) {

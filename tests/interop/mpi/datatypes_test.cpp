@@ -201,6 +201,13 @@ TEST(datatypes, large_types_are_compact) {
   MPI_Type_create_subarray(2, sizes, selected, starts, MPI_ORDER_C, MPI_DOUBLE, &tile);
   MPI_Type_commit(&tile);
   EXPECT_EQ(layout_of_one(tile).encode().size(), 40u);
+  const int length = 1;
+  const MPI_Aint begin = 8;
+  MPI_Datatype moved = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed(1, &length, &begin, column, &moved);
+  MPI_Type_commit(&moved);
+  EXPECT_EQ(layout_of_one(moved), layout_of_one(column).moved(8));
+  MPI_Type_free(&moved);
   MPI_Type_free(&tile);
   MPI_Type_free(&column);
 }

@@ -34,13 +34,27 @@ class counted_layout : immovable {
   counted_layout(const layout& one, std::ptrdiff_t extent);
 
   const layout& of_one() const noexcept { return *one_; }
+  /// The data of one item, without gaps.
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Where the data of one item begins, in bytes from the address of the buffer.
+  std::ptrdiff_t first() const noexcept { return first_; }
   /// The layout of `count` items, relative to the address of the buffer. Null if their data is one block, which then
-  /// begins `of_one().first()` bytes from that address, or if there is no data.
-  std::shared_ptr<const layout> of(std::size_t count) const;
+  /// begins `first()` bytes from that address, or if there is no data.
+  std::shared_ptr<const layout> of(std::size_t count) const {
+    if (count <= 1 ? is_block_ : is_dense_) [[likely]]
+      return nullptr;
+    return find(count);
+  }
 
  private:
+  std::shared_ptr<const layout> find(std::size_t count) const;
+
   std::shared_ptr<const layout> one_;
   std::ptrdiff_t extent_;
+  std::size_t bytes_;
+  std::ptrdiff_t first_;
+  bool is_block_;             ///< the data of one item is
+  bool is_dense_;             ///< the data of any number of items is one block
   mutable std::mutex mutex_;  ///< for what follows
   mutable std::size_t last_count_ = 0;
   mutable std::shared_ptr<const layout> last_;
@@ -61,12 +75,12 @@ class datatype : public std::enable_shared_from_this<datatype>, immovable {
   datatype(const type_map& map, const type_extent& bounds, bool is_predefined);
 
   /// The bytes of the data of one item, without gaps.
-  std::size_t size() const noexcept { return size_; }
+  std::size_t size() const noexcept { return data_.bytes(); }
   std::ptrdiff_t lower_bound() const noexcept { return bounds_.lower_bound; }
   std::ptrdiff_t extent() const noexcept { return bounds_.extent; }
   /// Where the data of one item begins, and how many bytes from there it ends; both 0 if there is none.
-  std::ptrdiff_t true_lower_bound() const noexcept { return data_.of_one().first(); }
-  std::ptrdiff_t true_extent() const noexcept { return data_.of_one().end() - data_.of_one().first(); }
+  std::ptrdiff_t true_lower_bound() const noexcept { return data_.first(); }
+  std::ptrdiff_t true_extent() const noexcept { return data_.of_one().end() - data_.first(); }
   /// It is predefined, with a name or for a precision of Fortran.
   bool is_predefined() const noexcept { return is_predefined_; }
 
@@ -78,10 +92,9 @@ class datatype : public std::enable_shared_from_this<datatype>, immovable {
   /// For accumulates: whole elements in their order. Differs from `data` for pairs with padding.
   const counted_layout& elements() const noexcept { return elements_ ? *elements_ : data_; }
   /// The bytes of the elements of one item: a multiple of the size of an element, if `kind` is not empty.
-  std::size_t element_bytes() const noexcept { return elements().of_one().bytes(); }
+  std::size_t element_bytes() const noexcept { return elements().bytes(); }
 
  private:
-  std::size_t size_;
   type_extent bounds_;
   bool is_predefined_;
   std::optional<element_kind> kind_;

@@ -21,10 +21,10 @@ struct recent_type {
   const datatype* found;
 };
 
-// A few, as the types at origin and target may differ. Zeros: no generation is 0.
-thread_local constinit std::array<recent_type, 4> recent_types{};
+// As many as a loop over operations may use. Zeros: no generation is 0.
+thread_local constinit std::array<recent_type, 16> recent_types{};
 
-recent_type& recent_of(MPI_Datatype type) noexcept { return recent_types[number_of(type) * 0x9e3779b97f4a7c15 >> 62]; }
+recent_type& recent_of(MPI_Datatype type) noexcept { return recent_types[number_of(type) * 0x9e3779b97f4a7c15 >> 60]; }
 
 void check(int result, std::string_view purpose) {
   if (result != MPI_SUCCESS)

@@ -57,43 +57,55 @@ const named_op* find_op(MPI_Op handle) noexcept {
   return found == ops.end() ? nullptr : &*found;
 }
 
+// Apart from the functions below, which operations call.
+
+[[noreturn, gnu::noinline]] void refuse_op() {
+  throw mpi_error(MPI_ERR_OP, "the operation is not one of the predefined operations",
+                  "pass MPI_SUM, MPI_REPLACE or another predefined operation: windows allow no others");
+}
+
+[[noreturn, gnu::noinline]] void refuse_mixed(accumulate_op op) {
+  throw mpi_error(
+      MPI_ERR_OP,
+      fmt::format("{} is not defined on a data type that is not made of one predefined type alone", name_of(op)),
+      "pass a data type of one predefined type that the operation combines");
+}
+
+[[noreturn, gnu::noinline]] void refuse_category(accumulate_op op, type_category category) {
+  throw mpi_error(MPI_ERR_OP,
+                  fmt::format("{} is not defined on data types of the category {}", name_of(op), name_of(category)),
+                  "see the table of predefined reduction operations in section 5.9.2 of MPI-3.1");
+}
+
+[[noreturn, gnu::noinline]] void refuse_swap(const datatype& type) {
+  std::string what = "this data type";
+  if (!type.is_predefined()) {
+    what = "a data type that is not predefined";
+  } else if (type.kind()) {
+    what = fmt::format("data types of the category {}", name_of(type.kind()->category));
+  }
+  throw mpi_error(MPI_ERR_TYPE, fmt::format("a compare-and-swap is not defined on {}", what),
+                  "pass a predefined type of integers, truth values or bytes");
+}
+
 }  // namespace
 
 reduction find_reduction(MPI_Op op, const datatype& type) {
   const named_op* const known = find_op(op);
-  if (known == nullptr) {
-    throw mpi_error(MPI_ERR_OP, "the operation is not one of the predefined operations",
-                    "pass MPI_SUM, MPI_REPLACE or another predefined operation: windows allow no others");
+  if (known == nullptr) refuse_op();
+  const auto& kind = type.kind();
+  if (!kind) {
+    if (known->categories != all_categories) refuse_mixed(known->op);
+    return {.op = known->op, .type = element_type::byte, .operands = &type.data()};
   }
-  if (!type.kind()) {
-    if (known->categories == all_categories)
-      return {.op = known->op, .type = element_type::byte, .operands = &type.data()};
-    throw mpi_error(MPI_ERR_OP,
-                    fmt::format("{} is not defined on a data type that is not made of one predefined type alone",
-                                name_of(known->op)),
-                    "pass a data type of one predefined type that the operation combines");
-  }
-  const auto [element, category] = *type.kind();
-  if ((known->categories & set_of(category)) == 0) {
-    throw mpi_error(
-        MPI_ERR_OP,
-        fmt::format("{} is not defined on data types of the category {}", name_of(known->op), name_of(category)),
-        "see the table of predefined reduction operations in section 5.9.2 of MPI-3.1");
-  }
-  return {.op = known->op, .type = element, .operands = &type.elements()};
+  if ((known->categories & set_of(kind->category)) == 0) refuse_category(known->op, kind->category);
+  return {.op = known->op, .type = kind->type, .operands = &type.elements()};
 }
 
 element_type find_swapped_element(const datatype& type) {
   constexpr category_set swapped = integers | set_of(type_category::logical, type_category::byte);
   const auto& kind = type.kind();
-  if (!type.is_predefined() || !kind || (swapped & set_of(kind->category)) == 0) {
-    throw mpi_error(MPI_ERR_TYPE,
-                    fmt::format("a compare-and-swap is not defined on {}",
-                                !type.is_predefined() ? std::string("a data type that is not predefined")
-                                : kind ? fmt::format("data types of the category {}", name_of(kind->category))
-                                       : std::string("this data type")),
-                    "pass a predefined type of integers, truth values or bytes");
-  }
+  if (!type.is_predefined() || !kind || (swapped & set_of(kind->category)) == 0) refuse_swap(type);
   return kind->type;
 }
 

@@ -90,7 +90,7 @@ struct distributed_dimension {
     const MPI_Count block = argument == MPI_DISTRIBUTE_DFLT_DARG ? 1 : argument;
     const MPI_Count cycle = block * processes;
     const MPI_Count begin = coordinate * block;
-    const MPI_Count whole_blocks = size < begin + block ? 0 : (size - begin - block) / cycle + 1;
+    const MPI_Count whole_blocks = size / cycle;  // at least; the last one may be whole, too
     sequence all;
     all.add(each.times(block).repeated(to_size(whole_blocks), to_distance(cycle) * each.extent),
             to_distance(begin) * each.extent);
