@@ -24,6 +24,7 @@ ACCEPTED = {
     ("amity/base/code_address.cpp", "amity::(anonymous namespace)::async_functions"),
     # Nor have the functions of MPI: the data types of a process, and what each thread remembers of them.
     ("amity/interop/mpi/drop_in/datatype_store.cpp", "amity::mpi::(anonymous namespace)::all_types"),
+    ("amity/interop/mpi/drop_in/drop_in.cpp", "amity::mpi::(anonymous namespace)::self"),
     ("amity/interop/mpi/drop_in/datatype_store.cpp", "amity::mpi::(anonymous namespace)::recent_types"),
     ("amity/interop/shmem/process.cpp", "amity::shmem::self"),
     ("amity/interop/shmem/addon/process.cpp", "amity::shmem::addon::self"),

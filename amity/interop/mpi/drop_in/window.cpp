@@ -89,7 +89,11 @@ bool window::can_serve(MPI_Comm comm) {
 }
 
 window::window(job& in, const window_request& wanted)
-    : flavor_(wanted.flavor), unit_(wanted.unit), unit_attribute_(static_cast<int>(unit_)), bytes_(wanted.bytes) {
+    : flavor_(wanted.flavor),
+      unit_(wanted.unit),
+      unit_attribute_(static_cast<int>(unit_)),
+      bytes_(wanted.bytes),
+      info_(wanted.flavor) {
   info_.merge(wanted.info);
   owned_group members(wanted.comm);
   std::vector<rank_t> ranks = translate(members.handle(), owned_group(MPI_COMM_WORLD).handle());

@@ -8,6 +8,15 @@
 
 namespace amity::mpi {
 
+window_info::window_info(int flavor)
+    : values_{{"accumulate_ops", "same_op_no_op"},
+              {"accumulate_ordering", "rar,raw,war,waw"},
+              {"no_locks", "false"},
+              {"same_disp_unit", "false"},
+              {"same_size", "false"}} {
+  if (flavor == MPI_WIN_FLAVOR_ALLOCATE || flavor == MPI_WIN_FLAVOR_SHARED) set("alloc_shared_noncontig", "false");
+}
+
 void window_info::merge(MPI_Info info) {
   if (info == MPI_INFO_NULL) return;
   int keys = 0;

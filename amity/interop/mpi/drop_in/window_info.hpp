@@ -12,6 +12,8 @@ namespace amity::mpi {
 
 class window_info {
  public:
+  /// The hints that the standard defines for a window of this flavor, with their defaults.
+  explicit window_info(int flavor);
   /// Adds what `info` has, which may be MPI_INFO_NULL. Throws `mpi_error`.
   void merge(MPI_Info info);
   void set(std::string_view key, std::string_view value) { values_[std::string(key)] = value; }
