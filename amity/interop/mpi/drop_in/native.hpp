@@ -106,10 +106,10 @@ inline constinit native_function<decltype(&MPI_Init_thread)> init_thread{"Init_t
 inline constinit native_function<decltype(&MPI_Irecv)> irecv{"Irecv"};
 inline constinit native_function<decltype(&MPI_Isend)> isend{"Isend"};
 inline constinit native_function<decltype(&MPI_Pack)> pack{"Pack"};
+inline constinit native_function<decltype(&MPI_Probe)> probe{"Probe"};
 inline constinit native_function<decltype(&MPI_Put)> put{"Put"};
 inline constinit native_function<decltype(&MPI_Query_thread)> query_thread{"Query_thread"};
 inline constinit native_function<decltype(&MPI_Raccumulate)> raccumulate{"Raccumulate"};
-inline constinit native_function<decltype(&MPI_Request_get_status)> request_get_status{"Request_get_status"};
 inline constinit native_function<decltype(&MPI_Rget)> rget{"Rget"};
 inline constinit native_function<decltype(&MPI_Rget_accumulate)> rget_accumulate{"Rget_accumulate"};
 inline constinit native_function<decltype(&MPI_Rput)> rput{"Rput"};

@@ -14,7 +14,6 @@ namespace amity::mpi {
 /// this library; else null. Any thread.
 void* find_tool(const char* name) noexcept;
 
-
 /// The function of this name in a tool. Any thread may call it.
 template <class Function>
 class tool_function {

@@ -111,8 +111,11 @@ KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()
 WRAPPED = ("collective", "point_to_point", "special", "synchronized", "joining", "polled")
 # What a special function needs of the MPI besides itself. X_c needs these with _c, where the MPI has them.
 PARTS = {"Mprobe": ("Improbe",), "Probe": ("Iprobe",), "Sendrecv": ("Irecv", "Isend"),
-         "Sendrecv_replace": ("Irecv", "Isend", "Pack", "Pack_size"), "Wait": ("Test",), "Waitany": ("Testany",),
-         "Waitsome": ("Testsome",)}
+         "Sendrecv_replace": ("Irecv", "Isend", "Pack", "Pack_size"), "Wait": ("Test",), "Waitall": ("Testall",),
+         "Waitany": ("Testany",), "Waitsome": ("Testsome",)}
+# When a function communicates with no process, and does not block. MPICH does not give MPI_Irecv the right status then.
+NO_PROCESS = {"Mrecv": "*message == MPI_MESSAGE_NO_PROC", "Recv": "source == MPI_PROC_NULL",
+              **dict.fromkeys(("Rsend", "Send", "Ssend"), "dest == MPI_PROC_NULL")}
 # These may call other functions of MPI, on communicators that the program does not know: parts of MPIs are written so.
 NESTED = re.compile(r"File_|Request_get_status|Test(all|any|some)?$")
 
@@ -280,7 +283,8 @@ class Writer:
         values = [each.name for each in function.parameters if each.pointer_type != "MPI_Status*"]
         status = [each.name for each in function.parameters if each.pointer_type == "MPI_Status*"] or ["MPI_STATUS_IGNORE"]
         started = ", ".join([*status, self.partner(function).native, *values])
-        return [f"if (is_idle()) return {self.call(function)};", f"return complete({started});"]
+        return [f"if (is_idle() || {NO_PROCESS[function.base]}) return {self.call(function)};",
+                f"return complete({started});"]
 
     def special(self, function):
         large = "_c" if function.name != function.base else ""

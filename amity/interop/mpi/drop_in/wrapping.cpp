@@ -53,34 +53,8 @@ int joined(int code) {
   return code;
 }
 
-// A request whose status has an error stays incomplete for MPI_Test, in some MPIs, until others are complete too; so
-// the statuses are read here and there.
-void await_all(int count, const MPI_Request requests[]) {
-  if (requests == nullptr) return;
-  int first = 0;      // those before it are complete
-  int looked_at = 0;  // for errors
-  wait_until_done([&](int* flag) {
-    const auto ask = [&](int index, MPI_Status& status) {
-      int is_done = 1;
-      if (requests[index] == MPI_REQUEST_NULL) return is_done;
-      status.MPI_ERROR = MPI_SUCCESS;
-      const int code = native::request_get_status(requests[index], &is_done, &status);
-      if (code != MPI_SUCCESS || (is_done != 0 && status.MPI_ERROR != MPI_SUCCESS)) *flag = 1;
-      return is_done;
-    };
-    MPI_Status status{};
-    while (first < count && *flag == 0 && ask(first, status) != 0) ++first;
-    if (first >= count) {
-      *flag = 1;
-    } else if (*flag == 0) {
-      looked_at = looked_at + 1 < count ? looked_at + 1 : first;
-      if (looked_at > first) ask(looked_at, status);
-    }
-    return MPI_SUCCESS;
-  });
-}
-
-int finish_both(MPI_Request& receive, MPI_Status* status, MPI_Request& send, int code_of_send) {
+int finish_both(MPI_Request& receive, int source, MPI_Comm comm, MPI_Status* status, MPI_Request& send,
+                int code_of_send) {
   if (code_of_send != MPI_SUCCESS) {
     native::cancel(&receive);
     native::wait(&receive, MPI_STATUS_IGNORE);
@@ -88,6 +62,8 @@ int finish_both(MPI_Request& receive, MPI_Status* status, MPI_Request& send, int
   }
   const int code = finish(receive, status);
   const int code_of_end = finish(send, MPI_STATUS_IGNORE);
+  // MPICH does not give MPI_Irecv the right status.
+  if (source == MPI_PROC_NULL) native::probe(MPI_PROC_NULL, MPI_ANY_TAG, comm, status);
   return code != MPI_SUCCESS ? code : code_of_end;
 }
 
@@ -99,7 +75,7 @@ void meet_leaders(MPI_Comm group, int leader, MPI_Comm peers, int other_leader, 
   if (rank == leader && peers != MPI_COMM_NULL && !is_native(peers)) {
     MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
     if (native::irecv(nullptr, 0, MPI_BYTE, other_leader, tag, peers, &receive) == MPI_SUCCESS) {
-      finish_both(receive, MPI_STATUS_IGNORE, send,
+      finish_both(receive, other_leader, peers, MPI_STATUS_IGNORE, send,
                   native::isend(nullptr, 0, MPI_BYTE, other_leader, tag, peers, &send));
     }
   }

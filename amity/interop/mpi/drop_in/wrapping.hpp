@@ -101,12 +101,9 @@ int waitsome(Native& native, Test& test, int count, MPI_Request requests[], int*
   return native(count, requests, done, indices, statuses);
 }
 
-/// Serves windows until all requests are complete, or one has failed. They are left as they are.
-void await_all(int count, const MPI_Request requests[]);
-
-template <class Native>
-int waitall(Native& native, int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (!is_idle()) await_all(count, requests);
+template <class Native, class Test>
+int waitall(Native& native, Test& test, int count, MPI_Request requests[], MPI_Status statuses[]) {
+  if (!is_idle()) return wait_until_done([&](int* flag) { return test(count, requests, flag, statuses); });
   const nested_calls of_mpi;
   return native(count, requests, statuses);
 }
@@ -124,8 +121,9 @@ int mprobe(Native& native, Probe& improbe, int source, int tag, MPI_Comm comm, M
   return wait_until_done([&](int* flag) { return improbe(source, tag, comm, flag, message, status); });
 }
 
-/// Waits for a send and a receive, of which the send has been started with this result.
-int finish_both(MPI_Request& receive, MPI_Status* status, MPI_Request& send, int code_of_send);
+/// Waits for a receive from `source` and a send, which has been started with this result.
+int finish_both(MPI_Request& receive, int source, MPI_Comm comm, MPI_Status* status, MPI_Request& send,
+                int code_of_send);
 
 template <class Native, class Receive, class Send, class Count>
 int sendrecv(Native& native, Receive& irecv, Send& isend, const void* sent, Count sent_count, MPI_Datatype sent_type,
@@ -138,7 +136,8 @@ int sendrecv(Native& native, Receive& irecv, Send& isend, const void* sent, Coun
   MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
   const int code = irecv(received, received_count, received_type, source, received_tag, comm, &receive);
   if (code != MPI_SUCCESS) return code;
-  return finish_both(receive, status, send, isend(sent, sent_count, sent_type, target, sent_tag, comm, &send));
+  return finish_both(receive, source, comm, status, send,
+                     isend(sent, sent_count, sent_type, target, sent_tag, comm, &send));
 }
 
 template <class Native, class Receive, class Send, class Pack, class Size, class Count>
@@ -156,7 +155,8 @@ int sendrecv_replace(Native& native, Receive& irecv, Send& isend, Pack& pack, Si
   MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
   code = irecv(buffer, count, type, source, received_tag, comm, &receive);
   if (code != MPI_SUCCESS) return code;
-  return finish_both(receive, status, send, isend(packed.data(), used, MPI_PACKED, target, sent_tag, comm, &send));
+  return finish_both(receive, source, comm, status, send,
+                     isend(packed.data(), used, MPI_PACKED, target, sent_tag, comm, &send));
 }
 
 /// The leaders of two groups that are about to make an inter-communicator wait for each other, and then each group for

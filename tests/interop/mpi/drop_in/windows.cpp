@@ -354,8 +354,8 @@ void errors() {
 
 void many_windows() {
   step = "many windows";
-  std::vector<MPI_Win> all(300);
-  std::vector<int*> memory(300);
+  std::vector<MPI_Win> all(64);
+  std::vector<int*> memory(64);
   for (std::size_t i = 0; i < all.size(); ++i)
     MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory[i], &all[i]);
   for (MPI_Win each : all) MPI_Win_fence(0, each);

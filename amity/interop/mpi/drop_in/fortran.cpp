@@ -1,0 +1,88 @@
+/// Functions of the Fortran interfaces that reach the MPI by other ways than MPI_X and PMPI_X of C.
+///
+/// These are the reads of a window's attributes; all other Fortran functions of MPIs that may block or belong to
+/// windows call functions of C. In Fortran, an attribute that the MPI defines is a number: an address, or the value
+/// itself. (MPI-3.1, sections 11.2.6 and 17.2.7.)
+
+#include <dlfcn.h>
+
+#include <mpi.h>
+
+#include "amity/interop/mpi/drop_in/drop_in.hpp"
+#include "amity/interop/mpi/drop_in/native.hpp"
+
+namespace amity::mpi {
+namespace {
+
+/// Sets `value` and returns true if amity defines the attribute of the window. `key` is that of C.
+[[maybe_unused]] bool read_attribute(MPI_Win handle, int key, MPI_Aint& value) {
+  drop_in* const own = drop_in::running();
+  window* const found = own == nullptr ? nullptr : own->windows().find(handle);
+  if (found == nullptr) return false;
+  const void* const attribute = found->find_attribute(key);
+  if (key == MPI_WIN_BASE) {
+    value = reinterpret_cast<MPI_Aint>(attribute);
+  } else if (attribute == nullptr) {
+    return false;
+  } else {
+    value = key == MPI_WIN_SIZE ? *static_cast<const MPI_Aint*>(attribute) : *static_cast<const int*>(attribute);
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace amity::mpi
+
+#if defined(OPEN_MPI)
+
+extern "C" {
+
+/// Exists in the library of Fortran functions, and may be absent from programs without Fortran.
+void MPI_Win_get_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value, MPI_Fint* flag, MPI_Fint* error);
+
+[[gnu::visibility("default")]] void ompi_win_get_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value, MPI_Fint* flag,
+                                                        MPI_Fint* error) {
+  static constinit amity::mpi::native_function<decltype(&MPI_Win_get_attr_f)> next{"Win_get_attr_f"};
+  static constinit amity::mpi::native_function<decltype(&MPI_Win_f2c)> handle_of{"Win_f2c"};
+  // The window of the MPI has the same attributes with other values, so `flag` and `error` are set.
+  next(win, key, value, flag, error);
+  amity::mpi::read_attribute(handle_of(*win), *key, *value);
+}
+
+}  // extern "C"
+
+// The names that Fortran compilers, and the modules mpi and mpi_f08, give it.
+#define AMITY_MPI_NAME(name)                                                              \
+  extern "C" [[gnu::visibility("default"), gnu::alias("ompi_win_get_attr_f")]] void name( \
+      MPI_Fint*, MPI_Fint*, MPI_Aint*, MPI_Fint*, MPI_Fint*);
+AMITY_MPI_NAME(mpi_win_get_attr)
+AMITY_MPI_NAME(mpi_win_get_attr_)
+AMITY_MPI_NAME(mpi_win_get_attr__)
+AMITY_MPI_NAME(MPI_WIN_GET_ATTR)
+AMITY_MPI_NAME(MPI_Win_get_attr_f)
+AMITY_MPI_NAME(MPI_Win_get_attr_f08)
+AMITY_MPI_NAME(pmpi_win_get_attr)
+AMITY_MPI_NAME(pmpi_win_get_attr_)
+AMITY_MPI_NAME(pmpi_win_get_attr__)
+AMITY_MPI_NAME(PMPI_WIN_GET_ATTR)
+AMITY_MPI_NAME(PMPI_Win_get_attr_f)
+AMITY_MPI_NAME(PMPI_Win_get_attr_f08)
+#undef AMITY_MPI_NAME
+
+#elif defined(MPICH)
+
+/// What MPICH's Fortran functions call. `kind`: how the value is stored.
+extern "C" [[gnu::visibility("default")]] int MPII_Win_get_attr(MPI_Win win, int key, void* value, int* flag,
+                                                                int kind) {
+  constexpr int address_sized = 1;  // MPIR_ATTR_AINT
+  // The keys of Fortran follow those of C by 1.
+  if (MPI_Aint number = 0; kind == address_sized && amity::mpi::read_attribute(win, key - 1, number)) {
+    *static_cast<MPI_Aint*>(value) = number;
+    *flag = 1;
+    return MPI_SUCCESS;
+  }
+  static const auto next = reinterpret_cast<decltype(&MPII_Win_get_attr)>(::dlsym(RTLD_NEXT, "MPII_Win_get_attr"));
+  return next == nullptr ? MPI_ERR_INTERN : next(win, key, value, flag, kind);
+}
+
+#endif
