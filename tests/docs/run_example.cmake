@@ -1,5 +1,5 @@
 # Runs PROGRAM; it must succeed, and print each of the texts in PROMISES, which are separated by '|'.
-execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+execute_process(COMMAND ${START} ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 message(NOTICE "${output}")
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "exit status ${status}")
