@@ -35,13 +35,13 @@ class window_core final : private immovable {
   window_core(core::team& of, std::size_t bytes, shared_placement where, const window_options& options);
   /// A dynamic window: offsets are addresses in memory that is attached. Collective. Throws `error`.
   window_core(core::team& of, const window_options& options);
-  /// Of a group of ranks. Collective among them. Throws `error`.
+  /// A window of a group of ranks. Collective among them. Throws `error`.
   window_core(core::team& of, const memory_of_window& memory, const window_options& options,
               const window_group& members);
   /// Collective, outside epochs, unless it is abandoned.
   ~window_core();
   /// From now on the end of the window waits for no other member, and its memory stays until the engine ends. For the
-  /// end of a job, when no member uses the window any more.
+  /// end of a job, after the last use of the window.
   void abandon() noexcept;
 
   mutable_bytes memory() const noexcept;

@@ -51,7 +51,7 @@ struct memory_of_window {
 struct window_group {
   core::rank_list ranks;  ///< of the job, by member
   rank_t member;          ///< this rank
-  /// A reduction over the members, until the window has collectives of its own. Waits; makes progress meanwhile.
+  /// A reduction over the members, until the window has collectives of its own. Waits, and makes progress.
   function_ref<std::uint64_t(core::reduction, std::uint64_t)> reduce;
 };
 
@@ -261,7 +261,7 @@ class window_epochs final : private record_window, private immovable {
   std::optional<node_signals> signals_;  ///< if all members map one another's windows
   access_rules rules_;
   bool owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
-  bool is_abandoned_ = false;      ///< its end waits for nobody
+  bool is_abandoned_ = false;      ///< its end does not wait for others
   bool is_watched_ = false;        ///< `on_round` is called
   std::size_t carried_out_ = 0;    ///< operations now, by threads that may wait for credits
 

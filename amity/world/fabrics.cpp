@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "amity/fabric/composite/composite.hpp"
+#include "amity/fabric/mpi/choice.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
 #include "amity/fabric/ofi/ofi.hpp"
 #include "amity/fabric/shm/shm.hpp"
@@ -25,6 +26,12 @@ std::vector<fabric::capabilities> describe_fabrics(const settings& values) {
 
 std::vector<std::string> explain_fabric(const settings& values) {
   return detail::choose_fabric(detail::circumstances::of(values, true)).lines();
+}
+
+std::optional<mpi_choice> find_mpi(const settings& values) {
+  const auto made = fabric::mpi::choose(fabric::mpi::evidence::of(values, ""));
+  if (!made) return std::nullopt;
+  return mpi_choice{.name = std::string(fabric::mpi::setting_of(made->which)), .reason = made->reason};
 }
 
 }  // namespace amity

@@ -21,10 +21,9 @@
 #include <CLI/CLI.hpp>
 
 #include "amity/base/error.hpp"
-#include "amity/base/file_descriptor.hpp"
 #include "amity/base/program_file.hpp"
 #include "amity/base/settings.hpp"
-#include "amity/fabric/mpi/choice.hpp"
+#include "amity/world/fabrics.hpp"
 #include "commands.hpp"
 #include "own_arguments.hpp"
 
@@ -32,7 +31,6 @@ namespace amity::tools {
 namespace {
 
 namespace fs = std::filesystem;
-using fabric::mpi::family;
 
 constexpr auto footer = R"(All arguments after PROGRAM are passed to it.
 
@@ -45,12 +43,6 @@ Examples:
 The program is not changed: the library is loaded before it (LD_PRELOAD).)";
 
 constexpr auto with_value = std::to_array<std::string_view>({"--mpi"});
-constexpr std::array families{family::open_mpi, family::mpich};
-
-struct library_choice {
-  family which;
-  std::string reason;
-};
 
 /// The file that a command names, as a shell finds it.
 fs::path find_program(const std::string& command) {
@@ -63,7 +55,7 @@ fs::path find_program(const std::string& command) {
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  throw error("mpi", no_rank, fmt::format("no program '{}' in PATH", command), "pass the path of the program");
+  throw error("mpi", no_rank, fmt::format("program '{}' not found in PATH", command), "pass the path of the program");
 }
 
 /// The interpreter of a script; the program itself if it is none.
@@ -119,42 +111,39 @@ std::string loaded_libraries(const fs::path& file, const std::string& preloaded)
 }
 
 /// The MPI whose library is among these.
-std::optional<library_choice> choice_by_libraries(const std::string& libraries) {
+std::optional<mpi_choice> choice_by_libraries(const std::string& libraries) {
   const bool has_open_mpi = libraries.find("libmpi.so") != std::string::npos;
   const bool has_mpich = libraries.find("libmpich") != std::string::npos;
   if (has_open_mpi && has_mpich) {
     throw error("mpi", no_rank, "the program is linked with Open MPI and MPICH", "link it with one MPI");
   }
-  if (has_open_mpi) return library_choice{family::open_mpi, "the program needs libmpi.so"};
-  if (has_mpich) return library_choice{family::mpich, "the program needs libmpich.so"};
+  if (has_open_mpi) return mpi_choice{"openmpi", "the program needs libmpi.so"};
+  if (has_mpich) return mpi_choice{"mpich", "the program needs libmpich.so"};
   return std::nullopt;
 }
 
-library_choice choose(const std::string& wanted, const std::string& libraries) {
-  for (const family each : families) {
-    if (wanted == fabric::mpi::setting_of(each)) return {each, fmt::format("--mpi {}", wanted)};
-  }
+mpi_choice choose(const std::string& wanted, const std::string& libraries) {
+  if (!wanted.empty()) return {wanted, fmt::format("--mpi {}", wanted)};
   if (const auto found = choice_by_libraries(libraries)) return *found;
-  if (const auto made = fabric::mpi::choose(fabric::mpi::evidence::of(settings::from_environment(), "")))
-    return {made->which, made->reason};
+  if (const auto found = find_mpi(settings::from_environment())) return *found;
   throw error("mpi", no_rank, "neither the program nor its launcher shows which MPI it uses",
               "start it with the mpirun of its MPI, or pass --mpi openmpi or --mpi mpich");
 }
 
 /// The library of this installation or build.
-fs::path find_library(family which) {
-  const std::string name = fmt::format("libamity-mpi-{}.so", fabric::mpi::setting_of(which));
+fs::path find_library(const std::string& mpi) {
+  const std::string name = fmt::format("libamity-mpi-{}.so", mpi);
   const fs::path here = program_file().parent_path();
   for (const char* const directory : {AMITY_LIBRARY_DIRECTORY, "../lib/amity"}) {
     std::error_code none;
     const fs::path found = fs::canonical(here / directory / name, none);
     if (!none) return found;
   }
-  throw error("mpi", no_rank, fmt::format("{} is not installed beside {}", name, here.string()),
-              fmt::format("build amity with {} (-DAMITY_MPI=ON)", fabric::mpi::name_of(which)));
+  throw error("mpi", no_rank, fmt::format("{} is not installed in the installation of {}", name, here.string()),
+              fmt::format("build amity where {} is installed (-DAMITY_MPI=ON)", mpi));
 }
 
-/// The loader ignores a library that it cannot load before the program, and says so only in its output.
+/// The loader ignores a library that it cannot load before the program, and reports that only in its output.
 void check_preload(const fs::path& file, const std::string& preload, const fs::path& library) {
   const std::string loaded = loaded_libraries(file, preload);
   if (loaded.find(fmt::format("{} (0x", library.string())) != std::string::npos) return;
@@ -195,8 +184,8 @@ int mpi(int argc, char** argv) {
                               executed.string()),
                   "link the program dynamically with its MPI, or set AMITY_MPI=0");
     }
-    const library_choice chosen = choose(wanted, loaded_libraries(executed, ""));
-    const fs::path library = find_library(chosen.which);
+    const mpi_choice chosen = choose(wanted, loaded_libraries(executed, ""));
+    const fs::path library = find_library(chosen.name);
     const char* const others = std::getenv("LD_PRELOAD");
     const std::string preload =
         others == nullptr || *others == '\0' ? library.string() : fmt::format("{}:{}", library.string(), others);

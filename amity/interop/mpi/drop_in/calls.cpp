@@ -54,7 +54,7 @@ description describe(std::string_view call) {
   } catch (const window_error& wrong) {
     return {class_of(wrong.fault()), wrong.what()};
   } catch (const std::bad_alloc&) {
-    return {MPI_ERR_NO_MEM, fmt::format("amity: {}: there is no memory", call)};
+    return {MPI_ERR_NO_MEM, fmt::format("amity: {}: out of memory", call)};
   } catch (const std::exception& other) {
     return {MPI_ERR_OTHER, other.what()};
   }

@@ -67,7 +67,7 @@ datatype_store::contents::~contents() {
 void datatype_store::release() {
   const std::lock_guard lock(mutex_);
   delete contents_.exchange(nullptr, std::memory_order_acq_rel);
-  // The keys of attributes that are left have no more use.
+  // Keyvals of attributes that are left are not needed again.
   generation_.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -10,7 +10,7 @@
 namespace amity::mpi {
 namespace {
 
-/// What only the MPI can tell. It wakes nobody.
+/// What only the MPI knows. It wakes no thread.
 class operation_of_mpi final : public fabric::watched_memory {
  public:
   explicit operation_of_mpi(function_ref<bool()> is_done) : is_done_(is_done) {}

@@ -31,8 +31,8 @@ class job : private immovable {
 
   /// One round of progress, if no other thread makes it.
   void progress();
-  /// Waits for what the MPI does, and serves other ranks meanwhile. `is_done` asks the MPI, and returns true again
-  /// after it has returned true.
+  /// Waits for what the MPI does, and serves other ranks during that time. `is_done` asks the MPI, and returns true
+  /// again after it has returned true.
   void wait_for(function_ref<bool()> is_done);
 
  private:

@@ -9,7 +9,7 @@
 namespace amity::mpi {
 namespace {
 
-/// The program goes on without the library, on all processes or on none: an error here ends it.
+/// If the library cannot begin, the job ends: either all processes use it, or none.
 void begin() {
   int threads = MPI_THREAD_SINGLE;
   native::query_thread(&threads);

@@ -53,7 +53,7 @@ MPI_Op operation_of(core::reduction operation) {
   }
 }
 
-/// Waits for a request, and serves other ranks meanwhile.
+/// Waits for a request, and serves other ranks during that time.
 void wait_for(job& in, MPI_Request request) {
   int code = MPI_SUCCESS;
   in.wait_for([&] {

@@ -33,7 +33,7 @@ class window_table : private immovable {
   }
   void add(std::unique_ptr<window> made);
   std::unique_ptr<window> remove(MPI_Win handle);
-  /// Ends all windows, before MPI ends and when no process uses them any more.
+  /// Ends all windows, before MPI ends. No process uses them.
   void abandon_all();
   std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 

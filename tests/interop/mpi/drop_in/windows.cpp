@@ -69,11 +69,11 @@ void fences(std::string_view flavor) {
 void posts(std::string_view flavor) {
   step = "post, start, complete, wait";
   doubles all(flavor, 4);
-  MPI_Group everybody = MPI_GROUP_NULL, target = MPI_GROUP_NULL, origin = MPI_GROUP_NULL;
-  MPI_Win_get_group(all.win, &everybody);
+  MPI_Group members = MPI_GROUP_NULL, target = MPI_GROUP_NULL, origin = MPI_GROUP_NULL;
+  MPI_Win_get_group(all.win, &members);
   const int to = next(), from = previous();
-  MPI_Group_incl(everybody, 1, &to, &target);
-  MPI_Group_incl(everybody, 1, &from, &origin);
+  MPI_Group_incl(members, 1, &to, &target);
+  MPI_Group_incl(members, 1, &from, &origin);
   for (int round = 0; round < 20; ++round) {
     const double value = round * 10 + rank();
     MPI_Win_post(origin, 0, all.win);
@@ -91,7 +91,7 @@ void posts(std::string_view flavor) {
   MPI_Win_start(MPI_GROUP_EMPTY, 0, all.win);
   MPI_Win_complete(all.win);
   MPI_Win_wait(all.win);
-  for (MPI_Group* each : {&everybody, &target, &origin}) MPI_Group_free(each);
+  for (MPI_Group* each : {&members, &target, &origin}) MPI_Group_free(each);
 }
 
 void locks(std::string_view flavor) {
