@@ -100,7 +100,7 @@ TEST(datatypes, handles_used_again) {
   EXPECT_TRUE(is_reused);
 }
 
-// The same, if another thread frees the type and makes the next one.
+// Another thread frees the type and makes the next one.
 TEST(datatypes, handles_used_again_by_other_threads) {
   MPI_Datatype type = contiguous(1, MPI_INT);
   for (int count = 2; count < 100; ++count) {
