@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <barrier>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -98,7 +100,7 @@ TEST(datatypes, handles_used_again) {
   EXPECT_TRUE(is_reused);
 }
 
-// The same, if another thread frees the type and makes the next one.
+// Another thread frees the type and makes the next one.
 TEST(datatypes, handles_used_again_by_other_threads) {
   MPI_Datatype type = contiguous(1, MPI_INT);
   for (int count = 2; count < 100; ++count) {
@@ -125,16 +127,24 @@ TEST(datatypes, duplicates) {
 }
 
 TEST(datatypes, one_for_all_threads) {
-  for (int round = 0; round < 50; ++round) {
-    MPI_Datatype type = vector(3, 2, MPI_INT);
-    std::vector<const datatype*> found(4);
-    {
-      std::vector<std::jthread> threads;
-      for (const datatype*& each : found) threads.emplace_back([&] { each = &datatype::of(type); });
+  constexpr int threads = 4, rounds = 300;
+  std::array<MPI_Datatype, rounds> types;
+  for (MPI_Datatype& each : types) each = vector(3, 2, MPI_INT);
+  std::array<std::array<const datatype*, rounds>, threads> found;
+  std::barrier begin(threads);
+  {
+    std::vector<std::jthread> all;
+    for (auto& mine : found) {
+      all.emplace_back([&] {
+        for (std::size_t round = 0; round < rounds; ++round) {
+          begin.arrive_and_wait();
+          mine[round] = &datatype::of(types[round]);
+        }
+      });
     }
-    for (const datatype* each : found) EXPECT_EQ(each, found.front());
-    MPI_Type_free(&type);
   }
+  for (const auto& each : found) EXPECT_EQ(each, found.front());
+  for (MPI_Datatype& each : types) MPI_Type_free(&each);
 }
 
 TEST(datatypes, errors) {
@@ -282,6 +292,20 @@ TEST(datatypes, precisions_of_fortran) {
   // Not all MPIs have numbers of this precision, which is that of REAL(10).
   if (MPI_Type_create_f90_real(18, MPI_UNDEFINED, &type) == MPI_SUCCESS)
     expect(type, 16, {element_type::long_double, type_category::floating_point});
+}
+
+// They must not be freed: the MPI would report an error, which ends the program.
+TEST(datatypes, precisions_inside_other_types) {
+  for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(each, MPI_ERRORS_ARE_FATAL);
+  MPI_Datatype real = MPI_DATATYPE_NULL;
+  MPI_Type_create_f90_real(15, 307, &real);
+  for (int i = 0; i < 10; ++i) {
+    MPI_Datatype type = vector(3, 2, real);
+    EXPECT_EQ(layout_of_one(type), layout::strided(3, 8, 16));
+    EXPECT_EQ(datatype::of(type).kind(), datatype::of(MPI_DOUBLE).kind());
+    MPI_Type_free(&type);
+  }
+  for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(each, MPI_ERRORS_RETURN);
 }
 
 TEST(datatypes, precisions_of_quadruple_numbers) {

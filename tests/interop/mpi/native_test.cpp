@@ -2,6 +2,8 @@
 
 #include "amity/interop/mpi/drop_in/native.hpp"
 
+#include <dlfcn.h>
+
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,7 @@
 // As in the library: both names are its own.
 extern "C" int MPI_Type_get_name(MPI_Datatype, char*, int*) { return -1; }
 extern "C" int PMPI_Type_get_name(MPI_Datatype, char*, int*) { return -1; }
+extern "C" int MPI_Of_program_alone(int) { return -1; }
 
 namespace amity::mpi {
 namespace {
@@ -26,6 +29,12 @@ TEST(native_functions, found_behind_functions_of_program) {
     EXPECT_EQ(name.substr(0, static_cast<std::size_t>(length)), "MPI_INT");
   }
   EXPECT_EQ(MPI_Type_get_name(MPI_INT, nullptr, nullptr), -1);
+}
+
+TEST(native_functions, not_of_program_alone) {
+  EXPECT_NE(::dlsym(RTLD_DEFAULT, "MPI_Of_program_alone"), nullptr);
+  native_function<decltype(&MPI_Of_program_alone)> of_program("Of_program_alone");
+  EXPECT_FALSE(static_cast<bool>(of_program));
 }
 
 TEST(native_functions, missing_one_named) {

@@ -26,8 +26,8 @@ struct envelope {
   int combiner = 0;
 };
 
-/// Of types that functions with large counts have made, these arguments are not among the integers: they belong behind
-/// so many of them.
+/// Functions with large counts make types whose counts are not among the integers. This is the number of integers
+/// before them in the order of the arguments.
 std::size_t integers_before_large_counts(int combiner) {
   if (combiner == MPI_COMBINER_SUBARRAY) return 1;  // behind the number of dimensions
   if (combiner == MPI_COMBINER_DARRAY) return 3;    // behind the size, the rank and the number of dimensions
