@@ -147,6 +147,7 @@ inline constinit native_function<decltype(&MPI_Win_lock)> win_lock{"Win_lock"};
 inline constinit native_function<decltype(&MPI_Win_lock_all)> win_lock_all{"Win_lock_all"};
 inline constinit native_function<decltype(&MPI_Win_post)> win_post{"Win_post"};
 inline constinit native_function<decltype(&MPI_Win_set_info)> win_set_info{"Win_set_info"};
+inline constinit native_function<decltype(&MPI_Win_set_name)> win_set_name{"Win_set_name"};
 inline constinit native_function<decltype(&MPI_Win_shared_query)> win_shared_query{"Win_shared_query"};
 inline constinit native_function<decltype(&MPI_Win_start)> win_start{"Win_start"};
 inline constinit native_function<decltype(&MPI_Win_sync)> win_sync{"Win_sync"};

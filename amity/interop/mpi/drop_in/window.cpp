@@ -151,6 +151,7 @@ void window::make_handle(MPI_Comm comm) {
 #else
   check_native(native::win_create_dynamic(MPI_INFO_NULL, comm, &handle_), "MPI_Win_create_dynamic");
 #endif
+  native::win_set_name(handle_, "");
 }
 
 std::uint64_t window::place(rank_t member, MPI_Aint displacement) const noexcept {
