@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "amity/core/no_progress.hpp"
 #include "amity/window/window_error.hpp"
 
 namespace amity::detail {
@@ -43,17 +44,6 @@ class counted final : private immovable {
 
  private:
   std::size_t& count_;
-};
-
-/// While it lives, this thread makes no progress, as in a handler.
-class no_progress final : private immovable {
- public:
-  explicit no_progress(core::endpoint& in) : running_(in.own_engine().running()), before_(running_.set_world(&in)) {}
-  ~no_progress() { running_.set_world(before_); }
-
- private:
-  core::running_handler& running_;
-  const core::endpoint* before_;
 };
 
 std::size_t copied_bytes(const std::shared_ptr<const layout>& blocks) noexcept {
@@ -331,7 +321,7 @@ void window_epochs::end_held(window_peer& to) {
 // no progress, as in a handler: this is called in a round of it.
 bool window_epochs::on_round() {
   if (carried_out_ > 0) return true;
-  const no_progress quiet(endpoint_);
+  const core::no_progress quiet(endpoint_);
   bool any_held = false;
   for (window_peer* const each : used_) {
     if (each->held.empty()) continue;
