@@ -23,6 +23,7 @@ extern const benchmark window_pscw_get;
 extern const benchmark window_scaling;
 extern const benchmark window_tcp;
 extern const benchmark window_overlap;
+extern const benchmark window_overlap_tcp;
 extern const benchmark window_computing_target;
 extern const benchmark ghost_cells;
 extern const benchmark ghost_cells_tcp;

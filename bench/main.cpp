@@ -36,6 +36,7 @@ const benchmark* const benchmarks[] = {
     &window_scaling,
     &window_tcp,
     &window_overlap,
+    &window_overlap_tcp,
     &window_computing_target,
     &ghost_cells,
     &ghost_cells_tcp,

@@ -200,7 +200,7 @@ void drive_overlap(driver& d) {
 
 int run_overlap(job_context& job) { return run_ranks(job, measure_overlap); }
 
-// A target that computes
+// Computation
 
 /// Occupies the processor, without calls of Amity.
 std::uint64_t compute_steps(std::uint64_t steps) {
@@ -211,6 +211,90 @@ std::uint64_t compute_steps(std::uint64_t steps) {
   }
   return value;
 }
+
+/// Returns the time of one of these steps.
+double measure_step_ns(int batches) {
+  constexpr std::uint64_t tried = 1'000'000;
+  return median_of(batches, [] { return wall_ns([] { compute_steps(tried); }); }) / tried;
+}
+
+// Overlap over TCP
+
+/// Adds the share of a transfer of rank 0 that is hidden by twice as much computation between its start and its flush.
+template <class Operation>
+void measure_hidden_by_steps(world& w, window<std::byte>& memory, sample& into, const std::string& name, int batches,
+                             Operation operation) {
+  w.barrier();
+  if (w.rank() == 0) {
+    memory.lock(lock_kind::exclusive, 1);
+    const auto transfer = [&](std::uint64_t steps) {
+      return wall_ns([&] {
+        operation();
+        compute_steps(steps);
+        memory.flush(1);
+      });
+    };
+    transfer(0);
+    const double alone_ns = median_of(batches, [&] { return transfer(0); });
+    const auto steps = static_cast<std::uint64_t>(2 * alone_ns / measure_step_ns(batches));
+    const double computed_ns = median_of(batches, [&] { return wall_ns([&] { compute_steps(steps); }); });
+    const double both_ns = median_of(batches, [&] { return transfer(steps); });
+    memory.unlock(1);
+    into[name + "_us"] = alone_ns * 1e-3;
+    into[name + "_computed_us"] = computed_ns * 1e-3;
+    into[name + "_both_us"] = both_ns * 1e-3;
+    into[name + "_hidden_percent"] = 100 * (alone_ns + computed_ns - both_ns) / alone_ns;
+  }
+  w.barrier();
+}
+
+int measure_overlap_tcp(job_context& job) {
+  use_a_node_for_each_rank();
+  const int batches = std::stoi(job.args.at("batches"));
+  const auto bytes = static_cast<std::size_t>(std::stoull(job.args.at("bytes")));
+  return run_ranks(job, [&](world& w) {
+    sample result;
+    auto memory = w.allocate_window<std::byte>(bytes);
+    std::vector<std::byte> buffer(bytes, std::byte{1});
+    measure_hidden_by_steps(w, memory, result, "put", batches,
+                            [&] { memory.put(1, 0, std::span<const std::byte>(buffer)); });
+    if (w.rank() == 1) {
+      expect_equal("bytes put", sum_words(memory.local()), sum_words(buffer));
+      std::ranges::fill(memory.local(), std::byte{2});
+    }
+    measure_hidden_by_steps(w, memory, result, "get", batches, [&] { memory.get(1, 0, std::span(buffer)); });
+    const std::vector<std::byte> expected(bytes, std::byte{2});
+    if (w.rank() == 0) expect_equal("bytes got", sum_words(buffer), sum_words(expected));
+    return result;
+  });
+}
+
+void drive_overlap_tcp(driver& d) {
+  const std::size_t mib = std::size_t{1} << 20;
+  for (const std::string provider : {"net", "tcp;ofi_rxm"}) {
+    for (const std::size_t bytes : {mib / 16, mib / 4, mib, 4 * mib}) {
+      const std::string size = bytes < mib ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} MiB", bytes >> 20);
+      contest jobs{
+          .ours = over_tcp(d, provider, 2, {{"batches", d.tiny() ? "3" : "31"}, {"bytes", std::to_string(bytes)}})};
+      jobs.peer = jobs.ours;
+      jobs.peer->name = "without a progress thread";
+      jobs.ours.run.environment.emplace_back("AMITY_PROGRESS_THREAD=1");
+      if (d.tiny()) jobs.rounds = 1;
+      std::vector<figure> rows;
+      for (const std::string operation : {"put", "get"}) {
+        const std::string config = fmt::format("{}: {} of {}", provider, operation, size);
+        for (const auto& [metric, key] :
+             {std::pair("transfer", "_us"), {"computation", "_computed_us"}, {"with computation", "_both_us"}})
+          rows.push_back({config, metric, "us", operation + key, "", operation + key});
+        rows.push_back({config, "hidden", "%", operation + "_hidden_percent", "", operation + "_hidden_percent"});
+        if (bytes == mib) rows.back().wanted = {at_least(90)};
+      }
+      d.compare(jobs, rows);
+    }
+  }
+}
+
+// A target that computes
 
 /// Returns the median time of a lock epoch of rank 0 with `operation`, while rank 1 computes or waits.
 template <class Operation>
@@ -234,9 +318,7 @@ int measure_computing_target(job_context& job) {
   const int batches = std::stoi(job.args.at("batches"));
   const double computed_ms = std::stod(job.args.at("computed_ms"));
   return run_ranks(job, [&](world& w) {
-    constexpr std::uint64_t tried = 1'000'000;
-    const double step_ns = median_of(batches, [] { return wall_ns([] { compute_steps(tried); }); }) / tried;
-    const auto steps = static_cast<std::uint64_t>(computed_ms * 1e6 / step_ns);
+    const auto steps = static_cast<std::uint64_t>(computed_ms * 1e6 / measure_step_ns(batches));
     sample result;
     auto memory = w.allocate_window<std::byte>(transfer_bytes);
     std::vector<std::byte> buffer(transfer_bytes, std::byte{1});
@@ -281,6 +363,8 @@ const benchmark window_scaling{"window_scaling", "simulated: synchronization of 
 const benchmark window_tcp{"window_tcp", "put of 8 bytes into a window over TCP, and flush", drive_tcp, measure_tcp};
 const benchmark window_overlap{"window_overlap", "simulated: puts and gets of 1 MiB while the origin computes",
                                drive_overlap, run_overlap};
+const benchmark window_overlap_tcp{"window_overlap_tcp", "puts and gets over TCP while the origin computes",
+                                   drive_overlap_tcp, measure_overlap_tcp};
 const benchmark window_computing_target{"window_computing_target",
                                         "puts and gets over TCP, of memory of a rank that computes",
                                         drive_computing_target, measure_computing_target};

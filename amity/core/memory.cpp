@@ -64,6 +64,19 @@ void begin(memory_service& own, remote_operation&& wanted) {
   own.on.pace(own.on.job_world());
 }
 
+/// `source_free` and `complete` may be null.
+void begin_put(memory_service& own, const remote_address& to, bytes_view from, awaited* source_free,
+               awaited* complete) {
+  remote_operation wanted;
+  wanted.plan = only_put;
+  wanted.to = to;
+  choose_path(own, wanted.to.segment, from.size());
+  wanted.from = from;
+  wanted.source_free = source_free;
+  wanted.complete = complete;
+  begin(own, std::move(wanted));
+}
+
 void begin_get(memory_service& own, const remote_address& from, mutable_bytes to, awaited& complete) {
   if (const std::byte* const there = from.segment.handle.direct; there != nullptr) {
     copy_bytes(to.data(), there + from.offset, to.size());
@@ -171,17 +184,10 @@ void memory::put(const remote_address& to, bytes_view from, const put_events& to
     copy_bytes(there + to.offset, from.data(), from.size());
     return;
   }
-  remote_operation wanted;
-  wanted.plan = only_put;
-  wanted.to = to;
-  choose_path(service_, wanted.to.segment, from.size());
-  wanted.from = from;
-  wanted.source_free = told.source_free;
-  wanted.complete = told.complete;
   for (event* const each : {told.source_free, told.complete}) {
     if (each != nullptr) each->expect();
   }
-  begin(service_, std::move(wanted));
+  begin_put(service_, to, from, told.source_free, told.complete);
 }
 
 void memory::put(const remote_address& to, bytes_view from) {
@@ -251,6 +257,16 @@ event& memory::implicit() noexcept { return service_.implicit; }
 void flush(endpoint& own) {
   memory_service* const used = own.own_engine().served().memory_if_used();
   if (used != nullptr && !used->settle()) own.wait_until(wait_for_puts, [=] { return used->settle(); });
+}
+
+void put(endpoint& own, const remote_address& to, bytes_view from, awaited& complete) {
+  memory_service& service = own.own_engine().served().memory();
+  service.check_address("core::put", to, from.size());
+  if (std::byte* const there = to.segment.handle.direct; there != nullptr) {
+    copy_bytes(there + to.offset, from.data(), from.size());
+    return complete.reached();
+  }
+  begin_put(service, to, from, nullptr, &complete);
 }
 
 void get(endpoint& own, const remote_address& from, mutable_bytes to, awaited& complete) {

@@ -77,7 +77,8 @@ class memory final : private immovable {
 /// Long messages have left. A barrier does the same for the thread that calls it. Not in handlers.
 void flush(endpoint& own);
 
-/// As `memory::get`, and `complete` is reached once, maybe before this returns.
+/// Like `memory::put` and `memory::get`. `complete` is reached once, maybe before the call returns.
+void put(endpoint& own, const remote_address& to, bytes_view from, awaited& complete);
 void get(endpoint& own, const remote_address& from, mutable_bytes to, awaited& complete);
 
 /// Whether the next put or get with events begins without waiting for the end of others.

@@ -78,7 +78,8 @@ core::endpoint& first_of(core::team& of) {
 /// In place of an identity: a member, added to it, has not been able to make its memory.
 constexpr std::uint64_t failed_member = std::uint64_t{1} << 63;
 
-/// Nothing announces that a peer has left the lock of a window that it maps, or ended an accumulate.
+/// Nothing announces that a peer has left the lock of a window that it maps, or ended an accumulate. A sleep until then
+/// is short.
 constexpr std::uint64_t store_rest_ns = 20'000;
 
 /// Signals of other members, by a look at them.
@@ -109,6 +110,26 @@ class watched_target final : public fabric::watched_memory {
  private:
   function_ref<bool()> look_;
   window_target& target_;
+};
+
+/// Transfers that the progress thread of this rank carries out: any that becomes complete ends the sleep.
+class watched_transfers final : public fabric::watched_memory {
+ public:
+  explicit watched_transfers(long_transfers* of) : of_(of) {}
+
+  /// Call it before each look at what depends on them.
+  void look() noexcept {
+    if (of_ != nullptr) seen_ = of_->completed();
+  }
+  bool is_ready() const override { return of_->completed() != seen_; }
+  void announce() noexcept override { of_->announce_wait(); }
+  void cancel() noexcept override { of_->end_wait(); }
+  // Fabrics without a descriptor to sleep on find the packet of the progress thread late.
+  std::uint64_t sleep_ns_max() const noexcept override { return of_->done() ? ~std::uint64_t{0} : store_rest_ns; }
+
+ private:
+  long_transfers* of_;
+  std::uint64_t seen_ = 0;
 };
 
 /// Locks that this rank maps. Members that leave one do not announce it, except the progress thread of this rank.
@@ -169,7 +190,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       checks_(options.checked
                   ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
                   : nullptr),
-      origin_(endpoint_, service_, direct_, members_, target_thread_, identity_,
+      origin_(endpoint_, service_, direct_, members_, target_thread_, target_, identity_,
               options.checked ? window_protocol::buffered : options.protocol, attached_ != nullptr),
       collectives_(member_, members_.size(),
                    std::min<std::size_t>(core::record_bytes_max(endpoint_.transport().caps().packet_bytes_max), 4096),
@@ -377,19 +398,19 @@ void window_epochs::end(bool works) noexcept {
 }
 
 void window_epochs::check_end(std::string_view call) {
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   rules_.on(call, window_call::free, whose());
 }
 
 void window_epochs::check_lock(std::string_view call, rank_t target) {
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_member(call, target);
   rules_.check_use(call, window_call::flush, target, whose());
 }
 
 void window_epochs::attach(const void* base, std::size_t bytes) {
   constexpr std::string_view call = "window::attach";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   if (bytes == 0 || begin == 0 || bytes > std::numeric_limits<std::uintptr_t>::max() - begin) {
@@ -402,7 +423,7 @@ void window_epochs::attach(const void* base, std::size_t bytes) {
 
 void window_epochs::detach(const void* base) {
   constexpr std::string_view call = "window::detach";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_dynamic(call);
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   if (attached_->detach(begin)) return;
@@ -414,7 +435,7 @@ void window_epochs::detach(const void* base) {
 
 void window_epochs::take_over_accumulates() {
   constexpr std::string_view call = "window::take_over_accumulates";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   if (owns_accumulates_) return;
   target_.control().accumulates.by_owner.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence of an accumulate
@@ -453,7 +474,7 @@ void window_epochs::make_progress() {
 }
 
 void window_epochs::poll(std::string_view call) {
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   using poll_round = core::engine::poll_round;
   endpoint_.own_engine().polled(endpoint_, call, endpoint_.progress() ? poll_round::eventful : poll_round::idle);
 }
@@ -468,6 +489,8 @@ std::string window_epochs::label_of(std::string_view call, std::string_view what
 
 void window_epochs::wait_for(std::string_view call, const std::string_view& what, const rank_t& target,
                              function_ref<bool()> done, fabric::watched_memory* stores) {
+  watched_transfers transfers(target_.transfers());
+  transfers.look();
   if (done()) {
     // Stores alone may let a rank go through all its epochs, and others wait for it to make progress.
     if (stores != nullptr) endpoint_.own_engine().pace(endpoint_);
@@ -477,6 +500,7 @@ void window_epochs::wait_for(std::string_view call, const std::string_view& what
   std::string_view where = label, shown = what;
   rank_t named = target;
   const auto is_done = [&] {
+    transfers.look();
     if (done()) return true;
     if (named != target || shown.data() != what.data()) {
       named = target;
@@ -488,7 +512,8 @@ void window_epochs::wait_for(std::string_view call, const std::string_view& what
     return false;
   };
   endpoint_.own_engine().wait_until(
-      endpoint_, where, is_done, [] { return false; }, stores);
+      endpoint_, where, is_done, [] { return false; },
+      stores == nullptr && target_.transfers() != nullptr ? &transfers : stores);
   label_ = std::move(label);
 }
 

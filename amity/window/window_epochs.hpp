@@ -120,9 +120,12 @@ class window_epochs final : private record_window, private immovable {
   /// This thread is in a call of the window. Throws `error` in a handler, and on a wrong thread.
   class inside final : private immovable {
    public:
-    inside(core::endpoint& in, std::string_view call);
+    inside(window_epochs& of, std::string_view call);
+    /// If the call fails, the progress thread leaves the buffers of the program alone from now on.
+    ~inside();
 
    private:
+    window_epochs& of_;
     core::engine::entry entry_;
   };
 
@@ -143,7 +146,7 @@ class window_epochs final : private record_window, private immovable {
   void check_address(std::string_view call, const window_operation& what) const;
   void check_dynamic(std::string_view call) const;
   /// `what` and `target` are for reports, and `done` may change them. `stores` see earlier what `done` depends on;
-  /// null: only records can end the wait.
+  /// null: only records, and transfers on the progress thread, can end the wait.
   void wait_for(std::string_view call, const std::string_view& what, const rank_t& target, function_ref<bool()> done,
                 fabric::watched_memory* stores = nullptr);
   std::string label_of(std::string_view call, std::string_view what, rank_t target);
@@ -151,6 +154,8 @@ class window_epochs final : private record_window, private immovable {
   void wait_for_operations(std::string_view call, std::span<window_peer* const> all);
   /// Runs `work()` on the thread that carries out records.
   void on_target_thread(function_ref<void()> work);
+  /// If that thread must be woken by a packet that has no credit, waits for it: the program may compute next.
+  void await_wake(std::string_view call);
   /// Waits for what that thread counts.
   void wait_for_target(std::string_view call, std::string_view what, function_ref<bool()> done);
   /// Waits for signals of the node if members use them; `look` sees them without an effect. Else for records.

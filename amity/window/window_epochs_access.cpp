@@ -3,12 +3,14 @@
 #include "amity/window/window_epochs.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "amity/core/no_progress.hpp"
 #include "amity/window/window_error.hpp"
 
 namespace amity::detail {
@@ -45,17 +47,6 @@ class counted final : private immovable {
   std::size_t& count_;
 };
 
-/// While it lives, this thread makes no progress, as in a handler.
-class no_progress final : private immovable {
- public:
-  explicit no_progress(core::endpoint& in) : running_(in.own_engine().running()), before_(running_.set_world(&in)) {}
-  ~no_progress() { running_.set_world(before_); }
-
- private:
-  core::running_handler& running_;
-  const core::endpoint* before_;
-};
-
 std::size_t copied_bytes(const std::shared_ptr<const layout>& blocks) noexcept {
   return blocks == nullptr || blocks->is_contiguous() ? 0 : blocks->bytes();
 }
@@ -72,8 +63,15 @@ window_peer& window_epochs::use(rank_t target) {
   return to;
 }
 
-window_epochs::inside::inside(core::endpoint& in, std::string_view call) : entry_(in.own_engine(), call) {
-  in.check_own_call(call);
+window_epochs::inside::inside(window_epochs& of, std::string_view call)
+    : of_(of), entry_(of.endpoint_.own_engine(), call) {
+  of.endpoint_.check_own_call(call);
+}
+
+window_epochs::inside::~inside() {
+  const long_transfers* const transfers = of_.target_.transfers();
+  if (transfers == nullptr || transfers->done() || std::uncaught_exceptions() == 0) return;
+  if (of_.endpoint_.own_engine().failure().exists()) of_.team_.threads().abandon();
 }
 
 void window_epochs::set_open(window_peer& of, bool is_open) {
@@ -190,7 +188,7 @@ bool window_epochs::has_lock(window_peer& to) {
 }
 
 void window_epochs::begin(std::string_view call, window_operation&& what, bool copies) {
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_member(call, what.target);
   rules_.check_use(call, window_call::operation, what.target, whose());
   window_peer& to = origin_.peer(what.target);
@@ -214,14 +212,15 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   begin_held(call, to);
   carry_out(to, what);
   if (to.gets != nullptr && !to.gets->is_reading()) origin_.start_gets(to);  // else collects until that is complete
-  if (copies && !to.network.done())
-    wait_for(call, "waits for its operand", what.target, [&] { return to.network.done(); });
+  if (to.transfers != nullptr) await_wake(call);
+  if (copies && window_origin::reads_operands(to))
+    wait_for(call, "waits for its operand", what.target, [&] { return !window_origin::reads_operands(to); });
   endpoint_.own_engine().pace(endpoint_);
 }
 
 // Records of this epoch wait at an owner that has not left the fence. The network does not.
 bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
-  if (has_left_fence(to) || to.is_mapped || !origin_.takes_network(to, what)) return false;
+  if (has_left_fence(to) || to.is_mapped || !origin_.bypasses_owner(to, what)) return false;
   origin_.ask_word(to, window_act::reach, lock_kind::none);
   to.asks_fence = true;
   return true;
@@ -229,7 +228,7 @@ bool window_epochs::asks_fence(window_peer& to, const window_operation& what) {
 
 // Packs operands, and unpacks results when they are there. The paths of operations see contiguous data at the origin.
 void window_epochs::begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own) {
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_member(call, what.target);
   make_room_for_copies(call, what.target, copied_bytes(own.from) + copied_bytes(own.into));
   std::optional<packed_data> operands, result;
@@ -254,7 +253,7 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
   begin(call, std::move(what), false);
   if (!operands && !result) return;
   window_peer& to = origin_.peer(target);
-  const bool reads_operands = !to.held.empty() || !to.network.done();
+  const bool reads_operands = !to.held.empty() || window_origin::reads_operands(to);
   if (operands && reads_operands) keep(to, *std::move(operands));
   if (result) keep(to, *std::move(result));
   if (!complete_here(to)) direct_.unfinished = true;
@@ -321,8 +320,8 @@ void window_epochs::begin_held(std::string_view call, window_peer& to) {
 // All operations that were queued have begun.
 void window_epochs::end_held(window_peer& to) {
   to.begun = 0;
-  to.held = {};                              // few peers need it at once
-  if (to.network.done()) to.held_data = {};  // else the network reads them
+  to.held = {};  // few peers need it at once
+  if (!window_origin::reads_operands(to)) to.held_data = {};
   endpoint_.own_engine().bound().subtract_held(std::exchange(to.held_bytes, 0));
   origin_.start_gets(to);
 }
@@ -331,7 +330,7 @@ void window_epochs::end_held(window_peer& to) {
 // no progress, as in a handler: this is called in a round of it.
 bool window_epochs::on_round() {
   if (carried_out_ > 0) return true;
-  const no_progress quiet(endpoint_);
+  const core::no_progress quiet(endpoint_);
   bool any_held = false;
   for (window_peer* const each : used_) {
     if (each->held.empty()) continue;
@@ -431,7 +430,7 @@ void window_epochs::end_access() {
 
 void window_epochs::flush(rank_t target) {
   constexpr std::string_view call = "window::flush";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_member(call, target);
   rules_.use(call, window_call::flush, target, whose());
   window_peer* const of = origin_.find(target);
@@ -446,7 +445,7 @@ void window_epochs::flush(rank_t target) {
 
 void window_epochs::flush_all() {
   constexpr std::string_view call = "window::flush_all";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   rules_.on(call, window_call::flush, whose());
   begin_all_held(call);
   finish_all(call, true);
@@ -457,7 +456,7 @@ void window_epochs::flush_all() {
 
 void window_epochs::flush_local(rank_t target) {
   constexpr std::string_view call = "window::flush_local";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_member(call, target);
   rules_.use(call, window_call::flush, target, whose());
   window_peer* const of = origin_.find(target);
@@ -482,7 +481,7 @@ void window_epochs::wait_until_complete_here(std::string_view call, window_peer&
 
 bool window_epochs::test_local(rank_t target) {
   constexpr std::string_view call = "window_request::test";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   window_peer* const of = origin_.find(target);
   if (of == nullptr) return true;
   if (complete_here(*of)) return true;
@@ -501,7 +500,7 @@ bool window_epochs::is_complete_here(rank_t target) noexcept {
 
 void window_epochs::wait_local(rank_t target) {
   constexpr std::string_view call = "window_request::wait";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   window_peer* const of = origin_.find(target);
   if (of == nullptr) return;
   if (complete_here(*of)) return;
@@ -510,7 +509,7 @@ void window_epochs::wait_local(rank_t target) {
 
 void window_epochs::flush_local_all() {
   constexpr std::string_view call = "window::flush_local_all";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   rules_.on(call, window_call::flush, whose());
   begin_all_held(call);
   finish_all(call, false);

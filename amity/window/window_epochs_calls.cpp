@@ -19,7 +19,7 @@ namespace amity::detail {
 
 void window_epochs::fence(window_assert promised) {
   constexpr std::string_view call = "window::fence";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   const bool opens = !has(promised, window_assert::no_succeed);
   const bool ends_none = has(promised, window_assert::no_precede);
   if (ends_none && rules_.access() == access_epoch::used_fenced) {
@@ -81,19 +81,24 @@ void window_epochs::exchange_counts(std::string_view call) {
   const std::uint64_t expected = collectives_.result();
   wait_for_target(call, "waits for operations of others", [&] { return target_.arrived() == expected; });
   if (!target_.begin_epoch()) return;
-  core::engine& own = endpoint_.own_engine();
+  endpoint_.own_engine().send(members_.lane(member_, target_thread_), core::service::wake, {});
+  await_wake(call);
+}
+
+void window_epochs::await_wake(std::string_view call) {
+  core::outbox& unsent = endpoint_.own_engine().unsent();
   const rank_t target = members_.lane(member_, target_thread_);
-  own.send(target, core::service::wake, {});
-  // The program may compute next.
-  wait_for(call, "waits for a credit of the progress thread", no_rank,
-           [&] { return !own.unsent().holds(target, core::service_header(core::service::wake)); });
+  const auto has_left = [&] {
+    return unsent.empty() || !unsent.holds(target, core::service_header(core::service::wake));
+  };
+  if (!has_left()) wait_for(call, "waits for a credit of the progress thread", no_rank, has_left);
 }
 
 // Post, start, complete, wait
 
 void window_epochs::start(std::span<const rank_t> targets, window_assert promised) {
   constexpr std::string_view call = "window::start";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_members(call, targets);
   if (checks_ != nullptr && has(promised, window_assert::no_check)) verify_posts(call, targets);
   rules_.start(call, targets, whose());
@@ -114,7 +119,7 @@ void window_epochs::verify_posts(std::string_view call, std::span<const rank_t> 
 
 void window_epochs::complete() {
   constexpr std::string_view call = "window::complete";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   if (rules_.access() != access_epoch::started) rules_.on(call, window_call::complete, whose());
   for (const rank_t each : rules_.targets()) use(each);
   if (direct_.unfinished) {
@@ -144,7 +149,7 @@ void window_epochs::complete() {
 
 void window_epochs::post(std::span<const rank_t> origins, window_assert promised) {
   constexpr std::string_view call = "window::post";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_members(call, origins);
   if (checks_ != nullptr) checks_->check_stores(call, promised);
   rules_.on(call, window_call::post, whose());
@@ -165,7 +170,7 @@ void window_epochs::post(std::span<const rank_t> origins, window_assert promised
 
 void window_epochs::wait() {
   constexpr std::string_view call = "window::wait";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
   const auto completed = [this] { return all_have_completed(); };
   constexpr std::string_view what = "waits for complete of others";
@@ -186,7 +191,7 @@ void window_epochs::end_exposure() noexcept {
 
 bool window_epochs::test() {
   constexpr std::string_view call = "window::test";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   if (rules_.exposure() == exposure_epoch::posted && !all_have_completed()) {
     const bool any = endpoint_.progress();
     using poll_round = core::engine::poll_round;
@@ -203,7 +208,7 @@ bool window_epochs::test() {
 
 void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) {
   constexpr std::string_view call = "window::lock";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_member(call, target);
   if (kind != lock_kind::shared && kind != lock_kind::exclusive)
     throw window_error(window_fault::argument, call, member_,
@@ -238,7 +243,7 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
 
 void window_epochs::unlock(rank_t target) {
   constexpr std::string_view call = "window::unlock";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   check_member(call, target);
   if (rules_.access() != access_epoch::locked || rules_.lock_of(target) == lock_kind::none)
     rules_.unlock(call, target, whose());
@@ -258,7 +263,7 @@ void window_epochs::unlock(rank_t target) {
 
 void window_epochs::lock_all(window_assert promised) {
   constexpr std::string_view call = "window::lock_all";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   const std::optional<access_rules> before = checks_ != nullptr ? std::optional(rules_) : std::nullopt;
   rules_.on(call, window_call::lock_all, whose());
   access_promised_ = promised;
@@ -275,7 +280,7 @@ void window_epochs::lock_all(window_assert promised) {
 
 void window_epochs::unlock_all() {
   constexpr std::string_view call = "window::unlock_all";
-  const inside entered(endpoint_, call);
+  const inside entered(*this, call);
   if (rules_.access() != access_epoch::locked_all) rules_.on(call, window_call::unlock_all, whose());
   begin_all_held(call);
   release(call, used_);

@@ -44,8 +44,8 @@ std::size_t element_bytes(const window_operation& of) noexcept {
 }  // namespace
 
 window_origin::window_origin(core::endpoint& in, window_service& service, direct_access& direct,
-                             const core::group& members, rank_t target_thread, window_identity identity,
-                             window_protocol protocol, bool is_dynamic)
+                             const core::group& members, rank_t target_thread, window_target& own,
+                             window_identity identity, window_protocol protocol, bool is_dynamic)
     : endpoint_(in),
       service_(service),
       stream_(in.own_engine().served().records()),
@@ -53,6 +53,7 @@ window_origin::window_origin(core::endpoint& in, window_service& service, direct
       bytes_max_(core::record_bytes_max(in.own_engine().transport().caps().packet_bytes_max)),
       members_(members),
       target_thread_(target_thread),
+      own_(own),
       identity_(identity),
       protocol_(protocol),
       is_dynamic_(is_dynamic) {}
@@ -139,7 +140,16 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
   with.data_segment = with.opened_data ? memory.open(about.data) : with.control_segment;
   std::byte* const direct = with.data_segment.handle.direct;
   if (direct != nullptr) map_data(with, direct + about.data_offset);
+  if (own_.transfers() != nullptr && needs_progress(with))
+    with.transfers = &own_.add_transfers(with.opened_data ? about.data : about.control);
   return with;
+}
+
+bool window_origin::needs_progress(const window_peer& of) const noexcept {
+  const bool permits = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
+  const fabric::remote_handle& memory = of.data_segment.handle;
+  if (!permits || memory.direct != nullptr) return false;
+  return core::segment_records::reach(memory) || !endpoint_.own_engine().transport().remote_to(of.lane).unattended;
 }
 
 void window_origin::map_data(window_peer& of, std::byte* data) const noexcept {
@@ -267,6 +277,8 @@ void window_origin::begin_completion(window_peer& to) {
 }
 
 std::string_view window_origin::describe_unfinished(const window_peer& of) noexcept {
+  if (of.transfers != nullptr && !of.transfers->done())
+    return "waits for puts and gets that the progress thread carries out";
   if (!is_network_done(of)) return "waits for puts and gets in remote memory";
   if (!of.answers.done()) return "waits for its replies";
   return "waits until operations have been carried out";
@@ -287,6 +299,8 @@ bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
     const bool is_accumulate = what.kind >= operation_kind::accumulate;
     if (!is_accumulate) use_mapped(to, what);
     if (!is_accumulate || try_accumulate_mapped(to, what)) return true;
+  } else if (try_hand_over(to, what)) {
+    return true;
   } else if (takes_network(to, what)) {
     if (collects(to, what)) return try_collect(to, what);
     if (!core::has_place(endpoint_)) return false;
@@ -342,6 +356,22 @@ bool window_origin::takes_network(const window_peer& to, const window_operation&
   const fabric::remote_capabilities& can = endpoint_.own_engine().transport().remote_to(to.lane);
   const bool is_put = what.kind == operation_kind::put;
   return what.bytes() > (can.unattended ? 0 : is_put ? can.packed_bytes_max : can.woken_bytes_max);
+}
+
+// An operation of which parts are records stays on this thread.
+bool window_origin::hands_over(const window_peer& to, const window_operation& what) noexcept {
+  return to.transfers != nullptr && what.kind <= operation_kind::get && what.there == nullptr &&
+         what.bytes() >= long_transfers::bytes_min && what.moved == 0 && !what.question;
+}
+
+// If as many are under way as can be, this thread carries the operation out itself: it has no order with these.
+bool window_origin::try_hand_over(window_peer& to, const window_operation& what) {
+  if (!hands_over(to, what)) return false;
+  long_transfers& taker = *own_.transfers();
+  if (!taker.try_hand_over(*to.transfers, {.at = to.data_offset + what.at, .from = what.from, .into = what.into}))
+    return false;
+  if (taker.must_wake()) endpoint_.own_engine().send(taker.lane(), core::service::wake, {});
+  return true;
 }
 
 // If the memory is unattended, a get needs no packet and is complete at once.

@@ -5,7 +5,8 @@
 /// Memory that is mapped here is read and written at once. Contiguous puts and gets take the fabric's remote memory
 /// where it has some and is the better way; everything else is records. Records for a target stay in an open packet
 /// until it is full, until something waits for them, or until this thread has nothing else to do. Short gets over the
-/// network are collected in a similar way (`short_gets`).
+/// network are collected in a similar way (`short_gets`). Long puts and gets are handed over to the progress thread of
+/// this rank, if it has one (`long_transfers`).
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include "amity/core/record_stream.hpp"
 #include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
+#include "amity/window/long_transfers.hpp"
 #include "amity/window/packed_data.hpp"
 #include "amity/window/short_gets.hpp"
 #include "amity/window/window_operation.hpp"
@@ -40,8 +42,8 @@ struct sent_layouts {
   std::size_t moved = 0;                            ///< bytes of these that have been sent
 };
 
-/// A member whose memory this rank has used, or maps. `network`, `gets`, `answers` and `flushed` count what is under
-/// way. Each rank has one for each member of its node, so what few members need is made at its first use.
+/// A member whose memory this rank has used, or maps. `network`, `gets`, `transfers`, `answers` and `flushed` count
+/// what is under way. Each rank has one for each member of its node, so what few members need is made at its first use.
 struct window_peer : private immovable {
   window_peer(rank_t of, rank_t thread) : member(of), lane(thread) {}
 
@@ -57,8 +59,9 @@ struct window_peer : private immovable {
   std::byte* base = nullptr;         ///< of the data; null: not mapped here, or own memory whose offsets are addresses
   const accumulate_words* accumulates = nullptr;  ///< of mapped data; null: this thread carries out all accumulates
 
-  core::event network;                ///< without short gets
-  std::unique_ptr<target_gets> gets;  ///< short ones over the network; null: there was none
+  core::event network;                    ///< without short gets
+  std::unique_ptr<target_gets> gets;      ///< short ones over the network; null: there was none
+  target_transfers* transfers = nullptr;  ///< that the progress thread carries out; null: it carries out none
   core::event answers;
   core::event flushed;
   bool unflushed = false;               ///< records whose end was not asked for
@@ -105,9 +108,10 @@ enum class epoch_end : std::uint8_t {
 
 class window_origin final : private immovable {
  public:
-  /// Records for owners of memory go to their `target_thread`.
+  /// Records for owners of memory go to their `target_thread`. `own` is the target of this rank.
   window_origin(core::endpoint& in, window_service& service, direct_access& direct, const core::group& members,
-                rank_t target_thread, window_identity identity, window_protocol protocol, bool is_dynamic);
+                rank_t target_thread, window_target& own, window_identity identity, window_protocol protocol,
+                bool is_dynamic);
   /// Closes segments.
   ~window_origin();
 
@@ -132,8 +136,10 @@ class window_origin final : private immovable {
   /// Sends a record without memory. Waits for a credit.
   void send(rank_t lane, core::record what);
   void ask_for_lock(window_peer& to, lock_kind kind);
-  /// Whether the operation uses the fabric's remote memory, which does not ask the owner.
-  bool takes_network(const window_peer& to, const window_operation& what) const;
+  /// Whether the operation may use memory of the owner without a record of the window, which the owner could refuse.
+  bool bypasses_owner(const window_peer& to, const window_operation& what) const {
+    return hands_over(to, what) || takes_network(to, what);
+  }
   /// Asks the target for a word, which is in `to.word` when `to.answers` is done.
   void ask_word(window_peer& to, window_act act, lock_kind kind);
   /// Sends the record that unlocks, after all records before it. `done` returns true when it has been carried out.
@@ -153,15 +159,25 @@ class window_origin final : private immovable {
     return is_network_done(of) && of.answers.done() && of.flushed.done();
   }
   static bool is_network_done(const window_peer& of) noexcept {
-    return of.network.done() && (of.gets == nullptr || of.gets->done());
+    return !reads_operands(of) && (of.gets == nullptr || of.gets->done());
+  }
+  /// Whether operands of operations that have begun must not change yet.
+  static bool reads_operands(const window_peer& of) noexcept {
+    return !of.network.done() || (of.transfers != nullptr && !of.transfers->done());
   }
   /// What is under way, for reports on a wait for `done`.
   static std::string_view describe_unfinished(const window_peer& of) noexcept;
   window_protocol protocol() const noexcept { return protocol_; }
 
  private:
+  bool takes_network(const window_peer& to, const window_operation& what) const;
+  /// Whether the progress thread carries the operation out, if a slot is free.
+  static bool hands_over(const window_peer& to, const window_operation& what) noexcept;
+  bool try_hand_over(window_peer& to, const window_operation& what);
   std::unique_ptr<window_meeting> begin_meeting(rank_t member);
   window_peer& finish_meeting(window_meeting& met);
+  /// Whether this rank cannot use the memory without progress of its own.
+  bool needs_progress(const window_peer& of) const noexcept;
   void map_data(window_peer& of, std::byte* data) const noexcept;
   std::byte* try_append(window_peer& to, const core::record& what);
   /// A record that counts in the epoch of a fence.
@@ -193,6 +209,7 @@ class window_origin final : private immovable {
   std::size_t bytes_max_;  ///< of one record
   const core::group& members_;
   rank_t target_thread_;
+  window_target& own_;
   window_identity identity_;
   window_protocol protocol_;
   bool is_dynamic_;  ///< targets find errors in operations

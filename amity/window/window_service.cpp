@@ -24,6 +24,11 @@ window_service::~window_service() {
   if (in_every_round_) engine_.detach(static_cast<core::progress_client&>(*this));
 }
 
+long_transfers& window_service::transfers(rank_t program) {
+  if (transfers_ == nullptr) transfers_ = std::make_unique<long_transfers>(engine_, program);
+  return *transfers_;
+}
+
 void window_service::remove_owner(std::uint32_t number, window_identity identity) noexcept {
   const std::unique_ptr<record_window>* const gone = windows_.find(number);
   if (gone == nullptr) return;

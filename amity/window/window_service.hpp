@@ -1,7 +1,8 @@
 #pragma once
 
 /// The windows of one thread: finds the window that an arriving record names, sends what windows could not send when
-/// they had to, closes the packets that windows have left open, and starts the reads that they collect.
+/// they had to, closes the packets that windows have left open, and starts the reads that they collect. On a progress
+/// thread it has the long transfers of the rank.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "amity/core/numbered.hpp"
 #include "amity/core/record.hpp"
 #include "amity/core/record_stream.hpp"
+#include "amity/window/long_transfers.hpp"
 #include "amity/window/short_gets.hpp"
 #include "amity/window/window_records.hpp"
 
@@ -64,6 +66,8 @@ class window_service final : public core::record_executor, private core::flushab
   void note_open(rank_t lane);
   void send_open();
   short_gets& gets() noexcept { return gets_; }
+  /// For a progress thread: what the thread `program` of its rank hands over. Made at the first call.
+  long_transfers& transfers(rank_t program);
   /// Calls `on_round` of this window from now on.
   void watch(record_window& of);
   /// Worlds whose windows leave packets open. Each has its own list of those that close packets.
@@ -93,6 +97,7 @@ class window_service final : public core::record_executor, private core::flushab
   core::engine& engine_;
   core::record_stream& stream_;
   short_gets gets_;
+  std::unique_ptr<long_transfers> transfers_;  ///< null: no window has asked for it
   core::numbered<std::unique_ptr<record_window>> windows_;
   std::unordered_map<window_identity, record_window*> owners_, members_;
   std::vector<waiting_record> unsent_;

@@ -92,7 +92,8 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
       memory_(wanted.own             ? *wanted.own
               : wanted.allocated > 0 ? mutable_bytes(control_segment_.data, wanted.bytes)
                                      : mutable_bytes()),
-      attached_(wanted.attached) {
+      attached_(wanted.attached),
+      transfers_(serves_others_ && attached_ == nullptr ? &service_.transfers(member_lane) : nullptr) {
   about_.control = control_segment_.descriptor;
   about_.bytes = wanted.own ? wanted.own->size() : wanted.bytes;
   about_.control_offset = control_offset(wanted);
@@ -114,12 +115,16 @@ window_target& window_target::make(core::endpoint& in, rank_t member_lane, const
 }
 
 void window_target::release() {
+  for (target_transfers& each : targets_) transfers_->close(each);
   endpoint_.memory().release(control_segment_);
   if (data_segment_) endpoint_.memory().release(*data_segment_);
   abandon();
 }
 
-void window_target::abandon() noexcept { service_.remove_owner(about_.number, identity_); }
+void window_target::abandon() noexcept {
+  for (const target_transfers& each : targets_) transfers_->forget(each);
+  service_.remove_owner(about_.number, identity_);
+}
 
 window_identity window_target::identity_of_first() const noexcept {
   return window_identity{std::uint64_t{static_cast<std::uint32_t>(engine_.transport().rank())} << 32 | about_.number};

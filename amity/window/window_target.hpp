@@ -2,12 +2,14 @@
 
 /// The owner's side of a window: its memory on this rank and its lock, as records of members use them.
 ///
-/// A rank's progress thread carries out these records, if it has one; else the thread that has made the window does.
+/// A rank's progress thread carries out these records, if it has one; else the thread that has made the window does. A
+/// progress thread also carries out long transfers of its own rank: this object has those of the window.
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +26,7 @@
 #include "amity/window/compare_swap.hpp"
 #include "amity/window/control_block.hpp"
 #include "amity/window/layout.hpp"
+#include "amity/window/long_transfers.hpp"
 #include "amity/window/window_lock.hpp"
 #include "amity/window/window_records.hpp"
 #include "amity/window/window_service.hpp"
@@ -89,6 +92,10 @@ class window_target final : public record_window, private immovable {
   /// From now until `end_wait`, the other thread wakes this one when it changes these numbers or the lock.
   void announce_wait() noexcept;
   void end_wait() noexcept { member_waits_.store(false, std::memory_order_relaxed); }
+  /// What takes long transfers; null: this thread itself carries out its operations.
+  long_transfers* transfers() const noexcept { return transfers_; }
+  /// The transfers to the memory of another member.
+  target_transfers& add_transfers(const core::segment_descriptor& memory) { return targets_.emplace_back(memory); }
 
  private:
   window_target(core::endpoint& in, rank_t member_lane, const memory_request& wanted, const core::group& members,
@@ -147,6 +154,9 @@ class window_target final : public record_window, private immovable {
   std::optional<window_lock> lock_;             ///< once the window has its identity
   rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane
   rank_map<std::string> failures_;              ///< by lane: the first error, until the origin has asked for it
+
+  long_transfers* transfers_;             ///< of the thread; null: the window was made by this thread, or is dynamic
+  std::deque<target_transfers> targets_;  ///< of these; the thread that has made the window adds them
 
   std::atomic<std::uint64_t> arrived_ = 0;
   std::atomic<std::size_t> completed_ = 0;

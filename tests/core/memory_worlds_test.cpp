@@ -80,7 +80,7 @@ TEST_P(memory_worlds, reach_peers_as_the_job_does) {
 }
 
 // `complete` is reached once for each get, on each path.
-TEST_P(memory_worlds, gets_tell_callers_without_event_once) {
+TEST_P(memory_worlds, operations_tell_callers_without_event_once) {
   GetParam().run(3, {}, [](fabric::fabric& whole) {
     class counter final : public awaited {
      public:
@@ -104,6 +104,15 @@ TEST_P(memory_worlds, gets_tell_callers_without_event_once) {
       own.barrier();
       EXPECT_EQ(told.times, 1);
     }
+    const std::uint64_t next_value = 10 * value;
+    counter told;
+    put(own, {all[static_cast<std::size_t>(testing::next_of(w))], 0}, std::as_bytes(std::span(&next_value, 1)), told);
+    own.wait_until("a put", [&] { return told.times > 0; });
+    own.barrier();
+    std::uint64_t seen = 0;
+    std::memcpy(&seen, mine.data, sizeof seen);
+    EXPECT_EQ(seen, 10 * static_cast<std::uint64_t>((w.rank() + w.size() - 1) % w.size() + 1));
+    EXPECT_EQ(told.times, 1);
     for (remote_segment& each : all) memory.close(each);
     own.barrier();
     memory.release(mine);

@@ -2,11 +2,14 @@
 
 /// Jobs for the tests of windows: each fabric, and each path that operations take.
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -111,6 +114,19 @@ inline std::vector<std::uint64_t> exchange_words(world& w, std::uint64_t own) {
   for (const rank_t each : everyone(w)) words.put(each, static_cast<std::size_t>(w.rank()), own);
   words.fence(window_assert::no_succeed);
   return {words.local().begin(), words.local().end()};
+}
+
+/// Computes, without a call of Amity, until another rank has stored this; fails if that takes a minute.
+inline void compute_until(const std::uint64_t& word, std::uint64_t value) {
+  const std::atomic_ref<std::uint64_t> there(const_cast<std::uint64_t&>(word));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (there.load(std::memory_order_acquire) != value) {
+    if (std::chrono::steady_clock::now() > end) {
+      ADD_FAILURE() << "nothing has served this rank";
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
+  }
 }
 
 }  // namespace amity::testing

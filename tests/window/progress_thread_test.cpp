@@ -20,6 +20,7 @@ namespace amity {
 namespace {
 
 using enum accumulate_op;
+using testing::compute_until;
 using testing::window_job;
 
 class progress_threads : public testing::on_paths {};
@@ -31,19 +32,6 @@ std::vector<window_job> jobs() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(window, progress_threads, ::testing::ValuesIn(jobs()), testing::name_of_job);
-
-/// Computes, without a call of Amity, until another rank has stored this; fails if that takes a minute.
-void compute_until(const std::uint64_t& word, std::uint64_t value) {
-  const std::atomic_ref<std::uint64_t> there(const_cast<std::uint64_t&>(word));
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (there.load(std::memory_order_acquire) != value) {
-    if (std::chrono::steady_clock::now() > end) {
-      ADD_FAILURE() << "nothing has served this rank";
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(10));
-  }
-}
 
 TEST_P(progress_threads, serve_passive_targets_that_compute) {
   run([](world& w) {

@@ -86,7 +86,8 @@ alarm ofi_fabric::arm() {
   // Packets that the provider has refused announce themselves by no event.
   const std::uint64_t limit_ns = busy_.empty() ? look_round_ns : 1'000'000;
   if (!has_waker()) {
-    const std::uint64_t nap_ns = std::exchange(nap_ns_, std::min(2 * nap_ns_, nap_ns_max()));
+    const std::uint64_t nap_ns_limit = nap_ns_max();
+    const std::uint64_t nap_ns = std::min(std::exchange(nap_ns_, std::min(2 * nap_ns_, nap_ns_limit)), nap_ns_limit);
     return {.sleep_ns_max = std::min(nap_ns, limit_ns)};
   }
   if (!port_.may_sleep()) return {.sleep_ns_max = 0};
@@ -104,8 +105,10 @@ void ofi_fabric::disarm() noexcept {
 
 bool ofi_fabric::has_waker() const noexcept { return port_.wait_descriptor() >= 0 && false_alarms_ < false_alarms_max; }
 
-// A rank whose memory others use moves their data itself.
+// A rank whose memory others use moves their data itself. The data of operations of its own may arrive in many parts,
+// which are no events.
 std::uint64_t ofi_fabric::nap_ns_max() const noexcept {
+  if (remote_ && !remote_->is_idle()) return nap_ns_min;
   return remote_ && remote_->has_segments() ? 100'000 : 1'000'000;
 }
 
