@@ -7,6 +7,7 @@
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
+#include "amity/interop/mpi/drop_in/datatype.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -75,6 +76,7 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 
 int MPI_Finalize() {
   drop_in::end();
+  datatype::release_all();
   return native::finalize();
 }
 
