@@ -7,6 +7,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
+#include "amity/interop/mpi/drop_in/nested_calls.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -30,6 +31,13 @@ bootstrap::~bootstrap() {
   int ended = 0;
   native::finalized(&ended);
   if (ended == 0) native::comm_free(&world_);
+}
+
+// No message is ever there, so each MPI makes progress.
+void bootstrap::poll_mpi() noexcept {
+  const nested_calls of_mpi;
+  int is_there = 0;
+  native::iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world_, &is_there, MPI_STATUS_IGNORE);
 }
 
 std::vector<std::string> bootstrap::all_gather(std::string_view mine) {

@@ -24,6 +24,9 @@ class bootstrap final : public fabric::bootstrap {
   rank_t size() const noexcept override { return size_; }
   std::vector<std::string> all_gather(std::string_view mine) override;
 
+  /// Lets the MPI continue what the program has begun. Any thread that may call MPI.
+  void poll_mpi() noexcept;
+
  private:
   MPI_Comm world_ = MPI_COMM_NULL;  ///< a duplicate, whose errors are returned
   rank_t rank_ = 0;

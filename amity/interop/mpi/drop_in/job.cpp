@@ -1,9 +1,12 @@
 #include "amity/interop/mpi/drop_in/job.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "amity/base/standard_descriptors.hpp"
 #include "amity/core/engine.hpp"
+#include "amity/fabric/alarm.hpp"
+#include "amity/fabric/decorator.hpp"
 #include "amity/fabric/waiter.hpp"
 #include "amity/world/transport.hpp"
 
@@ -24,6 +27,28 @@ class operation_of_mpi final : public fabric::watched_memory {
   function_ref<bool()> is_done_;
 };
 
+/// The MPI continues what the program has begun while this process waits for other ranks in calls of windows: they may
+/// wait for its messages.
+class fabric_with_mpi final : public fabric::decorator {
+ public:
+  fabric_with_mpi(amity::fabric::fabric& inner, bootstrap& with) : decorator(inner), with_(with) {}
+
+  void check() override {
+    inner().check();
+    with_.poll_mpi();
+  }
+  amity::fabric::alarm arm() override {
+    amity::fabric::alarm by = inner().arm();
+    by.sleep_ns_max = std::min(by.sleep_ns_max, sleep_ns_max);
+    return by;
+  }
+
+ private:
+  static constexpr std::uint64_t sleep_ns_max = 50'000;
+
+  bootstrap& with_;
+};
+
 }  // namespace
 
 job::job(bool threads) : job(settings::from_environment(), threads) {}
@@ -32,7 +57,8 @@ job::job(const settings& config, bool threads)
     : start_(std::make_shared<bootstrap>()),
       lanes_(amity::detail::join_job(config, amity::detail::connect(config, start_), 1)),
       transport_(lanes_->enter(0)),
-      world_(team_.enter(*transport_, config,
+      transport_with_mpi_(std::make_unique<fabric_with_mpi>(*transport_, *start_)),
+      world_(team_.enter(*transport_with_mpi_, config,
                          threads ? core::engine::threading::serialized : core::engine::threading::owned)) {}
 
 job::~job() { team_.leave(0); }

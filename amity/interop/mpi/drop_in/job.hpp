@@ -41,6 +41,7 @@ class job : private immovable {
   std::shared_ptr<bootstrap> start_;
   std::unique_ptr<fabric::lanes> lanes_;
   std::unique_ptr<fabric::fabric> transport_;
+  std::unique_ptr<fabric::fabric> transport_with_mpi_;  ///< around it
   core::team team_{1};
   core::endpoint& world_;
 };

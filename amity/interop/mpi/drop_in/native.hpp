@@ -103,6 +103,7 @@ inline constinit native_function<decltype(&MPI_Info_get_valuelen)> info_get_valu
 inline constinit native_function<decltype(&MPI_Info_set)> info_set{"Info_set"};
 inline constinit native_function<decltype(&MPI_Init)> init{"Init"};
 inline constinit native_function<decltype(&MPI_Init_thread)> init_thread{"Init_thread"};
+inline constinit native_function<decltype(&MPI_Iprobe)> iprobe{"Iprobe"};
 inline constinit native_function<decltype(&MPI_Irecv)> irecv{"Irecv"};
 inline constinit native_function<decltype(&MPI_Isend)> isend{"Isend"};
 inline constinit native_function<decltype(&MPI_Pack)> pack{"Pack"};
