@@ -63,6 +63,15 @@ class WrappersTest(unittest.TestCase):
         self.refused("int MPI_Barrier(MPI_Comm comm); int MPI_Ibarrier(MPI_Comm comm, int way, MPI_Request *request);",
                      "MPI_Ibarrier does not take the arguments of MPI_Barrier and a request")
 
+    def test_flawed_nonblocking_form(self):
+        declarations = """typedef struct {mark} *MPI_Comm;
+            int MPI_Alltoallw(const void *from, void *to, MPI_Comm comm);
+            int MPI_Ialltoallw(const void *from, void *to, MPI_Comm comm, MPI_Request *request);"""
+        for mark, expected in (("ompi_communicator_t", "meet(comm);"), ("communicator", "native_ialltoallw, from, to")):
+            result, source = written(declarations.replace("{mark}", mark))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(expected, source.split("PMPI_Alltoallw(", 1)[1])
+
     def test_header_without_functions(self):
         self.refused("typedef int MPI_Comm;", "declares no function of MPI")
 
