@@ -171,6 +171,12 @@ class watched_accumulates final : public fabric::watched_memory {
 
 }  // namespace
 
+// The reductions of `make_target`.
+void decline_window(const window_group& group, const memory_of_window& memory) {
+  if (memory.where == shared_placement::contiguous) group.reduce(core::reduction::sum_u64, 0);
+  group.reduce(core::reduction::max_u64, failed_member + static_cast<std::uint64_t>(group.member));
+}
+
 window_epochs::window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory,
                              const window_options& options, const window_group* group)
     : team_(of),
@@ -470,7 +476,8 @@ void window_epochs::wait_for_accumulates(std::string_view call) {
 // Another thread that is inside makes the progress.
 void window_epochs::make_progress() {
   const core::engine::entry entered(endpoint_.own_engine(), std::try_to_lock);
-  if (entered.entered() && !endpoint_.in_handler()) endpoint_.progress();
+  if (!entered.entered() || endpoint_.in_handler() || endpoint_.progress()) return;
+  if (++idle_rounds_ % idle_rounds_per_check == 0) endpoint_.own_engine().check_job();
 }
 
 void window_epochs::poll(std::string_view call) {

@@ -55,7 +55,12 @@ struct window_group {
   function_ref<std::uint64_t(core::reduction, std::uint64_t)> reduce;
 };
 
+/// For a member of a new window that cannot make it: the others throw, as if it had no memory.
+void decline_window(const window_group& group, const memory_of_window& memory);
+
 class window_epochs final : private record_window, private immovable {
+  static constexpr std::uint32_t idle_rounds_per_check = 16;
+
  public:
   /// `group`: null for all ranks of the world. Collective. Throws `error`.
   window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory, const window_options& options,
@@ -267,6 +272,7 @@ class window_epochs final : private record_window, private immovable {
   access_rules rules_;
   bool owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
   bool is_abandoned_ = false;      ///< its end does not wait for others
+  std::uint32_t idle_rounds_ = 0;  ///< of `make_progress`
   bool is_watched_ = false;        ///< `on_round` is called
   std::size_t carried_out_ = 0;    ///< operations now, by threads that may wait for credits
 

@@ -112,13 +112,14 @@ std::string loaded_libraries(const fs::path& file, const std::string& preloaded)
 
 /// The MPI whose library is among these.
 std::optional<mpi_choice> choice_by_libraries(const std::string& libraries) {
-  const bool has_open_mpi = libraries.find("libmpi.so") != std::string::npos;
-  const bool has_mpich = libraries.find("libmpich") != std::string::npos;
+  const bool has_open_mpi = libraries.find("libmpi.so.40") != std::string::npos;
+  const bool has_mpich =
+      libraries.find("libmpich") != std::string::npos || libraries.find("libmpi.so.12") != std::string::npos;
   if (has_open_mpi && has_mpich) {
     throw error("mpi", no_rank, "the program is linked with Open MPI and MPICH", "link it with one MPI");
   }
-  if (has_open_mpi) return mpi_choice{"openmpi", "the program needs libmpi.so"};
-  if (has_mpich) return mpi_choice{"mpich", "the program needs libmpich.so"};
+  if (has_open_mpi) return mpi_choice{"openmpi", "the program needs libmpi.so.40"};
+  if (has_mpich) return mpi_choice{"mpich", "the program needs the library of MPICH"};
   return std::nullopt;
 }
 

@@ -7,7 +7,7 @@ using namespace amity::mpi;
 
 extern "C" {
 
-int MPI_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag) {
+int PMPI_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag) {
   drop_in* const own = drop_in::running();
   window* const found = own == nullptr ? nullptr : own->windows().find(win);
   void* const predefined = found == nullptr ? nullptr : found->find_attribute(keyval);
@@ -18,12 +18,12 @@ int MPI_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag) {
   return MPI_SUCCESS;
 }
 
-int MPI_Win_set_info(MPI_Win win, MPI_Info info) {
+int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   return on_window(
       "MPI_Win_set_info", win, [&](window& on) { on.info().merge(info); }, native::win_set_info, win, info);
 }
 
-int MPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
+int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   return on_window(
       "MPI_Win_get_info", win, [&](window& on) { *info_used = on.info().copy(); }, native::win_get_info, win,
       info_used);

@@ -9,10 +9,8 @@
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 
-/// Makes a function of MPI that this file defines visible, also under its profiling name.
-#define AMITY_MPI_EXPORT(name)                                                       \
-  extern "C" __attribute__((visibility("default"))) decltype(MPI_##name) MPI_##name; \
-  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) decltype(MPI_##name) PMPI_##name;
+/// Makes a function PMPI_X of MPI visible, for X. Its MPI_X, which wrappers.py writes, calls it, or first a tool.
+#define AMITY_MPI_EXPORT(name) extern "C" __attribute__((visibility("default"))) decltype(PMPI_##name) PMPI_##name;
 
 namespace amity::mpi {
 

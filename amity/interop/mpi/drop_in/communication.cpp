@@ -56,12 +56,21 @@ bool check_target(const window& on, const target_data& to) {
                   fmt::format("pass a rank from 0 to {}, or MPI_PROC_NULL", on.size() - 1));
 }
 
-void check_sizes(const data_place& origin, const data_place& target) {
-  if (origin.bytes == target.bytes) [[likely]]
-    return;
-  throw mpi_error(MPI_ERR_TYPE,
-                  fmt::format("{} bytes of data at the origin, and {} at the target", origin.bytes, target.bytes),
-                  "pass counts and types with the same data");
+/// As much of `into` as the data of `from` needs: the receiving side may be larger. (MPI-3.1, sections 11.3.1
+/// and 11.3.2.)
+data_place fitted(const data_place& into, const data_place& from, const counted_layout& items) {
+  if (into.bytes == from.bytes) [[likely]]
+    return into;
+  if (into.bytes < from.bytes) {
+    throw mpi_error(MPI_ERR_TRUNCATE, fmt::format("{} bytes of data for {} bytes of memory", from.bytes, into.bytes),
+                    "pass a larger count, or a larger type, where the data goes to");
+  }
+  const std::size_t item = items.of_one().bytes();
+  if (from.bytes % item != 0) {
+    throw mpi_error(MPI_ERR_TYPE, fmt::format("{} bytes of data for items of {} bytes", from.bytes, item),
+                    "pass types of which one has whole items of the other");
+  }
+  return {items, item, static_cast<MPI_Count>(from.bytes / item)};
 }
 
 /// An address, also in memory whose offsets are addresses (MPI_BOTTOM).
@@ -96,9 +105,9 @@ void begin(std::string_view call, window& on, window_operation&& what, origin_la
 void put(std::string_view call, window& on, const origin_data& from, const target_data& to) {
   check_count(from.count);
   if (!check_target(on, to)) return;
+  const datatype& type = datatype::of(to.type);
   const data_place here = data_place::of_data(datatype::of(from.type), from.count);
-  const data_place there = data_place::of_data(datatype::of(to.type), to.count);
-  check_sizes(here, there);
+  const data_place there = fitted(data_place::of_data(type, to.count), here, type.data());
   window_operation what = operation(operation_kind::put, on, to, there);
   what.from = operand_bytes(from, here);
   if (here.blocks == nullptr && there.blocks == nullptr) {
@@ -111,9 +120,9 @@ void put(std::string_view call, window& on, const origin_data& from, const targe
 void get(std::string_view call, window& on, const origin_data& into, const target_data& from) {
   check_count(into.count);
   if (!check_target(on, from)) return;
-  const data_place here = data_place::of_data(datatype::of(into.type), into.count);
+  const datatype& type = datatype::of(into.type);
   const data_place there = data_place::of_data(datatype::of(from.type), from.count);
-  check_sizes(here, there);
+  const data_place here = fitted(data_place::of_data(type, into.count), there, type.data());
   window_operation what = operation(operation_kind::get, on, from, there);
   what.into = result_bytes(into, here);
   if (here.blocks == nullptr && there.blocks == nullptr) {
@@ -131,20 +140,23 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   if (!check_target(on, to)) return;
   const datatype& type = datatype::of(to.type);
   const reduction what_to_do = find_reduction(op, type);
-  const data_place there(*what_to_do.operands, what_to_do.operands->of_one().bytes(), to.count);
+  data_place there(*what_to_do.operands, what_to_do.operands->of_one().bytes(), to.count);
+  origin_layouts own;
+  bytes_view given;
+  if (has_operands) {
+    const data_place here = data_place::of_elements(datatype::of(operands.type), operands.count);
+    there = fitted(there, here, *what_to_do.operands);
+    given = operand_bytes(operands, here);
+    own.from = here.blocks;
+  }
   window_operation what = operation(operation_kind::accumulate, on, to, there);
   what.op = what_to_do.op;
   what.type = what_to_do.type;
-  origin_layouts own;
-  if (has_operands) {
-    const data_place here = data_place::of_elements(datatype::of(operands.type), operands.count);
-    check_sizes(here, there);
-    what.from = operand_bytes(operands, here);
-    own.from = here.blocks;
-  }
+  what.from = given;
   if (result != nullptr) {
-    const data_place here = data_place::of_elements(datatype::of(result->type), result->count);
-    check_sizes(here, there);
+    const datatype& type_of_result = datatype::of(result->type);
+    const data_place here = fitted(data_place::of_elements(type_of_result, result->count), there,
+                                   type_of_result.kind() ? type_of_result.elements() : type_of_result.data());
     what.into = result_bytes(*result, here);
     own.into = here.blocks;
   }

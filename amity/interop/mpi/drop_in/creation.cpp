@@ -89,70 +89,70 @@ using namespace amity::mpi;
 
 extern "C" {
 
-int MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   return create({"MPI_Win_create", MPI_WIN_FLAVOR_CREATE, base, size, disp_unit, info, comm}, win, nullptr,
                 [&] { return native::win_create(base, size, disp_unit, info, comm, win); });
 }
 
-int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   return create({"MPI_Win_allocate", MPI_WIN_FLAVOR_ALLOCATE, nullptr, size, disp_unit, info, comm}, win, baseptr,
                 [&] { return native::win_allocate(size, disp_unit, info, comm, baseptr, win); });
 }
 
-int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   return create({"MPI_Win_allocate_shared", MPI_WIN_FLAVOR_SHARED, nullptr, size, disp_unit, info, comm}, win, baseptr,
                 [&] { return native::win_allocate_shared(size, disp_unit, info, comm, baseptr, win); });
 }
 
-int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   return create({"MPI_Win_create_dynamic", MPI_WIN_FLAVOR_DYNAMIC, nullptr, 0, 1, info, comm}, win, nullptr,
                 [&] { return native::win_create_dynamic(info, comm, win); });
 }
 
-int MPI_Win_free(MPI_Win* win) { return free_window(win); }
+int PMPI_Win_free(MPI_Win* win) { return free_window(win); }
 
-int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
+int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
   return on_window(
       "MPI_Win_shared_query", win, [&](window& on) { query(on, rank, size, disp_unit, baseptr); },
       native::win_shared_query, win, rank, size, disp_unit, baseptr);
 }
 
-int MPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
+int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
   return on_window(
       "MPI_Win_attach", win,
       [&](window& on) {
         if (size < 0) {
           throw mpi_error(MPI_ERR_SIZE, fmt::format("a size of {} bytes", size), "pass a size of 0 or more");
         }
-        if (size > 0 || !on.is_dynamic()) on.core().attach(base, static_cast<std::size_t>(size));
+        on.attach(base, static_cast<std::size_t>(size));
       },
       native::win_attach, win, base, size);
 }
 
-int MPI_Win_detach(MPI_Win win, const void* base) {
+int PMPI_Win_detach(MPI_Win win, const void* base) {
   return on_window(
-      "MPI_Win_detach", win, [&](window& on) { on.core().detach(base); }, native::win_detach, win, base);
+      "MPI_Win_detach", win, [&](window& on) { on.detach(base); }, native::win_detach, win, base);
 }
 
 #if MPI_VERSION >= 4
 
-int MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   return create({"MPI_Win_create", MPI_WIN_FLAVOR_CREATE, base, size, disp_unit, info, comm}, win, nullptr,
                 [&] { return native::win_create_c(base, size, disp_unit, info, comm, win); });
 }
 
-int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   return create({"MPI_Win_allocate", MPI_WIN_FLAVOR_ALLOCATE, nullptr, size, disp_unit, info, comm}, win, baseptr,
                 [&] { return native::win_allocate_c(size, disp_unit, info, comm, baseptr, win); });
 }
 
-int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
-                              MPI_Win* win) {
+int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                               MPI_Win* win) {
   return create({"MPI_Win_allocate_shared", MPI_WIN_FLAVOR_SHARED, nullptr, size, disp_unit, info, comm}, win, baseptr,
                 [&] { return native::win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win); });
 }
 
-int MPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
+int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
   return on_window(
       "MPI_Win_shared_query", win, [&](window& on) { query(on, rank, size, disp_unit, baseptr); },
       native::win_shared_query_c, win, rank, size, disp_unit, baseptr);

@@ -16,7 +16,7 @@ std::atomic<drop_in*>& drop_in::running_now() noexcept { return self; }
 
 void drop_in::start(int threads) {
   if (settings::from_environment().integer("AMITY_MPI") == 0) return;
-  self.store(new drop_in(threads >= MPI_THREAD_SERIALIZED), std::memory_order_release);
+  self.store(new drop_in(threads), std::memory_order_release);
 }
 
 void drop_in::end() {

@@ -29,6 +29,8 @@ class drop_in : private immovable {
   /// Before MPI is finalized. Collective over MPI_COMM_WORLD. Ends windows that the program has left.
   static void end();
 
+  /// Whether several threads may call functions of MPI at once.
+  bool has_threads() const noexcept { return has_threads_; }
   job& own_job() noexcept { return job_; }
   window_table& windows() noexcept { return windows_; }
   pending_requests& requests() noexcept { return requests_; }
@@ -46,9 +48,11 @@ class drop_in : private immovable {
   std::size_t native_calls() const noexcept { return native_calls_.load(std::memory_order_relaxed); }
 
  private:
-  explicit drop_in(bool threads) : job_(threads) {}
+  explicit drop_in(int threads)
+      : has_threads_(threads == MPI_THREAD_MULTIPLE), job_(threads >= MPI_THREAD_SERIALIZED) {}
   static std::atomic<drop_in*>& running_now() noexcept;
 
+  bool has_threads_;
   job job_;
   window_table windows_;
   pending_requests requests_{job_};

@@ -70,7 +70,7 @@ void job::meet_at_end() {
 
 void job::progress() {
   const core::engine::entry entered(world_.own_engine(), std::try_to_lock);
-  if (entered.entered() && !world_.in_handler()) world_.progress();
+  if (entered.entered() && !world_.in_handler() && !world_.progress()) world_.own_engine().flush_all();
 }
 
 void job::wait_for(function_ref<bool()> is_done) {

@@ -66,6 +66,7 @@ inline constinit native_function<decltype(&MPI_Alloc_mem)> alloc_mem{"Alloc_mem"
 inline constinit native_function<decltype(&MPI_Cancel)> cancel{"Cancel"};
 inline constinit native_function<decltype(&MPI_Comm_call_errhandler)> comm_call_errhandler{"Comm_call_errhandler"};
 inline constinit native_function<decltype(&MPI_Comm_create_group)> comm_create_group{"Comm_create_group"};
+inline constinit native_function<decltype(&MPI_Comm_create_keyval)> comm_create_keyval{"Comm_create_keyval"};
 inline constinit native_function<decltype(&MPI_Comm_dup)> comm_dup{"Comm_dup"};
 inline constinit native_function<decltype(&MPI_Comm_free)> comm_free{"Comm_free"};
 inline constinit native_function<decltype(&MPI_Comm_get_errhandler)> comm_get_errhandler{"Comm_get_errhandler"};
@@ -73,6 +74,7 @@ inline constinit native_function<decltype(&MPI_Comm_get_parent)> comm_get_parent
 inline constinit native_function<decltype(&MPI_Comm_group)> comm_group{"Comm_group"};
 inline constinit native_function<decltype(&MPI_Comm_rank)> comm_rank{"Comm_rank"};
 inline constinit native_function<decltype(&MPI_Comm_remote_group)> comm_remote_group{"Comm_remote_group"};
+inline constinit native_function<decltype(&MPI_Comm_set_attr)> comm_set_attr{"Comm_set_attr"};
 inline constinit native_function<decltype(&MPI_Comm_set_errhandler)> comm_set_errhandler{"Comm_set_errhandler"};
 inline constinit native_function<decltype(&MPI_Comm_size)> comm_size{"Comm_size"};
 inline constinit native_function<decltype(&MPI_Comm_split)> comm_split{"Comm_split"};

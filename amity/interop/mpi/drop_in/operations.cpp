@@ -127,56 +127,56 @@ using namespace amity::mpi;
 
 extern "C" {
 
-int MPI_Put(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-            int target_count, MPI_Datatype target_type, MPI_Win win) {
+int PMPI_Put(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+             int target_count, MPI_Datatype target_type, MPI_Win win) {
   return call_put(native::put, origin, origin_count, origin_type, rank, displacement, target_count, target_type, win);
 }
 
-int MPI_Get(void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement, int target_count,
-            MPI_Datatype target_type, MPI_Win win) {
+int PMPI_Get(void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+             int target_count, MPI_Datatype target_type, MPI_Win win) {
   return call_get(native::get, origin, origin_count, origin_type, rank, displacement, target_count, target_type, win);
 }
 
-int MPI_Accumulate(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-                   int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
+int PMPI_Accumulate(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+                    int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
   return call_accumulate(native::accumulate, origin, origin_count, origin_type, rank, displacement, target_count,
                          target_type, op, win);
 }
 
-int MPI_Get_accumulate(const void* origin, int origin_count, MPI_Datatype origin_type, void* result, int result_count,
-                       MPI_Datatype result_type, int rank, MPI_Aint displacement, int target_count,
-                       MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
+int PMPI_Get_accumulate(const void* origin, int origin_count, MPI_Datatype origin_type, void* result, int result_count,
+                        MPI_Datatype result_type, int rank, MPI_Aint displacement, int target_count,
+                        MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
   return call_get_accumulate(native::get_accumulate, origin, origin_count, origin_type, result, result_count,
                              result_type, rank, displacement, target_count, target_type, op, win);
 }
 
-int MPI_Rput(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-             int target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
+int PMPI_Rput(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+              int target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
   return call_rput(native::rput, origin, origin_count, origin_type, rank, displacement, target_count, target_type, win,
                    request);
 }
 
-int MPI_Rget(void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-             int target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
+int PMPI_Rget(void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+              int target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
   return call_rget(native::rget, origin, origin_count, origin_type, rank, displacement, target_count, target_type, win,
                    request);
 }
 
-int MPI_Raccumulate(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-                    int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request) {
+int PMPI_Raccumulate(const void* origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+                     int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request) {
   return call_raccumulate(native::raccumulate, origin, origin_count, origin_type, rank, displacement, target_count,
                           target_type, op, win, request);
 }
 
-int MPI_Rget_accumulate(const void* origin, int origin_count, MPI_Datatype origin_type, void* result, int result_count,
-                        MPI_Datatype result_type, int rank, MPI_Aint displacement, int target_count,
-                        MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request) {
+int PMPI_Rget_accumulate(const void* origin, int origin_count, MPI_Datatype origin_type, void* result, int result_count,
+                         MPI_Datatype result_type, int rank, MPI_Aint displacement, int target_count,
+                         MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request) {
   return call_rget_accumulate(native::rget_accumulate, origin, origin_count, origin_type, result, result_count,
                               result_type, rank, displacement, target_count, target_type, op, win, request);
 }
 
-int MPI_Fetch_and_op(const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op op,
-                     MPI_Win win) {
+int PMPI_Fetch_and_op(const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op op,
+                      MPI_Win win) {
   return on_window(
       "MPI_Fetch_and_op", win,
       [&](window& on) {
@@ -185,8 +185,8 @@ int MPI_Fetch_and_op(const void* origin, void* result, MPI_Datatype type, int ra
       native::fetch_and_op, origin, result, type, rank, displacement, op, win);
 }
 
-int MPI_Compare_and_swap(const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,
-                         MPI_Aint displacement, MPI_Win win) {
+int PMPI_Compare_and_swap(const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,
+                          MPI_Aint displacement, MPI_Win win) {
   return on_window(
       "MPI_Compare_and_swap", win,
       [&](window& on) {
@@ -197,52 +197,52 @@ int MPI_Compare_and_swap(const void* origin, const void* compare, void* result, 
 
 #if MPI_VERSION >= 4
 
-int MPI_Put_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-              MPI_Count target_count, MPI_Datatype target_type, MPI_Win win) {
+int PMPI_Put_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+               MPI_Count target_count, MPI_Datatype target_type, MPI_Win win) {
   return call_put(native::put_c, origin, origin_count, origin_type, rank, displacement, target_count, target_type, win);
 }
 
-int MPI_Get_c(void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-              MPI_Count target_count, MPI_Datatype target_type, MPI_Win win) {
+int PMPI_Get_c(void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+               MPI_Count target_count, MPI_Datatype target_type, MPI_Win win) {
   return call_get(native::get_c, origin, origin_count, origin_type, rank, displacement, target_count, target_type, win);
 }
 
-int MPI_Accumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank,
-                     MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
+int PMPI_Accumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank,
+                      MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
   return call_accumulate(native::accumulate_c, origin, origin_count, origin_type, rank, displacement, target_count,
                          target_type, op, win);
 }
 
-int MPI_Get_accumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, void* result,
-                         MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
-                         MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
+int PMPI_Get_accumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, void* result,
+                          MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                          MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win) {
   return call_get_accumulate(native::get_accumulate_c, origin, origin_count, origin_type, result, result_count,
                              result_type, rank, displacement, target_count, target_type, op, win);
 }
 
-int MPI_Rput_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-               MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
+int PMPI_Rput_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+                MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
   return call_rput(native::rput_c, origin, origin_count, origin_type, rank, displacement, target_count, target_type,
                    win, request);
 }
 
-int MPI_Rget_c(void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
-               MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
+int PMPI_Rget_c(void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank, MPI_Aint displacement,
+                MPI_Count target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
   return call_rget(native::rget_c, origin, origin_count, origin_type, rank, displacement, target_count, target_type,
                    win, request);
 }
 
-int MPI_Raccumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank,
-                      MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
-                      MPI_Request* request) {
+int PMPI_Raccumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, int rank,
+                       MPI_Aint displacement, MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                       MPI_Request* request) {
   return call_raccumulate(native::raccumulate_c, origin, origin_count, origin_type, rank, displacement, target_count,
                           target_type, op, win, request);
 }
 
-int MPI_Rget_accumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, void* result,
-                          MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
-                          MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
-                          MPI_Request* request) {
+int PMPI_Rget_accumulate_c(const void* origin, MPI_Count origin_count, MPI_Datatype origin_type, void* result,
+                           MPI_Count result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement,
+                           MPI_Count target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win,
+                           MPI_Request* request) {
   return call_rget_accumulate(native::rget_accumulate_c, origin, origin_count, origin_type, result, result_count,
                               result_type, rank, displacement, target_count, target_type, op, win, request);
 }

@@ -48,13 +48,13 @@ using namespace amity::mpi;
 
 extern "C" {
 
-int MPI_Win_fence(int assertion, MPI_Win win) {
+int PMPI_Win_fence(int assertion, MPI_Win win) {
   return on_window(
       "MPI_Win_fence", win, [&](window& on) { on.core().fence(promises(assertion, fence_promises)); },
       native::win_fence, assertion, win);
 }
 
-int MPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
+int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
   return on_window(
       "MPI_Win_start", win,
       [&](window& on) {
@@ -64,12 +64,12 @@ int MPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
       native::win_start, group, assertion, win);
 }
 
-int MPI_Win_complete(MPI_Win win) {
+int PMPI_Win_complete(MPI_Win win) {
   return on_window(
       "MPI_Win_complete", win, [](window& on) { on.core().complete(); }, native::win_complete, win);
 }
 
-int MPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
+int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
   return on_window(
       "MPI_Win_post", win,
       [&](window& on) {
@@ -79,17 +79,17 @@ int MPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
       native::win_post, group, assertion, win);
 }
 
-int MPI_Win_wait(MPI_Win win) {
+int PMPI_Win_wait(MPI_Win win) {
   return on_window(
       "MPI_Win_wait", win, [](window& on) { on.core().wait(); }, native::win_wait, win);
 }
 
-int MPI_Win_test(MPI_Win win, int* flag) {
+int PMPI_Win_test(MPI_Win win, int* flag) {
   return on_window(
       "MPI_Win_test", win, [&](window& on) { *flag = on.core().test() ? 1 : 0; }, native::win_test, win, flag);
 }
 
-int MPI_Win_lock(int type, int rank, int assertion, MPI_Win win) {
+int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win win) {
   return on_window(
       "MPI_Win_lock", win,
       [&](window& on) {
@@ -100,7 +100,7 @@ int MPI_Win_lock(int type, int rank, int assertion, MPI_Win win) {
       native::win_lock, type, rank, assertion, win);
 }
 
-int MPI_Win_unlock(int rank, MPI_Win win) {
+int PMPI_Win_unlock(int rank, MPI_Win win) {
   return on_window(
       "MPI_Win_unlock", win,
       [&](window& on) {
@@ -109,18 +109,18 @@ int MPI_Win_unlock(int rank, MPI_Win win) {
       native::win_unlock, rank, win);
 }
 
-int MPI_Win_lock_all(int assertion, MPI_Win win) {
+int PMPI_Win_lock_all(int assertion, MPI_Win win) {
   return on_window(
       "MPI_Win_lock_all", win, [&](window& on) { on.core().lock_all(promises(assertion, MPI_MODE_NOCHECK)); },
       native::win_lock_all, assertion, win);
 }
 
-int MPI_Win_unlock_all(MPI_Win win) {
+int PMPI_Win_unlock_all(MPI_Win win) {
   return on_window(
       "MPI_Win_unlock_all", win, [](window& on) { on.core().unlock_all(); }, native::win_unlock_all, win);
 }
 
-int MPI_Win_flush(int rank, MPI_Win win) {
+int PMPI_Win_flush(int rank, MPI_Win win) {
   return on_window(
       "MPI_Win_flush", win,
       [&](window& on) {
@@ -129,12 +129,12 @@ int MPI_Win_flush(int rank, MPI_Win win) {
       native::win_flush, rank, win);
 }
 
-int MPI_Win_flush_all(MPI_Win win) {
+int PMPI_Win_flush_all(MPI_Win win) {
   return on_window(
       "MPI_Win_flush_all", win, [](window& on) { on.core().flush_all(); }, native::win_flush_all, win);
 }
 
-int MPI_Win_flush_local(int rank, MPI_Win win) {
+int PMPI_Win_flush_local(int rank, MPI_Win win) {
   return on_window(
       "MPI_Win_flush_local", win,
       [&](window& on) {
@@ -143,13 +143,13 @@ int MPI_Win_flush_local(int rank, MPI_Win win) {
       native::win_flush_local, rank, win);
 }
 
-int MPI_Win_flush_local_all(MPI_Win win) {
+int PMPI_Win_flush_local_all(MPI_Win win) {
   return on_window(
       "MPI_Win_flush_local_all", win, [](window& on) { on.core().flush_local_all(); }, native::win_flush_local_all,
       win);
 }
 
-int MPI_Win_sync(MPI_Win win) {
+int PMPI_Win_sync(MPI_Win win) {
   return on_window(
       "MPI_Win_sync", win, [](window& on) { on.core().sync(); }, native::win_sync, win);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "amity/interop/mpi/drop_in/native.hpp"
 #include "amity/window/attached_memory.hpp"
 #include "amity/window/options.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -55,10 +55,9 @@ MPI_Op operation_of(core::reduction operation) {
 
 /// Waits for a request, and serves other ranks during that time.
 void wait_for(job& in, MPI_Request request) {
-  int code = MPI_SUCCESS;
+  int code = MPI_SUCCESS, done = 0;
   in.wait_for([&] {
-    int done = 0;
-    code = native::test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0 && code == MPI_SUCCESS) code = native::test(&request, &done, MPI_STATUS_IGNORE);
     return done != 0 || code != MPI_SUCCESS;
   });
   check_native(code, "MPI_Test");
@@ -109,12 +108,23 @@ window::window(job& in, const window_request& wanted)
     return result;
   };
   const amity::detail::window_group group{.ranks = core::rank_list(std::move(ranks)), .member = own, .reduce = reduce};
-  core_ = std::make_unique<amity::detail::window_core>(in.team(), memory_for(wanted, info_),
-                                                       window_options{.name = wanted.call}, group);
+  const amity::detail::memory_of_window memory = memory_for(wanted, info_);
+  // All members are here afterwards: none of them needs this one while the MPI makes the handle.
+  agree_on_units(in, wanted.comm);
+  try {
+    make_handle(wanted.comm);
+  } catch (const mpi_error&) {
+    amity::detail::decline_window(group, memory);
+    throw;
+  }
+  try {
+    core_ = std::make_unique<amity::detail::window_core>(in.team(), memory, window_options{.name = wanted.call}, group);
+  } catch (const window_error&) {  // all members have one
+    native::win_free(&handle_);
+    throw;
+  }
   base_ = wanted.flavor == MPI_WIN_FLAVOR_CREATE ? wanted.base : static_cast<void*>(core_->memory().data());
   if (is_dynamic()) base_ = MPI_BOTTOM;
-  agree_on_units(in, wanted.comm);
-  make_handle(wanted.comm);
   group_ = members.take();
 }
 
@@ -154,13 +164,14 @@ void window::make_handle(MPI_Comm comm) {
   native::win_set_name(handle_, "");
 }
 
-std::uint64_t window::place(rank_t member, MPI_Aint displacement) const noexcept {
+std::uint64_t window::place(rank_t member, MPI_Aint displacement) const {
   if (is_dynamic()) return static_cast<std::uint64_t>(displacement);
-  constexpr auto none = std::numeric_limits<std::uint64_t>::max();
   MPI_Aint bytes = 0;
-  return displacement < 0 || __builtin_mul_overflow(displacement, unit_of(member), &bytes)
-             ? none
-             : static_cast<std::uint64_t>(bytes);
+  if (displacement < 0 || __builtin_mul_overflow(displacement, unit_of(member), &bytes)) [[unlikely]] {
+    throw mpi_error(MPI_ERR_DISP, fmt::format("a displacement of {} units", displacement),
+                    "pass a displacement from 0 to the size of the memory of the target");
+  }
+  return static_cast<std::uint64_t>(bytes);
 }
 
 std::vector<rank_t> window::members_of(MPI_Group group) const {
@@ -172,6 +183,24 @@ std::vector<rank_t> window::members_of(MPI_Group group) const {
   throw mpi_error(MPI_ERR_GROUP,
                   fmt::format("process {} of the group has no part in the window", stranger - members.begin()),
                   "pass a group of processes of the window");
+}
+
+void window::check_dynamic() const {
+  if (is_dynamic()) return;
+  throw mpi_error(MPI_ERR_RMA_FLAVOR, "a window whose memory is fixed", "pass a window of MPI_Win_create_dynamic");
+}
+
+void window::attach(void* base, std::size_t bytes) {
+  check_dynamic();
+  if (bytes > 0) return core_->attach(base, bytes);
+  empty_pieces_.insert(base);
+}
+
+void window::detach(const void* base) {
+  check_dynamic();
+  const auto empty = empty_pieces_.find(base);
+  if (empty == empty_pieces_.end()) return core_->detach(base);
+  empty_pieces_.erase(empty);
 }
 
 void* window::find_attribute(int key) noexcept {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -53,17 +54,21 @@ class window : private immovable {
   MPI_Aint unit_of(rank_t member) const noexcept {
     return units_.empty() ? unit_ : units_[static_cast<std::size_t>(member)];
   }
-  /// Bytes from the beginning of the memory of a member, or its address there if the window is dynamic. Out of range of
-  /// any memory if it is negative or too large.
-  std::uint64_t place(rank_t member, MPI_Aint displacement) const noexcept;
+  /// Bytes from the beginning of the memory of a member, or its address there if the window is dynamic. Throws
+  /// `mpi_error` if it is negative or too large.
+  std::uint64_t place(rank_t member, MPI_Aint displacement) const;
   /// The members of a group of the program. Throws `mpi_error` for processes that are none.
   std::vector<rank_t> members_of(MPI_Group group) const;
+  /// Memory of a dynamic window. Throw `mpi_error` or `error`.
+  void attach(void* base, std::size_t bytes);
+  void detach(const void* base);
   /// The value of a predefined attribute as MPI_Win_get_attr returns it; null: it is another key.
   void* find_attribute(int key) noexcept;
 
  private:
   void make_handle(MPI_Comm comm);
   void agree_on_units(job& in, MPI_Comm comm);
+  void check_dynamic() const;
 
   rank_t size_ = 0;
   int flavor_;
@@ -72,7 +77,8 @@ class window : private immovable {
   int unit_attribute_;
   MPI_Aint bytes_;
   void* base_ = nullptr;
-  std::vector<MPI_Aint> units_;  ///< by member; empty: all have that of this rank
+  std::multiset<const void*> empty_pieces_;  ///< attached, without a byte
+  std::vector<MPI_Aint> units_;              ///< by member; empty: all have that of this rank
   window_info info_;
   std::unique_ptr<amity::detail::window_core> core_;
   MPI_Group group_ = MPI_GROUP_NULL;

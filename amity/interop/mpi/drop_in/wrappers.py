@@ -57,16 +57,19 @@ KINDS = {
         Ibsend Improbe Imrecv Iprobe Irecv Irsend Isend Isendrecv Isendrecv_replace Issend
         Parrived Pready Pready_list Pready_range Precv_init Psend_init
         Request_get_status Start Startall Test Testall Testany Testsome""",
-    # Functions that other sources of this library define, because they belong to windows or to the beginning and the end.
+    # Functions whose PMPI_X other sources of this library define, because they belong to windows or to the beginning and the
+    # end. This one adds MPI_X.
+    "served": """
+        Accumulate Compare_and_swap Fetch_and_op Finalize Get Get_accumulate Init Init_thread Put Raccumulate
+        Rget Rget_accumulate Rput Win_allocate Win_allocate_shared Win_attach Win_complete Win_create
+        Win_create_dynamic Win_detach Win_fence Win_flush Win_flush_all Win_flush_local Win_flush_local_all
+        Win_free Win_get_attr Win_get_info Win_lock Win_lock_all Win_post Win_set_info Win_shared_query
+        Win_start Win_sync Win_test Win_unlock Win_unlock_all Win_wait""",
+    # Functions of windows, memory and sessions that are left to the MPI.
     "own": """
-        Abort Finalize Init Init_thread Session_finalize Session_init
-        Accumulate Alloc_mem Compare_and_swap Fetch_and_op Free_mem Get Get_accumulate Put Raccumulate Rget
-        Rget_accumulate Rput
-        Win_allocate Win_allocate_shared Win_attach Win_call_errhandler Win_complete Win_create Win_create_dynamic
-        Win_create_errhandler Win_create_keyval Win_delete_attr Win_detach Win_fence Win_flush Win_flush_all
-        Win_flush_local Win_flush_local_all Win_free Win_free_keyval Win_get_attr Win_get_errhandler Win_get_group
-        Win_get_info Win_get_name Win_lock Win_lock_all Win_post Win_set_attr Win_set_errhandler Win_set_info
-        Win_set_name Win_shared_query Win_start Win_sync Win_test Win_unlock Win_unlock_all Win_wait""",
+        Abort Session_finalize Session_init Alloc_mem Free_mem Win_call_errhandler Win_create_errhandler
+        Win_create_keyval Win_delete_attr Win_free_keyval Win_get_errhandler Win_get_group Win_get_name
+        Win_set_attr Win_set_errhandler Win_set_name""",
     # Functions that return at once, whatever other processes do.
     "local": """
         Add_error_class Add_error_code Add_error_string Address Aint_add Aint_diff Attr_delete Attr_get Attr_put Bsend_init
@@ -112,6 +115,7 @@ KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()
 # Open MPI 4.1 mixes up the two messages of a neighbour that is there twice, and hangs for data types without bytes.
 FLAWED = {"ompi_communicator_t":
           "Alltoallv Alltoallw Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw".split()}
+HEAD = '[[gnu::visibility("default")]] '
 WRAPPED = ("collective", "point_to_point", "special", "synchronized", "joining", "polled")
 # What a special function needs of the MPI besides itself. X_c needs these with _c, where the MPI has them.
 PARTS = {"Mprobe": ("Improbe",), "Probe": ("Iprobe",), "Sendrecv": ("Irecv", "Isend"),
@@ -317,7 +321,9 @@ class Writer:
             raise UnknownFunctions("mpi.h has functions without a kind: " + ", ".join(unknown) +
                                    "; add each to KINDS of wrappers.py, as its blocking demands")
         wrapped = [each for each in self.functions.values() if each.kind in WRAPPED]
-        definitions = [line for each in wrapped for line in self.definitions(each)]
+        served = [each for each in self.functions.values() if each.kind == "served"]
+        definitions = [line for each in wrapped for line in [*self.definition(each), *self.entry(each)]]
+        definitions += [line for each in served for line in self.entry(each)]
         return "\n".join([
             "// Written by wrappers.py from mpi.h.",
             "",
@@ -332,7 +338,7 @@ class Writer:
               for each in sorted(self.natives.values(), key=lambda each: each.name)),
             "",
             *(f'constinit tool_function<decltype(&{full(each.name)})> tool_{snake(each.name)}{{"{full(each.name)}"}};'
-              for each in wrapped),
+              for each in wrapped + served),
             "",
             "}  // namespace",
             "",
@@ -342,13 +348,16 @@ class Writer:
             '}  // extern "C"',
             ""])
 
-    def definitions(self, function):
-        head = f'[[gnu::visibility("default")]] {function.result} '
-        arguments = ", ".join([f"tool_{snake(function.name)}", full(function.name, "P"), *function.values])
-        return [f"{head}{full(function.name, 'P')}({function.declared}) {{",
+    def definition(self, function):
+        """PMPI_X."""
+        return [f"{HEAD}{function.result} {full(function.name, 'P')}({function.declared}) {{",
                 *(f"  {line}" for line in self.body(function)),
-                "}",
-                f"{head}{full(function.name)}({function.declared}) {{",
+                "}"]
+
+    def entry(self, function):
+        """MPI_X, which calls PMPI_X, or first a tool."""
+        arguments = ", ".join([f"tool_{snake(function.name)}", full(function.name, "P"), *function.values])
+        return [f"{HEAD}{function.result} {full(function.name)}({function.declared}) {{",
                 f"  return through_tool({arguments});",
                 "}",
                 ""]

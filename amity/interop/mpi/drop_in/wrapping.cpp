@@ -6,9 +6,14 @@
 
 namespace amity::mpi::wrapping {
 
-void poll_windows(drop_in& own) noexcept {
-  const nested_calls of_mpi;
-  own.make_progress();
+int poll_windows(drop_in& own) {
+  try {
+    const nested_calls of_mpi;
+    own.make_progress();
+    return MPI_SUCCESS;
+  } catch (const std::exception&) {
+    return raise_on_communicator("a call that makes progress", MPI_COMM_WORLD);
+  }
 }
 
 int wait_until_done(function_ref<int(int*)> ask) {
@@ -23,7 +28,7 @@ int wait_until_done(function_ref<int(int*)> ask) {
       has_ended = flag != 0 || code != MPI_SUCCESS;
       return has_ended;
     });
-  } catch (const std::exception&) {  // an exception of an error handler of the program is none
+  } catch (const std::exception&) {
     return raise_on_communicator("a call that waits", MPI_COMM_WORLD);
   }
   return code;
@@ -68,7 +73,7 @@ int finish_both(MPI_Request& receive, int source, MPI_Comm comm, MPI_Status* sta
 }
 
 void meet_leaders(MPI_Comm group, int leader, MPI_Comm peers, int other_leader, int tag) {
-  if (group == MPI_COMM_NULL || is_native(group)) return;
+  if (group == MPI_COMM_NULL) return;
   int rank = MPI_PROC_NULL;
   native::comm_rank(group, &rank);
   // The standard reserves the tag for the call.

@@ -22,10 +22,11 @@ namespace amity::mpi::wrapping {
 /// Null: a call is passed to the MPI as it is.
 inline drop_in* serving() noexcept { return nested_calls::exist() ? nullptr : drop_in::running(); }
 
-/// Whether this process has no window, so that it may be in the MPI for any time.
+/// Whether this process has no window, so that it may be in the MPI for any time. Another thread can make one during
+/// that time.
 inline bool is_idle() noexcept {
   drop_in* const own = serving();
-  return own == nullptr || own->windows().size() == 0;
+  return own == nullptr || (own->windows().size() == 0 && !own->has_threads());
 }
 
 /// Whether collectives on this communicator are passed to the MPI as they are. The same on all its members.
@@ -34,12 +35,13 @@ inline bool is_native(MPI_Comm comm) {
   return own == nullptr || own->foreigners().are_in(comm);
 }
 
-void poll_windows(drop_in& own) noexcept;
+/// Returns an error class if the job has failed, and an error handler has returned.
+int poll_windows(drop_in& own);
 
 /// One round of progress for windows, if there are any.
-inline void poll() noexcept {
+inline void poll() {
   if (!is_idle()) [[unlikely]]
-    poll_windows(*drop_in::running());
+    static_cast<void>(poll_windows(*drop_in::running()));
 }
 
 /// Serves windows until `ask(&flag)` sets the flag or returns an error, which it returns.

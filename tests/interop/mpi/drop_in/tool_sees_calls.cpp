@@ -30,6 +30,8 @@ int main(int argc, char** argv) {
   const int barriers = counted("counted_barriers"), receives = counted("counted_receives");
   const int splits = counted("counted_splits");
 
+  CHECK(counted("counted_beginnings") == 1);
+
   program::step = "MPI_Barrier";
   if (program::rank() == 1) put(1, win);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -50,6 +52,7 @@ int main(int argc, char** argv) {
   if (program::rank() == 1) put(3, win);
   MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made);
   CHECK(counted("counted_splits") == splits + 1);
+  CHECK(counted("counted_puts") == (program::rank() == 1 ? 3 : 0));
   MPI_Comm_free(&made);
   MPI_Win_free(&win);
   MPI_Finalize();
