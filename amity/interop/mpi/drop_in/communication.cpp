@@ -72,6 +72,11 @@ data_place fitted(const data_place& into, const data_place& from, const counted_
   }
   return {items, item, static_cast<MPI_Count>(from.bytes / item)};
 }
+template <class Data>
+data_place fitted(const Data& into, const data_place& from) {
+  const datatype& type = datatype::of(into.type);
+  return fitted(data_place::of_data(type, into.count), from, type.data());
+}
 
 /// An address, also in memory whose offsets are addresses (MPI_BOTTOM).
 std::byte* at(const void* base, std::ptrdiff_t offset) noexcept {
@@ -105,9 +110,9 @@ void begin(std::string_view call, window& on, window_operation&& what, origin_la
 void put(std::string_view call, window& on, const origin_data& from, const target_data& to) {
   check_count(from.count);
   if (!check_target(on, to)) return;
-  const datatype& type = datatype::of(to.type);
   const data_place here = data_place::of_data(datatype::of(from.type), from.count);
-  const data_place there = fitted(data_place::of_data(type, to.count), here, type.data());
+  const bool is_same = from.type == to.type && from.count == to.count;
+  const data_place there = is_same ? here : fitted(to, here);
   window_operation what = operation(operation_kind::put, on, to, there);
   what.from = operand_bytes(from, here);
   if (here.blocks == nullptr && there.blocks == nullptr) {
@@ -120,9 +125,9 @@ void put(std::string_view call, window& on, const origin_data& from, const targe
 void get(std::string_view call, window& on, const origin_data& into, const target_data& from) {
   check_count(into.count);
   if (!check_target(on, from)) return;
-  const datatype& type = datatype::of(into.type);
   const data_place there = data_place::of_data(datatype::of(from.type), from.count);
-  const data_place here = fitted(data_place::of_data(type, into.count), there, type.data());
+  const bool is_same = from.type == into.type && from.count == into.count;
+  const data_place here = is_same ? there : fitted(into, there);
   window_operation what = operation(operation_kind::get, on, from, there);
   what.into = result_bytes(into, here);
   if (here.blocks == nullptr && there.blocks == nullptr) {
@@ -161,6 +166,14 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
     own.into = here.blocks;
   }
   if (there.bytes == 0 || (!has_operands && result == nullptr)) return;
+  const element_layout& element = layout_of(what.type);
+  const bool is_one =
+      there.bytes == element.bytes && there.blocks == nullptr && own.from == nullptr && own.into == nullptr;
+  if (is_one && element.is_covered) {
+    const accumulate_function function = find_accumulate(what.op, what.type);
+    const auto apply = [&](std::byte* at) { function(at, what.from.data(), what.into.data(), 1); };
+    if (on.core().try_accumulate(to.rank, what.at, there.bytes, apply)) return;
+  }
   begin(call, on, std::move(what), std::move(own));
 }
 
