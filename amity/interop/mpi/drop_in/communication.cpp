@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -99,6 +100,24 @@ window_operation operation(operation_kind kind, const window& on, const target_d
           .there = there.blocks};
 }
 
+/// One block of bytes that is described in the same way on both sides.
+struct simple_transfer {
+  std::byte* here;
+  std::uint64_t there;  ///< from the beginning of the target's memory
+  std::size_t bytes;
+};
+
+/// Most transfers are such ones. Nothing: it is another one.
+std::optional<simple_transfer> find_simple(const window& on, const origin_data& origin, const target_data& target) {
+  if (origin.type != target.type || origin.count != target.count) return std::nullopt;
+  const counted_layout& data = datatype::of(origin.type).data();
+  const auto count = static_cast<std::size_t>(origin.count);
+  if (!data.is_block(count)) return std::nullopt;
+  return simple_transfer{.here = at(origin.address, data.first()),
+                         .there = on.place(target.rank, target.displacement) + static_cast<std::uint64_t>(data.first()),
+                         .bytes = data.bytes() * count};
+}
+
 void begin(std::string_view call, window& on, window_operation&& what, origin_layouts&& own) {
   if (own.from == nullptr && own.into == nullptr && what.there == nullptr)
     return on.core().begin(call, std::move(what));
@@ -110,13 +129,16 @@ void begin(std::string_view call, window& on, window_operation&& what, origin_la
 void put(std::string_view call, window& on, const origin_data& from, const target_data& to) {
   check_count(from.count);
   if (!check_target(on, to)) return;
+  if (const auto simple = find_simple(on, from, to)) [[likely]] {
+    if (std::byte* const direct = on.core().direct_for_put(to.rank, simple->there, simple->bytes)) [[likely]]
+      return copy_bytes(direct, simple->here, simple->bytes);
+  }
   const data_place here = data_place::of_data(datatype::of(from.type), from.count);
-  const bool is_same = from.type == to.type && from.count == to.count;
-  const data_place there = is_same ? here : fitted(to, here);
+  const data_place there = fitted(to, here);
   window_operation what = operation(operation_kind::put, on, to, there);
   what.from = operand_bytes(from, here);
   if (here.blocks == nullptr && there.blocks == nullptr) {
-    if (std::byte* const direct = on.core().direct_for_put(to.rank, what.at, what.from.size())) [[likely]]
+    if (std::byte* const direct = on.core().direct_for_put(to.rank, what.at, what.from.size()))
       return copy_bytes(direct, what.from.data(), what.from.size());
   }
   begin(call, on, std::move(what), {.from = here.blocks});
@@ -125,13 +147,16 @@ void put(std::string_view call, window& on, const origin_data& from, const targe
 void get(std::string_view call, window& on, const origin_data& into, const target_data& from) {
   check_count(into.count);
   if (!check_target(on, from)) return;
+  if (const auto simple = find_simple(on, into, from)) [[likely]] {
+    if (const std::byte* const direct = on.core().direct_for_get(from.rank, simple->there, simple->bytes)) [[likely]]
+      return copy_bytes(simple->here, direct, simple->bytes);
+  }
   const data_place there = data_place::of_data(datatype::of(from.type), from.count);
-  const bool is_same = from.type == into.type && from.count == into.count;
-  const data_place here = is_same ? there : fitted(into, there);
+  const data_place here = fitted(into, there);
   window_operation what = operation(operation_kind::get, on, from, there);
   what.into = result_bytes(into, here);
   if (here.blocks == nullptr && there.blocks == nullptr) {
-    if (const std::byte* const direct = on.core().direct_for_get(from.rank, what.at, what.into.size())) [[likely]]
+    if (const std::byte* const direct = on.core().direct_for_get(from.rank, what.at, what.into.size()))
       return copy_bytes(what.into.data(), direct, what.into.size());
   }
   begin(call, on, std::move(what), {.into = here.blocks});

@@ -38,10 +38,12 @@ class counted_layout : immovable {
   std::size_t bytes() const noexcept { return bytes_; }
   /// Where the data of one item begins, in bytes from the address of the buffer.
   std::ptrdiff_t first() const noexcept { return first_; }
+  /// Whether the data of `count` items is one block, or there is none.
+  bool is_block(std::size_t count) const noexcept { return count <= 1 ? is_block_ : is_dense_; }
   /// The layout of `count` items, relative to the address of the buffer. Null if their data is one block, which then
   /// begins `first()` bytes from that address, or if there is no data.
   std::shared_ptr<const layout> of(std::size_t count) const {
-    if (count <= 1 ? is_block_ : is_dense_) [[likely]]
+    if (is_block(count)) [[likely]]
       return nullptr;
     return find(count);
   }
