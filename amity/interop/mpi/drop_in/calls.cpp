@@ -45,7 +45,7 @@ struct description {
   std::string text;
 };
 
-/// Of the exception that is being handled.
+/// Describes the exception that is being handled.
 description describe(std::string_view call) {
   try {
     throw;

@@ -14,7 +14,7 @@
 
 namespace amity::mpi {
 
-/// Tells the error handler of the window or communicator of the exception that is being handled. Returns its error
+/// Calls the error handler of the window or communicator for the exception that is being handled. Returns its error
 /// class, if the handler returns. `call` is the name of the function.
 int raise_on_window(std::string_view call, MPI_Win on);
 int raise_on_communicator(std::string_view call, MPI_Comm on);

@@ -29,17 +29,16 @@ struct data_place {
   std::ptrdiff_t first;                  ///< of one block, from the address of the buffer
   std::shared_ptr<const layout> blocks;  ///< null: one block
 
-  data_place(const counted_layout& items, std::size_t bytes_of_one, MPI_Count count)
-      : bytes(bytes_of_one * static_cast<std::size_t>(count)),
-        first(items.of_one().first()),
+  data_place(const counted_layout& items, MPI_Count count)
+      : bytes(items.bytes() * static_cast<std::size_t>(count)),
+        first(items.first()),
         blocks(items.of(static_cast<std::size_t>(count))) {}
-  static data_place of_data(const datatype& type, MPI_Count count) { return {type.data(), type.size(), count}; }
-  /// Of operands or results of an accumulate.
-  static data_place of_elements(const datatype& type, MPI_Count count) {
-    const counted_layout& items = type.kind() ? type.elements() : type.data();
-    return {items, items.of_one().bytes(), count};
-  }
 };
+
+/// The items of operands and results of an accumulate.
+const counted_layout& combined_items(const datatype& type) noexcept {
+  return type.kind() ? type.elements() : type.data();
+}
 
 void check_count(MPI_Count count) {
   if (count >= 0) [[likely]]
@@ -66,17 +65,17 @@ data_place fitted(const data_place& into, const data_place& from, const counted_
     throw mpi_error(MPI_ERR_TRUNCATE, fmt::format("{} bytes of data for {} bytes of memory", from.bytes, into.bytes),
                     "pass a larger count, or a larger type, where the data goes to");
   }
-  const std::size_t item = items.of_one().bytes();
+  const std::size_t item = items.bytes();
   if (from.bytes % item != 0) {
     throw mpi_error(MPI_ERR_TYPE, fmt::format("{} bytes of data for items of {} bytes", from.bytes, item),
                     "pass types of which one has whole items of the other");
   }
-  return {items, item, static_cast<MPI_Count>(from.bytes / item)};
+  return {items, static_cast<MPI_Count>(from.bytes / item)};
 }
 template <class Data>
 data_place fitted(const Data& into, const data_place& from) {
   const datatype& type = datatype::of(into.type);
-  return fitted(data_place::of_data(type, into.count), from, type.data());
+  return fitted(data_place(type.data(), into.count), from, type.data());
 }
 
 /// An address, also in memory whose offsets are addresses (MPI_BOTTOM).
@@ -133,7 +132,7 @@ void put(std::string_view call, window& on, const origin_data& from, const targe
     if (std::byte* const direct = on.core().direct_for_put(to.rank, simple->there, simple->bytes)) [[likely]]
       return copy_bytes(direct, simple->here, simple->bytes);
   }
-  const data_place here = data_place::of_data(datatype::of(from.type), from.count);
+  const data_place here(datatype::of(from.type).data(), from.count);
   const data_place there = fitted(to, here);
   window_operation what = operation(operation_kind::put, on, to, there);
   what.from = operand_bytes(from, here);
@@ -151,7 +150,7 @@ void get(std::string_view call, window& on, const origin_data& into, const targe
     if (const std::byte* const direct = on.core().direct_for_get(from.rank, simple->there, simple->bytes)) [[likely]]
       return copy_bytes(simple->here, direct, simple->bytes);
   }
-  const data_place there = data_place::of_data(datatype::of(from.type), from.count);
+  const data_place there(datatype::of(from.type).data(), from.count);
   const data_place here = fitted(into, there);
   window_operation what = operation(operation_kind::get, on, from, there);
   what.into = result_bytes(into, here);
@@ -170,11 +169,11 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   if (!check_target(on, to)) return;
   const datatype& type = datatype::of(to.type);
   const reduction what_to_do = find_reduction(op, type);
-  data_place there(*what_to_do.operands, what_to_do.operands->of_one().bytes(), to.count);
+  data_place there(*what_to_do.operands, to.count);
   origin_layouts own;
   bytes_view given;
   if (has_operands) {
-    const data_place here = data_place::of_elements(datatype::of(operands.type), operands.count);
+    const data_place here(combined_items(datatype::of(operands.type)), operands.count);
     there = fitted(there, here, *what_to_do.operands);
     given = operand_bytes(operands, here);
     own.from = here.blocks;
@@ -184,9 +183,8 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   what.type = what_to_do.type;
   what.from = given;
   if (result != nullptr) {
-    const datatype& type_of_result = datatype::of(result->type);
-    const data_place here = fitted(data_place::of_elements(type_of_result, result->count), there,
-                                   type_of_result.kind() ? type_of_result.elements() : type_of_result.data());
+    const counted_layout& items = combined_items(datatype::of(result->type));
+    const data_place here = fitted(data_place(items, result->count), there, items);
     what.into = result_bytes(*result, here);
     own.into = here.blocks;
   }

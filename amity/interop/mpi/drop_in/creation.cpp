@@ -12,7 +12,7 @@
 namespace amity::mpi {
 namespace {
 
-void check_request(const window_request& wanted) {
+void check_request(const new_window& wanted) {
   if (wanted.bytes < 0) {
     throw mpi_error(MPI_ERR_SIZE, fmt::format("a size of {} bytes", wanted.bytes), "pass a size of 0 or more");
   }
@@ -28,7 +28,7 @@ void check_request(const window_request& wanted) {
 
 /// Makes a window, or lets `native_call()` make one if amity cannot serve it.
 template <class Native>
-int create(const window_request& wanted, MPI_Win* win, void* base, Native native_call) {
+int create(const new_window& wanted, MPI_Win* win, void* base, Native native_call) {
   drop_in* const own = drop_in::running();
   if (own == nullptr || wanted.comm == MPI_COMM_NULL || !window::can_serve(wanted.comm)) {
     if (own != nullptr) own->count_native_call();

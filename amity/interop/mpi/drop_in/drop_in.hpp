@@ -10,7 +10,6 @@
 
 #include <mpi.h>
 
-#include "amity/base/function_ref.hpp"
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "amity/base/standard_descriptors.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/fabric/alarm.hpp"
 #include "amity/fabric/decorator.hpp"

@@ -9,7 +9,7 @@
 namespace amity::mpi {
 namespace {
 
-/// As of a request that has transferred nothing by a message. (MPI-3.1, section 11.3.5.)
+/// The status of a request whose data did not travel in a message. (MPI-3.1, section 11.3.5.)
 int describe(void*, MPI_Status* status) {
   status->MPI_SOURCE = MPI_UNDEFINED;
   status->MPI_TAG = MPI_UNDEFINED;

@@ -63,7 +63,7 @@ void wait_for(job& in, MPI_Request request) {
   check_native(code, "MPI_Test");
 }
 
-amity::detail::memory_of_window memory_for(const window_request& wanted, const window_info& info) {
+amity::detail::memory_of_window memory_for(const new_window& wanted, const window_info& info) {
   const auto bytes = static_cast<std::size_t>(wanted.bytes);
   switch (wanted.flavor) {
     case MPI_WIN_FLAVOR_CREATE:
@@ -87,7 +87,7 @@ bool window::can_serve(MPI_Comm comm) {
   return std::ranges::count(translate(members.handle(), all.handle()), MPI_UNDEFINED) == 0;
 }
 
-window::window(job& in, const window_request& wanted)
+window::window(job& in, const new_window& wanted)
     : flavor_(wanted.flavor),
       unit_(wanted.unit),
       unit_attribute_(static_cast<int>(unit_)),

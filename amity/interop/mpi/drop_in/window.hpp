@@ -23,7 +23,7 @@
 namespace amity::mpi {
 
 /// What a call that makes a window is given.
-struct window_request {
+struct new_window {
   std::string_view call;  ///< "MPI_Win_create"
   int flavor;             ///< MPI_WIN_FLAVOR_CREATE and the like
   void* base;             ///< of a created window; else null
@@ -38,7 +38,7 @@ class window : private immovable {
   /// Whether amity can serve windows of this communicator: all its processes are in MPI_COMM_WORLD. The same on all.
   static bool can_serve(MPI_Comm comm);
   /// Collective over the communicator. Throws `mpi_error` or `error`.
-  window(job& in, const window_request& wanted);
+  window(job& in, const new_window& wanted);
   /// Collective. The epochs have ended (`check_end`), or it is abandoned.
   ~window();
   /// Before MPI ends: from now on its end waits for no other process, and the handle is left to the MPI.
@@ -47,7 +47,6 @@ class window : private immovable {
   MPI_Win handle() const noexcept { return handle_; }
   amity::detail::window_core& core() noexcept { return *core_; }
   rank_t size() const noexcept { return size_; }
-  int flavor() const noexcept { return flavor_; }
   bool is_dynamic() const noexcept { return flavor_ == MPI_WIN_FLAVOR_DYNAMIC; }
   void* base() const noexcept { return base_; }
   window_info& info() noexcept { return info_; }
