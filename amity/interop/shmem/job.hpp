@@ -21,6 +21,7 @@
 #include "amity/base/yielder.hpp"
 #include "amity/base/zeros.hpp"
 #include "amity/core/engine.hpp"
+#include "amity/core/progress_thread.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
 #include "amity/interop/shmem/am/engine.hpp"
@@ -28,7 +29,6 @@
 #include "amity/interop/shmem/far_memory.hpp"
 #include "amity/interop/shmem/node_substrate.hpp"
 #include "amity/interop/shmem/process.hpp"
-#include "amity/interop/shmem/progress_thread.hpp"
 #include "amity/interop/shmem/symmetric_heap.hpp"
 
 namespace amity::shmem {
@@ -180,7 +180,7 @@ class job : private immovable {
   std::atomic<bool> is_telling_ = false;  ///< a thread tells all PEs that the job has ended: until then nobody leaves
   std::atomic<bool> is_ending_ = false;   ///< a thread ends this process
   std::unique_ptr<am_engine<node_substrate>> messages_;
-  std::optional<progress_thread> progress_;  ///< ends before what it uses
+  std::optional<core::progress_thread> progress_;  ///< ends before what it uses
 };
 
 }  // namespace amity::shmem
