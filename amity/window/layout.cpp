@@ -57,14 +57,15 @@ layout::layout(std::vector<block> blocks, std::size_t count, std::ptrdiff_t stri
   first_ = std::numeric_limits<std::ptrdiff_t>::max();
   end_ = std::numeric_limits<std::ptrdiff_t>::min();
   block_bytes_ = blocks_.front().bytes;
-  grain_ = static_cast<std::size_t>(std::abs(stride_));
+  offset_grain_ = static_cast<std::size_t>(std::abs(stride_));
   std::size_t all = 0;
   for (const block& each : blocks_) {
     if (each.bytes > bytes_max || all > bytes_max - each.bytes)
       refuse(fmt::format("blocks of more than {} bytes", all));
     ends_.push_back(all += each.bytes);
     if (each.bytes != block_bytes_) block_bytes_ = 0;
-    grain_ = std::gcd(std::gcd(grain_, each.bytes), static_cast<std::size_t>(std::abs(each.offset)));
+    offset_grain_ = std::gcd(offset_grain_, static_cast<std::size_t>(std::abs(each.offset)));
+    size_grain_ = std::gcd(size_grain_, each.bytes);
     first_ = std::min(first_, each.offset);
     end_ = std::max(end_, sum(each.offset, static_cast<std::ptrdiff_t>(each.bytes)));
   }

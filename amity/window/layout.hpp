@@ -72,8 +72,10 @@ class layout {
     }
   }
 
-  /// The greatest number that divides the offset and the size of each block; 0: there are none.
-  std::size_t grain() const noexcept { return grain_; }
+  /// The greatest number that divides the offset of each block; 0: all are 0.
+  std::size_t offset_grain() const noexcept { return offset_grain_; }
+  /// The greatest number that divides the size of each block; 0: there are none.
+  std::size_t size_grain() const noexcept { return size_grain_; }
 
   /// Copies data from byte `from` on to `to`, and back; the data must have so much. `base` is the address of the
   /// layout.
@@ -103,7 +105,8 @@ class layout {
   std::ptrdiff_t stride_ = 0;      ///< between them
   std::ptrdiff_t first_ = 0;
   std::ptrdiff_t end_ = 0;
-  std::size_t grain_ = 0;
+  std::size_t offset_grain_ = 0;
+  std::size_t size_grain_ = 0;
   std::size_t block_bytes_ = 0;  ///< of each block; 0: they differ, or there are none
 };
 

@@ -142,7 +142,11 @@ class window_epochs final : private record_window, private immovable {
 
   const core::group& members() const noexcept { return members_; }
   access_rules::identity whose() const noexcept { return {.window = title_, .member = member_}; }
-  void check_member(std::string_view call, rank_t member) const;
+  void check_member(std::string_view call, rank_t member) const {
+    if (member < 0 || member >= members().size()) [[unlikely]]
+      refuse_member(call, member);
+  }
+  [[noreturn]] void refuse_member(std::string_view call, rank_t member) const;
   void check_members(std::string_view call, std::span<const rank_t> all) const;
   void check_operands(std::string_view call, const window_operation& what) const;
   void check_operation(std::string_view call, const window_peer& of, const window_operation& what) const;

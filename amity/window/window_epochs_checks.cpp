@@ -9,9 +9,18 @@
 #include "amity/window/window_error.hpp"
 
 namespace amity::detail {
+namespace {
 
-void window_epochs::check_member(std::string_view call, rank_t member) const {
-  if (member >= 0 && member < members().size()) return;
+/// What the addresses of an atomic operation are multiples of: instructions of the processor use whole elements.
+std::size_t alignment_of(const window_operation& what) noexcept {
+  if (what.kind == operation_kind::compare_swap) return what.bytes();
+  const element_layout& element = layout_of(what.type);
+  return element.is_covered ? element.bytes : 1;
+}
+
+}  // namespace
+
+void window_epochs::refuse_member(std::string_view call, rank_t member) const {
   throw window_error(window_fault::member, call, member_, fmt::format("{}: rank {} is not a member", title_, member),
                      fmt::format("name one of 0 to {}", members().size() - 1));
 }
@@ -59,10 +68,10 @@ void window_epochs::check_place(std::string_view call, const window_peer& of, co
 
 // Segments begin on words, so that the address is known but for a multiple of the largest element.
 void window_epochs::check_alignment(std::string_view call, const window_peer& of, const window_operation& what) const {
-  const bool swaps = what.kind == operation_kind::compare_swap;
-  const std::size_t alignment = swaps ? what.bytes() : layout_of(what.type).is_covered ? layout_of(what.type).bytes : 1;
+  const bool is_atomic = what.kind == operation_kind::compare_swap || what.kind == operation_kind::accumulate;
+  if (!is_atomic || what.bytes() == 0) return;
+  const std::size_t alignment = alignment_of(what);
   const std::uint64_t base = of.base == nullptr ? of.data_offset : reinterpret_cast<std::uintptr_t>(of.base);
-  if ((!swaps && what.kind != operation_kind::accumulate) || what.bytes() == 0) return;
   if ((base + what.at) % alignment == 0) return;
   throw window_error(
       window_fault::alignment, call, member_,
@@ -97,11 +106,18 @@ void window_epochs::check_operands(std::string_view call, const window_operation
         fmt::format("{} bytes of operands, and {} for what was there before", what.from.size(), what.into.size()),
         "pass as many of both");
   }
-  if (what.there != nullptr && what.there->grain() % element.bytes != 0) {
+  if (what.there == nullptr) return;
+  if (what.there->size_grain() % element.bytes != 0) {
     throw refuse(
         window_fault::layout,
         fmt::format("blocks of a layout that are not whole elements of {} ({} bytes)", element.name, element.bytes),
-        "describe blocks whose offsets and sizes are multiples of the element");
+        "describe blocks whose sizes are multiples of the element");
+  }
+  if (what.there->offset_grain() % alignment_of(what) != 0) {
+    throw refuse(window_fault::alignment,
+                 fmt::format("blocks of a layout at offsets that are no multiples of the {} bytes of {}", element.bytes,
+                             element.name),
+                 "describe blocks whose offsets are multiples of the element");
   }
 }
 

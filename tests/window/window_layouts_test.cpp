@@ -96,6 +96,21 @@ TEST_P(layout_windows, blocks_answer) {
   });
 }
 
+// A complex number after a real one: its offset is no multiple of its size.
+TEST_P(layout_windows, elements_are_aligned_to_their_parts) {
+  run([](world& w) {
+    auto shared = w.allocate_window<double>(6);
+    const auto seconds =
+        std::make_shared<const layout>(layout::indexed({{.offset = 8, .bytes = 16}, {.offset = 32, .bytes = 16}}));
+    const std::vector<std::complex<double>> added{{1, 2}, {3, 4}};
+    shared.fence();
+    shared.as<std::complex<double>>().accumulate(sum, next_of(w), 0, seconds, added);
+    shared.fence();
+    EXPECT_TRUE(std::ranges::equal(shared.local(), std::array<double, 6>{0, 1, 2, 0, 3, 4}));
+    w.barrier();
+  });
+}
+
 /// A matrix of the program whose column has the data of operations.
 template <class T>
 class own_matrix {
@@ -429,6 +444,11 @@ TEST(window_errors, name_wrong_layouts) {
                           w.accumulate(sum, 1, 0, six, {four.data(), part});
                         }),
                         {"window::accumulate", "not whole elements"});
+  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
+                          const auto odd = std::make_shared<const layout>(layout::indexed({{.offset = 2, .bytes = 4}}));
+                          w.accumulate(sum, 1, 0, odd, std::span(four).first(1));
+                        }),
+                        {"window::accumulate", "no multiples of the 4 bytes of int"});
 }
 
 }  // namespace
