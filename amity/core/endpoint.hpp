@@ -369,7 +369,12 @@ class endpoint final : private immovable {
       engine_->throw_wrong_thread(call, rank_);
   }
   /// Throws `error` in a handler, and on a wrong thread if calls have to check it.
-  void check_own_call(std::string_view call) const;
+  void check_own_call(std::string_view call) const {
+    if (checks_threads_) [[unlikely]]
+      check_thread(call);
+    if (in_handler()) [[unlikely]]
+      check_outside_handler(call);
+  }
 
  private:
   struct request_handler {

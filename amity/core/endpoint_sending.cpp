@@ -94,12 +94,6 @@ void endpoint::check_outside_handler(std::string_view call) const {
   throw error(call, rank_, "called in a handler", "let the handler return first; it may only send and reply");
 }
 
-void endpoint::check_own_call(std::string_view call) const {
-  if (checks_threads_) [[unlikely]]
-    check_thread(call);
-  check_outside_handler(call);
-}
-
 void endpoint::throw_wrong_rank(std::string_view call, rank_t dest) const {
   throw error(call, rank_, fmt::format("destination {} is not a rank of this {}", dest, number_ == 0 ? "job" : "world"),
               fmt::format("use 0 to {}", size_ - 1));

@@ -176,24 +176,26 @@ lock_kind access_rules::lock_of(rank_t target) const noexcept {
 
 void access_rules::lock(std::string_view name, lock_kind kind, rank_t target, const identity& whose) {
   permit(name, call_kind::lock, target, whose);
-  if (lock_of(target) != lock_kind::none) {
+  lock_kind& held = lock_of_[target];
+  if (held != lock_kind::none) [[unlikely]] {
     throw window_error(window_fault::epoch, name, whose.member,
                        fmt::format("{}: this rank holds a lock of rank {}", whose.window, target),
                        "unlock it before it is locked again");
   }
-  lock_of_[target] = kind;
+  held = kind;
   ++locks_;
   move_on(call_kind::lock);
 }
 
 void access_rules::unlock(std::string_view name, rank_t target, const identity& whose) {
   permit(name, call_kind::unlock, target, whose);
-  if (lock_of(target) == lock_kind::none) {
+  lock_kind& held = lock_of_[target];
+  if (held == lock_kind::none) [[unlikely]] {
     throw window_error(window_fault::epoch, name, whose.member,
                        fmt::format("{}: this rank holds no lock of rank {}", whose.window, target),
                        remedy_for(call_kind::unlock, access_));
   }
-  lock_of_[target] = lock_kind::none;
+  held = lock_kind::none;
   if (--locks_ == 0) move_on(call_kind::unlock);
 }
 

@@ -25,13 +25,20 @@ namespace amity::detail {
 /// of them can keep a writer out.
 class ticket_lock {
  public:
-  /// Not for `lock_kind::all`.
-  std::uint16_t draw() noexcept {
-    const auto before = update([](turns& of) {
-      ++of.next;
+  struct drawn {
+    std::uint16_t ticket;
+    bool enters;  ///< the lock is held, and the ticket is not used again
+  };
+  /// Draws a ticket, and enters if its turn has arrived. Not for `lock_kind::all`.
+  drawn draw(lock_kind kind) noexcept {
+    bool enters = false;
+    const auto before = update([&](turns& of) {
+      const std::uint16_t ticket = of.next++;
+      enters = may_enter(of, kind, ticket);
+      if (enters) enter(of, kind);
       return true;
     });
-    return before->next;
+    return {.ticket = before->next, .enters = enters};
   }
   bool is_turn_of(lock_kind kind, std::uint16_t ticket) const noexcept {
     return may_enter(state_.load(std::memory_order_acquire), kind, ticket);
@@ -40,9 +47,7 @@ class ticket_lock {
   bool try_enter(lock_kind kind, std::uint16_t ticket) noexcept {
     return update([=](turns& of) {
              if (!may_enter(of, kind, ticket)) return false;
-             if (kind == lock_kind::shared) ++of.readers_turn;
-             if (kind == lock_kind::exclusive) of.inside = writer;
-             if (kind == lock_kind::all) ++of.inside;
+             enter(of, kind);
              return true;
            })
         .has_value();
@@ -82,15 +87,19 @@ class ticket_lock {
     if (kind == lock_kind::exclusive) return in.writers_turn == ticket && in.inside == 0;
     return in.inside != writer;
   }
+  static void enter(turns& in, lock_kind kind) noexcept {
+    if (kind == lock_kind::shared) ++in.readers_turn;
+    if (kind == lock_kind::exclusive) in.inside = writer;
+    if (kind == lock_kind::all) ++in.inside;
+  }
   /// Returns what was there before; nothing: `change` has refused it.
   template <class Change>
   std::optional<turns> update(Change change) noexcept {
-    turns before = state_.load(std::memory_order_relaxed);
+    turns before = state_.load();
     for (;;) {
       turns after = before;
       if (!change(after)) return std::nullopt;
-      if (state_.compare_exchange_weak(before, after, std::memory_order_acq_rel, std::memory_order_relaxed))
-        return before;
+      if (state_.compare_exchange_weak(before, after)) return before;  // in one order with `owner_waits`
     }
   }
 
@@ -107,6 +116,10 @@ struct control_block {
   /// owner makes progress.
   std::atomic<std::uint32_t> owner_waits;
   accumulate_words accumulates;
+
+  /// For a member that has changed the lock. The owner sets `owner_waits` before it looks at the lock, so one of the
+  /// two sees what the other has done.
+  bool must_wake_owner() const noexcept { return owner_waits.load() != 0; }
 
   /// For a member that promises that the lock is free. Exclusive: acquires it; otherwise only looks, because tickets of
   /// other readers may be on their way. False: a lock is held, or a ticket waits, that excludes this one.

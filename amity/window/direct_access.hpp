@@ -81,7 +81,7 @@ struct direct_access {
     stored = false;
   }
 
-  rank_map<target> targets;               ///< members whose memory is mapped here
+  rank_map<target> targets;               ///< members whose memory is mapped here; all are known from the beginning
   shared_value<bool> all_open;            ///< an epoch of a fence, with operations
   shared_value<bool> may_flush;           ///< an epoch of locks
   bool always_fences = false;             ///< the program stores to mapped memory itself, or on several threads

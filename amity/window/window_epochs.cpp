@@ -341,6 +341,9 @@ void window_epochs::open_targets() {
           .is_open = false,
           .words = direct_.add_words(has_threads ? &met->control->accumulates : met->accumulates)};
   }
+  for (rank_t member = 0; checks_ == nullptr && member < members().size(); ++member) {
+    if (direct_.targets.find(member) != nullptr) origin_.find(member)->direct = &direct_.targets[member];
+  }
   if (signal_bytes_ > 0) agree_on_signals();
 }
 

@@ -125,11 +125,18 @@ class window_epochs final : private record_window, private immovable {
   /// This thread is in a call of the window. Throws `error` in a handler, and on a wrong thread.
   class inside final : private immovable {
    public:
-    inside(window_epochs& of, std::string_view call);
+    inside(window_epochs& of, std::string_view call) : of_(of), entry_(of.endpoint_.own_engine(), call) {
+      of.endpoint_.check_own_call(call);
+    }
     /// If the call fails, the progress thread leaves the buffers of the program alone from now on.
-    ~inside();
+    ~inside() {
+      if (of_.target_.transfers() != nullptr) [[unlikely]]
+        abandon_after_failure();
+    }
 
    private:
+    void abandon_after_failure() noexcept;
+
     window_epochs& of_;
     core::engine::entry entry_;
   };
@@ -189,6 +196,7 @@ class window_epochs final : private record_window, private immovable {
   void take_lock(window_peer& to, lock_kind kind);
   void take_promised_lock(window_peer& to, lock_kind kind);
   bool has_lock(window_peer& to);
+  void note_mapped_lock(window_peer& to);
   void send_to_service(rank_t lane, window_act act);
   void send_waiting_wakes();
   void wake_owner(window_peer& of);
@@ -233,8 +241,12 @@ class window_epochs final : private record_window, private immovable {
   void finish_all(std::string_view call, bool flushes);
   /// Learns of errors that these members have found in operations.
   void take_failures(std::string_view call, std::span<window_peer* const> all);
-  /// At the end of a call.
-  void throw_failure(std::string_view call);
+  /// At the end of a call, which has done its work by then, so that the program may continue.
+  void throw_failure(std::string_view call) {
+    if (!failure_.empty()) [[unlikely]]
+      take_and_throw_failure(call);
+  }
+  [[noreturn]] void take_and_throw_failure(std::string_view call);
   void begin_release(window_peer& of);
   void release(std::string_view call, std::span<window_peer* const> all);
   void end_access();

@@ -63,20 +63,14 @@ window_peer& window_epochs::use(rank_t target) {
   return to;
 }
 
-window_epochs::inside::inside(window_epochs& of, std::string_view call)
-    : of_(of), entry_(of.endpoint_.own_engine(), call) {
-  of.endpoint_.check_own_call(call);
-}
-
-window_epochs::inside::~inside() {
-  const long_transfers* const transfers = of_.target_.transfers();
-  if (transfers == nullptr || transfers->done() || std::uncaught_exceptions() == 0) return;
+void window_epochs::inside::abandon_after_failure() noexcept {
+  if (of_.target_.transfers()->done() || std::uncaught_exceptions() == 0) return;
   if (of_.endpoint_.own_engine().failure().exists()) of_.team_.threads().abandon();
 }
 
 void window_epochs::set_open(window_peer& of, bool is_open) {
   of.open = is_open;
-  if (of.is_mapped && of.base != nullptr && checks_ == nullptr) direct_.targets[of.member].is_open = is_open;
+  if (of.direct != nullptr) of.direct->is_open = is_open;
 }
 
 bool window_epochs::take_post(rank_t from) {
@@ -140,9 +134,11 @@ void window_epochs::take_lock(window_peer& to, lock_kind kind) {
     if (to.granted) return;
   }
   to.has_ticket = to.control != nullptr;
+  if (to.has_ticket && kind == lock_kind::all) return static_cast<void>(has_lock(to));
   if (to.has_ticket) {
-    if (kind != lock_kind::all) to.ticket = to.control->lock.draw();
-    static_cast<void>(has_lock(to));
+    const auto [ticket, enters] = to.control->lock.draw(kind);
+    to.ticket = ticket;
+    if (enters) note_mapped_lock(to);
     return;
   }
   to.asks_owner = true;
@@ -174,17 +170,23 @@ void window_epochs::take_promised_lock(window_peer& to, lock_kind kind) {
 // The owner has drawn tickets that wait, and does not see what happens to the lock.
 void window_epochs::wake_owner(window_peer& of) {
   if (is_served_here(of)) return;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (of.control->owner_waits.load(std::memory_order_relaxed) != 0) send_to_service(of.lane, window_act::released);
+  if (of.control->must_wake_owner()) [[unlikely]]
+    send_to_service(of.lane, window_act::released);
 }
 
 bool window_epochs::has_lock(window_peer& to) {
   if (to.lock == lock_kind::none) take_lock(to, lock_kind::all);
   if (to.granted || !to.has_ticket) return to.granted;
-  to.granted = to.control->lock.try_enter(to.lock, to.ticket);
-  if (to.granted && to.lock == lock_kind::shared) wake_owner(to);  // the next ticket may be another reader's
-  if (to.granted && to.lock == lock_kind::exclusive) to.control->holder.store(member_ + 1, std::memory_order_relaxed);
-  return to.granted;
+  if (!to.control->lock.try_enter(to.lock, to.ticket)) return false;
+  note_mapped_lock(to);
+  return true;
+}
+
+// It has been taken.
+void window_epochs::note_mapped_lock(window_peer& to) {
+  to.granted = true;
+  if (to.lock == lock_kind::shared) wake_owner(to);  // the next ticket may be another reader's
+  if (to.lock == lock_kind::exclusive) to.control->holder.store(member_ + 1, std::memory_order_relaxed);
 }
 
 void window_epochs::begin(std::string_view call, window_operation&& what, bool copies) {
@@ -396,10 +398,8 @@ void window_epochs::take_failures(std::string_view call, std::span<window_peer* 
   }
 }
 
-// The call has done its work by then, so that the program may continue.
-void window_epochs::throw_failure(std::string_view call) {
-  if (!failure_.empty())
-    throw window_error(window_fault::range, call, member_, std::exchange(failure_, {}), attached_memory::remedy);
+void window_epochs::take_and_throw_failure(std::string_view call) {
+  throw window_error(window_fault::range, call, member_, std::exchange(failure_, {}), attached_memory::remedy);
 }
 
 void window_epochs::look_for_unfinished() {

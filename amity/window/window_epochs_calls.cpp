@@ -245,9 +245,10 @@ void window_epochs::unlock(rank_t target) {
   constexpr std::string_view call = "window::unlock";
   const inside entered(*this, call);
   check_member(call, target);
-  if (rules_.access() != access_epoch::locked || rules_.lock_of(target) == lock_kind::none)
+  window_peer* const known = origin_.find(target);
+  if (known == nullptr || known->lock == lock_kind::none || rules_.access() != access_epoch::locked)
     rules_.unlock(call, target, whose());
-  window_peer& of = use(target);
+  window_peer& of = known != nullptr ? *known : use(target);
   wait_until_ready(call, of);
   begin_held(call, of);
   window_peer* const one = &of;
@@ -301,8 +302,11 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
       return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::is_network_done(*each); });
     });
   }
-  direct_.fence_stores();
+  const bool all_mapped =
+      !all.empty() && std::ranges::all_of(all, [](const window_peer* each) { return each->has_ticket; });
+  if (!all_mapped) direct_.fence_stores();  // to leave a mapped lock is a fence
   for (window_peer* const each : all) begin_release(*each);
+  if (all_mapped && !direct_.unfinished) return send_waiting_wakes();
   wait_for_operations(call, all);
   for (window_peer* const each : all) complete_here(*each);
   take_failures(call, all);

@@ -30,7 +30,8 @@ class window_lock final : private immovable {
     lock_kind kind;
     std::uint16_t ticket;
   };
-  bool try_grant(const request_of& to);
+  /// The lock has been taken for that member.
+  void grant(const request_of& to);
 
   window_service& service_;
   record_window& window_;

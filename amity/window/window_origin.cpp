@@ -72,14 +72,7 @@ window_origin::~window_origin() {
 
 // Members
 
-window_peer* window_origin::find(rank_t member) const noexcept {
-  const std::unique_ptr<window_peer>* const found = peers_.find(member);
-  return found == nullptr ? nullptr : found->get();
-}
-
-window_peer& window_origin::peer(rank_t member) {
-  if (window_peer* const known = find(member)) [[likely]]
-    return *known;
+window_peer& window_origin::meet(rank_t member) {
   const std::unique_ptr<window_meeting> met = begin_meeting(member);
   endpoint_.wait_until(wait_for_window, [&] { return met->with->answers.done(); });
   window_peer* const known = find(member);  // another thread has asked, too

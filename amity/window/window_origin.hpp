@@ -58,6 +58,7 @@ struct window_peer : private immovable {
   control_block* control = nullptr;  ///< null: this rank does not map it
   std::byte* base = nullptr;         ///< of the data; null: not mapped here, or own memory whose offsets are addresses
   const accumulate_words* accumulates = nullptr;  ///< of mapped data; null: this thread carries out all accumulates
+  direct_access::target* direct = nullptr;        ///< null: operations are not carried out without a call here
 
   core::event network;                    ///< without short gets
   std::unique_ptr<target_gets> gets;      ///< short ones over the network; null: there was none
@@ -116,9 +117,16 @@ class window_origin final : private immovable {
   ~window_origin();
 
   /// The member as an origin uses it; asks it first if it is not known. Waits.
-  window_peer& peer(rank_t member);
+  window_peer& peer(rank_t member) {
+    if (window_peer* const known = find(member)) [[likely]]
+      return *known;
+    return meet(member);
+  }
   /// Null: it has not been used.
-  window_peer* find(rank_t member) const noexcept;
+  window_peer* find(rank_t member) const noexcept {
+    const std::unique_ptr<window_peer>* const found = peers_.find(member);
+    return found == nullptr ? nullptr : found->get();
+  }
   /// This rank itself.
   void add_own(rank_t member, const window_description& about, control_block* control, std::byte* base);
   /// Learns of all members on this node. Waits.
@@ -174,6 +182,7 @@ class window_origin final : private immovable {
   /// Whether the progress thread carries the operation out, if a slot is free.
   static bool hands_over(const window_peer& to, const window_operation& what) noexcept;
   bool try_hand_over(window_peer& to, const window_operation& what);
+  window_peer& meet(rank_t member);
   std::unique_ptr<window_meeting> begin_meeting(rank_t member);
   window_peer& finish_meeting(window_meeting& met);
   /// Whether this rank cannot use the memory without progress of its own.
