@@ -89,7 +89,7 @@ constexpr auto table = std::to_array<setting_info>({
      "uses the remote memory of the provider. Must be equal on all ranks."},
     {"AMITY_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",
      "1: each rank has an additional thread that handles messages and requests, and serves windows, while the rank "
-     "computes. Must be equal on all ranks."},
+     "computes. Must be equal on all ranks, except in programs of MPI with libamity-mpi."},
     {"AMITY_RANK", integer, "rank", "-1", -1, 1 << 20, "", "Rank of this process.", form::any, true},
     {"AMITY_RANKS", integer, "ranks", "1", 1, 65536, "", "Number of ranks of the job."},
     {"AMITY_SHMEM_PROGRESS_THREAD", integer, "0 or 1", "0", 0, 1, "",

@@ -39,7 +39,9 @@ class drop_in : private immovable {
   /// One round of progress for windows, if there are any. Every function of MPI that the program may call in a loop
   /// calls it.
   void make_progress() {
-    if (windows_.size() > 0) job_.progress();
+    if (windows_.size() == 0) return;
+    job_.progress();
+    requests_.complete_ready();
   }
 
   /// Notes that a one-sided call has been passed to the MPI.

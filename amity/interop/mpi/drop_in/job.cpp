@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 
 #include "amity/core/engine.hpp"
 #include "amity/fabric/alarm.hpp"
@@ -48,6 +49,8 @@ class fabric_with_mpi final : public fabric::decorator {
   bootstrap& with_;
 };
 
+bool has_progress_thread(const settings& config) { return config.integer("AMITY_PROGRESS_THREAD") != 0; }
+
 }  // namespace
 
 job::job(bool threads) : job(settings::from_environment(), threads) {}
@@ -58,18 +61,37 @@ job::job(const settings& config, bool threads)
       transport_(lanes_->enter(0)),
       transport_with_mpi_(std::make_unique<fabric_with_mpi>(*transport_, *start_)),
       world_(team_.enter(*transport_with_mpi_, config,
-                         threads ? core::engine::threading::serialized : core::engine::threading::owned)) {}
+                         threads || has_progress_thread(config) ? core::engine::threading::serialized
+                                                                : core::engine::threading::owned)) {
+  if (!has_progress_thread(config)) return;
+  progress_.emplace([this] {
+    try {
+      return progress();
+    } catch (const std::exception&) {  // the job has failed: calls of the program throw it, too
+      return false;
+    }
+  });
+}
 
-job::~job() { team_.leave(0); }
+job::~job() {
+  progress_.reset();
+  team_.leave(0);
+}
 
 void job::meet_at_end() {
   const core::engine::entry entered(world_.own_engine(), "MPI_Finalize");
   static_cast<void>(world_.reduce(core::reduction::ending, 0));
 }
 
-void job::progress() {
+bool job::has_failed() {
+  const core::engine::entry entered(world_.own_engine(), "MPI");
+  return world_.own_engine().failure().exists();
+}
+
+bool job::progress() {
   const core::engine::entry entered(world_.own_engine(), std::try_to_lock);
-  if (entered.entered() && !world_.in_handler() && !world_.progress()) world_.own_engine().flush_all();
+  if (!entered.entered() || world_.in_handler()) return false;
+  return world_.progress() || world_.own_engine().flush_all();
 }
 
 void job::wait_for(function_ref<bool()> is_done) {

@@ -3,11 +3,13 @@
 /// Amity inside an MPI program: the engine of this process, in a job of the processes of MPI_COMM_WORLD.
 
 #include <memory>
+#include <optional>
 
 #include "amity/base/function_ref.hpp"
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
+#include "amity/core/progress_thread.hpp"
 #include "amity/core/team.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
@@ -17,7 +19,8 @@ namespace amity::mpi {
 
 class job : private immovable {
  public:
-  /// `threads`: several threads of the program may call at once. Collective over MPI_COMM_WORLD. Throws `error`.
+  /// `threads`: several threads of the program may call at once. With AMITY_PROGRESS_THREAD=1, a further thread serves
+  /// other ranks; it does not call the MPI. Collective over MPI_COMM_WORLD. Throws `error`.
   explicit job(bool threads);
   /// On the thread that has made it unless there are several.
   ~job();
@@ -29,8 +32,10 @@ class job : private immovable {
   core::endpoint& world() noexcept { return world_; }
   rank_t size() const noexcept { return world_.size(); }
 
-  /// One round of progress, if no other thread makes it.
-  void progress();
+  /// Whether the job has failed. Then other processes may never call what this one waits for.
+  bool has_failed();
+  /// One round of progress, if no other thread makes it. Returns whether anything happened.
+  bool progress();
   /// Waits for what the MPI does, and serves other ranks during that time. `is_done` asks the MPI, and returns true
   /// again after it has returned true.
   void wait_for(function_ref<bool()> is_done);
@@ -44,6 +49,7 @@ class job : private immovable {
   std::unique_ptr<fabric::fabric> transport_with_mpi_;  ///< around it
   core::team team_{1};
   core::endpoint& world_;
+  std::optional<core::progress_thread> progress_;  ///< ends before what it uses
 };
 
 }  // namespace amity::mpi

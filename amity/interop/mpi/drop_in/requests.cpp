@@ -21,10 +21,6 @@ int cancel(void*, int) { return MPI_SUCCESS; }
 
 }  // namespace
 
-pending_requests::~pending_requests() {
-  if (!all_.empty()) job_.world().own_engine().detach(*this);
-}
-
 MPI_Request pending_requests::make(window& on, int rank) {
   MPI_Request request = MPI_REQUEST_NULL;
   check_native(native::grequest_start(describe, release, cancel, nullptr, &request), "MPI_Grequest_start");
@@ -32,30 +28,30 @@ MPI_Request pending_requests::make(window& on, int rank) {
     native::grequest_complete(request);
     return request;
   }
-  core::engine& own = job_.world().own_engine();
-  const core::engine::entry entered(own, "MPI");
-  if (all_.empty()) own.attach(*this);
+  const core::engine::entry entered(job_.world().own_engine(), "MPI");
   all_.push_back({.on = &on, .member = rank, .request = request});
+  any_.store(true, std::memory_order_relaxed);
   return request;
 }
 
 void pending_requests::end(const window& of) {
   const core::engine::entry entered(job_.world().own_engine(), "MPI_Win_free");
-  static_cast<void>(complete_if([&](const pending& each) { return each.on == &of; }));
+  complete_if([&](const pending& each) { return each.on == &of; });
 }
 
-bool pending_requests::on_progress() {
-  return complete_if([](const pending& each) { return each.on->core().is_complete_here(each.member); });
+void pending_requests::complete_ready_ones() {
+  const core::engine::entry entered(job_.world().own_engine(), std::try_to_lock);
+  if (!entered.entered()) return;
+  complete_if([](const pending& each) { return each.on->core().is_complete_here(each.member); });
 }
 
-bool pending_requests::complete_if(function_ref<bool(const pending&)> is_done) {
-  const std::size_t removed = std::erase_if(all_, [&](const pending& each) {
+void pending_requests::complete_if(function_ref<bool(const pending&)> is_done) {
+  std::erase_if(all_, [&](const pending& each) {
     if (!is_done(each)) return false;
     native::grequest_complete(each.request);
     return true;
   });
-  if (removed > 0 && all_.empty()) job_.world().own_engine().detach(*this);
-  return removed > 0;
+  any_.store(!all_.empty(), std::memory_order_relaxed);
 }
 
 }  // namespace amity::mpi

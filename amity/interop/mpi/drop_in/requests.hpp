@@ -1,8 +1,9 @@
 #pragma once
 
 /// Requests of one-sided operations that have no local completion yet. The program sees generalized requests of the
-/// MPI.
+/// MPI. They become complete in calls of the program alone, because other threads must not call the MPI.
 
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -10,20 +11,23 @@
 
 #include "amity/base/function_ref.hpp"
 #include "amity/base/types.hpp"
-#include "amity/core/flushable.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/window.hpp"
 
 namespace amity::mpi {
 
-class pending_requests final : private core::progress_client, private immovable {
+/// Any thread of the program may call it.
+class pending_requests final : private immovable {
  public:
   explicit pending_requests(job& in) : job_(in) {}
-  ~pending_requests();
 
   /// A request for what this process has begun on a member, which is complete if that has local completion. None:
   /// MPI_PROC_NULL, and complete.
   MPI_Request make(window& on, int rank);
+  /// Completes those whose operations have local completion, unless another thread is inside the engine.
+  void complete_ready() {
+    if (any_.load(std::memory_order_relaxed)) complete_ready_ones();
+  }
   /// Completes all requests of a window that ends.
   void end(const window& of);
 
@@ -33,11 +37,12 @@ class pending_requests final : private core::progress_client, private immovable 
     rank_t member;
     MPI_Request request;
   };
-  bool on_progress() override;
-  bool complete_if(function_ref<bool(const pending&)> is_done);
+  void complete_ready_ones();
+  void complete_if(function_ref<bool(const pending&)> is_done);
 
   job& job_;
-  std::vector<pending> all_;  ///< if there are any, the engine calls `on_progress`
+  std::vector<pending> all_;  ///< for threads inside the engine
+  std::atomic<bool> any_ = false;
 };
 
 }  // namespace amity::mpi

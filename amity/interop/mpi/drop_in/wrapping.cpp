@@ -21,8 +21,10 @@ int wait_until_done(function_ref<int(int*)> ask) {
   bool has_ended = false;
   const nested_calls of_mpi;
   try {
-    drop_in::running()->own_job().wait_for([&] {
+    drop_in& own = *drop_in::running();
+    own.own_job().wait_for([&] {
       if (has_ended) return true;
+      own.requests().complete_ready();
       int flag = 0;
       code = ask(&flag);
       has_ended = flag != 0 || code != MPI_SUCCESS;
