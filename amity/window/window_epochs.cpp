@@ -234,6 +234,7 @@ void window_epochs::on_target_thread(function_ref<void()> work) {
 window_target& window_epochs::make_target(const memory_of_window& memory, const window_group* group) {
   if (where_ != shared_placement::none) check_one_node(endpoint_, member_, members_, title_);
   const window_target::memory_request wanted{.own = memory.own,
+                                             .around = memory.around,
                                              .bytes = memory.bytes,
                                              .allocated = bytes_allocated(endpoint_, member_, memory, group),
                                              .signal_bytes = signal_bytes_,

@@ -42,7 +42,8 @@ namespace amity::detail {
 /// The memory that a window has on this rank.
 struct memory_of_window {
   std::optional<mutable_bytes> own{};  ///< of the program, which stays until the window ends; none: it is allocated
-  std::size_t bytes = 0;               ///< to allocate, as zeros
+  std::optional<core::local_segment> around{};  ///< that contains `own`, and stays as long; none: one is made
+  std::size_t bytes = 0;                        ///< to allocate, as zeros
   shared_placement where = shared_placement::none;
   std::shared_ptr<attached_memory> attached{};  ///< if the window is dynamic, without other memory; else null
 };

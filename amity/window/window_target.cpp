@@ -67,8 +67,9 @@ core::local_segment allocate(core::endpoint& in, const window_target::memory_req
 }
 
 /// Whole words around memory of the program: segments begin and end on words.
-std::optional<core::local_segment> make_segment(core::endpoint& in, const std::optional<mutable_bytes>& own) {
-  if (!own || own->empty()) return std::nullopt;
+std::optional<core::local_segment> make_segment(core::endpoint& in, const window_target::memory_request& wanted) {
+  const std::optional<mutable_bytes>& own = wanted.own;
+  if (!own || own->empty() || wanted.around) return std::nullopt;
   const auto begin = reinterpret_cast<std::uintptr_t>(own->data());
   const std::size_t before = begin % sizeof(std::uint64_t);
   return in.memory().attach({own->data() - before, own->size() + before});
@@ -88,7 +89,7 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
       member_(whose.member),
       control_segment_(allocate(in, wanted)),
       control_(*reinterpret_cast<control_block*>(control_segment_.data + control_offset(wanted))),
-      data_segment_(make_segment(in, wanted.own)),
+      data_segment_(make_segment(in, wanted)),
       memory_(wanted.own             ? *wanted.own
               : wanted.allocated > 0 ? mutable_bytes(control_segment_.data, wanted.bytes)
                                      : mutable_bytes()),
@@ -97,9 +98,10 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
   about_.control = control_segment_.descriptor;
   about_.bytes = wanted.own ? wanted.own->size() : wanted.bytes;
   about_.control_offset = control_offset(wanted);
-  if (data_segment_) {
-    about_.data = data_segment_->descriptor;
-    about_.data_offset = static_cast<std::uint64_t>(memory_.data() - data_segment_->data);
+  const std::optional<core::local_segment>& around = data_segment_ ? data_segment_ : wanted.around;
+  if (around) {
+    about_.data = around->descriptor;
+    about_.data_offset = static_cast<std::uint64_t>(memory_.data() - around->data);
   }
 }
 

@@ -45,10 +45,11 @@ class window_target final : public record_window, private immovable {
  public:
   /// The memory that the window has on this rank.
   struct memory_request {
-    std::optional<mutable_bytes> own;  ///< of the program, which stays until the window ends; none: allocates
-    std::size_t bytes = 0;             ///< of this rank
-    std::size_t allocated = 0;         ///< `bytes`, or of all members of a shared window; 0: another one allocates
-    std::size_t signal_bytes = 0;      ///< behind the control block
+    std::optional<mutable_bytes> own;           ///< of the program, which stays until the window ends; none: allocates
+    std::optional<core::local_segment> around;  ///< that contains `own`, and stays as long; none: makes one
+    std::size_t bytes = 0;                      ///< of this rank
+    std::size_t allocated = 0;     ///< `bytes`, or of all members of a shared window; 0: another one allocates
+    std::size_t signal_bytes = 0;  ///< behind the control block
     std::shared_ptr<const attached_memory> attached;  ///< of a dynamic window, whose offsets are addresses; else null
   };
 
@@ -145,7 +146,7 @@ class window_target final : public record_window, private immovable {
   rank_t member_;
   core::local_segment control_segment_;
   control_block& control_;                           ///< there; signals follow it
-  std::optional<core::local_segment> data_segment_;  ///< of the program's memory
+  std::optional<core::local_segment> data_segment_;  ///< around the program's memory, if this object has made it
   mutable_bytes memory_;
   std::shared_ptr<const attached_memory> attached_;
   assertion_checks* checks_ = nullptr;  ///< null: promises are not verified

@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include "amity/base/types.hpp"
+#include "amity/interop/mpi/drop_in/allocated_memory.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/open_files.hpp"
@@ -31,6 +32,7 @@ class drop_in : private immovable {
   /// Whether several threads may call functions of MPI at once.
   bool has_threads() const noexcept { return has_threads_; }
   job& own_job() noexcept { return job_; }
+  allocated_memory& memory() noexcept { return memory_; }
   window_table& windows() noexcept { return windows_; }
   pending_requests& requests() noexcept { return requests_; }
   foreign_processes& foreigners() noexcept { return foreigners_; }
@@ -55,6 +57,7 @@ class drop_in : private immovable {
 
   bool has_threads_;
   job job_;
+  allocated_memory memory_{job_};
   window_table windows_;
   pending_requests requests_{job_};
   foreign_processes foreigners_;

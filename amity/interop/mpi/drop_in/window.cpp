@@ -1,7 +1,7 @@
 #include "amity/interop/mpi/drop_in/window.hpp"
 
 #include <algorithm>
-#include <array>
+#include <exception>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -53,6 +53,22 @@ MPI_Op operation_of(core::reduction operation) {
   }
 }
 
+/// Words that an operation of the MPI uses until it is complete. If the job fails before that, they are not freed,
+/// because the MPI may use them still.
+class words_of_mpi : private immovable {
+ public:
+  explicit words_of_mpi(std::size_t count) : words_(new std::vector<std::uint64_t>(count)) {}
+  ~words_of_mpi() {
+    if (std::uncaught_exceptions() == exceptions_) delete words_;
+  }
+  std::uint64_t& operator[](std::size_t index) noexcept { return (*words_)[index]; }
+  std::uint64_t* data() noexcept { return words_->data(); }
+
+ private:
+  std::vector<std::uint64_t>* words_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
 /// Waits for a request, and serves other ranks during that time.
 void wait_for(job& in, MPI_Request request) {
   int code = MPI_SUCCESS, done = 0;
@@ -63,11 +79,13 @@ void wait_for(job& in, MPI_Request request) {
   check_native(code, "MPI_Test");
 }
 
-amity::detail::memory_of_window memory_for(const new_window& wanted, const window_info& info) {
+amity::detail::memory_of_window memory_for(const allocated_memory& allocated, const new_window& wanted,
+                                           const window_info& info) {
   const auto bytes = static_cast<std::size_t>(wanted.bytes);
   switch (wanted.flavor) {
     case MPI_WIN_FLAVOR_CREATE:
-      return {.own = mutable_bytes(static_cast<std::byte*>(wanted.base), bytes)};
+      return {.own = mutable_bytes(static_cast<std::byte*>(wanted.base), bytes),
+              .around = bytes > 0 ? allocated.find(wanted.base, bytes) : std::nullopt};
     case MPI_WIN_FLAVOR_DYNAMIC:
       return {.own = mutable_bytes(), .attached = std::make_shared<amity::detail::attached_memory>()};
     case MPI_WIN_FLAVOR_SHARED:
@@ -87,7 +105,7 @@ bool window::can_serve(MPI_Comm comm) {
   return std::ranges::count(translate(members.handle(), all.handle()), MPI_UNDEFINED) == 0;
 }
 
-window::window(job& in, const new_window& wanted)
+window::window(job& in, const allocated_memory& allocated, const new_window& wanted)
     : flavor_(wanted.flavor),
       unit_(wanted.unit),
       unit_attribute_(static_cast<int>(unit_)),
@@ -100,15 +118,17 @@ window::window(job& in, const new_window& wanted)
   rank_t own = no_rank;
   check_native(native::group_rank(members.handle(), &own), "MPI_Group_rank");
   const auto reduce = [&](core::reduction operation, std::uint64_t value) {
-    std::uint64_t result = 0;
+    words_of_mpi word(1);
+    word[0] = value;
     MPI_Request request = MPI_REQUEST_NULL;
-    check_native(native::iallreduce(&value, &result, 1, MPI_UINT64_T, operation_of(operation), wanted.comm, &request),
-                 "MPI_Iallreduce");
+    check_native(
+        native::iallreduce(MPI_IN_PLACE, word.data(), 1, MPI_UINT64_T, operation_of(operation), wanted.comm, &request),
+        "MPI_Iallreduce");
     wait_for(in, request);
-    return result;
+    return word[0];
   };
   const amity::detail::window_group group{.ranks = core::rank_list(std::move(ranks)), .member = own, .reduce = reduce};
-  const amity::detail::memory_of_window memory = memory_for(wanted, info_);
+  const amity::detail::memory_of_window memory = memory_for(allocated, wanted, info_);
   // All members are here afterwards: none of them needs this one while the MPI makes the handle.
   agree_on_units(in, wanted.comm);
   try {
@@ -142,15 +162,21 @@ void window::abandon() noexcept {
 // Most windows have one unit, which two words agree on; only others need a word for each member.
 void window::agree_on_units(job& in, MPI_Comm comm) {
   const auto own = static_cast<std::uint64_t>(unit_);
-  std::array<std::uint64_t, 2> largest{own, ~own};
+  words_of_mpi largest(2);
+  largest[0] = own;
+  largest[1] = ~own;
   MPI_Request request = MPI_REQUEST_NULL;
   check_native(native::iallreduce(MPI_IN_PLACE, largest.data(), 2, MPI_UINT64_T, MPI_MAX, comm, &request),
                "MPI_Iallreduce");
   wait_for(in, request);
   if (largest[0] == ~largest[1]) return;
-  units_.resize(static_cast<std::size_t>(size_));
-  check_native(native::iallgather(&unit_, 1, MPI_AINT, units_.data(), 1, MPI_AINT, comm, &request), "MPI_Iallgather");
+  words_of_mpi units(static_cast<std::size_t>(size_) + 1);
+  units[0] = own;
+  check_native(native::iallgather(units.data(), 1, MPI_UINT64_T, units.data() + 1, 1, MPI_UINT64_T, comm, &request),
+               "MPI_Iallgather");
   wait_for(in, request);
+  for (std::size_t member = 0; member < static_cast<std::size_t>(size_); ++member)
+    units_.push_back(static_cast<MPI_Aint>(units[member + 1]));
 }
 
 // Open MPI makes no dynamic windows of communicators with one process; MPICH makes few others.

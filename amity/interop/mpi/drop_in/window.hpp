@@ -15,6 +15,7 @@
 #include <mpi.h>
 
 #include "amity/base/types.hpp"
+#include "amity/interop/mpi/drop_in/allocated_memory.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/window_info.hpp"
 #include "amity/window/window_core.hpp"
@@ -37,11 +38,12 @@ class window : private immovable {
  public:
   /// Whether amity can serve windows of this communicator: all its processes are in MPI_COMM_WORLD. The same on all.
   static bool can_serve(MPI_Comm comm);
-  /// Collective over the communicator. Throws `mpi_error` or `error`.
-  window(job& in, const new_window& wanted);
+  /// `allocated`: memory of it need not be offered again. Collective over the communicator. Throws `mpi_error` or
+  /// `error`.
+  window(job& in, const allocated_memory& allocated, const new_window& wanted);
   /// Collective. The epochs have ended (`check_end`), or it is abandoned.
   ~window();
-  /// Before MPI ends: from now on its end waits for no other process, and the handle is left to the MPI.
+  /// Before MPI ends, or after a failure: its end waits for no other process, and the handle is left to the MPI.
   void abandon() noexcept;
 
   MPI_Win handle() const noexcept { return handle_; }

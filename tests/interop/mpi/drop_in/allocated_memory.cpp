@@ -1,0 +1,160 @@
+// Windows on memory of MPI_Alloc_mem, and on memory that the program maps anew at the same address. A plain MPI
+// program; with the argument `shared`, other processes must map memory of MPI_Alloc_mem, which the drop-in library
+// promises.
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "program.hpp"
+
+namespace {
+
+using program::rank;
+using program::size;
+using program::step;
+
+int next() { return (rank() + 1) % size(); }
+int previous() { return (rank() + size() - 1) % size(); }
+
+double* allocate(std::size_t doubles, MPI_Info info = MPI_INFO_NULL) {
+  double* memory = nullptr;
+  CHECK(MPI_Alloc_mem(static_cast<MPI_Aint>(doubles * sizeof(double)), info, &memory) == MPI_SUCCESS);
+  CHECK(memory != nullptr);
+  return memory;
+}
+
+/// Each process puts its rank to element 1 of the next one, and adds 2 to it.
+void use(double* memory, bool is_shared) {
+  MPI_Win win = MPI_WIN_NULL;
+  std::fill_n(memory, 3, -1.0);
+  CHECK(MPI_Win_create(memory, 3 * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS);
+  const double own = rank(), two = 2;
+  double seen = 0;
+  MPI_Win_fence(0, win);
+  MPI_Put(&own, 1, MPI_DOUBLE, next(), 1, 1, MPI_DOUBLE, win);
+  MPI_Win_fence(0, win);
+  MPI_Accumulate(&two, 1, MPI_DOUBLE, next(), 1, 1, MPI_DOUBLE, MPI_SUM, win);
+  MPI_Win_fence(0, win);
+  MPI_Get(&seen, 1, MPI_DOUBLE, next(), 1, 1, MPI_DOUBLE, win);
+  MPI_Win_fence(0, win);
+  CHECK(memory[0] == -1 && memory[1] == previous() + 2 && memory[2] == -1);
+  CHECK(seen == rank() + 2);
+  if (is_shared) {
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    double* there = nullptr;
+    CHECK(MPI_Win_shared_query(win, next(), &bytes, &unit, &there) == MPI_SUCCESS);
+    CHECK(bytes == 3 * static_cast<MPI_Aint>(sizeof(double)) && unit == sizeof(double));
+    CHECK(there[0] == -1 && there[1] == rank() + 2);
+  }
+  MPI_Win_free(&win);
+}
+
+void windows_on_allocated_memory(bool is_shared) {
+  step = "windows on memory of MPI_Alloc_mem";
+  double* const first = allocate(3);
+  double* const large = allocate(100'000);
+  for (int round = 0; round < 3; ++round) {
+    use(first, is_shared);
+    use(large, is_shared);
+    use(large + 99'997, is_shared);
+  }
+  MPI_Free_mem(first);
+  double* const again = allocate(3);
+  use(again, is_shared);
+  MPI_Free_mem(again);
+  MPI_Free_mem(large);
+}
+
+void dynamic_windows() {
+  step = "allocated memory in a dynamic window";
+  double* const memory = allocate(4);
+  std::fill_n(memory, 4, -1.0);
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  CHECK(MPI_Win_attach(win, memory, 4 * sizeof(double)) == MPI_SUCCESS);
+  MPI_Aint own = 0, there = 0;
+  MPI_Get_address(memory, &own);
+  MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &there, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const double value = rank();
+  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, win);
+  MPI_Put(&value, 1, MPI_DOUBLE, next(), there + 8, 1, MPI_DOUBLE, win);
+  MPI_Win_unlock(next(), win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(memory[0] == -1 && memory[1] == previous());
+  MPI_Win_detach(win, memory);
+  MPI_Win_free(&win);
+  MPI_Free_mem(memory);
+}
+
+/// Pieces of all sizes do not overlap, and are aligned as the info asks.
+void many_pieces(bool is_shared) {
+  step = "many pieces of memory";
+  std::vector<std::pair<std::byte*, std::size_t>> all;
+  for (std::size_t bytes = 1; bytes < 200'000; bytes = bytes * 3 / 2 + 1) {
+    for (int copy = 0; copy < 3; ++copy) {
+      std::byte* piece = nullptr;
+      CHECK(MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, &piece) == MPI_SUCCESS);
+      std::memset(piece, static_cast<int>(all.size() % 251), bytes);
+      all.emplace_back(piece, bytes);
+    }
+  }
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    const auto [piece, bytes] = all[index];
+    CHECK(std::all_of(piece, piece + bytes, [&](std::byte each) { return each == std::byte(index % 251); }));
+    CHECK(MPI_Free_mem(piece) == MPI_SUCCESS);
+  }
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpi_minimum_memory_alignment", "4096");
+  double* const aligned = allocate(10, info);
+  if (is_shared) CHECK(reinterpret_cast<std::uintptr_t>(aligned) % 4096 == 0);
+  MPI_Free_mem(aligned);
+  MPI_Info_free(&info);
+}
+
+// What a network or the system knows of an address must not outlive the memory there.
+void memory_mapped_anew() {
+  step = "memory mapped anew at the same address";
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  void* where = nullptr;
+  for (int round = 0; round < 5; ++round) {
+    void* const memory = ::mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    where = memory;  // the system maps there again, unless something else has taken the place
+    auto* const words = static_cast<int*>(memory);
+    constexpr int count = bytes / sizeof(int);
+    std::vector<int> values(count);
+    for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = i * (round + 1) + rank();
+    MPI_Win win = MPI_WIN_NULL;
+    CHECK(MPI_Win_create(memory, bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS);
+    MPI_Win_fence(0, win);
+    MPI_Put(values.data(), count, MPI_INT, next(), 0, count, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < count; ++i) CHECK(words[i] == i * (round + 1) + previous());
+    MPI_Win_free(&win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    ::munmap(memory, bytes);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  program::watch(100);
+  const bool is_shared = argc > 1 && std::string_view(argv[1]) == "shared";
+  windows_on_allocated_memory(is_shared);
+  dynamic_windows();
+  many_pieces(is_shared);
+  memory_mapped_anew();
+  MPI_Finalize();
+  return 0;
+}
