@@ -1,5 +1,6 @@
 #include "amity/interop/mpi/drop_in/calls.hpp"
 
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -45,6 +46,15 @@ struct description {
   std::string text;
 };
 
+/// The text of an error of amity, "amity: CALL (rank R): ...", with the name of the function that the program has
+/// called.
+std::string with_name_of(std::string_view call, std::string_view text) {
+  constexpr std::string_view before = "amity: ";
+  const std::size_t behind = text.find(" (rank ");
+  if (!text.starts_with(before) || behind == std::string_view::npos) return std::string(text);
+  return fmt::format("{}{}{}", before, call, text.substr(behind));
+}
+
 /// Describes the exception that is being handled.
 description describe(std::string_view call) {
   try {
@@ -52,7 +62,7 @@ description describe(std::string_view call) {
   } catch (const mpi_error& wrong) {
     return {wrong.error_class(), fmt::format("amity: {}: {}", call, wrong.what())};
   } catch (const window_error& wrong) {
-    return {class_of(wrong.fault()), wrong.what()};
+    return {class_of(wrong.fault()), with_name_of(call, wrong.what())};
   } catch (const std::bad_alloc&) {
     return {MPI_ERR_NO_MEM, fmt::format("amity: {}: out of memory", call)};
   } catch (const std::exception& other) {
