@@ -59,16 +59,16 @@ std::string why_not(const std::string& fabric, const choice& made, const circums
 
 }  // namespace
 
-circumstances circumstances::of(const settings& config, bool thoroughly) {
-  circumstances found{.by = find_starter(config), .many_threads = core::threads_per_rank(config) > 1};
+circumstances circumstances::of(const settings& config, bool thorough, starter by) {
+  circumstances found{.by = by, .many_threads = core::threads_per_rank(config) > 1};
   // The launcher always names the fabric.
   const bool is_launchers = found.by == starter::own_launcher && config.text("AMITY_FABRIC") == "shm";
   const bool is_asked = config.where_from("AMITY_FABRIC") != settings::origin::standard && !is_launchers;
   if (is_asked) found.wanted = config.text("AMITY_FABRIC");
   // Without libfabric, the fabric is mpi if an MPI can be loaded.
   const bool could_be_mpi = !is_asked && under_process_manager(found.by);
-  if (thoroughly || could_be_mpi) found.no_ofi = why_not_ofi(config);
-  if (thoroughly || (could_be_mpi && !found.no_ofi.empty())) found.no_mpi = why_not_mpi(config, found.by);
+  if (thorough || could_be_mpi) found.no_ofi = why_not_ofi(config);
+  if (thorough || (could_be_mpi && !found.no_ofi.empty())) found.no_mpi = why_not_mpi(config, found.by);
   return found;
 }
 

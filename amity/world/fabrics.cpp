@@ -25,7 +25,7 @@ std::vector<fabric::capabilities> describe_fabrics(const settings& values) {
 }
 
 std::vector<std::string> explain_fabric(const settings& values) {
-  return detail::choose_fabric(detail::circumstances::of(values, true)).lines();
+  return detail::choose_fabric(detail::circumstances::of(values, true, detail::find_starter(values))).lines();
 }
 
 std::optional<mpi_choice> find_mpi(const settings& values) {

@@ -353,7 +353,7 @@ int run_job(const settings& given, int argc, const char* const* argv, const std:
   const bool asks_launcher = ranks_are_processes(given.text("AMITY_FABRIC")) && given.integer("AMITY_RANK") < 0;
   settings config = asks_launcher && std::getenv("AMITY_RANK") != nullptr ? with_launchers_word(given) : given;
   // All others are decided about when the ranks know where they are.
-  const choice made = choose_fabric(circumstances::of(config, is_shown(config)));
+  const choice made = choose_fabric(circumstances::of(config, is_shown(config), find_starter(config)));
   if (made.fabric == "mpi") config.set("AMITY_FABRIC", made.fabric);
   const auto ranks = static_cast<rank_t>(config.integer("AMITY_RANKS"));
   const std::string& kind = config.text("AMITY_FABRIC");

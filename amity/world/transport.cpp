@@ -47,7 +47,7 @@ bool ranks_are_processes(std::string_view fabric) {
 }
 
 connection connect(const settings& config) {
-  const circumstances here = circumstances::of(config, is_shown(config));
+  const circumstances here = circumstances::of(config, is_shown(config), find_starter(config));
   const choice made = choose_fabric(here);
   if (made.fabric != "shm" || (here.by != starter::own_launcher && here.by != starter::nobody))
     return connect_by(make_bootstrap(config), config, here);
@@ -56,8 +56,7 @@ connection connect(const settings& config) {
 }
 
 connection connect(const settings& config, std::shared_ptr<fabric::bootstrap> start) {
-  circumstances here = circumstances::of(config, is_shown(config));
-  here.by = starter::program;
+  const circumstances here = circumstances::of(config, is_shown(config), starter::program);
   if (!here.wanted.empty() && !ranks_are_processes(here.wanted)) {
     throw error("AMITY_FABRIC", start->rank(), fmt::format("the processes of this program cannot use {}", here.wanted),
                 "unset AMITY_FABRIC, or set it to shm, ofi or composite");
