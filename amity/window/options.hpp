@@ -7,6 +7,8 @@
 
 namespace amity {
 
+class settings;
+
 /// What a program promises with a synchronisation call. Values may be combined by `|`. (MPI-3.1, section 11.5.5.)
 enum class window_assert : std::uint8_t {
   none = 0,
@@ -54,5 +56,8 @@ struct window_options {
   /// AMITY_WINDOW_CHECKED says it for all windows.
   bool checked = false;
 };
+
+/// What AMITY_WINDOW_PROTOCOL and AMITY_WINDOW_CHECKED make of them.
+window_options with_settings(window_options given, const settings& config);
 
 }  // namespace amity

@@ -110,16 +110,7 @@ dynamic_window world::create_dynamic_window(const window_options& options) {
   return {team_, completed(options)};
 }
 
-window_options world::completed(window_options options) const {
-  options.checked = options.checked || config_.integer("AMITY_WINDOW_CHECKED") != 0;
-  if (options.protocol != window_protocol::automatic) return options;
-  const std::string& name = config_.text("AMITY_WINDOW_PROTOCOL");
-  options.protocol = name == "send_recv"  ? window_protocol::send_recv
-                     : name == "buffered" ? window_protocol::buffered
-                     : name == "rma"      ? window_protocol::rma
-                                          : window_protocol::automatic;
-  return options;
-}
+window_options world::completed(const window_options& options) const { return with_settings(options, config_); }
 
 void world::check_outside_epoch(std::string_view call) const {
   if (endpoint_.epoch_open()) {

@@ -265,7 +265,7 @@ class world : private immovable {
   }
   void check_outside_epoch(std::string_view call) const;
   /// With what the settings say.
-  window_options completed(window_options options) const;
+  window_options completed(const window_options& options) const;
   void check_end() const;
 
   /// What each thread of the rank does of a body, or gives as its summand.
