@@ -8,7 +8,6 @@
 #include "amity/fabric/alarm.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "amity/fabric/waiter.hpp"
-#include "amity/world/transport.hpp"
 
 namespace amity::mpi {
 namespace {
@@ -31,8 +30,15 @@ class operation_of_mpi final : public fabric::watched_memory {
 /// wait for its messages.
 class fabric_with_mpi final : public fabric::decorator {
  public:
-  fabric_with_mpi(amity::fabric::fabric& inner, bootstrap& with) : decorator(inner), with_(with) {}
+  /// `cpus`: of the processes on this node.
+  fabric_with_mpi(amity::fabric::fabric& inner, bootstrap& with, int cpus)
+      : decorator(inner), with_(with), caps_(inner.caps()) {
+    int ranks_here = 0;
+    for (rank_t rank = 0; rank < inner.size(); ++rank) ranks_here += inner.same_node(rank) ? 1 : 0;
+    if (ranks_here <= cpus) caps_.backoff.yields = yields_before_sleep;
+  }
 
+  const amity::fabric::capabilities& caps() const noexcept override { return caps_; }
   void check() override {
     inner().check();
     with_.poll_mpi();
@@ -45,9 +51,14 @@ class fabric_with_mpi final : public fabric::decorator {
 
  private:
   static constexpr std::uint64_t sleep_ns_max = 50'000;
+  /// The MPI wakes no thread, and programs of MPI expect to have their CPUs: sleeps begin after some 10 ms.
+  static constexpr std::uint32_t yields_before_sleep = 20'000;
 
   bootstrap& with_;
+  amity::fabric::capabilities caps_;
 };
+
+constexpr std::uint32_t rounds_per_question = 8;
 
 bool has_progress_thread(const settings& config) { return config.integer("AMITY_PROGRESS_THREAD") != 0; }
 
@@ -56,10 +67,13 @@ bool has_progress_thread(const settings& config) { return config.integer("AMITY_
 job::job(bool threads) : job(settings::from_environment(), threads) {}
 
 job::job(const settings& config, bool threads)
-    : start_(std::make_shared<bootstrap>()),
-      lanes_(amity::detail::join_job(config, amity::detail::connect(config, start_), 1)),
+    : options_of_windows_(with_settings({}, config)),
+      start_(std::make_shared<bootstrap>()),
+      by_(amity::detail::connect(config, start_)),
+      lanes_(amity::detail::join_job(config, by_, 1)),
       transport_(lanes_->enter(0)),
-      transport_with_mpi_(std::make_unique<fabric_with_mpi>(*transport_, *start_)),
+      transport_with_mpi_(
+          std::make_unique<fabric_with_mpi>(*transport_, *start_, amity::detail::cpus_here(config, by_))),
       world_(team_.enter(*transport_with_mpi_, config,
                          threads || has_progress_thread(config) ? core::engine::threading::serialized
                                                                 : core::engine::threading::owned)) {
@@ -99,8 +113,14 @@ void job::wait_for(function_ref<bool()> is_done) {
   core::engine& own = world_.own_engine();
   const core::engine::entry entered(own, "MPI");
   operation_of_mpi operation(is_done);
+  std::uint32_t rounds = 0;
+  // The MPI takes longer than a round of amity. While other ranks keep this one busy, it is asked less often.
+  const auto ask = [&] {
+    const bool is_busy = own.idle_rounds() == 0;
+    return (!is_busy || ++rounds % rounds_per_question == 0) && is_done();
+  };
   own.wait_until(
-      world_, {}, is_done, [] { return false; }, &operation);
+      world_, {}, ask, [] { return false; }, &operation);
 }
 
 }  // namespace amity::mpi

@@ -14,6 +14,8 @@
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/lanes.hpp"
 #include "amity/interop/mpi/drop_in/bootstrap.hpp"
+#include "amity/window/options.hpp"
+#include "amity/world/transport.hpp"
 
 namespace amity::mpi {
 
@@ -31,6 +33,8 @@ class job : private immovable {
   core::team& team() noexcept { return team_; }
   core::endpoint& world() noexcept { return world_; }
   rank_t size() const noexcept { return world_.size(); }
+  /// Those that the settings make.
+  const window_options& options_of_windows() const noexcept { return options_of_windows_; }
 
   /// Whether the job has failed. Then other processes may never call what this one waits for.
   bool has_failed();
@@ -43,7 +47,9 @@ class job : private immovable {
  private:
   explicit job(const settings& config, bool threads);
 
+  window_options options_of_windows_;
   std::shared_ptr<bootstrap> start_;
+  amity::detail::connection by_;
   std::unique_ptr<fabric::lanes> lanes_;
   std::unique_ptr<fabric::fabric> transport_;
   std::unique_ptr<fabric::fabric> transport_with_mpi_;  ///< around it

@@ -138,7 +138,9 @@ window::window(job& in, const allocated_memory& allocated, const new_window& wan
     throw;
   }
   try {
-    core_ = std::make_unique<amity::detail::window_core>(in.team(), memory, window_options{.name = wanted.call}, group);
+    window_options options = in.options_of_windows();
+    options.name = wanted.call;
+    core_ = std::make_unique<amity::detail::window_core>(in.team(), memory, options, group);
   } catch (const window_error&) {  // all members have one
     native::win_free(&handle_);
     throw;
