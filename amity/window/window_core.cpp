@@ -62,7 +62,12 @@ mutable_bytes window_core::mapped(rank_t member) const noexcept {
 }
 
 void window_core::check_end(std::string_view call) { epochs_->check_end(call); }
-void window_core::check_lock(std::string_view call, rank_t target) { epochs_->check_lock(call, target); }
+void window_core::check_lock(std::string_view call, rank_t target) {
+  epochs_->check_permitted(call, window_call::flush, target);
+}
+void window_core::check_operation(std::string_view call, rank_t target) {
+  epochs_->check_permitted(call, window_call::operation, target);
+}
 void window_core::attach(const void* base, std::size_t bytes) { epochs_->attach(base, bytes); }
 void window_core::detach(const void* base) { epochs_->detach(base); }
 void window_core::fence(window_assert promised) { epochs_->fence(promised); }

@@ -53,6 +53,8 @@ class window_core final : private immovable {
   void check_end(std::string_view call);
   /// Throws `error` of `call` if this rank has not called `lock` for the target, or `lock_all`.
   void check_lock(std::string_view call, rank_t target);
+  /// Throws `error` of `call` if this rank must not begin operations on the target now.
+  void check_operation(std::string_view call, rank_t target);
 
   /// Memory of this rank, if the window is dynamic.
   void attach(const void* base, std::size_t bytes);

@@ -412,10 +412,10 @@ void window_epochs::check_end(std::string_view call) {
   rules_.on(call, window_call::free, whose());
 }
 
-void window_epochs::check_lock(std::string_view call, rank_t target) {
+void window_epochs::check_permitted(std::string_view call, window_call what, rank_t target) {
   const inside entered(*this, call);
   check_member(call, target);
-  rules_.check_use(call, window_call::flush, target, whose());
+  rules_.check_use(call, what, target, whose());
 }
 
 void window_epochs::attach(const void* base, std::size_t bytes) {

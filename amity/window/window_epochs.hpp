@@ -87,8 +87,8 @@ class window_epochs final : private record_window, private immovable {
 
   /// Throws `error` if the window must not end now, because an epoch is open.
   void check_end(std::string_view call);
-  /// Throws `error` if this rank has not called `lock` for the target, or `lock_all`.
-  void check_lock(std::string_view call, rank_t target);
+  /// Throws `error` of `call` if the epoch does not permit an operation on the target, or a flush.
+  void check_permitted(std::string_view call, window_call what, rank_t target);
 
   // --- Synchronisation. ---
 

@@ -168,6 +168,8 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   if (result != nullptr) check_count(result->count);
   if (!check_target(on, to)) return;
   const datatype& type = datatype::of(to.type);
+  // Programs pass types without data that the operation is not defined on.
+  if (to.count == 0) return on.core().check_operation(call, to.rank);
   const reduction what_to_do = find_reduction(op, type);
   data_place there(*what_to_do.operands, to.count);
   origin_layouts own;
@@ -188,7 +190,7 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
     what.into = result_bytes(*result, here);
     own.into = here.blocks;
   }
-  if (there.bytes == 0 || (!has_operands && result == nullptr)) return;
+  if (there.bytes == 0 || (!has_operands && result == nullptr)) return on.core().check_operation(call, to.rank);
   const element_layout& element = layout_of(what.type);
   const bool is_one =
       there.bytes == element.bytes && there.blocks == nullptr && own.from == nullptr && own.into == nullptr;

@@ -24,11 +24,11 @@ int cancel(void*, int) { return MPI_SUCCESS; }
 MPI_Request pending_requests::make(window& on, int rank) {
   MPI_Request request = MPI_REQUEST_NULL;
   check_native(native::grequest_start(describe, release, cancel, nullptr, &request), "MPI_Grequest_start");
-  if (rank == MPI_PROC_NULL || on.core().test_local(rank)) {
+  const core::engine::entry entered(job_.world().own_engine(), "MPI");
+  if (rank == MPI_PROC_NULL || on.core().is_complete_here(rank)) {
     native::grequest_complete(request);
     return request;
   }
-  const core::engine::entry entered(job_.world().own_engine(), "MPI");
   all_.push_back({.on = &on, .member = rank, .request = request});
   any_.store(true, std::memory_order_relaxed);
   return request;

@@ -428,6 +428,7 @@ void errors() {
   MPI_Win_set_errhandler(all.win, MPI_ERRORS_RETURN);
   double value = 0;
   CHECK(class_of(MPI_Put(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, all.win)) == MPI_ERR_RMA_SYNC);
+  CHECK(class_of(MPI_Accumulate(&value, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, all.win)) == MPI_ERR_RMA_SYNC);
   CHECK(class_of(MPI_Win_unlock(0, all.win)) == MPI_ERR_RMA_SYNC);
   MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.win);
   CHECK(class_of(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.win)) == MPI_ERR_RMA_SYNC);
@@ -436,6 +437,7 @@ void errors() {
   CHECK(class_of(MPI_Put(&value, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_DOUBLE, all.win)) == MPI_ERR_TYPE);
   CHECK(class_of(MPI_Put(&value, 1, MPI_DOUBLE, 0, 4, 1, MPI_DOUBLE, all.win)) == MPI_ERR_RMA_RANGE);
   CHECK(class_of(MPI_Accumulate(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_BAND, all.win)) == MPI_ERR_OP);
+  CHECK(MPI_Accumulate(&value, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, all.win) == MPI_SUCCESS);  // no element
   CHECK(MPI_Put(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, 1, MPI_DOUBLE, all.win) == MPI_SUCCESS);
   MPI_Win_unlock(0, all.win);
   MPI_Win unfree = all.win;
