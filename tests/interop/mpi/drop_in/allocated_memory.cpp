@@ -1,6 +1,6 @@
 // Windows on memory of MPI_Alloc_mem, and on memory that the program maps anew at the same address. A plain MPI
-// program; with the argument `shared`, other processes must map memory of MPI_Alloc_mem, which the drop-in library
-// promises.
+// program. With the argument `shared`, other processes must map memory of MPI_Alloc_mem, which the drop-in library
+// promises; with `messages`, its settings say that all operations are messages.
 
 #include <sys/mman.h>
 
@@ -20,6 +20,8 @@ using program::rank;
 using program::size;
 using program::step;
 
+enum class expected { nothing, shared, messages };
+
 int next() { return (rank() + 1) % size(); }
 int previous() { return (rank() + size() - 1) % size(); }
 
@@ -31,7 +33,7 @@ double* allocate(std::size_t doubles, MPI_Info info = MPI_INFO_NULL) {
 }
 
 /// Each process puts its rank to element 1 of the next one, and adds 2 to it.
-void use(double* memory, bool is_shared) {
+void use(double* memory, expected how) {
   MPI_Win win = MPI_WIN_NULL;
   std::fill_n(memory, 3, -1.0);
   CHECK(MPI_Win_create(memory, 3 * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS);
@@ -46,29 +48,29 @@ void use(double* memory, bool is_shared) {
   MPI_Win_fence(0, win);
   CHECK(memory[0] == -1 && memory[1] == previous() + 2 && memory[2] == -1);
   CHECK(seen == rank() + 2);
-  if (is_shared) {
+  if (how != expected::nothing) {
     MPI_Aint bytes = 0;
     int unit = 0;
     double* there = nullptr;
     CHECK(MPI_Win_shared_query(win, next(), &bytes, &unit, &there) == MPI_SUCCESS);
-    CHECK(bytes == 3 * static_cast<MPI_Aint>(sizeof(double)) && unit == sizeof(double));
-    CHECK(there[0] == -1 && there[1] == rank() + 2);
+    CHECK(bytes == (how == expected::shared ? 3 * static_cast<MPI_Aint>(sizeof(double)) : 0));
+    if (how == expected::shared) CHECK(unit == sizeof(double) && there[0] == -1 && there[1] == rank() + 2);
   }
   MPI_Win_free(&win);
 }
 
-void windows_on_allocated_memory(bool is_shared) {
+void windows_on_allocated_memory(expected how) {
   step = "windows on memory of MPI_Alloc_mem";
   double* const first = allocate(3);
   double* const large = allocate(100'000);
   for (int round = 0; round < 3; ++round) {
-    use(first, is_shared);
-    use(large, is_shared);
-    use(large + 99'997, is_shared);
+    use(first, how);
+    use(large, how);
+    use(large + 99'997, how);
   }
   MPI_Free_mem(first);
   double* const again = allocate(3);
-  use(again, is_shared);
+  use(again, how);
   MPI_Free_mem(again);
   MPI_Free_mem(large);
 }
@@ -95,7 +97,7 @@ void dynamic_windows() {
 }
 
 /// Pieces of all sizes do not overlap, and are aligned as the info asks.
-void many_pieces(bool is_shared) {
+void many_pieces(expected how) {
   step = "many pieces of memory";
   std::vector<std::pair<std::byte*, std::size_t>> all;
   for (std::size_t bytes = 1; bytes < 200'000; bytes = bytes * 3 / 2 + 1) {
@@ -115,7 +117,7 @@ void many_pieces(bool is_shared) {
   MPI_Info_create(&info);
   MPI_Info_set(info, "mpi_minimum_memory_alignment", "4096");
   double* const aligned = allocate(10, info);
-  if (is_shared) CHECK(reinterpret_cast<std::uintptr_t>(aligned) % 4096 == 0);
+  if (how != expected::nothing) CHECK(reinterpret_cast<std::uintptr_t>(aligned) % 4096 == 0);
   MPI_Free_mem(aligned);
   MPI_Info_free(&info);
 }
@@ -150,10 +152,13 @@ void memory_mapped_anew() {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
-  const bool is_shared = argc > 1 && std::string_view(argv[1]) == "shared";
-  windows_on_allocated_memory(is_shared);
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  const expected how = word == "shared"     ? expected::shared
+                       : word == "messages" ? expected::messages
+                                            : expected::nothing;
+  windows_on_allocated_memory(how);
   dynamic_windows();
-  many_pieces(is_shared);
+  many_pieces(how);
   memory_mapped_anew();
   MPI_Finalize();
   return 0;
