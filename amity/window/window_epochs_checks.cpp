@@ -115,8 +115,8 @@ void window_epochs::check_operands(std::string_view call, const window_operation
   }
   if (what.there->offset_grain() % alignment_of(what) != 0) {
     throw refuse(window_fault::alignment,
-                 fmt::format("blocks of a layout at offsets that are no multiples of the {} bytes of {}", element.bytes,
-                             element.name),
+                 fmt::format("blocks of a layout at offsets that are not multiples of the {} bytes of {}",
+                             element.bytes, element.name),
                  "describe blocks whose offsets are multiples of the element");
   }
 }

@@ -448,7 +448,7 @@ TEST(window_errors, name_wrong_layouts) {
                           const auto odd = std::make_shared<const layout>(layout::indexed({{.offset = 2, .bytes = 4}}));
                           w.accumulate(sum, 1, 0, odd, std::span(four).first(1));
                         }),
-                        {"window::accumulate", "no multiples of the 4 bytes of int"});
+                        {"window::accumulate", "not multiples of the 4 bytes of int"});
 }
 
 }  // namespace

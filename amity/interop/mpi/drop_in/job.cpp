@@ -51,7 +51,7 @@ class fabric_with_mpi final : public fabric::decorator {
 
  private:
   static constexpr std::uint64_t sleep_ns_max = 50'000;
-  /// The MPI wakes no thread, and programs of MPI expect to have their CPUs: sleeps begin after some 10 ms.
+  /// The MPI wakes no thread, and programs of MPI expect to have their CPUs: sleeps begin after about 10 ms.
   static constexpr std::uint32_t yields_before_sleep = 20'000;
 
   bootstrap& with_;

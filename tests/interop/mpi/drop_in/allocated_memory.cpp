@@ -1,4 +1,4 @@
-// Windows on memory of MPI_Alloc_mem, and on memory that the program maps anew at the same address. A plain MPI
+// Windows on memory of MPI_Alloc_mem, and on memory that the program maps again at the same address. A plain MPI
 // program. With the argument `shared`, other processes must map memory of MPI_Alloc_mem, which the drop-in library
 // promises; with `messages`, its settings say that all operations are messages.
 
@@ -123,8 +123,8 @@ void many_pieces(expected how) {
 }
 
 // What a network or the system knows of an address must not outlive the memory there.
-void memory_mapped_anew() {
-  step = "memory mapped anew at the same address";
+void memory_mapped_again() {
+  step = "memory mapped again at the same address";
   constexpr std::size_t bytes = std::size_t{1} << 20;
   void* where = nullptr;
   for (int round = 0; round < 5; ++round) {
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   windows_on_allocated_memory(how);
   dynamic_windows();
   many_pieces(how);
-  memory_mapped_anew();
+  memory_mapped_again();
   MPI_Finalize();
   return 0;
 }
