@@ -68,6 +68,9 @@ constexpr auto table = std::to_array<setting_info>({
      "Largest packet, sent as one MPI message; a multiple of 64. Must be equal on all ranks.", form::multiple_of_64},
     {"AMITY_MPI_RECEIVES", integer, "receives", "32", 1, 4096, "",
      "Receives from any source that a rank keeps posted."},
+    {"AMITY_MPI_REPORT", integer, "0 or 1", "0", 0, 1, "",
+     "1: libamity-mpi prints its version when MPI begins and, when MPI ends, how many one-sided calls each process has "
+     "passed to the MPI."},
     {"AMITY_NODE", text, "name", "", 0, 0, "",
      "Name of the node of this process; ranks with equal names share memory. Unset: detected."},
     {"AMITY_OFI_ADDRESS", text, "address", "", 0, 0, "",

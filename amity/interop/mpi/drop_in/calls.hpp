@@ -32,7 +32,7 @@ int on_window(std::string_view call, MPI_Win handle, Serve&& serve, Native& nati
         return raise_on_window(call, handle);
       }
     }
-    own->count_native_call();
+    if (handle != MPI_WIN_NULL) own->own_report().count_native_call();
   }
   return native_call(arguments...);
 }

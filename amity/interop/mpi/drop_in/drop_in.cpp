@@ -15,8 +15,11 @@ constinit std::atomic<drop_in*> self = nullptr;
 std::atomic<drop_in*>& drop_in::running_now() noexcept { return self; }
 
 void drop_in::start(int threads) {
-  if (settings::from_environment().integer("AMITY_MPI") == 0) return;
-  self.store(new drop_in(threads), std::memory_order_release);
+  const settings config = settings::from_environment();
+  if (config.integer("AMITY_MPI") == 0) return;
+  auto* const made = new drop_in(threads, config.integer("AMITY_MPI_REPORT") != 0);
+  self.store(made, std::memory_order_release);
+  made->report_.print_begin(made->job_);
 }
 
 void drop_in::end() {
@@ -24,6 +27,7 @@ void drop_in::end() {
   if (own == nullptr) return;
   own->job_.meet_at_end();
   own->windows_.abandon_all();
+  own->report_.print_end();
   self.store(nullptr);
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
 /// The drop-in library of this process: between MPI_Init and MPI_Finalize, it serves the windows of the program.
+/// Programs preload the library, or are linked with it: CMake's targets are amity::mpi_windows_openmpi and
+/// amity::mpi_windows_mpich.
 ///
 /// The functions of MPI have no parameter for it, so one pointer at namespace scope names it
 /// (docs/decisions/0028-mpi-drop-in.md).
 
 #include <atomic>
-#include <cstddef>
 
 #include <mpi.h>
 
@@ -15,6 +16,7 @@
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/open_files.hpp"
+#include "amity/interop/mpi/drop_in/report.hpp"
 #include "amity/interop/mpi/drop_in/requests.hpp"
 #include "amity/interop/mpi/drop_in/window_table.hpp"
 
@@ -37,6 +39,7 @@ class drop_in : private immovable {
   pending_requests& requests() noexcept { return requests_; }
   foreign_processes& foreigners() noexcept { return foreigners_; }
   open_files& files() noexcept { return files_; }
+  report& own_report() noexcept { return report_; }
 
   /// One round of progress for windows, if there are any. Every function of MPI that the program may call in a loop
   /// calls it.
@@ -46,13 +49,9 @@ class drop_in : private immovable {
     requests_.complete_ready();
   }
 
-  /// Notes that a one-sided call has been passed to the MPI.
-  void count_native_call() noexcept { native_calls_.fetch_add(1, std::memory_order_relaxed); }
-  std::size_t native_calls() const noexcept { return native_calls_.load(std::memory_order_relaxed); }
-
  private:
-  explicit drop_in(int threads)
-      : has_threads_(threads == MPI_THREAD_MULTIPLE), job_(threads >= MPI_THREAD_SERIALIZED) {}
+  drop_in(int threads, bool reports)
+      : has_threads_(threads == MPI_THREAD_MULTIPLE), job_(threads >= MPI_THREAD_SERIALIZED), report_(reports) {}
   static std::atomic<drop_in*>& running_now() noexcept;
 
   bool has_threads_;
@@ -62,7 +61,7 @@ class drop_in : private immovable {
   pending_requests requests_{job_};
   foreign_processes foreigners_;
   open_files files_;
-  std::atomic<std::size_t> native_calls_ = 0;
+  report report_;
 };
 
 }  // namespace amity::mpi

@@ -26,14 +26,15 @@ class owned_group : private immovable {
   MPI_Group handle_ = MPI_GROUP_NULL;
 };
 
-bool contains(const owned_group& all, const owned_group& some) {
-  if (some.handle() == MPI_GROUP_NULL) return true;
+/// Processes of `some` that are not in `all`.
+int count_outside(const owned_group& all, const owned_group& some) {
+  if (some.handle() == MPI_GROUP_NULL) return 0;
   int size = 0;
   native::group_size(some.handle(), &size);
   std::vector<int> ranks(static_cast<std::size_t>(size)), found(static_cast<std::size_t>(size), MPI_UNDEFINED);
   std::iota(ranks.begin(), ranks.end(), 0);
   native::group_translate_ranks(some.handle(), size, ranks.data(), all.handle(), found.data());
-  return std::ranges::count(found, MPI_UNDEFINED) == 0;
+  return static_cast<int>(std::ranges::count(found, MPI_UNDEFINED));
 }
 
 }  // namespace
@@ -49,8 +50,12 @@ bool foreign_processes::are_found_in(MPI_Comm comm) {
   const owned_group all(native::comm_group, MPI_COMM_WORLD);
   int is_inter = 0;
   native::comm_test_inter(comm, &is_inter);
-  if (is_inter != 0 && !contains(all, owned_group(native::comm_remote_group, comm))) return true;
-  return !contains(all, owned_group(native::comm_group, comm));
+  if (is_inter != 0 && count_outside(all, owned_group(native::comm_remote_group, comm)) > 0) return true;
+  return count_in(comm) > 0;
+}
+
+int foreign_processes::count_in(MPI_Comm comm) {
+  return count_outside(owned_group(native::comm_group, MPI_COMM_WORLD), owned_group(native::comm_group, comm));
 }
 
 }  // namespace amity::mpi

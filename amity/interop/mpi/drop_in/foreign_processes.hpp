@@ -21,6 +21,8 @@ class foreign_processes : private immovable {
   /// Whether a process of the communicator, an inter-communicator included, is not in MPI_COMM_WORLD. All members find
   /// the same. Takes a nanosecond as long as the process has met no other job.
   bool are_in(MPI_Comm comm) const { return met_.load(std::memory_order_relaxed) && are_found_in(comm); }
+  /// Processes of the communicator that are not in MPI_COMM_WORLD, without those of a remote group.
+  static int count_in(MPI_Comm comm);
   /// A call has made communicators that may have some.
   void note() noexcept { met_.store(true, std::memory_order_relaxed); }
   /// A call has made this communicator.

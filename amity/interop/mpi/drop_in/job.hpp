@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "amity/base/function_ref.hpp"
 #include "amity/base/settings.hpp"
@@ -35,6 +36,7 @@ class job : private immovable {
   rank_t size() const noexcept { return world_.size(); }
   /// Those that the settings make.
   const window_options& options_of_windows() const noexcept { return options_of_windows_; }
+  const std::string& fabric_name() const noexcept { return by_.fabric; }
 
   /// Whether the job has failed. Then other processes may never call what this one waits for.
   bool has_failed();

@@ -88,6 +88,7 @@ inline constinit native_function<decltype(&MPI_Finalized)> finalized{"Finalized"
 inline constinit native_function<decltype(&MPI_Free_mem)> free_mem{"Free_mem"};
 inline constinit native_function<decltype(&MPI_Get)> get{"Get"};
 inline constinit native_function<decltype(&MPI_Get_accumulate)> get_accumulate{"Get_accumulate"};
+inline constinit native_function<decltype(&MPI_Get_library_version)> get_library_version{"Get_library_version"};
 inline constinit native_function<decltype(&MPI_Grequest_complete)> grequest_complete{"Grequest_complete"};
 inline constinit native_function<decltype(&MPI_Grequest_start)> grequest_start{"Grequest_start"};
 inline constinit native_function<decltype(&MPI_Group_free)> group_free{"Group_free"};
