@@ -5,7 +5,6 @@
 #include <exception>
 #include <string_view>
 
-#include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
 
@@ -45,32 +44,19 @@ void begin() {
   });
 }
 
-/// While Open MPI is initialized with so many threads, unless the user has chosen: its windows, which are handles here,
-/// are made by the component that needs no memory and no file. Those of the others have names that collide if
+/// Before Open MPI is initialized with so many threads, unless the user has chosen: its windows, which are handles
+/// here, are made by the component that needs no memory and no file. Those of the others have names that collide if
 /// communicators without common processes make windows at the same time. The component does not permit several threads.
-class choice_of_windows : private immovable {
- public:
+/// The choice stays in the environment, which processes inherit that the program spawns: all processes of a window must
+/// make the same one, with the library or without.
+void choose_windows([[maybe_unused]] int threads) {
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5  // later ones do not have it
-  explicit choice_of_windows(int threads)
-      : is_mine_(threads < MPI_THREAD_MULTIPLE && std::getenv(variable) == nullptr && !is_switched_off()) {
-    if (is_mine_) ::setenv(variable, "pt2pt", 1);
-  }
-  ~choice_of_windows() {
-    if (is_mine_) ::unsetenv(variable);
-  }
-
- private:
-  static bool is_switched_off() {
-    const char* const value = std::getenv("AMITY_MPI");
-    return value != nullptr && std::string_view(value) == "0";
-  }
-
-  static constexpr const char* variable = "OMPI_MCA_osc";
-  bool is_mine_;
-#else
-  explicit choice_of_windows(int) {}
+  const char* const wanted = std::getenv("AMITY_MPI");
+  const bool is_switched_off = wanted != nullptr && std::string_view(wanted) == "0";
+  constexpr bool replaces = false;
+  if (threads < MPI_THREAD_MULTIPLE && !is_switched_off) ::setenv("OMPI_MCA_osc", "pt2pt", replaces);
 #endif
-};
+}
 
 }  // namespace
 }  // namespace amity::mpi
@@ -80,21 +66,15 @@ using namespace amity::mpi;
 extern "C" {
 
 int PMPI_Init(int* argc, char*** argv) {
-  int code = MPI_SUCCESS;
-  {
-    const choice_of_windows chosen(MPI_THREAD_SINGLE);
-    code = native::init(argc, argv);
-  }
+  choose_windows(MPI_THREAD_SINGLE);
+  const int code = native::init(argc, argv);
   if (code == MPI_SUCCESS) begin();
   return code;
 }
 
 int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  int code = MPI_SUCCESS;
-  {
-    const choice_of_windows chosen(required);
-    code = native::init_thread(argc, argv, required, provided);
-  }
+  choose_windows(required);
+  const int code = native::init_thread(argc, argv, required, provided);
   if (code == MPI_SUCCESS) begin();
   return code;
 }
