@@ -164,6 +164,10 @@ void get(std::string_view call, window& on, const origin_data& into, const targe
 void accumulate(std::string_view call, window& on, const origin_data& operands, const origin_data* result,
                 const target_data& to, MPI_Op op) {
   const bool has_operands = op != MPI_NO_OP;
+  if (!has_operands && result == nullptr) {
+    throw mpi_error(MPI_ERR_OP, "MPI_NO_OP in a call that returns nothing",
+                    "call MPI_Get_accumulate or MPI_Rget_accumulate");
+  }
   if (has_operands) check_count(operands.count);
   if (result != nullptr) check_count(result->count);
   if (!check_target(on, to)) return;
@@ -190,7 +194,7 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
     what.into = result_bytes(*result, here);
     own.into = here.blocks;
   }
-  if (there.bytes == 0 || (!has_operands && result == nullptr)) return on.core().check_operation(call, to.rank);
+  if (there.bytes == 0) return on.core().check_operation(call, to.rank);
   const element_layout& element = layout_of(what.type);
   const bool is_one =
       there.bytes == element.bytes && there.blocks == nullptr && own.from == nullptr && own.into == nullptr;

@@ -43,6 +43,14 @@ lock_kind kind_of(int type) {
                   "pass MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE");
 }
 
+/// Most calls of MPI_Win_flush_local have nothing to do, and do not look at the rank.
+void check_member(const window& on, int rank) {
+  if (rank >= 0 && rank < on.size()) [[likely]]
+    return;
+  throw mpi_error(MPI_ERR_RANK, fmt::format("rank {}", rank),
+                  fmt::format("pass a rank from 0 to {}, or MPI_PROC_NULL", on.size() - 1));
+}
+
 }  // namespace
 }  // namespace amity::mpi
 
@@ -140,7 +148,9 @@ int PMPI_Win_flush_local(int rank, MPI_Win win) {
   return on_window(
       "MPI_Win_flush_local", win,
       [&](window& on) {
-        if (rank != MPI_PROC_NULL) on.core().flush_local(rank);
+        if (rank == MPI_PROC_NULL) return;
+        check_member(on, rank);
+        on.core().flush_local(rank);
       },
       native::win_flush_local, rank, win);
 }
