@@ -36,6 +36,19 @@ inline int size() {
   std::abort();
 }
 
+/// MPICH 4.0 confuses the memory of smaller windows that it allocates.
+constexpr MPI_Aint bytes_min = 8192;
+
+inline int next() { return (rank() + 1) % size(); }
+inline int previous() { return (rank() + size() - 1) % size(); }
+
+/// The class of an error code.
+inline int class_of(int code) {
+  int result = -1;
+  MPI_Error_class(code, &result);
+  return result;
+}
+
 /// From now on, a process that hangs ends the job and names its step.
 inline void watch(unsigned seconds) {
   std::signal(SIGALRM, [](int) {

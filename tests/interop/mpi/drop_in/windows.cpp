@@ -13,12 +13,12 @@
 
 namespace {
 
+using program::class_of;
+using program::next;
+using program::previous;
 using program::rank;
 using program::size;
 using program::step;
-
-int next() { return (rank() + 1) % size(); }
-int previous() { return (rank() + size() - 1) % size(); }
 
 /// A window of `count` doubles, of which each is the rank of its process.
 struct doubles {
@@ -414,12 +414,6 @@ void attributes(std::string_view flavor) {
   int length = 0;
   MPI_Win_get_name(all.win, name.data(), &length);
   CHECK(std::string_view(name.data()) == "five doubles");
-}
-
-int class_of(int code) {
-  int result = 0;
-  MPI_Error_class(code, &result);
-  return result;
 }
 
 void errors() {

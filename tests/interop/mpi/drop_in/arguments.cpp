@@ -1,0 +1,248 @@
+// Wrong arguments of one-sided calls, and calls in the wrong order: the error handler of the window gets the class that
+// the standard has for each. (MPI-3.1, section 11.6.) With the argument `no_shared`, processes share no memory.
+
+#include <array>
+#include <cstdint>
+
+#include "program.hpp"
+
+namespace {
+
+using program::class_of;
+using program::rank;
+using program::size;
+using program::step;
+
+bool wrong = false;
+
+// Reports all that is wrong, not the first alone.
+void expect_class(int code, int expected, const char* call, int line) {
+  const int found = class_of(code);
+  if (found == expected) return;
+  std::fprintf(stderr, "arguments.cpp:%d: rank %d, %s: class %d and not %d: %s\n", line, rank(), step.load(), found,
+               expected, call);
+  wrong = true;
+}
+#define EXPECT_CLASS(call, expected) expect_class(call, expected, #call, __LINE__)
+
+struct ints {
+  MPI_Win win = MPI_WIN_NULL;
+  int* memory = nullptr;
+
+  ints() {
+    MPI_Win_allocate(4 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  ~ints() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&win);
+  }
+  ints(const ints&) = delete;
+  ints& operator=(const ints&) = delete;
+};
+
+void order_of_calls() {
+  step = "calls outside of an epoch";
+  ints all;
+  int value = 0, other = 0, flag = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Get(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Get_accumulate(&value, 1, MPI_INT, &other, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, all.win),
+               MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Fetch_and_op(&value, &other, MPI_INT, 0, 0, MPI_SUM, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Compare_and_swap(&value, &value, &other, MPI_INT, 0, 0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Rput(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, all.win, &request), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_complete(all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_wait(all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_test(all.win, &flag), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_unlock(0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_unlock_all(all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_flush(0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_flush_all(all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_flush_local(0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_flush_local_all(all.win), MPI_ERR_RMA_SYNC);
+
+  step = "calls in an epoch of another kind";
+  MPI_Group self = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_SELF, &self);
+  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, all.win);
+  EXPECT_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_lock_all(0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_start(self, 0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_fence(0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_unlock_all(all.win), MPI_ERR_RMA_SYNC);
+  if (size() > 1) {
+    const int stranger = (rank() + 1) % size();
+    EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, stranger, 0, 1, MPI_INT, all.win), MPI_ERR_RMA_SYNC);
+    EXPECT_CLASS(MPI_Win_unlock(stranger, all.win), MPI_ERR_RMA_SYNC);
+    EXPECT_CLASS(MPI_Win_flush(stranger, all.win), MPI_ERR_RMA_SYNC);
+  }
+  MPI_Win copy = all.win;
+  EXPECT_CLASS(MPI_Win_free(&copy), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_unlock(rank(), all.win), MPI_SUCCESS);
+
+  MPI_Win_post(self, 0, all.win);
+  EXPECT_CLASS(MPI_Win_post(self, 0, all.win), MPI_ERR_RMA_SYNC);
+  MPI_Win_start(self, 0, all.win);
+  EXPECT_CLASS(MPI_Win_start(self, 0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Rput(&value, 1, MPI_INT, rank(), 0, 1, MPI_INT, all.win, &request), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_flush(rank(), all.win), MPI_ERR_RMA_SYNC);
+  EXPECT_CLASS(MPI_Win_complete(all.win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_wait(all.win), MPI_SUCCESS);
+  MPI_Group_free(&self);
+}
+
+void arguments_of_operations() {
+  step = "arguments of operations";
+  ints all;
+  int value = 0, other = 0;
+  const double real = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Win_lock_all(0, all.win);
+  for (const int target : {size(), size() + 7, -20}) {
+    EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, target, 0, 1, MPI_INT, all.win), MPI_ERR_RANK);
+    EXPECT_CLASS(MPI_Get(&value, 1, MPI_INT, target, 0, 1, MPI_INT, all.win), MPI_ERR_RANK);
+    EXPECT_CLASS(MPI_Fetch_and_op(&value, &other, MPI_INT, target, 0, MPI_SUM, all.win), MPI_ERR_RANK);
+    EXPECT_CLASS(MPI_Compare_and_swap(&value, &value, &other, MPI_INT, target, 0, all.win), MPI_ERR_RANK);
+    EXPECT_CLASS(MPI_Rput(&value, 1, MPI_INT, target, 0, 1, MPI_INT, all.win, &request), MPI_ERR_RANK);
+    EXPECT_CLASS(MPI_Win_flush(target, all.win), MPI_ERR_RANK);
+    EXPECT_CLASS(MPI_Win_flush_local(target, all.win), MPI_ERR_RANK);
+  }
+  EXPECT_CLASS(MPI_Put(&value, -1, MPI_INT, 0, 0, 1, MPI_INT, all.win), MPI_ERR_COUNT);
+  EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, 0, 0, -1, MPI_INT, all.win), MPI_ERR_COUNT);
+  EXPECT_CLASS(MPI_Get(&value, -1, MPI_INT, 0, 0, 1, MPI_INT, all.win), MPI_ERR_COUNT);
+  EXPECT_CLASS(MPI_Accumulate(&value, -1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, all.win), MPI_ERR_COUNT);
+  EXPECT_CLASS(MPI_Get_accumulate(&value, 1, MPI_INT, &other, -1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, all.win),
+               MPI_ERR_COUNT);
+
+  EXPECT_CLASS(MPI_Put(&value, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, all.win), MPI_ERR_TYPE);
+  EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_DATATYPE_NULL, all.win), MPI_ERR_TYPE);
+  EXPECT_CLASS(MPI_Get(&value, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, all.win), MPI_ERR_TYPE);
+  EXPECT_CLASS(MPI_Fetch_and_op(&value, &other, MPI_DATATYPE_NULL, 0, 0, MPI_SUM, all.win), MPI_ERR_TYPE);
+  EXPECT_CLASS(MPI_Compare_and_swap(&real, &real, &other, MPI_DOUBLE, 0, 0, all.win), MPI_ERR_TYPE);
+  MPI_Datatype two = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_INT, &two);
+  MPI_Type_commit(&two);
+  EXPECT_CLASS(MPI_Fetch_and_op(&value, &other, two, 0, 0, MPI_SUM, all.win), MPI_ERR_TYPE);
+  EXPECT_CLASS(MPI_Compare_and_swap(&value, &value, &other, two, 0, 0, all.win), MPI_ERR_TYPE);
+  MPI_Type_free(&two);
+
+  MPI_Op made = MPI_OP_NULL;
+  MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 1, &made);
+  EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, made, all.win), MPI_ERR_OP);
+  EXPECT_CLASS(MPI_Fetch_and_op(&value, &other, MPI_INT, 0, 0, made, all.win), MPI_ERR_OP);
+  MPI_Op_free(&made);
+  EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_OP_NULL, all.win), MPI_ERR_OP);
+  EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_FLOAT, 0, 0, 1, MPI_FLOAT, MPI_BOR, all.win), MPI_ERR_OP);
+  EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_MAXLOC, all.win), MPI_ERR_OP);
+  EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, all.win), MPI_ERR_OP);
+
+  for (int target = 0; target < size(); ++target) {
+    EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, target, -1, 1, MPI_INT, all.win), MPI_ERR_DISP);
+    EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, target, 4, 1, MPI_INT, all.win), MPI_ERR_RMA_RANGE);
+    EXPECT_CLASS(MPI_Get(&value, 1, MPI_INT, target, MPI_Aint{1} << 40, 1, MPI_INT, all.win), MPI_ERR_RMA_RANGE);
+    EXPECT_CLASS(MPI_Fetch_and_op(&value, &other, MPI_INT, target, 5, MPI_SUM, all.win), MPI_ERR_RMA_RANGE);
+    EXPECT_CLASS(MPI_Compare_and_swap(&value, &value, &other, MPI_INT, target, 4, all.win), MPI_ERR_RMA_RANGE);
+  }
+  // What was refused has left no trace.
+  EXPECT_CLASS(MPI_Win_unlock_all(all.win), MPI_SUCCESS);
+}
+
+void arguments_of_synchronization() {
+  step = "arguments of synchronization";
+  ints all;
+  EXPECT_CLASS(MPI_Win_lock(12345, 0, 0, all.win), MPI_ERR_LOCKTYPE);
+  EXPECT_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, size(), 0, all.win), MPI_ERR_RANK);
+  EXPECT_CLASS(MPI_Win_unlock(size(), all.win), MPI_ERR_RANK);
+  EXPECT_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 1 << 24, all.win), MPI_ERR_ASSERT);
+  EXPECT_CLASS(MPI_Win_lock_all(1 << 24, all.win), MPI_ERR_ASSERT);
+  EXPECT_CLASS(MPI_Win_fence(1 << 24, all.win), MPI_ERR_ASSERT);
+  EXPECT_CLASS(MPI_Win_post(MPI_GROUP_EMPTY, 1 << 24, all.win), MPI_ERR_ASSERT);
+  EXPECT_CLASS(MPI_Win_start(MPI_GROUP_EMPTY, 1 << 24, all.win), MPI_ERR_ASSERT);
+  EXPECT_CLASS(MPI_Win_post(MPI_GROUP_NULL, 0, all.win), MPI_ERR_GROUP);
+  EXPECT_CLASS(MPI_Win_start(MPI_GROUP_NULL, 0, all.win), MPI_ERR_GROUP);
+}
+
+void null_handles() {
+  step = "null handles";
+  int value = 0;
+  MPI_Win none = MPI_WIN_NULL, made = MPI_WIN_NULL;
+  EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, none), MPI_ERR_WIN);
+  EXPECT_CLASS(MPI_Win_fence(0, none), MPI_ERR_WIN);
+  EXPECT_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, none), MPI_ERR_WIN);
+  EXPECT_CLASS(MPI_Win_free(&none), MPI_ERR_WIN);
+  EXPECT_CLASS(MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_NULL, &made), MPI_ERR_COMM);
+}
+
+void arguments_of_creation() {
+  step = "arguments of creation";
+  std::array<int, 4> memory{};
+  MPI_Win win = MPI_WIN_NULL;
+  void* base = nullptr;
+  EXPECT_CLASS(MPI_Win_create(memory.data(), -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE);
+  EXPECT_CLASS(MPI_Win_allocate(-1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_SIZE);
+  EXPECT_CLASS(MPI_Win_create(memory.data(), 16, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP);
+  EXPECT_CLASS(MPI_Win_create(memory.data(), 16, -4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP);
+  EXPECT_CLASS(MPI_Win_create(nullptr, 16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BASE);
+  EXPECT_CLASS(MPI_Win_create(nullptr, 0, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_SUCCESS);
+  MPI_Win_free(&win);
+}
+
+void flavors(bool shares) {
+  step = "calls for windows of another flavor";
+  ints all;
+  std::array<int, 4> memory{};
+  EXPECT_CLASS(MPI_Win_attach(all.win, memory.data(), sizeof memory), MPI_ERR_RMA_FLAVOR);
+  EXPECT_CLASS(MPI_Win_detach(all.win, memory.data()), MPI_ERR_RMA_FLAVOR);
+  MPI_Win dynamic = MPI_WIN_NULL;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
+  MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN);
+  MPI_Aint bytes = 0, address = 0;
+  int unit = 0, value = 3;
+  void* base = nullptr;
+  EXPECT_CLASS(MPI_Win_shared_query(dynamic, 0, &bytes, &unit, &base), MPI_ERR_RMA_FLAVOR);
+
+  step = "memory of dynamic windows";
+  EXPECT_CLASS(MPI_Win_attach(dynamic, memory.data(), -1), MPI_ERR_SIZE);
+  EXPECT_CLASS(MPI_Win_detach(dynamic, memory.data()), MPI_ERR_RMA_ATTACH);
+  EXPECT_CLASS(MPI_Win_attach(dynamic, memory.data(), sizeof memory), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_detach(dynamic, memory.data() + 1), MPI_ERR_RMA_ATTACH);
+  EXPECT_CLASS(MPI_Win_detach(dynamic, memory.data()), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_detach(dynamic, memory.data()), MPI_ERR_RMA_ATTACH);
+  MPI_Get_address(memory.data(), &address);
+  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, dynamic);
+  int found = class_of(MPI_Put(&value, 1, MPI_INT, rank(), address, 1, MPI_INT, dynamic));
+  const int later = class_of(MPI_Win_unlock(rank(), dynamic));
+  if (found == MPI_SUCCESS) found = later;
+  EXPECT_CLASS(found, MPI_ERR_RMA_RANGE);
+  CHECK(memory[0] == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_free(&dynamic);
+
+  if (!shares && size() > 1) {
+    step = "shared memory of processes that have none";
+    MPI_Win shared = MPI_WIN_NULL;
+    EXPECT_CLASS(MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &shared), MPI_ERR_RMA_SHARED);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  program::watch(100);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  order_of_calls();
+  arguments_of_operations();
+  arguments_of_synchronization();
+  null_handles();
+  arguments_of_creation();
+  flavors(argc < 2);
+  step = "MPI_Finalize";
+  MPI_Finalize();
+  return wrong ? 1 : 0;
+}

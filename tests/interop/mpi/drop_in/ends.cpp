@@ -1,0 +1,145 @@
+// Jobs that end in the ways of real programs. The argument names the way; job_test.py checks the end of the job.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string_view>
+
+#include "program.hpp"
+
+namespace {
+
+using program::next;
+using program::rank;
+using program::size;
+using program::step;
+
+/// Windows of each flavor that nobody frees.
+struct windows {
+  int own = 0;
+  int* allocated = nullptr;
+  int* shared = nullptr;
+  MPI_Win of_created = MPI_WIN_NULL, of_allocated = MPI_WIN_NULL, of_shared = MPI_WIN_NULL, of_dynamic = MPI_WIN_NULL;
+
+  windows() {
+    MPI_Win_create(&own, sizeof own, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &of_created);
+    MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &allocated, &of_allocated);
+    MPI_Win_allocate_shared(sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &of_shared);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &of_dynamic);
+    MPI_Win_attach(of_dynamic, &own, sizeof own);
+  }
+};
+
+void put(MPI_Win win) {
+  const int value = rank();
+  MPI_Put(&value, 1, MPI_INT, next(), 0, 1, MPI_INT, win);
+}
+
+// After the last call of each window, the program ends MPI.
+void leave_windows(windows& all) {
+  for (const MPI_Win each : {all.of_created, all.of_allocated, all.of_shared}) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next(), 0, each);
+    put(each);
+    MPI_Win_unlock(next(), each);
+  }
+}
+
+void leave_epochs(windows& all) {
+  MPI_Win_fence(0, all.of_created);
+  put(all.of_created);
+  MPI_Win_lock_all(0, all.of_allocated);
+  put(all.of_allocated);
+  if (rank() == 0) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size() - 1, 0, all.of_dynamic);
+    MPI_Win_flush(size() - 1, all.of_dynamic);
+  }
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Win_post(world, 0, all.of_shared);
+  MPI_Group_free(&world);
+}
+
+/// Rank 1 takes the lock of rank 0 and ends by `end()`; the others want the lock.
+template <class End>
+void end_with_lock(windows& all, End end) {
+  if (rank() == 1) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, all.of_created);
+    MPI_Win_flush(0, all.of_created);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, all.of_allocated);
+    MPI_Win_flush(0, all.of_allocated);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 1) end();
+  const MPI_Win win = rank() % 2 == 0 ? all.of_allocated : all.of_created;
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+  put(win);
+  MPI_Win_unlock(0, win);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void increment(windows& all) {
+  const int one = 1;
+  int before = -1;
+  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.of_allocated);
+  MPI_Fetch_and_op(&one, &before, MPI_INT, 0, 0, MPI_SUM, all.of_allocated);
+  MPI_Win_unlock(0, all.of_allocated);
+  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.of_created);
+  MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, all.of_created);
+  MPI_Win_unlock(0, all.of_created);
+  CHECK(before >= 0);
+}
+
+/// The processes use windows while a child of each one runs.
+template <class Child>
+void fork_and_wait(windows& all, Child child) {
+  const pid_t made = ::fork();
+  if (made == 0) {
+    child();
+    ::_exit(9);
+  }
+  increment(all);
+  int status = -1;
+  CHECK(made > 0 && ::waitpid(made, &status, 0) == made);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+void make_processes(windows& all) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  *all.allocated = 0;
+  all.own = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  step = "a child that ends at once";
+  fork_and_wait(all, [] { ::_exit(0); });
+  step = "a child that ends by exit";
+  fork_and_wait(all, [] { std::exit(0); });
+  step = "a child that is another program";
+  fork_and_wait(all, [] { ::execl("/bin/true", "true", nullptr); });
+  step = "a command";
+  CHECK(std::system("true") == 0);
+  increment(all);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 0) CHECK(*all.allocated == 4 * size() && all.own == 4 * size());
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  program::watch(60);
+  const std::string_view way = argc > 1 ? argv[1] : "";
+  step = argc > 1 ? argv[1] : "";
+  windows all;
+  if (way == "alive") leave_windows(all);
+  if (way == "in_epochs") leave_epochs(all);
+  if (way == "aborted") end_with_lock(all, [] { MPI_Abort(MPI_COMM_WORLD, 7); });
+  if (way == "killed") end_with_lock(all, [] { ::raise(SIGKILL); });
+  if (way == "exited") end_with_lock(all, [] { std::_Exit(5); });
+  if (way == "fatal" && rank() == 0) MPI_Win_lock(MPI_LOCK_SHARED, size(), 0, all.of_created);
+  if (way == "fatal") MPI_Barrier(MPI_COMM_WORLD);
+  if (way == "forks") make_processes(all);
+  step = "MPI_Finalize";
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,155 @@
+// Four threads of each process use windows at once.
+
+#include <array>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "program.hpp"
+
+namespace {
+
+using program::next;
+using program::previous;
+using program::rank;
+using program::size;
+using program::step;
+
+constexpr int threads = 4;
+constexpr int rounds = 100;
+
+template <class Work>
+void on_threads(Work work) {
+  std::vector<std::jthread> all;
+  for (int thread = 0; thread < threads; ++thread) all.emplace_back(work, thread);
+}
+
+struct longs {
+  MPI_Win win = MPI_WIN_NULL;
+  long* memory = nullptr;
+
+  explicit longs(int count, MPI_Comm comm = MPI_COMM_WORLD) {
+    MPI_Win_allocate(program::bytes_min, sizeof(long), MPI_INFO_NULL, comm, &memory, &win);
+    for (int i = 0; i < count; ++i) memory[i] = 0;
+    MPI_Barrier(comm);
+  }
+  ~longs() { MPI_Win_free(&win); }
+  longs(const longs&) = delete;
+  longs& operator=(const longs&) = delete;
+};
+
+void one_window() {
+  step = "threads on one window";
+  longs all(1 + threads);
+  MPI_Win_lock_all(0, all.win);
+  on_threads([&](int thread) {
+    const long one = 1;
+    for (long round = 1; round <= rounds; ++round) {
+      long before = 0, seen = 0;
+      MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, all.win);
+      MPI_Put(&round, 1, MPI_LONG, next(), 1 + thread, 1, MPI_LONG, all.win);
+      if (round % 2 == 0) {
+        MPI_Win_flush(0, all.win);
+        MPI_Win_flush(next(), all.win);
+      } else {
+        MPI_Win_flush_all(all.win);
+      }
+      CHECK(before >= round - 1 && before < 1L * threads * rounds * size());
+      MPI_Get(&seen, 1, MPI_LONG, next(), 1 + thread, 1, MPI_LONG, all.win);
+      MPI_Win_flush_local(next(), all.win);
+      CHECK(seen == round);
+    }
+  });
+  MPI_Win_unlock_all(all.win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 0) CHECK(all.memory[0] == 1L * threads * rounds * size());
+  for (int i = 1; i <= threads; ++i) CHECK(all.memory[i] == rounds);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void requests() {
+  step = "requests of threads";
+  longs all(2 * threads);
+  MPI_Win_lock_all(0, all.win);
+  on_threads([&](int thread) {
+    const long one = 1;
+    for (long round = 1; round <= rounds; ++round) {
+      std::array<MPI_Request, 2> pending{};
+      long before = -1, seen = -1;
+      MPI_Rput(&round, 1, MPI_LONG, next(), thread, 1, MPI_LONG, all.win, &pending[0]);
+      MPI_Raccumulate(&one, 1, MPI_LONG, next(), threads + thread, 1, MPI_LONG, MPI_SUM, all.win, &pending[1]);
+      MPI_Waitall(2, pending.data(), MPI_STATUSES_IGNORE);
+      MPI_Win_flush(next(), all.win);
+      MPI_Rget(&seen, 1, MPI_LONG, next(), thread, 1, MPI_LONG, all.win, &pending[0]);
+      MPI_Rget_accumulate(&one, 1, MPI_LONG, &before, 1, MPI_LONG, next(), threads + thread, 1, MPI_LONG, MPI_NO_OP,
+                          all.win, &pending[1]);
+      MPI_Wait(&pending[1], MPI_STATUS_IGNORE);
+      MPI_Wait(&pending[0], MPI_STATUS_IGNORE);
+      CHECK(seen == round && before == round);
+    }
+  });
+  MPI_Win_unlock_all(all.win);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void window_of_each_thread() {
+  step = "a window of each thread";
+  std::array<longs, threads> all{longs(1), longs(1), longs(1), longs(1)};
+  on_threads([&](int thread) {
+    longs& own = all[static_cast<std::size_t>(thread)];
+    for (int round = 0; round < rounds; ++round) {
+      long value = -1;
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, own.win);
+      MPI_Get(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, own.win);
+      MPI_Win_flush(0, own.win);
+      ++value;
+      MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, own.win);
+      MPI_Win_unlock(0, own.win);
+      if (round % 10 == 0) {  // messages among the one-sided calls
+        int sent = round, received = -1;
+        MPI_Sendrecv(&sent, 1, MPI_INT, next(), thread, &received, 1, MPI_INT, previous(), thread, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        CHECK(received == round);
+      }
+    }
+  });
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 0) {
+    for (const longs& each : all) CHECK(*each.memory == 1L * rounds * size());
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void creations() {
+  step = "two threads create windows of different communicators";
+  std::array<MPI_Comm, 2> comms{};
+  for (MPI_Comm& each : comms) MPI_Comm_dup(MPI_COMM_WORLD, &each);
+  const auto work = [&](std::size_t thread) {
+    for (long round = 0; round < 30; ++round) {
+      longs all(1, comms[thread]);
+      const long value = 1000 * rank() + round;
+      MPI_Win_fence(0, all.win);
+      MPI_Put(&value, 1, MPI_LONG, next(), 0, 1, MPI_LONG, all.win);
+      MPI_Win_fence(0, all.win);
+      CHECK(*all.memory == 1000 * previous() + round);
+    }
+  };
+  { const std::jthread first(work, std::size_t{0}), second(work, std::size_t{1}); }
+  for (MPI_Comm& each : comms) MPI_Comm_free(&each);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  program::watch(100);
+  CHECK(provided == MPI_THREAD_MULTIPLE);
+  one_window();
+  requests();
+  window_of_each_thread();
+  creations();
+  step = "MPI_Finalize";
+  MPI_Finalize();
+  return 0;
+}
