@@ -7,6 +7,7 @@
 # packaging.sh pkg_config PREFIX [--static]       one compiler command
 # packaging.sh fetch_content SOURCE               a CMake project that builds amity as a part of itself
 # packaging.sh mpi PREFIX {LAUNCHER MPICXX}...    over each MPI: one program without MPI, and a program of that MPI
+# packaging.sh mpi_windows PREFIX {MPI LAUNCHER MPICC}...    programs of each MPI whose windows amity serves
 #
 # The same of a program of OpenSHMEM, over amity's own:
 # packaging.sh shmem_commands PREFIX              compiled and started by amity-oshcc and amity-oshrun
@@ -22,6 +23,7 @@ mode=$1
 here=$(cd "$(dirname "$0")" && pwd)
 consumer=$here/consumer
 shmem_consumer=$here/shmem_consumer
+mpi_consumer=$here/mpi_consumer
 work=$(mktemp -d "${TMPDIR:-/tmp}/amity-packaging-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -131,6 +133,28 @@ case $mode in
         AMITY_FABRIC=mpi "$1" -n 2 "$prefix/bin/amity" graph bfs --kronecker 8 --no-progress
       fi
       shift 2
+    done
+    ;;
+
+  mpi_windows)
+    # The installation is moved first. The program prints which library serves its windows.
+    prefix=$work/moved
+    cp -r "$2" "$prefix"
+    libdir=$(libdir_of "$prefix")
+    export PKG_CONFIG_PATH="$libdir/pkgconfig" AMITY_MPI_REPORT=1
+    shift 2
+    while [ $# -gt 0 ]; do
+      # shellcheck disable=SC2046
+      "$3" -Wall -Wextra -Werror "$mpi_consumer/main.c" -o "$work/mpi_consumer" \
+        $(pkg-config --cflags --libs "amity-mpi-windows-$1")
+      rm -rf "$work/build"
+      configure "$mpi_consumer" -DCMAKE_PREFIX_PATH="$prefix" -DMPI="$1" -DCMAKE_C_COMPILER="$3"
+      build
+      for program in "$work/mpi_consumer" "$work/build/mpi_consumer"; do
+        "$2" -n 2 "$program" 2 >"$work/output" 2>&1 || { cat "$work/output"; fail "the program has failed"; }
+        grep 'libamity-mpi .* serves the windows' "$work/output" || { cat "$work/output"; fail "amity serves no window"; }
+      done
+      shift 3
     done
     ;;
 
