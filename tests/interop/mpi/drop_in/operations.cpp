@@ -1,6 +1,8 @@
 // One-sided operations as real programs use them, beyond the usual ones of windows.cpp. With the argument `native`,
 // without what MPI-3.1 does not have or what native MPIs get wrong; with `no_shared`, without shared windows.
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -272,6 +274,128 @@ void requests_among_messages(bool allocated) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// Each promise that a fence may make is true here.
+void promises(bool allocated) {
+  step = "fences with promises";
+  const ints all(allocated, 4);
+  for (int round = 0; round < 16; ++round) {
+    const bool puts = (round & 1) != 0, stores = (round & 2) != 0;
+    const bool gets = (round & 4) != 0 || !puts;
+    const int value = 100 * round + rank();
+    int seen = -1;
+    if (stores) all.memory[1] = value;
+    MPI_Win_fence(MPI_MODE_NOPRECEDE | (puts ? 0 : MPI_MODE_NOPUT) | (stores || rank() % 2 == 0 ? 0 : MPI_MODE_NOSTORE),
+                  all.win);
+    if (puts) MPI_Put(&value, 1, MPI_INT, next(), 0, 1, MPI_INT, all.win);
+    if (gets) MPI_Get(&seen, 1, MPI_INT, previous(), 1, 1, MPI_INT, all.win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED | MPI_MODE_NOSTORE, all.win);
+    if (puts) CHECK(all.memory[0] == 100 * round + previous());
+    if (gets && stores) CHECK(seen == 100 * round + previous());
+  }
+}
+
+// Pages that replace others at the same address, as the source of puts and as attached memory.
+void replaced_pages() {
+  step = "memory that is unmapped and mapped again";
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  constexpr int count = static_cast<int>(bytes / sizeof(int));
+  const auto map = [](void* at) {
+    void* const found =
+        ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at == nullptr ? 0 : MAP_FIXED), -1, 0);
+    CHECK(found != MAP_FAILED);
+    return static_cast<int*>(found);
+  };
+  int* const source = map(nullptr);
+  int* const target = map(nullptr);
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Aint own = 0, theirs = 0;
+  MPI_Get_address(target, &own);
+  MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &theirs, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int round = 0; round < 4; ++round) {
+    MPI_Win_attach(win, target, bytes);
+    std::fill_n(source, count, 10 * round + rank());
+    MPI_Win_fence(0, win);
+    MPI_Put(source, count, MPI_INT, next(), theirs, count, MPI_INT, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    CHECK(target[0] == 10 * round + previous() && target[count - 1] == 10 * round + previous());
+    MPI_Win_detach(win, target);
+    for (int* const each : {source, target}) {
+      ::munmap(each, bytes);
+      map(each);
+    }
+  }
+  MPI_Win_free(&win);
+  ::munmap(source, bytes);
+  ::munmap(target, bytes);
+}
+
+// The same elements are added to by single elements and by derived types, at once.
+template <class Number>
+void sums(bool allocated, MPI_Datatype type) {
+  step = "sums of elements and of derived types";
+  constexpr int rounds = 30;
+  std::vector<Number> own(4096);
+  Number* memory = own.data();
+  MPI_Win win = MPI_WIN_NULL;
+  const auto bytes = static_cast<MPI_Aint>(own.size() * sizeof(Number));
+  if (allocated) {
+    MPI_Win_allocate(bytes, sizeof(Number), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  } else {
+    MPI_Win_create(memory, bytes, sizeof(Number), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  }
+  std::fill_n(memory, own.size(), Number{0});
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Datatype every_second = MPI_DATATYPE_NULL;
+  MPI_Type_vector(4, 1, 2, type, &every_second);
+  MPI_Type_commit(&every_second);
+  const std::array<Number, 4> ones{1, 1, 1, 1};
+  std::array<Number, 4> before{};
+  MPI_Win_lock_all(0, win);
+  for (int round = 0; round < rounds; ++round) {
+    for (int target = 0; target < size(); ++target) {
+      MPI_Accumulate(ones.data(), 1, type, target, 2, 1, type, MPI_SUM, win);
+      MPI_Accumulate(ones.data(), 4, type, target, 0, 1, every_second, MPI_SUM, win);
+      MPI_Fetch_and_op(ones.data(), before.data(), type, target, 4, MPI_SUM, win);
+      MPI_Get_accumulate(ones.data(), 4, type, before.data(), 4, type, target, 0, 1, every_second, MPI_SUM, win);
+    }
+    MPI_Win_flush_all(win);
+  }
+  MPI_Win_unlock_all(win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, win);
+  const Number all = 2 * rounds * size();
+  CHECK(memory[0] == all && memory[2] == all + all / 2 && memory[4] == all + all / 2 && memory[6] == all);
+  CHECK(memory[1] == 0 && memory[3] == 0);
+  MPI_Win_unlock(rank(), win);
+  MPI_Type_free(&every_second);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_free(&win);
+}
+
+// A large accumulate in blocks, and then one of a single element of them.
+void order_of_accumulates(bool allocated) {
+  step = "a small accumulate after a large one";
+  constexpr int count = 1 << 18;
+  const ints all(allocated, count);
+  MPI_Datatype every_second = MPI_DATATYPE_NULL;
+  MPI_Type_vector(count / 2, 1, 2, MPI_INT, &every_second);
+  MPI_Type_commit(&every_second);
+  std::vector<int> values(count / 2, -5);
+  MPI_Win_lock_all(0, all.win);
+  for (int round = 1; round <= 5; ++round) {
+    MPI_Accumulate(values.data(), count / 2, MPI_INT, next(), 0, 1, every_second, MPI_REPLACE, all.win);
+    MPI_Accumulate(&round, 1, MPI_INT, next(), count - 2, 1, MPI_INT, MPI_REPLACE, all.win);
+    int seen = -1;
+    MPI_Fetch_and_op(nullptr, &seen, MPI_INT, next(), count - 2, MPI_NO_OP, all.win);
+    MPI_Win_flush(next(), all.win);
+    CHECK(seen == round);
+  }
+  MPI_Win_unlock_all(all.win);
+  MPI_Type_free(&every_second);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 void addresses_of_the_origin() {
   step = "origins at MPI_BOTTOM";
   const ints all(true, 8);
@@ -371,11 +495,16 @@ int main(int argc, char** argv) {
     several_locks(allocated);
     if (!is_native) replaced_and_read(allocated);
     requests_among_messages(allocated);
+    promises(allocated);
+    sums<long>(allocated, MPI_LONG);
+    sums<long double>(allocated, MPI_LONG_DOUBLE);
+    if (!is_native) order_of_accumulates(allocated);
   }
   units();
   if (!is_native) pieces();
   if (!is_native) queries();
   addresses_of_the_origin();
+  replaced_pages();
   large_counts(mode != "no_shared");
   step = "MPI_Finalize";
   MPI_Finalize();
