@@ -16,28 +16,21 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "bench/mpi/measure.hpp"
 
 namespace {
 
-using sample = std::map<std::string, double>;
+using namespace mpi_program;
 
 // As in bench/window.cpp. MPICH 4.0.2 needs whole pages.
 constexpr std::size_t window_bytes = std::size_t{1} << 20;
 constexpr int words_used = 512;
 
 constexpr int origin = 0, target = 1;
-
-/// Stops the job: a wrong answer has no time.
-void expect(bool right, const char* what) {
-  if (right) return;
-  std::fprintf(stderr, "window: wrong %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 /// Memory of each rank, all zero. Displacements are elements.
 template <class T>
@@ -77,26 +70,6 @@ class mpi_window {
   T* memory_ = nullptr;
   MPI_Win handle_ = MPI_WIN_NULL;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-template <class Batch>
-double median_of(int batches, Batch&& batch) {
-  std::vector<double> values(static_cast<std::size_t>(batches));
-  std::generate(values.begin(), values.end(), batch);
-  return median(std::move(values));
-}
-
-template <class Operation>
-double each_ns(int count, Operation operation) {
-  const double begin = MPI_Wtime();
-  for (int i = 0; i < count; ++i) operation(i);
-  return (MPI_Wtime() - begin) / count * 1e9;
-}
 
 template <bool FlushEach>
 sample measure_puts(int me, int batches, int count) {
@@ -526,11 +499,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "usage: mpiexec -n RANKS %s WHAT BATCHES COUNT [SIZES...]\n", argv[0]);
       MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    std::string json;
-    for (const auto& [key, value] : result) {
-      json += (json.empty() ? "{\"" : ", \"") + key + "\": " + std::to_string(value);
-    }
-    std::printf("%s}\n", json.c_str());
+    print(result);
   }
   end();
 }

@@ -38,7 +38,7 @@ def check_in(tree, directory):
 
     def compile_alone(header):
         # Open MPI's header adds C++ bindings, which are not free of warnings.
-        if header.startswith((FOR_MPI_PROGRAMS, "tests/interop/mpi/")):
+        if header.startswith((FOR_MPI_PROGRAMS, "tests/interop/mpi/", "bench/mpi/")):
             command = ["mpicxx", "-DOMPI_SKIP_MPICXX"]
         elif header.startswith(FOR_OPENSHMEM_PROGRAMS):
             command = ["oshc++"]
