@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -51,6 +52,26 @@ std::vector<double> values_of(std::span<const sample> samples, const std::string
     values.push_back(found->second);
   }
   return values;
+}
+
+bool larger_is_better(const figure& one) {
+  return !one.wanted.empty() && one.wanted.front().is == asked::sense::at_least;
+}
+
+/// A job with the samples of its rounds.
+struct measured_job {
+  const job* which;
+  std::vector<sample> samples;
+};
+
+/// Returns the peer whose median is best; null if there is none.
+const measured_job* best_of(std::span<const measured_job> peers, const figure& one) {
+  const auto value = [&](const measured_job& each) {
+    const double median = summarise(values_of(each.samples, one.ours)).median;
+    return larger_is_better(one) ? -median : median;
+  };
+  const auto best = std::ranges::min_element(peers, {}, value);
+  return best == peers.end() ? nullptr : &*best;
 }
 
 std::optional<comparison> compare_with(const std::optional<job>& other, std::span<const sample> samples,
@@ -193,6 +214,18 @@ std::optional<job> driver::comparison(std::string_view program, std::string name
   return peer(built, std::move(name), std::move(words), ranks);
 }
 
+sample driver::measure(const job& which) const { return run_once(which, 0); }
+
+bool driver::measure_peer(const job& peer, int round, std::vector<sample>& samples) {
+  try {
+    samples.push_back(run_once(peer, round));
+    return true;
+  } catch (const std::runtime_error& failure) {
+    notes_.push_back(fmt::format("{} failed and is left out: {}", peer.name, failure.what()));
+    return false;
+  }
+}
+
 void driver::compare(contest jobs, std::span<const figure> figures) {
   std::vector<sample> ours;
   std::vector<sample> limits;
@@ -201,20 +234,41 @@ void driver::compare(contest jobs, std::span<const figure> figures) {
   for (int round = 0; round < rounds; ++round) {
     ours.push_back(run_once(jobs.ours, round));
     if (jobs.limit) limits.push_back(run_once(*jobs.limit, round));
-    if (jobs.peer) {
-      try {
-        peers.push_back(run_once(*jobs.peer, round));
-      } catch (const std::runtime_error& failure) {
-        fmt::print(stderr, "{}: left out: {}\n", jobs.peer->name, failure.what());
-        jobs.peer.reset();
-      }
-    }
+    if (jobs.peer && !measure_peer(*jobs.peer, round, peers)) jobs.peer.reset();
   }
   for (const auto& one : figures) {
     const auto values = values_of(ours, one.ours);
     rows_.push_back({std::string(running_->name), one.config, one.metric, one.unit, summarise(values),
                      compare_with(jobs.peer, peers, one.peer, values),
                      compare_with(jobs.limit, limits, one.limit, values), one.wanted});
+  }
+}
+
+void driver::compare_with_best(const open_contest& jobs, std::span<const figure> figures) {
+  const auto of = [](const job& each) { return measured_job{&each, {}}; };
+  std::vector<measured_job> ours, peers;
+  std::ranges::transform(jobs.ours, std::back_inserter(ours), of);
+  std::ranges::transform(jobs.peers, std::back_inserter(peers), of);
+  const int rounds = tiny_ ? 1 : jobs.rounds;
+  for (int round = 0; round < rounds; ++round) {
+    for (measured_job& each : ours) each.samples.push_back(run_once(*each.which, round));
+    std::erase_if(peers, [&](measured_job& each) { return !measure_peer(*each.which, round, each.samples); });
+  }
+  for (const auto& one : figures) {
+    const auto add = [&](const measured_job& each, const measured_job* best) {
+      const auto values = values_of(each.samples, one.ours);
+      row& added =
+          rows_.emplace_back(row{std::string(running_->name), fmt::format("{}: {}", one.config, each.which->name),
+                                 one.metric, one.unit, summarise(values)});
+      if (best == nullptr) return;
+      added.peer = compare_with(*best->which, best->samples, one.ours, values);
+    };
+    const measured_job* const best = best_of(peers, one);
+    for (const measured_job& each : ours) {
+      add(each, best);
+      rows_.back().wanted = one.wanted;
+    }
+    for (const measured_job& each : peers) add(each, nullptr);
   }
 }
 

@@ -54,8 +54,8 @@ struct job {
 struct mpi_installation {
   std::string_view name;
   std::string_view launcher;
-  std::string_view peer;    ///< the program of `driver::open_mpi`, compiled for this MPI
-  std::string_view window;  ///< bench/peer/window.cpp, compiled for this MPI
+  std::string_view peer;     ///< the program of `driver::open_mpi`, compiled for this MPI
+  std::string_view window;   ///< bench/peer/window.cpp, compiled for this MPI
 };
 /// Returns the MPIs that were found when the benchmarks were built.
 std::vector<mpi_installation> mpi_installations();
@@ -65,6 +65,13 @@ struct contest {
   job ours;
   std::optional<job> limit = {};
   std::optional<job> peer = {};
+  int rounds = 7;
+};
+
+/// Jobs of one program, ours and peers, that are measured in turn. Their samples have the same keys.
+struct open_contest {
+  std::vector<job> ours;
+  std::vector<job> peers;
   int rounds = 7;
 };
 
@@ -123,19 +130,33 @@ class driver {
   std::optional<job> comparison(std::string_view program, std::string name, std::vector<std::string> words,
                                 int ranks) const;
 
-  /// Measures in turn and adds a row for each figure. A peer that fails is reported and left out.
+  /// Measures in turn and adds a row for each figure. A peer that fails is noted and left out.
   void compare(contest jobs, std::span<const figure> figures);
   void compare(contest jobs, std::initializer_list<figure> figures) {
     compare(std::move(jobs), std::span(figures.begin(), figures.size()));
   }
 
+  /// Measures in turn. For each figure, adds a row for each job of ours, compared with the best of the peers, and a row
+  /// for each peer. The key of a figure is `figure::ours`; the best value is the largest if at least some bound is
+  /// wanted, and else the smallest. A peer that fails is noted and left out.
+  void compare_with_best(const open_contest& jobs, std::span<const figure> figures);
+
+  /// Runs a job once.
+  sample measure(const job& which) const;
+
   bool tiny() const noexcept { return tiny_; }
   const std::vector<row>& rows() const noexcept { return rows_; }
+  /// What the report says beside the rows: which peers failed, and how.
+  const std::vector<std::string>& notes() const noexcept { return notes_; }
 
  private:
+  /// Adds the sample of a peer, or a note if it fails. Returns whether it succeeded.
+  bool measure_peer(const job& peer, int round, std::vector<sample>& samples);
+
   bool tiny_;
   const benchmark* running_ = nullptr;
   std::vector<row> rows_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace amity::bench

@@ -140,9 +140,11 @@ int run_benchmarks(const request& what) {
   for (const auto& name : names) find(name);
   for (const auto& name : names) {
     const auto rows_before = driver.rows().size();
+    const auto notes_before = driver.notes().size();
     const machine_load load;
     driver.run(find(name));
     fmt::print("{}", to_table(std::span(driver.rows()).subspan(rows_before)));
+    for (const auto& note : std::span(driver.notes()).subspan(notes_before)) fmt::print("{}\n", note);
     if (const auto others = load.others_percent(); others > others_percent_max && !what.tiny) {
       fmt::print("Other programs took {:.0f} % of the processors meanwhile: do not trust these figures.\n", others);
     }
