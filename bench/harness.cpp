@@ -146,13 +146,17 @@ std::vector<mpi_installation> mpi_installations() {
   all.push_back({.name = "Open MPI",
                  .launcher = AMITY_BENCH_LAUNCHER_OPENMPI,
                  .peer = AMITY_BENCH_PEER_OPENMPI,
-                 .window = AMITY_BENCH_WINDOW_OPENMPI});
+                 .window = AMITY_BENCH_WINDOW_OPENMPI,
+                 .osc = AMITY_BENCH_OSC_OPENMPI,
+                 .drop_in = AMITY_BENCH_DROP_IN_OPENMPI});
 #endif
 #ifdef AMITY_BENCH_LAUNCHER_MPICH
   all.push_back({.name = "MPICH",
                  .launcher = AMITY_BENCH_LAUNCHER_MPICH,
                  .peer = AMITY_BENCH_PEER_MPICH,
-                 .window = AMITY_BENCH_WINDOW_MPICH});
+                 .window = AMITY_BENCH_WINDOW_MPICH,
+                 .osc = AMITY_BENCH_OSC_MPICH,
+                 .drop_in = AMITY_BENCH_DROP_IN_MPICH});
 #endif
   return all;
 }
@@ -194,6 +198,15 @@ job driver::mpi_window(const mpi_installation& mpi, int count, std::vector<std::
   job result = mpi_program(mpi, mpi.window, count, std::string(mpi.name), std::move(words));
   // The program ends without MPI_Finalize then. Without this option, the launcher kills the ranks that end last.
   if (mpi.name == "MPICH") result.run.words.insert(result.run.words.begin() + 1, "-disable-auto-cleanup");
+  return result;
+}
+
+job driver::mpi_osc(const mpi_installation& mpi, int count, std::vector<std::string> words, bool with_drop_in) const {
+  words.emplace(words.begin(), mpi.osc);
+  // Not for the launcher itself.
+  if (with_drop_in) words.insert(words.begin(), {"env", fmt::format("LD_PRELOAD={}", mpi.drop_in)});
+  job result{fmt::format("{} {}", with_drop_in ? "amity under" : "native", mpi.name), {std::move(words), {}}};
+  start_with_mpi(result, mpi, count);
   return result;
 }
 

@@ -56,6 +56,8 @@ struct mpi_installation {
   std::string_view launcher;
   std::string_view peer;     ///< the program of `driver::open_mpi`, compiled for this MPI
   std::string_view window;   ///< bench/peer/window.cpp, compiled for this MPI
+  std::string_view osc;      ///< bench/mpi/osc.cpp, compiled for this MPI
+  std::string_view drop_in;  ///< the library for one-sided calls of its programs; empty if it was not built
 };
 /// Returns the MPIs that were found when the benchmarks were built.
 std::vector<mpi_installation> mpi_installations();
@@ -120,6 +122,8 @@ class driver {
   job mpi_peer(const mpi_installation& mpi, std::string name, std::vector<std::string> words) const;
   /// Windows of an MPI, on `count` ranks.
   job mpi_window(const mpi_installation& mpi, int count, std::vector<std::string> words) const;
+  /// The program of one-sided operations of an MPI, on `count` ranks, with amity's library if `with_drop_in`.
+  job mpi_osc(const mpi_installation& mpi, int count, std::vector<std::string> words, bool with_drop_in) const;
   job raw(std::string_view which, std::string name, arguments args = {}) const;
   /// Nothing where Open MPI was not found when the benchmarks were built.
   std::optional<job> open_mpi(std::string name, std::vector<std::string> words,

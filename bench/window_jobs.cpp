@@ -22,10 +22,12 @@ std::optional<job> on_network([[maybe_unused]] const driver& d, [[maybe_unused]]
 #endif
 }
 
+std::vector<std::string> tcp_settings(const std::string& provider) {
+  return {"AMITY_FABRIC=ofi", "AMITY_OFI_SEALED=0", "AMITY_OFI_ADDRESS=127.0.0.1", "AMITY_OFI_PROVIDER=" + provider};
+}
+
 job over_tcp(const driver& d, const std::string& provider, int ranks, arguments args) {
-  return d.ranks(
-      ranks, std::move(args),
-      {"AMITY_FABRIC=ofi", "AMITY_OFI_SEALED=0", "AMITY_OFI_ADDRESS=127.0.0.1", "AMITY_OFI_PROVIDER=" + provider});
+  return d.ranks(ranks, std::move(args), tcp_settings(provider));
 }
 
 std::vector<mpi_installation> mpis_over_tcp(int ranks) {
@@ -35,8 +37,6 @@ std::vector<mpi_installation> mpis_over_tcp(int ranks) {
   return all;
 }
 
-namespace {
-
 // Open MPI's other components for windows take the memory of the node, or fail over TCP. The variables of MPICH are
 // those of its device ch4:ucx, and of ch4:ofi.
 void use_tcp(job& over_mpi) {
@@ -44,8 +44,6 @@ void use_tcp(job& over_mpi) {
                                  "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "FI_PROVIDER=tcp;ofi_rxm"})
     over_mpi.run.environment.emplace_back(each);
 }
-
-}  // namespace
 
 job mpi_over_tcp(const driver& d, const mpi_installation& mpi, int ranks, std::vector<std::string> words) {
   job result = d.mpi_window(mpi, ranks, std::move(words));

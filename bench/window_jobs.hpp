@@ -35,7 +35,13 @@ std::string key_of(std::string_view protocol, std::string_view figure);
 /// Returns the running benchmark's job on a network that `amity sim` knows; nothing if this build lacks the command.
 std::optional<job> on_network(const driver& d, const std::string& network, int ranks, arguments args);
 
-/// Returns the running benchmark's job over libfabric's TCP, without seals: MPI has none.
+/// Settings "AMITY_...=..." of jobs over libfabric's TCP, without seals: MPI has none.
+std::vector<std::string> tcp_settings(const std::string& provider);
+
+/// Makes a job of an MPI use TCP, although the ranks share a node.
+void use_tcp(job& over_mpi);
+
+/// Returns the running benchmark's job over libfabric's TCP.
 job over_tcp(const driver& d, const std::string& provider, int ranks, arguments args);
 
 /// Returns the MPIs whose windows work over TCP with so many ranks.
