@@ -41,7 +41,7 @@ constexpr std::size_t index_of(const remote_handle& opened) {
 }
 
 /// In ticks since the machine was started; 0: there is no such process here.
-std::uint64_t start_time_of(std::uint64_t process) {
+std::uint64_t read_start_time(std::uint64_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
   std::getline(file, text);
@@ -123,8 +123,17 @@ segment segments::create(rank_t owner, std::size_t bytes) {
   }
 }
 
+std::uint64_t segments::start_time_of(std::uint64_t process) {
+  const std::lock_guard lock(mutex_);
+  const auto known = start_times_.find(process);
+  if (known != start_times_.end()) return known->second;
+  if (process == static_cast<std::uint64_t>(::getpid())) permit_siblings();
+  const std::uint64_t found = read_start_time(process);
+  if (found != 0) start_times_.emplace(process, found);
+  return found;
+}
+
 segment segments::attach(rank_t owner, mutable_bytes memory) {
-  permit_siblings();
   const auto process = static_cast<std::uint64_t>(::getpid());
   key_fields fields{.seal = 0,
                     .offset = reinterpret_cast<std::uint64_t>(memory.data()),

@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "amity/fabric/remote_memory.hpp"
@@ -59,6 +60,8 @@ class segments {
 
   std::uint64_t seal_of(const key_fields& fields) const noexcept;
   remote_handle open_attached(const key_fields& fields);
+  /// When the process was started; 0: unknown. It is read once, because the end of a process of the job ends the job.
+  std::uint64_t start_time_of(std::uint64_t process);
   std::uint64_t add_handle(const key_fields& fields, const memory_place& to);
   memory_place at(const remote_handle& opened) noexcept;
   std::size_t take_space(std::size_t bytes);
@@ -73,6 +76,7 @@ class segments {
   std::map<std::size_t, mapped> mapped_;  ///< by offset, of large segments and of chunks
   std::deque<memory_place> opened_;       ///< by index in the ids of handles
   std::vector<std::size_t> closed_;       ///< indices that may be used again
+  std::unordered_map<std::uint64_t, std::uint64_t> start_times_;  ///< by process
 };
 
 }  // namespace amity::fabric::shm
