@@ -15,6 +15,17 @@
 
 namespace amity::detail {
 
+namespace {
+
+/// Whether the instruction that leaves a mapped lock orders all accesses, those of the program included.
+#if defined(__x86_64__)
+constexpr bool leaving_locks_fences = true;
+#else
+constexpr bool leaving_locks_fences = false;
+#endif
+
+}  // namespace
+
 // Fences
 
 void window_epochs::fence(window_assert promised) {
@@ -246,8 +257,10 @@ void window_epochs::unlock(rank_t target) {
   const inside entered(*this, call);
   check_member(call, target);
   window_peer* const known = origin_.find(target);
-  if (known == nullptr || known->lock == lock_kind::none || rules_.access() != access_epoch::locked)
-    rules_.unlock(call, target, whose());
+  const bool is_locked =
+      rules_.access() == access_epoch::locked &&
+      ((known != nullptr && known->lock != lock_kind::none) || rules_.lock_of(target) != lock_kind::none);
+  if (!is_locked) rules_.unlock(call, target, whose());
   window_peer& of = known != nullptr ? *known : use(target);
   wait_until_ready(call, of);
   begin_held(call, of);
@@ -304,7 +317,7 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
   }
   const bool all_mapped =
       !all.empty() && std::ranges::all_of(all, [](const window_peer* each) { return each->has_ticket; });
-  if (!all_mapped) direct_.fence_stores();  // to leave a mapped lock is a fence
+  if (!all_mapped || !leaving_locks_fences) direct_.fence_stores();
   for (window_peer* const each : all) begin_release(*each);
   if (all_mapped && !direct_.unfinished) return send_waiting_wakes();
   wait_for_operations(call, all);
