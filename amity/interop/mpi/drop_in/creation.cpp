@@ -57,7 +57,6 @@ int free_window(MPI_Win* win) {
   }
   const std::unique_ptr<window> ended = own->windows().remove(*win);
   own->requests().end(*ended);
-  if (own->own_job().has_failed()) ended->abandon();
   *win = MPI_WIN_NULL;
   return MPI_SUCCESS;
 }

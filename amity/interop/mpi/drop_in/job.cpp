@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "amity/base/clock.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/fabric/alarm.hpp"
 #include "amity/fabric/decorator.hpp"
@@ -30,9 +31,10 @@ class operation_of_mpi final : public fabric::watched_memory {
 /// wait for its messages.
 class fabric_with_mpi final : public fabric::decorator {
  public:
-  /// `cpus`: of the processes on this node.
-  fabric_with_mpi(amity::fabric::fabric& inner, bootstrap& with, int cpus)
-      : decorator(inner), with_(with), caps_(inner.caps()) {
+  /// `cpus`: of the processes on this node. `is_own_thread`: whether a thread of the library is inside the engine,
+  /// which must not call the MPI.
+  fabric_with_mpi(amity::fabric::fabric& inner, bootstrap& with, int cpus, const bool& is_own_thread)
+      : decorator(inner), with_(with), is_own_thread_(is_own_thread), caps_(inner.caps()) {
     int ranks_here = 0;
     for (rank_t rank = 0; rank < inner.size(); ++rank) ranks_here += inner.same_node(rank) ? 1 : 0;
     if (ranks_here <= cpus) caps_.backoff.yields = yields_before_sleep;
@@ -41,7 +43,11 @@ class fabric_with_mpi final : public fabric::decorator {
   const amity::fabric::capabilities& caps() const noexcept override { return caps_; }
   void check() override {
     inner().check();
-    with_.poll_mpi();
+    poll_mpi();
+  }
+  bool ready() override {
+    if (++looks_ % looks_per_poll == 0) poll_mpi();
+    return inner().ready();
   }
   amity::fabric::alarm arm() override {
     amity::fabric::alarm by = inner().arm();
@@ -50,15 +56,40 @@ class fabric_with_mpi final : public fabric::decorator {
   }
 
  private:
+  void poll_mpi() {
+    if (is_own_thread_) return;
+    const std::uint64_t now_ns = steady_now_ns();
+    if (now_ns - polled_ns_ < poll_period_ns) return;  // some MPIs take long for it
+    with_.poll_mpi();
+    polled_ns_ = now_ns;
+  }
+
   static constexpr std::uint64_t sleep_ns_max = 50'000;
   /// The MPI wakes no thread, and programs of MPI expect to have their CPUs: sleeps begin after about 10 ms.
   static constexpr std::uint32_t yields_before_sleep = 20'000;
 
+  static constexpr std::uint64_t poll_period_ns = 20'000;
+
+  static constexpr std::uint32_t looks_per_poll = 32;
+
   bootstrap& with_;
+  const bool& is_own_thread_;
   amity::fabric::capabilities caps_;
+  std::uint32_t looks_ = 0;
+  std::uint64_t polled_ns_ = 0;
 };
 
 constexpr std::uint32_t rounds_per_question = 8;
+
+/// Sets a flag as long as it lives.
+class borrowed_flag : private immovable {
+ public:
+  explicit borrowed_flag(bool& flag) : flag_(flag) { flag_ = true; }
+  ~borrowed_flag() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
 
 bool has_progress_thread(const settings& config) { return config.integer("AMITY_PROGRESS_THREAD") != 0; }
 
@@ -72,13 +103,16 @@ job::job(const settings& config, bool threads)
       by_(amity::detail::connect(config, start_)),
       lanes_(amity::detail::join_job(config, by_, 1)),
       transport_(lanes_->enter(0)),
-      transport_with_mpi_(
-          std::make_unique<fabric_with_mpi>(*transport_, *start_, amity::detail::cpus_here(config, by_))),
+      transport_with_mpi_(std::make_unique<fabric_with_mpi>(*transport_, *start_, amity::detail::cpus_here(config, by_),
+                                                            is_own_thread_)),
       world_(team_.enter(*transport_with_mpi_, config,
                          threads || has_progress_thread(config) ? core::engine::threading::serialized
                                                                 : core::engine::threading::owned)) {
   if (!has_progress_thread(config)) return;
   progress_.emplace([this] {
+    const core::engine::entry entered(world_.own_engine(), std::try_to_lock);
+    if (!entered.entered() || world_.own_engine().failure().exists()) return false;
+    const borrowed_flag here(is_own_thread_);
     try {
       return progress();
     } catch (const std::exception&) {  // the job has failed: calls of the program throw it, too

@@ -52,6 +52,7 @@ class job : private immovable {
   window_options options_of_windows_;
   std::shared_ptr<bootstrap> start_;
   amity::detail::connection by_;
+  bool is_own_thread_ = false;  ///< the progress thread is inside the engine
   std::unique_ptr<fabric::lanes> lanes_;
   std::unique_ptr<fabric::fabric> transport_;
   std::unique_ptr<fabric::fabric> transport_with_mpi_;  ///< around it

@@ -24,7 +24,7 @@ class pending_requests final : private immovable {
   /// A request for what this process has begun on a member, which is complete if that has local completion. None:
   /// MPI_PROC_NULL, and complete.
   MPI_Request make(window& on, int rank);
-  /// Completes those whose operations have local completion, unless another thread is inside the engine.
+  /// Completes those whose operations have local completion.
   void complete_ready() {
     if (any_.load(std::memory_order_relaxed)) complete_ready_ones();
   }

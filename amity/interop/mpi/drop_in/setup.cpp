@@ -48,13 +48,20 @@ void begin() {
 /// here, are made by the component that needs no memory and no file. Those of the others have names that collide if
 /// communicators without common processes make windows at the same time. The component does not permit several threads.
 /// The choice stays in the environment, which processes inherit that the program spawns: all processes of a window must
-/// make the same one, with the library or without.
+/// make the same one, with the library or without. A process with several threads takes it back.
 void choose_windows([[maybe_unused]] int threads) {
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5  // later ones do not have it
   const char* const wanted = std::getenv("AMITY_MPI");
   const bool is_switched_off = wanted != nullptr && std::string_view(wanted) == "0";
   constexpr bool replaces = false;
-  if (threads < MPI_THREAD_MULTIPLE && !is_switched_off) ::setenv("OMPI_MCA_osc", "pt2pt", replaces);
+  constexpr const char *component = "OMPI_MCA_osc", *is_chosen_here = "LIBAMITY_MPI_HAS_CHOSEN_OSC";
+  if (threads < MPI_THREAD_MULTIPLE && !is_switched_off && std::getenv(component) == nullptr) {
+    ::setenv(component, "pt2pt", replaces);
+    ::setenv(is_chosen_here, "1", replaces);
+  } else if (threads == MPI_THREAD_MULTIPLE && std::getenv(is_chosen_here) != nullptr) {
+    ::unsetenv(component);
+    ::unsetenv(is_chosen_here);
+  }
 #endif
 }
 

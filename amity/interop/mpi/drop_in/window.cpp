@@ -106,7 +106,8 @@ bool window::can_serve(MPI_Comm comm) {
 }
 
 window::window(job& in, const allocated_memory& allocated, const new_window& wanted)
-    : flavor_(wanted.flavor),
+    : job_(in),
+      flavor_(wanted.flavor),
       unit_(wanted.unit),
       unit_attribute_(static_cast<int>(unit_)),
       bytes_(wanted.bytes),
@@ -152,7 +153,8 @@ window::window(job& in, const allocated_memory& allocated, const new_window& wan
 
 window::~window() {
   core_.reset();
-  if (handle_ != MPI_WIN_NULL) native::win_free(&handle_);
+  // After a failure, the MPI would wait for processes that have gone.
+  if (handle_ != MPI_WIN_NULL && !job_.has_failed()) native::win_free(&handle_);
   native::group_free(&group_);
 }
 

@@ -43,7 +43,7 @@ class window : private immovable {
   window(job& in, const allocated_memory& allocated, const new_window& wanted);
   /// Collective. The epochs have ended (`check_end`), or it is abandoned.
   ~window();
-  /// Before MPI ends, or after a failure: its end waits for no other process, and the handle is left to the MPI.
+  /// Before MPI ends: from now on its end waits for no other process, and the handle is left to the MPI.
   void abandon() noexcept;
 
   MPI_Win handle() const noexcept { return handle_; }
@@ -71,6 +71,7 @@ class window : private immovable {
   void agree_on_units(job& in, MPI_Comm comm);
   void check_dynamic() const;
 
+  job& job_;
   rank_t size_ = 0;
   int flavor_;
   int model_ = MPI_WIN_UNIFIED;

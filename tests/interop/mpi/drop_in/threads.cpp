@@ -1,7 +1,9 @@
 // Four threads of each process use windows at once.
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -120,6 +122,39 @@ void window_of_each_thread() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Messages from another thread end the wait of the first one.
+void tests_of_requests_during_a_wait() {
+  step = "MPI_Test while another thread waits for a lock";
+  longs locked(1), other(1);
+  if (rank() == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, locked.win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int word = 0;
+  if (rank() == 0) {
+    const std::jthread waits([&] {
+      long seen = -1;
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, locked.win);
+      MPI_Get(&seen, 1, MPI_LONG, 1, 0, 1, MPI_LONG, locked.win);
+      MPI_Win_unlock(1, locked.win);
+      CHECK(seen == 0);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that it probably waits
+    MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, other.win);
+    for (int round = 0; round < rounds; ++round) {
+      long seen = -1;
+      MPI_Request request = MPI_REQUEST_NULL;
+      MPI_Rget(&seen, 1, MPI_LONG, 1, 0, 1, MPI_LONG, other.win, &request);
+      for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      CHECK(seen == 0);
+    }
+    MPI_Win_unlock(1, other.win);
+    MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  } else if (rank() == 1) {
+    MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win_unlock(1, locked.win);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 void creations() {
   step = "two threads create windows of different communicators";
   std::array<MPI_Comm, 2> comms{};
@@ -149,6 +184,7 @@ int main(int argc, char** argv) {
   requests();
   window_of_each_thread();
   creations();
+  if (argc < 2 || std::string_view(argv[1]) != "native") tests_of_requests_during_a_wait();
   step = "MPI_Finalize";
   MPI_Finalize();
   return 0;
