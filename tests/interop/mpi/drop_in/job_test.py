@@ -8,6 +8,7 @@ usage: job_test.py [--fails] [--prints TIMES REGEX]... [--silent REGEX]... -- CO
 """
 
 import argparse
+import contextlib
 import os
 import re
 import signal
@@ -35,6 +36,12 @@ def processes_with(mark):
     return found
 
 
+def kill(processes):
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.kill(process, signal.SIGKILL)
+
+
 def files_of_amity():
     return {name for name in os.listdir("/dev/shm") if "amity" in name}
 
@@ -47,15 +54,13 @@ def run(command):
     try:
         output = job.communicate(timeout=JOB_SECONDS)[0]
     except subprocess.TimeoutExpired:
-        for left in processes_with(mark):
-            os.kill(left, signal.SIGKILL)
+        kill(processes_with(mark))
         return None, job.communicate()[0], []
     limit = time.monotonic() + END_SECONDS
     while processes_with(mark) and time.monotonic() < limit:
         time.sleep(0.05)
     left = processes_with(mark)
-    for process in left:
-        os.kill(process, signal.SIGKILL)
+    kill(left)
     return job.returncode, output, left
 
 
