@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <string_view>
+#include <vector>
 
 #include "program.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 
 using program::rank;
 using program::step;
+
+constexpr int words = 900;
 
 /// Process 1 adds to a word of process 0, which makes no call until it has seen the sum.
 void add_to_word(MPI_Win win, long* word) {
@@ -27,6 +30,22 @@ void add_to_word(MPI_Win win, long* word) {
       CHECK(before == i);
       MPI_Win_unlock(0, win);
     }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Process 0 is busy with messages all the time, and makes no call.
+void stream(MPI_Win win, long* word) {
+  constexpr long times = 60'000;
+  const long seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 0) {
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < seen + times) ::sched_yield();
+  } else {
+    const std::vector<long> ones(words, 1);  // about as many as a packet has room for
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    for (long i = 0; i < times; ++i) MPI_Accumulate(ones.data(), words, MPI_LONG, 0, 0, words, MPI_LONG, MPI_SUM, win);
+    MPI_Win_unlock(0, win);
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -55,16 +74,17 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   program::watch(100);
   CHECK(has_threads || provided == MPI_THREAD_SINGLE);  // the thread of the library is none of the program's
-  long word = 0;
+  std::vector<long> own(words);
   MPI_Win win = MPI_WIN_NULL;
   step = "a created window";
-  MPI_Win_create(&word, sizeof word, sizeof word, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  add_to_word(win, &word);
+  MPI_Win_create(own.data(), words * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  add_to_word(win, own.data());
   requests(win);
+  stream(win, own.data());
   MPI_Win_free(&win);
   step = "an allocated window";
   long* memory = nullptr;
-  MPI_Win_allocate(sizeof word, sizeof word, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   add_to_word(win, memory);
   requests(win);
   MPI_Win_free(&win);
