@@ -265,7 +265,8 @@ void driver::compare_with_best(const open_contest& jobs, std::span<const figure>
   const int rounds = tiny_ ? 1 : jobs.rounds;
   for (int round = 0; round < rounds; ++round) {
     for (measured_job& each : ours) each.samples.push_back(run_once(*each.which, round));
-    std::erase_if(peers, [&](measured_job& each) { return !measure_peer(*each.which, round, each.samples); });
+    for (auto each = peers.begin(); each != peers.end();)
+      each = measure_peer(*each->which, round, each->samples) ? each + 1 : peers.erase(each);
   }
   for (const auto& one : figures) {
     const auto add = [&](const measured_job& each, const measured_job* best) {

@@ -2,8 +2,8 @@
 
 /// A thread that makes progress while the program computes, on request, for a serialized engine.
 ///
-/// It polls as long as there is something, then yields, and sleeps for moments after a while: stores wake nobody, and
-/// the CPU is the program's. It receives no signals, which are for threads of the program.
+/// It polls as long as there is something, then yields, and later sleeps for 20 us at a time: no rank wakes it, and the
+/// program needs the CPU. It receives no signals, which are for threads of the program.
 
 #include <csignal>
 #include <stop_token>

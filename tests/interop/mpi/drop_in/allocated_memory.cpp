@@ -16,14 +16,12 @@
 
 namespace {
 
+using program::next;
+using program::previous;
 using program::rank;
-using program::size;
 using program::step;
 
 enum class expected { nothing, shared, messages };
-
-int next() { return (rank() + 1) % size(); }
-int previous() { return (rank() + size() - 1) % size(); }
 
 double* allocate(std::size_t doubles, MPI_Info info = MPI_INFO_NULL) {
   double* memory = nullptr;
