@@ -29,6 +29,7 @@ ACCEPTED = {
     # Addresses of functions of the MPI and of its Fortran library.
     ("amity/interop/mpi/drop_in/fortran.cpp", "MPII_Win_get_attr::next"),
     ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_get_attr_f::handle_of"),
+    ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_get_name_f::next"),
     ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_get_attr_f::next"),
     ("amity/interop/shmem/process.cpp", "amity::shmem::self"),
     ("amity/interop/shmem/addon/process.cpp", "amity::shmem::addon::self"),

@@ -1,8 +1,8 @@
 /// Functions of the Fortran interfaces that reach the MPI by other ways than MPI_X and PMPI_X of C.
 ///
-/// These are the reads of a window's attributes; all other Fortran functions of MPIs that may block or belong to
-/// windows call functions of C. In Fortran, an attribute that the MPI defines is a number: an address, or the value
-/// itself. (MPI-3.1, sections 11.2.6 and 17.2.7.)
+/// These are the reads of a window's attributes, and a read of its name that Open MPI does wrong; all other Fortran
+/// functions of MPIs that may block or belong to windows call functions of C. In Fortran, an attribute that the MPI
+/// defines is a number: an address, or the value itself. (MPI-3.1, sections 11.2.6 and 17.2.7.)
 
 #include <dlfcn.h>
 
@@ -47,6 +47,16 @@ void MPI_Win_get_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value, MPI_Fint*
   // The window of the MPI has the same attributes with other values, so `flag` and `error` are set.
   next(win, key, value, flag, error);
   amity::mpi::read_attribute(handle_of(*win), *key, *value);
+}
+
+/// The module mpi_f08 of Open MPI 4.1 passes 1 as the length of `name`, and so gets one letter. `name` has at least
+/// MPI_MAX_OBJECT_NAME letters, of which Open MPI's constant in C counts one more.
+void MPI_Win_get_name_f(MPI_Fint* win, char* name, MPI_Fint* length, MPI_Fint* error, int name_length);
+
+[[gnu::visibility("default")]] void ompi_win_get_name_f(MPI_Fint* win, char* name, MPI_Fint* length, MPI_Fint* error,
+                                                        int name_length) {
+  static constinit amity::mpi::native_function<decltype(&MPI_Win_get_name_f)> next{"Win_get_name_f"};
+  next(win, name, length, error, name_length > 1 ? name_length : MPI_MAX_OBJECT_NAME - 1);
 }
 
 }  // extern "C"

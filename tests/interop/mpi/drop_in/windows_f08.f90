@@ -31,8 +31,15 @@ contains
   subroutine created
     type(MPI_Win) :: win
     double precision, asynchronous :: memory(10)
+    character(MPI_MAX_OBJECT_NAME) :: name
+    integer :: length
     memory = rank
     call MPI_Win_create(memory, bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, win)
+    call MPI_Win_get_name(win, name, length)
+    call check(length == 0 .and. name == '', 'a new window has no name')
+    call MPI_Win_set_name(win, 'grid of points')
+    call MPI_Win_get_name(win, name, length)
+    call check(length == 14 .and. name == 'grid of points', 'the name of a window')
     call use_window(win, memory)
     call MPI_Win_free(win)
     call check(win == MPI_WIN_NULL, 'the handle of a freed window')
