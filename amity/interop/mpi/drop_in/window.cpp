@@ -10,6 +10,7 @@
 
 #include "amity/core/rank_list.hpp"
 #include "amity/core/reduction.hpp"
+#include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 #include "amity/window/attached_memory.hpp"
@@ -101,8 +102,7 @@ amity::detail::memory_of_window memory_for(const allocated_memory& allocated, co
 bool window::can_serve(MPI_Comm comm) {
   int is_inter = 0;
   if (native::comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
-  const owned_group all(MPI_COMM_WORLD), members(comm);
-  return std::ranges::count(translate(members.handle(), all.handle()), MPI_UNDEFINED) == 0;
+  return foreign_processes::count_in(comm) == 0;
 }
 
 window::window(job& in, const allocated_memory& allocated, const new_window& wanted)
