@@ -150,7 +150,7 @@ class driver {
 
   bool tiny() const noexcept { return tiny_; }
   const std::vector<row>& rows() const noexcept { return rows_; }
-  /// What the report says beside the rows: which peers failed, and how.
+  /// Lines below the table of the report: which peers failed, and how.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
  private:

@@ -29,8 +29,8 @@ struct circumstances {
   std::string no_ofi = {};    ///< why libfabric cannot be used; empty: it can, or it was not looked for
   std::string no_mpi = {};    ///< likewise
 
-  /// Those that are known without asking other ranks. Looks for libfabric, which takes about 300 ms, if asked to be
-  /// `thorough`, or if the fabric may be mpi.
+  /// The circumstances that are known without asking other ranks. Looks for libfabric, which takes about 300 ms, if
+  /// asked to be `thorough`, or if the fabric may be mpi.
   static circumstances of(const settings& config, bool thorough, starter by);
 };
 

@@ -31,10 +31,10 @@ class operation_of_mpi final : public fabric::watched_memory {
 /// wait for its messages.
 class fabric_with_mpi final : public fabric::decorator {
  public:
-  /// `cpus`: of the processes on this node. `is_own_thread`: whether a thread of the library is inside the engine,
-  /// which must not call the MPI.
-  fabric_with_mpi(amity::fabric::fabric& inner, bootstrap& with, int cpus, const bool& is_own_thread)
-      : decorator(inner), with_(with), is_own_thread_(is_own_thread), caps_(inner.caps()) {
+  /// `cpus`: of the processes on this node. `on_progress_thread`: whether the progress thread is inside the engine. It
+  /// must not call the MPI.
+  fabric_with_mpi(amity::fabric::fabric& inner, bootstrap& with, int cpus, const bool& on_progress_thread)
+      : decorator(inner), with_(with), on_progress_thread_(on_progress_thread), caps_(inner.caps()) {
     int ranks_here = 0;
     for (rank_t rank = 0; rank < inner.size(); ++rank) ranks_here += inner.same_node(rank) ? 1 : 0;
     if (ranks_here <= cpus) caps_.backoff.yields = yields_before_sleep;
@@ -57,7 +57,7 @@ class fabric_with_mpi final : public fabric::decorator {
 
  private:
   void poll_mpi() {
-    if (is_own_thread_) return;
+    if (on_progress_thread_) return;
     const std::uint64_t now_ns = steady_now_ns();
     if (now_ns - polled_ns_ < poll_period_ns) return;  // some MPIs take long for it
     with_.poll_mpi();
@@ -73,7 +73,7 @@ class fabric_with_mpi final : public fabric::decorator {
   static constexpr std::uint32_t looks_per_poll = 32;
 
   bootstrap& with_;
-  const bool& is_own_thread_;
+  const bool& on_progress_thread_;
   amity::fabric::capabilities caps_;
   std::uint32_t looks_ = 0;
   std::uint64_t polled_ns_ = 0;
@@ -81,11 +81,11 @@ class fabric_with_mpi final : public fabric::decorator {
 
 constexpr std::uint32_t rounds_per_question = 8;
 
-/// Sets a flag as long as it lives.
-class borrowed_flag : private immovable {
+/// Its flag is true during its lifetime.
+class flag_while_alive : private immovable {
  public:
-  explicit borrowed_flag(bool& flag) : flag_(flag) { flag_ = true; }
-  ~borrowed_flag() { flag_ = false; }
+  explicit flag_while_alive(bool& flag) : flag_(flag) { flag_ = true; }
+  ~flag_while_alive() { flag_ = false; }
 
  private:
   bool& flag_;
@@ -104,7 +104,7 @@ job::job(const settings& config, bool threads)
       lanes_(amity::detail::join_job(config, by_, 1)),
       transport_(lanes_->enter(0)),
       transport_with_mpi_(std::make_unique<fabric_with_mpi>(*transport_, *start_, amity::detail::cpus_here(config, by_),
-                                                            is_own_thread_)),
+                                                            on_progress_thread_)),
       world_(team_.enter(*transport_with_mpi_, config,
                          threads || has_progress_thread(config) ? core::engine::threading::serialized
                                                                 : core::engine::threading::owned)) {
@@ -112,7 +112,7 @@ job::job(const settings& config, bool threads)
   progress_.emplace([this] {
     const core::engine::entry entered(world_.own_engine(), std::try_to_lock);
     if (!entered.entered() || world_.own_engine().failure().exists()) return false;
-    const borrowed_flag here(is_own_thread_);
+    const flag_while_alive here(on_progress_thread_);
     try {
       return progress();
     } catch (const std::exception&) {  // the job has failed: calls of the program throw it, too

@@ -34,7 +34,7 @@ class job : private immovable {
   core::team& team() noexcept { return team_; }
   core::endpoint& world() noexcept { return world_; }
   rank_t size() const noexcept { return world_.size(); }
-  /// Those that the settings make.
+  /// The options that the settings determine.
   const window_options& options_of_windows() const noexcept { return options_of_windows_; }
   const std::string& fabric_name() const noexcept { return by_.fabric; }
 
@@ -52,7 +52,7 @@ class job : private immovable {
   window_options options_of_windows_;
   std::shared_ptr<bootstrap> start_;
   amity::detail::connection by_;
-  bool is_own_thread_ = false;  ///< the progress thread is inside the engine
+  bool on_progress_thread_ = false;  ///< the progress thread is inside the engine
   std::unique_ptr<fabric::lanes> lanes_;
   std::unique_ptr<fabric::fabric> transport_;
   std::unique_ptr<fabric::fabric> transport_with_mpi_;  ///< around it

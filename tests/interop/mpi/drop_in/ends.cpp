@@ -15,7 +15,7 @@ using program::rank;
 using program::size;
 using program::step;
 
-/// Windows of each flavor that nobody frees.
+/// Windows of each flavor that the program does not free.
 struct windows {
   int own = 0;
   int* allocated = nullptr;

@@ -330,7 +330,7 @@ void replaced_pages() {
   ::munmap(target, bytes);
 }
 
-// The same elements are added to by single elements and by derived types, at once.
+// Accumulates of single elements and of derived types add to the same elements at the same time.
 template <class Number>
 void sums(bool allocated, MPI_Datatype type) {
   step = "sums of elements and of derived types";
