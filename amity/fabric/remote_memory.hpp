@@ -35,6 +35,7 @@ namespace amity::fabric {
 struct remote_capabilities {
   bool available = false;            ///< `fabric::remote` is there, and its segments may be opened
   bool mapped = false;               ///< handles of ranks on this rank's node have a `direct` address
+  bool maps_attached = false;        ///< so have those of attached memory
   bool unattended = false;           ///< operations complete though the memory's owner does not poll
   bool puts_before_packets = false;  ///< a packet arrives after the data of the puts that its source made before
   bool atomics = false;              ///< `remote_memory::atomic` may be called

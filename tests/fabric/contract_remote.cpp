@@ -134,6 +134,11 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
       std::ranges::copy(bytes_of_key, key.bytes.begin());
       all[static_cast<std::size_t>(owner)] = memory.open(owner, key);
     }
+    for (const rank_t owner : everyone(own)) {
+      const remote_capabilities& can = own.remote_to(owner);
+      if (owner == own.rank() || !own.same_node(owner)) continue;
+      EXPECT_EQ(all[static_cast<std::size_t>(owner)].direct != nullptr, can.mapped && can.maps_attached);
+    }
     const auto is_reached = [&](const remote_handle& each) { return each.bytes == mine.size(); };
     std::uint8_t reached_all = std::ranges::all_of(all, is_reached) ? 1 : 0;
     for (const auto& [rank, told] : mail.exchange(std::as_bytes(std::span(&reached_all, 1)))) {

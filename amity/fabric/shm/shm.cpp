@@ -23,6 +23,7 @@ namespace {
 
 capabilities describe(const settings& config, rank_t ranks, std::string name, std::string description) {
   const geometry sizes = geometry::from(config, ranks);
+  const bool is_one_process = name == "threads";
   return {.name = std::move(name),
           .description = std::move(description),
           .packet_bytes_max = sizes.packet_bytes,
@@ -34,6 +35,7 @@ capabilities describe(const settings& config, rank_t ranks, std::string name, st
           .virtual_time = false,
           .remote = {.available = true,
                      .mapped = true,
+                     .maps_attached = is_one_process,
                      .unattended = true,
                      .puts_before_packets = true,
                      .atomics = true,
