@@ -42,6 +42,11 @@ enum class window_protocol : std::uint8_t {
   rma,        ///< as buffered, but contiguous puts and gets take mapped memory or the fabric's remote memory
 };
 
+/// Whether operations may use memory of another rank that is mapped here.
+constexpr bool permits_direct(window_protocol of) noexcept {
+  return of == window_protocol::automatic || of == window_protocol::rma;
+}
+
 /// Where the members of a shared window have their memory, if it is shared.
 enum class shared_placement : std::uint8_t {
   none,        ///< the window is not shared

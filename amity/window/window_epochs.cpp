@@ -42,10 +42,11 @@ void check_one_node(core::endpoint& in, rank_t own, const core::group& members, 
                      "call it in a world whose ranks are on one node, or call allocate_window");
 }
 
-/// A reduction for a window that has no collectives yet.
-std::uint64_t reduce_among(core::endpoint& in, const window_group* group, core::reduction operation,
-                           std::uint64_t value) {
-  return group != nullptr ? group->reduce(operation, value) : in.reduce(operation, value);
+/// Reductions for a window that has no collectives yet.
+void reduce_among(core::endpoint& in, const window_group* group, core::reduction operation,
+                  std::span<std::uint64_t> words) {
+  if (group != nullptr) return group->reduce(operation, words);
+  for (std::uint64_t& word : words) word = in.reduce(operation, word);
 }
 
 /// What this member allocates: in a contiguous window, member 0 allocates the memory of all.
@@ -53,7 +54,8 @@ std::size_t bytes_allocated(core::endpoint& in, rank_t member, const memory_of_w
                             const window_group* group) {
   if (memory.where != shared_placement::contiguous) return memory.bytes;
   constexpr std::size_t bytes_max = std::size_t{1} << 46;
-  const std::uint64_t all = reduce_among(in, group, core::reduction::sum_u64, std::min(memory.bytes, bytes_max + 1));
+  std::uint64_t all = std::min(memory.bytes, bytes_max + 1);
+  reduce_among(in, group, core::reduction::sum_u64, std::span(&all, 1));
   if (all > bytes_max) {
     throw window_error(window_fault::memory, "world::allocate_shared_window", member,
                        fmt::format("a window of {} bytes is not possible", all), "allocate less");
@@ -77,6 +79,20 @@ core::endpoint& first_of(core::team& of) {
 
 /// In place of an identity: a member, added to it, has not been able to make its memory.
 constexpr std::uint64_t failed_member = std::uint64_t{1} << 63;
+
+/// How members reach the memory of others.
+enum class mapping : std::uint64_t {
+  alone,       ///< none maps that of another one
+  fences,      ///< they can force fences on each other
+  own_fences,  ///< some cannot, so all fence in accumulates
+};
+
+/// What members agree on: the maximum of each word.
+struct agreement {
+  std::uint64_t identity;  ///< that member 0 has chosen; the others pass 0
+  std::uint64_t mapped;    ///< `mapping`
+  std::uint64_t records;   ///< 1: some member does not map the memory of all others, or must not use it
+};
 
 /// Nothing announces that a peer has left the lock of a window that it maps, or ended an accumulate. A sleep until then
 /// is short.
@@ -169,12 +185,21 @@ class watched_accumulates final : public fabric::watched_memory {
   rank_t member_;
 };
 
+std::span<std::uint64_t> words_of(agreement& of) {
+  static_assert(sizeof of % sizeof(std::uint64_t) == 0 && std::is_standard_layout_v<agreement>);
+  return {reinterpret_cast<std::uint64_t*>(&of), sizeof of / sizeof(std::uint64_t)};
+}
+
 }  // namespace
 
 // The reductions of `make_target`.
 void decline_window(const window_group& group, const memory_of_window& memory) {
-  if (memory.where == shared_placement::contiguous) group.reduce(core::reduction::sum_u64, 0);
-  group.reduce(core::reduction::max_u64, failed_member + static_cast<std::uint64_t>(group.member));
+  if (memory.where == shared_placement::contiguous) {
+    std::uint64_t none = 0;
+    group.reduce(core::reduction::sum_u64, std::span(&none, 1));
+  }
+  agreement failed{.identity = failed_member + static_cast<std::uint64_t>(group.member), .mapped = 0, .records = 0};
+  group.reduce(core::reduction::max_u64, words_of(failed));
 }
 
 window_epochs::window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory,
@@ -190,14 +215,15 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       members_(members_of(endpoint_, group)),
       target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
       where_(memory.where),
+      protocol_(options.checked ? window_protocol::buffered : options.protocol),
       signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
       attached_(memory.attached),
       target_(make_target(memory, group)),
       checks_(options.checked
                   ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
                   : nullptr),
-      origin_(endpoint_, service_, direct_, members_, target_thread_, target_, identity_,
-              options.checked ? window_protocol::buffered : options.protocol, attached_ != nullptr),
+      origin_(endpoint_, service_, direct_, members_, target_thread_, target_, identity_, protocol_,
+              attached_ != nullptr),
       collectives_(member_, members_.size(),
                    std::min<std::size_t>(core::record_bytes_max(endpoint_.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {
@@ -211,7 +237,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
   if (checks_ != nullptr) target_.verify(*checks_);
   bool works = false;
   try {
-    meet_members(group);
+    meet_members();
     works = where_ == shared_placement::none || place_shared_memory();
     if (works) open_targets();
   } catch (...) {
@@ -248,24 +274,31 @@ window_target& window_epochs::make_target(const memory_of_window& memory, const 
   } catch (...) {
     failure = std::current_exception();
   }
-  agree_on_identity(made, group);
+  agree(made, memory, group);
   if (failure) std::rethrow_exception(failure);
   return *made;
 }
 
-// Member 0 names the window. If a member has failed, no member knows the window, and each ends its own part.
-void window_epochs::agree_on_identity(window_target* made, const window_group* group) {
-  std::uint64_t own = 0;
+// If a member has failed, no member knows the window, and each ends its own part.
+void window_epochs::agree(window_target* made, const memory_of_window& memory, const window_group* group) {
+  agreement all{.identity = 0,
+                .mapped = static_cast<std::uint64_t>(!has_neighbor()          ? mapping::alone
+                                                     : permit_remote_fences() ? mapping::fences
+                                                                              : mapping::own_fences),
+                .records = is_mapped_by_all(memory) ? 0u : 1u};
   if (made == nullptr)
-    own = failed_member + static_cast<std::uint64_t>(member_);
+    all.identity = failed_member + static_cast<std::uint64_t>(member_);
   else if (member_ == 0)
-    own = static_cast<std::uint64_t>(made->identity_of_first());
-  const std::uint64_t agreed = reduce_among(endpoint_, group, core::reduction::max_u64, own);
-  identity_ = window_identity{agreed};
-  if (agreed < failed_member || made == nullptr) return;
+    all.identity = static_cast<std::uint64_t>(made->identity_of_first());
+  reduce_among(endpoint_, group, core::reduction::max_u64, words_of(all));
+  identity_ = window_identity{all.identity};
+  map_others_ = mapping{all.mapped} != mapping::alone;
+  accumulates_fence_ = mapping{all.mapped} == mapping::own_fences;
+  uses_signals_ = all.records == 0;
+  if (all.identity < failed_member || made == nullptr) return;
   on_target_thread([&] { made->release(); });
   throw window_error(window_fault::memory, "window", member_,
-                     fmt::format("{}: rank {} has no memory for it", title_, agreed - failed_member),
+                     fmt::format("{}: rank {} has no memory for it", title_, all.identity - failed_member),
                      "see the error of that rank");
 }
 
@@ -289,23 +322,29 @@ bool window_epochs::has_neighbor() const {
   return false;
 }
 
-// Members that have left the reduction may ask others, which know the window by then.
-void window_epochs::meet_members(const window_group* group) {
+// Memory of the program is mapped by others only if they are in this process.
+bool window_epochs::is_mapped_by_all(const memory_of_window& memory) const {
+  const bool attaches = memory.own && !memory.own->empty() && !memory.around;
+  if (signal_bytes_ == 0 || !permits_direct(protocol_)) return false;
+  const fabric::fabric& transport = endpoint_.own_engine().transport();
+  for (rank_t member = 0; member < members().size(); ++member) {
+    const fabric::remote_capabilities& can = transport.remote_to(members_.lane(member));
+    if (member != member_ && (!can.mapped || (attaches && !can.maps_attached))) return false;
+  }
+  return true;
+}
+
+// Members that have heard of the agreement earlier may have asked this one already (`window_service::execute`).
+void window_epochs::meet_members() {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
-  agree_on_mapping(group);
+  prepare_accumulates();
   origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
 }
 
-// If one member cannot force fences on others, or they on it, accumulates of all members fence.
-void window_epochs::agree_on_mapping(const window_group* group) {
-  enum : std::uint64_t { alone, mapped, mapped_with_fences };
-  const std::uint64_t own = !has_neighbor() ? alone : permit_remote_fences() ? mapped : mapped_with_fences;
-  const std::uint64_t most = reduce_among(endpoint_, group, core::reduction::max_u64, own);
-  map_others_ = most != alone;
-  accumulates_fence_ = most == mapped_with_fences;
+void window_epochs::prepare_accumulates() {
   using mode = direct_accumulates::mode;
   const bool has_threads = endpoint_.own_engine().lock() != nullptr;
   direct_.always_fences |= has_threads;
@@ -345,18 +384,19 @@ void window_epochs::open_targets() {
   for (rank_t member = 0; checks_ == nullptr && member < members().size(); ++member) {
     if (direct_.targets.find(member) != nullptr) origin_.find(member)->direct = &direct_.targets[member];
   }
-  if (signal_bytes_ > 0) agree_on_signals();
+  if (uses_signals_) prepare_signals();
 }
 
-void window_epochs::agree_on_signals() {
+void window_epochs::prepare_signals() {
   std::vector<std::byte*> areas;
-  bool maps_all = checks_ == nullptr;  // which see records alone
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const met = origin_.find(member);
-    maps_all &= met != nullptr && met->control != nullptr && (met->is_mapped || met->bytes == 0);
-    areas.push_back(maps_all ? reinterpret_cast<std::byte*>(met->control + 1) : nullptr);
+    if (met == nullptr || met->control == nullptr || (!met->is_mapped && met->bytes > 0)) {
+      throw error("window", member_, fmt::format("{}: the memory of rank {} cannot be mapped here", title_, member),
+                  "see the log of the system; with AMITY_WINDOW_PROTOCOL=buffered windows do without");
+    }
+    areas.push_back(reinterpret_cast<std::byte*>(met->control + 1));
   }
-  if (reduce(core::reduction::min_u64, maps_all ? 1 : 0) == 0) return;
   signals_.emplace(member_, areas, [this](rank_t member) { send_to_service(members_.lane(member), window_act::wake); });
 }
 

@@ -52,8 +52,9 @@ struct memory_of_window {
 struct window_group {
   core::rank_list ranks;  ///< of the job, by member
   rank_t member;          ///< this rank
-  /// A reduction over the members, until the window has collectives of its own. Waits, and makes progress.
-  function_ref<std::uint64_t(core::reduction, std::uint64_t)> reduce;
+  /// Replaces each word by its reduction over the members. For the creation of the window: later it has collectives of
+  /// its own. Waits, and makes progress.
+  function_ref<void(core::reduction, std::span<std::uint64_t>)> reduce;
 };
 
 /// For a member of a new window that cannot make it: the others throw, as if it had no memory.
@@ -207,14 +208,17 @@ class window_epochs final : private record_window, private immovable {
   }
   /// Throws on all members if one of them cannot make its memory.
   window_target& make_target(const memory_of_window& memory, const window_group* group);
+  /// The first collective step of all members: they learn the identity of the window, and how they reach one another.
   /// `made` is null if this member has failed.
-  void agree_on_identity(window_target* made, const window_group* group);
+  void agree(window_target* made, const memory_of_window& memory, const window_group* group);
   void end_target(bool works) noexcept;
   /// Whether another member may map the memory of this one.
   bool has_neighbor() const;
+  /// Whether all other members map the memory of this one, and use it directly.
+  bool is_mapped_by_all(const memory_of_window& memory) const;
   void end(bool works) noexcept;
-  void meet_members(const window_group* group);
-  void agree_on_mapping(const window_group* group);
+  void meet_members();
+  void prepare_accumulates();
   /// False: some member cannot map the memory of another one.
   bool place_shared_memory();
   void open_targets();
@@ -222,7 +226,7 @@ class window_epochs final : private record_window, private immovable {
   std::uint64_t reduce(core::reduction operation, std::uint64_t value);
   /// Whether only this rank stores to its memory, except by operations.
   bool has_own_stores() const noexcept { return attached_ == nullptr && where_ == shared_placement::none; }
-  void agree_on_signals();
+  void prepare_signals();
   void set_open(window_peer& of, bool is_open);
   bool may_hold(const window_operation& what, bool copies) const noexcept;
   void hold(std::string_view call, window_peer& to, window_operation&& what, bool copies);
@@ -276,7 +280,9 @@ class window_epochs final : private record_window, private immovable {
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;
   shared_placement where_;
+  window_protocol protocol_;
   std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
+  bool uses_signals_ = false;                  ///< all members map one another's windows
   bool map_others_ = false;                    ///< some members may map memory of others
   bool accumulates_fence_ = false;             ///< all members fence in accumulates on mapped memory
   std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
@@ -285,7 +291,7 @@ class window_epochs final : private record_window, private immovable {
   std::unique_ptr<assertion_checks> checks_;  ///< null: promises are not verified
   window_origin origin_;
   core::group_collectives collectives_;
-  std::optional<node_signals> signals_;  ///< if all members map one another's windows
+  std::optional<node_signals> signals_;
   access_rules rules_;
   bool owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
   bool is_abandoned_ = false;      ///< its end does not wait for others

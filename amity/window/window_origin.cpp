@@ -139,16 +139,14 @@ window_peer& window_origin::finish_meeting(window_meeting& met) {
 }
 
 bool window_origin::needs_progress(const window_peer& of) const noexcept {
-  const bool permits = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
   const fabric::remote_handle& memory = of.data_segment.handle;
-  if (!permits || memory.direct != nullptr) return false;
+  if (!permits_direct(protocol_) || memory.direct != nullptr) return false;
   return core::segment_records::reach(memory) || !endpoint_.own_engine().transport().remote_to(of.lane).unattended;
 }
 
 void window_origin::map_data(window_peer& of, std::byte* data) const noexcept {
   of.base = data;
-  const bool permits = protocol_ == window_protocol::automatic || protocol_ == window_protocol::rma;
-  of.is_mapped = permits && of.control != nullptr;  // whose words exclude accumulates
+  of.is_mapped = permits_direct(protocol_) && of.control != nullptr;  // whose words exclude accumulates
 }
 
 mutable_bytes window_origin::place_consecutively(rank_t own) {

@@ -1,5 +1,6 @@
 /// Attributes and hints of windows. Names, groups, error handlers and attributes of the program are those of the
-/// window of the MPI. (MPI-3.1, sections 6.7.3, 11.2.6 and 11.2.7.)
+/// window of the MPI, and the window here knows which attributes were set. (MPI-3.1, sections 6.7.3, 11.2.6
+/// and 11.2.7.)
 
 #include "amity/interop/mpi/drop_in/calls.hpp"
 
@@ -18,6 +19,12 @@ int PMPI_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag) {
   return MPI_SUCCESS;
 }
 
+int PMPI_Win_set_attr(MPI_Win win, int keyval, void* value) {
+  const int code = native::win_set_attr(win, keyval, value);
+  if (code == MPI_SUCCESS) note_attribute(win, keyval);
+  return code;
+}
+
 int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   return on_window(
       "MPI_Win_set_info", win, [&](window& on) { on.info().merge(info); }, native::win_set_info, win, info);
@@ -32,5 +39,6 @@ int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
 }  // extern "C"
 
 AMITY_MPI_EXPORT(Win_get_attr)
+AMITY_MPI_EXPORT(Win_set_attr)
 AMITY_MPI_EXPORT(Win_set_info)
 AMITY_MPI_EXPORT(Win_get_info)

@@ -19,6 +19,9 @@ namespace amity::mpi {
 int raise_on_window(std::string_view call, MPI_Win on);
 int raise_on_communicator(std::string_view call, MPI_Comm on);
 
+/// The program has set this attribute.
+void note_attribute(MPI_Win on, int key);
+
 /// Calls `serve(window&)` if amity serves the window, else the function of the MPI. Returns an error code of MPI.
 template <class Serve, class Native, class... Arguments>
 int on_window(std::string_view call, MPI_Win handle, Serve&& serve, Native& native_call, Arguments... arguments) {

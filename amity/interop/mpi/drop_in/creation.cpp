@@ -36,7 +36,7 @@ int create(const new_window& wanted, MPI_Win* win, void* base, Native native_cal
   }
   try {
     check_request(wanted);
-    auto made = std::make_unique<window>(own->own_job(), own->memory(), wanted);
+    auto made = std::make_unique<window>(own->own_job(), own->memory(), own->handles(), wanted);
     *win = made->handle();
     if (base != nullptr) *static_cast<void**>(base) = made->base();
     own->windows().add(std::move(made));
@@ -55,10 +55,11 @@ int free_window(MPI_Win* win) {
   } catch (...) {
     return raise_on_window("MPI_Win_free", *win);
   }
+  const int code = found->delete_attributes();  // by functions of the program, which may still use the window
   const std::unique_ptr<window> ended = own->windows().remove(*win);
   own->requests().end(*ended);
   *win = MPI_WIN_NULL;
-  return MPI_SUCCESS;
+  return code;
 }
 
 /// The memory of a member that this process can use by loads and stores.

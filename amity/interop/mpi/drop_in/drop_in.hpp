@@ -14,6 +14,7 @@
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
+#include "amity/interop/mpi/drop_in/handle_pool.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/open_files.hpp"
 #include "amity/interop/mpi/drop_in/report.hpp"
@@ -35,6 +36,7 @@ class drop_in : private immovable {
   bool has_threads() const noexcept { return has_threads_; }
   job& own_job() noexcept { return job_; }
   allocated_memory& memory() noexcept { return memory_; }
+  handle_pool& handles() noexcept { return handles_; }
   window_table& windows() noexcept { return windows_; }
   pending_requests& requests() noexcept { return requests_; }
   foreign_processes& foreigners() noexcept { return foreigners_; }
@@ -57,6 +59,7 @@ class drop_in : private immovable {
   bool has_threads_;
   job job_;
   allocated_memory memory_{job_};
+  handle_pool handles_;
   window_table windows_;
   pending_requests requests_{job_};
   foreign_processes foreigners_;

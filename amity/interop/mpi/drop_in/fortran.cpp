@@ -1,13 +1,14 @@
 /// Functions of the Fortran interfaces that reach the MPI by other ways than MPI_X and PMPI_X of C.
 ///
-/// These are the reads of a window's attributes, and a read of its name that Open MPI does wrong; all other Fortran
-/// functions of MPIs that may block or belong to windows call functions of C. In Fortran, an attribute that the MPI
+/// These read and set a window's attributes, and read its name, which Open MPI does wrong; all other Fortran functions
+/// of MPIs that may block or belong to windows call functions of C. In Fortran, an attribute that the MPI
 /// defines is a number: an address, or the value itself. (MPI-3.1, sections 11.2.6 and 17.2.7.)
 
 #include <dlfcn.h>
 
 #include <mpi.h>
 
+#include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 
@@ -37,8 +38,9 @@ namespace {
 
 extern "C" {
 
-/// Exists in the library of Fortran functions, and may be absent from programs without Fortran.
+/// Exist in the library of Fortran functions, and may be absent from programs without Fortran.
 void MPI_Win_get_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value, MPI_Fint* flag, MPI_Fint* error);
+void MPI_Win_set_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value, MPI_Fint* error);
 
 [[gnu::visibility("default")]] void ompi_win_get_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value, MPI_Fint* flag,
                                                         MPI_Fint* error) {
@@ -47,6 +49,14 @@ void MPI_Win_get_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value, MPI_Fint*
   // The window of the MPI has the same attributes with other values, so `flag` and `error` are set.
   next(win, key, value, flag, error);
   amity::mpi::read_attribute(handle_of(*win), *key, *value);
+}
+
+[[gnu::visibility("default")]] void ompi_win_set_attr_f(MPI_Fint* win, MPI_Fint* key, MPI_Aint* value,
+                                                        MPI_Fint* error) {
+  static constinit amity::mpi::native_function<decltype(&MPI_Win_set_attr_f)> next{"Win_set_attr_f"};
+  static constinit amity::mpi::native_function<decltype(&MPI_Win_f2c)> handle_of{"Win_f2c"};
+  next(win, key, value, error);
+  amity::mpi::note_attribute(handle_of(*win), *key);
 }
 
 /// The module mpi_f08 of Open MPI 4.1 passes 1 as the length of `name`, and so gets one letter. `name` has at least
@@ -62,9 +72,9 @@ void MPI_Win_get_name_f(MPI_Fint* win, char* name, MPI_Fint* length, MPI_Fint* e
 }  // extern "C"
 
 // The names that Fortran compilers, and the modules mpi and mpi_f08, give it.
-#define AMITY_MPI_NAME(name)                                                              \
-  extern "C" [[gnu::visibility("default"), gnu::alias("ompi_win_get_attr_f")]] void name( \
-      MPI_Fint*, MPI_Fint*, MPI_Aint*, MPI_Fint*, MPI_Fint*);
+#define AMITY_MPI_ALIAS(of, name, ...) extern "C" [[gnu::visibility("default"), gnu::alias(of)]] void name(__VA_ARGS__);
+#define AMITY_MPI_NAME(name) \
+  AMITY_MPI_ALIAS("ompi_win_get_attr_f", name, MPI_Fint*, MPI_Fint*, MPI_Aint*, MPI_Fint*, MPI_Fint*)
 AMITY_MPI_NAME(mpi_win_get_attr)
 AMITY_MPI_NAME(mpi_win_get_attr_)
 AMITY_MPI_NAME(mpi_win_get_attr__)
@@ -78,10 +88,25 @@ AMITY_MPI_NAME(PMPI_WIN_GET_ATTR)
 AMITY_MPI_NAME(PMPI_Win_get_attr_f)
 AMITY_MPI_NAME(PMPI_Win_get_attr_f08)
 #undef AMITY_MPI_NAME
+#define AMITY_MPI_NAME(name) AMITY_MPI_ALIAS("ompi_win_set_attr_f", name, MPI_Fint*, MPI_Fint*, MPI_Aint*, MPI_Fint*)
+AMITY_MPI_NAME(mpi_win_set_attr)
+AMITY_MPI_NAME(mpi_win_set_attr_)
+AMITY_MPI_NAME(mpi_win_set_attr__)
+AMITY_MPI_NAME(MPI_WIN_SET_ATTR)
+AMITY_MPI_NAME(MPI_Win_set_attr_f)
+AMITY_MPI_NAME(MPI_Win_set_attr_f08)
+AMITY_MPI_NAME(pmpi_win_set_attr)
+AMITY_MPI_NAME(pmpi_win_set_attr_)
+AMITY_MPI_NAME(pmpi_win_set_attr__)
+AMITY_MPI_NAME(PMPI_WIN_SET_ATTR)
+AMITY_MPI_NAME(PMPI_Win_set_attr_f)
+AMITY_MPI_NAME(PMPI_Win_set_attr_f08)
+#undef AMITY_MPI_NAME
+#undef AMITY_MPI_ALIAS
 
 #elif defined(MPICH)
 
-/// What MPICH's Fortran functions call. `kind`: how the value is stored.
+/// What MPICH's Fortran functions call to read, and below to set. `kind`: how the value is stored.
 extern "C" [[gnu::visibility("default")]] int MPII_Win_get_attr(MPI_Win win, int key, void* value, int* flag,
                                                                 int kind) {
   constexpr int address_sized = 1;  // MPIR_ATTR_AINT
@@ -93,6 +118,13 @@ extern "C" [[gnu::visibility("default")]] int MPII_Win_get_attr(MPI_Win win, int
   }
   static const auto next = reinterpret_cast<decltype(&MPII_Win_get_attr)>(::dlsym(RTLD_NEXT, "MPII_Win_get_attr"));
   return next == nullptr ? MPI_ERR_INTERN : next(win, key, value, flag, kind);
+}
+
+extern "C" [[gnu::visibility("default")]] int MPII_Win_set_attr(MPI_Win win, int key, void* value, int kind) {
+  static const auto next = reinterpret_cast<decltype(&MPII_Win_set_attr)>(::dlsym(RTLD_NEXT, "MPII_Win_set_attr"));
+  const int code = next == nullptr ? MPI_ERR_INTERN : next(win, key, value, kind);
+  if (code == MPI_SUCCESS) amity::mpi::note_attribute(win, key);
+  return code;
 }
 
 #endif

@@ -143,6 +143,7 @@ inline constinit native_function<decltype(&MPI_Win_flush)> win_flush{"Win_flush"
 inline constinit native_function<decltype(&MPI_Win_flush_all)> win_flush_all{"Win_flush_all"};
 inline constinit native_function<decltype(&MPI_Win_flush_local)> win_flush_local{"Win_flush_local"};
 inline constinit native_function<decltype(&MPI_Win_flush_local_all)> win_flush_local_all{"Win_flush_local_all"};
+inline constinit native_function<decltype(&MPI_Win_delete_attr)> win_delete_attr{"Win_delete_attr"};
 inline constinit native_function<decltype(&MPI_Win_free)> win_free{"Win_free"};
 inline constinit native_function<decltype(&MPI_Win_get_attr)> win_get_attr{"Win_get_attr"};
 inline constinit native_function<decltype(&MPI_Win_get_errhandler)> win_get_errhandler{"Win_get_errhandler"};
@@ -151,6 +152,8 @@ inline constinit native_function<decltype(&MPI_Win_lock)> win_lock{"Win_lock"};
 inline constinit native_function<decltype(&MPI_Win_lock_all)> win_lock_all{"Win_lock_all"};
 inline constinit native_function<decltype(&MPI_Win_post)> win_post{"Win_post"};
 inline constinit native_function<decltype(&MPI_Win_set_info)> win_set_info{"Win_set_info"};
+inline constinit native_function<decltype(&MPI_Win_set_attr)> win_set_attr{"Win_set_attr"};
+inline constinit native_function<decltype(&MPI_Win_set_errhandler)> win_set_errhandler{"Win_set_errhandler"};
 inline constinit native_function<decltype(&MPI_Win_set_name)> win_set_name{"Win_set_name"};
 inline constinit native_function<decltype(&MPI_Win_shared_query)> win_shared_query{"Win_shared_query"};
 inline constinit native_function<decltype(&MPI_Win_start)> win_start{"Win_start"};

@@ -1,9 +1,11 @@
 #include "amity/interop/mpi/drop_in/window.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,6 +82,18 @@ void wait_for(job& in, MPI_Request request) {
   check_native(code, "MPI_Test");
 }
 
+/// Replaces each word by its reduction over the members.
+void reduce_on(job& in, MPI_Comm comm, MPI_Op operation, std::span<std::uint64_t> words) {
+  words_of_mpi own(words.size());
+  std::ranges::copy(words, own.data());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_native(native::iallreduce(MPI_IN_PLACE, own.data(), static_cast<int>(words.size()), MPI_UINT64_T, operation,
+                                  comm, &request),
+               "MPI_Iallreduce");
+  wait_for(in, request);
+  std::copy_n(own.data(), words.size(), words.begin());
+}
+
 amity::detail::memory_of_window memory_for(const allocated_memory& allocated, const new_window& wanted,
                                            const window_info& info) {
   const auto bytes = static_cast<std::size_t>(wanted.bytes);
@@ -105,8 +119,9 @@ bool window::can_serve(MPI_Comm comm) {
   return foreign_processes::count_in(comm) == 0;
 }
 
-window::window(job& in, const allocated_memory& allocated, const new_window& wanted)
+window::window(job& in, const allocated_memory& allocated, handle_pool& handles, const new_window& wanted)
     : job_(in),
+      handles_(handles),
       flavor_(wanted.flavor),
       unit_(wanted.unit),
       unit_attribute_(static_cast<int>(unit_)),
@@ -118,22 +133,20 @@ window::window(job& in, const allocated_memory& allocated, const new_window& wan
   size_ = static_cast<rank_t>(ranks.size());
   rank_t own = no_rank;
   check_native(native::group_rank(members.handle(), &own), "MPI_Group_rank");
-  const auto reduce = [&](core::reduction operation, std::uint64_t value) {
-    words_of_mpi word(1);
-    word[0] = value;
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_native(
-        native::iallreduce(MPI_IN_PLACE, word.data(), 1, MPI_UINT64_T, operation_of(operation), wanted.comm, &request),
-        "MPI_Iallreduce");
-    wait_for(in, request);
-    return word[0];
+  const auto reduce = [&](core::reduction operation, std::span<std::uint64_t> words) {
+    reduce_on(in, wanted.comm, operation_of(operation), words);
   };
-  const amity::detail::window_group group{.ranks = core::rank_list(std::move(ranks)), .member = own, .reduce = reduce};
+  const handle_pool::proposal proposed = handles.propose(ranks, own);
+  // All members are here afterwards: none of them needs this one while the MPI makes a handle.
+  const handle_pool::proposal agreed = agree(in, wanted.comm, proposed);
+  const amity::detail::window_group group{.ranks = core::rank_list(ranks), .member = own, .reduce = reduce};
   const amity::detail::memory_of_window memory = memory_for(allocated, wanted, info_);
-  // All members are here afterwards: none of them needs this one while the MPI makes the handle.
-  agree_on_units(in, wanted.comm);
+  handle_ = handles.take(proposed, agreed);
   try {
-    make_handle(wanted.comm);
+    if (handle_ == MPI_WIN_NULL) {
+      handle_ = make_handle(wanted.comm);
+      handles.add(handle_, agreed, ranks);
+    }
   } catch (const mpi_error&) {
     amity::detail::decline_window(group, memory);
     throw;
@@ -143,7 +156,7 @@ window::window(job& in, const allocated_memory& allocated, const new_window& wan
     options.name = wanted.call;
     core_ = std::make_unique<amity::detail::window_core>(in.team(), memory, options, group);
   } catch (const window_error&) {  // all members have one
-    native::win_free(&handle_);
+    free_handle();
     throw;
   }
   base_ = wanted.flavor == MPI_WIN_FLAVOR_CREATE ? wanted.base : static_cast<void*>(core_->memory().data());
@@ -154,8 +167,31 @@ window::window(job& in, const allocated_memory& allocated, const new_window& wan
 window::~window() {
   core_.reset();
   // After a failure, the MPI would wait for processes that have gone.
-  if (handle_ != MPI_WIN_NULL && !job_.has_failed()) native::win_free(&handle_);
+  if (handle_ != MPI_WIN_NULL && !job_.has_failed()) free_handle();
   native::group_free(&group_);
+}
+
+void window::free_handle() noexcept {
+  native::win_set_name(handle_, "");
+  native::win_set_errhandler(handle_, MPI_ERRORS_ARE_FATAL);
+  if (!handles_.give_back(handle_)) native::win_free(&handle_);
+}
+
+void window::note_attribute(int key) {
+  if (std::ranges::find(attributes_, key) == attributes_.end()) attributes_.push_back(key);
+}
+
+int window::delete_attributes() {
+  int result = MPI_SUCCESS;
+  while (!attributes_.empty()) {
+    const int key = attributes_.back();
+    attributes_.pop_back();
+    void* value = nullptr;
+    int is_set = 0, code = native::win_get_attr(handle_, key, &value, &is_set);
+    if (code == MPI_SUCCESS && is_set != 0) code = native::win_delete_attr(handle_, key);
+    if (result == MPI_SUCCESS) result = code;
+  }
+  return result;
 }
 
 void window::abandon() noexcept {
@@ -164,18 +200,18 @@ void window::abandon() noexcept {
 }
 
 // Most windows have one unit, which two words agree on; only others need a word for each member.
-void window::agree_on_units(job& in, MPI_Comm comm) {
-  const auto own = static_cast<std::uint64_t>(unit_);
-  words_of_mpi largest(2);
-  largest[0] = own;
-  largest[1] = ~own;
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_native(native::iallreduce(MPI_IN_PLACE, largest.data(), 2, MPI_UINT64_T, MPI_MAX, comm, &request),
-               "MPI_Iallreduce");
-  wait_for(in, request);
-  if (largest[0] == ~largest[1]) return;
+handle_pool::proposal window::agree(job& in, MPI_Comm comm, const handle_pool::proposal& own) {
+  const auto unit = static_cast<std::uint64_t>(unit_);
+  std::array largest{unit, ~unit, own.free, own.others, own.number, own.full};
+  reduce_on(in, comm, MPI_MAX, largest);
+  if (largest[0] != ~largest[1]) learn_units(in, comm);
+  return {.free = largest[2], .others = largest[3], .number = largest[4], .full = largest[5]};
+}
+
+void window::learn_units(job& in, MPI_Comm comm) {
   words_of_mpi units(static_cast<std::size_t>(size_) + 1);
-  units[0] = own;
+  units[0] = static_cast<std::uint64_t>(unit_);
+  MPI_Request request = MPI_REQUEST_NULL;
   check_native(native::iallgather(units.data(), 1, MPI_UINT64_T, units.data() + 1, 1, MPI_UINT64_T, comm, &request),
                "MPI_Iallgather");
   wait_for(in, request);
@@ -184,14 +220,16 @@ void window::agree_on_units(job& in, MPI_Comm comm) {
 }
 
 // Open MPI makes no dynamic windows of communicators with one process; MPICH makes few others.
-void window::make_handle(MPI_Comm comm) {
+MPI_Win window::make_handle(MPI_Comm comm) {
+  MPI_Win made = MPI_WIN_NULL;
 #if defined(OPEN_MPI)
   void* none = nullptr;
-  check_native(native::win_allocate(0, 1, MPI_INFO_NULL, comm, &none, &handle_), "MPI_Win_allocate");
+  check_native(native::win_allocate(0, 1, MPI_INFO_NULL, comm, &none, &made), "MPI_Win_allocate");
 #else
-  check_native(native::win_create_dynamic(MPI_INFO_NULL, comm, &handle_), "MPI_Win_create_dynamic");
+  check_native(native::win_create_dynamic(MPI_INFO_NULL, comm, &made), "MPI_Win_create_dynamic");
 #endif
-  native::win_set_name(handle_, "");
+  native::win_set_name(made, "");
+  return made;
 }
 
 std::uint64_t window::place(rank_t member, MPI_Aint displacement) const {

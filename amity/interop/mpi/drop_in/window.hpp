@@ -3,7 +3,8 @@
 /// A window of an MPI program that amity serves: an amity window behind a handle of the MPI.
 ///
 /// The handle belongs to a window of the MPI without memory, which has the group, the name, the attributes of the
-/// program and the error handler. It exists wherever the MPI can make it, whatever memory the program has.
+/// program and the error handler. It exists wherever the MPI can make it, whatever memory the program has, and may have
+/// been that of an earlier window (`handle_pool`).
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
+#include "amity/interop/mpi/drop_in/handle_pool.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/window_info.hpp"
 #include "amity/window/window_core.hpp"
@@ -40,7 +42,7 @@ class window : private immovable {
   static bool can_serve(MPI_Comm comm);
   /// `allocated`: memory of it need not be offered again. Collective over the communicator. Throws `mpi_error` or
   /// `error`.
-  window(job& in, const allocated_memory& allocated, const new_window& wanted);
+  window(job& in, const allocated_memory& allocated, handle_pool& handles, const new_window& wanted);
   /// Collective. The epochs have ended (`check_end`), or it is abandoned.
   ~window();
   /// Before MPI ends: from now on its end waits for no other process, and the handle is left to the MPI.
@@ -65,13 +67,21 @@ class window : private immovable {
   void detach(const void* base);
   /// The value of a predefined attribute as MPI_Win_get_attr returns it; null: it is another key.
   void* find_attribute(int key) noexcept;
+  /// The program has set an attribute of its own.
+  void note_attribute(int key);
+  /// Before the end of the window, whose handle may serve again. Returns the first error code.
+  int delete_attributes();
 
  private:
-  void make_handle(MPI_Comm comm);
-  void agree_on_units(job& in, MPI_Comm comm);
+  MPI_Win make_handle(MPI_Comm comm);
+  void free_handle() noexcept;
+  /// Learns the units of all members. Returns what they have agreed on.
+  handle_pool::proposal agree(job& in, MPI_Comm comm, const handle_pool::proposal& own);
+  void learn_units(job& in, MPI_Comm comm);
   void check_dynamic() const;
 
   job& job_;
+  handle_pool& handles_;
   rank_t size_ = 0;
   int flavor_;
   int model_ = MPI_WIN_UNIFIED;
@@ -85,6 +95,7 @@ class window : private immovable {
   std::unique_ptr<amity::detail::window_core> core_;
   MPI_Group group_ = MPI_GROUP_NULL;
   MPI_Win handle_ = MPI_WIN_NULL;
+  std::vector<int> attributes_;  ///< keys that the program has set
 };
 
 }  // namespace amity::mpi

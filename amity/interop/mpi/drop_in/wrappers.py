@@ -63,13 +63,13 @@ KINDS = {
         Accumulate Alloc_mem Compare_and_swap Fetch_and_op Finalize Free_mem Get Get_accumulate Init Init_thread Put Raccumulate
         Rget Rget_accumulate Rput Win_allocate Win_allocate_shared Win_attach Win_complete Win_create
         Win_create_dynamic Win_detach Win_fence Win_flush Win_flush_all Win_flush_local Win_flush_local_all
-        Win_free Win_get_attr Win_get_info Win_lock Win_lock_all Win_post Win_set_info Win_shared_query
+        Win_free Win_get_attr Win_get_info Win_lock Win_lock_all Win_post Win_set_attr Win_set_info Win_shared_query
         Win_start Win_sync Win_test Win_unlock Win_unlock_all Win_wait""",
     # Functions of windows and sessions that are left to the MPI.
     "own": """
         Abort Session_finalize Session_init Win_call_errhandler Win_create_errhandler
         Win_create_keyval Win_delete_attr Win_free_keyval Win_get_errhandler Win_get_group Win_get_name
-        Win_set_attr Win_set_errhandler Win_set_name""",
+        Win_set_errhandler Win_set_name""",
     # Functions that return at once, whatever other processes do.
     "local": """
         Add_error_class Add_error_code Add_error_string Address Aint_add Aint_diff Attr_delete Attr_get Attr_put Bsend_init
