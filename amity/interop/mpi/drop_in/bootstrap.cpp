@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/fabric/node.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 #include "amity/interop/mpi/drop_in/nested_calls.hpp"
 
@@ -20,7 +21,8 @@ void check(int code, const char* call) {
 
 }  // namespace
 
-bootstrap::bootstrap() {
+bootstrap::bootstrap(const settings& config) {
+  set_node(fabric::node_identity(config.text("AMITY_NODE")));
   check(native::comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
   native::comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   check(native::comm_rank(world_, &rank_), "MPI_Comm_rank");

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include "amity/base/settings.hpp"
 #include "amity/fabric/bootstrap.hpp"
 
 namespace amity::mpi {
@@ -17,7 +18,7 @@ namespace amity::mpi {
 class bootstrap final : public fabric::bootstrap {
  public:
   /// Collective. Throws `error`.
-  bootstrap();
+  explicit bootstrap(const settings& config);
   ~bootstrap() override;
 
   rank_t rank() const noexcept override { return rank_; }

@@ -99,7 +99,7 @@ job::job(bool threads) : job(settings::from_environment(), threads) {}
 
 job::job(const settings& config, bool threads)
     : options_of_windows_(with_settings({}, config)),
-      start_(std::make_shared<bootstrap>()),
+      start_(std::make_shared<bootstrap>(config)),
       by_(amity::detail::connect(config, start_)),
       lanes_(amity::detail::join_job(config, by_, 1)),
       transport_(lanes_->enter(0)),
