@@ -8,6 +8,7 @@
 /// (docs/decisions/0028-mpi-drop-in.md).
 
 #include <atomic>
+#include <cstdint>
 
 #include <mpi.h>
 
@@ -50,6 +51,14 @@ class drop_in : private immovable {
     job_.progress();
     requests_.complete_ready();
   }
+  /// Each 64th call makes progress. For functions that take a few nanoseconds if they have nothing to do: programs
+  /// repeat them until others have changed their memory.
+  void make_progress_sometimes() {
+    const std::uint32_t calls = short_calls_.load(std::memory_order_relaxed) + 1;
+    short_calls_.store(calls, std::memory_order_relaxed);  // calls of several threads can count as one
+    if (calls % 64 == 0) [[unlikely]]
+      make_progress();
+  }
 
  private:
   drop_in(int threads, bool reports)
@@ -57,6 +66,7 @@ class drop_in : private immovable {
   static std::atomic<drop_in*>& running_now() noexcept;
 
   bool has_threads_;
+  std::atomic<std::uint32_t> short_calls_ = 0;
   job job_;
   allocated_memory memory_{job_};
   handle_pool handles_;

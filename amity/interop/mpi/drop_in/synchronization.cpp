@@ -1,6 +1,7 @@
 /// Functions of MPI that synchronize windows. (MPI-3.1, section 11.5.)
 
 #include <array>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,18 @@ void check_member(const window& on, int rank) {
                   fmt::format("pass a rank from 0 to {}, or MPI_PROC_NULL", on.size() - 1));
 }
 
+/// As `on_window`. A loop of calls that have nothing to do serves other processes.
+template <class Serve, class Native, class... Arguments>
+int synchronize(std::string_view call, MPI_Win handle, Serve&& serve, Native& native_call, Arguments... arguments) {
+  return on_window(
+      call, handle,
+      [&](window& on) {
+        drop_in::running()->make_progress_sometimes();
+        serve(on);
+      },
+      native_call, arguments...);
+}
+
 }  // namespace
 }  // namespace amity::mpi
 
@@ -59,13 +72,13 @@ using namespace amity::mpi;
 extern "C" {
 
 int PMPI_Win_fence(int assertion, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_fence", win, [&](window& on) { on.core().fence(promises(assertion, fence_promises)); },
       native::win_fence, assertion, win);
 }
 
 int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_start", win,
       [&](window& on) {
         const auto promised = promises(assertion, MPI_MODE_NOCHECK);
@@ -75,12 +88,12 @@ int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
 }
 
 int PMPI_Win_complete(MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_complete", win, [](window& on) { on.core().complete(); }, native::win_complete, win);
 }
 
 int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_post", win,
       [&](window& on) {
         const auto promised = promises(assertion, post_promises);
@@ -90,17 +103,17 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
 }
 
 int PMPI_Win_wait(MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_wait", win, [](window& on) { on.core().wait(); }, native::win_wait, win);
 }
 
 int PMPI_Win_test(MPI_Win win, int* flag) {
-  return on_window(
+  return synchronize(
       "MPI_Win_test", win, [&](window& on) { *flag = on.core().test() ? 1 : 0; }, native::win_test, win, flag);
 }
 
 int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_lock", win,
       [&](window& on) {
         const auto kind = kind_of(type);
@@ -111,7 +124,7 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win win) {
 }
 
 int PMPI_Win_unlock(int rank, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_unlock", win,
       [&](window& on) {
         if (rank != MPI_PROC_NULL) on.core().unlock(rank);
@@ -120,18 +133,18 @@ int PMPI_Win_unlock(int rank, MPI_Win win) {
 }
 
 int PMPI_Win_lock_all(int assertion, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_lock_all", win, [&](window& on) { on.core().lock_all(promises(assertion, MPI_MODE_NOCHECK)); },
       native::win_lock_all, assertion, win);
 }
 
 int PMPI_Win_unlock_all(MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_unlock_all", win, [](window& on) { on.core().unlock_all(); }, native::win_unlock_all, win);
 }
 
 int PMPI_Win_flush(int rank, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_flush", win,
       [&](window& on) {
         if (rank != MPI_PROC_NULL) on.core().flush(rank);
@@ -140,12 +153,12 @@ int PMPI_Win_flush(int rank, MPI_Win win) {
 }
 
 int PMPI_Win_flush_all(MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_flush_all", win, [](window& on) { on.core().flush_all(); }, native::win_flush_all, win);
 }
 
 int PMPI_Win_flush_local(int rank, MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_flush_local", win,
       [&](window& on) {
         if (rank == MPI_PROC_NULL) return;
@@ -156,13 +169,13 @@ int PMPI_Win_flush_local(int rank, MPI_Win win) {
 }
 
 int PMPI_Win_flush_local_all(MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_flush_local_all", win, [](window& on) { on.core().flush_local_all(); }, native::win_flush_local_all,
       win);
 }
 
 int PMPI_Win_sync(MPI_Win win) {
-  return on_window(
+  return synchronize(
       "MPI_Win_sync", win, [](window& on) { on.core().sync(); }, native::win_sync, win);
 }
 
