@@ -172,8 +172,8 @@ void accumulate(std::string_view call, window& on, const origin_data& operands, 
   if (result != nullptr) check_count(result->count);
   if (!check_target(on, to)) return;
   const datatype& type = datatype::of(to.type);
-  // Programs pass types without data that the operation is not defined on.
-  if (to.count == 0) return on.core().check_operation(call, to.rank);
+  // Programs pass no element, of types that the operation is not defined on, or types that have none.
+  if (to.count == 0 || type.size() == 0) return on.core().check_operation(call, to.rank);
   const reduction what_to_do = find_reduction(op, type);
   data_place there(*what_to_do.operands, to.count);
   origin_layouts own;
