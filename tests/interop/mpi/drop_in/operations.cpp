@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filled_window.hpp"
 #include "program.hpp"
 
 namespace {
@@ -22,27 +23,9 @@ using program::rank;
 using program::size;
 using program::step;
 
-/// A window of ints, each of them the rank of its process.
-struct ints {
-  MPI_Win win = MPI_WIN_NULL;
-  int* memory = nullptr;
-  std::vector<int> own;
-
-  ints(bool allocated, int count) {
-    const MPI_Aint bytes = std::max(count * static_cast<MPI_Aint>(sizeof(int)), program::bytes_min);
-    if (allocated) {
-      MPI_Win_allocate(bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    } else {
-      own.resize(static_cast<std::size_t>(bytes) / sizeof(int));
-      memory = own.data();
-      MPI_Win_create(memory, bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    }
-    std::fill_n(memory, count, rank());
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  ~ints() { MPI_Win_free(&win); }
-  ints(const ints&) = delete;
-  ints& operator=(const ints&) = delete;
+struct ints : program::filled_window<int> {
+  ints(bool allocated, int count)
+      : filled_window(allocated ? "allocated" : "created", count, MPI_COMM_WORLD, program::bytes_min) {}
 };
 
 void no_process(bool allocated) {

@@ -9,46 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "filled_window.hpp"
 #include "program.hpp"
 
 namespace {
 
+using doubles = program::filled_window<double>;
 using program::class_of;
 using program::next;
 using program::previous;
 using program::rank;
 using program::size;
 using program::step;
-
-/// A window of `count` doubles, of which each is the rank of its process.
-struct doubles {
-  MPI_Win win = MPI_WIN_NULL;
-  double* memory = nullptr;
-  std::vector<double> own;
-
-  doubles(std::string_view flavor, int count, MPI_Comm comm = MPI_COMM_WORLD) {
-    const MPI_Aint bytes = count * static_cast<MPI_Aint>(sizeof(double));
-    if (flavor == "created") {
-      own.resize(static_cast<std::size_t>(count));
-      memory = own.data();
-      CHECK(MPI_Win_create(memory, bytes, sizeof(double), MPI_INFO_NULL, comm, &win) == MPI_SUCCESS);
-    } else if (flavor == "allocated") {
-      CHECK(MPI_Win_allocate(bytes, sizeof(double), MPI_INFO_NULL, comm, &memory, &win) == MPI_SUCCESS);
-    } else {
-      CHECK(MPI_Win_allocate_shared(bytes, sizeof(double), MPI_INFO_NULL, comm, &memory, &win) == MPI_SUCCESS);
-    }
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank(), 0, win);
-    for (int i = 0; i < count; ++i) memory[i] = rank();
-    MPI_Win_unlock(rank(), win);
-    MPI_Barrier(comm);
-  }
-  ~doubles() {
-    MPI_Win_free(&win);
-    CHECK(win == MPI_WIN_NULL);
-  }
-  doubles(const doubles&) = delete;
-  doubles& operator=(const doubles&) = delete;
-};
 
 void fences(std::string_view flavor) {
   step = "fences";
