@@ -1,39 +1,18 @@
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <numeric>
 #include <vector>
 
+#include "amity/interop/mpi/drop_in/groups.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 
 namespace amity::mpi {
 namespace {
 
-/// A group that this object frees.
-class owned_group : private immovable {
- public:
-  template <class Get>
-  owned_group(Get& get, MPI_Comm of) {
-    if (get(of, &handle_) != MPI_SUCCESS) handle_ = MPI_GROUP_NULL;
-  }
-  ~owned_group() {
-    if (handle_ != MPI_GROUP_NULL) native::group_free(&handle_);
-  }
-  MPI_Group handle() const noexcept { return handle_; }
-
- private:
-  MPI_Group handle_ = MPI_GROUP_NULL;
-};
-
 /// Processes of `some` that are not in `all`.
 int count_outside(const owned_group& all, const owned_group& some) {
   if (some.handle() == MPI_GROUP_NULL) return 0;
-  int size = 0;
-  native::group_size(some.handle(), &size);
-  std::vector<int> ranks(static_cast<std::size_t>(size)), found(static_cast<std::size_t>(size), MPI_UNDEFINED);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  native::group_translate_ranks(some.handle(), size, ranks.data(), all.handle(), found.data());
+  const std::vector<int> found = translate_ranks(some.handle(), all.handle());
   return static_cast<int>(std::ranges::count(found, MPI_UNDEFINED));
 }
 

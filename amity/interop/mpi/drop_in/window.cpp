@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "amity/core/rank_list.hpp"
 #include "amity/core/reduction.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
+#include "amity/interop/mpi/drop_in/groups.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 #include "amity/window/attached_memory.hpp"
@@ -21,29 +21,6 @@
 
 namespace amity::mpi {
 namespace {
-
-/// A group that this object frees.
-class owned_group : private immovable {
- public:
-  explicit owned_group(MPI_Comm of) { check_native(native::comm_group(of, &handle_), "MPI_Comm_group"); }
-  ~owned_group() {
-    if (handle_ != MPI_GROUP_NULL) native::group_free(&handle_);
-  }
-  MPI_Group handle() const noexcept { return handle_; }
-  MPI_Group take() noexcept { return std::exchange(handle_, MPI_GROUP_NULL); }
-
- private:
-  MPI_Group handle_ = MPI_GROUP_NULL;
-};
-
-std::vector<int> translate(MPI_Group from, MPI_Group to) {
-  int size = 0;
-  check_native(native::group_size(from, &size), "MPI_Group_size");
-  std::vector<int> ranks(static_cast<std::size_t>(size)), found(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  check_native(native::group_translate_ranks(from, size, ranks.data(), to, found.data()), "MPI_Group_translate_ranks");
-  return found;
-}
 
 MPI_Op operation_of(core::reduction operation) {
   switch (operation) {
@@ -128,8 +105,9 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
       bytes_(wanted.bytes),
       info_(wanted.flavor) {
   info_.merge(wanted.info);
-  owned_group members(wanted.comm);
-  std::vector<rank_t> ranks = translate(members.handle(), owned_group(MPI_COMM_WORLD).handle());
+  owned_group members(native::comm_group, wanted.comm);
+  std::vector<rank_t> ranks =
+      translate_ranks(members.handle(), owned_group(native::comm_group, MPI_COMM_WORLD).handle());
   size_ = static_cast<rank_t>(ranks.size());
   rank_t own = no_rank;
   check_native(native::group_rank(members.handle(), &own), "MPI_Group_rank");
@@ -245,7 +223,7 @@ std::uint64_t window::place(rank_t member, MPI_Aint displacement) const {
 std::vector<rank_t> window::members_of(MPI_Group group) const {
   if (group == MPI_GROUP_NULL)
     throw mpi_error(MPI_ERR_GROUP, "the group is MPI_GROUP_NULL", "pass a group of processes of the window");
-  std::vector<rank_t> members = translate(group, group_);
+  std::vector<rank_t> members = translate_ranks(group, group_);
   const auto stranger = std::ranges::find(members, MPI_UNDEFINED);
   if (stranger == members.end()) return members;
   throw mpi_error(MPI_ERR_GROUP,
