@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,10 +57,16 @@ int free_window(MPI_Win* win) {
     return raise_on_window("MPI_Win_free", *win);
   }
   const int code = found->delete_attributes();  // by functions of the program, which may still use the window
-  const std::unique_ptr<window> ended = own->windows().remove(*win);
+  std::unique_ptr<window> ended = own->windows().remove(*win);
   own->requests().end(*ended);
-  *win = MPI_WIN_NULL;
-  return code;
+  ended.reset();
+  const MPI_Win handle = std::exchange(*win, MPI_WIN_NULL);
+  try {
+    own->own_job().check();
+    return code;
+  } catch (...) {
+    return raise_on_window("MPI_Win_free", handle);  // after a failure, the handle and its error handler remain
+  }
 }
 
 /// The memory of a member that this process can use by loads and stores.

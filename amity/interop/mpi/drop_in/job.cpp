@@ -136,6 +136,11 @@ bool job::has_failed() {
   return world_.own_engine().failure().exists();
 }
 
+void job::check() {
+  const core::engine::entry entered(world_.own_engine(), "MPI");
+  world_.own_engine().failure().rethrow();
+}
+
 bool job::progress() {
   const core::engine::entry entered(world_.own_engine(), std::try_to_lock);
   if (!entered.entered() || world_.in_handler()) return false;

@@ -40,6 +40,8 @@ class job : private immovable {
 
   /// Whether the job has failed. Then other processes may never call what this one waits for.
   bool has_failed();
+  /// Throws the error that the job has failed with, if it has.
+  void check();
   /// One round of progress, if no other thread makes it. Returns whether anything happened.
   bool progress();
   /// Waits for what the MPI does, and serves other ranks during that time. `is_done` asks the MPI, and returns true

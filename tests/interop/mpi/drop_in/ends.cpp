@@ -78,6 +78,21 @@ void end_with_lock(windows& all, End end) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// Rank 1 has ended, and the error handlers return.
+void free_after_failure(windows& all) {
+  for (const MPI_Win each : {all.of_created, all.of_allocated, all.of_shared, all.of_dynamic})
+    MPI_Win_set_errhandler(each, MPI_ERRORS_RETURN);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank() == 1) std::_Exit(5);
+  MPI_Win* const wins[]{&all.of_created, &all.of_allocated, &all.of_shared, &all.of_dynamic};
+  for (MPI_Win* const each : wins) {
+    CHECK(MPI_Win_free(each) != MPI_SUCCESS);
+    CHECK(*each == MPI_WIN_NULL);
+  }
+  std::fprintf(stderr, "all windows freed with errors\n");
+  std::_Exit(0);
+}
+
 void increment(windows& all) {
   const int one = 1;
   int before = -1;
@@ -136,6 +151,7 @@ int main(int argc, char** argv) {
   if (way == "aborted") end_with_lock(all, [] { MPI_Abort(MPI_COMM_WORLD, 7); });
   if (way == "killed") end_with_lock(all, [] { ::raise(SIGKILL); });
   if (way == "exited") end_with_lock(all, [] { std::_Exit(5); });
+  if (way == "free_after_failure") free_after_failure(all);
   if (way == "fatal" && rank() == 0) MPI_Win_lock(MPI_LOCK_SHARED, size(), 0, all.of_created);
   if (way == "fatal") MPI_Barrier(MPI_COMM_WORLD);
   if (way == "forks") make_processes(all);
