@@ -46,7 +46,11 @@ constexpr auto with_value = std::to_array<std::string_view>({"--mpi"});
 
 /// The file that a command names, as a shell finds it.
 fs::path find_program(const std::string& command) {
-  if (command.find('/') != std::string::npos) return command;
+  if (command.find('/') != std::string::npos) {
+    if (::access(command.c_str(), F_OK) == 0) return command;
+    throw error("mpi", no_rank, fmt::format("program '{}' not found: {}", command, std::strerror(errno)),
+                "check the path of the program");
+  }
   const char* const path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
