@@ -1,6 +1,8 @@
-// A window of processes of two jobs: those of MPI_COMM_WORLD, and one that they have spawned, which may run without the
-// library.
+// Windows of processes that meet when they run. Without arguments: those of MPI_COMM_WORLD, and one that they have
+// spawned, which may run without the library. With "connect", they and the spawned one connect by a port, too. With
+// "halves", two halves of MPI_COMM_WORLD connect by a port.
 
+#include <array>
 #include <string_view>
 
 #include "program.hpp"
@@ -39,22 +41,69 @@ void use_window(MPI_Comm comm) {
   CHECK(win == MPI_WIN_NULL);
 }
 
+/// The processes of two communicators, connected by a port. The name of the port travels from process 0 of those that
+/// accept to process `receiver` of `names`.
+MPI_Comm connect(MPI_Comm own, bool accepts, MPI_Comm names, int receiver) {
+  step = accepts ? "MPI_Comm_accept" : "MPI_Comm_connect";
+  std::array<char, MPI_MAX_PORT_NAME> port{};
+  int rank = 0;
+  MPI_Comm_rank(own, &rank);
+  MPI_Comm others = MPI_COMM_NULL, all = MPI_COMM_NULL;
+  if (accepts) {
+    if (rank == 0) {
+      MPI_Open_port(MPI_INFO_NULL, port.data());
+      MPI_Send(port.data(), MPI_MAX_PORT_NAME, MPI_CHAR, receiver, 0, names);
+    }
+    MPI_Comm_accept(port.data(), MPI_INFO_NULL, 0, own, &others);
+    if (rank == 0) MPI_Close_port(port.data());
+  } else {
+    if (rank == 0) MPI_Recv(port.data(), MPI_MAX_PORT_NAME, MPI_CHAR, 0, 0, names, MPI_STATUS_IGNORE);
+    MPI_Comm_connect(port.data(), MPI_INFO_NULL, 0, own, &others);
+  }
+  MPI_Intercomm_merge(others, accepts ? 0 : 1, &all);
+  MPI_Comm_disconnect(&others);
+  return all;
+}
+
+void connect_halves() {
+  const bool accepts = program::rank() < program::size() / 2;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, accepts ? 0 : 1, program::rank(), &half);
+  MPI_Comm all = connect(half, accepts, MPI_COMM_WORLD, program::size() / 2);
+  step = "windows of two halves";
+  use_window(all);
+  use_window(MPI_COMM_WORLD);
+  MPI_Comm_free(&all);
+  MPI_Comm_free(&half);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(60);
+  const std::string_view way = argc > 1 ? argv[1] : "";
+  if (way == "halves") {
+    connect_halves();
+    MPI_Finalize();
+    return 0;
+  }
   MPI_Comm others = MPI_COMM_NULL, all = MPI_COMM_NULL;
   MPI_Comm_get_parent(&others);
   const bool is_child = others != MPI_COMM_NULL;
   use_window(MPI_COMM_WORLD);
   step = "MPI_Comm_spawn";
-  if (!is_child)
-    MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others, MPI_ERRCODES_IGNORE);
+  if (!is_child) MPI_Comm_spawn(argv[0], argv + 1, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others, MPI_ERRCODES_IGNORE);
   MPI_Intercomm_merge(others, is_child ? 1 : 0, &all);
   step = "windows of two jobs";
   use_window(all);
   use_window(all);
+  if (way == "connect") {
+    MPI_Comm connected = connect(MPI_COMM_WORLD, !is_child, others, 0);
+    step = "windows of two jobs that have connected";
+    use_window(connected);
+    MPI_Comm_free(&connected);
+  }
   step = "a window of this job";
   use_window(MPI_COMM_WORLD);
   MPI_Comm_free(&all);

@@ -157,16 +157,18 @@ void tests_of_requests_during_a_wait() {
 
 void creations() {
   step = "two threads create windows of different communicators";
-  std::array<MPI_Comm, 2> comms{};
-  for (MPI_Comm& each : comms) MPI_Comm_dup(MPI_COMM_WORLD, &each);
+  std::array<MPI_Comm, 2> comms{};  // the second one has the processes in the opposite order
+  for (const int sign : {1, -1}) MPI_Comm_split(MPI_COMM_WORLD, 0, sign * rank(), &comms[sign > 0 ? 0 : 1]);
   const auto work = [&](std::size_t thread) {
+    int member = 0;
+    MPI_Comm_rank(comms[thread], &member);
     for (long round = 0; round < 30; ++round) {
       longs all(1, comms[thread]);
-      const long value = 1000 * rank() + round;
+      const long value = 1000 * member + round;
       MPI_Win_fence(0, all.win);
-      MPI_Put(&value, 1, MPI_LONG, next(), 0, 1, MPI_LONG, all.win);
+      MPI_Put(&value, 1, MPI_LONG, (member + 1) % size(), 0, 1, MPI_LONG, all.win);
       MPI_Win_fence(0, all.win);
-      CHECK(*all.memory == 1000 * previous() + round);
+      CHECK(*all.memory == 1000 * ((member + size() - 1) % size()) + round);
     }
   };
   { const std::jthread first(work, std::size_t{0}), second(work, std::size_t{1}); }
