@@ -1,6 +1,12 @@
-// Windows of processes that meet when they run. Without arguments: those of MPI_COMM_WORLD, and one that they have
-// spawned, which may run without the library. With "connect", they and the spawned one connect by a port, too. With
-// "halves", two halves of MPI_COMM_WORLD connect by a port.
+// Windows of processes that meet when they run. With the argument "spawn": those of MPI_COMM_WORLD, and one that they
+// have spawned, which may run without the library. With "connect", they and the spawned one connect by a port, too;
+// with "join", the first of them and the spawned one are joined by a socket. With "halves", two halves of
+// MPI_COMM_WORLD connect by a port.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <string_view>
@@ -65,6 +71,35 @@ MPI_Comm connect(MPI_Comm own, bool accepts, MPI_Comm names, int receiver) {
   return all;
 }
 
+/// Process 0 of the program and the spawned process, which `others` connects, are joined by a socket.
+MPI_Comm join(MPI_Comm others, bool is_child) {
+  step = "MPI_Comm_join";
+  const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* const general = reinterpret_cast<sockaddr*>(&address);
+  socklen_t bytes = sizeof address;
+  int connected = listening;
+  if (is_child) {
+    MPI_Recv(&address.sin_port, sizeof address.sin_port, MPI_BYTE, 0, 0, others, MPI_STATUS_IGNORE);
+    CHECK(::connect(connected, general, bytes) == 0);
+  } else {
+    CHECK(::bind(listening, general, bytes) == 0 && ::listen(listening, 1) == 0);
+    CHECK(::getsockname(listening, general, &bytes) == 0);
+    MPI_Send(&address.sin_port, sizeof address.sin_port, MPI_BYTE, 0, 0, others);
+    connected = ::accept(listening, nullptr, nullptr);
+    CHECK(connected >= 0);
+    ::close(listening);
+  }
+  MPI_Comm joined = MPI_COMM_NULL, all = MPI_COMM_NULL;
+  CHECK(MPI_Comm_join(connected, &joined) == MPI_SUCCESS);
+  ::close(connected);
+  MPI_Intercomm_merge(joined, is_child ? 1 : 0, &all);
+  MPI_Comm_disconnect(&joined);
+  return all;
+}
+
 void connect_halves() {
   const bool accepts = program::rank() < program::size() / 2;
   MPI_Comm half = MPI_COMM_NULL;
@@ -103,6 +138,12 @@ int main(int argc, char** argv) {
     step = "windows of two jobs that have connected";
     use_window(connected);
     MPI_Comm_free(&connected);
+  }
+  if (way == "join" && (is_child || program::rank() == 0)) {
+    MPI_Comm joined = join(others, is_child);
+    step = "windows of two processes that are joined";
+    use_window(joined);
+    MPI_Comm_free(&joined);
   }
   step = "a window of this job";
   use_window(MPI_COMM_WORLD);
