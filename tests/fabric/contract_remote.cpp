@@ -1,5 +1,6 @@
 /// Remote memory: puts and gets of every size, their events, notifications, keys. Fabrics without it pass.
 
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -186,6 +187,44 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
     mail.barrier();
     for (const remote_handle& each : all) memory.close(each);
     memory.destroy(*made);
+    mail.barrier();
+  });
+}
+
+// W4: munmap, mmap at the same address, put: the new memory has the data. A registration of the old memory must not be
+// used.
+TEST_P(contract, memory_mapped_again_is_put_and_got) {
+  run([](fabric& own) {
+    if (!reaches_all(own)) return;
+    constexpr std::size_t size = 100'000;
+    mailbox mail(own);
+    remote_user user(own, mail);
+    segments_of_all all(own, mail, size * static_cast<std::size_t>(own.size()));
+    const std::size_t place = size * static_cast<std::size_t>(own.rank());
+    const rank_t next = (own.rank() + 1) % own.size();
+    const auto map_at = [](void* address) {
+      void* const mapped = ::mmap(address, size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | (address != nullptr ? MAP_FIXED : 0), -1, 0);
+      EXPECT_NE(mapped, MAP_FAILED);
+      return static_cast<std::byte*>(mapped);
+    };
+    std::byte* const memory = map_at(nullptr);
+    for (const std::size_t bytes : {std::size_t{100}, size}) {
+      for (std::uint64_t round = 0; round < 3; ++round) {
+        ASSERT_EQ(::munmap(memory, size), 0);
+        ASSERT_EQ(map_at(memory), memory);
+        const auto source = make_payload(bytes, key_of(own.rank(), next, round));
+        std::ranges::copy(source, memory);
+        user.start_put(all.of(next), place, {memory, bytes});
+        user.finish();
+        ASSERT_EQ(::munmap(memory, size), 0);
+        ASSERT_EQ(map_at(memory), memory);
+        user.start_get(all.of(next), place, {memory, bytes});
+        user.finish();
+        EXPECT_TRUE(std::equal(source.begin(), source.end(), memory)) << bytes << " bytes in round " << round;
+      }
+    }
+    ::munmap(memory, size);
     mail.barrier();
   });
 }

@@ -66,6 +66,10 @@ INSTANTIATE_TEST_SUITE_P(tcp, contract, jobs_of({processes("unsealed", unsealed(
 INSTANTIATE_TEST_SUITE_P(net, contract, jobs_of({scarce_net()}, {1, 2, 4}), job_name);
 INSTANTIATE_TEST_SUITE_P(net_standard, contract,
                          jobs_of({processes("unsealed", unsealed({{"AMITY_OFI_PROVIDER", "net"}}))}, {2}), job_name);
+INSTANTIATE_TEST_SUITE_P(
+    net_registered, contract,
+    jobs_of({processes("unsealed", unsealed({{"AMITY_OFI_PROVIDER", "net"}, {"AMITY_OFI_REGISTER_LOCAL", "1"}}))}, {2}),
+    job_name);
 INSTANTIATE_TEST_SUITE_P(net_checked, contract,
                          jobs_of({decorated<checked>("checked", processes("unsealed", unsealed(scarce_over("net"))))},
                                  {3}),

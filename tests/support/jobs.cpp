@@ -21,9 +21,12 @@ namespace {
 using fabric::sim::sim_options;
 
 /// That of the settings, unless the environment names another: `FABRIC=ofi message_test --gtest_filter='*processes*'`.
-std::string fabric_of_processes(const settings& config) {
+/// `ofi_registered` is ofi with the provider's remote memory and registered local memory.
+setting_changes fabric_of_processes(const settings& config) {
   const char* const wanted = std::getenv("FABRIC");
-  return wanted != nullptr ? wanted : config.text("AMITY_FABRIC");
+  const std::string by = wanted != nullptr ? wanted : config.text("AMITY_FABRIC");
+  if (by != "ofi_registered") return {{"AMITY_FABRIC", by}};
+  return {{"AMITY_FABRIC", "ofi"}, {"AMITY_OFI_SEALED", "0"}, {"AMITY_OFI_REGISTER_LOCAL", "1"}};
 }
 
 }  // namespace
@@ -62,15 +65,14 @@ static settings on_its_node(rank_t rank, settings config) {
 job_kind processes(std::string name) {
   return {.name = std::move(name), .run = [](rank_t ranks, const settings& config, const auto& body) {
             const auto job = fabric::shm::job_memory::create(ranks);
-            const std::string by = fabric_of_processes(config);
+            const settings of_job = configured(fabric_of_processes(config), config);
             // libfabric looks at the whole machine when it is first used: once here, not once a rank.
-            if (by != "shm") static_cast<void>(fabric::ofi::describe(config, ranks));
+            if (of_job.text("AMITY_FABRIC") != "shm") static_cast<void>(fabric::ofi::describe(of_job, ranks));
             fabric::testing::run_forked(ranks, [&](rank_t rank) {
-              const auto own = configured({{"AMITY_FABRIC", by},
-                                           {"AMITY_RANK", std::to_string(rank)},
+              const auto own = configured({{"AMITY_RANK", std::to_string(rank)},
                                            {"AMITY_RANKS", std::to_string(ranks)},
                                            {"AMITY_JOB_FD", std::to_string(job.fd())}},
-                                          config);
+                                          of_job);
               const auto transport = amity::detail::join_job(on_its_node(rank, own));
               body(*transport);
             });

@@ -49,18 +49,18 @@ std::vector<rank_t> peers_of(rank_t rank, const company& all, reach whom) {
 
 capabilities capabilities_of(const library& fabrics, const fi_info& info, const sizes& given) {
   const std::size_t buffer_bytes = cache_line_bytes + given.packet_bytes;
-  return {
-      .name = "ofi",
-      .description = fmt::format("libfabric {}.{}, provider {}, {}", FI_MAJOR(fabrics.version()),
-                                 FI_MINOR(fabrics.version()), name_of(info), given.sealed ? "sealed" : "not sealed"),
-      .packet_bytes_max = given.packet_bytes,
-      .inline_bytes_max = inline_bytes(info),
-      .credits_per_peer = given.credits - reserve_per_peer,
-      .slots_per_peer = given.credits - reserve_per_peer,
-      .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
-      .ordered = true,
-      .virtual_time = false,
-      .remote = given.sealed ? remote_capabilities{} : remote_capabilities_of(info, given.packet_bytes)};
+  return {.name = "ofi",
+          .description = fmt::format("libfabric {}.{}, provider {}, {}{}", FI_MAJOR(fabrics.version()),
+                                     FI_MINOR(fabrics.version()), name_of(info), given.sealed ? "sealed" : "not sealed",
+                                     requires_registration(info) ? ", local memory registered" : ""),
+          .packet_bytes_max = given.packet_bytes,
+          .inline_bytes_max = inline_bytes(info),
+          .credits_per_peer = given.credits - reserve_per_peer,
+          .slots_per_peer = given.credits - reserve_per_peer,
+          .bytes_per_peer = (2 * given.credits + spare_buffers) * buffer_bytes,
+          .ordered = true,
+          .virtual_time = false,
+          .remote = given.sealed ? remote_capabilities{} : remote_capabilities_of(info, given.packet_bytes)};
 }
 
 ofi_fabric::ofi_fabric(std::shared_ptr<bootstrap> start, const company& all, rank_t thread, reach whom,

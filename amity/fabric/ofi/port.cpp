@@ -48,11 +48,8 @@ buffer_arena::~buffer_arena() {
   ::munmap(base_, bytes_);
 }
 
-int buffer_arena::register_with(fid_domain& domain, std::uint64_t access) {
-  fid_mr* made = nullptr;
-  const int status = fi_mr_reg(&domain, base_, bytes_, access, 0, 0, 0, &made, nullptr);
-  if (status == 0) memory_.reset(made);
-  return status;
+int buffer_arena::register_with(port& open, std::uint64_t access) noexcept {
+  return open.register_local({base_, bytes_}, access, memory_);
 }
 
 std::byte* buffer_arena::wire(std::size_t index) const noexcept { return payload(index) - sizeof(wire_header); }
@@ -108,9 +105,18 @@ void port::open_queue(std::size_t completions_max) {
   queue_.reset(made);
 }
 
+// A provider that does not choose the keys itself requires each of them to be new. Peers cannot use these.
+int port::register_local(mutable_bytes memory, std::uint64_t access, owned<fid_mr>& made) noexcept {
+  fid_mr* registered = nullptr;
+  const int status =
+      fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, ++local_keys_, 0, &registered, nullptr);
+  if (status == 0) made.reset(registered);
+  return status;
+}
+
 void port::register_if_needed(buffer_arena& arena, std::uint64_t access) {
-  if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) == 0) return;
-  check(arena.register_with(*domain_, access), "register the packet buffers (ulimit -l bounds locked memory)");
+  if (!requires_registration(*info_)) return;
+  check(arena.register_with(*this, access), "register the buffers of packets (ulimit -l bounds locked memory)");
 }
 
 std::string port::address() const {

@@ -8,6 +8,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ struct close_object {
 template <class Object>
 using owned = std::unique_ptr<Object, close_object<Object>>;
 
+class port;
+
 /// Memory that packets are sent from or received into: equal buffers, each with room for a packet's header so that the
 /// payload behind it begins a cache line. Registered where the provider wants that.
 class buffer_arena : private immovable {
@@ -34,7 +37,7 @@ class buffer_arena : private immovable {
   ~buffer_arena();
 
   /// Returns libfabric's error number, or 0.
-  int register_with(fid_domain& domain, std::uint64_t access);
+  int register_with(port& open, std::uint64_t access) noexcept;
   /// After the endpoint is closed, before the domain is.
   void unregister() noexcept { memory_.reset(); }
 
@@ -61,7 +64,9 @@ class port {
   fid_domain* domain() noexcept { return domain_.get(); }
   const char* reason(int status) const noexcept { return library_.strerror(status); }
 
-  /// Where the provider wants memory to be registered. Throws `error`.
+  /// Registers memory that this rank's operations use and peers do not reach. Returns libfabric's error number, or 0.
+  int register_local(mutable_bytes memory, std::uint64_t access, owned<fid_mr>& made) noexcept;
+  /// If the provider requires that. Throws `error`.
   void register_if_needed(buffer_arena& arena, std::uint64_t access);
 
   /// This endpoint's address, for others.
@@ -88,6 +93,7 @@ class port {
   library library_;
   info_ptr info_;
   rank_t rank_;
+  std::uint64_t local_keys_ = 0;  ///< of registrations by `register_local`
   owned<fid_fabric> fabric_;
   owned<fid_domain> domain_;
   owned<fid_av> addresses_;

@@ -19,6 +19,18 @@ namespace {
 /// the fabric `shm` does better.
 constexpr std::array<std::string_view, 3> not_by_default{"sockets", "udp;ofi_rxd", "shm"};
 
+/// Whether the provider should register the local memory of remote memory's operations itself: it keeps its cache of
+/// registrations only if its user does not register (efa: `efa_domain_open` of libfabric 1.17).
+bool registers_better(std::string_view provider) { return provider == "efa"; }
+
+/// Whether the provider's atomics forbid to register memory twice. Its list of the memory of atomics has one entry for
+/// each key, and the cache below returns one key for both registrations (`rxm_mr_add_map_entry` of libfabric 1.17
+/// to 2.6). Its atomics are messages, as those of amity without its help are.
+bool atomics_forbid_registration(const fi_info& info) {
+  return std::string_view(info.fabric_attr->prov_name).ends_with(";ofi_rxm") && requires_registration(info) &&
+         (info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0;
+}
+
 info_ptr hints_for(const library& fabrics, const provider_request& wanted, std::uint64_t caps) {
   info_ptr hints(fabrics.dupinfo(nullptr), {fabrics.freeinfo});
   hints->ep_attr->type = FI_EP_RDM;
@@ -28,7 +40,8 @@ info_ptr hints_for(const library& fabrics, const provider_request& wanted, std::
   hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  if (caps == 0 || !registers_better(wanted.provider)) hints->domain_attr->mr_mode |= FI_MR_LOCAL;
   if (!wanted.provider.empty()) hints->fabric_attr->prov_name = ::strdup(wanted.provider.c_str());
   return hints;
 }
@@ -79,17 +92,7 @@ info_ptr find_with(const library& fabrics, const provider_request& wanted, std::
   return nullptr;
 }
 
-}  // namespace
-
-provider_request provider_request::from(const settings& config, bool one_node) {
-  // One-sided operations of a provider carry no seal.
-  return {.provider = config.text("AMITY_OFI_PROVIDER"),
-          .address = config.text("AMITY_OFI_ADDRESS"),
-          .one_node = one_node,
-          .remote = config.integer("AMITY_OFI_SEALED") == 0};
-}
-
-info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why) {
+info_ptr find_best(const library& fabrics, const provider_request& wanted, std::string& why) {
   int status = 0;
   info_ptr found = find_with(fabrics, wanted, 0, status);
   if (found && !wanted.remote) return found;
@@ -102,7 +105,9 @@ info_ptr find_provider(const library& fabrics, const provider_request& wanted, s
       if (is_native && (caps & FI_ATOMIC) != 0) continue;  // it says that it has atomics, and refuses each
       int ignored = 0;
       info_ptr better = find_with(fabrics, same, caps, ignored);
-      if (better && name_of(*better) == name_of(*found)) return better;
+      if (!better || name_of(*better) != name_of(*found)) continue;
+      if ((caps & FI_ATOMIC) != 0 && atomics_forbid_registration(*better)) continue;
+      return better;
     }
     return found;
   }
@@ -113,12 +118,31 @@ info_ptr find_provider(const library& fabrics, const provider_request& wanted, s
   return nullptr;
 }
 
+}  // namespace
+
+provider_request provider_request::from(const settings& config, bool one_node) {
+  // One-sided operations of a provider carry no seal.
+  return {.provider = config.text("AMITY_OFI_PROVIDER"),
+          .address = config.text("AMITY_OFI_ADDRESS"),
+          .one_node = one_node,
+          .remote = config.integer("AMITY_OFI_SEALED") == 0,
+          .register_local = config.integer("AMITY_OFI_REGISTER_LOCAL") != 0};
+}
+
+info_ptr find_provider(const library& fabrics, const provider_request& wanted, std::string& why) {
+  info_ptr found = find_best(fabrics, wanted, why);
+  if (found && wanted.register_local) found->domain_attr->mr_mode |= FI_MR_LOCAL;
+  return found;
+}
+
 std::size_t message_bytes_max(const fi_info& info) {
   // What is longer goes by another way there, and may be overtaken by what was sent later.
   constexpr std::string_view layer = ";ofi_rxm";
   constexpr std::size_t eager_bytes = 16 << 10;
   return std::string_view(info.fabric_attr->prov_name).ends_with(layer) ? eager_bytes : info.ep_attr->max_msg_size;
 }
+
+bool requires_registration(const fi_info& info) { return (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
 
 bool goes_through_sockets(const fi_info& info) {
   constexpr std::array<std::string_view, 4> over_sockets{"net", "tcp", "udp", "sockets"};

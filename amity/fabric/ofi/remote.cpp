@@ -63,9 +63,9 @@ std::byte* line_in(const zeroed_memory& memory) noexcept {
 }  // namespace
 
 remote_capabilities remote_capabilities_of(const fi_info& info, std::size_t packet_bytes) {
-  // Where local memory must be registered, too, every operation would have to.
-  const bool usable = (info.caps & FI_RMA) != 0 && (info.domain_attr->mr_mode & FI_MR_LOCAL) == 0 &&
-                      info.domain_attr->mr_key_size >= sizeof(std::uint64_t);
+  // A provider that does not choose the keys itself must have space for a random one.
+  const bool usable = (info.caps & FI_RMA) != 0 && ((info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0 ||
+                                                    info.domain_attr->mr_key_size >= sizeof(std::uint64_t));
   if (!usable) return {};
   remote_capabilities found{.available = true,
                             .mapped = false,
@@ -103,16 +103,22 @@ remote::remote(port& open, const sodium& crypto, const job_key& key, rank_t rank
       operations_(operations_max),
       free_(operations_max),
       told_(2 * operations_max + notifications_max) {
-  for (std::uint32_t i = 0; i < operations_max; ++i) free_.push(i);
+  if (requires_registration(port_.info())) local_.emplace(port_, operations_max);
+  for (std::uint32_t i = 0; i < operations_max; ++i) {
+    free_.push(i);
+    operation& each = operations_[i];
+    each.index = i;
+    each.words = local_ ? new (local_->slot(i).data) atomic_words : &each.own_words;
+  }
   for (std::size_t peer = 0; peer < addresses.size(); ++peer) {
-    segment_tokens_.push_back(first_word(token_of(crypto, key, token_purpose::segment, peer)));
-    notification_tokens_.push_back(first_word(token_of(crypto, key, token_purpose::notification, peer)));
+    tokens_.push_back({.segment = first_word(token_of(crypto, key, token_purpose::segment, peer)),
+                       .notification = first_word(token_of(crypto, key, token_purpose::notification, peer))});
   }
 }
 
 /// Detects keys of other ranks and jobs, and keys that were changed by mistake.
 std::uint64_t remote::check_of(const key_fields& fields, rank_t owner) const noexcept {
-  std::uint64_t hash = segment_tokens_[static_cast<std::size_t>(owner)];
+  std::uint64_t hash = tokens_[static_cast<std::size_t>(owner)].segment;
   for (const std::uint64_t word : {fields.base, fields.key, fields.bytes, fields.address, fields.attached}) {
     hash = splitmix64::mix(hash ^ word);
   }
@@ -122,7 +128,7 @@ std::uint64_t remote::check_of(const key_fields& fields, rank_t owner) const noe
 /// The upper half shows that a rank of this job has sent it to this one.
 std::uint64_t remote::notification(rank_t to, std::uint32_t bits) const noexcept {
   if (port_.info().domain_attr->cq_data_size < 8) return bits;
-  return (notification_tokens_[static_cast<std::size_t>(to)] & 0xffff'ffff'0000'0000) | bits;
+  return (tokens_[static_cast<std::size_t>(to)].notification & 0xffff'ffff'0000'0000) | bits;
 }
 
 // ---- segments
@@ -150,7 +156,7 @@ std::optional<segment> remote::attach(mutable_bytes memory) try {
   return std::nullopt;
 }
 
-// Several segments may have the same memory: the key tells them apart.
+// Several segments may have the same memory, and then one key if the provider chooses the keys.
 segment remote::offer(std::byte* data, std::size_t bytes, std::optional<zeroed_memory> memory) {
   const auto refuse = [&](std::string_view why, const char* remedy) {
     throw error("making a segment", rank_, fmt::format("{} bytes: {}", bytes, why), remedy);
@@ -158,8 +164,9 @@ segment remote::offer(std::byte* data, std::size_t bytes, std::optional<zeroed_m
   std::uint64_t wanted = 0;
   if (::getrandom(&wanted, sizeof wanted, 0) != sizeof wanted) refuse("no random key", "use another fabric");
   fid_mr* registered = nullptr;
-  const int status =
-      fi_mr_reg(port_.domain(), data, bytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, wanted, 0, &registered, nullptr);
+  std::uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+  if (local_) access |= FI_READ | FI_WRITE;
+  const int status = fi_mr_reg(port_.domain(), data, bytes, access, 0, wanted, 0, &registered, nullptr);
   if (status != 0) refuse(port_.reason(-status), "ask for less (ulimit -l bounds locked memory)");
   local_segment made{.memory = std::move(memory), .registered = owned<fid_mr>(registered)};
   const auto address = reinterpret_cast<std::uint64_t>(data);
@@ -170,11 +177,18 @@ segment remote::offer(std::byte* data, std::size_t bytes, std::optional<zeroed_m
                     .address = address,
                     .attached = made.memory ? 0u : 1u};
   fields.check = check_of(fields, rank_);
-  made_.emplace(fields.key, std::move(made));
+  // The memory of the program may outlive the segment, and operations from there with it.
+  if (local_ && made.memory) local_->add_segment({data, bytes}, fi_mr_desc(registered));
+  made_.emplace(fields.check, std::move(made));
   return {.data = data, .bytes = bytes, .key = key_from(fields)};
 }
 
-void remote::destroy(const segment& own) noexcept { made_.erase(fields_of<key_fields>(own.key).key); }
+void remote::destroy(const segment& own) noexcept {
+  const auto found = made_.find(fields_of<key_fields>(own.key).check);
+  if (found == made_.end()) return;
+  if (local_ && found->second.memory) local_->remove_segment(own.data, fi_mr_desc(found->second.registered.get()));
+  made_.erase(found);
+}
 
 remote_handle remote::open(rank_t owner, const segment_key& key) {
   const key_fields fields = fields_of<key_fields>(key);
@@ -213,12 +227,17 @@ remote::operation* remote::begin(rank_t peer, const events& tell) noexcept {
   return &made;
 }
 
-stage remote::begun(operation* made, ssize_t status) noexcept {
+stage remote::begun(operation* made, ssize_t status, std::size_t unregistered_bytes) noexcept {
   if (status == 0) return stage::accepted;
-  free_.push(static_cast<std::uint32_t>(made - operations_.data()));
+  if (local_) local_->release(made->index);
+  free_.push(made->index);
   refused_ = true;
-  if (status != -FI_EAGAIN && lost_.peer == no_rank)
-    lost_ = {.peer = made->peer, .reason = static_cast<int>(-status), .in_its_memory = true};
+  if (status != -FI_EAGAIN && lost_.peer == no_rank) {
+    lost_ = {.peer = made->peer,
+             .reason = static_cast<int>(-status),
+             .in_its_memory = unregistered_bytes == 0,
+             .unregistered_bytes = unregistered_bytes};
+  }
   return stage::refused;
 }
 
@@ -226,11 +245,18 @@ stage remote::write(const opened_segment& to, std::size_t offset, bytes_view fro
                     std::uint64_t flags, std::uint64_t data) noexcept {
   operation* const made = begin(to.owner, tell);
   if (made == nullptr) return stage::refused;
-  const iovec local{.iov_base = const_cast<std::byte*>(from.data()), .iov_len = from.size()};
+  local_memory::place source{.data = const_cast<std::byte*>(from.data())};
+  if (local_) {
+    const int status = local_->begin_put(made->index, from, source);
+    if (status != 0) return begun(made, status, from.size());
+    if (source.is_copied) made->tell.source_free = 0;
+  }
+  const iovec local{.iov_base = source.data, .iov_len = from.size()};
   const fi_rma_iov there{.addr = to.base + offset, .len = from.size(), .key = to.key};
   fi_msg_rma message{};
   message.msg_iov = &local;
   message.iov_count = 1;
+  message.desc = local_ ? &source.descriptor : nullptr;
   message.addr = addresses_[static_cast<std::size_t>(to.owner)];
   message.rma_iov = &there;
   message.rma_iov_count = 1;
@@ -238,7 +264,8 @@ stage remote::write(const opened_segment& to, std::size_t offset, bytes_view fro
   message.data = data;
   // A source that is free is all that is asked for otherwise: for more, providers over TCP have the target answer.
   flags |= FI_COMPLETION | (tell.complete != 0 ? FI_DELIVERY_COMPLETE : FI_INJECT_COMPLETE);
-  return begun(made, fi_writemsg(port_.endpoint(), &message, flags));
+  const stage reached = begun(made, fi_writemsg(port_.endpoint(), &message, flags));
+  return reached == stage::accepted && source.is_copied ? stage::source_free : reached;
 }
 
 stage remote::start_put(const remote_handle& to, std::size_t offset, bytes_view from, const events& tell) noexcept {
@@ -274,9 +301,14 @@ stage remote::start_get(const remote_handle& from, std::size_t offset, mutable_b
   }
   operation* const made = begin(there.owner, {.source_free = 0, .complete = when_complete});
   if (made == nullptr) return stage::refused;
+  local_memory::place result{.data = to.data()};
+  if (local_) {
+    const int status = local_->begin_get(made->index, to, result);
+    if (status != 0) return begun(made, status, to.size());
+  }
   return begun(
-      made, fi_read(port_.endpoint(), to.data(), to.size(), nullptr, addresses_[static_cast<std::size_t>(there.owner)],
-                    there.base + offset, there.key, &made->context));
+      made, fi_read(port_.endpoint(), result.data, to.size(), result.descriptor,
+                    addresses_[static_cast<std::size_t>(there.owner)], there.base + offset, there.key, &made->context));
 }
 
 stage remote::start_atomic(const remote_handle& at_segment, std::size_t offset, const atomic_request& what,
@@ -291,17 +323,18 @@ stage remote::start_atomic(const remote_handle& at_segment, std::size_t offset, 
   if (made == nullptr) return stage::refused;
   made->previous = previous;
   // The lower half comes first, so a word of four bytes finds its own.
-  made->operand = what.operand;
-  made->expected = what.expected;
-  made->result = 0;
+  atomic_words& words = *made->words;
+  words = {.operand = what.operand, .expected = what.expected};
+  void* const descriptor = local_ ? local_->slot(made->index).descriptor : nullptr;
   const fi_addr_t peer = addresses_[static_cast<std::size_t>(there.owner)];
   const std::uint64_t place = there.base + offset;
   fid_ep* const endpoint = port_.endpoint();
   if (what.op == atomic_op::compare_swap) {
-    return begun(made, fi_compare_atomic(endpoint, &made->operand, 1, nullptr, &made->expected, nullptr, &made->result,
-                                         nullptr, peer, place, there.key, type_of(what), FI_CSWAP, &made->context));
+    return begun(made,
+                 fi_compare_atomic(endpoint, &words.operand, 1, descriptor, &words.expected, descriptor, &words.result,
+                                   descriptor, peer, place, there.key, type_of(what), FI_CSWAP, &made->context));
   }
-  return begun(made, fi_fetch_atomic(endpoint, &made->operand, 1, nullptr, &made->result, nullptr, peer, place,
+  return begun(made, fi_fetch_atomic(endpoint, &words.operand, 1, descriptor, &words.result, descriptor, peer, place,
                                      there.key, type_of(what), to_provider(what.op), &made->context));
 }
 
@@ -328,15 +361,17 @@ void remote::tell(std::uint64_t context) noexcept {
 
 void remote::take_completion(void* context) noexcept {
   auto* const done = static_cast<operation*>(context);
-  if (done->previous != nullptr) *done->previous = done->result;
+  if (local_) local_->complete(done->index);
+  if (done->previous != nullptr) *done->previous = done->words->result;
   tell(done->tell.source_free);
   tell(done->tell.complete);
-  free_.push(static_cast<std::uint32_t>(done - operations_.data()));
+  free_.push(done->index);
 }
 
 void remote::take_failure(void* context, int reason) noexcept {
   auto* const failed = static_cast<operation*>(context);
-  free_.push(static_cast<std::uint32_t>(failed - operations_.data()));
+  if (local_) local_->release(failed->index);
+  free_.push(failed->index);
   if (lost_.peer == no_rank) lost_ = {.peer = failed->peer, .reason = reason, .in_its_memory = true};
 }
 

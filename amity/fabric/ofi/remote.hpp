@@ -3,8 +3,9 @@
 /// Remote memory through libfabric: segments that the provider has registered, and operations on them.
 ///
 /// For trusted networks only (AMITY_OFI_SEALED=0), because the operations carry no seal. A process that cannot read the
-/// traffic cannot use them: the provider's key of a segment is random, 64 bits long, and sent only by its owner; and a
-/// notification carries half a token with its bits if the provider has space for it.
+/// traffic cannot use them: the provider's key of a segment is random, 64 bits long, and sent only by its owner, unless
+/// the provider chooses its keys itself; and a notification carries half a token with its bits if the provider has
+/// space for it.
 
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
@@ -21,6 +22,7 @@
 #include "amity/base/zeros.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/ofi/bounded_queue.hpp"
+#include "amity/fabric/ofi/local_memory.hpp"
 #include "amity/fabric/ofi/port.hpp"
 #include "amity/fabric/ofi/seal.hpp"
 
@@ -30,8 +32,9 @@ namespace amity::fabric::ofi {
 struct loss {
   rank_t peer = no_rank;
   int reason = 0;
-  bool in_its_memory = false;  ///< an operation there has failed: the peer may be well, and a segment gone
-  bool with_its_host = false;  ///< the host does not answer; any of its ranks may be meant
+  bool in_its_memory = false;          ///< an operation there has failed: the peer may be well, and a segment gone
+  bool with_its_host = false;          ///< the host does not answer; any of its ranks may be meant
+  std::size_t unregistered_bytes = 0;  ///< or memory of this rank, of so many bytes, cannot be registered to reach it
 };
 
 /// What the provider can do, as far as its description tells.
@@ -98,13 +101,24 @@ class remote final : public remote_memory {
     std::uint64_t key = 0;
     std::byte* own = nullptr;  ///< memory of this rank
   };
+  struct tokens {
+    std::uint64_t segment;       ///< of the rank that owns it
+    std::uint64_t notification;  ///< to the rank
+  };
+  struct atomic_words {
+    std::uint64_t operand = 0, expected = 0, result = 0;
+  };
+  static_assert(sizeof(atomic_words) <= local_memory::bounce_bytes);
+
   /// One that is under way. The provider knows it by the address of its first member.
   struct operation {
     fi_context2 context{};
     events tell;
     rank_t peer = no_rank;
+    std::uint32_t index = 0;
     std::uint64_t* previous = nullptr;
-    std::uint64_t operand = 0, expected = 0, result = 0;
+    atomic_words* words = nullptr;  ///< its own, or where the provider can use them
+    atomic_words own_words;
   };
   struct event {
     std::uint64_t value;
@@ -116,23 +130,24 @@ class remote final : public remote_memory {
   std::uint64_t notification(rank_t to, std::uint32_t bits) const noexcept;
   const opened_segment& at(const remote_handle& opened) const noexcept { return opened_[opened.id]; }
   operation* begin(rank_t peer, const events& tell) noexcept;
-  stage begun(operation* made, ssize_t status) noexcept;
+  /// `unregistered_bytes`: of local memory, for which `status` is the result of a registration.
+  stage begun(operation* made, ssize_t status, std::size_t unregistered_bytes = 0) noexcept;
   stage write(const opened_segment& to, std::size_t offset, bytes_view from, const events& tell, std::uint64_t flags,
               std::uint64_t data) noexcept;
   void tell(std::uint64_t context) noexcept;
 
   port& port_;
-  std::vector<std::uint64_t> segment_tokens_;       ///< by owner
-  std::vector<std::uint64_t> notification_tokens_;  ///< by target
+  std::vector<tokens> tokens_;  ///< by rank
   rank_t rank_;
   const std::vector<fi_addr_t>& addresses_;
   loss& lost_;
+  std::optional<local_memory> local_;  ///< null: the provider accepts any memory
   std::vector<operation> operations_;
   bounded_queue<std::uint32_t> free_;
   bounded_queue<event> told_;
-  std::map<std::uint64_t, local_segment> made_;  ///< by the provider's key
-  std::vector<opened_segment> opened_;           ///< by id
-  std::vector<std::uint64_t> closed_;            ///< ids that may be used again
+  std::multimap<std::uint64_t, local_segment> made_;  ///< by the checksum in their key
+  std::vector<opened_segment> opened_;                ///< by id
+  std::vector<std::uint64_t> closed_;                 ///< ids that may be used again
   std::uint64_t notifications_refused_ = 0;
   bool refused_ = false;
 };

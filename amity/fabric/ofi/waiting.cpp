@@ -172,6 +172,14 @@ void ofi_fabric::check_job_ended() {
 void ofi_fabric::end_by_loss() {
   const rank_t who = company_.rank_of(lost_.peer);
   abort();
+  if (lost_.unregistered_bytes > 0) {
+    throw error(
+        "AMITY_FABRIC=ofi", own_rank(),
+        fmt::format("{} bytes of memory of this rank cannot be registered for an operation in the memory of rank "
+                    "{}: {}",
+                    lost_.unregistered_bytes, who, port_.reason(lost_.reason)),
+        "increase the limit of locked memory (ulimit -l), or transfer fewer bytes at once");
+  }
   if (lost_.in_its_memory) {
     throw error("AMITY_FABRIC=ofi", own_rank(),
                 fmt::format("an operation in the memory of rank {} has failed: {}", who, port_.reason(lost_.reason)),
