@@ -74,6 +74,7 @@ extern const benchmark osc_passive_busy_target;
 extern const benchmark osc_tcp;
 extern const benchmark osc_fence;
 extern const benchmark osc_pscw;
+extern const benchmark osc_messages;
 extern const benchmark ofi_bandwidth;
 extern const benchmark long_latency;
 extern const benchmark long_round_trip;

@@ -87,6 +87,7 @@ const benchmark* const benchmarks[] = {
     &osc_tcp,
     &osc_fence,
     &osc_pscw,
+    &osc_messages,
     &ofi_bandwidth,
     &long_latency,
     &long_round_trip,

@@ -186,6 +186,23 @@ void compare_epochs(driver& d, const std::string& what) {
 void drive_fence(driver& d) { compare_epochs(d, "fence"); }
 void drive_pscw(driver& d) { compare_epochs(d, "pscw"); }
 
+/// Compares the library under each MPI with that MPI: calls that have nothing to do with windows.
+void drive_messages(driver& d) {
+  for (const mpi_installation& mpi : served_mpis()) {
+    for (const bool has_window : {false, true}) {
+      const auto row = [&](const std::string& call, const std::string& key) {
+        return time_ns(call + (has_window ? ", a window" : ", no window"), key, {ratio_at_most(1.05)});
+      };
+      d.compare_with_best(contest_of(d, {mpi}, {has_window ? "messages_beside_window" : "messages", 5'000}),
+                          std::vector<figure>{row("MPI_Send, MPI_Recv, 8 B", "send_8_ns"),
+                                              row("MPI_Send, MPI_Recv, 64 KiB", "send_64k_ns"),
+                                              row("MPI_Isend, MPI_Irecv, MPI_Waitall, 8 B", "waitall_8_ns"),
+                                              row("MPI_Test, 8 B", "test_8_ns"), row("MPI_Barrier", "barrier_ns"),
+                                              row("MPI_Allreduce, 8 B", "allreduce_ns")});
+    }
+  }
+}
+
 int measure_elsewhere(job_context&) { return 2; }
 
 }  // namespace
@@ -213,5 +230,7 @@ const benchmark osc_tcp{"osc_tcp", "MPI programs: put of 8 bytes over TCP, and f
 const benchmark osc_fence{"osc_fence", "MPI programs: fences without operations", drive_fence, measure_elsewhere};
 const benchmark osc_pscw{"osc_pscw", "MPI programs: post, start, complete and wait without operations", drive_pscw,
                          measure_elsewhere};
+const benchmark osc_messages{"osc_messages", "MPI programs: messages and collectives, with a window and without",
+                             drive_messages, measure_elsewhere};
 
 }  // namespace amity::bench

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "bench/mpi/measure.hpp"
+#include "bench/mpi/messages.hpp"
 
 namespace {
 
@@ -464,6 +465,11 @@ sample measure_pscw(int me, int ranks, int batches, int count) {
   return result;
 }
 
+sample measure_messages_beside_window(int me, int batches, int count) {
+  const window<> beside(memory_kind::allocated, 4096);
+  return measure_messages(me, batches, count);
+}
+
 /// Whether the system lets the origin read memory of the target: 1 or 0.
 sample measure_single_copy(int me) {
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
@@ -496,6 +502,8 @@ sample measure(int me, int ranks, const std::string& what, int batches, int coun
   if (what == "network_put") return measure_network_put(me, batches, count);
   if (what == "fence") return measure_fence(batches, count);
   if (what == "pscw") return measure_pscw(me, ranks, batches, count);
+  if (what == "messages") return measure_messages(me, batches, count);
+  if (what == "messages_beside_window") return measure_messages_beside_window(me, batches, count);
   if (what == "single_copy") return measure_single_copy(me);
   return {};
 }
