@@ -24,6 +24,11 @@ program attributes
   call check(key, int(17, MPI_ADDRESS_KIND))
   call MPI_Win_delete_attr(win, key)
   call check_absent(key)
+  ! They end with the window, also if a new one has the same handle.
+  call MPI_Win_set_attr(win, key, int(18, MPI_ADDRESS_KIND))
+  call MPI_Win_free(win)
+  call MPI_Win_allocate(bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, memory, win)
+  call check_absent(key)
   call MPI_Win_free_keyval(key)
   call MPI_Win_free(win)
   call MPI_Finalize()

@@ -233,6 +233,58 @@ void error_handlers() {
   MPI_Errhandler_free(&own);
 }
 
+int deleted = 0;
+int count_deletion(MPI_Win, int, void*, void*) {
+  ++deleted;
+  return MPI_SUCCESS;
+}
+
+// A new window may have the handle of one that has ended.
+void nothing_of_earlier_windows() {
+  step = "a window after others";
+  MPI_Comm half = MPI_COMM_NULL, same = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, 0, &half);
+  MPI_Comm_dup(MPI_COMM_WORLD, &same);
+  int key = MPI_KEYVAL_INVALID, value = 0;
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, count_deletion, &key, nullptr);
+  deleted = 0;
+  int ended = 0;
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, half, same, MPI_COMM_SELF, MPI_COMM_WORLD, half}) {
+    for (int round = 0; round < 3; ++round, ended += 3) {
+      std::array<MPI_Win, 3> all{};
+      for (MPI_Win& win : all) {
+        MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &win);
+        std::array<char, MPI_MAX_OBJECT_NAME> name{'x'};
+        int length = -1, is_set = 1;
+        void* found = nullptr;
+        MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+        MPI_Win_get_name(win, name.data(), &length);
+        MPI_Win_get_attr(win, key, static_cast<void*>(&found), &is_set);
+        MPI_Win_get_errhandler(win, &handler);
+        CHECK(length == 0 && is_set == 0 && handler == MPI_ERRORS_ARE_FATAL);
+        MPI_Group members = MPI_GROUP_NULL, expected = MPI_GROUP_NULL;
+        int relation = MPI_UNEQUAL;
+        MPI_Win_get_group(win, &members);
+        MPI_Comm_group(comm, &expected);
+        MPI_Group_compare(members, expected, &relation);
+        CHECK(relation == MPI_IDENT);
+        MPI_Group_free(&members);
+        MPI_Group_free(&expected);
+        MPI_Win_set_name(win, "earlier");
+        // On one process of the window alone.
+        if (rank() < 2) MPI_Win_set_attr(win, key, &value);
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        CHECK(deleted == (rank() < 2 ? ended : 0));
+      }
+      for (MPI_Win& win : all) MPI_Win_free(&win);
+      CHECK(deleted == (rank() < 2 ? ended + 3 : 0));
+    }
+  }
+  MPI_Win_free_keyval(&key);
+  MPI_Comm_free(&same);
+  MPI_Comm_free(&half);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -243,6 +295,7 @@ int main(int argc, char** argv) {
   predefined_attributes();
   own_attributes();
   error_handlers();
+  nothing_of_earlier_windows();
   step = "MPI_Finalize";
   MPI_Finalize();
   return 0;
