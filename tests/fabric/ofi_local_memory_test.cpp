@@ -56,7 +56,7 @@ std::uint64_t file_at(const void* address) {
 }
 
 /// Between a port and its provider. Fails the test for each operation whose memory is not registered under the
-/// descriptor that comes with it, or was mapped anew since.
+/// descriptor that comes with it, or was mapped again since.
 class strict_provider {
  public:
   explicit strict_provider(port& over) {
@@ -490,7 +490,7 @@ TEST_P(remote_pair, refused_operations_keep_no_registration) {
   put_and_get(source, result);
 }
 
-// The memory is that of the program: the operation continues from there.
+// The memory is that of the program: the operation continues to read it.
 TEST_P(remote_pair, attached_segment_may_end_before_operation) {
   bytes memory = make_payload(100'000, 4);
   const std::optional<segment> attached = origin().attach(memory);

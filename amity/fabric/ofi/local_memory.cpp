@@ -7,6 +7,7 @@
 #include <iterator>
 #include <new>
 
+#include "amity/base/clock.hpp"
 #include "amity/base/copy_bytes.hpp"
 
 namespace amity::fabric::ofi {
@@ -79,16 +80,33 @@ int local_memory::use_copy(use& by, std::size_t bytes, std::uint64_t access, pla
   return 0;
 }
 
+int local_memory::begin_long(use& by, std::byte* data, std::size_t bytes, std::uint64_t access, place& found) noexcept {
+  int status = use_in_place(by, data, bytes, access, found);
+  if (status != 0 && !is_shortage(status)) status = use_copy(by, bytes, access, found);
+  if (status == 0) {
+    failing_since_ns_ = 0;
+    if (by.registered) ++registered_;
+    return 0;
+  }
+  // The operations under way will end their registrations.
+  if (registered_ > 0) {
+    failing_since_ns_ = 0;
+    return -FI_EAGAIN;
+  }
+  const std::uint64_t now_ns = steady_now_ns();
+  if (failing_since_ns_ == 0) failing_since_ns_ = now_ns;
+  if (now_ns - failing_since_ns_ <= shortage_ns_max) return -FI_EAGAIN;
+  return status == -FI_EAGAIN ? -FI_ENOMEM : status;
+}
+
 int local_memory::begin_put(std::size_t operation, bytes_view from, place& found) noexcept {
   if (from.size() <= bounce_bytes) {
     found = slot(operation);
   } else {
-    use& by = uses_[operation];
     // Not written to: the provider reads the source of a put.
-    int status = use_in_place(by, const_cast<std::byte*>(from.data()), from.size(), FI_WRITE, found);
-    if (status == 0 || is_shortage(status)) return status;
-    status = use_copy(by, from.size(), FI_WRITE, found);
-    if (status != 0) return status;
+    auto* const source = const_cast<std::byte*>(from.data());
+    const int status = begin_long(uses_[operation], source, from.size(), FI_WRITE, found);
+    if (status != 0 || !found.is_copied) return status;
   }
   copy_bytes(found.data, from.data(), from.size());
   return 0;
@@ -99,10 +117,8 @@ int local_memory::begin_get(std::size_t operation, mutable_bytes to, place& foun
   if (to.size() <= bounce_bytes) {
     found = slot(operation);
   } else {
-    int status = use_in_place(by, to.data(), to.size(), FI_READ, found);
-    if (status == 0 || is_shortage(status)) return status;
-    status = use_copy(by, to.size(), FI_READ, found);
-    if (status != 0) return status;
+    const int status = begin_long(by, to.data(), to.size(), FI_READ, found);
+    if (status != 0 || !found.is_copied) return status;
   }
   by.result = found.data;
   by.into = to;
@@ -118,6 +134,7 @@ void local_memory::complete(std::size_t operation) noexcept {
 void local_memory::release(std::size_t operation) noexcept {
   use& by = uses_[operation];
   by.into = {};
+  if (by.registered) --registered_;
   by.registered.reset();
   if (!by.copy) return;
   by.copy.reset();

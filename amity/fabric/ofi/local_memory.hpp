@@ -27,6 +27,9 @@ class local_memory {
   /// Size of a slot. A copy of 4 KiB takes about 0.1 us; a registration takes about 0.5 us if the provider finds it in
   /// its cache, and 20 us if not (libfabric pull request 12836, InfiniBand).
   static constexpr std::size_t bounce_bytes = 4096;
+  /// If no operation has a registration, other threads and processes can release locked memory for so long before the
+  /// lack of it is an error.
+  static constexpr std::uint64_t shortage_ns_max = 1'000'000'000;
   /// Copies of memory that cannot be registered, all together; a single copy may be longer.
   static constexpr std::size_t copies_bytes_max = std::size_t{64} << 20;
 
@@ -44,8 +47,9 @@ class local_memory {
   void add_segment(mutable_bytes memory, void* descriptor);
   void remove_segment(const std::byte* begin, const void* descriptor) noexcept;
 
-  // For an operation that is not under way. These return 0, or libfabric's error number: then nothing has changed, and
-  // the same call may succeed when operations have ended. They enter the kernel for data longer than `bounce_bytes`.
+  // For an operation that is not under way. These return 0, -FI_EAGAIN if the same call may succeed later, or another
+  // error number of libfabric if memory cannot be registered. They enter the kernel for data longer than
+  // `bounce_bytes`.
 
   int begin_put(std::size_t operation, bytes_view from, place& found) noexcept;
   int begin_get(std::size_t operation, mutable_bytes to, place& found) noexcept;
@@ -73,14 +77,17 @@ class local_memory {
     void* descriptor;
   };
 
+  int begin_long(use& by, std::byte* data, std::size_t bytes, std::uint64_t access, place& found) noexcept;
   void* segment_descriptor(bytes_view memory) const noexcept;
   int use_in_place(use& by, std::byte* data, std::size_t bytes, std::uint64_t access, place& found) noexcept;
   int use_copy(use& by, std::size_t bytes, std::uint64_t access, place& found) noexcept;
 
   port& port_;
   buffer_arena bounce_;
-  std::vector<use> uses_;  ///< by operation
+  std::vector<use> uses_;       ///< by operation
+  std::size_t registered_ = 0;  ///< operations that have a registration
   std::size_t copies_bytes_ = 0;
+  std::uint64_t failing_since_ns_ = 0;                        ///< 0: the last registration has not failed
   std::multimap<const std::byte*, segment_memory> segments_;  ///< by their beginning
 };
 
