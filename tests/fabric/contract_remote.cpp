@@ -135,7 +135,7 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
       std::ranges::copy(bytes_of_key, key.bytes.begin());
       all[static_cast<std::size_t>(owner)] = memory.open(owner, key);
     }
-    for (const rank_t owner : everyone(own)) {
+    for (rank_t owner = 0; owner < own.size(); ++owner) {
       const remote_capabilities& can = own.remote_to(owner);
       if (owner == own.rank() || !own.same_node(owner)) continue;
       EXPECT_EQ(all[static_cast<std::size_t>(owner)].direct != nullptr, can.mapped && can.maps_attached);
