@@ -61,6 +61,7 @@ class rests : public ::testing::TestWithParam<engine::threading> {
         body(own, world);
       }
       all.leave(0);
+      return 0;
     });
   }
 };

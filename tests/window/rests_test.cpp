@@ -59,6 +59,7 @@ void run_wait(sleeps& of_1, int sleeps_min, Prepare prepare, Wait wait, Release 
       release(words);
     }
     w.barrier();
+    return 0;
   });
 }
 
