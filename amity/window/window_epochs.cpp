@@ -237,7 +237,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
   if (checks_ != nullptr) target_.verify(*checks_);
   bool works = false;
   try {
-    meet_members();
+    meet_members(group);
     works = where_ == shared_placement::none || place_shared_memory();
     if (works) open_targets();
   } catch (...) {
@@ -334,12 +334,14 @@ bool window_epochs::is_mapped_by_all(const memory_of_window& memory) const {
   return true;
 }
 
-// Members that have heard of the agreement earlier may have asked this one already (`window_service::execute`).
-void window_epochs::meet_members() {
+// Records of other members arrive only when all know the window.
+void window_epochs::meet_members(const window_group* group) {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
   prepare_accumulates();
+  std::uint64_t nothing = 0;
+  reduce_among(endpoint_, group, core::reduction::max_u64, std::span(&nothing, 1));
   origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
   origin_.meet_node();
 }

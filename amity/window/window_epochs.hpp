@@ -217,7 +217,7 @@ class window_epochs final : private record_window, private immovable {
   /// Whether all other members map the memory of this one, and use it directly.
   bool is_mapped_by_all(const memory_of_window& memory) const;
   void end(bool works) noexcept;
-  void meet_members();
+  void meet_members(const window_group* group);
   void prepare_accumulates();
   /// False: some member cannot map the memory of another one.
   bool place_shared_memory();

@@ -109,8 +109,6 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
   }
   // A window that has ended has no waiters.
   if (found == nullptr && (act == window_act::released || act == window_act::wake)) return true;
-  // The members of a new window do not learn of it at the same time.
-  if (found == nullptr && act == window_act::describe) return false;
   if (found == nullptr) {
     throw engine_.invalid_packet(source, fmt::format("operation {} on window {:#x} of {:#x}, which is not there",
                                                      static_cast<int>(act), what.object, what.at));
