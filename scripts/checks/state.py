@@ -28,9 +28,12 @@ ACCEPTED = {
     ("amity/interop/mpi/drop_in/datatype_store.cpp", "amity::mpi::(anonymous namespace)::recent_types"),
     # Addresses of functions of the MPI and of its Fortran library.
     ("amity/interop/mpi/drop_in/fortran.cpp", "MPII_Win_get_attr::next"),
+    ("amity/interop/mpi/drop_in/fortran.cpp", "MPII_Win_set_attr::next"),
     ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_get_attr_f::handle_of"),
     ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_get_name_f::next"),
     ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_get_attr_f::next"),
+    ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_set_attr_f::handle_of"),
+    ("amity/interop/mpi/drop_in/fortran.cpp", "ompi_win_set_attr_f::next"),
     ("amity/interop/shmem/process.cpp", "amity::shmem::self"),
     ("amity/interop/shmem/addon/process.cpp", "amity::shmem::addon::self"),
     # The functions that `exit` calls have no parameter either.

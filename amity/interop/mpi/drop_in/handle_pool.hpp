@@ -47,7 +47,7 @@ class handle_pool : private immovable {
 
   std::mutex mutex_;
   std::vector<entry> kept_;
-  std::uint64_t last_number_ = 0;
+  std::uint32_t last_number_ = 0;
 };
 
 }  // namespace amity::mpi
