@@ -1,7 +1,5 @@
 #pragma once
 
-#include <utility>
-
 #include "amity/base/types.hpp"
 
 namespace amity::mpi {
@@ -11,8 +9,6 @@ namespace amity::mpi {
 /// windows: the caller may hold locks of the MPI.
 class nested_calls : private immovable {
  public:
-  class program_code;
-
   nested_calls() noexcept { ++depth; }
   ~nested_calls() { --depth; }
   static bool exist() noexcept { return depth > 0; }
@@ -20,16 +16,6 @@ class nested_calls : private immovable {
  private:
   // The functions of MPI have no parameter for it.
   [[gnu::tls_model("initial-exec")]] static inline constinit thread_local int depth = 0;
-};
-
-/// While this exists, a function of the program runs that the MPI has called: calls of MPI are the program's again.
-class nested_calls::program_code : private immovable {
- public:
-  program_code() noexcept : depth_(std::exchange(depth, 0)) {}
-  ~program_code() { depth = depth_; }
-
- private:
-  int depth_;
 };
 
 }  // namespace amity::mpi

@@ -20,10 +20,9 @@ KINDS = {
     # Blocking communication of one process with a nonblocking form. It takes the same arguments without the status, and a
     # request.
     "point_to_point": "Mrecv Recv Rsend Send Ssend",
-    # Functions that wrapping.hpp has a function of the same name for. They block, or take functions of the program.
+    # Blocking functions that wrapping.hpp has a function of the same name for.
     "special": """
-        File_close File_open Intercomm_create Mprobe Probe Sendrecv Sendrecv_replace Wait Waitall Waitany Waitsome
-        Grequest_start""",
+        File_close File_open Intercomm_create Mprobe Probe Sendrecv Sendrecv_replace Wait Waitall Waitany Waitsome""",
     # Collectives that may block and have no nonblocking form, or one that differs (MPI_Comm_idup copies attributes at
     # another time). All processes of the first communicator or file among the arguments call it.
     "synchronized": """
@@ -85,7 +84,7 @@ KINDS = {
         File_get_byte_offset File_get_errhandler File_get_group File_get_info File_get_position
         File_get_position_shared File_get_size File_get_type_extent File_get_view File_seek File_set_errhandler
         Finalized Get_address Get_count Get_elements Get_elements_x Get_library_version Get_processor_name Get_version
-        Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get Grequest_complete
+        Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get Grequest_complete Grequest_start
         Group_c2f Group_compare Group_difference Group_excl Group_f2c Group_free Group_from_session_pset Group_incl
         Group_intersection Group_range_excl Group_range_incl Group_rank Group_size Group_translate_ranks Group_union
         Info_c2f Info_create Info_create_env Info_delete Info_dup Info_f2c Info_free Info_get Info_get_nkeys

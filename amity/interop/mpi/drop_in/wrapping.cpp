@@ -89,22 +89,4 @@ void meet_leaders(MPI_Comm group, int leader, MPI_Comm peers, int other_leader, 
   meet(group);
 }
 
-int program_request::call_query(void* of, MPI_Status* status) {
-  const auto& own = *static_cast<const program_request*>(of);
-  const nested_calls::program_code inside;
-  return own.query(own.state, status);
-}
-
-int program_request::call_free(void* of) {
-  const std::unique_ptr<const program_request> own(static_cast<const program_request*>(of));
-  const nested_calls::program_code inside;
-  return own->free(own->state);
-}
-
-int program_request::call_cancel(void* of, int complete) {
-  const auto& own = *static_cast<const program_request*>(of);
-  const nested_calls::program_code inside;
-  return own.cancel(own.state, complete);
-}
-
 }  // namespace amity::mpi::wrapping

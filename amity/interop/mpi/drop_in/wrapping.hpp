@@ -7,7 +7,6 @@
 /// nonblocking form. A blocking function of one process takes it only while this process has windows.
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include <mpi.h>
@@ -172,31 +171,6 @@ int intercomm_create(Native& native, MPI_Comm group, int leader, MPI_Comm peers,
   meet_leaders(group, leader, peers, other_leader, tag);
   const int code = native(group, leader, peers, other_leader, tag, made);
   if (drop_in* const own = serving(); own != nullptr && code == MPI_SUCCESS) own->foreigners().note(*made);
-  return code;
-}
-
-/// Functions of the program for a generalized request. The MPI calls them in calls such as MPI_Test, in which calls of
-/// MPI are nested.
-struct program_request {
-  MPI_Grequest_query_function* query;
-  MPI_Grequest_free_function* free;
-  MPI_Grequest_cancel_function* cancel;
-  void* state;
-
-  // For the MPI, with an object of this class, which the second one ends.
-  static int call_query(void* of, MPI_Status* status);
-  static int call_free(void* of);
-  static int call_cancel(void* of, int complete);
-};
-
-template <class Native>
-int grequest_start(Native& native, MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
-                   MPI_Grequest_cancel_function* cancel, void* state, MPI_Request* request) {
-  if (serving() == nullptr) return native(query, free, cancel, state, request);
-  auto made = std::make_unique<program_request>(query, free, cancel, state);
-  const int code = native(program_request::call_query, program_request::call_free, program_request::call_cancel,
-                          made.get(), request);
-  if (code == MPI_SUCCESS) static_cast<void>(made.release());
   return code;
 }
 

@@ -1,6 +1,6 @@
-// Functions of the program that the library or the MPI calls: error handlers, functions of attributes, and functions of
-// generalized requests. They call functions of windows, and functions of the MPI that block while another process needs
-// this one. The argument is a level of threads.
+// Functions of the program that the library or the MPI calls: error handlers and functions of attributes. They call
+// functions of windows, and functions of the MPI that block while another process needs this one. The argument is a
+// level of threads.
 
 #include <array>
 #include <string_view>
@@ -56,7 +56,7 @@ void talk() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// Of rank 1, for each call of `talk`.
+/// What rank 1 does for each call of `talk` in rank 0.
 void answer() {
   static int number = 0;
   int value = 0;
@@ -192,46 +192,6 @@ void attributes() {
   MPI_Comm_free_keyval(&key);
 }
 
-int talk_in_query(void*, MPI_Status* status) {
-  talk();
-  status->MPI_SOURCE = status->MPI_TAG = MPI_UNDEFINED;
-  MPI_Status_set_cancelled(status, 0);
-  return MPI_Status_set_elements(status, MPI_BYTE, 0);
-}
-int talk_in_free(void* freed) {
-  talk();
-  ++*static_cast<int*>(freed);
-  return MPI_SUCCESS;
-}
-int talk_in_cancel(void*, int) {
-  talk();
-  return MPI_SUCCESS;
-}
-
-void generalized_requests() {
-  int freed = 0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  const auto start = [&] { MPI_Grequest_start(talk_in_query, talk_in_free, talk_in_cancel, &freed, &request); };
-  expect_talks("MPI_Test of a generalized request", 2, [&] {
-    start();
-    int done = 0;
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    CHECK(done == 0 && called == 0);
-    MPI_Grequest_complete(request);
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    CHECK(done != 0);
-  });
-  expect_talks("MPI_Cancel of a generalized request", 3, [&] {
-    start();
-    MPI_Cancel(&request);
-    MPI_Grequest_complete(request);
-    int done = 0;
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    CHECK(done != 0);
-  });
-  CHECK(rank() != 0 || freed == 2);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -243,7 +203,6 @@ int main(int argc, char** argv) {
   MPI_Win_create(&number, sizeof number, sizeof number, MPI_INFO_NULL, MPI_COMM_WORLD, &served);
   error_handlers();
   attributes();
-  generalized_requests();
   step = "the end";
   MPI_Win_free(&served);
   MPI_Finalize();
