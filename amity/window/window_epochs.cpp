@@ -1,6 +1,7 @@
 #include "amity/window/window_epochs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -80,18 +81,11 @@ core::endpoint& first_of(core::team& of) {
 /// In place of an identity: a member, added to it, has not been able to make its memory.
 constexpr std::uint64_t failed_member = std::uint64_t{1} << 63;
 
-/// How members reach the memory of others.
+/// Whether members map memory of others.
 enum class mapping : std::uint64_t {
-  alone,       ///< none maps that of another one
-  fences,      ///< they can force fences on each other
-  own_fences,  ///< some cannot, so all fence in accumulates
-};
-
-/// What members agree on: the maximum of each word.
-struct agreement {
-  std::uint64_t identity;  ///< that member 0 has chosen; the others pass 0
-  std::uint64_t mapped;    ///< `mapping`
-  std::uint64_t records;   ///< 1: some member does not map the memory of all others, or must not use it
+  none,
+  with_forced_fences,  ///< an owner can force fences on all members
+  with_fences,         ///< some system refuses that, so all members fence in accumulates
 };
 
 /// Nothing announces that a peer has left the lock of a window that it maps, or ended an accumulate. A sleep until then
@@ -185,21 +179,13 @@ class watched_accumulates final : public fabric::watched_memory {
   rank_t member_;
 };
 
-std::span<std::uint64_t> words_of(agreement& of) {
-  static_assert(sizeof of % sizeof(std::uint64_t) == 0 && std::is_standard_layout_v<agreement>);
-  return {reinterpret_cast<std::uint64_t*>(&of), sizeof of / sizeof(std::uint64_t)};
-}
-
 }  // namespace
 
 // The reductions of `make_target`.
 void decline_window(const window_group& group, const memory_of_window& memory) {
-  if (memory.where == shared_placement::contiguous) {
-    std::uint64_t none = 0;
-    group.reduce(core::reduction::sum_u64, std::span(&none, 1));
-  }
-  agreement failed{.identity = failed_member + static_cast<std::uint64_t>(group.member), .mapped = 0, .records = 0};
-  group.reduce(core::reduction::max_u64, words_of(failed));
+  std::uint64_t bytes = 0, failed = failed_member + static_cast<std::uint64_t>(group.member);
+  if (memory.where == shared_placement::contiguous) group.reduce(core::reduction::sum_u64, std::span(&bytes, 1));
+  group.reduce(core::reduction::max_u64, std::span(&failed, 1));
 }
 
 window_epochs::window_epochs(core::team& of, direct_access& direct, const memory_of_window& memory,
@@ -215,15 +201,14 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       members_(members_of(endpoint_, group)),
       target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
       where_(memory.where),
-      protocol_(options.checked ? window_protocol::buffered : options.protocol),
       signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
       attached_(memory.attached),
       target_(make_target(memory, group)),
       checks_(options.checked
                   ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
                   : nullptr),
-      origin_(endpoint_, service_, direct_, members_, target_thread_, target_, identity_, protocol_,
-              attached_ != nullptr),
+      origin_(endpoint_, service_, direct_, members_, target_thread_, target_, identity_,
+              options.checked ? window_protocol::buffered : options.protocol, attached_ != nullptr),
       collectives_(member_, members_.size(),
                    std::min<std::size_t>(core::record_bytes_max(endpoint_.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {
@@ -237,7 +222,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
   if (checks_ != nullptr) target_.verify(*checks_);
   bool works = false;
   try {
-    meet_members(group);
+    meet_members(memory, group);
     works = where_ == shared_placement::none || place_shared_memory();
     if (works) open_targets();
   } catch (...) {
@@ -274,31 +259,24 @@ window_target& window_epochs::make_target(const memory_of_window& memory, const 
   } catch (...) {
     failure = std::current_exception();
   }
-  agree(made, memory, group);
+  agree_on_identity(made, group);
   if (failure) std::rethrow_exception(failure);
   return *made;
 }
 
-// If a member has failed, no member knows the window, and each ends its own part.
-void window_epochs::agree(window_target* made, const memory_of_window& memory, const window_group* group) {
-  agreement all{.identity = 0,
-                .mapped = static_cast<std::uint64_t>(!has_neighbor()          ? mapping::alone
-                                                     : permit_remote_fences() ? mapping::fences
-                                                                              : mapping::own_fences),
-                .records = is_mapped_by_all(memory) ? 0u : 1u};
+// Member 0 names the window. If a member has failed, no member knows the window, and each ends its own part.
+void window_epochs::agree_on_identity(window_target* made, const window_group* group) {
+  std::uint64_t agreed = 0;
   if (made == nullptr)
-    all.identity = failed_member + static_cast<std::uint64_t>(member_);
+    agreed = failed_member + static_cast<std::uint64_t>(member_);
   else if (member_ == 0)
-    all.identity = static_cast<std::uint64_t>(made->identity_of_first());
-  reduce_among(endpoint_, group, core::reduction::max_u64, words_of(all));
-  identity_ = window_identity{all.identity};
-  map_others_ = mapping{all.mapped} != mapping::alone;
-  accumulates_fence_ = mapping{all.mapped} == mapping::own_fences;
-  uses_signals_ = all.records == 0;
-  if (all.identity < failed_member || made == nullptr) return;
+    agreed = static_cast<std::uint64_t>(made->identity_of_first());
+  reduce_among(endpoint_, group, core::reduction::max_u64, std::span(&agreed, 1));
+  identity_ = window_identity{agreed};
+  if (agreed < failed_member || made == nullptr) return;
   on_target_thread([&] { made->release(); });
   throw window_error(window_fault::memory, "window", member_,
-                     fmt::format("{}: rank {} has no memory for it", title_, all.identity - failed_member),
+                     fmt::format("{}: rank {} has no memory for it", title_, agreed - failed_member),
                      "see the error of that rank");
 }
 
@@ -322,31 +300,37 @@ bool window_epochs::has_neighbor() const {
   return false;
 }
 
-// Memory of the program is mapped by others only if they are in this process.
 bool window_epochs::is_mapped_by_all(const memory_of_window& memory) const {
-  const bool attaches = memory.own && !memory.own->empty() && !memory.around;
-  if (signal_bytes_ == 0 || !permits_direct(protocol_)) return false;
+  if (signal_bytes_ == 0 || !permits_direct(origin_.protocol())) return false;
+  const bool is_attached = memory.own && !memory.own->empty() && !memory.around;
   const fabric::fabric& transport = endpoint_.own_engine().transport();
   for (rank_t member = 0; member < members().size(); ++member) {
     const fabric::remote_capabilities& can = transport.remote_to(members_.lane(member));
-    if (member != member_ && (!can.mapped || (attaches && !can.maps_attached))) return false;
+    if (member != member_ && (!can.mapped || (is_attached && !can.maps_attached))) return false;
   }
   return true;
 }
 
-// Records of other members arrive only when all know the window.
-void window_epochs::meet_members(const window_group* group) {
+// Members that have left the last reduction may ask others, which know the window by then.
+void window_epochs::meet_members(const memory_of_window& memory, const window_group* group) {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
-  prepare_accumulates();
-  std::uint64_t nothing = 0;
-  reduce_among(endpoint_, group, core::reduction::max_u64, std::span(&nothing, 1));
-  origin_.add_own(member_, target_.about(), &target_.control(), memory().data());
+  agree_on_mapping(memory, group);
+  origin_.add_own(member_, target_.about(), &target_.control(), this->memory().data());
   origin_.meet_node();
 }
 
-void window_epochs::prepare_accumulates() {
+void window_epochs::agree_on_mapping(const memory_of_window& memory, const window_group* group) {
+  const mapping own = !has_neighbor()          ? mapping::none
+                      : permit_remote_fences() ? mapping::with_forced_fences
+                                               : mapping::with_fences;
+  std::array most{static_cast<std::uint64_t>(own), is_mapped_by_all(memory) ? std::uint64_t{0} : std::uint64_t{1}};
+  // On several nodes, no member can signal by stores.
+  reduce_among(endpoint_, group, core::reduction::max_u64, std::span(most).first(signal_bytes_ > 0 ? 2 : 1));
+  map_others_ = mapping{most[0]} != mapping::none;
+  accumulates_fence_ = mapping{most[0]} == mapping::with_fences;
+  if (most[1] != 0) signal_bytes_ = 0;
   using mode = direct_accumulates::mode;
   const bool has_threads = endpoint_.own_engine().lock() != nullptr;
   direct_.always_fences |= has_threads;
@@ -386,7 +370,7 @@ void window_epochs::open_targets() {
   for (rank_t member = 0; checks_ == nullptr && member < members().size(); ++member) {
     if (direct_.targets.find(member) != nullptr) origin_.find(member)->direct = &direct_.targets[member];
   }
-  if (uses_signals_) prepare_signals();
+  if (signal_bytes_ > 0) prepare_signals();
 }
 
 void window_epochs::prepare_signals() {

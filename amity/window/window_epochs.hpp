@@ -208,17 +208,16 @@ class window_epochs final : private record_window, private immovable {
   }
   /// Throws on all members if one of them cannot make its memory.
   window_target& make_target(const memory_of_window& memory, const window_group* group);
-  /// The first collective step of all members: they learn the identity of the window, and how they reach one another.
   /// `made` is null if this member has failed.
-  void agree(window_target* made, const memory_of_window& memory, const window_group* group);
+  void agree_on_identity(window_target* made, const window_group* group);
   void end_target(bool works) noexcept;
   /// Whether another member may map the memory of this one.
   bool has_neighbor() const;
-  /// Whether all other members map the memory of this one, and use it directly.
+  /// Whether all other members can map the memory of this one, and may use it directly.
   bool is_mapped_by_all(const memory_of_window& memory) const;
   void end(bool works) noexcept;
-  void meet_members(const window_group* group);
-  void prepare_accumulates();
+  void meet_members(const memory_of_window& memory, const window_group* group);
+  void agree_on_mapping(const memory_of_window& memory, const window_group* group);
   /// False: some member cannot map the memory of another one.
   bool place_shared_memory();
   void open_targets();
@@ -280,9 +279,7 @@ class window_epochs final : private record_window, private immovable {
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;
   shared_placement where_;
-  window_protocol protocol_;
-  std::size_t signal_bytes_;                   ///< 0: some members are on other nodes
-  bool uses_signals_ = false;                  ///< all members map one another's windows
+  std::size_t signal_bytes_;                   ///< 0: members do not signal by stores
   bool map_others_ = false;                    ///< some members may map memory of others
   bool accumulates_fence_ = false;             ///< all members fence in accumulates on mapped memory
   std::shared_ptr<attached_memory> attached_;  ///< null: the window is not dynamic
