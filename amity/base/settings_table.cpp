@@ -89,8 +89,7 @@ constexpr auto table = std::to_array<setting_info>({
      "capabilities."},
     {"AMITY_OFI_REGISTER_LOCAL", integer, "0 or 1", "0", 0, 1, "",
      "1: registers the local memory of sends, puts and gets also for a libfabric provider that does not require it; 0: "
-     "only "
-     "if the provider requires it."},
+     "only if the provider requires it."},
     {"AMITY_OFI_SEALED", integer, "0 or 1", "1", 0, 1, "",
      "1: authenticates each packet of ofi, and sends puts, gets and atomics as packets. 0: only for trusted networks; "
      "uses the remote memory of the provider. Must be equal on all ranks."},

@@ -36,13 +36,8 @@ void local_memory::add_segment(mutable_bytes memory, void* descriptor) {
   segments_.emplace(memory.data(), segment_memory{.bytes = memory.size(), .descriptor = descriptor});
 }
 
-void local_memory::remove_segment(const std::byte* begin, const void* descriptor) noexcept {
-  auto [at, end] = segments_.equal_range(begin);
-  while (at != end && at->second.descriptor != descriptor) ++at;
-  if (at != end) segments_.erase(at);
-}
+void local_memory::remove_segment(const std::byte* begin) noexcept { segments_.erase(begin); }
 
-// Of segments that overlap, it finds the one that begins last.
 void* local_memory::segment_descriptor(bytes_view memory) const noexcept {
   const auto after = segments_.upper_bound(memory.data());
   if (after == segments_.begin()) return nullptr;

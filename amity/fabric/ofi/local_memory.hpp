@@ -45,7 +45,7 @@ class local_memory {
 
   /// The memory of a segment, as long as it is registered under `descriptor`.
   void add_segment(mutable_bytes memory, void* descriptor);
-  void remove_segment(const std::byte* begin, const void* descriptor) noexcept;
+  void remove_segment(const std::byte* begin) noexcept;
 
   // For an operation that is not under way. These return 0, -FI_EAGAIN if the same call may succeed later, or another
   // error number of libfabric if memory cannot be registered. They enter the kernel for data longer than
@@ -87,8 +87,8 @@ class local_memory {
   std::vector<use> uses_;       ///< by operation
   std::size_t registered_ = 0;  ///< operations that have a registration
   std::size_t copies_bytes_ = 0;
-  std::uint64_t failing_since_ns_ = 0;                        ///< 0: the last registration has not failed
-  std::multimap<const std::byte*, segment_memory> segments_;  ///< by their beginning
+  std::uint64_t failing_since_ns_ = 0;                   ///< 0: the last registration has not failed
+  std::map<const std::byte*, segment_memory> segments_;  ///< by their beginning
 };
 
 }  // namespace amity::fabric::ofi

@@ -186,7 +186,7 @@ segment remote::offer(std::byte* data, std::size_t bytes, std::optional<zeroed_m
 void remote::destroy(const segment& own) noexcept {
   const auto found = made_.find(fields_of<key_fields>(own.key).check);
   if (found == made_.end()) return;
-  if (local_ && found->second.memory) local_->remove_segment(own.data, fi_mr_desc(found->second.registered.get()));
+  if (local_ && found->second.memory) local_->remove_segment(own.data);
   made_.erase(found);
 }
 
