@@ -193,7 +193,7 @@ void drive_messages(driver& d) {
       const auto row = [&](const std::string& call, const std::string& key) {
         return time_ns(call + (has_window ? ", a window" : ", no window"), key, {ratio_at_most(1.05)});
       };
-      d.compare_with_best(contest_of(d, {mpi}, {has_window ? "messages_beside_window" : "messages", 5'000}),
+      d.compare_with_best(contest_of(d, {mpi}, {has_window ? "messages_with_window" : "messages", 5'000}),
                           std::vector<figure>{row("MPI_Send, MPI_Recv, 8 B", "send_8_ns"),
                                               row("MPI_Send, MPI_Recv, 64 KiB", "send_64k_ns"),
                                               row("MPI_Isend, MPI_Irecv, MPI_Waitall, 8 B", "waitall_8_ns"),

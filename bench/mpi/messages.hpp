@@ -1,6 +1,6 @@
 #pragma once
 
-/// Messages and collectives of a plain MPI program: what an application does beside its one-sided operations.
+/// Calls of MPI that do not concern windows: messages and collectives.
 
 #include <mpi.h>
 

@@ -465,8 +465,8 @@ sample measure_pscw(int me, int ranks, int batches, int count) {
   return result;
 }
 
-sample measure_messages_beside_window(int me, int batches, int count) {
-  const window<> beside(memory_kind::allocated, 4096);
+sample measure_messages_with_window(int me, int batches, int count) {
+  const window<> unused(memory_kind::allocated, 4096);
   return measure_messages(me, batches, count);
 }
 
@@ -503,7 +503,7 @@ sample measure(int me, int ranks, const std::string& what, int batches, int coun
   if (what == "fence") return measure_fence(batches, count);
   if (what == "pscw") return measure_pscw(me, ranks, batches, count);
   if (what == "messages") return measure_messages(me, batches, count);
-  if (what == "messages_beside_window") return measure_messages_beside_window(me, batches, count);
+  if (what == "messages_with_window") return measure_messages_with_window(me, batches, count);
   if (what == "single_copy") return measure_single_copy(me);
   return {};
 }
