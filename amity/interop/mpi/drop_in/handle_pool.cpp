@@ -13,10 +13,9 @@ handle_pool::proposal handle_pool::propose(std::span<const rank_t> members, rank
   }
   if (first != nullptr) first->is_free = false;
   const std::uint64_t free = first == nullptr ? none : first->number;
-  // Different from all numbers that other processes give.
-  const std::uint64_t next = static_cast<std::uint64_t>(members.front()) << 32 | (last_number_ + 1);
-  if (own == 0) ++last_number_;
-  return {.free = free, .others = ~free, .number = own == 0 ? next : 0, .full = kept_.size() < kept_max ? 0u : 1u};
+  std::uint64_t number = 0;
+  if (own == 0) number = static_cast<std::uint64_t>(members.front()) << 32 | ++last_number_;
+  return {.free = free, .others = ~free, .number = number, .full = kept_.size() < kept_max ? 0u : 1u};
 }
 
 MPI_Win handle_pool::take(const proposal& own, const proposal& agreed) {

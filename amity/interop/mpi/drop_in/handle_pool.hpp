@@ -1,7 +1,7 @@
 #pragma once
 
-/// Handles of ended windows, for new windows of the same processes. To make a handle, the MPI may take longer than all
-/// else that a new window needs, and its processes spin until all have come.
+/// Handles of windows that have ended, which new windows of the same processes take over: making a handle and freeing
+/// it takes the MPI about a third of the time that a window needs, and some MPIs spin until all processes have called.
 
 #include <cstdint>
 #include <mutex>
@@ -23,11 +23,12 @@ class handle_pool : private immovable {
   struct proposal {
     std::uint64_t free;    ///< the number of a handle that this process could use; `none`: it has none
     std::uint64_t others;  ///< ~`free`: so the members see whether all have proposed the same handle
-    std::uint64_t number;  ///< of a new handle, by member 0; else 0
-    std::uint64_t full;    ///< 1: this process keeps no further one
+    std::uint64_t number;  ///< that member 0 gives to a new handle, and no other process gives; the others pass 0
+    std::uint64_t full;    ///< 1: this process cannot keep a new handle
   };
 
-  /// `members`: ranks in MPI_COMM_WORLD. Until `take`, no other thread of this process proposes the same handle.
+  /// `members`: ranks in MPI_COMM_WORLD; `own`: the index of this process. Until `take`, no other thread of this
+  /// process proposes the same handle.
   proposal propose(std::span<const rank_t> members, rank_t own);
   /// The handle that all members have proposed. MPI_WIN_NULL: the caller makes one, and adds it.
   MPI_Win take(const proposal& own, const proposal& agreed);

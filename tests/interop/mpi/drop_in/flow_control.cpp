@@ -50,7 +50,7 @@ void many_operations(std::string_view flavor) {
   operate(2, 1);
   MPI_Win_fence(MPI_MODE_NOSUCCEED, all.win);
   CHECK(seen == sent);
-  // Of each process, as many additions to this one.
+  // Each process has added 1 so many times here.
   const long additions = (count - rank() + size() - 1) / size();
   CHECK(all.memory[count] == rank() + additions * size());
   step = "flow control: many operations in epochs of locks";

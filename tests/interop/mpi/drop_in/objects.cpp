@@ -239,7 +239,7 @@ int count_deletion(MPI_Win, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-// A new window may have the handle of one that has ended.
+// The library may give a new window the handle of an earlier one.
 void nothing_of_earlier_windows() {
   step = "a window after others";
   MPI_Comm half = MPI_COMM_NULL, same = MPI_COMM_NULL;
