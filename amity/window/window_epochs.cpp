@@ -311,14 +311,14 @@ bool window_epochs::is_mapped_by_all(const memory_of_window& memory) const {
   return true;
 }
 
-// Members that have left the last reduction may ask others, which know the window by then.
+// Members that have left the reduction introduce themselves to others, which know the window by then.
 void window_epochs::meet_members(const memory_of_window& memory, const window_group* group) {
   on_target_thread([this] { target_.publish(identity_); });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
   agree_on_mapping(memory, group);
   origin_.add_own(member_, target_.about(), &target_.control(), this->memory().data());
-  origin_.meet_node();
+  origin_.meet_node(target_.about());
 }
 
 void window_epochs::agree_on_mapping(const memory_of_window& memory, const window_group* group) {
@@ -628,6 +628,9 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
       from->fences = target_.fences();
       return true;
     }
+    case window_act::introduce:
+      if (!origin_.note_introduction(member, content)) throw invalid();
+      return true;
     case window_act::wake:
       return true;
     case window_act::has_posted: {

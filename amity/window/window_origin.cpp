@@ -73,10 +73,16 @@ window_origin::~window_origin() {
 // Members
 
 window_peer& window_origin::meet(rank_t member) {
-  const std::unique_ptr<window_meeting> met = begin_meeting(member);
-  endpoint_.wait_until(wait_for_window, [&] { return met->with->answers.done(); });
+  window_description about{};
+  auto met = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
+  core::record what{.owner = core::record_owner::windows,
+                    .act = static_cast<std::uint8_t>(window_act::describe),
+                    .at = word(identity_)};
+  what.question = ask(*met, std::as_writable_bytes(std::span(&about, 1)), met->answers);
+  send(met->lane, what);
+  endpoint_.wait_until(wait_for_window, [&] { return met->answers.done(); });
   window_peer* const known = find(member);  // another thread has asked, too
-  return known != nullptr ? *known : finish_meeting(*met);
+  return known != nullptr ? *known : add(std::move(met), about);
 }
 
 void window_origin::add_own(rank_t member, const window_description& about, control_block* control, std::byte* base) {
@@ -90,38 +96,36 @@ void window_origin::add_own(rank_t member, const window_description& about, cont
   peers_[member] = std::move(own);
 }
 
-void window_origin::meet_node() {
-  std::vector<std::unique_ptr<window_meeting>> met;
+void window_origin::meet_node(const window_description& own) {
+  const core::record what{.owner = core::record_owner::windows,
+                          .act = static_cast<std::uint8_t>(window_act::introduce),
+                          .bytes = sizeof own,
+                          .at = word(identity_)};
+  std::size_t neighbors = 0;
   for (rank_t member = 0; member < members_.size(); ++member) {
-    if (find(member) == nullptr && endpoint_.own_engine().transport().same_node(members_.lane(member)))
-      met.push_back(begin_meeting(member));
+    if (find(member) != nullptr || !endpoint_.own_engine().transport().same_node(members_.lane(member))) continue;
+    service_.send(members_.lane(member), what, std::as_bytes(std::span(&own, 1)));
+    ++neighbors;
   }
-  endpoint_.wait_until(wait_for_window, [&] {
-    return std::ranges::all_of(met, [](const auto& each) { return each->with->answers.done(); });
-  });
-  for (const auto& each : met) finish_meeting(*each);
+  endpoint_.wait_until(wait_for_window, [&] { return introduced_.size() == neighbors && service_.sent(); });
+  for (const auto& [member, about] : introduced_)
+    add(std::make_unique<window_peer>(member, members_.lane(member, target_thread_)), about);
+  introduced_ = {};
 }
 
-std::unique_ptr<window_meeting> window_origin::begin_meeting(rank_t member) {
-  auto met =
-      std::make_unique<window_meeting>(std::make_unique<window_peer>(member, members_.lane(member, target_thread_)));
-  core::record what{.owner = core::record_owner::windows,
-                    .act = static_cast<std::uint8_t>(window_act::describe),
-                    .at = word(identity_)};
-  window_peer& with = *met->with;
-  what.question = ask(with, std::as_writable_bytes(std::span(&met->about, 1)), with.answers);
-  const auto appends = [&] { return try_append(with, what) != nullptr; };
-  if (!appends()) endpoint_.wait_until(core::wait_for_credit, appends);
-  stream_.send(with.lane);
-  return met;
+bool window_origin::note_introduction(rank_t member, bytes_view content) {
+  window_description about;
+  if (content.size() != sizeof about) return false;
+  std::memcpy(&about, content.data(), sizeof about);
+  introduced_.emplace_back(member, about);
+  return true;
 }
 
-window_peer& window_origin::finish_meeting(window_meeting& met) {
+window_peer& window_origin::add(std::unique_ptr<window_peer> met, const window_description& about) {
   core::memory& memory = endpoint_.memory();
-  const window_description& about = met.about;
-  window_peer& with = *met.with;
+  window_peer& with = *met;
   all_.push_back(&with);
-  peers_[with.member] = std::move(met.with);
+  peers_[with.member] = std::move(met);
   describe(with, about);
   with.control_segment = memory.open(about.control);
   if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr) {

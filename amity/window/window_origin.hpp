@@ -92,14 +92,6 @@ struct window_peer : private immovable {
   std::uint64_t word = 0;                         ///< the answer to an unlock, or to `ask_word`
 };
 
-/// What a member that was asked has told; `answers` of the peer is done when it is there.
-struct window_meeting : private immovable {
-  explicit window_meeting(std::unique_ptr<window_peer> member) : with(std::move(member)) {}
-
-  std::unique_ptr<window_peer> with;
-  window_description about{};
-};
-
 /// What shows a target, or this rank, that the operations of an epoch have been carried out.
 enum class epoch_end : std::uint8_t {
   counts,   ///< of records, which the members exchange, and answers to this rank
@@ -129,8 +121,11 @@ class window_origin final : private immovable {
   }
   /// This rank itself.
   void add_own(rank_t member, const window_description& about, control_block* control, std::byte* base);
-  /// Learns of all members on this node. Waits.
-  void meet_node();
+  /// Introduces this rank, whose target this describes, to the members of its node, and learns of them. Waits, but for
+  /// no progress of members that have returned from it.
+  void meet_node(const window_description& own);
+  /// A member of this node has introduced itself. False: the content is not valid.
+  bool note_introduction(rank_t member, bytes_view content);
   /// All members are on this node and known: places their memory in that of member 0, one after another. Returns that
   /// of member `own`.
   mutable_bytes place_consecutively(rank_t own);
@@ -183,8 +178,7 @@ class window_origin final : private immovable {
   static bool hands_over(const window_peer& to, const window_operation& what) noexcept;
   bool try_hand_over(window_peer& to, const window_operation& what);
   window_peer& meet(rank_t member);
-  std::unique_ptr<window_meeting> begin_meeting(rank_t member);
-  window_peer& finish_meeting(window_meeting& met);
+  window_peer& add(std::unique_ptr<window_peer> met, const window_description& about);
   /// Whether this rank cannot use the memory without progress of its own.
   bool needs_progress(const window_peer& of) const noexcept;
   void map_data(window_peer& of, std::byte* data) const noexcept;
@@ -225,6 +219,7 @@ class window_origin final : private immovable {
   epoch_end end_ = epoch_end::answers;
   std::uint64_t fences_ = 0;
   bool reserved_ = false;  ///< the open packet has a credit of the reserve
+  std::vector<std::pair<rank_t, window_description>> introduced_;  ///< members that `meet_node` adds
   rank_map<std::unique_ptr<window_peer>> peers_;
   std::vector<window_peer*> all_;
 };

@@ -45,6 +45,7 @@ enum class window_act : std::uint8_t {
   collective,  ///< content: a part
   post,
   granted,     ///< answers `lock`
+  introduce,   ///< content: the `window_description` of a member of this node
   wake,        ///< a signal was stored for a member that sleeps
   has_posted,  ///< in checked windows; asks for a `post_state`
 };
@@ -74,7 +75,7 @@ struct layout_part {
   std::uint64_t at;
 };
 
-/// What a member tells another one that asks.
+/// What a member tells those of its node when the window is made, and others when they ask.
 struct window_description {
   core::segment_descriptor control;
   core::segment_descriptor data;  ///< of no lane: the data is in the segment of the control block

@@ -384,6 +384,26 @@ TEST(window_schedules, locks_see_what_fence_has_ended) {
   }
 }
 
+// Each rank in turn makes no progress when it has its window. The others must have theirs before it makes some again.
+TEST(window_schedules, members_with_window_owe_no_progress) {
+  constexpr std::uint64_t idle_ns = 5'000'000;
+  constexpr rank_t ranks = 4;
+  for (std::uint64_t seed = 1; seed <= testing::cases(100); ++seed) {
+    for (const std::uint32_t node_ranks : {1, 2, 4}) {
+      fabric::sim::run(ranks, {.seed = seed, .node_ranks = node_ranks, .delay_ns_max = 20'000},
+                       [&](fabric::fabric& whole) {
+                         world w(whole, {});
+                         auto shared = w.allocate_window<int>(1);
+                         EXPECT_LT(whole.now_ns(), idle_ns) << "seed " << seed << ", ranks on a node " << node_ranks;
+                         if (w.rank() == static_cast<rank_t>(seed % ranks)) testing::idle_until(whole, idle_ns);
+                         w.barrier();
+                         return 0;
+                       });
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 // Values that wait for a lock, and are too large for a record alone.
 TEST_P(windows, held_values_stay) {
   run([](world& w) {
