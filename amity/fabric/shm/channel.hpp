@@ -111,9 +111,16 @@ class outbound {
 
   std::byte* buffer(std::uint32_t index) const noexcept { return memory_.buffers + index * packet_bytes_; }
 
+  /// A short payload leaves its buffer here: one line less for the target to fetch.
   void commit_buffer(std::uint64_t header, std::uint32_t index, std::size_t bytes) noexcept {
     AMITY_DEBUG_ASSERT(reserved_ > 0);
     --reserved_;
+    if (bytes <= inline_bytes_max) {
+      const std::uint64_t bit = std::uint64_t{1} << index;
+      free_buffers_ ^= bit;
+      lent_ ^= bit;
+      return write_inline(header, {buffer(index), bytes});
+    }
     const place next = next_place();
     next.slot.header = header;
     publish(next, index + 1, bytes);
@@ -301,7 +308,8 @@ class inbound {
   }
 
  private:
-  struct alignas(16) payload_place {
+  /// Payloads of buffers lie aligned to a cache line, also short ones.
+  struct alignas(cache_line_bytes) payload_place {
     std::byte bytes[inline_bytes_max];
 
     /// One memcpy of the whole would become a string instruction here, which takes longer to begin than to copy.
