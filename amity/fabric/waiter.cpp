@@ -69,7 +69,7 @@ inline void waiter::check_each_period(std::uint64_t now_ns, std::uint64_t& check
 bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   for (std::uint32_t look = 0; look < how_.looks; ++look) {
     if (is_ready(stores) || (others != nullptr && others->let_in())) return true;
-    cpu_pause(static_cast<int>(how_.pauses));
+    if (stores == nullptr) cpu_pause(static_cast<int>(how_.pauses));
   }
   if (how_.spin_ns == 0) return false;
   const std::uint64_t begin_ns = steady_now_ns();
