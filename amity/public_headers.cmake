@@ -26,6 +26,7 @@ set(AMITY_PUBLIC_HEADERS
   base/yielder.hpp
   base/zeros.hpp
   core/arguments.hpp
+  core/attentive_waits.hpp
   core/attentiveness.hpp
   core/busy_wait.hpp
   core/call_order.hpp
@@ -68,6 +69,7 @@ set(AMITY_PUBLIC_HEADERS
   epoch/thread_epochs.hpp
   epoch/wave.hpp
   fabric/alarm.hpp
+  fabric/attention_board.hpp
   fabric/fabric.hpp
   fabric/remote_memory.hpp
   fabric/reserve.hpp

@@ -207,6 +207,7 @@ std::uint64_t endpoint::reduce(reduction operation, std::uint64_t value) {
     fail(std::current_exception());  // it is half begun
     throw;
   }
+  const engine::attentive_wait attentive(*engine_);
   wait_until(
       operation == reduction::ending ? "the ends of the other ranks' programs" : "a barrier or reduction",
       [this] { return collectives_.done() && control_sent(); }, [this] { return ask_rank_ahead(); });

@@ -65,6 +65,7 @@ engine::engine(fabric::fabric& transport, const settings& config, rank_t threads
       bound_(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_MAX"))),
       waiter_(transport),
       attention_(config.integer("AMITY_CORE_ATTENTIVENESS") != 0),
+      attentive_(transport.attention()),
       // In any case so low that handlers have room left.
       leaving_bytes_high_water_(std::min(static_cast<std::size_t>(config.integer("AMITY_CORE_SPILL_BYTES_HIGH_WATER")),
                                          bound_.bytes_max() / 2)),
@@ -324,6 +325,7 @@ void engine::sleep(endpoint& in, std::string_view where, fabric::watched_memory*
     if (waiter_.rounds() == 1) stall_clock_.restart();
     look_for_stall(in, where, false);
   }
+  attentive_.announce();
   if (transport_.caps().virtual_time) {
     const known_place here(*this, in, where);
     wait_in_fabric(~std::uint64_t{0}, ~std::uint64_t{0}, stores);
@@ -332,6 +334,15 @@ void engine::sleep(endpoint& in, std::string_view where, fabric::watched_memory*
     wait_in_fabric(rest_ns, seat_slice_ns, stores);
   }
   if (attention_.on()) attention_.end(transport_.now_ns());
+}
+
+void engine::attentive_wait::poll() noexcept {
+  if (of_->failure_.exists()) return;
+  try {
+    while (of_->transport_.poll(*of_, packets_per_progress) == packets_per_progress) continue;
+  } catch (...) {
+    of_->failure_.set(std::current_exception());
+  }
 }
 
 void engine::wait_in_fabric(std::uint64_t timeout_ns, std::uint64_t seat_ns, fabric::watched_memory* stores) {

@@ -25,6 +25,7 @@
 #include "amity/base/stall_clock.hpp"
 #include "amity/base/thread_mark.hpp"
 #include "amity/base/types.hpp"
+#include "amity/core/attentive_waits.hpp"
 #include "amity/core/attentiveness.hpp"
 #include "amity/core/busy_wait.hpp"
 #include "amity/core/flushable.hpp"
@@ -62,6 +63,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
     serialized,  ///< all that have an `entry`, one at a time
   };
   class entry;
+  class attentive_wait;
 
   /// Only this engine polls `transport`, which must live until `leave_fabric`; the end of the job's own world calls
   /// that. Each rank has as many `threads`: one if it is serialized. Throws `error` if a serialized engine cannot have
@@ -202,6 +204,9 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// ones. `where` is for reports.
   void polled(endpoint& in, std::string_view where, poll_round how);
 
+  /// What waits are attentive: see `attentive_wait`.
+  attentive_waits& attentive() noexcept { return attentive_; }
+
   /// How often this thread has looked for what has arrived, and with AMITY_CORE_ATTENTIVENESS=1, how long it did not.
   attention_clock& attention() noexcept { return attention_; }
 
@@ -268,6 +273,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   memory_bound bound_;
   fabric::waiter waiter_;
   attention_clock attention_;
+  attentive_waits attentive_;
   bool has_left_ = false;  ///< the fabric
   std::size_t leaving_bytes_high_water_;
   std::uint64_t packets_sent_before_ = 0;  ///< when arrived packets last had their turn
@@ -278,6 +284,23 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   peer_questions questions_;
   service_table services_;
   const char* const own_thread_;  ///< null: the engine is serialized
+};
+
+/// Waits during its lifetime are attentive, if that is offered: peers know that this thread polls all the time. At the
+/// end, it polls what they have sent for this reason. Packets that wait for content must not be open then.
+class engine::attentive_wait : private immovable {
+ public:
+  explicit attentive_wait(engine& of) noexcept : of_(of.attentive_.are_offered() ? &of : nullptr) {
+    if (of_ != nullptr) of_->attentive_.begin();
+  }
+  ~attentive_wait() {
+    if (of_ != nullptr && of_->attentive_.end()) poll();
+  }
+
+ private:
+  void poll() noexcept;
+
+  engine* of_;  ///< null: not offered
 };
 
 /// A thread is inside an engine during its lifetime, or was before. It ends before the engine, on the same thread.

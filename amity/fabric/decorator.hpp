@@ -31,6 +31,7 @@ class decorator : public fabric, private immovable {
   alarm arm() override { return inner_.arm(); }
   void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override { inner_.sleep(by, timeout_ns); }
   void disarm() noexcept override { inner_.disarm(); }
+  attention_board* attention() noexcept override { return inner_.attention(); }
   std::uint64_t now_ns() const noexcept override { return inner_.now_ns(); }
   std::string trouble() const override { return inner_.trouble(); }
   void set_whereabouts(const whereabouts* known) noexcept override { inner_.set_whereabouts(known); }

@@ -31,6 +31,7 @@
 #include "amity/base/status.hpp"
 #include "amity/base/types.hpp"
 #include "amity/fabric/alarm.hpp"
+#include "amity/fabric/attention_board.hpp"
 #include "amity/fabric/remote_memory.hpp"
 #include "amity/fabric/reserve.hpp"
 
@@ -173,6 +174,9 @@ class fabric {
   /// fabric.
   virtual void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept { amity::fabric::sleep(by, timeout_ns); }
   virtual void disarm() noexcept = 0;
+
+  /// Where ranks announce that they poll all the time; null: this fabric has none.
+  virtual attention_board* attention() noexcept { return nullptr; }
 
   /// This rank's time in nanoseconds: wall clock, or the simulator's virtual clock.
   virtual std::uint64_t now_ns() const noexcept = 0;

@@ -44,13 +44,34 @@ class marking final : public sink {
   sink& receiver_;
 };
 
+/// That of the node, whose ranks have other names there.
+class attention_of_node final : public attention_board {
+ public:
+  /// `board` may be null.
+  attention_of_node(attention_board* board, const std::vector<rank_t>& local_rank_of)
+      : board_(board), local_rank_of_(local_rank_of) {}
+
+  void begin() noexcept override { board_->begin(); }
+  bool end() noexcept override { return board_->end(); }
+  bool engage(rank_t peer) noexcept override {
+    const rank_t near = local_rank_of_[static_cast<std::size_t>(peer)];
+    return near != no_rank && board_->engage(near);
+  }
+  void disengage(rank_t peer) noexcept override { board_->disengage(local_rank_of_[static_cast<std::size_t>(peer)]); }
+
+ private:
+  attention_board* board_;
+  const std::vector<rank_t>& local_rank_of_;
+};
+
 class composite final : public fabric {
  public:
   composite(std::unique_ptr<fabric> local, std::unique_ptr<fabric> network, int cpus)
       : local_(std::move(local)),
         network_(std::move(network)),
         caps_(describe_composite(local_->caps(), network_->caps())),
-        local_rank_of_(static_cast<std::size_t>(network_->size()), no_rank) {
+        local_rank_of_(static_cast<std::size_t>(network_->size()), no_rank),
+        attention_(local_->attention(), local_rank_of_) {
     caps_.backoff = backoff_of(local_->size(), cpus);
     std::vector<rank_t> node_of;
     for (rank_t rank = 0; rank < network_->size(); ++rank) node_of.push_back(network_->node_of(rank));
@@ -156,6 +177,8 @@ class composite final : public fabric {
     turns_.look_next();
   }
 
+  attention_board* attention() noexcept override { return local_->attention() != nullptr ? &attention_ : nullptr; }
+
   std::uint64_t now_ns() const noexcept override { return local_->now_ns(); }
 
   void abort() noexcept override {
@@ -199,6 +222,7 @@ class composite final : public fabric {
   std::unique_ptr<fabric> network_;
   capabilities caps_;
   std::vector<rank_t> local_rank_of_;  ///< by rank; `no_rank`: on another node
+  attention_of_node attention_;
   network_turns turns_;
   std::optional<composite_memory> memory_;
   std::uint32_t local_looks_ = 0;  ///< without an event, since the last poll

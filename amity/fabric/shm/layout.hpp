@@ -52,12 +52,15 @@ struct stamp_info {
   static constexpr std::uint32_t bytes(std::uint64_t stamp) { return static_cast<std::uint32_t>(stamp) & bytes_mask; }
 };
 
-/// Credits on their way back: written by the target, read by the source.
+/// Credits on their way back: written by the target, read by the source. The target also shows here that it is
+/// `engaged`, as a source of packets.
 struct alignas(cache_line_bytes) credit_line {
   /// Packets of this channel that the target has released, in all.
   std::atomic<std::uint64_t> packets_released;
   /// Bit b flips each time the target gives buffer b back.
   std::atomic<std::uint64_t> buffers_returned;
+  /// Not 0: it sends packets that its peer will poll; see `attention`.
+  std::atomic<std::uint32_t> engaged;
 };
 static_assert(sizeof(credit_line) == cache_line_bytes);
 
@@ -70,6 +73,9 @@ struct alignas(2 * cache_line_bytes) door {
   std::atomic<std::uint32_t> sleeping;
   /// Abstract address of the socket on which the rank may sleep: the five digits that the system gives, or zeros.
   char socket_name[5];
+  /// Whether the rank polls all the time; and whether a peer has ever relied on that.
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> attends;
+  std::atomic<std::uint32_t> is_relied_on;
 };
 
 /// Sizes of one job's channels, the same on all its ranks.

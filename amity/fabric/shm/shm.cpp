@@ -11,6 +11,7 @@
 #include "amity/base/clock.hpp"
 #include "amity/base/copy_bytes.hpp"
 #include "amity/base/error.hpp"
+#include "amity/fabric/shm/attention.hpp"
 #include "amity/fabric/shm/channel.hpp"
 #include "amity/fabric/shm/doorbell.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
@@ -92,7 +93,8 @@ class shm_fabric final : public fabric, private remote_memory {
         rank_(rank),
         size_(sizes.ranks),
         caps_(std::move(caps)),
-        bell_(*job_) {
+        bell_(*job_),
+        attention_(map_, *job_, rank) {
     caps_.backoff = backoff_of(*job_);
     starved_.reserve(static_cast<std::size_t>(size_));
     for (rank_t peer = 0; peer < size_; ++peer) names_.push_back(peer);
@@ -175,6 +177,7 @@ class shm_fabric final : public fabric, private remote_memory {
   alarm arm() override {
     throw_if_aborted();
     check_peers_alive();
+    attention_.pause();
     door& own = map_.door_of(rank_);
     const bool on_socket = bell_.socket() >= 0;
     bell_.announce(own, on_socket ? sleep_mode::on_socket : sleep_mode::on_futex);
@@ -196,6 +199,8 @@ class shm_fabric final : public fabric, private remote_memory {
   }
 
   remote_memory* remote() noexcept override { return this; }
+
+  attention_board* attention() noexcept override { return &attention_; }
 
   std::uint64_t now_ns() const noexcept override { return steady_now_ns(); }
 
@@ -372,6 +377,7 @@ class shm_fabric final : public fabric, private remote_memory {
   int copy_problem_ = 0;
   capabilities caps_;
   doorbell bell_;
+  shm::attention attention_;
   std::vector<std::unique_ptr<link>> links_;  ///< by peer
   std::vector<rank_t> names_;                 ///< of peers, for whoever receives
   rank_t next_source_ = 0;
