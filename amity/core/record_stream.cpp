@@ -391,12 +391,13 @@ void record_stream::on_flushed(rank_t source, std::uint64_t number) {
 
 void record_stream::take_answer(rank_t source, std::uint32_t number, std::uint64_t offset, bytes_view content) {
   question* const asked = questions_.find(number);
-  if (asked == nullptr || asked->target != source || content.empty() || content.size() > asked->left ||
-      offset > asked->bytes || content.size() > asked->bytes - offset) {
+  const bool is_part = asked != nullptr && (!content.empty() || asked->bytes == 0);
+  if (!is_part || asked->target != source || content.size() > asked->left || offset > asked->bytes ||
+      content.size() > asked->bytes - offset) {
     throw engine_.invalid_packet(source, fmt::format("{} bytes at {} for question {:#x}, which this rank has not asked",
                                                      content.size(), offset, number));
   }
-  std::memcpy(asked->to + offset, content.data(), content.size());
+  copy_bytes(asked->to + offset, content.data(), content.size());
   asked->left -= content.size();
   if (asked->left > 0) return;
   awaited& told = *asked->told;

@@ -548,10 +548,11 @@ void window_epochs::wait_for(std::string_view call, const std::string_view& what
     }
     return false;
   };
+  const core::engine::attentive_wait attentive(endpoint_.own_engine());
   endpoint_.own_engine().wait_until(
       endpoint_, where, is_done, [] { return false; },
       stores == nullptr && target_.transfers() != nullptr ? &transfers : stores);
-  label_ = std::move(label);
+  if (!label.empty()) label_ = std::move(label);
 }
 
 void window_epochs::wait_for_operations(std::string_view call, std::span<window_peer* const> all) {

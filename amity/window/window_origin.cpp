@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -11,6 +12,9 @@
 
 namespace amity::detail {
 namespace {
+
+/// Larger operations take less time by one system call that copies.
+constexpr std::size_t attention_bytes_max = 2048;
 
 constexpr std::string_view wait_for_window = "what a member tells about its window";
 
@@ -297,6 +301,9 @@ bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
   } else if (try_hand_over(to, what)) {
     return true;
   } else if (takes_network(to, what)) {
+    if (prefers_attention(what)) {
+      if (const std::optional<bool> sent = try_use_attention(to, what)) return *sent;
+    }
     if (collects(to, what)) return try_collect(to, what);
     if (!core::has_place(endpoint_)) return false;
     use_network(to, what);
@@ -367,6 +374,33 @@ bool window_origin::try_hand_over(window_peer& to, const window_operation& what)
     return false;
   if (taker.must_wake()) endpoint_.own_engine().send(taker.lane(), core::service::wake, {});
   return true;
+}
+
+// A system call takes longer than a packet and its answer, if the owner polls.
+bool window_origin::prefers_attention(const window_operation& what) const noexcept {
+  return protocol_ == window_protocol::automatic && what.bytes() <= std::min(attention_bytes_max, bytes_max_);
+}
+
+// One record, which is answered. The question stays if a credit is missing, and so does the way.
+std::optional<bool> window_origin::try_use_attention(window_peer& to, window_operation& what) {
+  fabric::attention_board* const board = endpoint_.own_engine().transport().attention();
+  const bool is_engaged = board != nullptr && board->engage(to.lane);
+  if (!is_engaged && !what.question) return std::nullopt;
+  if (!what.question) what.question = try_ask(to, what.into, to.answers);
+  const bool is_sent = what.question && try_send_question(to, what);
+  if (is_engaged) board->disengage(to.lane);
+  if (!is_sent && !what.question) return std::nullopt;
+  return is_sent;
+}
+
+bool window_origin::try_send_question(window_peer& to, const window_operation& what) {
+  core::record whole = record_of(to, act_for(what), what.at);
+  whole.question = *what.question;
+  const answer_place place{.at = 0, .bytes = what.into.size()};
+  const bytes_view content =
+      what.kind == operation_kind::get ? bytes_view(std::as_bytes(std::span(&place, 1))) : what.from;
+  whole.bytes = static_cast<std::uint32_t>(content.size());
+  return stream_.try_send(to.lane, whole, content, core::tracking::otherwise, fabric::claim::no_epoch);
 }
 
 // If the memory is unattended, a get needs no packet and is complete at once.

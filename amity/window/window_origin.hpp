@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <forward_list>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -177,6 +178,10 @@ class window_origin final : private immovable {
   /// Whether the progress thread carries the operation out, if a slot is free.
   static bool hands_over(const window_peer& to, const window_operation& what) noexcept;
   bool try_hand_over(window_peer& to, const window_operation& what);
+  bool prefers_attention(const window_operation& what) const noexcept;
+  /// Sends the operation to an owner that polls all the time. None: it does not. False: a credit is missing.
+  std::optional<bool> try_use_attention(window_peer& to, window_operation& what);
+  bool try_send_question(window_peer& to, const window_operation& what);
   window_peer& meet(rank_t member);
   window_peer& add(std::unique_ptr<window_peer> met, const window_description& about);
   /// Whether this rank cannot use the memory without progress of its own.
@@ -218,7 +223,7 @@ class window_origin final : private immovable {
   bool is_dynamic_;  ///< targets find errors in operations
   epoch_end end_ = epoch_end::answers;
   std::uint64_t fences_ = 0;
-  bool reserved_ = false;  ///< the open packet has a credit of the reserve
+  bool reserved_ = false;                                          ///< the open packet has a credit of the reserve
   std::vector<std::pair<rank_t, window_description>> introduced_;  ///< members that `meet_node` adds
   rank_map<std::unique_ptr<window_peer>> peers_;
   std::vector<window_peer*> all_;

@@ -21,7 +21,7 @@ enum class window_identity : std::uint64_t {};
 
 enum class window_act : std::uint8_t {
   // `object` is the window, `at` an offset in it. `op` and `word_bytes` are an accumulate's operation and element type.
-  put,           ///< content: the data
+  put,           ///< content: the data; if there is a question, its answer is empty
   get,           ///< content: `answer_place`
   accumulate,    ///< content: the operands; if there is a question, `answer_place` first
   compare_swap,  ///< content: `swap_operands`

@@ -102,7 +102,12 @@ window_target::window_target(core::endpoint& in, rank_t member_lane, const memor
   if (around) {
     about_.data = around->descriptor;
     about_.data_offset = static_cast<std::uint64_t>(memory_.data() - around->data);
+    engine_.attentive().offer();
   }
+}
+
+window_target::~window_target() {
+  if (about_.data.lane != no_rank) engine_.attentive().withdraw();
 }
 
 window_target& window_target::make(core::endpoint& in, rank_t member_lane, const memory_request& wanted,
@@ -260,7 +265,8 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   block_place where{};
   if (in_blocks && !take(content, where)) throw invalid();
   answer_place wanted{};
-  const bool answers = what.question != core::no_question && act != window_act::compare_swap;
+  const bool asks = what.question != core::no_question;
+  const bool answers = asks && act != window_act::compare_swap && act != window_act::put;
   if (answers && !take(content, wanted)) throw invalid();
   std::byte* answer = nullptr;
   if (answers) {
@@ -279,6 +285,7 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
     answer = to.try_write(what.question, wanted.at, wanted.bytes);
     if (answer == nullptr) return false;
   }
+  if (asks && act == window_act::put && to.try_write(what.question, 0, 0) == nullptr) return false;
   const bool swaps = act == window_act::compare_swap;
   if (!swaps && !is_attached(lane, what, bytes, blocks, where.from)) {
     if (answers) std::memset(answer, 0, wanted.bytes);

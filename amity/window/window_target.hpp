@@ -57,6 +57,7 @@ class window_target final : public record_window, private immovable {
   /// `member_lane` that of the thread that has made the window. Throws `error`.
   static window_target& make(core::endpoint& in, rank_t member_lane, const memory_request& wanted,
                              const core::group& members, const access_rules::identity& whose);
+  ~window_target() override;
   /// Ends this object and frees the memory: all members have ended the window. On its thread, as
   /// `abandon`, `publish` and `release_lock`.
   void release();

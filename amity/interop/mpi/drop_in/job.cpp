@@ -158,6 +158,7 @@ void job::wait_for(function_ref<bool()> is_done) {
     const bool is_busy = own.idle_rounds() == 0;
     return (!is_busy || ++rounds % rounds_per_question == 0) && is_done();
   };
+  const core::engine::attentive_wait attentive(own);
   own.wait_until(
       world_, {}, ask, [] { return false; }, &operation);
 }

@@ -1,0 +1,104 @@
+// Operations on memory of the program, which other processes copy by system calls: while the owner waits and polls,
+// they are records, and complete though the owner then makes no progress.
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <random>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/core/engine.hpp"
+#include "amity/fabric/decorator.hpp"
+#include "amity/window/window.hpp"
+#include "tests/support/cases.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity {
+namespace {
+
+/// Counts how often a packet was sent to a rank because that polls.
+class engagement_counter final : public fabric::decorator, private fabric::attention_board {
+ public:
+  explicit engagement_counter(::amity::fabric::fabric& whole) : decorator(whole), board_(*whole.attention()) {}
+
+  fabric::attention_board* attention() noexcept override { return this; }
+  std::uint64_t engaged() const noexcept { return engaged_; }
+
+ private:
+  void begin() noexcept override { board_.begin(); }
+  bool end() noexcept override { return board_.end(); }
+  bool engage(rank_t peer) noexcept override {
+    const bool is_engaged = board_.engage(peer);
+    engaged_ += is_engaged ? 1 : 0;
+    return is_engaged;
+  }
+  void disengage(rank_t peer) noexcept override { board_.disengage(peer); }
+
+  fabric::attention_board& board_;
+  std::uint64_t engaged_ = 0;
+};
+
+/// Lets other ranks operate for some rounds of an attentive wait.
+void wait_attentively(world& w, std::uint64_t rounds_left) {
+  core::engine& own = w.endpoint().own_engine();
+  const core::engine::attentive_wait attentive(own);
+  own.wait_until(
+      w.endpoint(), "rounds of a test", [&] { return rounds_left-- == 0; }, [] { return false; });
+}
+
+/// What the processes of the test share without Amity.
+struct shared_counts {
+  std::atomic<std::uint64_t> completed;  ///< operations of rank 0
+  std::atomic<bool> has_ended;
+};
+
+// Rank 1 waits attentively, and then makes no progress until rank 0 has completed some operations.
+TEST(attentive_targets, operations_complete_though_target_leaves) {
+  const std::uint64_t waits = testing::cases(300);
+  constexpr std::uint64_t words = 64;
+  void* const memory_of_counts =
+      ::mmap(nullptr, sizeof(shared_counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory_of_counts, MAP_FAILED);
+  auto& [completed, has_ended] = *new (memory_of_counts) shared_counts{};
+  testing::processes("shm").run(2, {}, [&](fabric::fabric& transport) {
+    engagement_counter counted(transport);
+    world w(counted, {});
+    std::vector<std::uint64_t> memory(words);
+    auto shared = w.create_window(std::span(memory));
+    if (w.rank() == 0) {
+      shared.lock_all();
+      for (std::uint64_t i = 1; !has_ended; ++i) {
+        std::uint64_t seen = 0;
+        shared.put(1, i % words, i);
+        shared.flush(1);
+        shared.get(1, i % words, seen);
+        shared.flush(1);
+        EXPECT_EQ(seen, i);
+        ++completed;
+        if (::testing::Test::HasFailure()) break;
+      }
+      shared.unlock_all();
+      EXPECT_TRUE(counted.engaged() > 0 || std::thread::hardware_concurrency() < 2);
+    } else {
+      std::minstd_rand random(1);
+      for (std::uint64_t round = 0; round < waits && !::testing::Test::HasFailure(); ++round) {
+        wait_attentively(w, random() % 20);
+        const std::uint64_t before = completed;
+        while (completed < before + 2 && !::testing::Test::HasFailure()) std::this_thread::yield();
+      }
+      has_ended = true;
+    }
+    w.barrier();
+  });
+  ::munmap(memory_of_counts, sizeof(shared_counts));
+}
+
+}  // namespace
+}  // namespace amity
