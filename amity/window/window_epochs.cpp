@@ -533,16 +533,19 @@ void window_epochs::wait_for(std::string_view call, const std::string_view& what
     if (stores != nullptr) endpoint_.own_engine().pace(endpoint_);
     return;
   }
-  std::string label = label_of(call, what, target);
-  std::string_view where = label, shown = what;
-  rank_t named = target;
+  // A short wait needs no label. Under virtual time, the first sleep may be the last one.
+  std::string label;
+  std::string_view where = call, shown;
+  rank_t named = no_rank;
+  const core::engine& own = endpoint_.own_engine();
+  const bool is_simulated = own.transport().caps().virtual_time;
   const auto is_done = [&] {
     transfers.look();
     if (done()) return true;
-    if (named != target || shown.data() != what.data()) {
+    if ((own.idle_rounds() > 0 || is_simulated) && (named != target || shown.data() != what.data())) {
       named = target;
       shown = what;
-      label_ = std::move(label);
+      if (!label.empty()) label_ = std::move(label);
       label = label_of(call, what, target);
       where = label;
     }
