@@ -429,7 +429,11 @@ void window_target::take_layout(rank_t lane, bytes_view content) {
   to.encoded.insert(to.encoded.end(), content.begin(), content.end());
   to.bytes_missing -= content.size();
   if (to.bytes_missing > 0) return;
-  to.known = layout::decode(to.encoded);
+  try {
+    to.known = layout::decode(to.encoded);
+  } catch (const error& wrong) {
+    throw engine_.invalid_packet(lane, fmt::format("layout {}: {}", part.number, wrong.what()));
+  }
   to.encoded = {};
 }
 

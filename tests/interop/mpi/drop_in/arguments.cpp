@@ -2,7 +2,9 @@
 // the standard has for each. (MPI-3.1, section 11.6.) With the argument `no_shared`, processes share no memory.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "program.hpp"
 
@@ -230,6 +232,67 @@ void flavors(bool shares) {
   }
 }
 
+/// Only the target finds these errors. The call that completes the operation on it returns the error, and the program
+/// continues.
+void errors_of_targets() {
+  step = "errors that the target finds";
+  std::array<int, 4> memory{};
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  EXPECT_CLASS(MPI_Win_attach(win, memory.data(), sizeof memory), MPI_SUCCESS);
+  MPI_Aint own = 0;
+  MPI_Get_address(memory.data(), &own);
+  std::vector<MPI_Aint> all(static_cast<std::size_t>(size()));
+  MPI_Allgather(&own, 1, MPI_AINT, all.data(), 1, MPI_AINT, MPI_COMM_WORLD);
+  const int next = program::next(), value = 3;
+  const MPI_Aint there = all[static_cast<std::size_t>(next)];
+  const MPI_Aint outside = there + static_cast<MPI_Aint>(sizeof memory);
+  int got = 5;
+  const auto put_outside = [&] {
+    EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, next, outside, 1, MPI_INT, win), MPI_SUCCESS);
+  };
+
+  EXPECT_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win), MPI_SUCCESS);
+  put_outside();
+  EXPECT_CLASS(MPI_Get(&got, 1, MPI_INT, next, outside, 1, MPI_INT, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_flush_local(next, win), MPI_SUCCESS);
+  CHECK(got == 0);
+  EXPECT_CLASS(MPI_Win_flush(next, win), MPI_ERR_RMA_RANGE);
+  EXPECT_CLASS(MPI_Win_flush(next, win), MPI_SUCCESS);
+  MPI_Request request = MPI_REQUEST_NULL;
+  EXPECT_CLASS(MPI_Rget(&got, 1, MPI_INT, next, outside, 1, MPI_INT, win, &request), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_unlock(next, win), MPI_ERR_RMA_RANGE);
+
+  EXPECT_CLASS(MPI_Win_lock_all(0, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Fetch_and_op(&value, &got, MPI_INT, next, outside, MPI_SUM, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_flush_all(win), MPI_ERR_RMA_RANGE);
+  EXPECT_CLASS(MPI_Compare_and_swap(&value, &value, &got, MPI_INT, next, outside, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_unlock_all(win), MPI_ERR_RMA_RANGE);
+
+  const int before = program::previous();
+  MPI_Group world = MPI_GROUP_NULL, origin = MPI_GROUP_NULL, target = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, 1, &before, &origin);
+  MPI_Group_incl(world, 1, &next, &target);
+  EXPECT_CLASS(MPI_Win_post(origin, 0, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_start(target, 0, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, next, outside, 1, MPI_INT, MPI_SUM, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_complete(win), MPI_ERR_RMA_RANGE);
+  EXPECT_CLASS(MPI_Win_wait(win), MPI_SUCCESS);
+  for (MPI_Group* const each : {&world, &origin, &target}) MPI_Group_free(each);
+
+  EXPECT_CLASS(MPI_Win_fence(MPI_MODE_NOPRECEDE, win), MPI_SUCCESS);
+  put_outside();
+  EXPECT_CLASS(MPI_Win_fence(0, win), MPI_ERR_RMA_RANGE);
+  EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, next, there, 1, MPI_INT, win), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_fence(MPI_MODE_NOSUCCEED, win), MPI_SUCCESS);
+  CHECK((memory == std::array{3, 0, 0, 0}));
+  EXPECT_CLASS(MPI_Win_detach(win, memory.data()), MPI_SUCCESS);
+  EXPECT_CLASS(MPI_Win_free(&win), MPI_SUCCESS);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -242,6 +305,7 @@ int main(int argc, char** argv) {
   null_handles();
   arguments_of_creation();
   flavors(argc < 2);
+  if (size() > 1) errors_of_targets();
   step = "MPI_Finalize";
   MPI_Finalize();
   return wrong ? 1 : 0;
