@@ -309,11 +309,12 @@ void engine::tell_crew() { crew_->tell_waiting(transport_.rank() % threads_, run
 
 // Waits
 
-engine::round engine::advance_for(endpoint& in, std::string_view where) {
+engine::round engine::advance_for(endpoint& in, std::string_view where, const fabric::watched_memory* stores) {
   const std::uint64_t before = in.activity();
   if (!progress()) return flush_all() ? round::eventful : round::idle;
   if (busy_wait_.round()) [[unlikely]]
     report_busy_wait(in, where);
+  if (stores != nullptr) waiter_.pass_busy_round(lock_.get(), *stores);
   // With one world, and without memory and the like, what happens is of that world: most rounds need not look.
   if (worlds_count_ == 1 && every_round_.empty()) return round::eventful;
   return in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;

@@ -162,14 +162,15 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// Makes progress until `done()` holds, in a world. When nothing arrives and nothing can go out, packets that are
   /// being filled are sent off, then `on_idle()` is called, and if it does nothing (returns false), the thread sleeps
-  /// until something arrives. With `stores`, it also looks at these while nothing arrives; `done()` depends on them.
+  /// until something arrives. With `stores`, it also looks at these while nothing arrives, and in some other rounds if
+  /// they are outside; `done()` depends on them.
   /// `where` is for stall reports; there are none without it. `done` may change it.
   template <class Done, class OnIdle>
   void wait_until(endpoint& in, const std::string_view& where, Done&& done, OnIdle&& on_idle,
                   fabric::watched_memory* stores = nullptr) {
     begin_wait();
     while (!done()) {
-      const round was = advance_for(in, where);
+      const round was = advance_for(in, where, stores);
       if (was == round::eventful || on_idle() || was == round::eventful_elsewhere) continue;
       sleep(in, where, stores);
     }
@@ -249,7 +250,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
     waiter_.progressed();
     busy_wait_.restart();
   }
-  round advance_for(endpoint& in, std::string_view where);
+  round advance_for(endpoint& in, std::string_view where, const fabric::watched_memory* stores);
   void sleep(endpoint& in, std::string_view where, fabric::watched_memory* stores);
   void look_for_stall(const endpoint& in, std::string_view where, bool is_stall);
   void report_busy_wait(const endpoint& in, std::string_view where);

@@ -13,15 +13,16 @@
 
 namespace amity::core {
 
-/// During its lifetime the thread waits for the fabric.
+/// During its lifetime the thread waits for the fabric, unless another one has taken the place during a question.
 class engine_lock::place_in_fabric : private immovable {
  public:
   explicit place_in_fabric(engine_lock& of) : of_(of) {
-    of_.place_taken_ = true;
+    of_.place_ = this;
     of_.has_waited_ = false;
   }
   ~place_in_fabric() {
-    of_.place_taken_ = false;
+    if (of_.place_ != this) return;
+    of_.place_ = nullptr;
     of_.has_waited_ = true;
   }
 
@@ -46,7 +47,7 @@ void engine_lock::enter() noexcept {
 
 bool engine_lock::try_enter() noexcept {
   if (!guard_.try_enter()) return false;
-  if (guard_.depth() > 1 || !place_taken_) return true;
+  if (guard_.depth() > 1 || place_ == nullptr) return true;
   guard_.exit();
   return false;
 }
@@ -61,9 +62,13 @@ void engine_lock::leave() noexcept {
 
 void engine_lock::wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns,
                        fabric::watched_memory* stores) {
-  if (place_taken_) {
+  if (place_ != nullptr) {
     if (stores == nullptr) {
       guard_.sit(seat_ns);
+    } else if (stores->is_outside()) {
+      bool is_ready = false;
+      const bool others = without([&] { is_ready = stores->is_ready(); });
+      if (!is_ready && !others) guard_.sit(std::min(seat_ns, stores->sleep_ns_max()));
     } else {
       stores->announce();
       if (!stores->is_ready()) guard_.sit(std::min(seat_ns, stores->sleep_ns_max()));
@@ -84,6 +89,15 @@ bool engine_lock::without(function_ref<void()> rest) {
   // While a thread that polls by itself was outside, another one may have begun to sleep.
   end_sleep();
   return guard_.entries() != before + 1;
+}
+
+// The place is free during the question: the thread may wait for the fabric in it, and other threads may.
+bool engine_lock::ask(function_ref<void()> question) {
+  const place_in_fabric* const own = std::exchange(place_, nullptr);
+  const bool others = without(question);
+  if (place_ != nullptr) return true;
+  place_ = own;
+  return others;
 }
 
 bool engine_lock::sleep(fabric::fabric& on, const fabric::alarm& by, std::uint64_t timeout_ns) noexcept {

@@ -44,6 +44,9 @@ class engine_lock final : public fabric::turn_lock {
   void wait(fabric::waiter& by, std::uint64_t timeout_ns, std::uint64_t seat_ns,
             fabric::watched_memory* stores = nullptr);
 
+  /// Calls `rest()` while this thread is not inside. Returns whether another thread came in.
+  bool without(function_ref<void()> rest) override;
+
   const guard& seats() const noexcept { return guard_; }
   /// Returns how often a thread that entered has ended a sleep in the fabric.
   std::uint64_t sleeps_ended() const noexcept { return sleeps_ended_; }
@@ -52,17 +55,17 @@ class engine_lock final : public fabric::turn_lock {
   class place_in_fabric;
 
   bool let_in() override { return guard_.let_in(); }
-  bool without(function_ref<void()> rest) override;
+  bool ask(function_ref<void()> question) override;
   bool sleep(fabric::fabric& on, const fabric::alarm& by, std::uint64_t timeout_ns) noexcept override;
   void end_sleep() noexcept;
 
   guard guard_;
   fabric::fabric& transport_;
-  file_descriptor wake_up_;   ///< an eventfd
-  fabric::alarm alarm_;       ///< of the thread that sleeps
-  bool armed_ = false;        ///< a thread sleeps in the fabric, and no other thread has called `disarm`
-  bool place_taken_ = false;  ///< a thread waits for the fabric
-  bool has_waited_ = false;   ///< the thread inside has
+  file_descriptor wake_up_;                 ///< an eventfd
+  fabric::alarm alarm_;                     ///< of the thread that sleeps
+  bool armed_ = false;                      ///< a thread sleeps in the fabric, and no other thread has called `disarm`
+  const place_in_fabric* place_ = nullptr;  ///< of the thread that waits for the fabric; null: none does
+  bool has_waited_ = false;                 ///< the thread inside has
   bool has_found_ = false;
   std::uint64_t sleeps_ended_ = 0;
 };

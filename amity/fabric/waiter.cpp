@@ -14,6 +14,9 @@ constexpr std::uint32_t waits_per_check = 64;
 /// Longer waits ask again after this time. Only phases that read the clock count it: the looks take less.
 constexpr std::uint64_t ns_per_check = 1'000'000;
 
+/// What is outside may take longer than a round. While other ranks keep this one busy, it is asked less often.
+constexpr std::uint32_t busy_rounds_per_question = 8;
+
 /// Rounds of a polling program that count as a microsecond of `backoff::spin_ns`.
 constexpr std::uint64_t polls_per_us = 2;
 
@@ -60,6 +63,12 @@ bool waiter::wait(std::uint64_t timeout_ns, turn_lock* others, watched_memory* s
   return found_;
 }
 
+bool waiter::ask(turn_lock* others, const watched_memory& outside) {
+  if (others == nullptr) return outside.is_ready();
+  bool is_ready = false;
+  return others->ask([&] { is_ready = outside.is_ready(); }) || is_ready;
+}
+
 inline void waiter::check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns) {
   if (now_ns - checked_ns < ns_per_check) return;
   on_.check();
@@ -68,7 +77,7 @@ inline void waiter::check_each_period(std::uint64_t now_ns, std::uint64_t& check
 
 bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   for (std::uint32_t look = 0; look < how_.looks; ++look) {
-    if (is_ready(stores) || (others != nullptr && others->let_in())) return true;
+    if (is_ready(others, stores) || (others != nullptr && others->let_in())) return true;
     if (stores == nullptr) cpu_pause(static_cast<int>(how_.pauses));
   }
   if (how_.spin_ns == 0) return false;
@@ -76,7 +85,7 @@ bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others, watched_mem
   std::uint64_t checked_ns = begin_ns;
   for (std::uint64_t now_ns = begin_ns; now_ns - begin_ns < std::min(how_.spin_ns, timeout_ns);
        now_ns = steady_now_ns()) {
-    if (is_ready(stores) || (others != nullptr && others->let_in())) return true;
+    if (is_ready(others, stores) || (others != nullptr && others->let_in())) return true;
     check_each_period(now_ns, checked_ns);
   }
   return false;
@@ -85,7 +94,7 @@ bool waiter::find_early(std::uint64_t timeout_ns, turn_lock* others, watched_mem
 bool waiter::find_in_yields(turn_lock* others, watched_memory* stores) {
   std::uint64_t checked_ns = 0;  // 0: not known before the first yield
   for (std::uint32_t look = 0; look < how_.yields; ++look) {
-    if (is_ready(stores)) return true;
+    if (is_ready(others, stores)) return true;
     bool was_short = false;
     std::uint64_t now_ns = 0;
     const auto yield = [&] { was_short = yielder_.yield(now_ns); };
@@ -104,16 +113,22 @@ bool waiter::find_in_yields(turn_lock* others, watched_memory* stores) {
 void waiter::sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores) {
   sleep_ns_ =
       sleep_ns_ == 0 ? how_.sleep_ns_min : std::min(how_.sleep_ns_max, 2 * std::min(sleep_ns_, how_.sleep_ns_max / 2));
+  const bool is_asked = is_outside(stores);
+  if (is_asked && is_ready(others, stores)) {
+    sleep_ns_ = 0;
+    return;
+  }
   {
-    armed announced(on_, stores);
-    if (is_ready(stores)) {
+    watched_memory* const announces = is_asked ? nullptr : stores;
+    armed announced(on_, announces);
+    if (is_ready(others, announces)) {
       sleep_ns_ = 0;
       return;
     }
     announced.sleep(std::min(timeout_ns, sleep_ns_), others);
   }
   on_.check();
-  if (how_.looks > 0 && is_ready(stores)) sleep_ns_ = 0;
+  if (how_.looks > 0 && is_ready(others, stores)) sleep_ns_ = 0;
 }
 
 void waiter::rest_between_polls(turn_lock* others) {
@@ -123,6 +138,13 @@ void waiter::rest_between_polls(turn_lock* others) {
   const auto rest = [this] { yielder_.yield_or_doze(); };
   if (others == nullptr) return rest();
   static_cast<void>(others->without(rest));
+}
+
+void waiter::pass_busy_round(turn_lock* others, const watched_memory& stores) {
+  if (!stores.is_outside() || ++busy_rounds_ % busy_rounds_per_question != 0) return;
+  const auto question = [&] { static_cast<void>(stores.is_ready()); };
+  if (others == nullptr) return question();
+  static_cast<void>(others->without(question));
 }
 
 void wait(fabric& on, std::uint64_t timeout_ns) {

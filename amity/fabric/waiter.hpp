@@ -19,6 +19,9 @@ class turn_lock {
   virtual bool let_in() = 0;
   /// Calls `rest()` without the lock. Returns whether another thread came in.
   virtual bool without(function_ref<void()> rest) = 0;
+  /// Calls `question()` without the lock, as code of the program that may itself wait for the fabric. Returns whether
+  /// another thread came in, or this one has: then the caller's wait ends.
+  virtual bool ask(function_ref<void()> question) = 0;
   /// Calls `on.sleep` without the lock. Returns whether another thread came in: that one has called `disarm`.
   virtual bool sleep(fabric& on, const alarm& by, std::uint64_t timeout_ns) noexcept = 0;
 
@@ -26,11 +29,15 @@ class turn_lock {
   ~turn_lock() = default;
 };
 
-/// Memory that other ranks or threads store into, which the fabric does not report.
+/// Memory that other ranks or threads store into, which the fabric does not report. Or what only code outside of Amity
+/// knows, which `is_outside`.
 class watched_memory {
  public:
-  /// Whether what the caller waits for has been stored. Only looks: the fabric may be armed.
+  /// Whether what the caller waits for has been stored. Only looks, if it is not outside: the fabric may be armed.
   virtual bool is_ready() const = 0;
+  /// Whether `is_ready` may call functions of the program. The waiter asks it without the lock, and not while the
+  /// fabric is armed. No rank wakes this one, and there are no announcements.
+  virtual bool is_outside() const noexcept { return false; }
   /// From now until `cancel`, ranks that store there afterwards wake this one through its fabric. The waiter looks once
   /// more after this call, and then sleeps.
   virtual void announce() noexcept = 0;
@@ -59,6 +66,9 @@ class waiter {
   /// microseconds, once there were many such rounds in a row.
   void rest_between_polls(turn_lock* others = nullptr);
 
+  /// For a round that found something, so that there is no wait: asks some of the times, if `stores` are outside.
+  void pass_busy_round(turn_lock* others, const watched_memory& stores);
+
   /// Something has happened: the next wait is a new one.
   void progressed() noexcept { rounds_ = polls_ = 0; }
 
@@ -72,8 +82,10 @@ class waiter {
   bool find_in_yields(turn_lock* others, watched_memory* stores);
   void check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns);
   void sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
-  bool is_ready(watched_memory* stores) {
-    if (stores != nullptr && stores->is_ready()) return true;
+  static bool is_outside(const watched_memory* stores) noexcept { return stores != nullptr && stores->is_outside(); }
+  static bool ask(turn_lock* others, const watched_memory& outside);
+  bool is_ready(turn_lock* others, const watched_memory* stores) {
+    if (stores != nullptr && (stores->is_outside() ? ask(others, *stores) : stores->is_ready())) return true;
     found_ |= on_.ready();
     return found_;
   }
@@ -84,8 +96,9 @@ class waiter {
   std::uint32_t rounds_ = 0;
   std::uint32_t polls_ = 0;
   std::uint32_t waits_ = 0;
-  bool found_ = false;          ///< by the present wait
-  std::uint64_t sleep_ns_ = 0;  ///< next sleep without a waker; 0: the last wait did not sleep
+  std::uint32_t busy_rounds_ = 0;  ///< with something outside
+  bool found_ = false;             ///< by the present wait
+  std::uint64_t sleep_ns_ = 0;     ///< next sleep without a waker; 0: the last wait did not sleep
 };
 
 /// A single wait, after a `check`. `timeout_ns` as above.

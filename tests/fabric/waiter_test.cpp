@@ -140,12 +140,14 @@ TEST(waiter, timeout_bounds_sleep) {
 /// Memory that a peer stores into, at some look of the waiter.
 class scripted_stores final : public watched_memory {
  public:
-  scripted_stores(scripted& own, int looks) : own_(own), looks_(looks) {}
+  scripted_stores(scripted& own, int looks, bool is_outside = false)
+      : own_(own), looks_(looks), is_outside_(is_outside) {}
 
   bool is_ready() const override {
     own_.calls.emplace_back("stores");
     return looks_ > 0 && --looks_ == 0;
   }
+  bool is_outside() const noexcept override { return is_outside_; }
   void announce() noexcept override { own_.calls.emplace_back("announce"); }
   void cancel() noexcept override { own_.calls.emplace_back("cancel"); }
   std::uint64_t sleep_ns_max() const noexcept override { return forever; }
@@ -153,6 +155,7 @@ class scripted_stores final : public watched_memory {
  private:
   scripted& own_;
   mutable int looks_;  ///< until they are ready; 0: never
+  bool is_outside_;
 };
 
 TEST(waiter, stores_end_looks) {
@@ -175,6 +178,15 @@ TEST(waiter, stores_after_announcement_prevent_sleep) {
   scripted_stores stores(own, 2);
   waiter(own).wait(forever, nullptr, &stores);
   EXPECT_EQ(own.calls, (calls{"stores", "ready", "check", "publish", "arm", "announce", "stores", "cancel", "disarm"}));
+}
+
+// It may use the fabric, so the fabric is not armed.
+TEST(waiter, outside_question_is_asked_before_arm) {
+  scripted own({.looks = 1});
+  scripted_stores question(own, 0, true);
+  waiter(own).wait(5000, nullptr, &question);
+  EXPECT_EQ(own.calls, (calls{"stores", "ready", "check", "publish", "stores", "ready", "arm", "ready", "sleep",
+                              "disarm", "check", "stores", "ready"}));
 }
 
 TEST(waiter, virtual_time_only_sleeps) {
@@ -265,6 +277,10 @@ class scripted_lock final : public turn_lock {
     rest();
     return note("outside");
   }
+  bool ask(function_ref<void()> question) override {
+    question();
+    return note("asked");
+  }
   bool sleep(fabric& on, const alarm& by, std::uint64_t timeout_ns) noexcept override {
     on.sleep(by, timeout_ns);
     return note("outside");
@@ -314,6 +330,15 @@ TEST(waiter, ended_sleep_is_not_disarmed) {
   others.rests_until_entry = 1;
   waiter(own).wait(forever, &others);
   EXPECT_EQ(own.calls, (calls{"arm", "ready", "sleep", "outside", "check"}));
+}
+
+TEST(waiter, question_gives_up_lock_and_entry_ends_wait) {
+  scripted own({.looks = 1});
+  scripted_stores question(own, 0, true);
+  scripted_lock others(own);
+  others.rests_until_entry = 3;
+  waiter(own).wait(forever, &others, &question);
+  EXPECT_EQ(own.calls, (calls{"stores", "asked", "ready", "let in", "check", "publish", "stores", "asked"}));
 }
 
 TEST(waiter, polls_give_up_lock) {
