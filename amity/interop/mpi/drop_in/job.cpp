@@ -13,18 +13,24 @@
 namespace amity::mpi {
 namespace {
 
-/// What only the MPI knows. It wakes no thread.
+/// What only the MPI knows. It wakes no thread, and may call functions of the program.
 class operation_of_mpi final : public fabric::watched_memory {
  public:
   explicit operation_of_mpi(function_ref<bool()> is_done) : is_done_(is_done) {}
 
-  bool is_ready() const override { return is_done_(); }
+  bool has_ended() const noexcept { return has_ended_; }
+  bool is_ready() const override {
+    if (!has_ended_) has_ended_ = is_done_();
+    return has_ended_;
+  }
+  bool is_outside() const noexcept override { return true; }
   void announce() noexcept override {}
   void cancel() noexcept override {}
   std::uint64_t sleep_ns_max() const noexcept override { return 20'000; }
 
  private:
   function_ref<bool()> is_done_;
+  mutable bool has_ended_ = false;
 };
 
 /// The MPI continues what the program has begun while this process waits for other ranks in calls of windows: they may
@@ -78,8 +84,6 @@ class fabric_with_mpi final : public fabric::decorator {
   std::uint32_t looks_ = 0;
   std::uint64_t polled_ns_ = 0;
 };
-
-constexpr std::uint32_t rounds_per_question = 8;
 
 /// Its flag is true during its lifetime.
 class flag_while_alive : private immovable {
@@ -147,20 +151,18 @@ bool job::progress() {
   return world_.progress() || world_.own_engine().flush_all();
 }
 
-void job::wait_for(function_ref<bool()> is_done) {
-  if (is_done()) return;
-  core::engine& own = world_.own_engine();
-  const core::engine::entry entered(own, "MPI");
+void job::wait_for(function_ref<bool()> is_done, function_ref<void()> on_round) {
   operation_of_mpi operation(is_done);
-  std::uint32_t rounds = 0;
-  // The MPI takes longer than a round of amity. While other ranks keep this one busy, it is asked less often.
-  const auto ask = [&] {
-    const bool is_busy = own.idle_rounds() == 0;
-    return (!is_busy || ++rounds % rounds_per_question == 0) && is_done();
+  if (operation.is_ready()) return;
+  const core::engine::entry entered(world_.own_engine(), "MPI");
+  const auto has_ended = [&] {
+    on_round();
+    return operation.has_ended();
   };
+  core::engine& own = world_.own_engine();
   const core::engine::attentive_wait attentive(own);
   own.wait_until(
-      world_, {}, ask, [] { return false; }, &operation);
+      world_, {}, has_ended, [] { return false; }, &operation);
 }
 
 }  // namespace amity::mpi

@@ -44,9 +44,13 @@ class job : private immovable {
   void check();
   /// One round of progress, if no other thread makes it. Returns whether anything happened.
   bool progress();
-  /// Waits for what the MPI does, and serves other ranks during that time. `is_done` asks the MPI, and returns true
-  /// again after it has returned true.
-  void wait_for(function_ref<bool()> is_done);
+  /// Waits for what the MPI does, and serves other ranks during that time. `is_done` asks the MPI, which may call
+  /// functions of the program: this thread is not inside the engine then. It is not called again after it has returned
+  /// true. `on_round` is called inside the engine, when something may have happened there.
+  void wait_for(function_ref<bool()> is_done, function_ref<void()> on_round);
+  void wait_for(function_ref<bool()> is_done) {
+    wait_for(is_done, [] {});
+  }
 
  private:
   explicit job(const settings& config, bool threads);

@@ -18,18 +18,17 @@ int poll_windows(drop_in& own) {
 
 int wait_until_done(function_ref<int(int*)> ask) {
   int code = MPI_SUCCESS;
-  bool has_ended = false;
   const nested_calls of_mpi;
   try {
     drop_in& own = *drop_in::running();
-    own.own_job().wait_for([&] {
-      if (has_ended) return true;
-      own.requests().complete_ready();
-      int flag = 0;
-      code = ask(&flag);
-      has_ended = flag != 0 || code != MPI_SUCCESS;
-      return has_ended;
-    });
+    own.requests().complete_ready();
+    own.own_job().wait_for(
+        [&] {
+          int flag = 0;
+          code = ask(&flag);
+          return flag != 0 || code != MPI_SUCCESS;
+        },
+        [&] { own.requests().complete_ready(); });
   } catch (const std::exception&) {
     return raise_on_communicator("a call that waits", MPI_COMM_WORLD);
   }
