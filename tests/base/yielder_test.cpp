@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -23,6 +24,54 @@ int sched_yield() noexcept {
 
 namespace amity {
 namespace {
+
+/// Returns how long `of` permits no yield after yields of 3 ms each, which begin at `now_ns`. Sets `now_ns` to the end
+/// of that time.
+std::uint64_t rest_ns_after_long_yields(long_yields& of, std::uint64_t& now_ns) {
+  constexpr std::uint64_t long_ns = 3'000'000, step_ns = 100'000;
+  while (of.record(now_ns, now_ns + long_ns)) now_ns += long_ns;
+  now_ns += long_ns;
+  const std::uint64_t begin_ns = now_ns;
+  while (!of.permit(now_ns)) now_ns += step_ns;
+  return now_ns - begin_ns;
+}
+
+constexpr std::uint64_t start_ns = 1'000'000'000'000;
+
+TEST(long_yields, single_long_yield_is_ignored) {
+  long_yields of;
+  for (std::uint64_t now_ns = start_ns; now_ns < start_ns + 1'000'000'000; now_ns += 50'000'000)
+    EXPECT_TRUE(of.record(now_ns, now_ns + 3'000'000));
+  EXPECT_TRUE(of.permit(start_ns));
+}
+
+// A process that has computed for a moment must not keep ranks asleep for long afterwards.
+TEST(long_yields, first_rest_is_short) {
+  long_yields of;
+  std::uint64_t now_ns = start_ns;
+  EXPECT_LE(rest_ns_after_long_yields(of, now_ns), 5'000'000u);
+}
+
+// Next to programs that compute, most of the time is slept.
+TEST(long_yields, rests_double_while_yields_take_long) {
+  long_yields of;
+  std::uint64_t now_ns = start_ns, before_ns = rest_ns_after_long_yields(of, now_ns);
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t rest_ns = rest_ns_after_long_yields(of, now_ns);
+    EXPECT_EQ(rest_ns, 2 * before_ns);
+    before_ns = rest_ns;
+  }
+  for (int i = 0; i < 10; ++i) before_ns = rest_ns_after_long_yields(of, now_ns);
+  EXPECT_EQ(before_ns, 100'000'000u);
+}
+
+TEST(long_yields, rest_is_short_again_after_quick_yields) {
+  long_yields of;
+  std::uint64_t now_ns = start_ns;
+  for (int i = 0; i < 10; ++i) rest_ns_after_long_yields(of, now_ns);
+  for (int i = 0; i < 1000; ++i, now_ns += 100'000) EXPECT_TRUE(of.record(now_ns, now_ns + 1000));
+  EXPECT_LE(rest_ns_after_long_yields(of, now_ns), 5'000'000u);
+}
 
 TEST(yielder, yields_where_that_is_quick) {
   slow = false;
