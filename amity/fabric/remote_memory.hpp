@@ -112,6 +112,9 @@ class remote_memory {
   /// cannot be reached by peers.
   virtual std::optional<segment> attach(mutable_bytes) { return std::nullopt; }
 
+  /// What ranks of this node need of the key of a segment of this rank.
+  virtual segment_key key_on_node(const segment_key& key) const noexcept { return key; }
+
   /// Ends a segment of this rank; handles to it may then only be closed.
   virtual void destroy(const segment& own) noexcept = 0;
 

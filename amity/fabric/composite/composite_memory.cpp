@@ -58,6 +58,10 @@ std::optional<segment> composite_memory::attach(mutable_bytes memory) {
   return offered;
 }
 
+segment_key composite_memory::key_on_node(const segment_key& key) const noexcept {
+  return join({.node = split(key).node, .network = {}});
+}
+
 void composite_memory::destroy(const segment& own) noexcept {
   const key_parts parts = split(own.key);
   if (exists(parts.network)) network_->destroy({.data = own.data, .bytes = own.bytes, .key = parts.network});

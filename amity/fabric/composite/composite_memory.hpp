@@ -24,6 +24,7 @@ class composite_memory final : public remote_memory {
 
   segment create(std::size_t bytes) override;
   std::optional<segment> attach(mutable_bytes memory) override;
+  segment_key key_on_node(const segment_key& key) const noexcept override;
   void destroy(const segment& own) noexcept override;
   remote_handle open(rank_t owner, const segment_key& key) override;
   void close(const remote_handle& opened) noexcept override;
