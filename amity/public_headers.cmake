@@ -123,6 +123,7 @@ set(AMITY_PUBLIC_HEADERS
   window/compare_swap.hpp
   window/direct_access.hpp
   window/direct_accumulates.hpp
+  window/direct_targets.hpp
   window/dynamic_window.hpp
   window/layout.hpp
   window/layout_span.hpp

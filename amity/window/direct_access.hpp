@@ -6,41 +6,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/record.hpp"
 #include "amity/window/direct_accumulates.hpp"
+#include "amity/window/direct_targets.hpp"
 
 namespace amity::detail {
 
-/// A value that several threads may read while another one stores it, if the engine is serialized. A reader sees
-/// what was written before the value was stored.
-template <class T>
-class shared_value {
- public:
-  shared_value(T value = {}) noexcept : value_(value) {}
-  shared_value(const shared_value& of) noexcept : value_(T{of}) {}
-  shared_value& operator=(const shared_value& of) noexcept { return *this = T{of}; }
-  shared_value& operator=(T value) noexcept {
-    value_.store(value, std::memory_order_release);
-    return *this;
-  }
-  operator T() const noexcept { return value_.load(std::memory_order_acquire); }
-
- private:
-  std::atomic<T> value_;
-};
-
 struct direct_access {
-  struct target {
-    std::byte* base = nullptr;
-    std::size_t bytes = 0;
-    shared_value<bool> is_open = false;  ///< operations may go there
-    /// Index in `words` of the window. A pointer would enlarge the map, and so slow down each look-up.
-    std::uint32_t words = 0;
-  };
+  using target = direct_targets::target;
 
   /// A put in a packet that was open. Puts of neighboring bytes join its record, as long as that is the last one there.
   struct open_put {
@@ -65,14 +40,9 @@ struct direct_access {
     const target* const found = targets.find(member);
     return may_use(found, at, bytes) ? found->base + at : nullptr;
   }
-  /// Whether this rank may use these bytes at once; null: the member is not mapped.
+  /// Whether this rank may use these bytes at once; null: the member is not mapped, or was not used.
   bool may_use(const target* found, std::uint64_t at, std::size_t bytes) const noexcept {
     return found != nullptr && (found->is_open || all_open) && at <= found->bytes && bytes <= found->bytes - at;
-  }
-  /// For a target.
-  std::uint32_t add_words(const accumulate_words* of) {
-    words.push_back(of);
-    return static_cast<std::uint32_t>(words.size() - 1);
   }
   /// Stores come before all that this rank does next.
   void fence_stores() noexcept {
@@ -81,7 +51,7 @@ struct direct_access {
     stored = false;
   }
 
-  rank_map<target> targets;               ///< members whose memory is mapped here; all are known from the beginning
+  direct_targets targets;                 ///< members whose memory is mapped here, from their first use
   shared_value<bool> all_open;            ///< an epoch of a fence, with operations
   shared_value<bool> may_flush;           ///< an epoch of locks
   bool always_fences = false;             ///< the program stores to mapped memory itself, or on several threads
@@ -90,7 +60,6 @@ struct direct_access {
   shared_value<bool> records_accumulate;  ///< accumulates travel as records to a member whose memory is mapped
   open_put last_put;                      ///< none if the engine is serialized
   direct_accumulates accumulates;
-  std::vector<const accumulate_words*> words;  ///< null: only this thread accumulates there
 };
 
 }  // namespace amity::detail

@@ -1,7 +1,5 @@
 #include "amity/window/node_signals.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace amity::detail {
@@ -21,14 +19,16 @@ std::size_t node_signals::bytes(rank_t members) noexcept {
   return (words * sizeof(word) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
 }
 
-node_signals::node_signals(rank_t member, std::span<std::byte* const> areas, std::function<void(rank_t)> wake)
+node_signals::node_signals(rank_t member, rank_t members, std::function<std::byte*(rank_t)> find_area,
+                           std::function<void(rank_t)> wake)
     : member_(member),
+      areas_(static_cast<std::size_t>(members)),
+      find_area_(std::move(find_area)),
       wake_(std::move(wake)),
-      rounds_(rounds(static_cast<rank_t>(areas.size()))),
+      rounds_(rounds(members)),
       round_(rounds_),
-      posts_taken_(areas.size()) {
-  std::ranges::transform(areas, std::back_inserter(areas_),
-                         [](std::byte* area) { return reinterpret_cast<word*>(area); });
+      posts_taken_(areas_.size()) {
+  of(member, 0);
 }
 
 // The barrier
@@ -112,7 +112,7 @@ void node_signals::announce_sleep() noexcept {
 
 // The caller has signalled by a sequentially consistent operation, or before such a fence: either this rank sees the
 // announcement, or the sleeper sees the signal when it looks once more.
-void node_signals::wake_sleeper(rank_t member) const {
+void node_signals::wake_sleeper(rank_t member) {
   if (member != member_ && of(member, sleeps_at).load(std::memory_order_seq_cst) != 0) wake_(member);
 }
 

@@ -26,8 +26,10 @@ class node_signals final : private immovable {
   /// How much memory each member gives, in whole cache lines.
   static std::size_t bytes(rank_t members) noexcept;
 
-  /// `areas` has the memory of each member. `wake` is called for a member that sleeps.
-  node_signals(rank_t member, std::span<std::byte* const> areas, std::function<void(rank_t)> wake);
+  /// `find_area` returns the memory of a member. It is called once for each member that this one signals, at the first
+  /// signal, and for this member at once. `wake` is called for a member that sleeps.
+  node_signals(rank_t member, rank_t members, std::function<std::byte*(rank_t)> find_area,
+               std::function<void(rank_t)> wake);
 
   void begin_barrier();
   /// Whether all members have begun the barrier. Call it until they have: it begins further rounds.
@@ -58,17 +60,23 @@ class node_signals final : private immovable {
 
   static int rounds(rank_t members) noexcept;
   static std::size_t posts_at(rank_t members) noexcept;
-  word& of(rank_t member, std::size_t at) const noexcept { return areas_[static_cast<std::size_t>(member)][at]; }
-  word& own(std::size_t at) const noexcept { return of(member_, at); }
+  word& of(rank_t member, std::size_t at) {
+    word*& area = areas_[static_cast<std::size_t>(member)];
+    if (area == nullptr) [[unlikely]]
+      area = reinterpret_cast<word*>(find_area_(member));
+    return area[at];
+  }
+  word& own(std::size_t at) const noexcept { return areas_[static_cast<std::size_t>(member_)][at]; }
   /// Calls `visit(distance, way)` for each member that this one tells in the present round.
   template <class Visit>
   void for_each_way(Visit visit) const;
   std::size_t arrived(rank_t way) const noexcept { return arrived_at + static_cast<std::size_t>(ways * round_ + way); }
   void tell_arrival();
-  void wake_sleeper(rank_t member) const;
+  void wake_sleeper(rank_t member);
 
   rank_t member_;
-  std::vector<word*> areas_;
+  std::vector<word*> areas_;  ///< null: this member has not signaled that one
+  std::function<std::byte*(rank_t)> find_area_;
   std::function<void(rank_t)> wake_;
   int rounds_;
   std::uint32_t barrier_ = 0;  ///< their number

@@ -259,8 +259,8 @@ class window : public window_base, public window_operations<T, detail::addressin
   /// The memory of this rank.
   std::span<T> local() const noexcept { return elements(window_base::core_->memory()); }
   /// The memory of a rank of this node, which loads and stores reach; empty if they do not. In a shared window, they
-  /// reach the memory of all ranks.
-  std::span<T> mapped(rank_t rank) const noexcept { return elements(window_base::core_->mapped(rank)); }
+  /// reach the memory of all ranks. Throws `error` if the system refuses to map it.
+  std::span<T> mapped(rank_t rank) const { return elements(window_base::core_->mapped(rank)); }
   /// The operations on elements of another type, at offsets in bytes. Valid as long as the window.
   template <class U>
   window_operations<U, detail::addressing::bytes> as() const noexcept {

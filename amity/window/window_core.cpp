@@ -56,9 +56,9 @@ void window_core::abandon() noexcept { epochs_->abandon(); }
 mutable_bytes window_core::memory() const noexcept { return epochs_->memory(); }
 const std::string& window_core::name() const noexcept { return epochs_->name(); }
 
-mutable_bytes window_core::mapped(rank_t member) const noexcept {
+mutable_bytes window_core::mapped(rank_t member) {
   const direct_access::target* const found = direct_.targets.find(member);
-  return found == nullptr ? epochs_->shared(member) : mutable_bytes(found->base, found->bytes);
+  return found == nullptr ? epochs_->mapped(member) : mutable_bytes(found->base, found->bytes);
 }
 
 void window_core::check_end(std::string_view call) { epochs_->check_end(call); }

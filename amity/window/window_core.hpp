@@ -45,8 +45,8 @@ class window_core final : private immovable {
   void abandon() noexcept;
 
   mutable_bytes memory() const noexcept;
-  /// The memory of a member, if this rank maps it; else nothing.
-  mutable_bytes mapped(rank_t member) const noexcept;
+  /// The memory of a member, if this rank maps it; else nothing. Throws `error` if its first use of the member fails.
+  mutable_bytes mapped(rank_t member);
   const std::string& name() const noexcept;
 
   /// Throws `error` of `call` if the window must not end now, because an epoch is open.
@@ -125,7 +125,7 @@ class window_core final : private immovable {
     std::byte* const there = to->base + at;
     // Instructions of the processor need addresses that are multiples of the size. `begin` reports others.
     if (reinterpret_cast<std::uintptr_t>(there) % bytes != 0) return false;
-    return direct_.accumulates.try_apply(direct_.words[to->words], target, [&] { apply(there); });
+    return direct_.accumulates.try_apply(to->words, target, [&] { apply(there); });
   }
   /// Whether what this rank has given for operations on a member may change, and what it has asked for is there.
   /// Makes progress, as long as not.

@@ -292,10 +292,8 @@ void window_epochs::end_target(bool works) noexcept {
 }
 
 bool window_epochs::has_neighbor() const {
-  const fabric::fabric& transport = endpoint_.own_engine().transport();
   for (rank_t member = 0; member < members().size(); ++member) {
-    const rank_t lane = members_.lane(member);
-    if (member != member_ && transport.same_node(lane) && transport.remote_to(lane).mapped) return true;
+    if (member != member_ && is_neighbor(member)) return true;
   }
   return false;
 }
@@ -318,7 +316,7 @@ void window_epochs::meet_members(const memory_of_window& memory, const window_gr
   service_.enter(endpoint_);
   agree_on_mapping(memory, group);
   origin_.add_own(member_, target_.about(), &target_.control(), this->memory().data());
-  origin_.meet_node(target_.about());
+  if (map_others_) origin_.meet_node(target_.about());
 }
 
 void window_epochs::agree_on_mapping(const memory_of_window& memory, const window_group* group) {
@@ -341,8 +339,7 @@ void window_epochs::agree_on_mapping(const memory_of_window& memory, const windo
 
 // Other members use the memory of this one after the reduction.
 bool window_epochs::place_shared_memory() {
-  bool maps_all = true;
-  for (rank_t member = 0; member < members().size(); ++member) maps_all &= origin_.find(member)->control != nullptr;
+  const bool maps_all = origin_.use_neighbors();
   if (maps_all && where_ == shared_placement::contiguous) {
     const mutable_bytes own = origin_.place_consecutively(member_);
     on_target_thread([&] { target_.set_memory(own); });
@@ -351,39 +348,40 @@ bool window_epochs::place_shared_memory() {
   return reduce(core::reduction::min_u64, maps_all ? 1 : 0) != 0;
 }
 
-mutable_bytes window_epochs::shared(rank_t member) const noexcept {
-  const window_peer* const found = where_ == shared_placement::none ? nullptr : origin_.find(member);
-  return found == nullptr || found->base == nullptr ? mutable_bytes() : mutable_bytes(found->base, found->bytes);
+mutable_bytes window_epochs::mapped(rank_t member) {
+  if (member < 0 || member >= members().size()) return {};
+  if (member == member_) return memory();
+  if (where_ != shared_placement::none) {
+    const window_peer& of = *origin_.find(member);
+    return {of.base, of.bytes};
+  }
+  if (!is_neighbor(member)) return {};
+  const inside entered(*this, "window::mapped");
+  const window_peer& of = origin_.peer(member);
+  return of.is_mapped && of.base != nullptr ? mutable_bytes(of.base, of.bytes) : mutable_bytes();
 }
 
 void window_epochs::open_targets() {
-  const bool has_threads = endpoint_.own_engine().lock() != nullptr;
-  for (rank_t member = 0; member < members().size(); ++member) {
-    const window_peer* const met = origin_.find(member);
-    if (met != nullptr && met->is_mapped && met->base != nullptr)  // not of a dynamic window
-      direct_.targets[member] = {
-          .base = met->base,
-          .bytes = met->bytes,
-          .is_open = false,
-          .words = direct_.add_words(has_threads ? &met->control->accumulates : met->accumulates)};
+  for (window_peer* const each : origin_.used()) origin_.open_direct(*each);
+  if (checks_ != nullptr) origin_.find(member_)->direct = nullptr;  // each operation is verified
+  if (signal_bytes_ > 0) {
+    signals_.emplace(
+        member_, members().size(), [this](rank_t member) { return signals_of(member); },
+        [this](rank_t member) { send_to_service(members_.lane(member), window_act::wake); });
   }
-  for (rank_t member = 0; checks_ == nullptr && member < members().size(); ++member) {
-    if (direct_.targets.find(member) != nullptr) origin_.find(member)->direct = &direct_.targets[member];
-  }
-  if (signal_bytes_ > 0) prepare_signals();
 }
 
-void window_epochs::prepare_signals() {
-  std::vector<std::byte*> areas;
-  for (rank_t member = 0; member < members().size(); ++member) {
-    const window_peer* const met = origin_.find(member);
-    if (met == nullptr || met->control == nullptr || (!met->is_mapped && met->bytes > 0)) {
-      throw error("window", member_, fmt::format("{}: the memory of rank {} cannot be mapped here", title_, member),
-                  "see the log of the system; with AMITY_WINDOW_PROTOCOL=buffered windows do without");
-    }
-    areas.push_back(reinterpret_cast<std::byte*>(met->control + 1));
+// If a member cannot signal, the others would wait for it until they report a stall.
+std::byte* window_epochs::signals_of(rank_t member) {
+  try {
+    const window_peer& of = origin_.peer(member);
+    if (of.control != nullptr && (of.is_mapped || of.bytes == 0)) return reinterpret_cast<std::byte*>(of.control + 1);
+    throw error("window", member_, fmt::format("{}: the memory of rank {} cannot be mapped here", title_, member),
+                "see the log of the system; with AMITY_WINDOW_PROTOCOL=buffered windows do without");
+  } catch (...) {
+    endpoint_.fail(std::current_exception());
+    throw;
   }
-  signals_.emplace(member_, areas, [this](rank_t member) { send_to_service(members_.lane(member), window_act::wake); });
 }
 
 std::uint64_t window_epochs::reduce(core::reduction operation, std::uint64_t value) {
@@ -473,6 +471,9 @@ void window_epochs::take_over_accumulates() {
   constexpr std::string_view call = "window::take_over_accumulates";
   const inside entered(*this, call);
   if (owns_accumulates_) return;
+  for (rank_t member = 0; map_others_ && member < members().size(); ++member) {
+    if (is_neighbor(member)) origin_.peer(member);
+  }
   target_.control().accumulates.by_owner.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence of an accumulate
   if (map_others_ && !accumulates_fence_ && !force_remote_fences()) {

@@ -73,8 +73,8 @@ class window_epochs final : private record_window, private immovable {
   void abandon() noexcept { is_abandoned_ = true; }
 
   mutable_bytes memory() const noexcept { return target_.memory(); }
-  /// The memory of a member, if the window is shared; else nothing.
-  mutable_bytes shared(rank_t member) const noexcept;
+  /// The memory of a member that operations do not use without a call, if this rank maps it; else nothing.
+  mutable_bytes mapped(rank_t member);
   const std::string& name() const noexcept { return name_; }
   core::engine& own_engine() const noexcept { return endpoint_.own_engine(); }
 
@@ -211,6 +211,12 @@ class window_epochs final : private record_window, private immovable {
   /// `made` is null if this member has failed.
   void agree_on_identity(window_target* made, const window_group* group);
   void end_target(bool works) noexcept;
+  /// Whether this rank and that one may map memory of each other.
+  bool is_neighbor(rank_t member) const {
+    const fabric::fabric& transport = endpoint_.own_engine().transport();
+    const rank_t lane = members_.lane(member);
+    return transport.same_node(lane) && transport.remote_to(lane).mapped;
+  }
   /// Whether another member may map the memory of this one.
   bool has_neighbor() const;
   /// Whether all other members can map the memory of this one, and may use it directly.
@@ -225,7 +231,8 @@ class window_epochs final : private record_window, private immovable {
   std::uint64_t reduce(core::reduction operation, std::uint64_t value);
   /// Whether only this rank stores to its memory, except by operations.
   bool has_own_stores() const noexcept { return attached_ == nullptr && where_ == shared_placement::none; }
-  void prepare_signals();
+  /// Where a member has its signals.
+  std::byte* signals_of(rank_t member);
   void set_open(window_peer& of, bool is_open);
   bool may_hold(const window_operation& what, bool copies) const noexcept;
   void hold(std::string_view call, window_peer& to, window_operation&& what, bool copies);

@@ -232,7 +232,14 @@ void window_epochs::lock(lock_kind kind, rank_t target, window_assert promised) 
   const auto last = std::find_if(used_.rbegin(), used_.rend(),
                                  [](const window_peer* each) { return each->locked_by == &thread_mark; });
   if (last != used_.rend()) wait_until_ready(call, **last);
-  window_peer& to = use(target);
+  window_peer* used = nullptr;
+  try {
+    used = &use(target);
+  } catch (...) {
+    rules_.unlock(call, target, whose());
+    throw;
+  }
+  window_peer& to = *used;
   to.locked_by = &thread_mark;
   access_promised_ = promised;  // no other thread is let in before it is used
   try {

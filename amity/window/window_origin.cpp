@@ -77,8 +77,13 @@ window_origin::~window_origin() {
 // Members
 
 window_peer& window_origin::meet(rank_t member) {
-  window_description about{};
   auto met = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
+  if (const std::optional<window_description> known = neighbors_.find(member)) {
+    window_peer& added = add(std::move(met), *known);
+    open_direct(added);
+    return added;
+  }
+  window_description about{};
   core::record what{.owner = core::record_owner::windows,
                     .act = static_cast<std::uint8_t>(window_act::describe),
                     .at = word(identity_)};
@@ -101,49 +106,79 @@ void window_origin::add_own(rank_t member, const window_description& about, cont
 }
 
 void window_origin::meet_node(const window_description& own) {
+  fabric::fabric& transport = endpoint_.own_engine().transport();
+  window_description about = own;
+  if (const fabric::remote_memory* const memory = transport.remote()) {
+    about.control.key = memory->key_on_node(own.control.key);
+    about.data.key = memory->key_on_node(own.data.key);
+  }
+  const std::vector<std::byte> content = neighbors::encode(about);
   const core::record what{.owner = core::record_owner::windows,
                           .act = static_cast<std::uint8_t>(window_act::introduce),
-                          .bytes = sizeof own,
+                          .bytes = static_cast<std::uint32_t>(content.size()),
                           .at = word(identity_)};
-  std::size_t neighbors = 0;
+  std::size_t on_node = 0;
   for (rank_t member = 0; member < members_.size(); ++member) {
-    if (find(member) != nullptr || !endpoint_.own_engine().transport().same_node(members_.lane(member))) continue;
-    service_.send(members_.lane(member), what, std::as_bytes(std::span(&own, 1)));
-    ++neighbors;
+    if (find(member) != nullptr || !transport.same_node(members_.lane(member))) continue;
+    service_.send(members_.lane(member), what, content);
+    ++on_node;
   }
-  endpoint_.wait_until(wait_for_window, [&] { return introduced_.size() == neighbors && service_.sent(); });
-  for (const auto& [member, about] : introduced_)
-    add(std::make_unique<window_peer>(member, members_.lane(member, target_thread_)), about);
-  introduced_ = {};
+  endpoint_.wait_until(wait_for_window, [&] { return neighbors_.size() == on_node && service_.sent(); });
+  neighbors_.close();
 }
 
-bool window_origin::note_introduction(rank_t member, bytes_view content) {
-  window_description about;
-  if (content.size() != sizeof about) return false;
-  std::memcpy(&about, content.data(), sizeof about);
-  introduced_.emplace_back(member, about);
-  return true;
+bool window_origin::note_introduction(rank_t member, bytes_view content) { return neighbors_.add(member, content); }
+
+bool window_origin::use_neighbors() {
+  neighbors_.for_each([this](rank_t member) {
+    const rank_t lane = members_.lane(member, target_thread_);
+    if (find(member) == nullptr) add(std::make_unique<window_peer>(member, lane), *neighbors_.find(member));
+  });
+  return std::ssize(all_) == members_.size() &&
+         std::ranges::all_of(all_, [](const window_peer* each) { return each->control != nullptr; });
 }
 
+// The system may refuse to map memory, for example if the process has as many mappings as it may have.
 window_peer& window_origin::add(std::unique_ptr<window_peer> met, const window_description& about) {
   core::memory& memory = endpoint_.memory();
   window_peer& with = *met;
-  all_.push_back(&with);
-  peers_[with.member] = std::move(met);
   describe(with, about);
   with.control_segment = memory.open(about.control);
   if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr) {
     with.control = reinterpret_cast<control_block*>(mapped + about.control_offset);
     with.accumulates = &with.control->accumulates;
   }
+  if (about.bytes > 0 && about.data.lane != no_rank) {
+    try {
+      with.data_segment = memory.open(about.data);
+    } catch (...) {
+      memory.close(with.control_segment);
+      throw;
+    }
+    with.opened_data = true;
+  } else if (about.bytes > 0) {
+    with.data_segment = with.control_segment;
+  }
+  all_.push_back(&with);
+  peers_[with.member] = std::move(met);
   if (about.bytes == 0) return with;
-  with.opened_data = about.data.lane != no_rank;
-  with.data_segment = with.opened_data ? memory.open(about.data) : with.control_segment;
-  std::byte* const direct = with.data_segment.handle.direct;
-  if (direct != nullptr) map_data(with, direct + about.data_offset);
+  if (std::byte* const direct = with.data_segment.handle.direct; direct != nullptr)
+    map_data(with, direct + about.data_offset);
   if (own_.transfers() != nullptr && needs_progress(with))
     with.transfers = &own_.add_transfers(with.opened_data ? about.data : about.control);
   return with;
+}
+
+void window_origin::open_direct(window_peer& of) {
+  if (!of.is_mapped || of.base == nullptr) return;  // in a dynamic window offsets are addresses
+  const bool has_threads = endpoint_.own_engine().lock() != nullptr;
+  const bool have_moved =
+      !direct_.targets.add(of.member, of.base, of.bytes, has_threads ? &of.control->accumulates : of.accumulates);
+  of.direct = direct_.targets.find(of.member);
+  if (!have_moved) return;
+  for (window_peer* const each : all_) {
+    if (each->direct != nullptr) each->direct = direct_.targets.find(each->member);
+  }
 }
 
 bool window_origin::needs_progress(const window_peer& of) const noexcept {

@@ -27,6 +27,7 @@
 #include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/long_transfers.hpp"
+#include "amity/window/neighbors.hpp"
 #include "amity/window/packed_data.hpp"
 #include "amity/window/short_gets.hpp"
 #include "amity/window/window_operation.hpp"
@@ -43,8 +44,8 @@ struct sent_layouts {
   std::size_t moved = 0;                            ///< bytes of these that have been sent
 };
 
-/// A member whose memory this rank has used, or maps. `network`, `gets`, `transfers`, `answers` and `flushed` count
-/// what is under way. Each rank has one for each member of its node, so what few members need is made at its first use.
+/// A member whose memory this rank has used. `network`, `gets`, `transfers`, `answers` and `flushed` count
+/// what is under way. What few members need is made at its first use.
 struct window_peer : private immovable {
   window_peer(rank_t of, rank_t thread) : member(of), lane(thread) {}
 
@@ -109,7 +110,8 @@ class window_origin final : private immovable {
   /// Closes segments.
   ~window_origin();
 
-  /// The member as an origin uses it; asks it first if it is not known. Waits.
+  /// The member as an origin uses it. At the first use, maps its memory, and asks it first if it has not introduced
+  /// itself, which waits. Throws `error` if the system refuses to map the memory.
   window_peer& peer(rank_t member) {
     if (window_peer* const known = find(member)) [[likely]]
       return *known;
@@ -127,8 +129,14 @@ class window_origin final : private immovable {
   void meet_node(const window_description& own);
   /// A member of this node has introduced itself. False: the content is not valid.
   bool note_introduction(rank_t member, bytes_view content);
-  /// All members are on this node and known: places their memory in that of member 0, one after another. Returns that
-  /// of member `own`.
+  /// Uses all members of this node. Returns whether these are all members, and this rank maps their control blocks.
+  bool use_neighbors();
+  /// Members that have been used.
+  const std::vector<window_peer*>& used() const noexcept { return all_; }
+  /// From now on operations use the memory of the member without a call here, if it is mapped.
+  void open_direct(window_peer& of);
+  /// All members have been used: places their memory in that of member 0, one after another. Returns that of member
+  /// `own`. Before `open_direct`.
   mutable_bytes place_consecutively(rank_t own);
 
   /// From now on operations belong to such an epoch. This rank has left `fences` fences.
@@ -223,8 +231,8 @@ class window_origin final : private immovable {
   bool is_dynamic_;  ///< targets find errors in operations
   epoch_end end_ = epoch_end::answers;
   std::uint64_t fences_ = 0;
-  bool reserved_ = false;                                          ///< the open packet has a credit of the reserve
-  std::vector<std::pair<rank_t, window_description>> introduced_;  ///< members that `meet_node` adds
+  bool reserved_ = false;  ///< the open packet has a credit of the reserve
+  neighbors neighbors_;    ///< members of this node
   rank_map<std::unique_ptr<window_peer>> peers_;
   std::vector<window_peer*> all_;
 };

@@ -45,7 +45,7 @@ enum class window_act : std::uint8_t {
   collective,  ///< content: a part
   post,
   granted,     ///< answers `lock`
-  introduce,   ///< content: the `window_description` of a member of this node
+  introduce,   ///< content: the `window_description` of a member of this node, encoded: see `neighbors`
   wake,        ///< a signal was stored for a member that sleeps
   has_posted,  ///< in checked windows; asks for a `post_state`
 };

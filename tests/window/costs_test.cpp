@@ -1,6 +1,7 @@
 /// What operations and synchronization of windows cost: packets, rounds of progress, mappings and file descriptors.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -272,6 +274,24 @@ TEST_P(window_resources, end_with_windows) {
     const resources after = count_resources(w);
     EXPECT_EQ(after.descriptors, before.descriptors);
     EXPECT_LE(after.mappings, before.mappings + 16);  // the allocator of the C library has some of its own
+  });
+}
+
+TEST(window_threads, first_use_of_mapped_member_needs_no_progress_there) {
+  std::atomic<bool> used = false;
+  testing::run_worlds(testing::threads("threads"), 3, [&](world& w) {
+    auto shared = w.allocate_window<int>(1);
+    if (w.rank() == 0) {
+      EXPECT_EQ(shared.mapped(1).size(), 1u);
+      shared.lock(lock_kind::exclusive, 2);
+      shared.put(2, 0, 7);
+      shared.unlock(2);
+      used = true;
+    } else {
+      while (!used) std::this_thread::yield();
+    }
+    EXPECT_EQ(shared.local()[0], w.rank() == 2 ? 7 : 0);
+    w.barrier();
   });
 }
 

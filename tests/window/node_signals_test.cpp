@@ -20,12 +20,13 @@ class members {
  public:
   explicit members(rank_t count) {
     const std::size_t bytes = node_signals::bytes(count);
-    std::vector<std::byte*> areas;
-    for (rank_t i = 0; i < count; ++i) {
-      memory_.emplace_back(bytes / sizeof(node_signals::word));
-      areas.push_back(reinterpret_cast<std::byte*>(memory_.back().data()));
-    }
-    for (rank_t i = 0; i < count; ++i) all_.emplace_back(i, areas, [this](rank_t member) { woken.push_back(member); });
+    for (rank_t i = 0; i < count; ++i) memory_.emplace_back(bytes / sizeof(node_signals::word));
+    const auto area_of = [this](rank_t member) {
+      ++areas_found;
+      return reinterpret_cast<std::byte*>(memory_[static_cast<std::size_t>(member)].data());
+    };
+    for (rank_t i = 0; i < count; ++i)
+      all_.emplace_back(i, count, area_of, [this](rank_t member) { woken.push_back(member); });
   }
 
   node_signals& operator[](rank_t member) { return all_[static_cast<std::size_t>(member)]; }
@@ -33,6 +34,7 @@ class members {
   auto end() { return all_.end(); }
 
   std::vector<rank_t> woken;
+  int areas_found = 0;
 
  private:
   std::deque<std::vector<node_signals::word>> memory_;
@@ -81,6 +83,15 @@ TEST_P(barriers, keep_members_within_one_of_another) {
 }
 
 INSTANTIATE_TEST_SUITE_P(node_signals, barriers, ::testing::Values(1, 2, 3, 7, 8, 9, 17, 64, 65, 70));
+
+TEST(node_signals, areas_are_found_at_first_signal) {
+  members all(70);
+  EXPECT_EQ(std::exchange(all.areas_found, 0), 70);  // each member its own
+  for (int times = 0; times < 2; ++times) all[3].post(std::vector<rank_t>{9});
+  EXPECT_EQ(std::exchange(all.areas_found, 0), 1);
+  all[5].begin_barrier();
+  EXPECT_EQ(all.areas_found, 7);
+}
 
 TEST(node_signals, posts_are_taken_once) {
   members all(3);

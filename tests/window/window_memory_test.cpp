@@ -1,0 +1,108 @@
+/// What windows take of the memory of the process, by members of the node that are not used.
+
+#include <malloc.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/window/window.hpp"
+#include "tests/support/worlds.hpp"
+
+namespace amity {
+namespace {
+
+/// Memory from operator new, of all ranks: they are threads or fibers of this process.
+std::atomic<std::ptrdiff_t> bytes_now{0};
+
+void* counted(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  bytes_now += static_cast<std::ptrdiff_t>(::malloc_usable_size(memory));
+  return memory;
+}
+
+// Inlined, it would seem to the compiler to free memory of another allocator.
+[[gnu::noinline]] void give_back(void* memory) noexcept {
+  bytes_now -= static_cast<std::ptrdiff_t>(::malloc_usable_size(memory));
+  std::free(memory);
+}
+
+}  // namespace
+}  // namespace amity
+
+void* operator new(std::size_t bytes) { return amity::counted(std::malloc(bytes)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  const auto unit = static_cast<std::size_t>(alignment);
+  return amity::counted(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
+}
+void operator delete(void* memory) noexcept { amity::give_back(memory); }
+void operator delete(void* memory, std::size_t) noexcept { amity::give_back(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { amity::give_back(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { amity::give_back(memory); }
+
+namespace amity {
+namespace {
+
+using window_use = void (*)(world&, window<int>&);
+
+/// Bytes per window on each rank, after `use`.
+std::ptrdiff_t bytes_of_window(const testing::job_kind& kind, rank_t ranks, window_use use) {
+  constexpr int windows = 32;
+  std::ptrdiff_t bytes = 0;
+  testing::run_worlds(kind, ranks, [&](world& w) {
+    std::vector<window<int>> made;
+    made.reserve(windows + 1);
+    const auto make = [&] { use(w, made.emplace_back(w.allocate_window<int>(1))); };
+    make();  // ranks have their part for all windows afterwards
+    w.barrier();
+    const std::ptrdiff_t before = bytes_now;
+    w.barrier();
+    for (int i = 0; i < windows; ++i) make();
+    w.barrier();
+    if (w.rank() == 0) bytes = (bytes_now - before) / (windows * ranks);
+    w.barrier();
+  });
+  return bytes;
+}
+
+void leave_unused(world&, window<int>&) {}
+
+void put_to_next(world& w, window<int>& on) {
+  const rank_t next = testing::next_of(w);
+  on.lock(lock_kind::shared, next);
+  on.put(next, 0, 1);
+  on.unlock(next);
+}
+
+void put_to_all(world& w, window<int>& on) {
+  on.lock_all();
+  for (rank_t target = 0; target < w.size(); ++target) on.put(target, 0, 1);
+  on.unlock_all();
+}
+
+/// Bytes that each further member adds to a window on each rank.
+std::ptrdiff_t bytes_of_member(const testing::job_kind& kind, window_use use) {
+  constexpr rank_t few = 4, many = 36;
+  return (bytes_of_window(kind, many, use) - bytes_of_window(kind, few, use)) / (many - few);
+}
+
+TEST(window_memory, unused_member_of_node_takes_few_bytes) {
+  const testing::job_kind node = testing::threads("threads");
+  EXPECT_LE(bytes_of_member(node, leave_unused), 64);
+  EXPECT_LE(bytes_of_member(node, put_to_next), 64);
+}
+
+TEST(window_memory, used_member_of_node_takes_less_than_kilobyte) {
+  EXPECT_LE(bytes_of_member(testing::threads("threads"), put_to_all), 1024);
+}
+
+TEST(window_memory, member_of_other_node_takes_nothing) {
+  EXPECT_EQ(bytes_of_member(testing::simulated("sim", {}), leave_unused), 0);
+}
+
+}  // namespace
+}  // namespace amity
