@@ -24,11 +24,11 @@ namespace amity {
 namespace {
 
 /// Counts how often a packet was sent to a rank because that polls.
-class engagement_counter final : public fabric::decorator, private fabric::attention_board {
+class engagement_counter final : public fabric::decorator, private ::amity::fabric::attention_board {
  public:
   explicit engagement_counter(::amity::fabric::fabric& whole) : decorator(whole), board_(*whole.attention()) {}
 
-  fabric::attention_board* attention() noexcept override { return this; }
+  ::amity::fabric::attention_board* attention() noexcept override { return this; }
   std::uint64_t engaged() const noexcept { return engaged_; }
 
  private:
@@ -41,7 +41,7 @@ class engagement_counter final : public fabric::decorator, private fabric::atten
   }
   void disengage(rank_t peer) noexcept override { board_.disengage(peer); }
 
-  fabric::attention_board& board_;
+  ::amity::fabric::attention_board& board_;
   std::uint64_t engaged_ = 0;
 };
 
