@@ -83,7 +83,8 @@ class direct_targets final : private immovable {
   }
 
   /// Looks at each place at most once: if the table has just been replaced, none of its first places may be free.
-  static target* find_after_first(target* places, std::size_t last, rank_t member) noexcept {
+  /// Out of line: put and get are shorter without it.
+  [[gnu::noinline]] static target* find_after_first(target* places, std::size_t last, rank_t member) noexcept {
     std::size_t at = first_index(member, last);
     for (std::size_t looked_at = 0; looked_at <= last && places[at].member != no_rank; ++looked_at) {
       if (places[at].member == member) return &places[at];
