@@ -44,7 +44,7 @@ class marking final : public sink {
   sink& receiver_;
 };
 
-/// That of the node, whose ranks have other names there.
+/// The board of the node, whose fabric numbers the ranks of the node alone.
 class attention_of_node final : public attention_board {
  public:
   /// `board` may be null.

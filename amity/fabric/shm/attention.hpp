@@ -20,8 +20,8 @@ namespace amity::fabric::shm {
 
 class attention final : public attention_board {
  public:
-  /// Of one rank of `job`, which must outlive the object. Where ranks share CPUs, one that waits for its CPU would hold
-  /// up its peers: none is attentive.
+  /// For one rank of `job`, which must outlive the object. If the job has more ranks than CPUs, no rank announces that
+  /// it polls: it might have to wait for a CPU first.
   attention(const region_map& map, const job_memory& job, rank_t own);
 
   void begin() noexcept override {
@@ -29,7 +29,7 @@ class attention final : public attention_board {
     is_offered_ = true;
     own_.attends.store(1, std::memory_order_relaxed);
   }
-  /// The rank is about to sleep. Whoever is engaged now wakes it.
+  /// The rank is about to sleep. A peer that is engaged at this moment wakes it by its packet.
   void pause() noexcept {
     if (is_offered_) own_.attends.store(0, std::memory_order_relaxed);
   }
