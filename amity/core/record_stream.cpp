@@ -179,6 +179,12 @@ std::optional<std::uint32_t> record_stream::try_expect(rank_t target, mutable_by
   return questions_.add({.target = target, .to = to.data(), .bytes = to.size(), .left = to.size(), .told = &told});
 }
 
+void record_stream::withdraw(std::uint32_t number) {
+  const bool was_asked = questions_.remove(number);
+  AMITY_ASSERT(was_asked, number);
+  --questions_under_way_;
+}
+
 void record_stream::flush(rank_t target, awaited& complete) {
   peer& to = at(target);
   to.flushes.push_back({.number = to.asked + 1, .told = &complete});
@@ -401,8 +407,7 @@ void record_stream::take_answer(rank_t source, std::uint32_t number, std::uint64
   asked->left -= content.size();
   if (asked->left > 0) return;
   awaited& told = *asked->told;
-  questions_.remove(number);
-  --questions_under_way_;
+  withdraw(number);
   told.reached();
 }
 

@@ -61,6 +61,8 @@ class record_stream final : private packet_receiver, private progress_client, pr
   /// A number for a record whose answer of `to.size()` bytes goes to `to`, in one or several records; `told` is reached
   /// when it is there. None: as many as may be are under way.
   std::optional<std::uint32_t> try_expect(rank_t target, mutable_bytes to, awaited& told);
+  /// Takes back a number that no record has carried.
+  void withdraw(std::uint32_t number);
   /// Sends what was appended for this peer. A packet that stays open when the caller returns to the program has an
   /// ordinary credit, and its owner sends it when the rank is idle.
   void send(rank_t target) noexcept;

@@ -336,9 +336,7 @@ bool window_origin::try_carry_out(window_peer& to, window_operation& what) {
   } else if (try_hand_over(to, what)) {
     return true;
   } else if (takes_network(to, what)) {
-    if (prefers_attention(what)) {
-      if (const std::optional<bool> sent = try_use_attention(to, what)) return *sent;
-    }
+    if (prefers_attention(what) && try_use_attention(to, what)) return true;
     if (collects(to, what)) return try_collect(to, what);
     if (!core::has_place(endpoint_)) return false;
     use_network(to, what);
@@ -416,26 +414,32 @@ bool window_origin::prefers_attention(const window_operation& what) const noexce
   return protocol_ == window_protocol::automatic && what.bytes() <= std::min(attention_bytes_max, bytes_max_);
 }
 
-// One record, which is answered. The question stays if a credit is missing, and so does the way.
-std::optional<bool> window_origin::try_use_attention(window_peer& to, window_operation& what) {
+// Without a credit the operation takes another way: the owner might answer late, because it no longer polls.
+bool window_origin::try_use_attention(window_peer& to, const window_operation& what) {
   fabric::attention_board* const board = endpoint_.own_engine().transport().attention();
-  const bool is_engaged = board != nullptr && board->engage(to.lane);
-  if (!is_engaged && !what.question) return std::nullopt;
-  if (!what.question) what.question = try_ask(to, what.into, to.answers);
-  const bool is_sent = what.question && try_send_question(to, what);
-  if (is_engaged) board->disengage(to.lane);
-  if (!is_sent && !what.question) return std::nullopt;
+  if (board == nullptr || !board->engage(to.lane)) return false;
+  const bool is_sent = try_send_question(to, what);
+  board->disengage(to.lane);
   return is_sent;
 }
 
+// One record, which is answered.
 bool window_origin::try_send_question(window_peer& to, const window_operation& what) {
+  const std::optional<std::uint32_t> question = stream_.try_expect(to.lane, what.into, to.answers);
+  if (!question) return false;
   core::record whole = record_of(to, act_for(what), what.at);
-  whole.question = *what.question;
+  whole.question = *question;
   const answer_place place{.at = 0, .bytes = what.into.size()};
   const bytes_view content =
       what.kind == operation_kind::get ? bytes_view(std::as_bytes(std::span(&place, 1))) : what.from;
   whole.bytes = static_cast<std::uint32_t>(content.size());
-  return stream_.try_send(to.lane, whole, content, core::tracking::otherwise, fabric::claim::no_epoch);
+  const bool is_sent = stream_.try_send(to.lane, whole, content, core::tracking::otherwise, fabric::claim::no_epoch);
+  if (is_sent) {
+    to.answers.expect();
+  } else {
+    stream_.withdraw(*question);
+  }
+  return is_sent;
 }
 
 // If the memory is unattended, a get needs no packet and is complete at once.

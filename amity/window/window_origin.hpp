@@ -187,8 +187,8 @@ class window_origin final : private immovable {
   static bool hands_over(const window_peer& to, const window_operation& what) noexcept;
   bool try_hand_over(window_peer& to, const window_operation& what);
   bool prefers_attention(const window_operation& what) const noexcept;
-  /// Sends the operation to an owner that polls all the time. None: it does not. False: a credit is missing.
-  std::optional<bool> try_use_attention(window_peer& to, window_operation& what);
+  /// Sends the operation to an owner that polls all the time. False: it does not, or a credit is missing.
+  bool try_use_attention(window_peer& to, const window_operation& what);
   bool try_send_question(window_peer& to, const window_operation& what);
   window_peer& meet(rank_t member);
   window_peer& add(std::unique_ptr<window_peer> met, const window_description& about);

@@ -26,9 +26,17 @@ namespace {
 /// Counts how often a packet was sent to a rank because that polls.
 class engagement_counter final : public fabric::decorator, private ::amity::fabric::attention_board {
  public:
-  explicit engagement_counter(::amity::fabric::fabric& whole) : decorator(whole), board_(*whole.attention()) {}
+  /// With a `refusal_period`, each so-many-th of these packets finds no credit.
+  engagement_counter(::amity::fabric::fabric& whole, std::uint64_t refusal_period)
+      : decorator(whole), board_(*whole.attention()), refusal_period_(refusal_period) {}
 
   ::amity::fabric::attention_board* attention() noexcept override { return this; }
+  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, ::amity::fabric::claim of) noexcept override {
+    return refuses() ? status::again : decorator::try_send(dest, header, payload, of);
+  }
+  status acquire(rank_t dest, ::amity::fabric::slot& out, ::amity::fabric::claim of) noexcept override {
+    return refuses() ? status::again : decorator::acquire(dest, out, of);
+  }
   std::uint64_t engaged() const noexcept { return engaged_; }
 
  private:
@@ -37,12 +45,19 @@ class engagement_counter final : public fabric::decorator, private ::amity::fabr
   bool engage(rank_t peer) noexcept override {
     const bool is_engaged = board_.engage(peer);
     engaged_ += is_engaged ? 1 : 0;
+    is_engaged_ = is_engaged;
     return is_engaged;
   }
-  void disengage(rank_t peer) noexcept override { board_.disengage(peer); }
+  void disengage(rank_t peer) noexcept override {
+    is_engaged_ = false;
+    board_.disengage(peer);
+  }
+  bool refuses() const noexcept { return is_engaged_ && refusal_period_ > 0 && engaged_ % refusal_period_ == 0; }
 
   ::amity::fabric::attention_board& board_;
+  std::uint64_t refusal_period_;
   std::uint64_t engaged_ = 0;
+  bool is_engaged_ = false;
 };
 
 /// Lets other ranks operate for some rounds of an attentive wait.
@@ -60,7 +75,7 @@ struct shared_counts {
 };
 
 // Rank 1 waits attentively, and then makes no progress until rank 0 has completed some operations.
-TEST(attentive_targets, operations_complete_though_target_leaves) {
+void operate_while_target_leaves(std::uint64_t refusal_period) {
   const std::uint64_t waits = testing::cases(300);
   constexpr std::uint64_t words = 64;
   void* const memory_of_counts =
@@ -68,7 +83,7 @@ TEST(attentive_targets, operations_complete_though_target_leaves) {
   ASSERT_NE(memory_of_counts, MAP_FAILED);
   auto& [completed, has_ended] = *new (memory_of_counts) shared_counts{};
   testing::processes("shm").run(2, {}, [&](fabric::fabric& transport) {
-    engagement_counter counted(transport);
+    engagement_counter counted(transport, refusal_period);
     world w(counted, {});
     std::vector<std::uint64_t> memory(words);
     auto shared = w.create_window(std::span(memory));
@@ -99,6 +114,10 @@ TEST(attentive_targets, operations_complete_though_target_leaves) {
   });
   ::munmap(memory_of_counts, sizeof(shared_counts));
 }
+
+TEST(attentive_targets, operations_complete_though_target_leaves) { operate_while_target_leaves(0); }
+
+TEST(attentive_targets, operations_without_credit_complete_though_target_leaves) { operate_while_target_leaves(2); }
 
 }  // namespace
 }  // namespace amity
