@@ -177,7 +177,7 @@ bool endpoint::flush() {
   return any;
 }
 
-void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) {
+void endpoint::send_control(rank_t lane, packet_kind kind, bytes_view payload) noexcept {
   const packet_header header({.kind = kind, .epoch = kind == packet_kind::detector ? open_epoch_ : no_epoch});
   engine_->send_control(job_lane(lane), number_, header, payload);
 }

@@ -305,7 +305,7 @@ class endpoint final : private immovable {
   wave_color color() const noexcept { return color_; }
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, now or as soon as there is a credit; never
   /// refused.
-  void send_control(rank_t lane, packet_kind kind, bytes_view payload);
+  void send_control(rank_t lane, packet_kind kind, bytes_view payload) noexcept;
 
   /// The thread `lane` of another rank has other handlers than this one: it receives these, and ends the job.
   void tell_handlers(rank_t lane);

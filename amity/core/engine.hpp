@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -116,15 +117,19 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   /// Whether `bytes` more may wait to be sent, after unused memory has been freed.
   bool has_room(std::size_t bytes) noexcept;
   /// Sends a packet of the runtime's own, at most `control_bytes_max`, to a lane of the job, now or as soon as there is
-  /// a credit; never refused.
-  void send_control(rank_t lane, world_number world, packet_header header, bytes_view payload) {
+  /// a credit; never refused. If there is no memory in which the packet can wait, the job fails.
+  void send_control(rank_t lane, world_number world, packet_header header, bytes_view payload) noexcept try {
     if ((unsent_.empty() || !unsent_.holds(lane, header)) &&
         transport_.try_send(lane, with_world(header.word(), world), payload, claim_of(header)) == status::ok)
       return;
     unsent_.push_control(lane, world, header, payload);
+  } catch (...) {
+    failure_.set(std::current_exception());
   }
   /// Sends a packet in the same way to a service of that lane.
-  void send(rank_t lane, service which, bytes_view payload) { send_control(lane, 0, service_header(which), payload); }
+  void send(rank_t lane, service which, bytes_view payload) noexcept {
+    send_control(lane, 0, service_header(which), payload);
+  }
   /// The error for a packet of a lane that no rank sends which runs the same build.
   error invalid_packet(rank_t lane, std::string_view content) const;
   /// Human-readable: "3 packets to rank 1".
