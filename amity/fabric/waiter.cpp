@@ -17,6 +17,10 @@ constexpr std::uint64_t ns_per_check = 1'000'000;
 /// What is outside may take longer than a round. While other ranks keep this one busy, it is asked less often.
 constexpr std::uint32_t busy_rounds_per_question = 8;
 
+/// After a round that found something: looks that ask more rarely, and how many of them ask once.
+constexpr std::uint32_t rare_looks = 64;
+constexpr std::uint32_t rare_looks_per_question = 8;
+
 /// Rounds of a polling program that count as a microsecond of `backoff::spin_ns`.
 constexpr std::uint64_t polls_per_us = 2;
 
@@ -69,6 +73,10 @@ bool waiter::ask(turn_lock* others, const watched_memory& outside) {
   return others->ask([&] { is_ready = outside.is_ready(); }) || is_ready;
 }
 
+inline bool waiter::is_question_due() noexcept {
+  return rare_looks_ == 0 || --rare_looks_ % rare_looks_per_question == 0;
+}
+
 inline void waiter::check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns) {
   if (now_ns - checked_ns < ns_per_check) return;
   on_.check();
@@ -114,6 +122,7 @@ void waiter::sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* 
   sleep_ns_ =
       sleep_ns_ == 0 ? how_.sleep_ns_min : std::min(how_.sleep_ns_max, 2 * std::min(sleep_ns_, how_.sleep_ns_max / 2));
   const bool is_asked = is_outside(stores);
+  rare_looks_ = 0;
   if (is_asked && is_ready(others, stores)) {
     sleep_ns_ = 0;
     return;
@@ -141,7 +150,9 @@ void waiter::rest_between_polls(turn_lock* others) {
 }
 
 void waiter::pass_busy_round(turn_lock* others, const watched_memory& stores) {
-  if (!stores.is_outside() || ++busy_rounds_ % busy_rounds_per_question != 0) return;
+  if (!stores.is_outside()) return;
+  rare_looks_ = rare_looks;
+  if (++busy_rounds_ % busy_rounds_per_question != 0) return;
   const auto question = [&] { static_cast<void>(stores.is_ready()); };
   if (others == nullptr) return question();
   static_cast<void>(others->without(question));

@@ -66,7 +66,8 @@ class waiter {
   /// microseconds, once there were many such rounds in a row.
   void rest_between_polls(turn_lock* others = nullptr);
 
-  /// For a round that found something, so that there is no wait: asks some of the times, if `stores` are outside.
+  /// For a round that found something, so that there is no wait: asks some of the times, if `stores` are outside. The
+  /// next looks ask more rarely, because packets that follow one another soon would be found late otherwise.
   void pass_busy_round(turn_lock* others, const watched_memory& stores);
 
   /// Something has happened: the next wait is a new one.
@@ -84,8 +85,10 @@ class waiter {
   void sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
   static bool is_outside(const watched_memory* stores) noexcept { return stores != nullptr && stores->is_outside(); }
   static bool ask(turn_lock* others, const watched_memory& outside);
+  bool is_question_due() noexcept;
   bool is_ready(turn_lock* others, const watched_memory* stores) {
-    if (stores != nullptr && (stores->is_outside() ? ask(others, *stores) : stores->is_ready())) return true;
+    if (stores != nullptr && (stores->is_outside() ? is_question_due() && ask(others, *stores) : stores->is_ready()))
+      return true;
     found_ |= on_.ready();
     return found_;
   }
@@ -96,9 +99,11 @@ class waiter {
   std::uint32_t rounds_ = 0;
   std::uint32_t polls_ = 0;
   std::uint32_t waits_ = 0;
-  std::uint32_t busy_rounds_ = 0;  ///< with something outside
-  bool found_ = false;             ///< by the present wait
-  std::uint64_t sleep_ns_ = 0;     ///< next sleep without a waker; 0: the last wait did not sleep
+  // With something outside:
+  std::uint32_t busy_rounds_ = 0;
+  std::uint32_t rare_looks_ = 0;  ///< that are left of those that ask rarely
+  bool found_ = false;            ///< by the present wait
+  std::uint64_t sleep_ns_ = 0;    ///< next sleep without a waker; 0: the last wait did not sleep
 };
 
 /// A single wait, after a `check`. `timeout_ns` as above.

@@ -2,6 +2,8 @@
 
 #include "amity/fabric/waiter.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -11,7 +13,20 @@
 
 #include <gtest/gtest.h>
 
+#include "amity/base/clock.hpp"
 #include "amity/base/error.hpp"
+
+namespace {
+
+std::size_t yields = 0;
+
+}  // namespace
+
+/// In place of the C library's.
+int sched_yield() noexcept {
+  ++yields;
+  return 0;
+}
 
 namespace amity::fabric {
 namespace {
@@ -189,6 +204,27 @@ TEST(waiter, outside_question_is_asked_before_arm) {
                               "disarm", "check", "stores", "ready"}));
 }
 
+// Packets come soon after one another.
+TEST(waiter, outside_question_is_asked_rarely_after_packets) {
+  scripted own({.looks = 100});
+  own.looks_until_event = 80;
+  scripted_stores question(own, 0, true);
+  waiter waits(own);
+  waits.pass_busy_round(nullptr, question);
+  waits.wait(forever, nullptr, &question);
+  EXPECT_EQ(own.count("ready"), 80u);
+  EXPECT_EQ(own.count("stores"), 64u / 8 + 16);
+}
+
+TEST(waiter, outside_question_is_asked_before_sleep_after_packets) {
+  scripted own({.looks = 1});
+  scripted_stores question(own, 1, true);
+  waiter waits(own);
+  waits.pass_busy_round(nullptr, question);
+  waits.wait(forever, nullptr, &question);
+  EXPECT_EQ(own.count("sleep"), 0u);
+}
+
 TEST(waiter, virtual_time_only_sleeps) {
   scripted own({});
   waiter(own).wait(forever);
@@ -233,6 +269,17 @@ TEST(waiter, long_spin_checks) {
   EXPECT_EQ(own.count("publish"), 0u);  // it is the spin that has ended
 }
 
+// The job is asked each millisecond, not at each look.
+TEST(waiter, checks_are_rare) {
+  scripted own({.looks = 1, .spin_ns = 5'000'000, .yields = 5000});
+  const std::uint64_t begin_ns = steady_now_ns();
+  waiter(own).wait(1);
+  waiter(own).wait(forever);
+  const std::uint64_t waited_ms = (steady_now_ns() - begin_ns) / 1'000'000;
+  EXPECT_GT(own.count("ready"), 5000u);
+  EXPECT_LE(own.count("check"), waited_ms + 6);  // one of a wait before it yields, and one after its sleep
+}
+
 TEST(waiter, long_yields_check) {
   scripted own({.looks = 1, .yields = ~std::uint32_t{0}});
   bool ended_in_yields = false;
@@ -254,13 +301,16 @@ TEST(waiter, long_yields_check) {
   EXPECT_EQ(own.count("check"), 2u);
 }
 
-TEST(waiter, polls_publish_once_after_as_many_as_looks) {
+TEST(waiter, polls_publish_once_and_yield_after_as_many_as_looks) {
   scripted own({.looks = 3});
   waiter waits(own);
+  const std::size_t before = yields;
   for (int i = 0; i < 2; ++i) waits.rest_between_polls();
   EXPECT_EQ(own.calls, calls{});
+  EXPECT_EQ(yields, before);
   for (int i = 0; i < 10; ++i) waits.rest_between_polls();
   EXPECT_EQ(own.calls, calls{"publish"});
+  EXPECT_EQ(yields, before + 10);
   EXPECT_EQ(waits.polls(), 12u);
   waits.progressed();
   EXPECT_EQ(waits.polls(), 0u);
