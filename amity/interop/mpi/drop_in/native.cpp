@@ -10,22 +10,18 @@
 
 #include <fmt/format.h>
 
+#include "amity/interop/mpi/drop_in/loaded_object.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 
 namespace amity::mpi {
 namespace {
 
-const void* base_of(const void* address) {
-  Dl_info object{};
-  return ::dladdr(address, &object) == 0 ? nullptr : object.dli_fbase;
-}
-
 /// Searches where `handle` says, but not in this library.
 void* find_in(void* handle, std::string_view name) {
-  const void* const here = base_of(reinterpret_cast<const void*>(&find_native));
+  const void* const here = loaded_object_at(reinterpret_cast<const void*>(&find_native));
   for (const std::string_view prefix : {"PMPI_", "MPI_"}) {
     void* const found = ::dlsym(handle, fmt::format("{}{}", prefix, name).c_str());
-    if (found != nullptr && base_of(found) != here) return found;
+    if (found != nullptr && loaded_object_at(found) != here) return found;
   }
   return nullptr;
 }
