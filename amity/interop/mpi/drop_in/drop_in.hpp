@@ -51,12 +51,12 @@ class drop_in : private immovable {
     job_.progress();
     requests_.complete_ready();
   }
-  /// Each 256th call makes progress. For functions that take a few nanoseconds if they have nothing to do: programs
+  /// One call of `calls` makes progress. For functions that take little time if they have nothing to do: programs
   /// repeat them until others have changed their memory.
-  void make_progress_sometimes() {
-    const std::uint32_t calls = short_calls_.load(std::memory_order_relaxed) + 1;
-    short_calls_.store(calls, std::memory_order_relaxed);  // calls of several threads can count as one
-    if (calls % 256 == 0) [[unlikely]]
+  void make_progress_sometimes(std::uint32_t calls = 256) {
+    const std::uint32_t count = short_calls_.load(std::memory_order_relaxed) + 1;
+    short_calls_.store(count, std::memory_order_relaxed);  // calls of several threads can count as one
+    if (count % calls == 0) [[unlikely]]
       make_progress();
   }
 

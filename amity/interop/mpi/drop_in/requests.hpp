@@ -24,9 +24,11 @@ class pending_requests final : private immovable {
   /// A request for what this process has begun on a member, which is complete if that has local completion. None:
   /// MPI_PROC_NULL, and complete.
   MPI_Request make(window& on, int rank);
+  /// Whether there are requests that are not complete.
+  bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
   /// Completes those whose operations have local completion.
   void complete_ready() {
-    if (any_.load(std::memory_order_relaxed)) complete_ready_ones();
+    if (any()) complete_ready_ones();
   }
   /// Completes all requests of a window that ends.
   void end(const window& of);

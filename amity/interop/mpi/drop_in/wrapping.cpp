@@ -1,10 +1,20 @@
 #include "amity/interop/mpi/drop_in/wrapping.hpp"
 
+#include <cstdint>
 #include <exception>
 
 #include "amity/interop/mpi/drop_in/calls.hpp"
 
 namespace amity::mpi::wrapping {
+namespace {
+
+/// What the MPI does soon takes less time than a round of the engine. These questions take about a microsecond.
+constexpr int early_questions = 32;
+
+/// One wait of so many serves windows also if the MPI has done at once what it waits for.
+constexpr std::uint32_t waits_per_round = 16;
+
+}  // namespace
 
 int poll_windows(drop_in& own) {
   try {
@@ -18,17 +28,20 @@ int poll_windows(drop_in& own) {
 
 int wait_until_done(function_ref<int(int*)> ask) {
   int code = MPI_SUCCESS;
+  const auto is_done = [&] {
+    int flag = 0;
+    code = ask(&flag);
+    return flag != 0 || code != MPI_SUCCESS;
+  };
   const nested_calls of_mpi;
   try {
     drop_in& own = *drop_in::running();
+    own.make_progress_sometimes(waits_per_round);
     own.requests().complete_ready();
-    own.own_job().wait_for(
-        [&] {
-          int flag = 0;
-          code = ask(&flag);
-          return flag != 0 || code != MPI_SUCCESS;
-        },
-        [&] { own.requests().complete_ready(); });
+    for (int i = 0; i < early_questions && !own.requests().any(); ++i) {
+      if (is_done()) return code;
+    }
+    own.own_job().wait_for(is_done, [&] { own.requests().complete_ready(); });
   } catch (const std::exception&) {
     return raise_on_communicator("a call that waits", MPI_COMM_WORLD);
   }

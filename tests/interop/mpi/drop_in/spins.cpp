@@ -93,8 +93,18 @@ void on_shared_memory() {
   MPI_Win_free(&win);
 }
 
-void on_own_memory() {
-  step = "a loop on memory of the process";
+/// The MPI has done at once what these calls wait for.
+void pass_message_to_oneself() {
+  int sent = 0, received = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Isend(&sent, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+  MPI_Recv(&received, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/// Between looks at the memory, each process does this.
+void on_own_memory(const char* what, void (*between)(MPI_Win)) {
+  step = what;
   served all;
   MPI_Win_lock_all(0, all.win);
   const std::atomic_ref<int> mine(all.memory[3]);
@@ -103,7 +113,7 @@ void on_own_memory() {
       MPI_Accumulate(&round, 1, MPI_INT, 1 - rank(), 3, 1, MPI_INT, MPI_REPLACE, all.win);
       MPI_Win_flush(1 - rank(), all.win);
     } else {
-      while (mine.load(std::memory_order_relaxed) != round) MPI_Win_sync(all.win);
+      while (mine.load(std::memory_order_relaxed) != round) between(all.win);
     }
   }
   MPI_Win_unlock_all(all.win);
@@ -115,7 +125,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
   on_test();
-  on_own_memory();
+  on_own_memory("a loop of MPI_Win_sync", [](MPI_Win win) { MPI_Win_sync(win); });
+  on_own_memory("a loop of messages that do not wait", [](MPI_Win) { pass_message_to_oneself(); });
   if (argc < 2) on_shared_memory();
   step = "MPI_Finalize";
   MPI_Finalize();
