@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
-#include "amity/fabric/waiter.hpp"
 #include "amity/interop/shmem/job.hpp"
 
 namespace amity::shmem {
@@ -50,8 +49,9 @@ far_memory::far_memory(core::engine& on)
 void far_memory::exchange(bytes_view own, mutable_bytes all) {
   const entry alone(engine_);
   const rank_t me = engine_.rank(), pes = engine_.transport().size();
+  constexpr std::uint64_t wait_ns = 100'000'000;
   const auto progress = [this] {
-    if (!engine_.progress()) amity::fabric::wait(engine_.transport(), 100'000'000);
+    if (!engine_.progress()) engine_.wait_in_fabric(wait_ns, wait_ns);
   };
   const std::size_t offset = static_cast<std::size_t>(me) * own.size();
   exchanged_ = all;
