@@ -227,7 +227,7 @@ TEST(outbox, open_packets_count) {
   EXPECT_TRUE(bound.has_room(1000));
 }
 
-TEST(outbox, lent_buffers_count) {
+TEST(outbox, packets_of_lent_memory_count) {
   memory_bound bound(1 << 20);
   outbox waiting(bound, packet_bytes);
   recorder out;

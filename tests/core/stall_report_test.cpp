@@ -1,16 +1,19 @@
 /// A rank that waits in vain says so, and what it knows: where it waits, for whom, and what is under way.
 
 #include <sched.h>
+
 #include <algorithm>
 #include <atomic>
-
-#include <atomic>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "amity/core/engine.hpp"
+#include "amity/core/record_stream.hpp"
+#include "amity/core/tree.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/waiter.hpp"
@@ -359,6 +362,58 @@ TEST(stall_report, asks_some_of_many_peers) {
     own.wait_until("messages", [&] { return taken == own.size(); });
     own.barrier();
   });
+}
+
+// Ranks that the wait is for come before ranks whose answers to messages are missing.
+TEST(stall_report, asks_peers_of_wait_first) {
+  constexpr rank_t ranks = 20, last = ranks - 1;
+  simulate(ranks, {}, [&](endpoint& own) {
+    int taken = 0;
+    std::vector<rank_t> asked_in_barrier;
+    const handler_id take = own.add_handler("take", [&](request&) { ++taken; });
+    const handler_id look = own.add_handler("look", [&](request&) { asked_in_barrier = own.peers_to_ask(); });
+    own.barrier();
+    if (own.rank() == 0) {
+      for (rank_t rank = last - 1; rank >= 5; --rank) own.request_short(rank, take);
+      EXPECT_NE(own.peers_to_ask().front(), last);
+
+      static_cast<void>(own.memory());  // uses records
+      record_stream& records = own.own_engine().served().records();
+      event told;
+      static_cast<void>(records.tail(last));
+      const auto question = records.try_expect(last, {}, told);
+      EXPECT_EQ(own.peers_to_ask().front(), last) << "an answer";
+      records.withdraw(question.value());
+      EXPECT_NE(own.peers_to_ask().front(), last);
+
+      own.own_engine().unsent().push_control(last, 0, service_header(service::wake), {});
+      EXPECT_EQ(own.peers_to_ask().front(), last) << "a packet";
+    }
+    if (own.rank() == last) {
+      testing::idle_until(own.transport(), 1'000'000);  // rank 0 is in the barrier
+      own.request_short(0, look);
+    }
+    own.barrier();
+    if (own.rank() != 0) return;
+    std::vector<rank_t> children;
+    for_each_tree_child(0, ranks, [&](rank_t child) { children.push_back(child); });
+    ASSERT_GT(asked_in_barrier.size(), children.size());
+    asked_in_barrier.resize(children.size());
+    EXPECT_EQ(asked_in_barrier, children) << "ranks of a barrier";
+  });
+}
+
+// The cause comes first, and lines are those of a terminal.
+TEST(stall_report, cause_comes_first) {
+  std::istringstream report(printed_while_waiting("1"));
+  std::string line;
+  std::getline(report, line);
+  EXPECT_TRUE(line.starts_with("amity: rank 0: no progress for 1 s in a barrier")) << line;
+  std::getline(report, line);
+  EXPECT_TRUE(line.starts_with("  likely cause: ")) << line;
+  do {
+    EXPECT_LE(line.size(), 140u) << line;
+  } while (std::getline(report, line));
 }
 
 TEST(stall_report, poll_loop_is_reported) {

@@ -1,6 +1,10 @@
 /// When a wait ends: by an arrival, by its timeout, by the end of the job. (By a credit: see contract_credits.cpp.)
+/// What attention promises to peers, where a fabric has it.
 
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -92,6 +96,48 @@ TEST_P(contract, an_abort_ends_the_wait_for_a_credit) {
           }
         },
         job_aborted);
+  });
+}
+
+// Each rank in its turn polls, and then does not. A fabric may say that it has not polled at all: then nothing is sent.
+TEST_P(contract, attention_does_not_end_before_packets_of_engaged_peers_are_polled) {
+  run([](fabric& own) {
+    if (own.attention() == nullptr) return;
+    constexpr std::uint64_t sent = 1, all_sent = 2;
+    std::vector<std::uint64_t> packets(static_cast<std::size_t>(own.size())), expected = packets;
+    rank_t reports = 0;
+    mailbox mail(own, [&](const packet& arrived) {
+      const auto source = static_cast<std::size_t>(arrived.source);
+      if (arrived.header == sent) ++packets[source];
+      if (arrived.header == all_sent) {
+        std::memcpy(&expected[source], arrived.payload.data(), sizeof expected[source]);
+        ++reports;
+      }
+      return disposition::release;
+    });
+    for (rank_t turn = 0; turn < own.size(); ++turn) {
+      mail.barrier();
+      if (own.rank() == turn) {
+        own.attention()->begin();
+        for (int i = 0; i < 2000; ++i) own.poll(mail, 16);
+        if (own.attention()->end()) {
+          while (own.poll(mail, 16) == 16) continue;
+        }
+        const std::vector<std::uint64_t> polled = packets;
+        mail.until([&] { return reports == own.size() - 1; });
+        EXPECT_EQ(polled, expected);
+      } else {
+        std::uint64_t count = 0;
+        for (int i = 0; i < 2000; ++i) {
+          if (!own.attention()->engage(turn)) continue;
+          EXPECT_TRUE(own.same_node(turn));
+          if (own.try_send(turn, sent, {}, claim::ordinary) == status::ok) ++count;
+          own.attention()->disengage(turn);
+        }
+        mail.send(turn, all_sent, std::as_bytes(std::span(&count, 1)));
+      }
+      mail.barrier();
+    }
   });
 }
 

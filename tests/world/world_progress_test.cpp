@@ -83,6 +83,30 @@ TEST(waiting_in_one_world, sends_what_another_collected) {
   EXPECT_LT(hops, 1000);  // about 300; 16,000 if only a rank that is idle, or has been busy for long, sends it
 }
 
+// Each hop on rank 0 collects a message of the other world. The hops never pause.
+TEST(waiting_in_one_world, leaves_packets_of_another_to_fill) {
+  constexpr int hops = 4000, at_once = 50;
+  testing::run_worlds(testing::simulated("sim", {}), 2, [&](world& w) {
+    const auto other = w.duplicate();
+    core::endpoint& own = w.endpoint();
+    int hopped = 0, taken = 0;
+    auto collected = other->message<int>([&](int) { ++taken; }, coalesce{});
+    core::handler_id hop = 0;
+    hop = own.add_handler("hop", [&](core::request&) {
+      collected.send(1, ++hopped);
+      if (hopped + at_once <= hops) own.request_short(0, hop);
+    });
+    w.barrier();
+    other->epoch([&] {
+      if (w.rank() != 0) return;
+      for (int i = 0; i < at_once; ++i) own.request_short(0, hop);
+      own.wait_until("the end", [&] { return hopped >= hops; });
+      EXPECT_LE(other->endpoint().counts().total().packets_sent, 20u);  // about 7, of which 4 are full
+    });
+    EXPECT_EQ(taken, w.rank() == 1 ? hops : 0);
+  });
+}
+
 // Rank 1 forwards a routed message of a world whose body has ended there, and a handler of another world flushes it at
 // once: the message still belongs to the epoch in which it was sent.
 TEST(flush_by_another_world, keeps_epoch_of_routed_message) {
