@@ -1,6 +1,9 @@
 #include "amity/interop/mpi/drop_in/bootstrap.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -19,6 +22,13 @@ void check(int code, const char* call) {
               "set AMITY_MPI=0 to run the program without amity");
 }
 
+/// What processes must have in common to use one another's memory.
+std::string describe_process() {
+  return fmt::format("libamity-mpi {}, {}-endian, addresses of {} bits, long double with {} digits", AMITY_VERSION,
+                     std::endian::native == std::endian::little ? "little" : "big", 8 * sizeof(void*),
+                     std::numeric_limits<long double>::digits);
+}
+
 }  // namespace
 
 bootstrap::bootstrap(const settings& config) {
@@ -33,6 +43,13 @@ bootstrap::~bootstrap() {
   int ended = 0;
   native::finalized(&ended);
   if (ended == 0) native::comm_free(&world_);
+}
+
+std::optional<std::string> bootstrap::find_difference() {
+  const std::vector<std::string> each = all_gather(describe_process());
+  const auto other = std::ranges::find_if(each, [&](const std::string& about) { return about != each.front(); });
+  if (other == each.end()) return std::nullopt;
+  return fmt::format("rank {} has {}; rank 0 has {}", other - each.begin(), *other, each.front());
 }
 
 // No message is ever there, so each MPI makes progress.

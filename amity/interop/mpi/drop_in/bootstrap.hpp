@@ -2,6 +2,7 @@
 
 /// The start-up of a job inside an MPI program: its processes find one another by the MPI's own collectives.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,11 @@ class bootstrap final : public fabric::bootstrap {
   rank_t rank() const noexcept override { return rank_; }
   rank_t size() const noexcept override { return size_; }
   std::vector<std::string> all_gather(std::string_view mine) override;
+
+  /// Describes the first process that represents data in another way than process 0, or has another version of this
+  /// library; nothing: all are equal. The same on all processes. It is the first call of `all_gather`, so that versions
+  /// differ in nothing before it. Collective. Throws `error`.
+  std::optional<std::string> find_difference();
 
   /// Lets the MPI continue what the program has begun. Any thread that may call MPI.
   void poll_mpi() noexcept;

@@ -93,6 +93,10 @@ int raise_on_communicator(std::string_view call, MPI_Comm on) {
   return raise(call, on, native::comm_get_errhandler, native::comm_call_errhandler);
 }
 
+void count_native_call() noexcept {
+  if (report* const reporting = drop_in::reporting()) reporting->count_native_call();
+}
+
 void note_attribute(MPI_Win on, int key) {
   drop_in* const own = drop_in::running();
   window* const found = own == nullptr ? nullptr : own->windows().find(on);

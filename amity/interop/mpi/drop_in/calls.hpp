@@ -19,6 +19,9 @@ namespace amity::mpi {
 int raise_on_window(std::string_view call, MPI_Win on);
 int raise_on_communicator(std::string_view call, MPI_Comm on);
 
+/// A one-sided call is passed to the MPI.
+void count_native_call() noexcept;
+
 /// The program has set this attribute.
 void note_attribute(MPI_Win on, int key);
 
@@ -35,8 +38,8 @@ int on_window(std::string_view call, MPI_Win handle, Serve&& serve, Native& nati
         return raise_on_window(call, handle);
       }
     }
-    if (handle != MPI_WIN_NULL) own->own_report().count_native_call();
   }
+  if (handle != MPI_WIN_NULL) count_native_call();
   return native_call(arguments...);
 }
 

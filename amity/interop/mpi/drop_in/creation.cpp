@@ -32,7 +32,8 @@ template <class Native>
 int create(const new_window& wanted, MPI_Win* win, void* base, Native native_call) {
   drop_in* const own = drop_in::running();
   if (own == nullptr || wanted.comm == MPI_COMM_NULL || !window::can_serve(wanted.comm)) {
-    if (own != nullptr && wanted.comm != MPI_COMM_NULL) own->own_report().count_native_window(wanted.call, wanted.comm);
+    report* const reporting = drop_in::reporting();
+    if (reporting != nullptr && wanted.comm != MPI_COMM_NULL) reporting->count_native_window(wanted.call, wanted.comm);
     return native_call();
   }
   try {

@@ -1,6 +1,9 @@
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "amity/base/settings.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
@@ -8,27 +11,47 @@
 namespace amity::mpi {
 namespace {
 
-constinit std::atomic<drop_in*> self = nullptr;
+/// What the functions of MPI find.
+struct process_state {
+  std::atomic<drop_in*> running = nullptr;
+  std::atomic<report*> reporting = nullptr;  ///< there before `running`, and after it
+};
+
+constinit process_state self;
 
 }  // namespace
 
-std::atomic<drop_in*>& drop_in::running_now() noexcept { return self; }
+std::atomic<drop_in*>& drop_in::running_now() noexcept { return self.running; }
+
+report* drop_in::reporting() noexcept { return self.reporting.load(std::memory_order_acquire); }
 
 void drop_in::start(int threads) {
   const settings config = settings::from_environment();
   if (config.integer("AMITY_MPI") == 0) return;
-  auto* const made = new drop_in(threads, config.integer("AMITY_MPI_REPORT") != 0);
-  self.store(made, std::memory_order_release);
-  made->report_.print_begin(made->job_);
+  auto reporting = std::make_unique<report>(config.integer("AMITY_MPI_REPORT") != 0);
+  auto start = std::make_shared<bootstrap>(config);
+  if (const std::optional<std::string> difference = start->find_difference()) {
+    reporting->leave_all_windows(*difference);
+    self.reporting.store(reporting.release(), std::memory_order_release);
+    return;
+  }
+  auto* const made = new drop_in(config, std::move(start), threads);
+  reporting->print_begin(made->job_);
+  self.reporting.store(reporting.release(), std::memory_order_release);
+  self.running.store(made, std::memory_order_release);
 }
 
 void drop_in::end() {
-  const std::unique_ptr<drop_in> own(self.load());
-  if (own == nullptr) return;
-  own->job_.meet_at_end();
-  own->windows_.abandon_all();
-  own->report_.print_end();
-  self.store(nullptr);
+  const std::unique_ptr<report> reporting(self.reporting.load());
+  if (reporting == nullptr) return;
+  const std::unique_ptr<drop_in> own(self.running.load());
+  if (own != nullptr) {
+    own->job_.meet_at_end();
+    own->windows_.abandon_all();
+  }
+  reporting->print_end();
+  self.running.store(nullptr);
+  self.reporting.store(nullptr);
 }
 
 }  // namespace amity::mpi

@@ -9,9 +9,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include <mpi.h>
 
+#include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
@@ -26,8 +29,11 @@ namespace amity::mpi {
 
 class drop_in : private immovable {
  public:
-  /// The one of this process; null: MPI is not initialized, or the library is switched off.
+  /// The one of this process; null: MPI is not initialized, the library is switched off, or the MPI serves all windows
+  /// of the job.
   static drop_in* running() noexcept { return running_now().load(std::memory_order_acquire); }
+  /// The report of this process; null: MPI is not initialized, or the library is switched off.
+  static report* reporting() noexcept;
   /// After MPI has been initialized with this level of threads. Collective over MPI_COMM_WORLD.
   static void start(int threads);
   /// Before MPI is finalized. Collective over MPI_COMM_WORLD. Ends windows that the program has left.
@@ -42,7 +48,6 @@ class drop_in : private immovable {
   pending_requests& requests() noexcept { return requests_; }
   foreign_processes& foreigners() noexcept { return foreigners_; }
   open_files& files() noexcept { return files_; }
-  report& own_report() noexcept { return report_; }
 
   /// One round of progress for windows, if there are any. Every function of MPI that the program may call in a loop
   /// calls it.
@@ -61,8 +66,9 @@ class drop_in : private immovable {
   }
 
  private:
-  drop_in(int threads, bool reports)
-      : has_threads_(threads == MPI_THREAD_MULTIPLE), job_(threads >= MPI_THREAD_SERIALIZED), report_(reports) {}
+  drop_in(const settings& config, std::shared_ptr<bootstrap> start, int threads)
+      : has_threads_(threads == MPI_THREAD_MULTIPLE),
+        job_(config, std::move(start), threads >= MPI_THREAD_SERIALIZED) {}
   static std::atomic<drop_in*>& running_now() noexcept;
 
   bool has_threads_;
@@ -74,7 +80,6 @@ class drop_in : private immovable {
   pending_requests requests_{job_};
   foreign_processes foreigners_;
   open_files files_;
-  report report_;
 };
 
 }  // namespace amity::mpi

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <utility>
 
 #include "amity/base/clock.hpp"
 #include "amity/core/engine.hpp"
@@ -99,11 +100,9 @@ bool has_progress_thread(const settings& config) { return config.integer("AMITY_
 
 }  // namespace
 
-job::job(bool threads) : job(settings::from_environment(), threads) {}
-
-job::job(const settings& config, bool threads)
+job::job(const settings& config, std::shared_ptr<bootstrap> start, bool threads)
     : options_of_windows_(with_settings({}, config)),
-      start_(std::make_shared<bootstrap>(config)),
+      start_(std::move(start)),
       by_(amity::detail::connect(config, start_)),
       lanes_(amity::detail::join_job(config, by_, 1)),
       transport_(lanes_->enter(0)),

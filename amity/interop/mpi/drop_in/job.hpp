@@ -24,7 +24,7 @@ class job : private immovable {
  public:
   /// `threads`: several threads of the program may call at once. With AMITY_PROGRESS_THREAD=1, a further thread serves
   /// other ranks; it does not call the MPI. Collective over MPI_COMM_WORLD. Throws `error`.
-  explicit job(bool threads);
+  job(const settings& config, std::shared_ptr<bootstrap> start, bool threads);
   /// On the thread that has made it unless there are several.
   ~job();
   /// Returns when all processes have called it: none begins anything for others afterwards. Collective over
@@ -53,8 +53,6 @@ class job : private immovable {
   }
 
  private:
-  explicit job(const settings& config, bool threads);
-
   window_options options_of_windows_;
   std::shared_ptr<bootstrap> start_;
   amity::detail::connection by_;

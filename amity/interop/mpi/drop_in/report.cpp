@@ -33,6 +33,15 @@ std::string version_of_mpi() {
 
 }  // namespace
 
+void report::leave_all_windows(std::string_view difference) {
+  leaves_all_windows_ = true;
+  if (own_rank() != 0) return;
+  log_warning(no_rank,
+              fmt::format("the MPI serves all windows of this job: {}; start the same library on processors of "
+                          "the same type to use amity",
+                          difference));
+}
+
 void report::print_begin(const job& of) const {
   if (!is_wanted_ || own_rank() != 0) return;
   log_warning(no_rank,
@@ -47,6 +56,7 @@ void report::print_end() const {
 }
 
 void report::count_native_window(std::string_view call, MPI_Comm comm) {
+  if (leaves_all_windows_) return count_native_call();
   const int outside = foreign_processes::count_in(comm);
   if (outside == 0) return;  // the MPI refuses the communicator
   count_native_call();

@@ -19,6 +19,9 @@ class report : private immovable {
   /// `is_wanted`: AMITY_MPI_REPORT.
   explicit report(bool is_wanted) : is_wanted_(is_wanted) {}
 
+  /// The MPI serves all windows of the job, because its processes differ in this way. Prints that, on rank 0. Called
+  /// before the first one-sided call.
+  void leave_all_windows(std::string_view difference);
   /// Prints which libraries serve the windows of the job, if it is wanted, on rank 0.
   void print_begin(const job& of) const;
   /// Prints how many one-sided calls this process has passed to the MPI, if it is wanted or there are any.
@@ -31,6 +34,7 @@ class report : private immovable {
 
  private:
   bool is_wanted_;
+  bool leaves_all_windows_ = false;
   std::atomic<std::size_t> native_calls_ = 0;
   std::atomic<bool> has_explained_ = false;
 };

@@ -35,7 +35,7 @@ void begin() {
     int threads = MPI_THREAD_SINGLE, keyval = MPI_KEYVAL_INVALID;
     native::query_thread(&threads);
     drop_in::start(threads);
-    if (drop_in::running() == nullptr) return;
+    if (drop_in::reporting() == nullptr) return;
     // MPI_Finalize first deletes the attributes of this communicator, the latest one first. Functions that the program
     // has set there may still use windows; this one is called after them. (MPI-3.1, section 8.7.1.)
     check_native(native::comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_with_self, &keyval, nullptr),
