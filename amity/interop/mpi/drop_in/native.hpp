@@ -102,7 +102,6 @@ inline constinit native_function<decltype(&MPI_Info_create)> info_create{"Info_c
 inline constinit native_function<decltype(&MPI_Info_get)> info_get{"Info_get"};
 inline constinit native_function<decltype(&MPI_Info_get_nkeys)> info_get_nkeys{"Info_get_nkeys"};
 inline constinit native_function<decltype(&MPI_Info_get_nthkey)> info_get_nthkey{"Info_get_nthkey"};
-inline constinit native_function<decltype(&MPI_Info_get_valuelen)> info_get_valuelen{"Info_get_valuelen"};
 inline constinit native_function<decltype(&MPI_Info_set)> info_set{"Info_set"};
 inline constinit native_function<decltype(&MPI_Init)> init{"Init"};
 inline constinit native_function<decltype(&MPI_Init_thread)> init_thread{"Init_thread"};

@@ -1,7 +1,6 @@
 #include "amity/interop/mpi/drop_in/window_info.hpp"
 
 #include <array>
-#include <cstddef>
 
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
@@ -22,15 +21,13 @@ void window_info::merge(MPI_Info info) {
   int keys = 0;
   check_native(native::info_get_nkeys(info, &keys), "MPI_Info_get_nkeys");
   std::array<char, MPI_MAX_INFO_KEY + 1> key{};
-  std::string value;
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  // In each MPI, a call searches all keys. So none asks for the length of a value, which has a bound.
   for (int index = 0; index < keys; ++index) {
     check_native(native::info_get_nthkey(info, index, key.data()), "MPI_Info_get_nthkey");
-    int bytes = 0, found = 0;
-    check_native(native::info_get_valuelen(info, key.data(), &bytes, &found), "MPI_Info_get_valuelen");
-    if (found == 0) continue;
-    value.resize(static_cast<std::size_t>(bytes) + 1);
-    check_native(native::info_get(info, key.data(), bytes, value.data(), &found), "MPI_Info_get");
-    if (found != 0) set(key.data(), value.c_str());
+    int found = 0;
+    check_native(native::info_get(info, key.data(), MPI_MAX_INFO_VAL, value.data(), &found), "MPI_Info_get");
+    if (found != 0) set(key.data(), value.data());
   }
 }
 
