@@ -45,8 +45,9 @@ KINDS = {
         Exscan_init Gather_init Gatherv_init Neighbor_allgather_init Neighbor_allgatherv_init Neighbor_alltoall_init
         Neighbor_alltoallv_init Neighbor_alltoallw_init Reduce_init Reduce_scatter_block_init Reduce_scatter_init
         Scan_init Scatter_init Scatterv_init
-        Bsend Buffer_detach Comm_create_group Comm_free Comm_idup Comm_idup_with_info
-        Comm_set_info Lookup_name Publish_name Unpublish_name
+        Bsend Buffer_detach Buffer_flush Buffer_iflush Comm_create_group Comm_detach_buffer Comm_flush_buffer Comm_free
+        Comm_idup Comm_idup_with_info Comm_iflush_buffer Comm_set_info Lookup_name Publish_name Session_detach_buffer
+        Session_flush_buffer Session_iflush_buffer Unpublish_name
         File_iread File_iread_all File_iread_at File_iread_at_all File_iread_shared
         File_iwrite File_iwrite_all File_iwrite_at File_iwrite_at_all File_iwrite_shared
         File_delete File_read File_read_all_end File_read_at File_read_at_all_end File_read_ordered_end File_read_shared
@@ -56,7 +57,8 @@ KINDS = {
         Ireduce Ireduce_scatter Ireduce_scatter_block Iscan Iscatter Iscatterv
         Ibsend Improbe Imrecv Iprobe Irecv Irsend Isend Isendrecv Isendrecv_replace Issend
         Parrived Pready Pready_list Pready_range Precv_init Psend_init
-        Request_get_status Start Startall Test Testall Testany Testsome""",
+        Request_get_status Request_get_status_all Request_get_status_any Request_get_status_some Start Startall Test
+        Testall Testany Testsome""",
     # Functions whose PMPI_X other sources of this library define, because they belong to windows or to the beginning and the
     # end. This one adds MPI_X.
     "served": """
@@ -72,37 +74,42 @@ KINDS = {
         Win_set_errhandler Win_set_name""",
     # Functions that return at once, whatever other processes do.
     "local": """
-        Add_error_class Add_error_code Add_error_string Address Aint_add Aint_diff Attr_delete Attr_get Attr_put Bsend_init
-        Buffer_attach Cancel Cart_coords Cart_get Cart_map Cart_rank Cart_shift Cartdim_get Close_port
-        Comm_c2f Comm_call_errhandler Comm_compare Comm_create_errhandler Comm_create_keyval Comm_delete_attr Comm_f2c
-        Comm_free_keyval Comm_get_attr Comm_get_errhandler Comm_get_info Comm_get_name Comm_get_parent Comm_group
-        Comm_rank Comm_remote_group Comm_remote_size Comm_set_attr Comm_set_errhandler Comm_set_name Comm_size
-        Comm_test_inter Dims_create Dist_graph_neighbors Dist_graph_neighbors_count
-        Errhandler_c2f Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get Errhandler_set Error_class
-        Error_string
-        File_c2f File_call_errhandler File_create_errhandler File_f2c File_get_amode File_get_atomicity
+        Abi_get_fortran_booleans Abi_get_fortran_info Abi_get_info Abi_get_version Abi_set_fortran_booleans
+        Abi_set_fortran_info Add_error_class Add_error_code Add_error_string Address Aint_add Aint_diff Attr_delete
+        Attr_get Attr_put Bsend_init Buffer_attach Cancel Cart_coords Cart_get Cart_map Cart_rank Cart_shift
+        Cartdim_get Close_port Comm_attach_buffer Comm_c2f Comm_call_errhandler Comm_compare Comm_create_errhandler
+        Comm_create_keyval Comm_delete_attr Comm_f2c Comm_free_keyval Comm_fromint Comm_get_attr Comm_get_errhandler
+        Comm_get_info Comm_get_name Comm_get_parent Comm_group Comm_rank Comm_remote_group Comm_remote_size
+        Comm_set_attr Comm_set_errhandler Comm_set_name Comm_size Comm_test_inter Comm_toint Dims_create
+        Dist_graph_neighbors Dist_graph_neighbors_count Errhandler_c2f Errhandler_create Errhandler_f2c
+        Errhandler_free Errhandler_fromint Errhandler_get Errhandler_set Errhandler_toint Error_class Error_string
+        File_c2f File_call_errhandler File_create_errhandler File_f2c File_fromint File_get_amode File_get_atomicity
         File_get_byte_offset File_get_errhandler File_get_group File_get_info File_get_position
         File_get_position_shared File_get_size File_get_type_extent File_get_view File_seek File_set_errhandler
-        Finalized Get_address Get_count Get_elements Get_elements_x Get_library_version Get_processor_name Get_version
-        Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get Grequest_complete Grequest_start
-        Group_c2f Group_compare Group_difference Group_excl Group_f2c Group_free Group_from_session_pset Group_incl
-        Group_intersection Group_range_excl Group_range_incl Group_rank Group_size Group_translate_ranks Group_union
-        Info_c2f Info_create Info_create_env Info_delete Info_dup Info_f2c Info_free Info_get Info_get_nkeys
-        Info_get_nthkey Info_get_string Info_get_valuelen Info_set Initialized Is_thread_main Keyval_create Keyval_free
-        Message_c2f Message_f2c Op_c2f Op_commutative Op_create Op_f2c Op_free Open_port
-        Pack Pack_external Pack_external_size Pack_size Pcontrol Query_thread Recv_init Reduce_local Register_datarep
-        Request_c2f Request_f2c Request_free Rsend_init Send_init
-        Session_call_errhandler Session_create_errhandler Session_get_errhandler Session_get_info Session_get_nth_pset
-        Session_get_num_psets Session_get_pset_info Session_set_errhandler Ssend_init
-        Status_c2f Status_c2f08 Status_f082c Status_f082f Status_f2c Status_f2f08 Status_set_cancelled
-        Status_set_elements Status_set_elements_x Test_cancelled Topo_test
-        Type_c2f Type_commit Type_contiguous Type_create_darray Type_create_f90_complex Type_create_f90_integer
-        Type_create_f90_real Type_create_hindexed Type_create_hindexed_block Type_create_hvector
-        Type_create_indexed_block Type_create_keyval Type_create_resized Type_create_struct Type_create_subarray
-        Type_delete_attr Type_dup Type_extent Type_f2c Type_free Type_free_keyval Type_get_attr Type_get_contents
-        Type_get_envelope Type_get_extent Type_get_extent_x Type_get_name Type_get_true_extent Type_get_true_extent_x
-        Type_hindexed Type_hvector Type_indexed Type_lb Type_match_size Type_set_attr Type_set_name Type_size Type_size_x
-        Type_struct Type_ub Type_vector Unpack Unpack_external Win_c2f Win_f2c Wtick Wtime""",
+        File_toint Finalized Get_address Get_count Get_elements Get_elements_x Get_hw_resource_info
+        Get_library_version Get_processor_name Get_version Graph_get Graph_map Graph_neighbors Graph_neighbors_count
+        Graphdims_get Grequest_complete Grequest_start Group_c2f Group_compare Group_difference Group_excl Group_f2c
+        Group_free Group_from_session_pset Group_fromint Group_incl Group_intersection Group_range_excl
+        Group_range_incl Group_rank Group_size Group_toint Group_translate_ranks Group_union Info_c2f Info_create
+        Info_create_env Info_delete Info_dup Info_f2c Info_free Info_fromint Info_get Info_get_nkeys Info_get_nthkey
+        Info_get_string Info_get_valuelen Info_set Info_toint Initialized Is_thread_main Keyval_create Keyval_free
+        Message_c2f Message_f2c Message_fromint Message_toint Op_c2f Op_commutative Op_create Op_f2c Op_free
+        Op_fromint Op_toint Open_port Pack Pack_external Pack_external_size Pack_size Pcontrol Query_thread
+        Recv_init Reduce_local Register_datarep Remove_error_class Remove_error_code Remove_error_string Request_c2f
+        Request_f2c Request_free Request_fromint Request_toint Rsend_init Send_init Session_attach_buffer
+        Session_call_errhandler Session_create_errhandler Session_fromint Session_get_errhandler Session_get_info
+        Session_get_nth_pset Session_get_num_psets Session_get_pset_info Session_set_errhandler Session_toint
+        Ssend_init Status_c2f Status_c2f08 Status_f082c Status_f082f Status_f2c Status_f2f08 Status_get_error
+        Status_get_source Status_get_tag Status_set_cancelled Status_set_elements Status_set_elements_x
+        Status_set_error Status_set_source Status_set_tag Test_cancelled Topo_test Type_c2f Type_commit
+        Type_contiguous Type_create_darray Type_create_f90_complex Type_create_f90_integer Type_create_f90_real
+        Type_create_hindexed Type_create_hindexed_block Type_create_hvector Type_create_indexed_block
+        Type_create_keyval Type_create_resized Type_create_struct Type_create_subarray Type_delete_attr Type_dup
+        Type_extent Type_f2c Type_free Type_free_keyval Type_fromint Type_get_attr Type_get_contents
+        Type_get_envelope Type_get_extent Type_get_extent_x Type_get_name Type_get_true_extent
+        Type_get_true_extent_x Type_get_value_index Type_hindexed Type_hvector Type_indexed Type_lb Type_match_size
+        Type_set_attr Type_set_name Type_size Type_size_x Type_struct Type_toint Type_ub Type_vector Unpack
+        Unpack_external Win_c2f Win_f2c Win_fromint Win_toint Wtick Wtime""",
     # Extensions of an MPI, which are left to it. (MPIX_Comm_agree and MPIX_Comm_shrink block.)
     "extension": """
         MPIX_Comm_agree MPIX_Comm_failure_ack MPIX_Comm_failure_get_acked MPIX_Comm_revoke MPIX_Comm_shrink
