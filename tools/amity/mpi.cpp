@@ -44,19 +44,30 @@ The program is not changed: the library is loaded before it (LD_PRELOAD).)";
 
 constexpr auto with_value = std::to_array<std::string_view>({"--mpi"});
 
+/// The system's error if it cannot start this file; 0 if it can.
+int start_error(const fs::path& file) {
+  std::error_code none;
+  if (fs::is_directory(file, none)) return EISDIR;
+  return ::access(file.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
 /// The file that a command names, as a shell finds it.
 fs::path find_program(const std::string& command) {
   if (command.find('/') != std::string::npos) {
-    if (::access(command.c_str(), F_OK) == 0) return command;
-    throw error("mpi", no_rank, fmt::format("program '{}' not found: {}", command, std::strerror(errno)),
-                "check the path of the program");
+    const int failed = start_error(command);
+    if (failed == 0) return command;
+    throw error("mpi", no_rank,
+                fmt::format("program '{}' {}: {}", command, failed == ENOENT ? "not found" : "cannot be started",
+                            std::strerror(failed)),
+                "check the path of the program, and its permissions");
   }
   const char* const path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
+  for (bool has_ended = path == nullptr; !has_ended;) {  // an empty directory is the current one
     const auto end = std::min(rest.find(':'), rest.size());
     const fs::path candidate = fs::path(rest.substr(0, end)) / command;
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (start_error(candidate) == 0) return candidate;
+    has_ended = end == rest.size();
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   throw error("mpi", no_rank, fmt::format("program '{}' not found in PATH", command), "pass the path of the program");
@@ -148,14 +159,28 @@ fs::path find_library(const std::string& mpi) {
               fmt::format("build amity where {} is installed (-DAMITY_MPI=ON)", mpi));
 }
 
-/// The loader ignores a library that it cannot load before the program, and reports that only in its output.
+/// The first line of a text that contains a part, without blanks around it; empty if there is none.
+std::string line_with(std::string_view text, std::string_view part) {
+  const auto found = text.find(part);
+  if (found == std::string_view::npos) return {};
+  text = text.substr(0, text.find('\n', found));
+  text.remove_prefix(text.rfind('\n', found) + 1);  // npos + 1: 0
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return std::string(text);
+}
+
+/// The loader ignores a library that it cannot load before the program, and reports that only in its output. It does
+/// not start the program if a library that this one needs is missing.
 void check_preload(const fs::path& file, const std::string& preload, const fs::path& library) {
   const std::string loaded = loaded_libraries(file, preload);
-  if (loaded.find(fmt::format("{} (0x", library.string())) != std::string::npos) return;
-  const auto complaint = loaded.find("ERROR: ld.so");
-  throw error("mpi", no_rank,
-              fmt::format("the loader does not accept {}{}", library.string(),
-                          complaint == std::string::npos ? "" : fmt::format(" ({})", loaded.substr(complaint, 200))),
+  std::string problem = fmt::format("the loader does not accept {}", library.string());
+  std::string reason = line_with(loaded, "ERROR: ld.so");
+  if (loaded.find(fmt::format("{} (0x", library.string())) != std::string::npos) {
+    reason = line_with(loaded, "=> not found");
+    if (reason.empty()) return;
+    problem = fmt::format("the loader does not find a library that {} or {} needs", library.string(), file.string());
+  }
+  throw error("mpi", no_rank, reason.empty() ? problem : fmt::format("{} ({})", problem, reason),
               "check with `LD_PRELOAD=LIBRARY ldd PROGRAM` which of its libraries is missing");
 }
 
@@ -182,6 +207,12 @@ int mpi(int argc, char** argv) {
   const fs::path file = find_program(program);
   if (settings::from_environment().integer("AMITY_MPI") != 0) {
     const fs::path executed = executed_file(file);
+    if (const int failed = start_error(executed); failed != 0) {
+      throw error("mpi", no_rank,
+                  fmt::format("the interpreter {} of {} cannot be started: {}", executed.string(), file.string(),
+                              std::strerror(failed)),
+                  "check the first line of the script");
+    }
     if (!is_loaded_dynamically(executed)) {
       throw error("mpi", no_rank,
                   fmt::format("no library can be loaded before {}, which is not a dynamic program for "
