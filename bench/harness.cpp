@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -38,10 +39,37 @@ sample parse_sample(const job& from, const std::string& output) {
   }
 }
 
+/// Passes on what a job with amity's library has written to standard error, but the reports. Throws unless the library
+/// reports that it serves the windows.
+void check_reports(const job& of, const std::string& errors) {
+  bool is_served = false;
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("serves the windows of this job") != std::string::npos) {
+      is_served = true;
+    } else if (!line.ends_with("one-sided calls passed to the MPI: 0")) {
+      fmt::print(stderr, "{}\n", line);
+    }
+  }
+  if (!is_served) throw std::runtime_error("'" + of.name + "' ran without amity's library: its report is missing");
+}
+
+std::string output_of_served(const job& which, const command& call) {
+  std::string output, errors;
+  try {
+    output = run_command(call, job_seconds_max, &errors);
+  } catch (const std::runtime_error&) {
+    fmt::print(stderr, "{}", errors);
+    throw;
+  }
+  check_reports(which, errors);
+  return output;
+}
+
 sample run_once(const job& which, int round) {
   auto call = which.run;
   if (which.seeded) call.environment.push_back("AMITY_SIM_SEED=" + std::to_string(round + 1));
-  return parse_sample(which, run_command(call, job_seconds_max));
+  return parse_sample(which, which.is_served ? output_of_served(which, call) : run_command(call, job_seconds_max));
 }
 
 std::vector<double> values_of(std::span<const sample> samples, const std::string& key) {
@@ -207,6 +235,8 @@ job driver::mpi_osc(const mpi_installation& mpi, int count, std::vector<std::str
   if (with_drop_in) words.insert(words.begin(), {"env", fmt::format("LD_PRELOAD={}", mpi.drop_in)});
   job result{fmt::format("{} {}", with_drop_in ? "amity under" : "native", mpi.name), {std::move(words), {}}};
   start_with_mpi(result, mpi, count);
+  if (with_drop_in) result.run.environment.emplace_back("AMITY_MPI_REPORT=1");
+  result.is_served = with_drop_in;
   return result;
 }
 

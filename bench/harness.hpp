@@ -47,7 +47,8 @@ void print_sample(const sample& measured);
 struct job {
   std::string name;  ///< of the limit or the peer, as rows show it
   command run;
-  bool seeded = false;  ///< gets AMITY_SIM_SEED=1, 2, ... in the successive rounds
+  bool seeded = false;     ///< gets AMITY_SIM_SEED=1, 2, ... in the successive rounds
+  bool is_served = false;  ///< fails unless it reports that amity's library serves its windows (AMITY_MPI_REPORT=1)
 };
 
 /// An MPI that amity has a module for.
@@ -122,7 +123,8 @@ class driver {
   job mpi_peer(const mpi_installation& mpi, std::string name, std::vector<std::string> words) const;
   /// Windows of an MPI, on `count` ranks.
   job mpi_window(const mpi_installation& mpi, int count, std::vector<std::string> words) const;
-  /// The program of one-sided operations of an MPI, on `count` ranks, with amity's library if `with_drop_in`.
+  /// The program of one-sided operations of an MPI, on `count` ranks, with amity's library if `with_drop_in`. A run
+  /// that the library does not serve fails.
   job mpi_osc(const mpi_installation& mpi, int count, std::vector<std::string> words, bool with_drop_in) const;
   job raw(std::string_view which, std::string name, arguments args = {}) const;
   /// Nothing where Open MPI was not found when the benchmarks were built.

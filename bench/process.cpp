@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <system_error>
 
 #include "amity/base/clock.hpp"
+#include "amity/base/file_descriptor.hpp"
 
 namespace amity::bench {
 namespace {
@@ -27,12 +29,14 @@ std::string as_typed(const command& what) {
   return line;
 }
 
-[[noreturn]] void become(const command& what, int output) {
+/// `errors` is -1 if standard error passes through.
+[[noreturn]] void become(const command& what, int output, int errors) {
   // A group of its own, so that a time-out reaches all its processes; the kernel ends it should this process die.
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const int input = open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0) _exit(126);
+  if (errors >= 0 && dup2(errors, STDERR_FILENO) < 0) _exit(126);
   for (const auto& setting : what.environment) putenv(const_cast<char*>(setting.c_str()));
   std::vector<char*> words;
   for (const auto& word : what.words) words.push_back(const_cast<char*>(word.c_str()));
@@ -56,6 +60,17 @@ bool read_all(int from, std::uint64_t deadline_ns, std::string& text) {
   }
 }
 
+/// Returns the content of a file from its beginning.
+std::string content_of(int file) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const auto bytes = pread(file, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
+    if (bytes <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(bytes));
+  }
+}
+
 std::string outcome(int wait_status) {
   if (WIFSIGNALED(wait_status)) return "was ended by signal " + std::to_string(WTERMSIG(wait_status));
   return "returned " + std::to_string(WEXITSTATUS(wait_status));
@@ -63,12 +78,14 @@ std::string outcome(int wait_status) {
 
 }  // namespace
 
-std::string run_command(const command& what, double seconds_max) {
+std::string run_command(const command& what, double seconds_max, std::string* errors) {
+  const file_descriptor error_file(errors == nullptr ? -1 : memfd_create("errors of a command", MFD_CLOEXEC));
+  if (errors != nullptr && !error_file) throw std::system_error(errno, std::generic_category(), "memfd_create");
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe2");
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) become(what, ends[1]);
+  if (child == 0) become(what, ends[1], error_file.get());
   setpgid(child, child);  // whichever of both comes first
   close(ends[1]);
 
@@ -79,6 +96,7 @@ std::string run_command(const command& what, double seconds_max) {
   int wait_status = 0;
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
+  if (errors != nullptr) *errors = content_of(error_file.get());
   if (!in_time) {
     throw std::runtime_error("'" + as_typed(what) + "' took more than " + std::to_string(seconds_max) + " s");
   }

@@ -12,9 +12,10 @@ struct command {
   std::vector<std::string> environment;  ///< "NAME=VALUE", added to what this process has
 };
 
-/// Runs the command to its end and returns what it wrote to standard output; standard error passes through.
-/// Throws std::runtime_error, naming the command, if it fails or takes longer than `seconds_max`: its whole process
-/// group is killed then.
-std::string run_command(const command& what, double seconds_max);
+/// Runs the command to its end and returns what it wrote to standard output. `errors` receives what it wrote to
+/// standard error, also if this function throws; if it is null, standard error passes through. Throws
+/// std::runtime_error, naming the command, if it fails or takes longer than `seconds_max`: its whole process group is
+/// killed then.
+std::string run_command(const command& what, double seconds_max, std::string* errors = nullptr);
 
 }  // namespace amity::bench

@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,20 @@ TEST(Driver, WithoutAPeerThatWorksNothingIsCompared) {
   EXPECT_FALSE(result.rows()[0].peer);
   EXPECT_FALSE(result.rows()[1].peer);
   EXPECT_EQ(result.notes().size(), 2U);
+}
+
+TEST(Driver, AJobThatReportsNoServedWindowsFails) {
+  const driver d(true);
+  job served{"amity under an MPI",
+             {{"sh", "-c",
+               "echo 'amity: libamity-mpi 1 serves the windows of this job (MPI: none)' >&2; echo '{\"figure\": 6}'"},
+              {}}};
+  served.is_served = true;
+  EXPECT_EQ(d.measure(served).at("figure"), 6);
+  job native = prints("amity under an MPI", 6);
+  EXPECT_EQ(d.measure(native).at("figure"), 6);
+  native.is_served = true;
+  EXPECT_THROW(d.measure(native), std::runtime_error);
 }
 
 }  // namespace

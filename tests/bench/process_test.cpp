@@ -36,6 +36,15 @@ TEST(Process, AddsToTheEnvironment) {
             "blue\n");
 }
 
+TEST(Process, GivesBackErrors) {
+  std::string errors;
+  EXPECT_EQ(run_command({{"sh", "-c", "seq 1 2000 >&2; echo done"}, {}}, enough_seconds, &errors), "done\n");
+  EXPECT_EQ(errors.substr(0, 4), "1\n2\n");
+  EXPECT_EQ(errors.substr(errors.size() - 5), "2000\n");
+  EXPECT_THROW(run_command({{"sh", "-c", "echo reason >&2; exit 3"}, {}}, enough_seconds, &errors), std::runtime_error);
+  EXPECT_EQ(errors, "reason\n");
+}
+
 TEST(Process, NamesTheCommandThatFailed) {
   EXPECT_EQ(failure_of({{"sh", "-c", "exit 3"}, {}}), "'sh -c exit 3' returned 3");
   EXPECT_EQ(failure_of({{"no_such_program_anywhere"}, {}}), "'no_such_program_anywhere' returned 127");
