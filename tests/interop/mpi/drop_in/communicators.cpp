@@ -81,13 +81,17 @@ void use(const open_window& opened, int round) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
+  program::cases arguments(argc, argv);
+  arguments.leave_out("no_shared");  // it makes none
+  const int rounds = arguments.leave_out("most_rounds") ? 80 : 400;
+  arguments.end();
   step = "communicators that overlap";
   const std::vector<part_of_world> parts = make_parts();
   std::minstd_rand shared(11);  // the same numbers everywhere
   constexpr std::size_t open_max = 12;
   std::vector<open_window> opened;
   const std::array<const char*, 2> flavors{"allocated", "created"};
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     step = "making a window";
     const part_of_world& part = parts[shared() % parts.size()];
     const bool is_created = shared() % 2 == 0;

@@ -1,5 +1,6 @@
 // What goes wrong at the borders of epochs: processes that are early or late, locks that must exclude, calls that must
 // complete operations or make progress. README.md lists the pitfalls. A plain MPI program, for two or more processes.
+// Its arguments leave out cases.
 
 #include <sched.h>
 
@@ -530,21 +531,24 @@ void requests_of_derived_types(std::string_view flavor) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
+  program::cases all(argc, argv);
+  all.leave_out("no_shared");  // it makes none
   for (const std::string_view flavor : {"allocated", "created"}) {
-    fence_with_early_arrivals(flavor);
-    fence_then_other_epochs(flavor);
-    fence_assertions(flavor);
-    posts_that_arrive_early(flavor);
-    post_assertions(flavor);
-    locks_exclude(flavor);
-    shared_locks_do_not_starve(flavor);
-    flush_local_completes(flavor);
-    calls_make_progress(flavor);
-    progress_on_oneself(flavor);
-    requests_alone(flavor);
-    requests_after_completion(flavor);
-    requests_of_derived_types(flavor);
+    all.run("fence_with_early_arrivals", flavor, fence_with_early_arrivals);
+    all.run("fence_then_other_epochs", flavor, fence_then_other_epochs);
+    all.run("fence_assertions", flavor, fence_assertions);
+    all.run("posts_that_arrive_early", flavor, posts_that_arrive_early);
+    all.run("post_assertions", flavor, post_assertions);
+    all.run("locks_exclude", flavor, locks_exclude);
+    all.run("shared_locks_do_not_starve", flavor, shared_locks_do_not_starve);
+    all.run("flush_local_completes", flavor, flush_local_completes);
+    all.run("calls_make_progress", flavor, calls_make_progress);
+    all.run("progress_on_oneself", flavor, progress_on_oneself);
+    all.run("requests_alone", flavor, requests_alone);
+    all.run("requests_after_completion", flavor, requests_after_completion);
+    all.run("requests_of_derived_types", flavor, requests_of_derived_types);
   }
+  all.end();
   step = "MPI_Finalize";
   MPI_Finalize();
   return 0;

@@ -17,10 +17,11 @@ class filled_window {
  public:
   MPI_Win win = MPI_WIN_NULL;
   Number* memory = nullptr;
+  MPI_Aint bytes = 0;
 
   /// `flavor` is "created", "allocated" or "shared". The memory has at least `bytes_at_least`. Collective.
   filled_window(std::string_view flavor, int count, MPI_Comm comm = MPI_COMM_WORLD, MPI_Aint bytes_at_least = 0) {
-    const MPI_Aint bytes = std::max(count * static_cast<MPI_Aint>(sizeof(Number)), bytes_at_least);
+    bytes = std::max(bytes_of<Number>(count), bytes_at_least);
     constexpr int unit = sizeof(Number);
     if (flavor == "created") {
       own_.resize((static_cast<std::size_t>(bytes) + sizeof(Number) - 1) / sizeof(Number));

@@ -10,6 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <mpi.h>
 
@@ -38,6 +41,13 @@ inline int size() {
 
 /// MPICH 4.0 confuses the memory of smaller windows that it allocates.
 constexpr MPI_Aint bytes_min = 8192;
+/// The least memory of windows that `filled_window` and `bytes_of` make.
+inline MPI_Aint window_bytes_min = 0;
+template <class Type>
+MPI_Aint bytes_of(MPI_Aint count = 1) {
+  const auto bytes = count * static_cast<MPI_Aint>(sizeof(Type));
+  return bytes < window_bytes_min ? window_bytes_min : bytes;
+}
 
 inline int next() { return (rank() + 1) % size(); }
 inline int previous() { return (rank() + size() - 1) % size(); }
@@ -68,3 +78,44 @@ inline void watch(unsigned seconds) {
 
 #define CHECK(condition) \
   if (!(condition)) program::fail(__FILE__, __LINE__, #condition)
+
+namespace program {
+
+/// The cases of a program. Its arguments name cases that are left out: "swaps", or "swaps:created" for one flavor of
+/// windows. With the argument `large_windows`, windows have `bytes_min` at least.
+class cases {
+ public:
+  cases(int argc, char** argv) : left_out_(argv + 1, argv + argc), known_(left_out_.size(), false) {
+    if (leave_out("large_windows")) window_bytes_min = bytes_min;
+  }
+
+  /// Whether an argument is this word.
+  bool leave_out(std::string_view word) {
+    bool found = false;
+    for (std::size_t i = 0; i < left_out_.size(); ++i) {
+      if (left_out_[i] != word) continue;
+      found = known_[i] = true;
+    }
+    return found;
+  }
+
+  void run(std::string_view name, void (*function)()) {
+    if (!leave_out(name)) function();
+  }
+  void run(std::string_view name, std::string_view flavor, void (*function)(std::string_view)) {
+    const bool in_one = leave_out(std::string(name) + ":" + std::string(flavor));
+    if (!leave_out(name) && !in_one) function(flavor);
+  }
+
+  /// Fails if an argument has named no case.
+  void end() {
+    step = "arguments of the program";
+    for (const bool is_known : known_) CHECK(is_known);
+  }
+
+ private:
+  std::vector<std::string> left_out_;
+  std::vector<bool> known_;
+};
+
+}  // namespace program

@@ -1,6 +1,7 @@
 // What goes wrong with the data of one-sided operations: accumulates that must be atomic and in order, data types of
 // all forms, the ends of memory, operations without data, and memory of dynamic and of shared windows. README.md lists
-// the pitfalls. A plain MPI program. With the argument `no_shared`, it makes no shared windows.
+// the pitfalls. A plain MPI program. With the argument `no_shared`, it makes no shared windows; other
+// arguments leave out cases.
 
 #include <algorithm>
 #include <array>
@@ -107,7 +108,7 @@ void accumulate_pairs(std::string_view flavor) {
   if (flavor == "created") {
     MPI_Win_create(memory, sizeof own, sizeof own, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   } else {
-    MPI_Win_allocate(sizeof own, sizeof own, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_allocate(program::bytes_of<located>(), sizeof own, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   }
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank(), 0, win);
   *memory = pair_of(0);
@@ -676,23 +677,25 @@ void native_faults_of_one_process() {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
+  program::cases all(argc, argv);
   for (const std::string_view flavor : {"allocated", "created"}) {
-    accumulate_on_all_paths(flavor);
-    accumulate_pairs(flavor);
-    accumulate_in_order(flavor);
-    derived_types_with_bounds(flavor);
-    derived_types_of_one_element(flavor);
-    derived_types_of_many_blocks(flavor);
-    derived_types_on_all_sides(flavor);
-    range_of_the_target(flavor);
-    zero_cases(flavor);
+    all.run("accumulate_on_all_paths", flavor, accumulate_on_all_paths);
+    all.run("accumulate_pairs", flavor, accumulate_pairs);
+    all.run("accumulate_in_order", flavor, accumulate_in_order);
+    all.run("derived_types_with_bounds", flavor, derived_types_with_bounds);
+    all.run("derived_types_of_one_element", flavor, derived_types_of_one_element);
+    all.run("derived_types_of_many_blocks", flavor, derived_types_of_many_blocks);
+    all.run("derived_types_on_all_sides", flavor, derived_types_on_all_sides);
+    all.run("range_of_the_target", flavor, range_of_the_target);
+    all.run("zero_cases", flavor, zero_cases);
   }
-  accumulate_as_mutex();
-  dynamic_windows();
-  if (argc < 2) shared_memory();
-  native_faults_of_small_sizes();
-  native_faults_of_several_windows();
-  native_faults_of_one_process();
+  all.run("accumulate_as_mutex", accumulate_as_mutex);
+  all.run("dynamic_windows", dynamic_windows);
+  if (!all.leave_out("no_shared")) all.run("shared_memory", shared_memory);
+  all.run("native_faults_of_small_sizes", native_faults_of_small_sizes);
+  all.run("native_faults_of_several_windows", native_faults_of_several_windows);
+  all.run("native_faults_of_one_process", native_faults_of_one_process);
+  all.end();
   step = "MPI_Finalize";
   MPI_Finalize();
   return 0;

@@ -1,6 +1,6 @@
 // One-sided calls on windows of each flavor and in each kind of epoch, by any number of processes. A plain MPI program:
 // it checks what the standard says, with the drop-in library and without. With the argument `no_shared`, it makes no
-// shared windows.
+// shared windows; other arguments leave out cases.
 
 #include <array>
 #include <cstddef>
@@ -118,7 +118,7 @@ void pairs() {
   };
   located* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_allocate(sizeof(located), sizeof(located), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_allocate(program::bytes_of<located>(), sizeof(located), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank(), 0, win);
   *memory = {-1, -1};
   MPI_Win_unlock(rank(), win);
@@ -142,7 +142,7 @@ void swaps() {
   step = "compare and swap";
   std::int64_t* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_allocate(program::bytes_of<std::int64_t>(), sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   MPI_Win_lock_all(0, win);
   *memory = 0;
   MPI_Win_sync(win);
@@ -263,7 +263,7 @@ void messages_during_spins() {
   if (size() < 2) return;
   std::int64_t* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_allocate(program::bytes_of<std::int64_t>(), sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
   *memory = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   std::vector<char> message(std::size_t{4} << 20, 'm');
@@ -335,8 +335,8 @@ void shared_windows() {
     int unit = 0;
     double* base = nullptr;
     MPI_Win_shared_query(all.win, member, &bytes, &unit, &base);
-    CHECK(bytes == 3 * sizeof(double) && unit == sizeof(double));
-    CHECK(base == all.memory + 3 * (member - rank()));
+    CHECK(bytes == all.bytes && unit == sizeof(double));
+    CHECK(base == all.memory + bytes / unit * (member - rank()));
     CHECK(base[0] == member);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -353,7 +353,7 @@ void parts_of_world() {
     MPI_Comm_size(half, &members);
     double* memory = nullptr;
     MPI_Win win = MPI_WIN_NULL;
-    MPI_Win_allocate(sizeof(double), sizeof(double), MPI_INFO_NULL, half, &memory, &win);
+    MPI_Win_allocate(program::bytes_of<double>(), sizeof(double), MPI_INFO_NULL, half, &memory, &win);
     const double value = rank();
     MPI_Win_fence(0, win);
     MPI_Put(&value, 1, MPI_DOUBLE, (own + 1) % members, 0, 1, MPI_DOUBLE, win);
@@ -374,7 +374,7 @@ void attributes(std::string_view flavor) {
   MPI_Win_get_attr(all.win, MPI_WIN_BASE, &value, &found);
   CHECK(found != 0 && value == all.memory);
   MPI_Win_get_attr(all.win, MPI_WIN_SIZE, &value, &found);
-  CHECK(found != 0 && *static_cast<MPI_Aint*>(value) == 5 * sizeof(double));
+  CHECK(found != 0 && *static_cast<MPI_Aint*>(value) == all.bytes);
   MPI_Win_get_attr(all.win, MPI_WIN_DISP_UNIT, &value, &found);
   CHECK(found != 0 && *static_cast<int*>(value) == sizeof(double));
   MPI_Win_get_attr(all.win, MPI_WIN_CREATE_FLAVOR, &value, &found);
@@ -418,7 +418,7 @@ void many_windows() {
   std::vector<MPI_Win> all(64);
   std::vector<int*> memory(64);
   for (std::size_t i = 0; i < all.size(); ++i)
-    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory[i], &all[i]);
+    MPI_Win_allocate(program::bytes_of<int>(), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory[i], &all[i]);
   for (MPI_Win each : all) MPI_Win_fence(0, each);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const int value = static_cast<int>(i) + rank();
@@ -436,32 +436,34 @@ void many_windows() {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
-  const bool shares = argc < 2;
+  program::cases all(argc, argv);
+  const bool shares = !all.leave_out("no_shared");
   for (const std::string_view flavor : {"allocated", "created", "shared"}) {
     if (flavor == "shared" && !shares) continue;
-    fences(flavor);
-    posts(flavor);
-    locks(flavor);
-    accumulates(flavor);
-    types(flavor);
-    requests(flavor);
-    tests_of_requests(flavor);
-    attributes(flavor);
+    all.run("fences", flavor, fences);
+    all.run("posts", flavor, posts);
+    all.run("locks", flavor, locks);
+    all.run("accumulates", flavor, accumulates);
+    all.run("types", flavor, types);
+    all.run("requests", flavor, requests);
+    all.run("tests_of_requests", flavor, tests_of_requests);
+    all.run("attributes", flavor, attributes);
   }
-  pairs();
-  swaps();
-  dynamic_windows();
-  if (shares) shared_windows();
-  parts_of_world();
-  sizes_that_differ();
-  messages_during_spins();
-  errors();
-  many_windows();
+  all.run("pairs", pairs);
+  all.run("swaps", swaps);
+  all.run("dynamic_windows", dynamic_windows);
+  if (shares) all.run("shared_windows", shared_windows);
+  all.run("parts_of_world", parts_of_world);
+  all.run("sizes_that_differ", sizes_that_differ);
+  all.run("messages_during_spins", messages_during_spins);
+  all.run("errors", errors);
+  all.run("many_windows", many_windows);
   window_at_end kept;
-  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &kept.memory, &kept.win);
+  MPI_Win_allocate(program::bytes_of<int>(), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &kept.memory, &kept.win);
   int keyval = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_at_end, &keyval, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &kept);
+  all.end();
   step = "MPI_Finalize";
   MPI_Finalize();
   return 0;
