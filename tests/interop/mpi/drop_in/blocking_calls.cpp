@@ -31,6 +31,23 @@ int sent = 41, received = 0;
 std::vector<int> from, to, counts, places;
 std::vector<MPI_Datatype> types;
 
+/// Of the neighbors in a ring: the previous process and the next one.
+const std::array<int, 2> two_counts{1, 1}, two_places{0, 1};
+const std::array<MPI_Aint, 2> two_bytes{0, sizeof(int)};
+const std::array<MPI_Datatype, 2> two_types{MPI_INT, MPI_INT};
+
+void check_from_neighbors() {
+  CHECK(to[0] == program::previous() && to[1] == program::next());
+  to.assign(to.size(), -1);
+}
+
+void check_and_free(MPI_Comm made) {
+  int members = 0;
+  MPI_Comm_size(made, &members);
+  CHECK(members == size());
+  MPI_Comm_free(&made);
+}
+
 std::vector<blocking_call> collectives(MPI_Comm comm, MPI_Comm ring) {
   const auto n = static_cast<std::size_t>(size());
   from.assign(4 * n, rank());
@@ -81,6 +98,56 @@ std::vector<blocking_call> collectives(MPI_Comm comm, MPI_Comm ring) {
                  [=] { MPI_Neighbor_allgather(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring); }),
       collective("MPI_Neighbor_alltoall",
                  [=] { MPI_Neighbor_alltoall(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring); }),
+      collective("MPI_Neighbor_allgatherv",
+                 [=] {
+                   MPI_Neighbor_allgatherv(from.data(), 1, MPI_INT, to.data(), two_counts.data(), two_places.data(),
+                                           MPI_INT, ring);
+                   check_from_neighbors();
+                 }),
+      collective("MPI_Neighbor_alltoallv",
+                 [=] {
+                   MPI_Neighbor_alltoallv(from.data(), two_counts.data(), two_places.data(), MPI_INT, to.data(),
+                                          two_counts.data(), two_places.data(), MPI_INT, ring);
+                   check_from_neighbors();
+                 }),
+      collective("MPI_Neighbor_alltoallw",
+                 [=] {
+                   MPI_Neighbor_alltoallw(from.data(), two_counts.data(), two_bytes.data(), two_types.data(), to.data(),
+                                          two_counts.data(), two_bytes.data(), two_types.data(), ring);
+                   check_from_neighbors();
+                 }),
+      collective("MPI_Comm_dup_with_info",
+                 [=] {
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made);
+                   check_and_free(made);
+                 }),
+      collective("MPI_Cart_sub",
+                 [=] {
+                   const int remains = 1;
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Cart_sub(ring, &remains, &made);
+                   check_and_free(made);
+                 }),
+      collective("MPI_Graph_create",
+                 [=] {
+                   std::vector<int> ends, edges;
+                   for (int node = 0; node < size(); ++node) {
+                     ends.push_back(node + 1);
+                     edges.push_back((node + 1) % size());
+                   }
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Graph_create(comm, size(), ends.data(), edges.data(), 0, &made);
+                   check_and_free(made);
+                 }),
+      collective("MPI_Dist_graph_create_adjacent",
+                 [=] {
+                   const int source = program::previous(), destination = program::next();
+                   MPI_Comm made = MPI_COMM_NULL;
+                   MPI_Dist_graph_create_adjacent(comm, 1, &source, MPI_UNWEIGHTED, 1, &destination, MPI_UNWEIGHTED,
+                                                  MPI_INFO_NULL, 0, &made);
+                   check_and_free(made);
+                 }),
       collective("MPI_Comm_dup",
                  [=] {
                    MPI_Comm made = MPI_COMM_NULL;
@@ -155,6 +222,21 @@ std::vector<blocking_call> point_to_point() {
        },
        send},
       {"MPI_Ssend", [] { MPI_Ssend(&sent, 1, MPI_INT, 1, tag, MPI_COMM_WORLD); }, receive},
+      // The receive has begun before the send: process 0 first waits for a message.
+      {"MPI_Recv, MPI_Rsend",
+       [] {
+         MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         check_received();
+         MPI_Rsend(large.data(), static_cast<int>(large.size()), MPI_INT, 1, tag, MPI_COMM_WORLD);
+       },
+       [] {
+         large.back() = -1;
+         MPI_Request request = MPI_REQUEST_NULL;
+         MPI_Irecv(large.data(), static_cast<int>(large.size()), MPI_INT, 0, tag, MPI_COMM_WORLD, &request);
+         send();
+         MPI_Wait(&request, MPI_STATUS_IGNORE);
+         CHECK(large.back() == 0);
+       }},
       {"MPI_Send", [] { MPI_Send(large.data(), static_cast<int>(large.size()), MPI_INT, 1, tag, MPI_COMM_WORLD); },
        receive_large},
       {"MPI_Probe",
@@ -281,6 +363,196 @@ std::vector<blocking_call> point_to_point() {
   };
 }
 
+#if MPI_VERSION >= 4
+
+/// The forms for large counts.
+std::vector<blocking_call> large_counts(MPI_Comm comm, MPI_Comm ring) {
+  static std::vector<MPI_Count> ones;
+  static std::vector<MPI_Aint> offsets, bytes;
+  static const std::array<MPI_Count, 2> two_ones{1, 1};
+  for (int other = 0; other < size(); ++other) {
+    ones.push_back(1);
+    offsets.push_back(other);
+    bytes.push_back(other * static_cast<MPI_Aint>(sizeof(int)));
+  }
+  const auto check = [](int count, int first) {
+    for (int i = 0; i < count; ++i) CHECK(to[static_cast<std::size_t>(i)] == first + i);
+    to.assign(to.size(), -1);
+  };
+  const auto check_ranks = [check] { check(size(), 0); };
+  const auto check_sum = [check](int members) { check(1, members * (members - 1) / 2); };
+  const auto at_root = [](const auto& checks) {
+    if (rank() == 0) checks();
+  };
+  return {
+      collective("MPI_Bcast_c",
+                 [=] {
+                   to[0] = rank();
+                   MPI_Bcast_c(to.data(), 1, MPI_INT, 1, comm);
+                   check(1, 1);
+                 }),
+      collective("MPI_Gather_c",
+                 [=] {
+                   MPI_Gather_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 0, comm);
+                   at_root(check_ranks);
+                 }),
+      collective("MPI_Gatherv_c",
+                 [=] {
+                   MPI_Gatherv_c(from.data(), 1, MPI_INT, to.data(), ones.data(), offsets.data(), MPI_INT, 0, comm);
+                   at_root(check_ranks);
+                 }),
+      collective("MPI_Scatter_c",
+                 [=] {
+                   MPI_Scatter_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 1, comm);
+                   check(1, 1);
+                 }),
+      collective("MPI_Scatterv_c",
+                 [=] {
+                   MPI_Scatterv_c(from.data(), ones.data(), offsets.data(), MPI_INT, to.data(), 1, MPI_INT, 1, comm);
+                   check(1, 1);
+                 }),
+      collective("MPI_Allgather_c",
+                 [=] {
+                   MPI_Allgather_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm);
+                   check_ranks();
+                 }),
+      collective("MPI_Allgatherv_c",
+                 [=] {
+                   MPI_Allgatherv_c(from.data(), 1, MPI_INT, to.data(), ones.data(), offsets.data(), MPI_INT, comm);
+                   check_ranks();
+                 }),
+      collective("MPI_Alltoall_c",
+                 [=] {
+                   MPI_Alltoall_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm);
+                   check_ranks();
+                 }),
+      collective("MPI_Alltoallv_c",
+                 [=] {
+                   MPI_Alltoallv_c(from.data(), ones.data(), offsets.data(), MPI_INT, to.data(), ones.data(),
+                                   offsets.data(), MPI_INT, comm);
+                   check_ranks();
+                 }),
+      collective("MPI_Alltoallw_c",
+                 [=] {
+                   MPI_Alltoallw_c(from.data(), ones.data(), bytes.data(), types.data(), to.data(), ones.data(),
+                                   bytes.data(), types.data(), comm);
+                   check_ranks();
+                 }),
+      collective("MPI_Reduce_c",
+                 [=] {
+                   MPI_Reduce_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, 0, comm);
+                   at_root([=] { check_sum(size()); });
+                 }),
+      collective("MPI_Allreduce_c",
+                 [=] {
+                   MPI_Allreduce_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   check_sum(size());
+                 }),
+      collective("MPI_Reduce_scatter_c",
+                 [=] {
+                   MPI_Reduce_scatter_c(from.data(), to.data(), ones.data(), MPI_INT, MPI_SUM, comm);
+                   check_sum(size());
+                 }),
+      collective("MPI_Reduce_scatter_block_c",
+                 [=] {
+                   MPI_Reduce_scatter_block_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   check_sum(size());
+                 }),
+      // Rank 0 sends without waiting for others.
+      collective("MPI_Scan_c, MPI_Exscan_c, MPI_Barrier",
+                 [=] {
+                   MPI_Scan_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   check_sum(rank() + 1);
+                   MPI_Exscan_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   if (rank() > 0) check_sum(rank());
+                   MPI_Barrier(comm);
+                 }),
+      collective("MPI_Neighbor_allgather_c",
+                 [=] {
+                   MPI_Neighbor_allgather_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring);
+                   check_from_neighbors();
+                 }),
+      collective("MPI_Neighbor_allgatherv_c",
+                 [=] {
+                   MPI_Neighbor_allgatherv_c(from.data(), 1, MPI_INT, to.data(), two_ones.data(), offsets.data(),
+                                             MPI_INT, ring);
+                   check_from_neighbors();
+                 }),
+      collective("MPI_Neighbor_alltoall_c",
+                 [=] {
+                   MPI_Neighbor_alltoall_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring);
+                   check_from_neighbors();
+                 }),
+      collective("MPI_Neighbor_alltoallv_c",
+                 [=] {
+                   MPI_Neighbor_alltoallv_c(from.data(), two_ones.data(), offsets.data(), MPI_INT, to.data(),
+                                            two_ones.data(), offsets.data(), MPI_INT, ring);
+                   check_from_neighbors();
+                 }),
+      collective("MPI_Neighbor_alltoallw_c",
+                 [=] {
+                   MPI_Neighbor_alltoallw_c(from.data(), two_ones.data(), bytes.data(), two_types.data(), to.data(),
+                                            two_ones.data(), bytes.data(), two_types.data(), ring);
+                   check_from_neighbors();
+                 }),
+      {"MPI_Recv_c",
+       [] {
+         MPI_Recv_c(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       [] { MPI_Send_c(&sent, 1, MPI_INT, 0, tag, MPI_COMM_WORLD); }},
+      {"MPI_Ssend_c", [] { MPI_Ssend_c(&sent, 1, MPI_INT, 1, tag, MPI_COMM_WORLD); }, receive},
+      {"MPI_Mrecv_c",
+       [] {
+         MPI_Message message = MPI_MESSAGE_NULL;
+         MPI_Mprobe(1, tag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+         MPI_Mrecv_c(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       send},
+      {"MPI_Recv, MPI_Rsend_c",
+       [] {
+         MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         check_received();
+         MPI_Rsend_c(&sent, 1, MPI_INT, 1, tag, MPI_COMM_WORLD);
+       },
+       [] {
+         received = 0;
+         MPI_Request request = MPI_REQUEST_NULL;
+         MPI_Irecv(&received, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, &request);
+         send();
+         MPI_Wait(&request, MPI_STATUS_IGNORE);
+         check_received();
+       }},
+      {"MPI_Sendrecv_c",
+       [] {
+         MPI_Sendrecv_c(&sent, 1, MPI_INT, 1, tag, &received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         check_received();
+       },
+       [] {
+         receive();
+         send();
+       }},
+      {"MPI_Sendrecv_replace_c",
+       [] {
+         int value = 13;
+         MPI_Sendrecv_replace_c(&value, 1, MPI_INT, 1, tag, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         CHECK(value == 41);
+       },
+       [] {
+         receive();
+         CHECK(received == 13);
+         send();
+       }},
+  };
+}
+
+#else
+
+std::vector<blocking_call> large_counts(MPI_Comm, MPI_Comm) { return {}; }
+
+#endif
+
 /// Files, of which the handle alone names the members, and two groups that make an inter-communicator.
 std::vector<blocking_call> others(MPI_Comm comm, const std::string& path) {
   static MPI_File file = MPI_FILE_NULL;
@@ -288,32 +560,47 @@ std::vector<blocking_call> others(MPI_Comm comm, const std::string& path) {
   MPI_Comm_dup(comm, &copy);
   MPI_Comm_split(comm, rank() == 0 ? 0 : 1, 0, &half);
   return {
-      collective("MPI_File_open",
-                 [=] {
-                   CHECK(MPI_File_open(comm, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
-                                       MPI_INFO_NULL, &file) == MPI_SUCCESS);
-                 }),
-      collective("MPI_File_set_view", [] { MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL); }),
-      collective("MPI_File_write_at_all",
-                 [] { MPI_File_write_at_all(file, rank(), from.data(), 1, MPI_INT, MPI_STATUS_IGNORE); }),
-      collective("MPI_File_sync", [] { MPI_File_sync(file); }),
-      collective("MPI_File_read_at_all",
-                 [] {
-                   MPI_File_read_at_all(file, 0, to.data(), size(), MPI_INT, MPI_STATUS_IGNORE);
-                   for (int other = 0; other < size(); ++other) CHECK(to[static_cast<std::size_t>(other)] == other);
-                 }),
-      collective("MPI_File_close", [] { MPI_File_close(&file); }),
-      collective("MPI_Intercomm_create", [=] { MPI_Intercomm_create(half, 0, comm, rank() == 0 ? 1 : 0, tag, &both); }),
-      collective("MPI_Barrier of an inter-communicator", [] { MPI_Barrier(both); }),
-      collective("MPI_Intercomm_merge",
-                 [] {
-                   MPI_Comm merged = MPI_COMM_NULL;
-                   MPI_Intercomm_merge(both, 0, &merged);
-                   MPI_Comm_free(&merged);
-                   MPI_Comm_free(&both);
-                   MPI_Comm_free(&half);
-                 }),
-      collective("MPI_Comm_disconnect", [] { MPI_Comm_disconnect(&copy); }),
+    collective("MPI_File_open",
+               [=] {
+                 CHECK(MPI_File_open(comm, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                                     MPI_INFO_NULL, &file) == MPI_SUCCESS);
+               }),
+        collective("MPI_File_set_view", [] { MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL); }),
+        collective("MPI_File_write_at_all",
+                   [] { MPI_File_write_at_all(file, rank(), from.data(), 1, MPI_INT, MPI_STATUS_IGNORE); }),
+        collective("MPI_File_sync", [] { MPI_File_sync(file); }),
+        collective("MPI_File_read_at_all",
+                   [] {
+                     MPI_File_read_at_all(file, 0, to.data(), size(), MPI_INT, MPI_STATUS_IGNORE);
+                     for (int other = 0; other < size(); ++other) CHECK(to[static_cast<std::size_t>(other)] == other);
+                   }),
+#if MPI_VERSION >= 4
+        collective("MPI_File_write_at_all_c",
+                   [] {
+                     const int value = 10 * rank();
+                     MPI_File_write_at_all_c(file, rank(), &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+                     MPI_File_sync(file);
+                   }),
+        collective("MPI_File_read_at_all_c",
+                   [] {
+                     MPI_File_read_at_all_c(file, 0, to.data(), size(), MPI_INT, MPI_STATUS_IGNORE);
+                     for (int other = 0; other < size(); ++other)
+                       CHECK(to[static_cast<std::size_t>(other)] == 10 * other);
+                   }),
+#endif
+        collective("MPI_File_close", [] { MPI_File_close(&file); }),
+        collective("MPI_Intercomm_create",
+                   [=] { MPI_Intercomm_create(half, 0, comm, rank() == 0 ? 1 : 0, tag, &both); }),
+        collective("MPI_Barrier of an inter-communicator", [] { MPI_Barrier(both); }),
+        collective("MPI_Intercomm_merge",
+                   [] {
+                     MPI_Comm merged = MPI_COMM_NULL;
+                     MPI_Intercomm_merge(both, 0, &merged);
+                     MPI_Comm_free(&merged);
+                     MPI_Comm_free(&both);
+                     MPI_Comm_free(&half);
+                   }),
+        collective("MPI_Comm_disconnect", [] { MPI_Comm_disconnect(&copy); }),
   };
 }
 
@@ -332,7 +619,7 @@ int main(int argc, char** argv) {
   MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &ring);
 
   std::vector<blocking_call> calls = collectives(MPI_COMM_WORLD, ring);
-  for (auto& more : {point_to_point(), others(MPI_COMM_WORLD, argv[1])})
+  for (const auto& more : {point_to_point(), large_counts(MPI_COMM_WORLD, ring), others(MPI_COMM_WORLD, argv[1])})
     calls.insert(calls.end(), more.begin(), more.end());
   int number = 0;
   for (const blocking_call& call : calls) {

@@ -1,5 +1,6 @@
 // One-sided operations as real programs use them, beyond the usual ones of windows.cpp. With the argument `native`,
-// without what MPI-3.1 does not have or what native MPIs get wrong; with `no_shared`, without shared windows.
+// without what MPI-3.1 does not have or what native MPIs get wrong; with `no_shared`, without shared windows; with
+// `mapped`, all processes must map the memory of windows that are allocated.
 
 #include <sys/mman.h>
 
@@ -188,7 +189,7 @@ void pieces() {
 }
 
 // MPI-4.1, section 12.2.3.
-void queries() {
+void queries(bool is_mapped) {
   step = "memory of other processes in windows that are not shared";
   MPI_Aint bytes = -1;
   int unit = -1;
@@ -198,6 +199,7 @@ void queries() {
     for (int member = 0; member < size(); ++member) {
       CHECK(MPI_Win_shared_query(all.win, member, &bytes, &unit, &base) == MPI_SUCCESS);
       CHECK(unit == sizeof(int));
+      CHECK(bytes != 0 || !(is_mapped && allocated));
       CHECK(bytes == 0 || (bytes == (2500 + member) * static_cast<MPI_Aint>(sizeof(int)) && base[2499] == member));
       if (member == rank() && allocated) CHECK(base == all.memory);
     }
@@ -485,7 +487,7 @@ int main(int argc, char** argv) {
   }
   units();
   if (!is_native) pieces();
-  if (!is_native) queries();
+  if (!is_native) queries(mode == "mapped");
   addresses_of_the_origin();
   replaced_pages();
   large_counts(mode != "no_shared");
