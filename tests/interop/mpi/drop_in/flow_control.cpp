@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -129,6 +130,40 @@ void large_operation() {
   MPI_Win_free(&win);
 }
 
+#if MPI_VERSION >= 4
+
+/// A put and a get of 2 GiB and 8 MiB, counted in bytes: more than an int.
+void large_count() {
+  step = "flow control: more than 2^31 elements in one operation";
+  constexpr MPI_Count bytes = (MPI_Count{1} << 31) + (1 << 23), words = bytes / MPI_Count{sizeof(long)};
+  long* memory = nullptr;
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_allocate(rank() == 1 ? bytes : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  std::vector<long> values(rank() == 0 ? words : 0);
+  std::iota(values.begin(), values.end(), 3L);
+  const auto is_right = [](const long* of) {
+    for (MPI_Count i = 0; i < words; ++i) {
+      if (of[i] != i + 3) return false;
+    }
+    return true;
+  };
+  MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+  if (rank() == 0) MPI_Put_c(values.data(), bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, win);
+  MPI_Win_fence(0, win);
+  if (rank() == 1) CHECK(is_right(memory));
+  std::fill(values.begin(), values.end(), -1L);
+  if (rank() == 0) MPI_Get_c(values.data(), bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, win);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+  if (rank() == 0) CHECK(is_right(values.data()));
+  MPI_Win_free(&win);
+}
+
+#else
+
+void large_count() {}  // this MPI does not have them
+
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -137,6 +172,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "large") {
     large_epoch();
     large_operation();
+    large_count();
   } else {
     for (const std::string_view flavor : {"allocated", "created"}) many_operations(flavor);
   }
