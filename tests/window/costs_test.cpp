@@ -4,10 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -17,69 +14,21 @@
 
 #include <gtest/gtest.h>
 
-#include "amity/fabric/decorator.hpp"
 #include "amity/window/window.hpp"
 #include "tests/support/worlds.hpp"
+#include "tests/window/counting.hpp"
 #include "tests/window/paths.hpp"
+#include "tests/window/resources.hpp"
 
 namespace amity {
 namespace {
 
+using testing::counting;
 using testing::everyone;
 using testing::next_of;
+using testing::packets_of;
+using testing::run_counted;
 using enum accumulate_op;
-
-/// Counts packets and polls. Without remote memory, operations are records.
-class counting final : public fabric::decorator {
- public:
-  counting(::amity::fabric::fabric& whole, bool has_memory)
-      : decorator(whole), caps_(whole.caps()), has_memory_(has_memory) {
-    if (!has_memory_) caps_.remote = {};
-  }
-  int packets() const noexcept { return packets_; }
-  int polls() const noexcept { return polls_; }
-
-  const ::amity::fabric::capabilities& caps() const noexcept override { return caps_; }
-  ::amity::fabric::remote_memory* remote() noexcept override { return has_memory_ ? inner().remote() : nullptr; }
-  status try_send(rank_t dest, std::uint64_t header, bytes_view payload, ::amity::fabric::claim of) noexcept override {
-    ++packets_;
-    return decorator::try_send(dest, header, payload, of);
-  }
-  void commit(rank_t dest, std::uint64_t header, const ::amity::fabric::slot& filled,
-              std::size_t payload_bytes) noexcept override {
-    ++packets_;
-    decorator::commit(dest, header, filled, payload_bytes);
-  }
-  std::size_t poll(::amity::fabric::sink& receiver, std::size_t packets_max) override {
-    ++polls_;
-    return decorator::poll(receiver, packets_max);
-  }
-
- private:
-  ::amity::fabric::capabilities caps_;
-  bool has_memory_;
-  int packets_ = 0;
-  int polls_ = 0;
-};
-
-using counted_body = std::function<void(world&, counting&)>;
-
-/// Runs `body` on a simulation whose windows use records alone.
-void run_counted(rank_t ranks, const counted_body& body) {
-  testing::simulated("sim", {}).run(ranks, {}, [&](fabric::fabric& whole) {
-    counting own(whole, false);
-    world w(own, {});
-    body(w, own);
-    w.barrier();
-  });
-}
-
-/// Packets that this rank sends in a call.
-int packets_of(const counting& own, const std::function<void()>& call) {
-  const int before = own.packets();
-  call();
-  return own.packets() - before;
-}
 
 // Records
 
@@ -231,26 +180,6 @@ class window_resources : public testing::on_jobs {};
 INSTANTIATE_TEST_SUITE_P(window, window_resources, ::testing::ValuesIn(testing::some_jobs()),
                          [](const auto& tested) { return std::get<0>(tested.param).name; });
 
-struct resources {
-  std::ptrdiff_t descriptors = 0;
-  std::ptrdiff_t mappings = 0;
-};
-
-/// Resources of this process. One rank counts at a time, because that opens a file.
-resources count_resources(world& w) {
-  resources found;
-  for (const rank_t turn : everyone(w)) {
-    if (turn == w.rank()) {
-      using std::filesystem::directory_iterator;
-      found.descriptors = std::distance(directory_iterator("/proc/self/fd"), directory_iterator());
-      std::ifstream maps("/proc/self/maps");
-      found.mappings = std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n');
-    }
-    w.barrier();
-  }
-  return found;
-}
-
 void create_and_use(world& w, int times) {
   std::vector<std::uint64_t> own(1000);
   for (int i = 0; i < times; ++i) {
@@ -269,9 +198,9 @@ void create_and_use(world& w, int times) {
 TEST_P(window_resources, end_with_windows) {
   run([](world& w) {
     create_and_use(w, 20);
-    const resources before = count_resources(w);
+    const testing::resources before = testing::count_resources(w);
     create_and_use(w, 200);
-    const resources after = count_resources(w);
+    const testing::resources after = testing::count_resources(w);
     EXPECT_EQ(after.descriptors, before.descriptors);
     EXPECT_LE(after.mappings, before.mappings + 16);  // the allocator of the C library has some of its own
   });
