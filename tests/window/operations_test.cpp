@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -550,6 +551,61 @@ TEST_P(operated_windows, flush_ends_operations_and_requests_still_wait) {
     w.barrier();
     EXPECT_EQ(shared.local()[2 * count - 1], 2 * static_cast<std::int64_t>(count));
     w.barrier();
+  });
+}
+
+/// Starts an operation on all elements of the target, which are 0 before.
+struct filling_operation {
+  std::string_view name;
+  void (*start)(window<std::int64_t>& on, rank_t target, std::span<const std::int64_t> values);
+};
+
+/// So many elements, of which the last one comes first.
+std::shared_ptr<const layout> backwards(std::size_t count) {
+  return std::make_shared<const layout>(layout::strided(count, 8, -8));
+}
+
+constexpr filling_operation filling_operations[]{
+    {"put", [](auto& on, rank_t target, auto values) { on.put(target, 0, values); }},
+    {"accumulate", [](auto& on, rank_t target, auto values) { on.accumulate(sum, target, 0, values); }},
+    {"put with a layout",
+     [](auto& on, rank_t target, auto values) { on.put(target, values.size() - 1, backwards(values.size()), values); }},
+    {"put with layouts on both sides", [](auto& on, rank_t target, auto values) {
+       const auto there = backwards(values.size());
+       on.put(target, values.size() - 1, there, {&values.back(), there});
+     }}};
+
+// The local call comes first; flush or unlock follow when the buffer has other values.
+TEST_P(operated_windows, buffers_are_free_after_flush_local) {
+  run([](world& w) {
+    constexpr std::size_t count_max = 300'000 / 8;
+    std::vector<std::int64_t> own(count_max);
+    auto shared = w.allocate_window<std::int64_t>(count_max);
+    auto created = w.create_window(std::span(own));
+    const rank_t next = next_of(w);
+    std::int64_t value = 0;
+    const auto run_with = [&](window<std::int64_t>& on, std::size_t count, const filling_operation& operation,
+                              bool of_all) {
+      ++value;
+      std::vector<std::int64_t> sent(count, value);
+      on.lock(lock_kind::exclusive, next);
+      operation.start(on, next, sent);
+      of_all ? on.flush_local_all() : on.flush_local(next);
+      std::ranges::fill(sent, -1);
+      on.unlock(next);
+      w.barrier();
+      EXPECT_EQ(std::ranges::count(on.local().first(count), value), static_cast<std::ptrdiff_t>(count))
+          << operation.name << " of " << count << " elements";
+      std::ranges::fill(on.local(), 0);
+      w.barrier();
+    };
+    for (window<std::int64_t>* const on : {&shared, &created}) {
+      for (const std::size_t count : {std::size_t{1}, std::size_t{3000 / 8}, count_max}) {
+        for (const filling_operation& operation : filling_operations) {
+          for (const bool of_all : {false, true}) run_with(*on, count, operation, of_all);
+        }
+      }
+    }
   });
 }
 
