@@ -1,6 +1,7 @@
 /// What operations and synchronization of windows cost: packets, rounds of progress, mappings and file descriptors.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/window/window.hpp"
+#include "amity/window/window_epochs.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/counting.hpp"
 #include "tests/window/paths.hpp"
@@ -109,9 +111,46 @@ TEST(window_packets, promised_posts_send_nothing) {
 
 // Nothing to do
 
-/// Polls and packets of flushes without an operation, in a job of this size.
-void expect_free_flushes(rank_t ranks) {
-  run_counted(ranks, [](world& w, counting& own) {
+/// Polls and packets of flushes without an operation.
+void expect_free_flushes(world& w, const counting& own) {
+  auto shared = w.allocate_window<int>(1);
+  shared.lock_all();
+  for (const rank_t target : everyone(w)) shared.accumulate(sum, target, 0, 1);
+  shared.flush_all();
+  w.barrier();
+  const int packets = own.packets(), polls = own.polls();
+  for (int i = 0; i < 10; ++i) {
+    shared.flush(next_of(w));
+    shared.flush_all();
+    shared.flush_local(next_of(w));
+    shared.flush_local_all();
+  }
+  EXPECT_EQ(own.packets(), packets);
+  EXPECT_EQ(own.polls(), polls);
+  shared.unlock_all();
+}
+
+TEST(window_costs, empty_flush_does_nothing_for_any_number_of_ranks) {
+  for (const rank_t ranks : {1, 2, 16, 64}) run_counted(ranks, expect_free_flushes);
+}
+
+/// Runs `body` on threads that map the memory of each other.
+void run_mapped(rank_t ranks, const testing::counted_body& body) {
+  testing::threads("threads").run(ranks, {}, [&](fabric::fabric& whole) {
+    counting own(whole, true);
+    world w(own, {});
+    body(w, own);
+    w.barrier();
+  });
+}
+
+TEST(window_costs, empty_flush_of_mapped_memory_does_nothing_for_any_number_of_ranks) {
+  for (const rank_t ranks : {1, 2, 16}) run_mapped(ranks, expect_free_flushes);
+}
+
+// Also after stores.
+TEST(window_costs, flush_of_mapped_memory_makes_no_progress) {
+  run_mapped(3, [](world& w, const counting& own) {
     auto shared = w.allocate_window<int>(1);
     shared.lock_all();
     for (const rank_t target : everyone(w)) shared.accumulate(sum, target, 0, 1);
@@ -119,10 +158,10 @@ void expect_free_flushes(rank_t ranks) {
     w.barrier();
     const int packets = own.packets(), polls = own.polls();
     for (int i = 0; i < 10; ++i) {
+      shared.accumulate(sum, next_of(w), 0, 1);
       shared.flush(next_of(w));
+      shared.accumulate(sum, next_of(w), 0, 1);
       shared.flush_all();
-      shared.flush_local(next_of(w));
-      shared.flush_local_all();
     }
     EXPECT_EQ(own.packets(), packets);
     EXPECT_EQ(own.polls(), polls);
@@ -130,8 +169,34 @@ void expect_free_flushes(rank_t ranks) {
   });
 }
 
-TEST(window_costs, empty_flush_does_nothing_for_any_number_of_ranks) {
-  for (const rank_t ranks : {1, 2, 16, 64}) expect_free_flushes(ranks);
+// The fence is the only work of a flush of mapped memory.
+TEST(window_costs, flush_fences_only_after_stores) {
+  run_mapped(2, [](world& w, const counting&) {
+    detail::direct_access direct;
+    detail::window_epochs epochs(w.team(), direct, {.bytes = 8}, {}, nullptr);
+    const rank_t next = next_of(w);
+    const std::array<std::byte, 4> sent{};
+    const auto put = [&] {
+      epochs.begin("test", {.kind = detail::operation_kind::put, .target = next, .at = 0, .from = sent}, false);
+    };
+    epochs.lock_all(window_assert::none);
+    put();
+    EXPECT_TRUE(direct.stored);
+    EXPECT_FALSE(direct.always_fences);
+    epochs.flush_local(next);
+    EXPECT_TRUE(direct.stored);
+    epochs.flush_local_all();
+    EXPECT_TRUE(direct.stored);
+    epochs.flush(next);
+    EXPECT_FALSE(direct.stored);
+    put();
+    EXPECT_TRUE(direct.stored);
+    epochs.flush_all();
+    EXPECT_FALSE(direct.stored);
+    epochs.flush(next);
+    EXPECT_FALSE(direct.stored);
+    epochs.unlock_all();
+  });
 }
 
 // Loads and stores
