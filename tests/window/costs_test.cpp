@@ -109,6 +109,29 @@ TEST(window_packets, promised_posts_send_nothing) {
   });
 }
 
+TEST(window_packets, promised_locks_send_nothing) {
+  run_counted(2, [](world& w, counting& own) {
+    auto shared = w.allocate_window<int>(1);
+    const auto put_in_all = [&](window_assert promised) {
+      shared.lock_all(promised);
+      shared.put(1, 0, 5);
+      shared.unlock_all();
+    };
+    if (w.rank() == 0) {
+      put_in_all(window_assert::none);  // it knows the memory of the other one afterwards
+      for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive}) {
+        EXPECT_EQ(packets_of(own, [&] { shared.lock(kind, 1); }), 1);
+        EXPECT_EQ(packets_of(own, [&] { shared.unlock(1); }), 1);
+        EXPECT_EQ(packets_of(own, [&] { shared.lock(kind, 1, window_assert::no_check); }), 0);
+        EXPECT_EQ(packets_of(own, [&] { shared.unlock(1); }), 0);
+      }
+      const int packets = packets_of(own, [&] { put_in_all(window_assert::none); });
+      EXPECT_EQ(packets_of(own, [&] { put_in_all(window_assert::no_check); }), packets - 1);
+    }
+    w.barrier();
+  });
+}
+
 // Nothing to do
 
 /// Polls and packets of flushes without an operation.
