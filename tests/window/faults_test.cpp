@@ -188,9 +188,10 @@ TEST(window_faults, small_windows_of_processes_beyond_shared_memory_are_errors) 
   if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
 }
 
-TEST(window_faults, memory_of_program_without_single_copy_takes_records) {
-  testing::processes("").run(3, {}, [](fabric::fabric& whole) {
-    testing::forbid({SYS_process_vm_readv, SYS_process_vm_writev}, EPERM);
+/// Processes of which some cannot copy memory of others use memory of the program.
+void use_memory_without_single_copy(const std::function<bool(rank_t)>& is_forbidden) {
+  testing::processes("").run(3, {}, [&](fabric::fabric& whole) {
+    if (is_forbidden(whole.rank())) testing::forbid({SYS_process_vm_readv, SYS_process_vm_writev}, EPERM);
     world w(whole, {});
     {
       constexpr std::size_t count = 20'000;
@@ -200,16 +201,31 @@ TEST(window_faults, memory_of_program_without_single_copy_takes_records) {
       created.fence(window_assert::no_precede);
       created.put(next, 0, std::span<const std::uint64_t>(sent));
       created.fence();
-      created.accumulate(accumulate_op::sum, next, 7, 10);
+      for (const rank_t target : testing::everyone(w)) created.accumulate(accumulate_op::sum, target, 7, 10);
       created.fence();
       created.get(next, 0, std::span(got));
+      created.fence();
+      created.accumulate(accumulate_op::sum, next, 0, sent);
       created.fence(window_assert::no_succeed);
-      EXPECT_EQ(own[0], static_cast<std::uint64_t>(testing::previous_of(w) + 1));
-      sent[7] += 10;
+      const std::uint64_t from = static_cast<std::uint64_t>(testing::previous_of(w) + 1);
+      EXPECT_EQ(own[0], 2 * from);
+      EXPECT_EQ(own[7], 2 * from + 30);
+      EXPECT_EQ(own[count - 1], 2 * from);
+      sent[7] += 30;
       EXPECT_EQ(got, sent);
     }
     w.barrier();
   });
+}
+
+TEST(window_faults, memory_of_program_without_single_copy_takes_records) {
+  use_memory_without_single_copy([](rank_t) { return true; });
+}
+
+// Others still copy, also from and to its memory.
+TEST(window_faults, memory_of_program_without_single_copy_of_one_rank_takes_records_there) {
+  for (rank_t refused = 0; refused < 3; ++refused)
+    use_memory_without_single_copy([refused](rank_t rank) { return rank == refused; });
 }
 
 // Rank 1 sends the record after the window has ended on rank 0. Another record of a window that has ended ends the job.
