@@ -20,6 +20,7 @@
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
+#include "tests/window/resources.hpp"
 
 namespace amity {
 namespace {
@@ -389,7 +390,9 @@ TEST_P(limited_windows, thousands_live_at_once) {
     constexpr std::size_t count = 4096;
     std::vector<window<std::uint32_t>> all;
     all.reserve(count);
+    const std::ptrdiff_t mappings = testing::count_resources(w).mappings;
     for (std::size_t i = 0; i < count; ++i) all.push_back(w.allocate_window<std::uint32_t>(1));
+    EXPECT_LT(testing::count_resources(w).mappings, mappings + 200);
     for (std::size_t i = 0; i < count; ++i) {
       all[i].lock(lock_kind::exclusive, next_of(w));
       all[i].accumulate(sum, next_of(w), 0, static_cast<std::uint32_t>(i));
@@ -397,6 +400,7 @@ TEST_P(limited_windows, thousands_live_at_once) {
     }
     w.barrier();
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(all[i].local()[0], i);
+    EXPECT_LT(testing::count_resources(w).mappings, mappings + 200);  // those of the other rank are mapped
     while (!all.empty()) all.pop_back();
   });
 }

@@ -50,12 +50,11 @@ namespace {
 using window_use = void (*)(world&, window<int>&);
 
 /// Bytes per window on each rank, after `use`.
-std::ptrdiff_t bytes_of_window(const testing::job_kind& kind, rank_t ranks, window_use use) {
-  constexpr int windows = 32;
+std::ptrdiff_t bytes_of_window(const testing::job_kind& kind, rank_t ranks, window_use use, int windows = 32) {
   std::ptrdiff_t bytes = 0;
   testing::run_worlds(kind, ranks, [&](world& w) {
     std::vector<window<int>> made;
-    made.reserve(windows + 1);
+    made.reserve(static_cast<std::size_t>(windows) + 1);
     const auto make = [&] { use(w, made.emplace_back(w.allocate_window<int>(1))); };
     make();  // ranks have their part for all windows afterwards
     w.barrier();
@@ -84,6 +83,11 @@ void put_to_all(world& w, window<int>& on) {
   on.unlock_all();
 }
 
+void leave_fence(world&, window<int>& on) {
+  on.fence(window_assert::no_precede);
+  on.fence(window_assert::no_succeed);
+}
+
 /// Bytes that each further member adds to a window on each rank.
 std::ptrdiff_t bytes_of_member(const testing::job_kind& kind, window_use use) {
   constexpr rank_t few = 4, many = 36;
@@ -102,6 +106,33 @@ TEST(window_memory, used_member_of_node_takes_less_than_kilobyte) {
 
 TEST(window_memory, member_of_other_node_takes_nothing) {
   EXPECT_EQ(bytes_of_member(testing::simulated("sim", {}), leave_unused), 0);
+}
+
+/// A row of the table in docs/windows.md, in bytes.
+struct documented_memory {
+  rank_t ranks;
+  std::ptrdiff_t created;
+  std::ptrdiff_t fenced;
+};
+
+/// The table has two digits, and the allocator decides on some bytes.
+void expect_documented(const testing::job_kind& kind, const documented_memory& row) {
+  constexpr int windows = 8;
+  const auto expect_near = [](std::ptrdiff_t bytes, std::ptrdiff_t documented) {
+    EXPECT_LE(bytes, documented + documented / 10);
+    EXPECT_GE(bytes, documented - documented / 10);
+  };
+  expect_near(bytes_of_window(kind, row.ranks, leave_unused, windows), row.created);
+  expect_near(bytes_of_window(kind, row.ranks, leave_fence, windows), row.fenced);
+}
+
+TEST(window_memory, windows_of_many_nodes_take_what_is_documented) {
+  for (const documented_memory& row : {documented_memory{64, 4300, 5700}, documented_memory{1024, 4300, 27'000}})
+    expect_documented(testing::simulated("sim", {}), row);
+}
+
+TEST(window_memory, windows_of_one_node_take_what_is_documented) {
+  expect_documented(testing::threads("threads"), {64, 7100, 16'000});
 }
 
 }  // namespace
