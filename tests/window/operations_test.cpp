@@ -471,6 +471,52 @@ TEST_P(operated_windows, atomics_of_all_kinds_and_paths_are_exact_together) {
   });
 }
 
+/// As above, for elements of one type; sums of unsigned integers wrap.
+template <class T>
+void combine_on_all_paths(world& w) {
+  constexpr std::size_t count = 5;  // small ones share words
+  auto shared = w.allocate_window<T>(count);
+  std::vector<T> own(count);
+  auto created = w.create_window(std::span(own));
+  const std::vector<T> ones(count, T{1});
+  const auto odd = std::make_shared<const layout>(layout::strided(2, sizeof(T), 2 * sizeof(T)));
+  constexpr int times = 50;
+  for (window<T>* const on : {&shared, &created}) {
+    on->lock_all();
+    for (int i = 0; i < times; ++i) {
+      on->accumulate(sum, 0, 0, ones);
+      on->accumulate(sum, 0, 1, odd, std::span(ones).first(2));
+      T ignored{};
+      on->fetch_and_op(sum, 0, static_cast<std::size_t>(w.rank()) % count, T{1}, ignored);
+      for (T seen{}, expected{};; expected = seen) {
+        on->compare_and_swap(0, 3, expected, static_cast<T>(expected + T{1}), seen);
+        on->flush(0);
+        if (seen == expected) break;
+      }
+    }
+    on->unlock_all();
+  }
+  w.barrier();
+  if (w.rank() == 0) {
+    for (std::size_t i = 0; i < count; ++i) {
+      int per_round = w.size() * (1 + (i % 2 == 1 ? 1 : 0) + (i == 3 ? 1 : 0));
+      for (const rank_t each : everyone(w)) per_round += static_cast<std::size_t>(each) % count == i ? 1 : 0;
+      for (window<T>* const on : {&shared, &created})
+        EXPECT_EQ(on->local()[i], static_cast<T>(times * per_round)) << sizeof(T) << " bytes, element " << i;
+    }
+  }
+  w.barrier();
+}
+
+TEST_P(operated_windows, atomics_of_each_size_are_exact_together) {
+  run([](world& w) {
+    combine_on_all_paths<std::uint8_t>(w);
+    combine_on_all_paths<std::uint16_t>(w);
+    combine_on_all_paths<std::uint64_t>(w);
+    combine_on_all_paths<double>(w);
+  });
+}
+
 // Elements of two types in one window, as interfaces without types of elements have them. Sums of long doubles are
 // records also for memory that this rank maps; a load or a processor atomic must not overtake them.
 TEST_P(operated_windows, atomics_do_not_overtake_records_of_other_types) {

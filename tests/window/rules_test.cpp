@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -231,35 +232,115 @@ TEST_P(ruled_windows, locations_and_replacements_of_pairs_keep_order) {
 
 // Errors
 
-// Each call has no effect, on every path.
+// Each call has no effect, on every path. The error names the call and the rank.
 TEST_P(ruled_windows, errors_name_the_mistake_and_change_nothing) {
   run([](world& w) {
     auto shared = w.allocate_window<int>(4, {.name = "grid"});
     const rank_t next = next_of(w);
+    const std::vector<rank_t> self{w.rank()};
     std::vector<int> two(2);
-    const auto expect = [](const std::function<void()>& call, std::string_view text, std::string_view remedy) {
-      testing::expect_error(call, {"window 'grid'", text, remedy});
+    const auto expect = [&](std::string_view call, const std::function<void()>& run, std::string_view text,
+                            std::string_view remedy) {
+      const std::string place = "amity: window::" + std::string(call) + " (rank " + std::to_string(w.rank()) + "): ";
+      testing::expect_error(run, {place, "window 'grid': ", text, remedy});
     };
-    expect([&] { shared.put(next, 0, 1); }, "no access epoch is open", "call fence, start");
-    expect([&] { shared.get(next, 0, std::span(two)); }, "no access epoch is open", "call fence, start");
-    expect([&] { shared.accumulate(sum, next, 0, 1); }, "no access epoch is open", "call fence, start");
-    expect([&] { shared.unlock(next); }, "no access epoch is open", "call lock for this rank");
-    expect([&] { shared.complete(); }, "no access epoch is open", "call start");
-    expect([&] { shared.wait(); }, "no exposure epoch is open", "call post");
-    expect([&] { shared.flush(next); }, "no access epoch is open", "between lock and unlock");
+    const auto put = [&] { shared.put(next, 0, 1); };
+    const auto get = [&] { shared.get(next, 0, std::span(two)); };
+    const auto accumulate = [&] { shared.accumulate(sum, next, 0, 1); };
+    int before = 0;
+    const auto fetch = [&] { shared.fetch_and_op(sum, next, 0, 1, before); };
+    const auto swap = [&] { shared.compare_and_swap(next, 0, 0, 1, before); };
+    const auto get_accumulate = [&] { shared.get_accumulate(no_op, next, 0, {}, std::span(two)); };
+    expect("put", put, "no access epoch is open", "call fence, start");
+    expect("get", get, "no access epoch is open", "call fence, start");
+    expect("accumulate", accumulate, "no access epoch is open", "call fence, start");
+    expect("fetch_and_op", fetch, "no access epoch is open", "call fence, start");
+    expect("compare_and_swap", swap, "no access epoch is open", "call fence, start");
+    expect("get_accumulate", get_accumulate, "no access epoch is open", "call fence, start");
+    expect(
+        "unlock", [&] { shared.unlock(next); }, "no access epoch is open", "call lock for this rank");
+    expect(
+        "unlock_all", [&] { shared.unlock_all(); }, "no access epoch is open", "call lock_all before it");
+    expect(
+        "complete", [&] { shared.complete(); }, "no access epoch is open", "call start");
+    expect(
+        "wait", [&] { shared.wait(); }, "no exposure epoch is open", "call post");
+    expect(
+        "test", [&] { shared.test(); }, "no exposure epoch is open", "call post");
+    expect(
+        "flush", [&] { shared.flush(next); }, "no access epoch is open", "between lock and unlock");
+    expect(
+        "flush_all", [&] { shared.flush_all(); }, "no access epoch is open", "between lock and unlock");
+    expect(
+        "flush_local", [&] { shared.flush_local(next); }, "no access epoch is open", "between lock and unlock");
+    expect(
+        "flush_local_all", [&] { shared.flush_local_all(); }, "no access epoch is open", "between lock and unlock");
+    expect(
+        "lock", [&] { shared.lock(lock_kind::none, next); }, "a lock of kind none", "choose shared or exclusive");
+
     shared.start({});
-    expect([&] { shared.start({}); }, "the epoch of a start is open", "call complete");
-    expect([&] { shared.put(next, 0, 1); }, "is not in the group", "name it in the call of start");
+    expect(
+        "start", [&] { shared.start({}); }, "the epoch of a start is open", "call complete");
+    expect("put", put, "is not in the group", "name it in the call of start");
+    expect(
+        "unlock_all", [&] { shared.unlock_all(); }, "the epoch of a start is open", "call lock_all before it");
+    expect(
+        "lock_all", [&] { shared.lock_all(); }, "the epoch of a start is open", "call complete before it");
+    expect(
+        "fence", [&] { shared.fence(); }, "the epoch of a start is open", "call complete before it");
     shared.complete();
+
+    shared.post(self);
+    expect(
+        "post", [&] { shared.post(self); }, "the epoch of a post is open", "call wait before it");
+    expect(
+        "post", [&] { shared.post({}); }, "the epoch of a post is open", "call wait before it");
+    expect(
+        "fence", [&] { shared.fence(); }, "the epoch of a post is open", "call wait before it");
+    shared.start(self);
+    shared.complete();
+    shared.wait();
+
     shared.lock(lock_kind::shared, next);
-    expect([&] { shared.lock(lock_kind::shared, next); }, "holds a lock of rank", "unlock it");
-    expect([&] { shared.put(w.size(), 0, 1); }, "is not a member", "name one of 0 to");
-    expect([&] { shared.put(next, 4, 1); }, "4 bytes at offset 16 are out of range", "lie in the target's memory");
-    expect([&] { shared.get(next, 3, std::span(two)); }, "8 bytes at offset 12 are out of range",
-           "lie in the target's");
-    expect([&] { shared.accumulate(maximum_location, next, 0, 1); }, "is not defined on", "choose another operation");
+    expect(
+        "lock", [&] { shared.lock(lock_kind::shared, next); }, "holds a lock of rank", "unlock it");
+    expect(
+        "lock_all", [&] { shared.lock_all(); }, "this rank holds locks", "unlock each rank before it");
+    expect(
+        "unlock_all", [&] { shared.unlock_all(); }, "this rank holds locks", "call lock_all before it");
+    const rank_t none = w.size();
+    expect(
+        "put", [&] { shared.put(none, 0, 1); }, "is not a member", "name one of 0 to");
+    expect(
+        "put", [&] { shared.put(next, 4, 1); }, "4 bytes at offset 16 are out of range", "the target's memory");
+    expect(
+        "get", [&] { shared.get(next, 3, std::span(two)); }, "8 bytes at offset 12 are out of range",
+        "the target's memory");
+    expect(
+        "accumulate", [&] { shared.accumulate(sum, next, 4, 1); }, "are out of range", "the target's memory");
+    expect(
+        "fetch_and_op", [&] { shared.fetch_and_op(sum, next, 4, 1, before); }, "are out of range", "the target's");
+    expect(
+        "compare_and_swap", [&] { shared.compare_and_swap(next, 4, 0, 1, before); }, "are out of range",
+        "the target's");
+    expect(
+        "accumulate", [&] { shared.accumulate(maximum_location, next, 0, 1); }, "is not defined on",
+        "choose another operation");
+    expect(
+        "flush", [&] { shared.flush(none); }, "is not a member", "name one of 0 to");
     shared.unlock(next);
+
+    shared.lock_all();
+    expect(
+        "lock_all", [&] { shared.lock_all(); }, "holds the locks of lock_all", "call unlock_all before it");
+    expect(
+        "lock", [&] { shared.lock(lock_kind::shared, next); }, "holds the locks of lock_all", "call unlock_all");
+    expect(
+        "unlock", [&] { shared.unlock(next); }, "holds the locks of lock_all", "call lock for this rank");
+    shared.unlock_all();
     w.barrier();
+    EXPECT_EQ(before, 0);
+    EXPECT_EQ(two, std::vector<int>(2));
     for (const int each : shared.local()) EXPECT_EQ(each, 0);
     w.barrier();
   });
