@@ -1,5 +1,7 @@
 /// Operations of windows at their limits: nothing at all, odd places, large descriptions, many at once, mixed paths.
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -343,6 +346,56 @@ TEST_P(operated_windows, unaligned_memory_combines_no_words) {
     shared.fence(window_assert::no_succeed);
     std::memcpy(&previous, &memory[8], sizeof previous);
     EXPECT_EQ(previous, previous_of(w) + 1);
+  });
+}
+
+/// Pages of this rank, which are new ones after `renew`, at the same address.
+class renewable_pages final : private immovable {
+ public:
+  explicit renewable_pages(std::size_t bytes) : bytes_(bytes) { map(nullptr, 0); }
+  ~renewable_pages() { ::munmap(address_, bytes_); }
+
+  std::span<std::uint64_t> words() const noexcept { return {static_cast<std::uint64_t*>(address_), bytes_ / 8}; }
+  /// The system unmaps the pages that were there.
+  void renew() { map(address_, MAP_FIXED); }
+
+ private:
+  void map(void* at, int more) {
+    void* const mapped = ::mmap(at, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    address_ = mapped;
+  }
+
+  std::size_t bytes_;
+  void* address_ = nullptr;
+};
+
+// What a path has learned of pages, as their registration at a network, ends with the window.
+TEST_P(operated_windows, memory_is_mapped_anew_between_windows) {
+  run([](world& w) {
+    constexpr std::size_t bytes = 1 << 16, count = bytes / 8;
+    renewable_pages pages(bytes);
+    const rank_t next = next_of(w), before = previous_of(w);
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+      if (round > 1) pages.renew();
+      EXPECT_EQ(pages.words()[1], 0u);
+      auto created = w.create_window(pages.words());
+      const std::vector<std::uint64_t> sent(count, 10 * round + static_cast<std::uint64_t>(w.rank()));
+      std::vector<std::uint64_t> got(count);
+      created.fence(window_assert::no_precede);
+      created.put(next, 0, std::span(sent));
+      created.fence();
+      created.accumulate(sum, next, 5, 1000);
+      created.fence();
+      created.get(next, 0, std::span(got));
+      created.fence(window_assert::no_succeed);
+      std::vector<std::uint64_t> expected(count, 10 * round + static_cast<std::uint64_t>(before));
+      expected[5] += 1000;
+      EXPECT_TRUE(std::ranges::equal(pages.words(), expected));
+      expected = sent;
+      expected[5] += 1000;
+      EXPECT_EQ(got, expected);
+    }
   });
 }
 
