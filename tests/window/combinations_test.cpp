@@ -297,7 +297,8 @@ struct combination {
 };
 
 class combined_windows : public testing::on_paths {};
-INSTANTIATE_TEST_SUITE_P(window, combined_windows, ::testing::ValuesIn(testing::jobs_of_windows({1, 2, 3, 4}, 3)),
+INSTANTIATE_TEST_SUITE_P(window, combined_windows,
+                         ::testing::ValuesIn(testing::jobs_of_windows({1, 2, 3, 4}, {1, 2, 3, 4})),
                          testing::name_of_job);
 
 void run_all_combinations(world& w, window<word>& on, const std::vector<operation_row>& rows) {

@@ -261,7 +261,7 @@ TEST(long_transfers, reports_name_them) {
 // Windows
 
 class long_window_transfers : public testing::on_paths {};
-INSTANTIATE_TEST_SUITE_P(window, long_window_transfers, ::testing::ValuesIn(testing::helped_jobs({2, 3}, 2)),
+INSTANTIATE_TEST_SUITE_P(window, long_window_transfers, ::testing::ValuesIn(testing::helped_jobs({2, 3}, {2})),
                          testing::name_of_job);
 
 constexpr std::array<std::size_t, 4> sizes{words_min - 1, words_min, words_min + 1, 3 * words_min};

@@ -2,6 +2,7 @@
 
 /// Jobs for the tests of windows: each fabric, and each path that operations take.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -47,36 +48,50 @@ struct window_job {
   bool helped = false;   ///< each rank has a progress thread; `kind.name` is the fabric
 };
 
-/// Jobs whose ranks have progress threads.
-inline std::vector<window_job> helped_jobs(const std::vector<rank_t>& numbers, rank_t ranks_of_protocols) {
+/// Jobs whose ranks have progress threads. Over ofi, jobs have one number of ranks, of at most 3: it takes long to
+/// start.
+inline std::vector<window_job> helped_jobs(const std::vector<rank_t>& numbers,
+                                           const std::vector<rank_t>& numbers_of_protocols) {
 #ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share
   const std::vector<std::string> fabrics{"sim", "threads"};
 #else
   std::vector<std::string> fabrics{"sim", "threads", "shm"};
   if (network_is_tested) fabrics.emplace_back("ofi");
 #endif
+  const std::vector<rank_t> one_number{std::min<rank_t>(numbers_of_protocols.back(), 3)};
   std::vector<window_job> jobs;
   for (const std::string& fabric : fabrics) {
-    for (const rank_t ranks : fabric == "ofi" ? std::vector{ranks_of_protocols} : numbers)
+    const bool is_slow = fabric == "ofi";
+    for (const rank_t ranks : is_slow ? one_number : numbers)
       jobs.push_back({{.name = fabric, .run = {}}, ranks, "automatic", true});
-    for (const char* const protocol : {"send_recv", "buffered", "rma", "checked"})
-      jobs.push_back({{.name = fabric, .run = {}}, ranks_of_protocols, protocol, true});
+    for (const rank_t ranks : is_slow ? one_number : numbers_of_protocols) {
+      for (const char* const protocol : {"send_recv", "buffered", "rma", "checked"})
+        jobs.push_back({{.name = fabric, .run = {}}, ranks, protocol, true});
+    }
+  }
+  return jobs;
+}
+
+/// Each path with these numbers of ranks, and each other protocol with those.
+inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& numbers,
+                                               const std::vector<rank_t>& numbers_of_protocols) {
+  std::vector<window_job> jobs;
+  for (const job_kind& kind : all_paths()) {
+    for (const rank_t ranks : numbers) jobs.push_back({kind, ranks, "automatic"});
+    for (const rank_t ranks : numbers_of_protocols) {
+      for (const char* const protocol : {"send_recv", "buffered", "rma", "checked"})
+        jobs.push_back({kind, ranks, protocol});
+    }
+  }
+  if (fabric::testing::ranks_of_mpi() == 0) {
+    for (window_job& job : helped_jobs(numbers, numbers_of_protocols)) jobs.push_back(std::move(job));
   }
   return jobs;
 }
 
 /// Each path with these numbers of ranks, and each other protocol with one number.
 inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& numbers, rank_t ranks_of_protocols) {
-  std::vector<window_job> jobs;
-  for (const job_kind& kind : all_paths()) {
-    for (const rank_t ranks : numbers) jobs.push_back({kind, ranks, "automatic"});
-    for (const char* const protocol : {"send_recv", "buffered", "rma", "checked"})
-      jobs.push_back({kind, ranks_of_protocols, protocol});
-  }
-  if (fabric::testing::ranks_of_mpi() == 0) {
-    for (window_job& job : helped_jobs(numbers, ranks_of_protocols)) jobs.push_back(std::move(job));
-  }
-  return jobs;
+  return jobs_of_windows(numbers, std::vector{ranks_of_protocols});
 }
 
 inline std::string name_of_job(const ::testing::TestParamInfo<window_job>& tested) {

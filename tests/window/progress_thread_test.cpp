@@ -27,7 +27,7 @@ class progress_threads : public testing::on_paths {};
 // Without `sim`, where a program that computes lets no virtual time pass, and without checked windows, which a progress
 // thread does not serve.
 std::vector<window_job> jobs() {
-  std::vector<window_job> all = testing::helped_jobs({2, 3}, 2);
+  std::vector<window_job> all = testing::helped_jobs({2, 3}, {2});
   std::erase_if(all, [](const window_job& job) { return job.kind.name == "sim" || job.protocol == "checked"; });
   return all;
 }
