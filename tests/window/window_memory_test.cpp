@@ -96,12 +96,12 @@ std::ptrdiff_t bytes_of_member(const testing::job_kind& kind, window_use use) {
 
 TEST(window_memory, unused_member_of_node_takes_few_bytes) {
   const testing::job_kind node = testing::threads("threads");
-  EXPECT_LE(bytes_of_member(node, leave_unused), 64);
-  EXPECT_LE(bytes_of_member(node, put_to_next), 64);
+  EXPECT_LE(bytes_of_member(node, leave_unused), 55);
+  EXPECT_LE(bytes_of_member(node, put_to_next), 55);
 }
 
 TEST(window_memory, used_member_of_node_takes_less_than_kilobyte) {
-  EXPECT_LE(bytes_of_member(testing::threads("threads"), put_to_all), 1024);
+  EXPECT_LE(bytes_of_member(testing::threads("threads"), put_to_all), 720);
 }
 
 TEST(window_memory, member_of_other_node_takes_nothing) {
