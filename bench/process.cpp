@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,12 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 
 #include "amity/base/clock.hpp"
-#include "amity/base/file_descriptor.hpp"
 
 namespace amity::bench {
 namespace {
@@ -79,13 +79,15 @@ std::string outcome(int wait_status) {
 }  // namespace
 
 std::string run_command(const command& what, double seconds_max, std::string* errors) {
-  const file_descriptor error_file(errors == nullptr ? -1 : memfd_create("errors of a command", MFD_CLOEXEC));
-  if (errors != nullptr && !error_file) throw std::system_error(errno, std::generic_category(), "memfd_create");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> error_file(errors == nullptr ? nullptr : std::tmpfile(),
+                                                                   &std::fclose);
+  if (errors != nullptr && !error_file) throw std::system_error(errno, std::generic_category(), "tmpfile");
+  const int error_descriptor = error_file ? fileno(error_file.get()) : -1;
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe2");
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) become(what, ends[1], error_file.get());
+  if (child == 0) become(what, ends[1], error_descriptor);
   setpgid(child, child);  // whichever of both comes first
   close(ends[1]);
 
@@ -96,7 +98,7 @@ std::string run_command(const command& what, double seconds_max, std::string* er
   int wait_status = 0;
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
-  if (errors != nullptr) *errors = content_of(error_file.get());
+  if (errors != nullptr) *errors = content_of(error_descriptor);
   if (!in_time) {
     throw std::runtime_error("'" + as_typed(what) + "' took more than " + std::to_string(seconds_max) + " s");
   }
