@@ -56,23 +56,27 @@ class drop_in : private immovable {
     job_.progress();
     requests_.complete_ready();
   }
-  /// One call of `calls` makes progress. For functions that take little time if they have nothing to do: programs
+  /// One call of 256 makes progress. For functions that take a few nanoseconds if they have nothing to do: programs
   /// repeat them until others have changed their memory.
-  void make_progress_sometimes(std::uint32_t calls = 256) {
-    const std::uint32_t count = short_calls_.load(std::memory_order_relaxed) + 1;
-    short_calls_.store(count, std::memory_order_relaxed);  // calls of several threads can count as one
-    if (count % calls == 0) [[unlikely]]
-      make_progress();
-  }
+  void make_progress_sometimes() { make_progress_each(256, short_calls_); }
+  /// One call of 16 makes progress: all messages of a program may be there before it waits for them.
+  void make_progress_after_short_wait() { make_progress_each(16, short_waits_); }
 
  private:
   drop_in(const settings& config, std::shared_ptr<bootstrap> start, int threads)
       : has_threads_(threads == MPI_THREAD_MULTIPLE),
         job_(config, std::move(start), threads >= MPI_THREAD_SERIALIZED) {}
   static std::atomic<drop_in*>& running_now() noexcept;
+  void make_progress_each(std::uint32_t period, std::atomic<std::uint32_t>& calls) {
+    const std::uint32_t count = calls.load(std::memory_order_relaxed) + 1;
+    calls.store(count, std::memory_order_relaxed);  // calls of several threads can count as one
+    if (count % period == 0) [[unlikely]]
+      make_progress();
+  }
 
   bool has_threads_;
   std::atomic<std::uint32_t> short_calls_ = 0;
+  std::atomic<std::uint32_t> short_waits_ = 0;
   job job_;
   allocated_memory memory_{job_};
   handle_pool handles_;

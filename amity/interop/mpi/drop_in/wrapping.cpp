@@ -3,16 +3,27 @@
 #include <cstdint>
 #include <exception>
 
+#include "amity/base/clock.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 
 namespace amity::mpi::wrapping {
 namespace {
 
-/// What the MPI does soon takes less time than a round of the engine. These questions take about a microsecond.
-constexpr int early_questions = 32;
+/// A wait of the MPI that ends soon takes less time than the engine needs to be entered.
+constexpr std::uint64_t early_ns = 1000;
+constexpr int questions_per_look_at_clock = 4;
 
-/// One wait of so many serves windows also if the MPI has done at once what it waits for.
-constexpr std::uint32_t waits_per_round = 16;
+/// Asks for about `early_ns`. Questions about many requests may take longer than that.
+template <class IsDone>
+bool ask_early(IsDone&& is_done) {
+  const std::uint64_t begin_ns = steady_now_ns();
+  do {
+    for (int i = 0; i < questions_per_look_at_clock; ++i) {
+      if (is_done()) return true;
+    }
+  } while (steady_now_ns() - begin_ns < early_ns);
+  return false;
+}
 
 }  // namespace
 
@@ -36,10 +47,14 @@ int wait_until_done(function_ref<int(int*)> ask) {
   const nested_calls of_mpi;
   try {
     drop_in& own = *drop_in::running();
-    own.make_progress_sometimes(waits_per_round);
     own.requests().complete_ready();
-    for (int i = 0; i < early_questions && !own.requests().any(); ++i) {
-      if (is_done()) return code;
+    if (is_done()) {
+      own.make_progress_after_short_wait();
+      return code;
+    }
+    if (!own.requests().any()) {
+      own.make_progress();
+      if (ask_early(is_done)) return code;
     }
     own.own_job().wait_for(is_done, [&] { own.requests().complete_ready(); });
   } catch (const std::exception&) {
