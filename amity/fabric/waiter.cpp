@@ -17,10 +17,6 @@ constexpr std::uint64_t ns_per_check = 1'000'000;
 /// What is outside may take longer than a round. While other ranks keep this one busy, it is asked less often.
 constexpr std::uint32_t busy_rounds_per_question = 8;
 
-/// After a round that found something: looks that ask more rarely, and how many of them ask once.
-constexpr std::uint32_t rare_looks = 64;
-constexpr std::uint32_t rare_looks_per_question = 8;
-
 /// Rounds of a polling program that count as a microsecond of `backoff::spin_ns`.
 constexpr std::uint64_t polls_per_us = 2;
 
@@ -71,10 +67,6 @@ bool waiter::ask(turn_lock* others, const watched_memory& outside) {
   if (others == nullptr) return outside.is_ready();
   bool is_ready = false;
   return others->ask([&] { is_ready = outside.is_ready(); }) || is_ready;
-}
-
-inline bool waiter::is_question_due() noexcept {
-  return rare_looks_ == 0 || --rare_looks_ % rare_looks_per_question == 0;
 }
 
 inline void waiter::check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns) {

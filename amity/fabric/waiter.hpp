@@ -67,7 +67,7 @@ class waiter {
   void rest_between_polls(turn_lock* others = nullptr);
 
   /// For a round that found something, so that there is no wait: asks some of the times, if `stores` are outside. The
-  /// next looks ask more rarely, because packets that follow one another soon would be found late otherwise.
+  /// next looks, also of a later wait, ask more rarely: packets that follow one another soon would be found late.
   void pass_busy_round(turn_lock* others, const watched_memory& stores);
 
   /// Something has happened: the next wait is a new one.
@@ -79,13 +79,16 @@ class waiter {
   std::uint32_t polls() const noexcept { return polls_; }
 
  private:
+  /// After a round that found something: looks that ask more rarely, and how many of them ask once.
+  static constexpr std::uint32_t rare_looks = 64, rare_looks_per_question = 8;
+
   bool find_early(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
   bool find_in_yields(turn_lock* others, watched_memory* stores);
   void check_each_period(std::uint64_t now_ns, std::uint64_t& checked_ns);
   void sleep(std::uint64_t timeout_ns, turn_lock* others, watched_memory* stores);
   static bool is_outside(const watched_memory* stores) noexcept { return stores != nullptr && stores->is_outside(); }
   static bool ask(turn_lock* others, const watched_memory& outside);
-  bool is_question_due() noexcept;
+  bool is_question_due() noexcept { return rare_looks_ == 0 || --rare_looks_ % rare_looks_per_question == 0; }
   bool is_ready(turn_lock* others, const watched_memory* stores) {
     if (stores != nullptr && (stores->is_outside() ? is_question_due() && ask(others, *stores) : stores->is_ready()))
       return true;
