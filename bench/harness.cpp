@@ -40,17 +40,19 @@ sample parse_sample(const job& from, const std::string& output) {
 }
 
 /// Passes on what a job with amity's library has written to standard error, but the reports. Throws unless the library
-/// reports that it serves the windows.
+/// reports that it serves all windows.
 void check_reports(const job& of, const std::string& errors) {
-  bool is_served = false;
+  bool is_served = false, is_native = false;
   std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);) {
     if (line.find("serves the windows of this job") != std::string::npos) {
       is_served = true;
     } else if (!line.ends_with("one-sided calls passed to the MPI: 0")) {
       fmt::print(stderr, "{}\n", line);
+      is_native |= line.find("one-sided calls passed to the MPI:") != std::string::npos;
     }
   }
+  if (is_native) throw std::runtime_error("'" + of.name + "' passed one-sided calls to the MPI");
   if (!is_served) throw std::runtime_error("'" + of.name + "' ran without amity's library: its report is missing");
 }
 

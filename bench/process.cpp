@@ -83,6 +83,7 @@ std::string run_command(const command& what, double seconds_max, std::string* er
                                                                    &std::fclose);
   if (errors != nullptr && !error_file) throw std::system_error(errno, std::generic_category(), "tmpfile");
   const int error_descriptor = error_file ? fileno(error_file.get()) : -1;
+  if (error_file) fcntl(error_descriptor, F_SETFD, FD_CLOEXEC);
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe2");
   const pid_t child = fork();

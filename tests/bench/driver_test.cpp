@@ -79,6 +79,9 @@ TEST(Driver, AJobThatReportsNoServedWindowsFails) {
               {}}};
   served.is_served = true;
   EXPECT_EQ(d.measure(served).at("figure"), 6);
+  job served_in_part = served;
+  served_in_part.run.words[2] += "; echo 'amity: rank 0: one-sided calls passed to the MPI: 3' >&2";
+  EXPECT_THROW(d.measure(served_in_part), std::runtime_error);
   job native = prints("amity under an MPI", 6);
   EXPECT_EQ(d.measure(native).at("figure"), 6);
   native.is_served = true;
