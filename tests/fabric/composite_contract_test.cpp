@@ -211,7 +211,6 @@ TEST(composite, atomics_stay_on_node) {
   EXPECT_FALSE(across.remote_on_node.has_value());
 }
 
-// Stores of ranks on the node and puts over the network meet in the same memory.
 /// Whether the system lets a process copy memory of another one.
 bool may_copy_from_parent() {
   static const std::uint64_t there = 1;
@@ -221,6 +220,7 @@ bool may_copy_from_parent() {
   return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0) == static_cast<::ssize_t>(sizeof here);
 }
 
+// Stores of ranks on the node and puts over the network meet in the same memory.
 TEST(composite, node_maps_memory_and_others_put) {
   run_on(
       {1, 2, 1, 2},

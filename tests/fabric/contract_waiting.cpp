@@ -100,7 +100,7 @@ TEST_P(contract, an_abort_ends_the_wait_for_a_credit) {
 }
 
 // Each rank in its turn polls, and then does not. A fabric may say that it has not polled at all: then nothing is sent.
-TEST_P(contract, attention_does_not_end_before_packets_of_engaged_peers_are_polled) {
+TEST_P(contract, engaged_packets_are_polled) {
   run([](fabric& own) {
     if (own.attention() == nullptr) return;
     constexpr std::uint64_t sent = 1, all_sent = 2;

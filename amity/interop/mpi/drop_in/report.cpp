@@ -38,7 +38,7 @@ void report::leave_all_windows(std::string_view difference) {
   if (own_rank() != 0) return;
   log_warning(no_rank,
               fmt::format("the MPI serves all windows of this job: {}; start the same library on processors of "
-                          "the same type to use amity",
+                          "the same type, or set AMITY_MPI=0",
                           difference));
 }
 
