@@ -1,5 +1,5 @@
-// Processes that wait in a loop for what others do to their windows. With the argument `no_shared`, the program makes
-// no shared windows.
+// Processes that wait in a loop for what others do to their windows. Arguments: `no_shared` leaves out shared windows,
+// `no_messages` the loop of messages.
 
 #include <atomic>
 #include <vector>
@@ -121,10 +121,13 @@ void on_own_memory(const char* what, void (*between)(MPI_Win)) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
+  program::cases all(argc, argv);
   on_test();
   on_own_memory("a loop of MPI_Win_sync", [](MPI_Win win) { MPI_Win_sync(win); });
-  on_own_memory("a loop of messages that do not wait", [](MPI_Win) { pass_message_to_oneself(); });
-  if (argc < 2) on_shared_memory();
+  if (!all.leave_out("no_messages"))
+    on_own_memory("a loop of messages that do not wait", [](MPI_Win) { pass_message_to_oneself(); });
+  if (!all.leave_out("no_shared")) on_shared_memory();
+  all.end();
   step = "MPI_Finalize";
   MPI_Finalize();
   return 0;
