@@ -1,29 +1,14 @@
 #include "amity/interop/mpi/drop_in/wrapping.hpp"
 
-#include <cstdint>
 #include <exception>
 
-#include "amity/base/clock.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 
 namespace amity::mpi::wrapping {
 namespace {
 
-/// A wait of the MPI that ends soon takes less time than the engine needs to be entered.
-constexpr std::uint64_t early_ns = 1000;
-constexpr int questions_per_look_at_clock = 4;
-
-/// Asks for about `early_ns`. Questions about many requests may take longer than that.
-template <class IsDone>
-bool ask_early(IsDone&& is_done) {
-  const std::uint64_t begin_ns = steady_now_ns();
-  do {
-    for (int i = 0; i < questions_per_look_at_clock; ++i) {
-      if (is_done()) return true;
-    }
-  } while (steady_now_ns() - begin_ns < early_ns);
-  return false;
-}
+/// A message of the MPI that comes soon is there before the engine can be entered.
+constexpr int early_questions = 8;
 
 }  // namespace
 
@@ -48,13 +33,12 @@ int wait_until_done(function_ref<int(int*)> ask) {
   try {
     drop_in& own = *drop_in::running();
     own.requests().complete_ready();
-    if (is_done()) {
+    // Generalized requests of the program's operations need the engine.
+    const int questions = own.requests().any() ? 1 : early_questions;
+    for (int i = 0; i < questions; ++i) {
+      if (!is_done()) continue;
       own.make_progress_after_short_wait();
       return code;
-    }
-    if (!own.requests().any()) {
-      own.make_progress();
-      if (ask_early(is_done)) return code;
     }
     own.own_job().wait_for(is_done, [&] { own.requests().complete_ready(); });
   } catch (const std::exception&) {
