@@ -137,7 +137,8 @@ void write(std::byte* there, const T& value) noexcept {
 }
 
 template <accumulate_op Op, class T>
-void apply_to_elements(std::byte* there, const std::byte* operands, std::byte* previous, std::size_t count) noexcept {
+[[gnu::always_inline]] inline void apply_to_each(std::byte* there, const std::byte* operands, std::byte* previous,
+                                                 std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = i * sizeof(T);
     if constexpr (detail::is_covered<T>) {
@@ -149,6 +150,78 @@ void apply_to_elements(std::byte* there, const std::byte* operands, std::byte* p
         write(there + at, apply<Op>(read<T>(there + at), read<T>(operands + at)));
       }
     }
+  }
+}
+
+using whole_word = std::uint64_t;
+
+/// Elements that are smaller than a word: how many it has.
+template <class T>
+constexpr std::size_t per_word = detail::is_covered<T> ? sizeof(whole_word) / sizeof(T) : 1;
+
+template <accumulate_op Op, class T>
+whole_word combine_words(whole_word there, whole_word given) noexcept {
+  if constexpr (Op == accumulate_op::bit_and || Op == accumulate_op::bit_or || Op == accumulate_op::bit_xor ||
+                Op == accumulate_op::replace) {
+    return apply<Op>(there, given);
+  } else if constexpr (Op == accumulate_op::sum && std::integral<T>) {
+    // The highest bits of elements are added apart, without a carry: so nothing reaches the next element.
+    constexpr whole_word lowest = ~whole_word{0} / ((whole_word{1} << 8 * sizeof(T)) - 1);
+    constexpr whole_word highest = lowest << (8 * sizeof(T) - 1);
+    return ((there & ~highest) + (given & ~highest)) ^ ((there ^ given) & highest);
+  } else {
+    using elements = std::array<T, per_word<T>>;
+    auto combined = std::bit_cast<elements>(there);
+    const auto operands = std::bit_cast<elements>(given);
+    for (std::size_t i = 0; i < combined.size(); ++i) combined[i] = apply<Op>(combined[i], operands[i]);
+    return std::bit_cast<whole_word>(combined);
+  }
+}
+
+/// Combines all elements of a word by one exchange, which takes as long as that of one element. The processor puts
+/// exchanges of words and of their elements in one order. `there` is aligned to the word.
+template <accumulate_op Op, class T>
+void apply_to_word(std::byte* there, const std::byte* operands, std::byte* previous) noexcept {
+  const std::atomic_ref<whole_word> at(*reinterpret_cast<whole_word*>(there));
+  whole_word before = at.load();
+  if constexpr (Op != accumulate_op::no_op) {
+    const auto given = read<whole_word>(operands);
+    while (!at.compare_exchange_weak(before, combine_words<Op, T>(before, given))) continue;
+  }
+  if (previous != nullptr) std::memcpy(previous, &before, sizeof before);
+}
+
+/// Where elements are, of which the first ones have been combined.
+struct element_places {
+  std::byte* there;
+  const std::byte* operands;
+  std::byte* previous;
+  std::size_t count;
+
+  void pass(std::size_t elements, std::size_t bytes) noexcept {
+    there += bytes;
+    if (operands != nullptr) operands += bytes;
+    if (previous != nullptr) previous += bytes;
+    count -= elements;
+  }
+};
+
+template <accumulate_op Op, class T>
+void apply_to_elements(std::byte* there, const std::byte* operands, std::byte* previous, std::size_t count) noexcept {
+  if constexpr (per_word < T >> 1) {
+    element_places left{there, operands, previous, count};
+    while (left.count > per_word<T>) {
+      if (reinterpret_cast<std::uintptr_t>(left.there) % sizeof(whole_word) == 0) {
+        apply_to_word<Op, T>(left.there, left.operands, left.previous);
+        left.pass(per_word<T>, sizeof(whole_word));
+      } else {
+        apply_to_each<Op, T>(left.there, left.operands, left.previous, 1);
+        left.pass(1, sizeof(T));
+      }
+    }
+    apply_to_each<Op, T>(left.there, left.operands, left.previous, left.count);
+  } else {
+    apply_to_each<Op, T>(there, operands, previous, count);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -226,6 +227,50 @@ TEST(accumulate, no_op_needs_no_operands) {
   EXPECT_EQ(previous, 9u);
 }
 
+// Several small elements are combined at once.
+template <class T>
+class accumulate_many : public ::testing::Test {};
+using small = ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::uint8_t, std::uint16_t, std::uint32_t,
+                               bool, std::byte, float, double>;
+TYPED_TEST_SUITE(accumulate_many, small);
+
+TYPED_TEST(accumulate_many, equals_one_at_a_time) {
+  using T = TypeParam;
+  constexpr std::size_t elements = 40;
+  std::minstd_rand random(1);
+  const auto fill = [&](std::byte* to) {
+    for (std::size_t i = 0; i < elements; ++i) {
+      const auto number = random();
+      if constexpr (std::floating_point<T>) {
+        const T value = static_cast<T>(static_cast<int>(number % 2001) - 1000);
+        std::memcpy(to + i * sizeof(T), &value, sizeof value);
+      } else {
+        std::memcpy(to + i * sizeof(T), &number, sizeof(T));  // all bytes are values
+      }
+    }
+  };
+  for (std::size_t what = 0; what < accumulate_ops; ++what) {
+    const accumulate_function act = find_accumulate(static_cast<op>(what), element_type_of<T>);
+    if (act == nullptr) continue;
+    for (std::size_t first = 0; first < 8; ++first) {
+      for (const std::size_t count :
+           {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{9}, std::size_t{32}}) {
+        alignas(8) std::array<std::byte, elements * sizeof(T)> whole, single, operands, previous{}, previous_single{};
+        fill(whole.data());
+        fill(operands.data());
+        single = whole;
+        act(whole.data() + first * sizeof(T), operands.data() + sizeof(T), previous.data(), count);
+        for (std::size_t i = 0; i < count; ++i) {
+          act(single.data() + (first + i) * sizeof(T), operands.data() + (1 + i) * sizeof(T),
+              previous_single.data() + i * sizeof(T), 1);
+        }
+        EXPECT_EQ(whole, single) << name_of(static_cast<op>(what)) << " of " << count << " from " << first;
+        EXPECT_EQ(previous, previous_single) << name_of(static_cast<op>(what));
+      }
+    }
+  }
+}
+
 constexpr int threads = 4, rounds = 20'000;
 
 void on_threads(auto&& work) {
@@ -261,6 +306,29 @@ TYPED_TEST(accumulate_atomically, sums_of_threads) {
 }
 
 // Each value that was written is seen once: by the thread that replaced it, or at the end.
+// Two threads combine all elements at once, and two one at a time.
+TYPED_TEST(accumulate_atomically, many_beside_single_ones) {
+  using T = TypeParam;
+  alignas(8) std::array<T, 11> there{};
+  std::array<T, 11> ones;
+  ones.fill(T{1});
+  const auto add = [&](std::size_t first, std::size_t count) {
+    find_accumulate(op::sum, element_type_of<T>)(reinterpret_cast<std::byte*>(&there[first]),
+                                                 reinterpret_cast<const std::byte*>(ones.data()), nullptr, count);
+  };
+  on_threads([&](int thread) {
+    for (int i = 0; i < rounds; ++i) {
+      if (thread % 2 == 0) {
+        add(1, 10);
+      } else {
+        for (std::size_t at = 0; at < 11; ++at) add(at, 1);
+      }
+    }
+  });
+  EXPECT_EQ(there.front(), static_cast<T>(2 * rounds));
+  for (std::size_t at = 1; at < 11; ++at) EXPECT_EQ(there[at], static_cast<T>(4 * rounds)) << at;
+}
+
 TYPED_TEST(accumulate_atomically, replaced_values_come_back_once) {
   using T = TypeParam;
   T there = 0;
