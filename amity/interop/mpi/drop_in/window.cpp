@@ -88,6 +88,19 @@ amity::detail::memory_of_window memory_for(const allocated_memory& allocated, co
   }
 }
 
+/// Whether the window has the attribute. To some MPIs it is an error to ask for a key that the program has freed.
+bool has_attribute(MPI_Win handle, int key) {
+  MPI_Errhandler own = MPI_ERRHANDLER_NULL;
+  native::win_get_errhandler(handle, &own);
+  native::win_set_errhandler(handle, MPI_ERRORS_RETURN);
+  void* value = nullptr;
+  int is_set = 0;
+  const bool is_known = native::win_get_attr(handle, key, &value, &is_set) == MPI_SUCCESS;
+  native::win_set_errhandler(handle, own);
+  native::errhandler_free(&own);
+  return is_known && is_set != 0;
+}
+
 }  // namespace
 
 bool window::can_serve(MPI_Comm comm) {
@@ -164,9 +177,8 @@ int window::delete_attributes() {
   while (!attributes_.empty()) {
     const int key = attributes_.back();
     attributes_.pop_back();
-    void* value = nullptr;
-    int is_set = 0, code = native::win_get_attr(handle_, key, &value, &is_set);
-    if (code == MPI_SUCCESS && is_set != 0) code = native::win_delete_attr(handle_, key);
+    if (!has_attribute(handle_, key)) continue;
+    const int code = native::win_delete_attr(handle_, key);
     if (result == MPI_SUCCESS) result = code;
   }
   return result;

@@ -167,8 +167,15 @@ void own_attributes() {
   MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, deletions::note, &first_key, &deleted);
   MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, deletions::note, &second_key, &deleted);
   std::array<int, 3> values{1, 2, 3};
+  int freed_key = MPI_KEYVAL_INVALID;
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &freed_key, nullptr);
   {
     const windows some;
+    for (const MPI_Win each : some.all) {
+      MPI_Win_set_attr(each, freed_key, &values[0]);
+      MPI_Win_delete_attr(each, freed_key);
+    }
+    MPI_Win_free_keyval(&freed_key);  // before the windows end
     for (const MPI_Win each : some.all) {
       void* seen = nullptr;
       int found = 1;
