@@ -386,15 +386,25 @@ void window_epochs::finish_all(std::string_view call, bool flushes) {
 void window_epochs::take_failures(std::string_view call, std::span<window_peer* const> all) {
   if (attached_ == nullptr) return;
   for (window_peer* const each : all) {
-    const std::uint64_t bytes = std::exchange(each->word, 0);
-    if (bytes == 0 || each->asks_failure) continue;  // another thread asks for it
-    std::string text(bytes, ' ');
-    each->asks_failure = true;
-    origin_.ask_failure(*each, std::as_writable_bytes(std::span(text)));
-    wait_for(call, "asks for an error in operations", each->member, [&] { return each->answers.done(); });
-    each->asks_failure = false;
-    each->word = 0;
-    if (failure_.empty()) failure_ = fmt::format("{}: {}", title_, text);
+    const auto wait_for_answers = [&] {
+      wait_for(call, "asks for an error in operations", each->member, [&] { return each->answers.done(); });
+    };
+    while (const std::uint64_t bytes = std::exchange(each->word, 0)) {
+      if (each->asks_failure) {
+        wait_for(call, "waits until another thread knows an error", each->member, [&] { return !each->asks_failure; });
+      } else {
+        std::string text(bytes, ' ');
+        each->asks_failure = true;
+        origin_.ask_failure(*each, std::as_writable_bytes(std::span(text)));
+        wait_for_answers();
+        each->asks_failure = false;
+        if (failure_.empty()) failure_ = fmt::format("{}: {}", title_, text);
+        if (std::exchange(each->word, 0) == 0) break;
+      }
+      // Another flush was told of this error, or of one after it.
+      origin_.ask_word(*each, window_act::flush, lock_kind::none);
+      wait_for_answers();
+    }
   }
 }
 
