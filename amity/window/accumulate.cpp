@@ -191,7 +191,7 @@ void apply_to_word(std::byte* there, const std::byte* operands, std::byte* previ
   if (previous != nullptr) std::memcpy(previous, &before, sizeof before);
 }
 
-/// Where elements are, of which the first ones have been combined.
+/// The places of elements. Elements before them have been combined.
 struct element_places {
   std::byte* there;
   const std::byte* operands;
