@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -265,6 +266,30 @@ TEST(composite, node_maps_memory_and_others_put) {
         mail.barrier();
       },
       unsealed({}));
+}
+
+TEST(composite, attention_is_that_of_node) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "ranks that share a CPU are not attentive";
+  run_on({2, 1, 1}, [](fabric& own) {
+    ASSERT_NE(own.attention(), nullptr);
+    bool is_here = false;
+    mailbox mail(own, [&](const packet&) {
+      is_here = true;
+      return disposition::release;
+    });
+    if (own.rank() == 0) {
+      EXPECT_FALSE(own.attention()->engage(2));
+    } else if (own.rank() == 2) {
+      own.attention()->begin();
+      mail.poll_until([&] { return is_here; });
+      EXPECT_TRUE(own.attention()->end());
+    } else {
+      while (!own.attention()->engage(2)) ::sched_yield();
+      EXPECT_EQ(own.try_send(2, 1, {}, claim::ordinary), status::ok);
+      own.attention()->disengage(2);
+    }
+    mail.barrier();
+  });
 }
 
 /// The last rank ends without a word, and rank 0 is on its node.
