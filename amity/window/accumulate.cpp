@@ -208,7 +208,7 @@ struct element_places {
 
 template <accumulate_op Op, class T>
 void apply_to_elements(std::byte* there, const std::byte* operands, std::byte* previous, std::size_t count) noexcept {
-  if constexpr (per_word < T >> 1) {
+  if constexpr (per_word<T> != 1) {
     element_places left{there, operands, previous, count};
     while (left.count > per_word<T>) {
       if (reinterpret_cast<std::uintptr_t>(left.there) % sizeof(whole_word) == 0) {

@@ -401,7 +401,7 @@ void window_epochs::take_failures(std::string_view call, std::span<window_peer* 
         if (failure_.empty()) failure_ = fmt::format("{}: {}", title_, text);
         if (std::exchange(each->word, 0) == 0) break;
       }
-      // Another flush was told of this error, or of one after it.
+      // Another flush was told of this error, or of a later one: only the target knows.
       origin_.ask_word(*each, window_act::flush, lock_kind::none);
       wait_for_answers();
     }

@@ -524,7 +524,7 @@ TEST_P(operated_windows, atomics_of_all_kinds_and_paths_are_exact_together) {
   });
 }
 
-/// As above, for elements of one type; sums of unsigned integers wrap.
+/// Combines elements of one type on all paths. Sums of unsigned integers wrap.
 template <class T>
 void combine_on_all_paths(world& w) {
   constexpr std::size_t count = 5;  // small ones share words

@@ -397,7 +397,7 @@ TEST(window_programs, match_model_on_random_schedules) {
   }
 }
 
-// The same seed gives the same run: at the same times, the same packets and operations on remote memory.
+// Two runs with one seed have the same packets and operations on remote memory, at the same times.
 TEST(window_programs, seeds_replay_exactly) {
   for (std::uint64_t seed = 1; seed <= testing::cases(6); ++seed) {
     const auto run_once = [seed] {

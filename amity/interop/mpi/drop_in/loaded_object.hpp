@@ -4,7 +4,8 @@
 
 namespace amity::mpi {
 
-/// The beginning of the one that has this address; null: none has. Any thread.
+/// Returns the beginning of the program or library that contains this address; null if none does. Any thread may call
+/// it.
 const void* loaded_object_at(const void* address) noexcept;
 
 }  // namespace amity::mpi

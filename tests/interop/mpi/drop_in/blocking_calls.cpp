@@ -31,7 +31,7 @@ int sent = 41, received = 0;
 std::vector<int> from, to, counts, places;
 std::vector<MPI_Datatype> types;
 
-/// Of the neighbors in a ring: the previous process and the next one.
+/// Arguments for the two neighbors of a process in a ring.
 const std::array<int, 2> two_counts{1, 1}, two_places{0, 1};
 const std::array<MPI_Aint, 2> two_bytes{0, sizeof(int)};
 const std::array<MPI_Datatype, 2> two_types{MPI_INT, MPI_INT};
