@@ -1,6 +1,5 @@
 /// Remote memory: puts and gets of every size, their events, notifications, keys. Fabrics without it pass.
 
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../support/replaced_memory.hpp"
 #include "../support/sanitizer.hpp"
 #include "amity/base/error.hpp"
 #include "contract.hpp"
@@ -25,6 +25,9 @@
 namespace amity::fabric::testing {
 namespace {
 
+using amity::testing::replaced_memory;
+using amity::testing::replacement;
+using amity::testing::replacements;
 using amity::testing::sanitized;
 
 std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
@@ -111,6 +114,17 @@ bool may_read_parent() {
   return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0) == ssize_t{sizeof here};
 }
 
+/// Handles of a segment of each rank, by rank. Collective.
+std::vector<remote_handle> open_all(remote_memory& memory, mailbox& mail, const segment& mine) {
+  std::vector<remote_handle> all;
+  for (const auto& [owner, bytes_of_key] : mail.exchange(mine.key.bytes)) {
+    segment_key key;
+    std::ranges::copy(bytes_of_key, key.bytes.begin());
+    all.push_back(memory.open(owner, key));
+  }
+  return all;
+}
+
 // Memory of the program: of every rank, at odd places, and used like a segment of the fabric's own making.
 TEST_P(contract, attached_memory_is_put_to_and_got) {
   run([](fabric& own) {
@@ -129,12 +143,7 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
     if (!made) return mail.barrier();
     EXPECT_EQ(made->data, mine.data());
     EXPECT_EQ(made->bytes, mine.size());
-    std::vector<remote_handle> all(ranks);
-    for (const auto& [owner, bytes_of_key] : mail.exchange(made->key.bytes)) {
-      segment_key key;
-      std::ranges::copy(bytes_of_key, key.bytes.begin());
-      all[static_cast<std::size_t>(owner)] = memory.open(owner, key);
-    }
+    const std::vector<remote_handle> all = open_all(memory, mail, *made);
     for (rank_t owner = 0; owner < own.size(); ++owner) {
       const remote_capabilities& can = own.remote_to(owner);
       if (owner == own.rank() || !own.same_node(owner)) continue;
@@ -192,37 +201,83 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
 }
 
 // W4: munmap, mmap at the same address, put: the new memory has the data. A registration of the old memory must not be
-// used. One call does both, because ranks may be threads, and another one could map memory between two calls.
-TEST_P(contract, memory_mapped_again_is_put_and_got) {
+// used.
+TEST_P(contract, replaced_memory_is_put_and_got) {
   run([](fabric& own) {
     if (!reaches_all(own)) return;
-    constexpr std::size_t size = 100'000;
+    constexpr std::size_t size = 25 * 4096;
     mailbox mail(own);
     remote_user user(own, mail);
     segments_of_all all(own, mail, size * static_cast<std::size_t>(own.size()));
     const std::size_t place = size * static_cast<std::size_t>(own.rank());
     const rank_t next = (own.rank() + 1) % own.size();
-    const auto map_at = [](void* address) {
-      void* const mapped = ::mmap(address, size, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | (address != nullptr ? MAP_FIXED : 0), -1, 0);
-      EXPECT_NE(mapped, MAP_FAILED);
-      return static_cast<std::byte*>(mapped);
-    };
-    std::byte* const memory = map_at(nullptr);
-    for (const std::size_t bytes : {std::size_t{100}, size}) {
-      for (std::uint64_t round = 0; round < 3; ++round) {
-        ASSERT_EQ(map_at(memory), memory);
-        const auto source = make_payload(bytes, key_of(own.rank(), next, round));
-        std::ranges::copy(source, memory);
-        user.start_put(all.of(next), place, {memory, bytes});
-        user.finish();
-        ASSERT_EQ(map_at(memory), memory);
-        user.start_get(all.of(next), place, {memory, bytes});
-        user.finish();
-        EXPECT_TRUE(std::equal(source.begin(), source.end(), memory)) << bytes << " bytes in round " << round;
+    for (const replacement& by : replacements) {
+      replaced_memory memory(by.what, size);
+      for (const std::size_t bytes : {std::size_t{100}, size - 1}) {
+        for (std::uint64_t round = 0; round < 3; ++round) {
+          memory.replace();
+          const auto source = make_payload(bytes, key_of(own.rank(), next, round));
+          std::ranges::copy(source, memory.data());
+          user.start_put(all.of(next), place, {memory.data(), bytes});
+          user.finish();
+          memory.replace();
+          user.start_get(all.of(next), place, {memory.data(), bytes});
+          user.finish();
+          EXPECT_TRUE(std::equal(source.begin(), source.end(), memory.data()))
+              << bytes << " bytes in round " << round << " after " << by.name;
+        }
       }
     }
-    ::munmap(memory, size);
+    mail.barrier();
+  });
+}
+
+// Memory of the program that is attached again after each replacement.
+TEST_P(contract, replaced_memory_is_put_to_and_got_from) {
+  run([](fabric& own) {
+    if (!reaches_all(own)) return;
+    constexpr std::size_t size = 25 * 4096;
+    const auto ranks = static_cast<std::size_t>(own.size());
+    const std::size_t slice = size / ranks;
+    const auto place_of = [&](rank_t source) { return static_cast<std::size_t>(source) * slice; };
+    remote_memory& memory = *own.remote();
+    mailbox mail(own);
+    remote_user user(own, mail);
+    for (const replacement& by : replacements) {
+      replaced_memory pages(by.what, size);
+      for (std::uint64_t round = 0; round < 3; ++round) {
+        if (round > 0) pages.replace();
+        const std::optional<segment> made = memory.attach({pages.data(), size});
+        if (!made) return mail.barrier();  // on all ranks
+        const std::vector<remote_handle> all = open_all(memory, mail, *made);
+        std::vector<std::byte> reached(ranks);
+        std::deque<std::vector<std::byte>> sources;
+        for (rank_t dest = 0; dest < own.size(); ++dest) {
+          sources.push_back(make_payload(slice, key_of(own.rank(), dest, round)));
+          const remote_handle& to = all[static_cast<std::size_t>(dest)];
+          if (to.bytes == 0) continue;  // the system forbids it
+          user.start_put(to, place_of(own.rank()), sources.back());
+          reached[static_cast<std::size_t>(dest)] = std::byte{1};
+        }
+        user.finish();
+        for (const auto& [source, has_put] : mail.exchange(reached)) {
+          if (has_put[static_cast<std::size_t>(own.rank())] == std::byte{0}) continue;
+          EXPECT_TRUE(is_payload({pages.data() + place_of(source), slice}, key_of(source, own.rank(), round)))
+              << "round " << round << " after " << by.name;
+        }
+        for (rank_t dest = 0; dest < own.size(); ++dest) {
+          const remote_handle& from = all[static_cast<std::size_t>(dest)];
+          if (from.bytes == 0) continue;
+          std::vector<std::byte> back(slice);
+          user.start_get(from, place_of(own.rank()), back);
+          user.finish();
+          EXPECT_TRUE(is_payload(back, key_of(own.rank(), dest, round))) << "round " << round << " after " << by.name;
+          memory.close(from);
+        }
+        mail.barrier();
+        memory.destroy(*made);
+      }
+    }
     mail.barrier();
   });
 }
