@@ -1,7 +1,5 @@
 /// Operations of windows at their limits: nothing at all, odd places, large descriptions, many at once, mixed paths.
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,7 +8,6 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -22,6 +19,7 @@
 #include "amity/window/window.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/support/cases.hpp"
+#include "tests/support/replaced_memory.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
@@ -349,52 +347,43 @@ TEST_P(operated_windows, unaligned_memory_combines_no_words) {
   });
 }
 
-/// Pages of this rank, which are new ones after `renew`, at the same address.
-class renewable_pages final : private immovable {
- public:
-  explicit renewable_pages(std::size_t bytes) : bytes_(bytes) { map(nullptr, 0); }
-  ~renewable_pages() { ::munmap(address_, bytes_); }
+std::span<std::uint64_t> words_of(const testing::replaced_memory& memory) {
+  return {reinterpret_cast<std::uint64_t*>(memory.data()), memory.size() / sizeof(std::uint64_t)};
+}
 
-  std::span<std::uint64_t> words() const noexcept { return {static_cast<std::uint64_t*>(address_), bytes_ / 8}; }
-  /// The system unmaps the pages that were there.
-  void renew() { map(address_, MAP_FIXED); }
-
- private:
-  void map(void* at, int more) {
-    void* const mapped = ::mmap(at, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more, -1, 0);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    address_ = mapped;
-  }
-
-  std::size_t bytes_;
-  void* address_ = nullptr;
-};
-
-// What a path has learned of pages, as their registration at a network, ends with the window.
-TEST_P(operated_windows, memory_is_mapped_anew_between_windows) {
+// What a path has learned of pages, as their registration at a network, ends with the window or the operation.
+TEST_P(operated_windows, replaced_memory_is_put_and_got) {
   run([](world& w) {
     constexpr std::size_t bytes = 1 << 16, count = bytes / 8;
-    renewable_pages pages(bytes);
     const rank_t next = next_of(w), before = previous_of(w);
-    for (std::uint64_t round = 1; round <= 4; ++round) {
-      if (round > 1) pages.renew();
-      EXPECT_EQ(pages.words()[1], 0u);
-      auto created = w.create_window(pages.words());
-      const std::vector<std::uint64_t> sent(count, 10 * round + static_cast<std::uint64_t>(w.rank()));
-      std::vector<std::uint64_t> got(count);
-      created.fence(window_assert::no_precede);
-      created.put(next, 0, std::span(sent));
-      created.fence();
-      created.accumulate(sum, next, 5, 1000);
-      created.fence();
-      created.get(next, 0, std::span(got));
-      created.fence(window_assert::no_succeed);
-      std::vector<std::uint64_t> expected(count, 10 * round + static_cast<std::uint64_t>(before));
-      expected[5] += 1000;
-      EXPECT_TRUE(std::ranges::equal(pages.words(), expected));
-      expected = sent;
-      expected[5] += 1000;
-      EXPECT_EQ(got, expected);
+    std::uint64_t round = 0;
+    for (const testing::replacement& by : testing::replacements) {
+      testing::replaced_memory target(by.what, bytes), source(by.what, bytes), result(by.what, bytes);
+      for (int time = 0; time < 2; ++time) {
+        for (testing::replaced_memory* const each : {&target, &source, &result}) each->replace();
+        std::vector<std::uint64_t> expected(count, 10 * ++round + static_cast<std::uint64_t>(before));
+        auto created = w.create_window(words_of(target));
+        created.fence(window_assert::no_precede);
+        for (const std::size_t puts : {std::size_t{2}, count}) {
+          source.replace();
+          std::ranges::fill(words_of(source), 10 * round + static_cast<std::uint64_t>(w.rank()));
+          created.put(next, 0, std::span<const std::uint64_t>(words_of(source)).first(puts));
+          created.fence();
+        }
+        created.accumulate(sum, next, 5, 1000);
+        created.fence();
+        expected[5] += 1000;
+        EXPECT_TRUE(std::ranges::equal(words_of(target), expected)) << by.name;
+        std::ranges::fill(expected, 10 * round + static_cast<std::uint64_t>(w.rank()));
+        expected[5] += 1000;
+        for (const std::size_t gets : {std::size_t{10}, count}) {
+          created.get(next, 0, words_of(result).first(gets));
+          created.fence();
+          EXPECT_TRUE(std::ranges::equal(words_of(result).first(gets), std::span(expected).first(gets))) << by.name;
+          result.replace();
+        }
+        created.fence(window_assert::no_succeed);
+      }
     }
   });
 }
