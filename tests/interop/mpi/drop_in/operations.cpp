@@ -2,16 +2,16 @@
 // without what MPI-3.1 does not have or what native MPIs get wrong; with `no_shared`, without shared windows; with
 // `mapped`, all processes must map the memory of windows that are allocated.
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "../../../support/replaced_memory.hpp"
 #include "filled_window.hpp"
 #include "program.hpp"
 
@@ -279,40 +279,46 @@ void promises(bool allocated) {
   }
 }
 
-// Pages that replace others at the same address, as the source of puts and as attached memory.
-void replaced_pages() {
-  step = "memory that is unmapped and mapped again";
+// Pages that replace others at the same address: as the source of puts, as the destination of gets, and as memory of a
+// window that is attached or made again.
+void replaced_pages(const amity::testing::replacement& by) {
+  const std::string name = "memory that is replaced by " + std::string(by.name);
+  step = name.c_str();
   constexpr std::size_t bytes = std::size_t{1} << 20;
   constexpr int count = static_cast<int>(bytes / sizeof(int));
-  const auto map = [](void* at) {
-    void* const found =
-        ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (at == nullptr ? 0 : MAP_FIXED), -1, 0);
-    CHECK(found != MAP_FAILED);
-    return static_cast<int*>(found);
+  amity::testing::replaced_memory target(by.what, bytes), source(by.what, bytes), result(by.what, bytes);
+  const auto ints_of = [](const amity::testing::replaced_memory& memory) {
+    return reinterpret_cast<int*>(memory.data());
   };
-  int* const source = map(nullptr);
-  int* const target = map(nullptr);
-  MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  MPI_Aint own = 0, theirs = 0;
-  MPI_Get_address(target, &own);
-  MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &theirs, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  for (int round = 0; round < 4; ++round) {
-    MPI_Win_attach(win, target, bytes);
-    std::fill_n(source, count, 10 * round + rank());
-    MPI_Win_fence(0, win);
-    MPI_Put(source, count, MPI_INT, next(), theirs, count, MPI_INT, win);
-    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
-    CHECK(target[0] == 10 * round + previous() && target[count - 1] == 10 * round + previous());
-    MPI_Win_detach(win, target);
-    for (int* const each : {source, target}) {
-      ::munmap(each, bytes);
-      map(each);
+  MPI_Win dynamic = MPI_WIN_NULL;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
+  for (int round = 1; round <= 3; ++round) {
+    MPI_Aint own = 0, theirs = 0;
+    MPI_Get_address(target.data(), &own);
+    MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &theirs, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win created = MPI_WIN_NULL;
+    MPI_Win_create(target.data(), bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &created);
+    MPI_Win_attach(dynamic, target.data(), bytes);
+    for (const MPI_Win win : {created, dynamic}) {
+      const int sent = 100 * round + rank() + (win == dynamic ? 10 : 0), got = sent - rank() + previous();
+      const MPI_Aint place = win == dynamic ? theirs : 0;
+      std::fill_n(ints_of(source), count, sent);
+      MPI_Win_fence(0, win);
+      MPI_Put(ints_of(source), count, MPI_INT, next(), place, count, MPI_INT, win);
+      MPI_Win_fence(0, win);
+      CHECK(std::count(ints_of(target), ints_of(target) + count, got) == count);
+      MPI_Get(ints_of(result), count, MPI_INT, next(), place, count, MPI_INT, win);
+      MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+      CHECK(std::count(ints_of(result), ints_of(result) + count, sent) == count);
+      source.replace();
+      result.replace();
     }
+    MPI_Win_detach(dynamic, target.data());
+    MPI_Win_free(&created);
+    target.replace();
   }
-  MPI_Win_free(&win);
-  ::munmap(source, bytes);
-  ::munmap(target, bytes);
+  MPI_Win_free(&dynamic);
+  step = "after replaced memory";
 }
 
 // Accumulates of single elements and of derived types add to the same elements at the same time.
@@ -489,7 +495,7 @@ int main(int argc, char** argv) {
   if (!is_native) pieces();
   if (!is_native) queries(mode == "mapped");
   addresses_of_the_origin();
-  replaced_pages();
+  for (const amity::testing::replacement& by : amity::testing::replacements) replaced_pages(by);
   large_counts(mode != "no_shared");
   step = "MPI_Finalize";
   MPI_Finalize();
