@@ -95,6 +95,13 @@ class strict_provider {
   }
 
   std::size_t open() const { return registrations_.size(); }
+  /// Whether a registration contains a byte of the memory.
+  bool registers(bytes_view memory) const {
+    return std::ranges::any_of(registrations_, [&](const registration& each) {
+      const std::byte* const begin = each.memory.data();
+      return begin < memory.data() + memory.size() && memory.data() < begin + each.memory.size();
+    });
+  }
   std::size_t open_bytes() const {
     std::size_t sum = 0;
     for (const registration& each : registrations_) sum += each.memory.size();
@@ -549,6 +556,33 @@ TEST_P(remote_pair, atomics_have_descriptors) {
     EXPECT_EQ(atomic({.op = atomic_op::compare_swap, .bytes = size, .operand = 3, .expected = 40}), 2u);
     EXPECT_EQ(atomic({.op = atomic_op::fetch, .bytes = size}), 2u);
   }
+}
+
+// Then the program may unmap its memory without a word to Amity.
+TEST_P(remote_pair, idle_rank_registers_no_memory_of_program) {
+  const std::size_t before = provider().open();
+  for (const std::size_t size : {std::size_t{100}, bounce + 1, std::size_t{1} << 18}) {
+    bytes source = make_payload(size, size), result(size);
+    for (std::size_t operations = 1; operations <= 8; operations *= 2) {
+      for (std::size_t i = 0; i < operations; ++i) {
+        start_put(0, source);
+        EXPECT_EQ(provider().registers(source), size > bounce);
+        start_get(0, result);
+        EXPECT_EQ(provider().registers(result), size > bounce);
+      }
+      static_cast<void>(start([&] { return origin().put_notify(there(), 0, source, 7, 0); }));
+      finish();
+      EXPECT_FALSE(provider().registers(source)) << operations << " puts of " << size << " bytes";
+      EXPECT_FALSE(provider().registers(result)) << operations << " gets of " << size << " bytes";
+    }
+    EXPECT_EQ(result, source);
+    const std::optional<segment> attached = origin().attach(result);
+    ASSERT_TRUE(attached);
+    EXPECT_TRUE(provider().registers(result));
+    origin().destroy(*attached);
+    EXPECT_FALSE(provider().registers(result)) << "attached memory of " << size << " bytes";
+  }
+  EXPECT_EQ(provider().open(), before);
 }
 
 /// Memory of a new file, mapped at `place` if that is not null.
