@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
@@ -178,6 +179,64 @@ TEST(sim_remote, one_seed_is_one_schedule) {
   };
   EXPECT_EQ(trace(1), trace(1));
   EXPECT_NE(trace(1), trace(2));
+}
+
+/// What ranks learn of memory that they attach, one after another, in the order of these addresses.
+struct attachments {
+  std::vector<std::uint64_t> ids;
+  std::vector<segment_key> keys;
+  std::uint64_t trace_hash = 0;
+};
+
+attachments attach_in_order(const std::vector<std::byte*>& addresses, std::size_t bytes) {
+  attachments seen;
+  sim_options options = plain;
+  options.seed = 3;
+  options.remote_delay_ns_max = 5000;
+  seen.trace_hash = run(4, options, [&](fabric& own) {
+                      mailbox mail(own);
+                      remote_user user(own, mail);
+                      remote_memory& memory = user.memory();
+                      const auto ranks = static_cast<std::size_t>(own.size());
+                      for (std::size_t i = 0; i < addresses.size(); ++i) {
+                        const auto owner = static_cast<rank_t>(i % ranks);
+                        segment made{};
+                        if (own.rank() == owner) made = memory.attach({addresses[i], bytes}).value();
+                        segment_key key;
+                        std::ranges::copy(mail.exchange(made.key.bytes).at(owner), key.bytes.begin());
+                        const remote_handle opened = memory.open(owner, key);
+                        if (own.rank() == owner) {
+                          seen.ids.push_back(opened.id);
+                          seen.keys.push_back(key);
+                        }
+                        const auto source = testing::make_payload(bytes / ranks, i);
+                        user.start_put(opened, bytes / ranks * static_cast<std::size_t>(own.rank()), source);
+                        user.finish();
+                        mail.barrier();
+                        if (own.rank() == owner) memory.destroy(made);
+                      }
+                      return 0;
+                    }).trace_hash;
+  return seen;
+}
+
+// Addresses of a program differ from run to run; nothing that a schedule depends on does.
+TEST(sim_remote, attached_memory_is_numbered_in_order_of_attach) {
+  constexpr std::size_t bytes = 4000;
+  std::vector<std::byte> memory(8 * bytes);
+  std::vector<std::byte*> addresses;
+  for (std::size_t i = 0; i < 8; ++i) addresses.push_back(memory.data() + i * bytes);
+  const attachments upwards = attach_in_order(addresses, bytes);
+  std::ranges::reverse(addresses);
+  const attachments downwards = attach_in_order(addresses, bytes);
+  std::vector<std::byte*> one(addresses.size(), addresses.front());
+  const attachments of_one = attach_in_order(one, bytes);
+  EXPECT_EQ(upwards.ids, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  for (const attachments& each : {downwards, of_one}) {
+    EXPECT_EQ(each.ids, upwards.ids);
+    EXPECT_TRUE(std::ranges::equal(each.keys, upwards.keys, {}, &segment_key::bytes, &segment_key::bytes));
+    EXPECT_EQ(each.trace_hash, upwards.trace_hash);
+  }
 }
 
 /// How a job ends in which rank 0 does that to a segment that rank 1 has destroyed.
