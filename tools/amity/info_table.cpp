@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t page_columns = 100;
 
-/// Appends the words of `text` as lines that begin with `indent` spaces.
-void append_wrapped(std::string& page, std::size_t indent, std::string_view text) {
+/// Appends the words of `text` as lines that begin with `indent` spaces, the first one with `label` among them.
+void append_wrapped(std::string& page, std::size_t indent, std::string_view text, std::string_view label = "") {
   std::size_t column = 0;
   while (!text.empty()) {
     const auto word = text.substr(0, text.find(' '));
@@ -23,7 +23,8 @@ void append_wrapped(std::string& page, std::size_t indent, std::string_view text
       column = 0;
     }
     if (column == 0) {
-      page.append(indent, ' ');
+      fmt::format_to(std::back_inserter(page), "{:<{}}", label, indent);
+      label = "";
       column = indent;
     } else {
       page += ' ';
@@ -48,8 +49,7 @@ std::string remote_facts(const fabric::remote_capabilities& remote, std::size_t 
 }
 
 void append_fabric(std::string& page, const fabric::capabilities& caps) {
-  auto out = std::back_inserter(page);
-  fmt::format_to(out, "  {:<11}{}\n", caps.name, caps.description);
+  append_wrapped(page, 13, caps.description, "  " + caps.name);
   const std::string facts = fmt::format(
       "packets up to {} B, inline path up to {} B; in flight per peer: {} packets, {} slots; memory per peer: {} B; "
       "{}; {}; {}",
