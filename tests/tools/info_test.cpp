@@ -53,6 +53,33 @@ TEST(info, lists_the_fabrics) {
   EXPECT_PRED2(contains, ended.output, "remote memory");
 }
 
+/// With single spaces, and no ends of lines.
+std::string in_one_line(const std::string& page) {
+  std::string result;
+  for (const char c : page) {
+    const bool is_space = c == ' ' || c == '\n';
+    if (!is_space || !result.ends_with(' ')) result += is_space ? ' ' : c;
+  }
+  return result;
+}
+
+// As for a provider of adapters, which has all local memory registered.
+TEST(info, registration_of_memory_and_its_cache_are_shown) {
+  const auto shown = [](std::vector<std::string> environment) {
+    return in_one_line(amity_with({"info"}, std::move(environment)).output);
+  };
+  const std::string registered = "AMITY_OFI_REGISTER_LOCAL=1", cached = "sealed, local memory registered packets";
+  if (!contains(shown({}), " ofi libfabric ")) GTEST_SKIP() << "no libfabric here";
+  EXPECT_FALSE(contains(shown({}), "local memory registered"));
+  EXPECT_PRED2(contains, shown({registered}), cached);
+  EXPECT_PRED2(contains, shown({registered, "FI_MR_CACHE_MONITOR=memhooks", "FI_MR_CACHE_MAX_COUNT=10"}), cached);
+  for (const std::string off : {"FI_MR_CACHE_MONITOR=disabled", "FI_MR_CACHE_MAX_COUNT=0"}) {
+    EXPECT_PRED2(contains, shown({registered, off}),
+                 "sealed, local memory registered, registrations not cached (" + off + ") packets");
+    EXPECT_FALSE(contains(shown({off}), "not cached"));
+  }
+}
+
 TEST(info, keeps_its_table_aligned_and_narrow) {
   const auto ended = amity_with({"info"});
   std::size_t columns = 0;

@@ -52,7 +52,7 @@ capabilities capabilities_of(const library& fabrics, const fi_info& info, const 
   return {.name = "ofi",
           .description = fmt::format("libfabric {}.{}, provider {}, {}{}", FI_MAJOR(fabrics.version()),
                                      FI_MINOR(fabrics.version()), name_of(info), given.sealed ? "sealed" : "not sealed",
-                                     requires_registration(info) ? ", local memory registered" : ""),
+                                     describe_registration(info)),
           .packet_bytes_max = given.packet_bytes,
           .inline_bytes_max = inline_bytes(info),
           .credits_per_peer = given.credits - reserve_per_peer,

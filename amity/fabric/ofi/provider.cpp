@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,6 +31,15 @@ bool registers_better(std::string_view provider) { return provider == "efa"; }
 bool atomics_forbid_registration(const fi_info& info) {
   return std::string_view(info.fabric_attr->prov_name).ends_with(";ofi_rxm") && requires_registration(info) &&
          (info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0;
+}
+
+/// The variable by which the user has turned off libfabric's cache of registrations (fi_mr(3)); else empty.
+std::string cache_turned_off_by() {
+  for (const auto& [variable, off] : {std::pair("FI_MR_CACHE_MONITOR", "disabled"), {"FI_MR_CACHE_MAX_COUNT", "0"}}) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && std::string_view(value) == off) return fmt::format("{}={}", variable, off);
+  }
+  return "";
 }
 
 info_ptr hints_for(const library& fabrics, const provider_request& wanted, std::uint64_t caps) {
@@ -143,6 +154,13 @@ std::size_t message_bytes_max(const fi_info& info) {
 }
 
 bool requires_registration(const fi_info& info) { return (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0; }
+
+std::string describe_registration(const fi_info& info) {
+  if (!requires_registration(info)) return "";
+  const std::string off_by = cache_turned_off_by();
+  return fmt::format(", local memory registered{}",
+                     off_by.empty() ? "" : fmt::format(", registrations not cached ({})", off_by));
+}
 
 bool goes_through_sockets(const fi_info& info) {
   constexpr std::array<std::string_view, 4> over_sockets{"net", "tcp", "udp", "sockets"};

@@ -32,6 +32,10 @@ std::size_t message_bytes_max(const fi_info& info);
 /// Whether local memory of operations must be registered (FI_MR_LOCAL).
 bool requires_registration(const fi_info& info);
 
+/// For `amity info`: whether local memory must be registered, and which variable of libfabric turns the cache of
+/// registrations off, if one does. Empty, or begins with a comma.
+std::string describe_registration(const fi_info& info);
+
 /// Each message costs system calls.
 bool goes_through_sockets(const fi_info& info);
 
