@@ -5,13 +5,11 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
-#include "amity/base/log.hpp"
 #include "amity/base/remote_fence.hpp"
 #include "amity/core/rank_list.hpp"
 #include "amity/window/window_error.hpp"
@@ -88,97 +86,6 @@ enum class mapping : std::uint64_t {
   with_fences,         ///< some system refuses that, so all members fence in accumulates
 };
 
-/// Nothing announces that a peer has left the lock of a window that it maps, or ended an accumulate. A sleep until then
-/// is short.
-constexpr std::uint64_t store_rest_ns = 20'000;
-
-/// Signals of other members, by a look at them.
-class watched_signals final : public fabric::watched_memory {
- public:
-  watched_signals(function_ref<bool()> look, node_signals& signals) : look_(look), signals_(signals) {}
-
-  bool is_ready() const override { return look_(); }
-  void announce() noexcept override { signals_.announce_sleep(); }
-  void cancel() noexcept override { signals_.end_sleep(); }
-  std::uint64_t sleep_ns_max() const noexcept override { return ~std::uint64_t{0}; }
-
- private:
-  function_ref<bool()> look_;
-  node_signals& signals_;
-};
-
-/// Numbers that another thread of this rank changes.
-class watched_target final : public fabric::watched_memory {
- public:
-  watched_target(function_ref<bool()> look, window_target& target) : look_(look), target_(target) {}
-
-  bool is_ready() const override { return look_(); }
-  void announce() noexcept override { target_.announce_wait(); }
-  void cancel() noexcept override { target_.end_wait(); }
-  std::uint64_t sleep_ns_max() const noexcept override { return ~std::uint64_t{0}; }
-
- private:
-  function_ref<bool()> look_;
-  window_target& target_;
-};
-
-/// Transfers that the progress thread of this rank carries out: any that becomes complete ends the sleep.
-class watched_transfers final : public fabric::watched_memory {
- public:
-  explicit watched_transfers(long_transfers* of) : of_(of) {}
-
-  /// Call it before each look at what depends on them.
-  void look() noexcept {
-    if (of_ != nullptr) seen_ = of_->completed();
-  }
-  bool is_ready() const override { return of_->completed() != seen_; }
-  void announce() noexcept override { of_->announce_wait(); }
-  void cancel() noexcept override { of_->end_wait(); }
-  // Fabrics without a descriptor to sleep on find the packet of the progress thread late.
-  std::uint64_t sleep_ns_max() const noexcept override { return of_->done() ? ~std::uint64_t{0} : store_rest_ns; }
-
- private:
-  long_transfers* of_;
-  std::uint64_t seen_ = 0;
-};
-
-/// Locks that this rank maps. Members that leave one do not announce it, except the progress thread of this rank.
-class watched_locks final : public fabric::watched_memory {
- public:
-  watched_locks(std::span<window_peer* const> wanted, window_target& own) : wanted_(wanted), own_(own) {}
-
-  bool is_ready() const override {
-    return std::ranges::any_of(wanted_, [](const window_peer* each) {
-      return each->has_ticket && each->control->lock.is_turn_of(each->lock, each->ticket);
-    });
-  }
-  void announce() noexcept override { own_.announce_wait(); }
-  void cancel() noexcept override { own_.end_wait(); }
-  std::uint64_t sleep_ns_max() const noexcept override { return store_rest_ns; }
-
- private:
-  std::span<window_peer* const> wanted_;
-  window_target& own_;
-};
-
-/// Accumulates that others carry out in the memory of a member. They do not announce their end.
-class watched_accumulates final : public fabric::watched_memory {
- public:
-  watched_accumulates(const std::vector<window_peer*>& origins, rank_t member) : origins_(origins), member_(member) {}
-
-  bool is_ready() const override {
-    return std::ranges::any_of(origins_,
-                               [this](const window_peer* each) { return !each->control->accumulates.uses(member_); });
-  }
-  void announce() noexcept override {}
-  void cancel() noexcept override {}
-  std::uint64_t sleep_ns_max() const noexcept override { return store_rest_ns; }
-
- private:
-  const std::vector<window_peer*>& origins_;
-  rank_t member_;
-};
-
 }  // namespace
 
 // The reductions of `make_target`.
@@ -218,7 +125,8 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
                                     .bytes = static_cast<std::uint32_t>(part.size()),
                                     .at = static_cast<std::uint64_t>(identity_)},
                                    part);
-                   }) {
+                   }),
+      waits_(endpoint_, target_, target_thread_, whose(), rules_) {
   if (checks_ != nullptr) target_.verify(*checks_);
   bool works = false;
   try {
@@ -386,8 +294,8 @@ std::byte* window_epochs::signals_of(rank_t member) {
 
 std::uint64_t window_epochs::reduce(core::reduction operation, std::uint64_t value) {
   collectives_.start(operation, value);
-  wait_for("a collective call", "waits for all members", no_rank,
-           [this] { return collectives_.done() && service_.sent(); });
+  waits_.until("a collective call", "waits for all members", no_rank,
+               [this] { return collectives_.done() && service_.sent(); });
   return collectives_.result();
 }
 
@@ -481,27 +389,13 @@ void window_epochs::take_over_accumulates() {
     throw error(call, member_, fmt::format("{}: the system refuses a memory fence (membarrier)", title_),
                 "permit this system call, or forbid it from the start of the program");
   }
-  wait_for_accumulates(call);
-  owns_accumulates_ = true;
-}
-
-// Accumulates may have begun before their origins could see the word.
-void window_epochs::wait_for_accumulates(std::string_view call) {
   std::vector<window_peer*> origins;
   for (rank_t member = 0; member < members().size(); ++member) {
     window_peer* const each = origin_.find(member);
     if (each != nullptr && each->control != nullptr) origins.push_back(each);
   }
-  rank_t target = no_rank;
-  watched_accumulates watched(origins, member_);
-  wait_for(
-      call, "waits for its accumulate", target,
-      [&] {
-        std::erase_if(origins, [this](const window_peer* each) { return !each->control->accumulates.uses(member_); });
-        target = origins.empty() ? no_rank : origins.front()->member;
-        return origins.empty();
-      },
-      &watched);
+  waits_.for_accumulates(call, std::move(origins));  // some may have begun before their origins could see the word
+  owns_accumulates_ = true;
 }
 
 // Another thread that is inside makes the progress.
@@ -515,97 +409,6 @@ void window_epochs::poll(std::string_view call) {
   const inside entered(*this, call);
   using poll_round = core::engine::poll_round;
   endpoint_.own_engine().polled(endpoint_, call, endpoint_.progress() ? poll_round::eventful : poll_round::idle);
-}
-
-std::string window_epochs::label_of(std::string_view call, std::string_view what, rank_t target) {
-  std::string label = std::exchange(label_, {});
-  label.assign(call).append(" of ").append(title_).append(", ").append(rules_.epoch_of(call));
-  if (target != no_rank) label.append(", target ").append(std::to_string(target));
-  label.append(": ").append(what);
-  return label;
-}
-
-void window_epochs::wait_for(std::string_view call, const std::string_view& what, const rank_t& target,
-                             function_ref<bool()> done, fabric::watched_memory* stores) {
-  watched_transfers transfers(target_.transfers());
-  transfers.look();
-  if (done()) {
-    // Stores alone may let a rank go through all its epochs, and others wait for it to make progress.
-    if (stores != nullptr) endpoint_.own_engine().pace(endpoint_);
-    return;
-  }
-  // A short wait needs no label. Under virtual time, the first sleep may be the last one.
-  std::string label;
-  std::string_view where = call, shown;
-  rank_t named = no_rank;
-  const core::engine& own = endpoint_.own_engine();
-  const bool is_simulated = own.transport().caps().virtual_time;
-  const auto is_done = [&] {
-    transfers.look();
-    if (done()) return true;
-    if ((own.idle_rounds() > 0 || is_simulated) && (named != target || shown.data() != what.data())) {
-      named = target;
-      shown = what;
-      if (!label.empty()) label_ = std::move(label);
-      label = label_of(call, what, target);
-      where = label;
-    }
-    return false;
-  };
-  const core::engine::attentive_wait attentive(endpoint_.own_engine());
-  endpoint_.own_engine().wait_until(
-      endpoint_, where, is_done, [] { return false; },
-      stores == nullptr && target_.transfers() != nullptr ? &transfers : stores);
-  if (!label.empty()) label_ = std::move(label);
-}
-
-void window_epochs::wait_for_operations(std::string_view call, std::span<window_peer* const> all) {
-  std::string_view what;
-  rank_t target = no_rank;
-  wait_for(call, what, target, [&] {
-    const auto next = std::ranges::find_if_not(all, [](const window_peer* each) { return window_origin::done(*each); });
-    if (next == all.end()) return true;
-    target = (*next)->member;
-    what = window_origin::describe_unfinished(**next);
-    return false;
-  });
-}
-
-void window_epochs::wait_for_target(std::string_view call, std::string_view what, function_ref<bool()> done) {
-  watched_target watched(done, target_);
-  wait_for(call, what, no_rank, done, target_thread_ == endpoint_.thread() ? nullptr : &watched);
-}
-
-void window_epochs::wait_for_signals(std::string_view call, std::string_view what, rank_t target,
-                                     function_ref<bool()> done, function_ref<bool()> look) {
-  if (!signals_) return wait_for(call, what, target, done);
-  watched_signals watched(look, *signals_);
-  wait_for(call, what, target, done, &watched);
-}
-
-void window_epochs::wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all) {
-  const auto ready = [&] { return std::ranges::any_of(all, [this](window_peer* each) { return is_ready(*each); }); };
-  watched_locks watched(all, target_);
-  const bool has_tickets = std::ranges::any_of(all, [](const window_peer* each) { return each->has_ticket; });
-  try {
-    wait_for(call, what, all.front()->member, ready, has_tickets ? &watched : nullptr);
-  } catch (...) {
-    report_holders(call, all);
-    throw;
-  }
-}
-
-// The job has failed, maybe because the holder of a lock was killed.
-void window_epochs::report_holders(std::string_view call, std::span<window_peer* const> all) const noexcept {
-  for (const window_peer* const each : all) {
-    const std::int32_t holder = each->control == nullptr ? 0 : each->control->holder.load(std::memory_order_relaxed);
-    if (!each->has_ticket || holder == 0) continue;
-    try {
-      log_warning(member_, fmt::format("{} of {}: the job has failed while rank {} held the lock of rank {}", call,
-                                       title_, holder - 1, each->member));
-    } catch (const std::bad_alloc&) {
-    }
-  }
 }
 
 // Records of members

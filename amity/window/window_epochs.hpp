@@ -36,6 +36,7 @@
 #include "amity/window/window_origin.hpp"
 #include "amity/window/window_service.hpp"
 #include "amity/window/window_target.hpp"
+#include "amity/window/window_waits.hpp"
 
 namespace amity::detail {
 
@@ -163,28 +164,10 @@ class window_epochs final : private record_window, private immovable {
   void check_alignment(std::string_view call, const window_peer& of, const window_operation& what) const;
   void check_address(std::string_view call, const window_operation& what) const;
   void check_dynamic(std::string_view call) const;
-  /// `what` and `target` are for reports, and `done` may change them. `stores` see earlier what `done` depends on;
-  /// null: only records, and transfers on the progress thread, can end the wait.
-  void wait_for(std::string_view call, const std::string_view& what, const rank_t& target, function_ref<bool()> done,
-                fabric::watched_memory* stores = nullptr);
-  std::string label_of(std::string_view call, std::string_view what, rank_t target);
-  /// Waits until operations on all of these are done.
-  void wait_for_operations(std::string_view call, std::span<window_peer* const> all);
   /// Runs `work()` on the thread that carries out records.
   void on_target_thread(function_ref<void()> work);
   /// If that thread must be woken by a packet that has no credit, waits for it: the program may compute next.
   void await_wake(std::string_view call);
-  /// Waits for what that thread counts.
-  void wait_for_target(std::string_view call, std::string_view what, function_ref<bool()> done);
-  /// Waits for signals of the node if members use them; `look` sees them without an effect. Else for records.
-  void wait_for_signals(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
-                        function_ref<bool()> look);
-  /// Waits until other members carry out no accumulate in the memory of this one.
-  void wait_for_accumulates(std::string_view call);
-  /// Waits for one of these locks or posts.
-  void wait_for_any(std::string_view call, std::string_view what, std::span<window_peer* const> all);
-  void report_holders(std::string_view call, std::span<window_peer* const> all) const noexcept;
-
   window_peer& use(rank_t target);
   bool take_post(rank_t from);
   bool is_ready(window_peer& to);
@@ -279,7 +262,6 @@ class window_epochs final : private record_window, private immovable {
   window_service& service_;
   std::string name_;
   std::string title_;    ///< "window 'w'"
-  std::string label_;    ///< memory for that of the next wait
   std::string failure_;  ///< the first one that a member has found in operations; for the end of the present call
   bool is_of_world_;     ///< its members are all ranks of the world, with their numbers
   rank_t member_;
@@ -297,6 +279,7 @@ class window_epochs final : private record_window, private immovable {
   core::group_collectives collectives_;
   std::optional<node_signals> signals_;
   access_rules rules_;
+  window_waits waits_;
   bool owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
   bool is_abandoned_ = false;      ///< its end does not wait for others
   std::uint32_t idle_rounds_ = 0;  ///< of `make_progress`

@@ -111,16 +111,18 @@ bool window_epochs::is_ready(window_peer& to) {
 
 void window_epochs::wait_until_ready(std::string_view call, window_peer& to) {
   if (is_ready(to)) return;
-  if (to.asks_fence) return wait_for(call, "waits until it leaves the fence", to.member, [&] { return is_ready(to); });
+  if (to.asks_fence)
+    return waits_.until(call, "waits until it leaves the fence", to.member, [&] { return is_ready(to); });
   if (rules_.access() == access_epoch::started) {
-    return wait_for_signals(
-        call, "waits for its post", to.member, [&] { return is_ready(to); },
-        [&] { return signals_->has_post(to.member); });
+    const auto is_posted = [&] { return is_ready(to); };
+    if (!signals_) return waits_.until(call, "waits for its post", to.member, is_posted);
+    return waits_.for_signals(call, "waits for its post", to.member, *signals_, is_posted,
+                              [&] { return signals_->has_post(to.member); });
   }
   const std::int32_t holder = to.control == nullptr ? 0 : to.control->holder.load(std::memory_order_relaxed);
   const std::string held_by = holder == 0 ? std::string() : fmt::format(", which rank {} holds", holder - 1);
   window_peer* const one = &to;
-  wait_for_any(call, "waits for its lock" + held_by, {&one, 1});
+  waits_.for_locks(call, "waits for its lock" + held_by, {&one, 1}, [&] { return is_ready(to); });
 }
 
 void window_epochs::take_lock(window_peer& to, lock_kind kind) {
@@ -155,7 +157,7 @@ void window_epochs::take_promised_lock(window_peer& to, lock_kind kind) {
     was_free = to.control->take_if_free(kind, member_);
   } else {
     origin_.ask_word(to, window_act::try_lock, kind);
-    wait_for(call, "asks whether its lock is free", to.member, [&] { return to.answers.done(); });
+    waits_.until(call, "asks whether its lock is free", to.member, [&] { return to.answers.done(); });
     was_free = std::exchange(to.word, 0) != 0;
   }
   if (!was_free) {
@@ -216,7 +218,7 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   if (to.gets != nullptr && !to.gets->is_reading()) origin_.start_gets(to);  // else collects until that is complete
   if (to.transfers != nullptr) await_wake(call);
   if (copies && window_origin::reads_operands(to))
-    wait_for(call, "waits for its operand", what.target, [&] { return !window_origin::reads_operands(to); });
+    waits_.until(call, "waits for its operand", what.target, [&] { return !window_origin::reads_operands(to); });
   endpoint_.own_engine().pace(endpoint_);
 }
 
@@ -307,7 +309,7 @@ void window_epochs::hold(std::string_view call, window_peer& to, window_operatio
 
 void window_epochs::await_beginning(std::string_view call, window_peer& to) {
   if (to.begins_held > 0)
-    wait_for(call, "waits until queued operations have begun", to.member, [&] { return to.begins_held == 0; });
+    waits_.until(call, "waits until queued operations have begun", to.member, [&] { return to.begins_held == 0; });
 }
 
 // The post or the lock is there.
@@ -356,8 +358,11 @@ void window_epochs::await_held(std::string_view call, window_peer& to) {
 void window_epochs::begin_all_held(std::string_view call) {
   std::vector<window_peer*> left;
   std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
+  const auto any_is_ready = [&] {
+    return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); });
+  };
   while (!left.empty()) {
-    wait_for_any(call, "waits for posts, locks or fences", left);
+    waits_.for_locks(call, "waits for posts, locks or fences", left, any_is_ready);
     std::erase_if(left, [&](window_peer* each) {
       if (!is_ready(*each)) return false;
       begin_held(call, *each);
@@ -368,7 +373,7 @@ void window_epochs::begin_all_held(std::string_view call) {
 
 void window_epochs::finish(std::string_view call, std::span<window_peer* const> all, bool flushes) {
   for (window_peer* const each : all) flushes ? origin_.begin_flush(*each) : origin_.begin_completion(*each);
-  wait_for_operations(call, all);
+  waits_.for_operations(call, all);
   for (window_peer* const each : all) {
     if (each->held.empty()) each->held_data = {};
     complete_here(*each);
@@ -387,11 +392,12 @@ void window_epochs::take_failures(std::string_view call, std::span<window_peer* 
   if (attached_ == nullptr) return;
   for (window_peer* const each : all) {
     const auto wait_for_answers = [&] {
-      wait_for(call, "asks for an error in operations", each->member, [&] { return each->answers.done(); });
+      waits_.until(call, "asks for an error in operations", each->member, [&] { return each->answers.done(); });
     };
     while (const std::uint64_t bytes = std::exchange(each->word, 0)) {
       if (each->asks_failure) {
-        wait_for(call, "waits until another thread knows an error", each->member, [&] { return !each->asks_failure; });
+        waits_.until(call, "waits until another thread knows an error", each->member,
+                     [&] { return !each->asks_failure; });
       } else {
         std::string text(bytes, ' ');
         each->asks_failure = true;
@@ -486,7 +492,7 @@ bool window_epochs::complete_here(window_peer& of) noexcept {
 void window_epochs::wait_until_complete_here(std::string_view call, window_peer& of) {
   await_held(call, of);
   origin_.begin_completion(of);
-  wait_for(call, window_origin::describe_unfinished(of), of.member, [&] { return complete_here(of); });
+  waits_.until(call, window_origin::describe_unfinished(of), of.member, [&] { return complete_here(of); });
 }
 
 bool window_epochs::test_local(rank_t target) {

@@ -59,8 +59,8 @@ void window_epochs::fence(window_assert promised) {
 // All records have been carried out before it.
 void window_epochs::meet_at_barrier(std::string_view call) {
   signals_->begin_barrier();
-  wait_for_signals(
-      call, "waits for all members", no_rank,
+  waits_.for_signals(
+      call, "waits for all members", no_rank, *signals_,
       [this] { return signals_->try_end_barrier() && service_.sent(); },  // members that sleep wait for what it sends
       [this] { return signals_->round_is_complete(); });
 }
@@ -74,8 +74,8 @@ void window_epochs::send_waiting_wakes() {
 void window_epochs::compare_promises(std::string_view call, window_assert promised) {
   counts_.assign(static_cast<std::size_t>(members().size()), assertion_checks::ballot(promised));
   collectives_.start_reduce_scatter(counts_);
-  wait_for(call, "waits for the promises of all members", no_rank,
-           [&] { return collectives_.done() && service_.sent(); });
+  waits_.until(call, "waits for the promises of all members", no_rank,
+               [&] { return collectives_.done() && service_.sent(); });
   checks_->check_ballots(call, collectives_.result(), members().size());
 }
 
@@ -86,11 +86,11 @@ void window_epochs::exchange_counts(std::string_view call) {
   for (window_peer* const each : used_)
     counts_[static_cast<std::size_t>(each->member)] = std::exchange(each->counted, 0);
   collectives_.start_reduce_scatter(counts_);
-  wait_for(call, "waits for all members", no_rank, [&] {
+  waits_.until(call, "waits for all members", no_rank, [&] {
     return collectives_.done() && service_.sent();  // else operations could use up the credits that parts wait for
   });
   const std::uint64_t expected = collectives_.result();
-  wait_for_target(call, "waits for operations of others", [&] { return target_.arrived() == expected; });
+  waits_.for_target(call, "waits for operations of others", [&] { return target_.arrived() == expected; });
   if (!target_.begin_epoch()) return;
   endpoint_.own_engine().send(members_.lane(member_, target_thread_), core::service::wake, {});
   await_wake(call);
@@ -102,7 +102,7 @@ void window_epochs::await_wake(std::string_view call) {
   const auto has_left = [&] {
     return unsent.empty() || !unsent.holds(target, core::service_header(core::service::wake));
   };
-  if (!has_left()) wait_for(call, "waits for a credit of the progress thread", no_rank, has_left);
+  if (!has_left()) waits_.until(call, "waits for a credit of the progress thread", no_rank, has_left);
 }
 
 // Post, start, complete, wait
@@ -123,7 +123,7 @@ void window_epochs::verify_posts(std::string_view call, std::span<const rank_t> 
   for (const rank_t each : targets) {
     window_peer& to = origin_.peer(each);
     origin_.ask_word(to, window_act::has_posted, lock_kind::none);
-    wait_for(call, "asks whether it has called post", each, [&] { return to.answers.done(); });
+    waits_.until(call, "asks whether it has called post", each, [&] { return to.answers.done(); });
     checks_->check_start(call, each, post_state{std::exchange(to.word, 0)});
   }
 }
@@ -185,7 +185,8 @@ void window_epochs::wait() {
   if (rules_.exposure() != exposure_epoch::posted) rules_.on(call, window_call::wait, whose());
   const auto completed = [this] { return all_have_completed(); };
   constexpr std::string_view what = "waits for complete of others";
-  signals_ ? wait_for_signals(call, what, no_rank, completed, completed) : wait_for_target(call, what, completed);
+  signals_ ? waits_.for_signals(call, what, no_rank, *signals_, completed, completed)
+           : waits_.for_target(call, what, completed);
   end_exposure();
   rules_.on(call, window_call::wait, whose());
   if (checks_ != nullptr) checks_->end_exposure();
@@ -318,7 +319,7 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
     std::ranges::copy_if(all, std::back_inserter(others), [](const window_peer* each) { return !each->asks_owner; });
     finish(call, others, true);
     for (window_peer* const each : all) origin_.start_gets(*each);
-    wait_for(call, "waits for operations", no_rank, [&] {
+    waits_.until(call, "waits for operations", no_rank, [&] {
       return std::ranges::all_of(all, [](const window_peer* each) { return window_origin::is_network_done(*each); });
     });
   }
@@ -327,7 +328,7 @@ void window_epochs::release(std::string_view call, std::span<window_peer* const>
   if (!all_mapped || !leaving_locks_fences) direct_.fence_stores();
   for (window_peer* const each : all) begin_release(*each);
   if (all_mapped && !direct_.unfinished) return send_waiting_wakes();
-  wait_for_operations(call, all);
+  waits_.for_operations(call, all);
   for (window_peer* const each : all) complete_here(*each);
   take_failures(call, all);
   send_waiting_wakes();
