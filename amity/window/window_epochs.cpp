@@ -114,8 +114,9 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       checks_(options.checked
                   ? std::make_unique<assertion_checks>(has_own_stores() ? target_.memory() : mutable_bytes(), whose())
                   : nullptr),
-      origin_(endpoint_, service_, direct_, members_, target_thread_, target_, identity_,
+      origin_(endpoint_, service_, direct_, target_, identity_,
               options.checked ? window_protocol::buffered : options.protocol, attached_ != nullptr),
+      peers_(endpoint_, service_, direct_, members_, target_thread_, target_, identity_, origin_),
       collectives_(member_, members_.size(),
                    std::min<std::size_t>(core::record_bytes_max(endpoint_.transport().caps().packet_bytes_max), 4096),
                    [this](rank_t member, bytes_view part) {
@@ -223,8 +224,8 @@ void window_epochs::meet_members(const memory_of_window& memory, const window_gr
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
   agree_on_mapping(memory, group);
-  origin_.add_own(member_, target_.about(), &target_.control(), this->memory().data());
-  if (map_others_) origin_.meet_node(target_.about());
+  peers_.add_own(member_, target_.about(), &target_.control(), this->memory().data());
+  if (map_others_) peers_.meet_node(target_.about());
 }
 
 void window_epochs::agree_on_mapping(const memory_of_window& memory, const window_group* group) {
@@ -247,9 +248,9 @@ void window_epochs::agree_on_mapping(const memory_of_window& memory, const windo
 
 // Other members use the memory of this one after the reduction.
 bool window_epochs::place_shared_memory() {
-  const bool maps_all = origin_.use_neighbors();
+  const bool maps_all = peers_.use_neighbors();
   if (maps_all && where_ == shared_placement::contiguous) {
-    const mutable_bytes own = origin_.place_consecutively(member_);
+    const mutable_bytes own = peers_.place_consecutively(member_);
     on_target_thread([&] { target_.set_memory(own); });
   }
   direct_.always_fences = true;
@@ -260,18 +261,18 @@ mutable_bytes window_epochs::mapped(rank_t member) {
   if (member < 0 || member >= members().size()) return {};
   if (member == member_) return memory();
   if (where_ != shared_placement::none) {
-    const window_peer& of = *origin_.find(member);
+    const window_peer& of = *peers_.find(member);
     return {of.base, of.bytes};
   }
   if (!is_neighbor(member)) return {};
   const inside entered(*this, "window::mapped");
-  const window_peer& of = origin_.peer(member);
+  const window_peer& of = peers_.peer(member);
   return of.is_mapped && of.base != nullptr ? mutable_bytes(of.base, of.bytes) : mutable_bytes();
 }
 
 void window_epochs::open_targets() {
-  for (window_peer* const each : origin_.used()) origin_.open_direct(*each);
-  if (checks_ != nullptr) origin_.find(member_)->direct = nullptr;  // each operation is verified
+  for (window_peer* const each : peers_.used()) peers_.open_direct(*each);
+  if (checks_ != nullptr) peers_.find(member_)->direct = nullptr;  // each operation is verified
   if (signal_bytes_ > 0) {
     signals_.emplace(
         member_, members().size(), [this](rank_t member) { return signals_of(member); },
@@ -282,7 +283,7 @@ void window_epochs::open_targets() {
 // If a member cannot signal, the others would wait for it until they report a stall.
 std::byte* window_epochs::signals_of(rank_t member) {
   try {
-    const window_peer& of = origin_.peer(member);
+    const window_peer& of = peers_.peer(member);
     if (of.control != nullptr && (of.is_mapped || of.bytes == 0)) return reinterpret_cast<std::byte*>(of.control + 1);
     throw error("window", member_, fmt::format("{}: the memory of rank {} cannot be mapped here", title_, member),
                 "see the log of the system; with AMITY_WINDOW_PROTOCOL=buffered windows do without");
@@ -380,7 +381,7 @@ void window_epochs::take_over_accumulates() {
   const inside entered(*this, call);
   if (owns_accumulates_) return;
   for (rank_t member = 0; map_others_ && member < members().size(); ++member) {
-    if (is_neighbor(member)) origin_.peer(member);
+    if (is_neighbor(member)) peers_.peer(member);
   }
   target_.control().accumulates.by_owner.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence of an accumulate
@@ -391,7 +392,7 @@ void window_epochs::take_over_accumulates() {
   }
   std::vector<window_peer*> origins;
   for (rank_t member = 0; member < members().size(); ++member) {
-    window_peer* const each = origin_.find(member);
+    window_peer* const each = peers_.find(member);
     if (each != nullptr && each->control != nullptr) origins.push_back(each);
   }
   waits_.for_accumulates(call, std::move(origins));  // some may have begun before their origins could see the word
@@ -430,14 +431,14 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
       if (checks_ != nullptr) checks_->note_post(member, what.op != 0);
       return true;
     case window_act::granted: {
-      window_peer* const from = origin_.find(member);
+      window_peer* const from = peers_.find(member);
       if (from == nullptr || from->lock == lock_kind::none || from->granted) throw invalid();
       from->granted = true;
       from->fences = target_.fences();
       return true;
     }
     case window_act::introduce:
-      if (!origin_.note_introduction(member, content)) throw invalid();
+      if (!peers_.note_introduction(member, content)) throw invalid();
       return true;
     case window_act::wake:
       return true;

@@ -34,6 +34,7 @@
 #include "amity/window/packed_data.hpp"
 #include "amity/window/window_operation.hpp"
 #include "amity/window/window_origin.hpp"
+#include "amity/window/window_peers.hpp"
 #include "amity/window/window_service.hpp"
 #include "amity/window/window_target.hpp"
 #include "amity/window/window_waits.hpp"
@@ -276,6 +277,7 @@ class window_epochs final : private record_window, private immovable {
   window_target& target_;
   std::unique_ptr<assertion_checks> checks_;  ///< null: promises are not verified
   window_origin origin_;
+  window_peers peers_;
   core::group_collectives collectives_;
   std::optional<node_signals> signals_;
   access_rules rules_;

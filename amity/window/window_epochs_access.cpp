@@ -58,7 +58,7 @@ std::size_t held_bytes(const window_operation& what, bool copies) noexcept {
 }  // namespace
 
 window_peer& window_epochs::use(rank_t target) {
-  window_peer& to = origin_.peer(target);
+  window_peer& to = peers_.peer(target);
   if (!std::exchange(to.listed, true)) used_.push_back(&to);
   return to;
 }
@@ -195,7 +195,7 @@ void window_epochs::begin(std::string_view call, window_operation&& what, bool c
   const inside entered(*this, call);
   check_member(call, what.target);
   rules_.check_use(call, window_call::operation, what.target, whose());
-  window_peer& to = origin_.peer(what.target);
+  window_peer& to = peers_.peer(what.target);
   check_operation(call, to, what);
   rules_.operation_begins();
   use(what.target);
@@ -256,7 +256,7 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
   const rank_t target = what.target;
   begin(call, std::move(what), false);
   if (!operands && !result) return;
-  window_peer& to = origin_.peer(target);
+  window_peer& to = peers_.peer(target);
   const bool reads_operands = !to.held.empty() || window_origin::reads_operands(to);
   if (operands && reads_operands) keep(to, *std::move(operands));
   if (result) keep(to, *std::move(result));
@@ -266,7 +266,7 @@ void window_epochs::begin_in_blocks(std::string_view call, window_operation&& wh
 // Copies stay until all operations on the target are complete here, which a loop of them might never see. Beyond half
 // of the bound of the engine, it waits for that. A single copy may be larger.
 void window_epochs::make_room_for_copies(std::string_view call, rank_t target, std::size_t bytes) {
-  window_peer* const of = origin_.find(target);
+  window_peer* const of = peers_.find(target);
   if (bytes == 0 || of == nullptr || of->packed.empty()) return;
   if (of->packed_bytes + bytes <= endpoint_.own_engine().bound().bytes_max() / 2 || complete_here(*of)) return;
   wait_until_complete_here(call, *of);
@@ -449,7 +449,7 @@ void window_epochs::flush(rank_t target) {
   const inside entered(*this, call);
   check_member(call, target);
   rules_.use(call, window_call::flush, target, whose());
-  window_peer* const of = origin_.find(target);
+  window_peer* const of = peers_.find(target);
   if (of != nullptr && of->listed) {
     await_held(call, *of);
     finish(call, {&of, 1}, true);
@@ -475,7 +475,7 @@ void window_epochs::flush_local(rank_t target) {
   const inside entered(*this, call);
   check_member(call, target);
   rules_.use(call, window_call::flush, target, whose());
-  window_peer* const of = origin_.find(target);
+  window_peer* const of = peers_.find(target);
   if (of == nullptr || !of->listed) return;
   await_held(call, *of);
   finish(call, {&of, 1}, false);
@@ -498,7 +498,7 @@ void window_epochs::wait_until_complete_here(std::string_view call, window_peer&
 bool window_epochs::test_local(rank_t target) {
   constexpr std::string_view call = "window_request::test";
   const inside entered(*this, call);
-  window_peer* const of = origin_.find(target);
+  window_peer* const of = peers_.find(target);
   if (of == nullptr) return true;
   if (complete_here(*of)) return true;
   if (!of->held.empty() && is_ready(*of)) begin_held(call, *of);
@@ -510,14 +510,14 @@ bool window_epochs::test_local(rank_t target) {
 }
 
 bool window_epochs::is_complete_here(rank_t target) noexcept {
-  window_peer* const of = origin_.find(target);
+  window_peer* const of = peers_.find(target);
   return of == nullptr || complete_here(*of);
 }
 
 void window_epochs::wait_local(rank_t target) {
   constexpr std::string_view call = "window_request::wait";
   const inside entered(*this, call);
-  window_peer* const of = origin_.find(target);
+  window_peer* const of = peers_.find(target);
   if (of == nullptr) return;
   if (complete_here(*of)) return;
   wait_until_complete_here(call, *of);

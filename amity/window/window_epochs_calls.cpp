@@ -121,7 +121,7 @@ void window_epochs::start(std::span<const rank_t> targets, window_assert promise
 // Posts that have been called may still be on their way.
 void window_epochs::verify_posts(std::string_view call, std::span<const rank_t> targets) {
   for (const rank_t each : targets) {
-    window_peer& to = origin_.peer(each);
+    window_peer& to = peers_.peer(each);
     origin_.ask_word(to, window_act::has_posted, lock_kind::none);
     waits_.until(call, "asks whether it has called post", each, [&] { return to.answers.done(); });
     checks_->check_start(call, each, post_state{std::exchange(to.word, 0)});
@@ -264,7 +264,7 @@ void window_epochs::unlock(rank_t target) {
   constexpr std::string_view call = "window::unlock";
   const inside entered(*this, call);
   check_member(call, target);
-  window_peer* const known = origin_.find(target);
+  window_peer* const known = peers_.find(target);
   const bool is_locked =
       rules_.access() == access_epoch::locked &&
       ((known != nullptr && known->lock != lock_kind::none) || rules_.lock_of(target) != lock_kind::none);

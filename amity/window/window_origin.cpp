@@ -16,8 +16,6 @@ namespace {
 /// Larger operations take less time by one system call that copies.
 constexpr std::size_t attention_bytes_max = 2048;
 
-constexpr std::string_view wait_for_window = "what a member tells about its window";
-
 std::uint64_t word(window_identity identity) noexcept { return static_cast<std::uint64_t>(identity); }
 
 window_act act_for(const window_operation& of) noexcept {
@@ -35,177 +33,23 @@ window_act act_for(const window_operation& of) noexcept {
   return window_act::compare_swap;
 }
 
-void describe(window_peer& member, const window_description& about) noexcept {
-  member.number = about.number;
-  member.bytes = about.bytes;
-  member.data_offset = about.data_offset;
-}
-
 std::size_t element_bytes(const window_operation& of) noexcept {
   return of.kind == operation_kind::accumulate ? layout_of(of.type).bytes : 1;
 }
 
 }  // namespace
 
-window_origin::window_origin(core::endpoint& in, window_service& service, direct_access& direct,
-                             const core::group& members, rank_t target_thread, window_target& own,
+window_origin::window_origin(core::endpoint& in, window_service& service, direct_access& direct, window_target& own,
                              window_identity identity, window_protocol protocol, bool is_dynamic)
     : endpoint_(in),
       service_(service),
       stream_(in.own_engine().served().records()),
       direct_(direct),
       bytes_max_(core::record_bytes_max(in.own_engine().transport().caps().packet_bytes_max)),
-      members_(members),
-      target_thread_(target_thread),
       own_(own),
       identity_(identity),
       protocol_(protocol),
       is_dynamic_(is_dynamic) {}
-
-window_origin::~window_origin() {
-  for (window_peer* const each : all_) {
-    if (each->gets != nullptr) service_.gets().forget(*each->gets);
-  }
-  if (endpoint_.own_engine().failure().exists()) return;
-  core::memory& memory = endpoint_.memory();
-  for (window_peer* const each : all_) {
-    if (each->opened_data) memory.close(each->data_segment);
-    if (each->control_segment.lane != no_rank) memory.close(each->control_segment);
-  }
-}
-
-// Members
-
-window_peer& window_origin::meet(rank_t member) {
-  auto met = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
-  if (const std::optional<window_description> known = neighbors_.find(member)) {
-    window_peer& added = add(std::move(met), *known);
-    open_direct(added);
-    return added;
-  }
-  window_description about{};
-  core::record what{.owner = core::record_owner::windows,
-                    .act = static_cast<std::uint8_t>(window_act::describe),
-                    .at = word(identity_)};
-  what.question = ask(*met, std::as_writable_bytes(std::span(&about, 1)), met->answers);
-  send(met->lane, what);
-  endpoint_.wait_until(wait_for_window, [&] { return met->answers.done(); });
-  window_peer* const known = find(member);  // another thread has asked, too
-  return known != nullptr ? *known : add(std::move(met), about);
-}
-
-void window_origin::add_own(rank_t member, const window_description& about, control_block* control, std::byte* base) {
-  auto own = std::make_unique<window_peer>(member, members_.lane(member, target_thread_));
-  describe(*own, about);
-  own->control = control;
-  own->base = base;
-  own->is_mapped = true;
-  if (own->lane != endpoint_.own_engine().transport().rank()) own->accumulates = &control->accumulates;
-  all_.push_back(own.get());
-  peers_[member] = std::move(own);
-}
-
-void window_origin::meet_node(const window_description& own) {
-  fabric::fabric& transport = endpoint_.own_engine().transport();
-  window_description about = own;
-  if (const fabric::remote_memory* const memory = transport.remote()) {
-    about.control.key = memory->key_on_node(own.control.key);
-    about.data.key = memory->key_on_node(own.data.key);
-  }
-  const std::vector<std::byte> content = neighbors::encode(about);
-  const core::record what{.owner = core::record_owner::windows,
-                          .act = static_cast<std::uint8_t>(window_act::introduce),
-                          .bytes = static_cast<std::uint32_t>(content.size()),
-                          .at = word(identity_)};
-  std::size_t on_node = 0;
-  for (rank_t member = 0; member < members_.size(); ++member) {
-    if (find(member) != nullptr || !transport.same_node(members_.lane(member))) continue;
-    service_.send(members_.lane(member), what, content);
-    ++on_node;
-  }
-  endpoint_.wait_until(wait_for_window, [&] { return neighbors_.size() == on_node && service_.sent(); });
-  neighbors_.close();
-}
-
-bool window_origin::note_introduction(rank_t member, bytes_view content) { return neighbors_.add(member, content); }
-
-bool window_origin::use_neighbors() {
-  neighbors_.for_each([this](rank_t member) {
-    const rank_t lane = members_.lane(member, target_thread_);
-    if (find(member) == nullptr) add(std::make_unique<window_peer>(member, lane), *neighbors_.find(member));
-  });
-  return std::ssize(all_) == members_.size() &&
-         std::ranges::all_of(all_, [](const window_peer* each) { return each->control != nullptr; });
-}
-
-// The system may refuse to map memory, for example if the process has as many mappings as it may have.
-window_peer& window_origin::add(std::unique_ptr<window_peer> met, const window_description& about) {
-  core::memory& memory = endpoint_.memory();
-  window_peer& with = *met;
-  describe(with, about);
-  with.control_segment = memory.open(about.control);
-  if (std::byte* const mapped = with.control_segment.handle.direct; mapped != nullptr) {
-    with.control = reinterpret_cast<control_block*>(mapped + about.control_offset);
-    with.accumulates = &with.control->accumulates;
-  }
-  if (about.bytes > 0 && about.data.lane != no_rank) {
-    try {
-      with.data_segment = memory.open(about.data);
-    } catch (...) {
-      memory.close(with.control_segment);
-      throw;
-    }
-    with.opened_data = true;
-  } else if (about.bytes > 0) {
-    with.data_segment = with.control_segment;
-  }
-  all_.push_back(&with);
-  peers_[with.member] = std::move(met);
-  if (about.bytes == 0) return with;
-  if (std::byte* const direct = with.data_segment.handle.direct; direct != nullptr)
-    map_data(with, direct + about.data_offset);
-  if (own_.transfers() != nullptr && needs_progress(with))
-    with.transfers = &own_.add_transfers(with.opened_data ? about.data : about.control);
-  return with;
-}
-
-void window_origin::open_direct(window_peer& of) {
-  if (!of.is_mapped || of.base == nullptr) return;  // in a dynamic window offsets are addresses
-  const bool has_threads = endpoint_.own_engine().lock() != nullptr;
-  const bool have_moved =
-      !direct_.targets.add(of.member, of.base, of.bytes, has_threads ? &of.control->accumulates : of.accumulates);
-  of.direct = direct_.targets.find(of.member);
-  if (!have_moved) return;
-  for (window_peer* const each : all_) {
-    if (each->direct != nullptr) each->direct = direct_.targets.find(each->member);
-  }
-}
-
-bool window_origin::needs_progress(const window_peer& of) const noexcept {
-  const fabric::remote_handle& memory = of.data_segment.handle;
-  if (!permits_direct(protocol_) || memory.direct != nullptr) return false;
-  return core::segment_records::reach(memory) || !endpoint_.own_engine().transport().remote_to(of.lane).unattended;
-}
-
-void window_origin::map_data(window_peer& of, std::byte* data) const noexcept {
-  of.base = data;
-  of.is_mapped = permits_direct(protocol_) && of.control != nullptr;  // whose words exclude accumulates
-}
-
-mutable_bytes window_origin::place_consecutively(rank_t own) {
-  std::byte* next = own == 0 ? find(own)->base : find(0)->control_segment.handle.direct;
-  for (rank_t member = 0; member < members_.size(); ++member) {
-    window_peer& each = *find(member);
-    each.data_segment = {};  // that is memory of member 0
-    if (member == own) {
-      each.base = next;
-    } else {
-      map_data(each, next);
-    }
-    next += each.bytes;
-  }
-  return {find(own)->base, find(own)->bytes};
-}
 
 // Records
 
@@ -263,6 +107,13 @@ void window_origin::ask_word(window_peer& to, window_act act, lock_kind kind) {
   what.op = static_cast<std::uint8_t>(kind);
   what.question = ask(to, std::as_writable_bytes(std::span(&to.word, 1)), to.answers);
   send(to.lane, what);
+}
+
+void window_origin::ask_description(window_peer& of, window_description& about) {
+  core::record what{.act = static_cast<std::uint8_t>(window_act::describe)};
+  what.question = ask(of, std::as_writable_bytes(std::span(&about, 1)), of.answers);
+  send(of.lane, what);
+  endpoint_.wait_until(wait_for_description, [&] { return of.answers.done(); });
 }
 
 void window_origin::unlock(window_peer& to, lock_kind kind) {
