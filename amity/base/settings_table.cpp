@@ -58,7 +58,8 @@ constexpr auto table = std::to_array<setting_info>({
      "the counters of each rank so far, also while a handler is stuck, unless the program handles or ignores the "
      "signal."},
     {"AMITY_MPI", integer, "0 or 1", "1", 0, 1, "",
-     "1: libamity-mpi serves the windows of a program of MPI that has loaded it; 0: the MPI serves them."},
+     "1: libamity-mpi serves the windows of a program of MPI that has loaded it; 0: the MPI serves them. Must be "
+     "equal on all ranks."},
     {"AMITY_MPI_CREDITS", integer, "packets per peer", "64", 1, 32768, "",
      "Packets in flight from one rank to another. Must be equal on all ranks."},
     {"AMITY_MPI_LIBRARY", text, "name", "auto", 0, 0, "auto|openmpi|mpich",

@@ -184,6 +184,33 @@ void check_preload(const fs::path& file, const std::string& preload, const fs::p
               "check with `LD_PRELOAD=LIBRARY ldd PROGRAM` which of its libraries is missing");
 }
 
+/// Lets the loader load the library before this file, which may be a script. Returns the library, and why it is this
+/// one.
+std::string preload_library(const fs::path& file, const std::string& wanted) {
+  const fs::path executed = executed_file(file);
+  if (const int failed = start_error(executed); failed != 0) {
+    throw error("mpi", no_rank,
+                fmt::format("the interpreter {} of {} cannot be started: {}", executed.string(), file.string(),
+                            std::strerror(failed)),
+                "check the first line of the script");
+  }
+  if (!is_loaded_dynamically(executed)) {
+    throw error("mpi", no_rank,
+                fmt::format("no library can be loaded before {}, which is not a dynamic program for "
+                            "this processor",
+                            executed.string()),
+                "link the program dynamically with its MPI, or set AMITY_MPI=0 for all processes");
+  }
+  const mpi_choice chosen = choose(wanted, loaded_libraries(executed, ""));
+  const fs::path library = find_library(chosen.name);
+  const char* const others = std::getenv("LD_PRELOAD");
+  const std::string preload =
+      others == nullptr || *others == '\0' ? library.string() : fmt::format("{}:{}", library.string(), others);
+  check_preload(executed, preload, library);
+  ::setenv("LD_PRELOAD", preload.c_str(), 1);
+  return fmt::format("{} ({})", library.string(), chosen.reason);
+}
+
 }  // namespace
 
 int mpi(int argc, char** argv) {
@@ -205,32 +232,15 @@ int mpi(int argc, char** argv) {
   }
 
   const fs::path file = find_program(program);
-  if (settings::from_environment().integer("AMITY_MPI") != 0) {
-    const fs::path executed = executed_file(file);
-    if (const int failed = start_error(executed); failed != 0) {
-      throw error("mpi", no_rank,
-                  fmt::format("the interpreter {} of {} cannot be started: {}", executed.string(), file.string(),
-                              std::strerror(failed)),
-                  "check the first line of the script");
-    }
-    if (!is_loaded_dynamically(executed)) {
-      throw error("mpi", no_rank,
-                  fmt::format("no library can be loaded before {}, which is not a dynamic program for "
-                              "this processor",
-                              executed.string()),
-                  "link the program dynamically with its MPI, or set AMITY_MPI=0");
-    }
-    const mpi_choice chosen = choose(wanted, loaded_libraries(executed, ""));
-    const fs::path library = find_library(chosen.name);
-    const char* const others = std::getenv("LD_PRELOAD");
-    const std::string preload =
-        others == nullptr || *others == '\0' ? library.string() : fmt::format("{}:{}", library.string(), others);
-    check_preload(executed, preload, library);
-    if (shows) std::fprintf(stderr, "amity mpi: %s (%s)\n", library.c_str(), chosen.reason.c_str());
-    ::setenv("LD_PRELOAD", preload.c_str(), 1);
-  } else if (shows) {
-    std::fprintf(stderr, "amity mpi: no library (AMITY_MPI=0)\n");
+  // A library that is switched off is loaded if it can be: processes whose library is switched on agree with it.
+  const bool is_switched_off = settings::from_environment().integer("AMITY_MPI") == 0;
+  std::string loaded = "no library";
+  try {
+    loaded = preload_library(file, wanted);
+  } catch (const error&) {
+    if (!is_switched_off) throw;
   }
+  if (shows) std::fprintf(stderr, "amity mpi: %s%s\n", loaded.c_str(), is_switched_off ? " (AMITY_MPI=0)" : "");
 
   std::vector<char*> line{program.data()};
   for (auto each = rest; each != arguments.end(); ++each) line.push_back(each->data());

@@ -45,6 +45,19 @@ bootstrap::~bootstrap() {
   if (ended == 0) native::comm_free(&world_);
 }
 
+// The windows cannot be left to the MPI: a process of Open MPI that is switched on has chosen other windows.
+bool bootstrap::is_switched_on(bool here) {
+  const int own = here ? 1 : 0;
+  std::vector<int> each(static_cast<std::size_t>(size_));
+  check(native::allgather(&own, 1, MPI_INT, each.data(), 1, MPI_INT, world_), "MPI_Allgather");
+  const auto other = std::ranges::find(each, 1 - each.front());
+  if (other == each.end()) return here;
+  if (rank_ != 0) check(native::barrier(world_), "MPI_Barrier");  // until the job ends
+  throw error("AMITY_MPI", no_rank,
+              fmt::format("it is {} on rank 0 and {} on rank {}", each.front(), *other, other - each.begin()),
+              "set it to the same value for all processes");
+}
+
 std::optional<std::string> bootstrap::find_difference() {
   const std::vector<std::string> each = all_gather(describe_process());
   const auto other = std::ranges::find_if(each, [&](const std::string& about) { return about != each.front(); });

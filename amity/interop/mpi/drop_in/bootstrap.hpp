@@ -26,6 +26,11 @@ class bootstrap final : public fabric::bootstrap {
   rank_t size() const noexcept override { return size_; }
   std::vector<std::string> all_gather(std::string_view mine) override;
 
+  /// Whether the library is switched on, if it is so on this process: the same on all processes. If they differ,
+  /// process 0 throws `error` for all, which ends the job; the others do not return. Collective; the first call of a
+  /// process, also if the library is switched off. Throws `error`.
+  bool is_switched_on(bool here);
+
   /// Describes the first process that represents data in another way than process 0, or has another version of this
   /// library; nothing: all are equal. The same on all processes. It is the first call of `all_gather`, so that versions
   /// differ in nothing before it. Collective. Throws `error`.

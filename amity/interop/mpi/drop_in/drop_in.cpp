@@ -27,9 +27,9 @@ report* drop_in::reporting() noexcept { return self.reporting.load(std::memory_o
 
 void drop_in::start(int threads) {
   const settings config = settings::from_environment();
-  if (config.integer("AMITY_MPI") == 0) return;
-  auto reporting = std::make_unique<report>(config.integer("AMITY_MPI_REPORT") != 0);
   auto start = std::make_shared<bootstrap>(config);
+  if (!start->is_switched_on(config.integer("AMITY_MPI") != 0)) return;
+  auto reporting = std::make_unique<report>(config.integer("AMITY_MPI_REPORT") != 0);
   if (const std::optional<std::string> difference = start->find_difference()) {
     reporting->leave_all_windows(*difference);
     self.reporting.store(reporting.release(), std::memory_order_release);

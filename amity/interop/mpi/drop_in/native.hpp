@@ -63,6 +63,7 @@ inline constinit native_function<decltype(&MPI_Accumulate)> accumulate{"Accumula
 inline constinit native_function<decltype(&MPI_Allgather)> allgather{"Allgather"};
 inline constinit native_function<decltype(&MPI_Allgatherv)> allgatherv{"Allgatherv"};
 inline constinit native_function<decltype(&MPI_Alloc_mem)> alloc_mem{"Alloc_mem"};
+inline constinit native_function<decltype(&MPI_Barrier)> barrier{"Barrier"};
 inline constinit native_function<decltype(&MPI_Cancel)> cancel{"Cancel"};
 inline constinit native_function<decltype(&MPI_Comm_call_errhandler)> comm_call_errhandler{"Comm_call_errhandler"};
 inline constinit native_function<decltype(&MPI_Comm_create_group)> comm_create_group{"Comm_create_group"};

@@ -134,17 +134,19 @@ class Command(unittest.TestCase):
     def test_static_program(self):
         self.refuses("--mpi", WANTED.mpi, WANTED.static, names=(
             f"no library can be loaded before {WANTED.static}, which is not a dynamic program",
-            "link the program dynamically with its MPI, or set AMITY_MPI=0"))
+            "link the program dynamically with its MPI, or set AMITY_MPI=0 for all processes"))
         self.starts("--show", WANTED.static, shows="no library (AMITY_MPI=0)", AMITY_MPI="0")
 
     def test_file_that_is_no_program(self):
         self.refuses("--mpi", WANTED.mpi, self.file("text", "words\n"), names=("which is not a dynamic program",))
 
     def test_switched_off(self):
-        result = self.starts("--show", WANTED.program, shows="no library (AMITY_MPI=0)", AMITY_MPI="0",
-                             AMITY_MPI_REPORT="1")
+        result = self.starts("--show", WANTED.program, shows=f"{self.shown(REASONS[WANTED.mpi])} (AMITY_MPI=0)",
+                             AMITY_MPI="0", AMITY_MPI_REPORT="1")
         self.assertNotIn("serves the windows", result.stderr)
-        self.starts(self.script(), prints="loaded: \n", AMITY_MPI="0")
+
+    def test_switched_off_without_a_library(self):
+        self.starts("--show", self.script(), prints="loaded: \n", shows="no library (AMITY_MPI=0)", AMITY_MPI="0")
 
     # The library.
 
