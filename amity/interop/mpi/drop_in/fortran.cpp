@@ -4,8 +4,6 @@
 /// of MPIs that may block or belong to windows call functions of C. In Fortran, an attribute that the MPI
 /// defines is a number: an address, or the value itself. (MPI-3.1, sections 11.2.6 and 17.2.7.)
 
-#include <dlfcn.h>
-
 #include <mpi.h>
 
 #include "amity/interop/mpi/drop_in/calls.hpp"
@@ -106,7 +104,7 @@ AMITY_MPI_NAME(PMPI_Win_set_attr_f08)
 
 #elif defined(MPICH)
 
-/// What MPICH's Fortran functions call to read, and below to set. `kind`: how the value is stored.
+/// What MPICH's functions of C and Fortran call to read, and below to set. `kind`: how the value is stored.
 extern "C" [[gnu::visibility("default")]] int MPII_Win_get_attr(MPI_Win win, int key, void* value, int* flag,
                                                                 int kind) {
   constexpr int address_sized = 1;  // MPIR_ATTR_AINT
@@ -116,13 +114,13 @@ extern "C" [[gnu::visibility("default")]] int MPII_Win_get_attr(MPI_Win win, int
     *flag = 1;
     return MPI_SUCCESS;
   }
-  static const auto next = reinterpret_cast<decltype(&MPII_Win_get_attr)>(::dlsym(RTLD_NEXT, "MPII_Win_get_attr"));
-  return next == nullptr ? MPI_ERR_INTERN : next(win, key, value, flag, kind);
+  static constinit amity::mpi::native_function<decltype(&MPII_Win_get_attr)> next{"MPII_Win_get_attr"};
+  return next ? next(win, key, value, flag, kind) : MPI_ERR_INTERN;
 }
 
 extern "C" [[gnu::visibility("default")]] int MPII_Win_set_attr(MPI_Win win, int key, void* value, int kind) {
-  static const auto next = reinterpret_cast<decltype(&MPII_Win_set_attr)>(::dlsym(RTLD_NEXT, "MPII_Win_set_attr"));
-  const int code = next == nullptr ? MPI_ERR_INTERN : next(win, key, value, kind);
+  static constinit amity::mpi::native_function<decltype(&MPII_Win_set_attr)> next{"MPII_Win_set_attr"};
+  const int code = next ? next(win, key, value, kind) : MPI_ERR_INTERN;
   if (code == MPI_SUCCESS) amity::mpi::note_attribute(win, key);
   return code;
 }

@@ -19,11 +19,13 @@ namespace {
 /// Searches where `handle` says, but not in this library.
 void* find_in(void* handle, std::string_view name) {
   const void* const here = loaded_object_at(reinterpret_cast<const void*>(&find_native));
-  for (const std::string_view prefix : {"PMPI_", "MPI_"}) {
-    void* const found = ::dlsym(handle, fmt::format("{}{}", prefix, name).c_str());
-    if (found != nullptr && loaded_object_at(found) != here) return found;
-  }
-  return nullptr;
+  const auto find_symbol = [&](const std::string& symbol) {
+    void* const found = ::dlsym(handle, symbol.c_str());
+    return found != nullptr && loaded_object_at(found) != here ? found : nullptr;
+  };
+  if (name.starts_with("MPII_")) return find_symbol(std::string(name));
+  void* const found = find_symbol(fmt::format("PMPI_{}", name));
+  return found != nullptr ? found : find_symbol(fmt::format("MPI_{}", name));
 }
 
 /// An interpreter loads an MPI for one of its libraries alone: libmpi.so.40, libmpich.so.12, libmpi_abi.so.

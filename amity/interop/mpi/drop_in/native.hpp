@@ -12,9 +12,9 @@
 
 namespace amity::mpi {
 
-/// Returns the MPI's own function PMPI_X, or else MPI_X, for `name` X; null if there is none. Searches the libraries
-/// after this one, then all libraries that are visible, then libraries of MPIs that only another library sees. Any
-/// thread.
+/// Returns the MPI's own function PMPI_X, or else MPI_X, for `name` X, and MPII_X for MPII_X; null if there is none.
+/// Searches the libraries after this one, then all libraries that are visible, then libraries of MPIs that only another
+/// library sees. Any thread.
 void* find_native(std::string_view name) noexcept;
 /// Throws `mpi_error`.
 [[noreturn]] void refuse_missing(std::string_view name);
@@ -26,7 +26,7 @@ class native_function;
 template <class Result, class... Arguments>
 class native_function<Result (*)(Arguments...)> {
  public:
-  /// `name` is a literal, without the prefix MPI_.
+  /// `name` is a literal: that of the function without the prefix MPI_, or with the prefix MPII_.
   constexpr explicit native_function(const char* name) : name_(name) {}
 
   Result operator()(Arguments... arguments) {
