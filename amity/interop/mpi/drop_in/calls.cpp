@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/interop/mpi/drop_in/cxx_handlers.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/window/window_error.hpp"
 
@@ -79,8 +80,9 @@ int raise(std::string_view call, Handle on, GetHandler& get_handler, Call& call_
     if (handler == MPI_ERRORS_ARE_FATAL) std::fprintf(stderr, "%s\n", what.text.c_str());
     if (handler != MPI_ERRHANDLER_NULL) native::errhandler_free(&handler);
   }
+  const cxx_handler_calls of_bindings;
   call_handler(on, what.error_class);
-  return what.error_class;
+  return of_bindings.any() ? MPI_SUCCESS : what.error_class;
 }
 
 }  // namespace

@@ -15,7 +15,8 @@
 namespace amity::mpi {
 
 /// Calls the error handler of the window or communicator for the exception that is being handled. Returns its error
-/// class, if the handler returns. `call` is the name of the function.
+/// class if the handler returns; MPI_SUCCESS if the handler is one of MPICH's C++ bindings. `call` is the name of the
+/// function.
 int raise_on_window(std::string_view call, MPI_Win on);
 int raise_on_communicator(std::string_view call, MPI_Comm on);
 
