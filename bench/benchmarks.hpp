@@ -69,6 +69,7 @@ extern const benchmark osc_lock;
 extern const benchmark osc_flush;
 extern const benchmark osc_window;
 extern const benchmark osc_atomics;
+extern const benchmark osc_accumulate;
 extern const benchmark osc_types;
 extern const benchmark osc_passive_busy_target;
 extern const benchmark osc_tcp;

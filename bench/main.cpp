@@ -82,6 +82,7 @@ const benchmark* const benchmarks[] = {
     &osc_flush,
     &osc_window,
     &osc_atomics,
+    &osc_accumulate,
     &osc_types,
     &osc_passive_busy_target,
     &osc_tcp,

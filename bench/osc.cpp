@@ -126,7 +126,8 @@ void drive_window(driver& d) {
   compare_windows(d, "allocated", {"", 1'000, 101, 2, 3});
   if (d.tiny()) return;
   // MPICH takes tens to hundreds of milliseconds for each of them if its ranks outnumber the cores.
-  for (const int ranks : {4, 8}) compare_windows(d, "created", {"", 20, 11, ranks, 1});
+  for (const std::string kind : {"created", "allocated"}) compare_windows(d, kind, {"", 20, 11, 4, 3});
+  compare_windows(d, "created", {"", 20, 11, 8, 1});
 }
 
 void drive_atomics(driver& d) {
@@ -138,6 +139,17 @@ void drive_atomics(driver& d) {
   // Open MPI 4.1.4 crashes, and leaves files in /dev/shm behind: not in tests.
   if (d.tiny()) std::erase_if(swaps.peers, is_open_mpi);
   d.compare_with_best(swaps, std::vector<figure>{time_ns("compare_and_swap, 8 B", "compare_and_swap_ns", wanted)});
+}
+
+void drive_accumulate(driver& d) {
+  std::vector<figure> figures;
+  for (const std::string kind : {"allocated", "created"}) {
+    for (const int bits : {8, 32, 64}) {
+      figures.push_back(time_ns(fmt::format("{}, {} bits", kind, bits), fmt::format("{}_{}_bits_ns", kind, bits),
+                                {ratio_at_most(1)}));
+    }
+  }
+  compare(d, {"accumulate", 1000}, figures);
 }
 
 void drive_types(driver& d) {
@@ -221,6 +233,8 @@ const benchmark osc_flush{"osc_flush", "MPI programs: flushes without operations
 const benchmark osc_window{"osc_window", "MPI programs: creation of windows", drive_window, measure_elsewhere};
 const benchmark osc_atomics{"osc_atomics", "MPI programs: accumulate, fetch_and_op and compare_and_swap", drive_atomics,
                             measure_elsewhere};
+const benchmark osc_accumulate{"osc_accumulate", "MPI programs: accumulates of 8 KiB of small elements",
+                               drive_accumulate, measure_elsewhere};
 const benchmark osc_types{"osc_types", "MPI programs: puts and accumulates of strided types", drive_types,
                           measure_elsewhere};
 const benchmark osc_passive_busy_target{"osc_passive_busy_target",

@@ -44,6 +44,10 @@ std::string key(memory_kind kind, const std::string& figure) {
 template <class T>
 MPI_Datatype type_of();
 template <>
+MPI_Datatype type_of<std::int8_t>() {
+  return MPI_INT8_T;
+}
+template <>
 MPI_Datatype type_of<std::int32_t>() {
   return MPI_INT32_T;
 }
@@ -358,6 +362,42 @@ sample measure_long_swap(int me, int batches, int count) {
   return {{"compare_and_swap_ns", swap_ns<std::int64_t>(me, batches, count)}};
 }
 
+/// Sums of 8 KiB of elements of this type, each with a flush. No sum leaves the range of 8 bits, where MPIs differ: 100
+/// of them add 1, and the next one subtracts 100.
+template <class T>
+double accumulate_ns(int me, memory_kind kind, int batches, int count) {
+  constexpr int elements = (8 << 10) / sizeof(T);
+  constexpr int period = 101;
+  const std::vector<T> ones(elements, 1), all_before(elements, 1 - period);
+  window<T> memory(kind);
+  double ns = 0;
+  int operations = 0;
+  at_origin_locked(me, memory.handle(), [&] {
+    ns = median_of(batches, [&] {
+      return each_ns(count, [&](int) {
+        const T* const numbers = ++operations % period == 0 ? all_before.data() : ones.data();
+        MPI_Accumulate(numbers, elements, type_of<T>(), target, 0, elements, type_of<T>(), MPI_SUM, memory.handle());
+        MPI_Win_flush(target, memory.handle());
+      });
+    });
+  });
+  const T added = static_cast<T>(batches * count % period);
+  if (me == target)
+    expect(memory.element(0) == added && memory.element(elements - 1) == added && memory.element(elements) == 0,
+           "sums");
+  return ns;
+}
+
+sample measure_accumulate(int me, int batches, int count) {
+  sample result;
+  for (const memory_kind kind : memory_kinds) {
+    result[key(kind, "8_bits_ns")] = accumulate_ns<std::int8_t>(me, kind, batches, count);
+    result[key(kind, "32_bits_ns")] = accumulate_ns<std::int32_t>(me, kind, batches, count);
+    result[key(kind, "64_bits_ns")] = accumulate_ns<std::int64_t>(me, kind, batches, count);
+  }
+  return result;
+}
+
 /// Blocks of 8 bytes with as large gaps, at the origin and at the target, each operation with a flush. COUNT operations
 /// of 1 KiB, and fewer of more bytes.
 sample measure_types(int me, int batches, int count) {
@@ -497,6 +537,7 @@ sample measure(int me, int ranks, const std::string& what, int batches, int coun
   if (what == "windows_created") return measure_windows<memory_kind::created>(batches, count);
   if (what == "atomics") return measure_atomics(me, batches, count);
   if (what == "long_swap") return measure_long_swap(me, batches, count);
+  if (what == "accumulate") return measure_accumulate(me, batches, count);
   if (what == "types") return measure_types(me, batches, count);
   if (what == "busy_target") return measure_busy_target(me, batches, count);
   if (what == "network_put") return measure_network_put(me, batches, count);
