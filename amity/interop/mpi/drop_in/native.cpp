@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -57,6 +58,16 @@ void* find_native(std::string_view name) noexcept {
     if (void* const found = find_in(handle, name)) return found;
   }
   return find_in_unseen_libraries(name);
+}
+
+std::string version_of_mpi() {
+  // The constant of another MPI can be larger.
+  std::string version(std::max<std::size_t>(MPI_MAX_LIBRARY_VERSION_STRING, 8192), '\0');
+  int length = 0;
+  native::get_library_version(version.data(), &length);
+  version.resize(version.find_first_of(std::string_view(",\n\0", 3)));
+  std::ranges::replace(version, '\t', ' ');
+  return version;
 }
 
 void refuse_missing(std::string_view name) {

@@ -6,6 +6,7 @@
 /// at their first call, by name: the MPI may have its PMPI functions in another library than the rest.
 
 #include <atomic>
+#include <string>
 #include <string_view>
 
 #include <mpi.h>
@@ -16,6 +17,9 @@ namespace amity::mpi {
 /// Searches the libraries after this one, then all libraries that are visible, then libraries of MPIs that only another
 /// library sees. Any thread.
 void* find_native(std::string_view name) noexcept;
+/// Returns the name and the version of the MPI: "Open MPI v4.1.4", "MPICH Version: 4.0.2". Also before MPI_Init. Any
+/// thread.
+std::string version_of_mpi();
 /// Throws `mpi_error`.
 [[noreturn]] void refuse_missing(std::string_view name);
 

@@ -1,9 +1,5 @@
 #include "amity/interop/mpi/drop_in/report.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string>
-
 #include <fmt/format.h>
 
 #include "amity/base/log.hpp"
@@ -18,17 +14,6 @@ rank_t own_rank() {
   rank_t rank = no_rank;
   native::comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
-}
-
-/// "Open MPI v4.1.4", "MPICH Version: 4.0.2".
-std::string version_of_mpi() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  native::get_library_version(text.data(), &length);
-  std::string version(text.data());
-  version.resize(std::min(version.find_first_of(",\n"), version.size()));
-  std::ranges::replace(version, '\t', ' ');
-  return version;
 }
 
 }  // namespace

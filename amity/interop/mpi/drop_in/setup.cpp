@@ -5,6 +5,9 @@
 #include <exception>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
 
@@ -30,7 +33,62 @@ int end_with_self(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
+bool is_switched_off() {
+  const char* const wanted = std::getenv("AMITY_MPI");
+  return wanted != nullptr && std::string_view(wanted) == "0";
+}
+
+#if defined(OPEN_MPI)
+constexpr std::string_view served_mpi = "Open MPI";
+#elif defined(MPICH)
+constexpr std::string_view served_mpi = "MPICH";
+#else
+constexpr std::string_view served_mpi = "an MPI with the standard ABI";
+#endif
+
+/// Whether the handles of the MPI are not those of this library: `amity mpi` may have chosen by the launcher, and a
+/// script uses another MPI. Several MPIs share the handles of MPICH.
+bool uses_other_handles() {
+#if defined(OPEN_MPI) || defined(MPICH)
+  return version_of_mpi().starts_with("Open MPI") != (served_mpi == "Open MPI");
+#else
+  return false;
+#endif
+}
+
+/// Before MPI is initialized. Ends the process if its MPI has other handles, unless the library is switched off.
+void check_handles() {
+  if (is_switched_off() || !uses_other_handles()) return;
+  const error wrong(
+      "MPI_Init", no_rank,
+      fmt::format("the process has loaded the library of amity for {}, but uses {}", served_mpi, version_of_mpi()),
+      "start it with the launcher of its MPI, and name the MPI by `amity mpi --mpi`");
+  std::fprintf(stderr, "%s\n", wrong.what());
+  std::exit(EXIT_FAILURE);
+}
+
+/// Before Open MPI is initialized with so many threads, unless the user has chosen: its windows, which are handles
+/// here, are made by the component that needs no memory and no file. Those of the others have names that collide if
+/// communicators without common processes make windows at the same time. The component does not permit several threads.
+/// The choice stays in the environment, which processes inherit that the program spawns: all processes of a window must
+/// make the same one, with the library or without. A process with several threads takes it back.
+void choose_windows([[maybe_unused]] int threads) {
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5  // later ones do not have it
+  constexpr bool replaces = false;
+  constexpr const char *component = "OMPI_MCA_osc", *is_chosen_here = "LIBAMITY_MPI_HAS_CHOSEN_OSC";
+  if (threads < MPI_THREAD_MULTIPLE && !is_switched_off() && std::getenv(component) == nullptr) {
+    ::setenv(component, "pt2pt", replaces);
+    ::setenv(is_chosen_here, "1", replaces);
+  } else if (threads == MPI_THREAD_MULTIPLE && std::getenv(is_chosen_here) != nullptr) {
+    ::unsetenv(component);
+    ::unsetenv(is_chosen_here);
+  }
+#endif
+}
+
+/// After MPI has been initialized.
 void begin() {
+  if (uses_other_handles()) return;
   must_succeed([] {
     int threads = MPI_THREAD_SINGLE, keyval = MPI_KEYVAL_INVALID;
     native::query_thread(&threads);
@@ -44,27 +102,6 @@ void begin() {
   });
 }
 
-/// Before Open MPI is initialized with so many threads, unless the user has chosen: its windows, which are handles
-/// here, are made by the component that needs no memory and no file. Those of the others have names that collide if
-/// communicators without common processes make windows at the same time. The component does not permit several threads.
-/// The choice stays in the environment, which processes inherit that the program spawns: all processes of a window must
-/// make the same one, with the library or without. A process with several threads takes it back.
-void choose_windows([[maybe_unused]] int threads) {
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5  // later ones do not have it
-  const char* const wanted = std::getenv("AMITY_MPI");
-  const bool is_switched_off = wanted != nullptr && std::string_view(wanted) == "0";
-  constexpr bool replaces = false;
-  constexpr const char *component = "OMPI_MCA_osc", *is_chosen_here = "LIBAMITY_MPI_HAS_CHOSEN_OSC";
-  if (threads < MPI_THREAD_MULTIPLE && !is_switched_off && std::getenv(component) == nullptr) {
-    ::setenv(component, "pt2pt", replaces);
-    ::setenv(is_chosen_here, "1", replaces);
-  } else if (threads == MPI_THREAD_MULTIPLE && std::getenv(is_chosen_here) != nullptr) {
-    ::unsetenv(component);
-    ::unsetenv(is_chosen_here);
-  }
-#endif
-}
-
 }  // namespace
 }  // namespace amity::mpi
 
@@ -73,6 +110,7 @@ using namespace amity::mpi;
 extern "C" {
 
 int PMPI_Init(int* argc, char*** argv) {
+  check_handles();
   choose_windows(MPI_THREAD_SINGLE);
   const int code = native::init(argc, argv);
   if (code == MPI_SUCCESS) begin();
@@ -80,6 +118,7 @@ int PMPI_Init(int* argc, char*** argv) {
 }
 
 int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  check_handles();
   choose_windows(required);
   const int code = native::init_thread(argc, argv, required, provided);
   if (code == MPI_SUCCESS) begin();
