@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include <mpi.h>
 
 #include "amity/interop/mpi/drop_in/datatype.hpp"
+#include "tests/interop/mpi/packed_by_mpi.hpp"
 #include "tests/interop/mpi/type_trees.hpp"
 
 namespace amity::mpi {
@@ -19,39 +18,10 @@ namespace {
 
 using testing::add_places;
 using testing::described_type;
+using testing::packed_by_mpi;
+using testing::surroundings;
 using testing::type_trees;
 using testing::variety;
-
-/// Memory on both sides of an address.
-class surroundings {
- public:
-  explicit surroundings(std::ptrdiff_t bytes) : bytes_(bytes), memory_(static_cast<std::size_t>(2 * bytes)) {
-    std::mt19937 random(3);
-    for (std::byte& each : memory_) each = static_cast<std::byte>(random());
-  }
-
-  std::byte* middle() { return memory_.data() + bytes_; }
-  /// Whether items of this type lie inside.
-  bool contain(MPI_Datatype type, int count) const {
-    MPI_Aint lower_bound = 0, extent = 0, true_lower_bound = 0, true_extent = 0;
-    MPI_Type_get_extent(type, &lower_bound, &extent);
-    MPI_Type_get_true_extent(type, &true_lower_bound, &true_extent);
-    return std::abs(extent) * count + std::abs(true_lower_bound) + true_extent < bytes_;
-  }
-
- private:
-  std::ptrdiff_t bytes_;
-  std::vector<std::byte> memory_;
-};
-
-std::vector<std::byte> packed_by_mpi(const std::byte* buffer, int count, MPI_Datatype type) {
-  int bytes = 0, position = 0;
-  MPI_Pack_size(count, type, MPI_COMM_SELF, &bytes);
-  std::vector<std::byte> packed(static_cast<std::size_t>(bytes) + 1);
-  EXPECT_EQ(MPI_Pack(buffer, count, type, packed.data(), bytes, &position, MPI_COMM_SELF), MPI_SUCCESS);
-  packed.resize(static_cast<std::size_t>(position));
-  return packed;
-}
 
 std::vector<std::byte> packed_by_layout(const std::byte* buffer, std::size_t count, const datatype& type) {
   std::vector<std::byte> packed(count * type.size());

@@ -104,11 +104,7 @@ const datatype& datatype_store::make_attribute(const contents& all, MPI_Datatype
   const std::lock_guard lock(mutex_);
   if (const owner* const found = find()) return **found;
 
-  bool is_predefined = false;
-  {
-    const type_contents made(type);
-    is_predefined = made.is_named() || made.is_f90();
-  }
+  const bool is_predefined = type_contents(type).is_predefined();
   if (!is_predefined) check_committed(type, all.communicator);
   auto made = std::make_unique<owner>(
       std::make_shared<const datatype>(read_type_map(type, all.predefined), extent_of(type), is_predefined));

@@ -57,6 +57,11 @@ void check_type_call(int result) {
                   "pass a data type that has been made, and not been freed");
 }
 
+void refuse_combiner(int combiner) {
+  throw mpi_error(MPI_ERR_TYPE, fmt::format("the data type was made by an unknown function, combiner {}", combiner),
+                  "make it by functions of MPI-4.0 or older");
+}
+
 std::size_t size_of(MPI_Datatype type) {
   MPI_Count bytes = 0;
   check_type_call(native::type_size_x(type, &bytes));
@@ -70,6 +75,8 @@ type_extent extent_of(MPI_Datatype type) {
 }
 
 type_contents::type_contents(MPI_Datatype type) {
+  if (type == MPI_DATATYPE_NULL)
+    throw mpi_error(MPI_ERR_TYPE, "the data type is MPI_DATATYPE_NULL", "pass a data type that has been made");
   const envelope of(type);
   combiner_ = modern(of.combiner);
   if (is_named()) return;

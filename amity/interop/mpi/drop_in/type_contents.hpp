@@ -13,6 +13,8 @@ namespace amity::mpi {
 
 /// Throws `mpi_error` if a function of the MPI has failed: MPI_ERR_TYPE, as the argument of all these calls is a type.
 void check_type_call(int result);
+/// Throws `mpi_error` with MPI_ERR_TYPE: the function that has made a type is not known here.
+[[noreturn]] void refuse_combiner(int combiner);
 
 /// MPI_Type_size.
 std::size_t size_of(MPI_Datatype type);
@@ -27,7 +29,7 @@ type_extent extent_of(MPI_Datatype type);
 /// The results of MPI_Type_get_envelope and MPI_Type_get_contents.
 class type_contents : immovable {
  public:
-  /// Throws `mpi_error` if the type is not valid.
+  /// Throws `mpi_error` with MPI_ERR_TYPE if the type is MPI_DATATYPE_NULL, or not valid.
   explicit type_contents(MPI_Datatype type);
   ~type_contents();
 
@@ -38,6 +40,8 @@ class type_contents : immovable {
   bool is_named() const noexcept { return combiner_ == MPI_COMBINER_NAMED; }
   /// The type is a predefined one without a name, for a precision that a Fortran program has requested.
   bool is_f90() const noexcept { return is_f90(combiner_); }
+  /// One of both: such a type is committed and is never freed.
+  bool is_predefined() const noexcept { return is_named() || is_f90(); }
 
   /// All integers, counts and displacements, in the order in which the function that made the type has them as
   /// arguments.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/interop/mpi/drop_in/type_arguments.hpp"
 #include "amity/interop/mpi/drop_in/type_contents.hpp"
 
 namespace amity::mpi {
@@ -16,24 +17,6 @@ namespace {
 
 std::size_t to_size(MPI_Count number) { return static_cast<std::size_t>(std::max<MPI_Count>(number, 0)); }
 std::ptrdiff_t to_distance(MPI_Count number) { return static_cast<std::ptrdiff_t>(number); }
-
-/// The numbers that a data type was made with, one after the other.
-class argument_reader {
- public:
-  explicit argument_reader(const type_contents& of) : rest_(of.numbers()) {}
-
-  MPI_Count next() { return list(1).front(); }
-  std::span<const MPI_Count> list(MPI_Count count) {
-    if (count < 0 || to_size(count) > rest_.size())
-      throw mpi_error(MPI_ERR_INTERN, "the MPI reports too few arguments of a data type", "report this to amity");
-    const auto found = rest_.first(to_size(count));
-    rest_ = rest_.subspan(to_size(count));
-    return found;
-  }
-
- private:
-  std::span<const MPI_Count> rest_;
-};
 
 /// A type that another type has as a part, and how far apart neighbours are.
 struct part {
@@ -116,10 +99,8 @@ class map_reader {
       const bool is_padded = with_padding_ && known->kind && known->kind->category == type_category::pair;
       return is_padded ? layout::contiguous(layout_of(known->kind->type).bytes) : known->data;
     }
-    if (type == MPI_DATATYPE_NULL)
-      throw mpi_error(MPI_ERR_TYPE, "the data type is MPI_DATATYPE_NULL", "pass a data type that has been made");
     const type_contents contents(type);
-    if (!contents.is_named() && !contents.is_f90()) return combined(contents);
+    if (!contents.is_predefined()) return combined(contents);
     const std::size_t bytes = size_of(type);
     if (contents.is_f90()) {
       note(kind_of_f90_type(contents.combiner(), contents.numbers().front(), bytes));
@@ -141,7 +122,7 @@ class map_reader {
   part read_part(MPI_Datatype type) { return {.data = read(type), .extent = extent_of(type).extent}; }
 
   layout combined(const type_contents& made) {
-    argument_reader arguments(made);
+    type_arguments arguments(made.numbers());
     switch (made.combiner()) {
       case MPI_COMBINER_STRUCT:
         return structure(made, arguments);
@@ -153,7 +134,7 @@ class map_reader {
     }
   }
 
-  layout structure(const type_contents& made, argument_reader& arguments) {
+  layout structure(const type_contents& made, type_arguments& arguments) {
     const MPI_Count count = arguments.next();
     const auto lengths = arguments.list(count), displacements = arguments.list(count);
     sequence all;
@@ -162,7 +143,7 @@ class map_reader {
     return all.all();
   }
 
-  static layout array(int combiner, const part& each, argument_reader& arguments) {
+  static layout array(int combiner, const part& each, type_arguments& arguments) {
     switch (combiner) {
       case MPI_COMBINER_CONTIGUOUS:
         return each.times(arguments.next());
@@ -183,20 +164,18 @@ class map_reader {
       case MPI_COMBINER_DARRAY:
         return darray(each, arguments);
       default:
-        throw mpi_error(MPI_ERR_TYPE,
-                        fmt::format("the data type was made by an unknown function, combiner {}", combiner),
-                        "make it by functions of MPI-4.0 or older");
+        refuse_combiner(combiner);
     }
   }
 
   // `unit` is the number of bytes in which the displacements are given.
 
-  static layout vector(const part& each, std::ptrdiff_t unit, argument_reader& arguments) {
+  static layout vector(const part& each, std::ptrdiff_t unit, type_arguments& arguments) {
     const MPI_Count count = arguments.next(), length = arguments.next(), stride = arguments.next();
     return each.times(length).repeated(to_size(count), to_distance(stride) * unit);
   }
 
-  static layout indexed(const part& each, std::ptrdiff_t unit, argument_reader& arguments) {
+  static layout indexed(const part& each, std::ptrdiff_t unit, type_arguments& arguments) {
     const MPI_Count count = arguments.next();
     const auto lengths = arguments.list(count), displacements = arguments.list(count);
     sequence all;
@@ -205,7 +184,7 @@ class map_reader {
     return all.all();
   }
 
-  static layout indexed_block(const part& each, std::ptrdiff_t unit, argument_reader& arguments) {
+  static layout indexed_block(const part& each, std::ptrdiff_t unit, type_arguments& arguments) {
     const MPI_Count count = arguments.next();
     const layout block = each.times(arguments.next());
     sequence all;
@@ -223,7 +202,7 @@ class map_reader {
     return all;
   }
 
-  static layout subarray(part each, argument_reader& arguments) {
+  static layout subarray(part each, type_arguments& arguments) {
     const MPI_Count dimensions = arguments.next();
     const auto sizes = arguments.list(dimensions), selected = arguments.list(dimensions),
                starts = arguments.list(dimensions);
@@ -235,7 +214,7 @@ class map_reader {
     return each.data.moved(begin);
   }
 
-  static layout darray(part each, argument_reader& arguments) {
+  static layout darray(part each, type_arguments& arguments) {
     MPI_Count processes = arguments.next(), rank = arguments.next();
     const MPI_Count dimensions = arguments.next();
     const auto sizes = arguments.list(dimensions), distributions = arguments.list(dimensions),
