@@ -39,6 +39,9 @@ class native_function<Result (*)(Arguments...)> {
     return target(arguments...);
   }
 
+  /// Without the prefix MPI_.
+  const char* name() const noexcept { return name_; }
+
   /// Whether the MPI has it.
   explicit operator bool() noexcept { return find() != nullptr; }
 
@@ -124,15 +127,37 @@ inline constinit native_function<decltype(&MPI_Rput)> rput{"Rput"};
 inline constinit native_function<decltype(&MPI_Status_set_cancelled)> status_set_cancelled{"Status_set_cancelled"};
 inline constinit native_function<decltype(&MPI_Status_set_elements)> status_set_elements{"Status_set_elements"};
 inline constinit native_function<decltype(&MPI_Test)> test{"Test"};
+inline constinit native_function<decltype(&MPI_Type_commit)> type_commit{"Type_commit"};
+inline constinit native_function<decltype(&MPI_Type_contiguous)> type_contiguous{"Type_contiguous"};
+inline constinit native_function<decltype(&MPI_Type_create_darray)> type_create_darray{"Type_create_darray"};
+inline constinit native_function<decltype(&MPI_Type_create_f90_complex)> type_create_f90_complex{
+    "Type_create_f90_complex"};
+inline constinit native_function<decltype(&MPI_Type_create_f90_integer)> type_create_f90_integer{
+    "Type_create_f90_integer"};
+inline constinit native_function<decltype(&MPI_Type_create_f90_real)> type_create_f90_real{"Type_create_f90_real"};
+inline constinit native_function<decltype(&MPI_Type_create_hindexed)> type_create_hindexed{"Type_create_hindexed"};
+inline constinit native_function<decltype(&MPI_Type_create_hindexed_block)> type_create_hindexed_block{
+    "Type_create_hindexed_block"};
+inline constinit native_function<decltype(&MPI_Type_create_hvector)> type_create_hvector{"Type_create_hvector"};
+inline constinit native_function<decltype(&MPI_Type_create_indexed_block)> type_create_indexed_block{
+    "Type_create_indexed_block"};
 inline constinit native_function<decltype(&MPI_Type_create_keyval)> type_create_keyval{"Type_create_keyval"};
+inline constinit native_function<decltype(&MPI_Type_create_resized)> type_create_resized{"Type_create_resized"};
+inline constinit native_function<decltype(&MPI_Type_create_struct)> type_create_struct{"Type_create_struct"};
+inline constinit native_function<decltype(&MPI_Type_create_subarray)> type_create_subarray{"Type_create_subarray"};
+inline constinit native_function<decltype(&MPI_Type_dup)> type_dup{"Type_dup"};
 inline constinit native_function<decltype(&MPI_Type_free)> type_free{"Type_free"};
 inline constinit native_function<decltype(&MPI_Type_free_keyval)> type_free_keyval{"Type_free_keyval"};
 inline constinit native_function<decltype(&MPI_Type_get_attr)> type_get_attr{"Type_get_attr"};
 inline constinit native_function<decltype(&MPI_Type_get_contents)> type_get_contents{"Type_get_contents"};
 inline constinit native_function<decltype(&MPI_Type_get_envelope)> type_get_envelope{"Type_get_envelope"};
 inline constinit native_function<decltype(&MPI_Type_get_extent_x)> type_get_extent_x{"Type_get_extent_x"};
+inline constinit native_function<decltype(&MPI_Type_get_true_extent_x)> type_get_true_extent_x{
+    "Type_get_true_extent_x"};
+inline constinit native_function<decltype(&MPI_Type_indexed)> type_indexed{"Type_indexed"};
 inline constinit native_function<decltype(&MPI_Type_set_attr)> type_set_attr{"Type_set_attr"};
 inline constinit native_function<decltype(&MPI_Type_size_x)> type_size_x{"Type_size_x"};
+inline constinit native_function<decltype(&MPI_Type_vector)> type_vector{"Type_vector"};
 inline constinit native_function<decltype(&MPI_Wait)> wait{"Wait"};
 inline constinit native_function<decltype(&MPI_Win_allocate)> win_allocate{"Win_allocate"};
 inline constinit native_function<decltype(&MPI_Win_allocate_shared)> win_allocate_shared{"Win_allocate_shared"};
@@ -175,8 +200,22 @@ inline constinit native_function<decltype(&MPI_Raccumulate_c)> raccumulate_c{"Ra
 inline constinit native_function<decltype(&MPI_Rget_accumulate_c)> rget_accumulate_c{"Rget_accumulate_c"};
 inline constinit native_function<decltype(&MPI_Rget_c)> rget_c{"Rget_c"};
 inline constinit native_function<decltype(&MPI_Rput_c)> rput_c{"Rput_c"};
+inline constinit native_function<decltype(&MPI_Type_contiguous_c)> type_contiguous_c{"Type_contiguous_c"};
+inline constinit native_function<decltype(&MPI_Type_create_darray_c)> type_create_darray_c{"Type_create_darray_c"};
+inline constinit native_function<decltype(&MPI_Type_create_hindexed_block_c)> type_create_hindexed_block_c{
+    "Type_create_hindexed_block_c"};
+inline constinit native_function<decltype(&MPI_Type_create_hindexed_c)> type_create_hindexed_c{
+    "Type_create_hindexed_c"};
+inline constinit native_function<decltype(&MPI_Type_create_hvector_c)> type_create_hvector_c{"Type_create_hvector_c"};
+inline constinit native_function<decltype(&MPI_Type_create_indexed_block_c)> type_create_indexed_block_c{
+    "Type_create_indexed_block_c"};
+inline constinit native_function<decltype(&MPI_Type_create_struct_c)> type_create_struct_c{"Type_create_struct_c"};
+inline constinit native_function<decltype(&MPI_Type_create_subarray_c)> type_create_subarray_c{
+    "Type_create_subarray_c"};
 inline constinit native_function<decltype(&MPI_Type_get_contents_c)> type_get_contents_c{"Type_get_contents_c"};
 inline constinit native_function<decltype(&MPI_Type_get_envelope_c)> type_get_envelope_c{"Type_get_envelope_c"};
+inline constinit native_function<decltype(&MPI_Type_indexed_c)> type_indexed_c{"Type_indexed_c"};
+inline constinit native_function<decltype(&MPI_Type_vector_c)> type_vector_c{"Type_vector_c"};
 inline constinit native_function<decltype(&MPI_Win_allocate_c)> win_allocate_c{"Win_allocate_c"};
 inline constinit native_function<decltype(&MPI_Win_allocate_shared_c)> win_allocate_shared_c{"Win_allocate_shared_c"};
 inline constinit native_function<decltype(&MPI_Win_create_c)> win_create_c{"Win_create_c"};

@@ -74,6 +74,12 @@ type_extent extent_of(MPI_Datatype type) {
   return {static_cast<std::ptrdiff_t>(lower_bound), static_cast<std::ptrdiff_t>(extent)};
 }
 
+type_extent true_extent_of(MPI_Datatype type) {
+  MPI_Count lower_bound = 0, extent = 0;
+  check_type_call(native::type_get_true_extent_x(type, &lower_bound, &extent));
+  return {static_cast<std::ptrdiff_t>(lower_bound), static_cast<std::ptrdiff_t>(extent)};
+}
+
 type_contents::type_contents(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL)
     throw mpi_error(MPI_ERR_TYPE, "the data type is MPI_DATATYPE_NULL", "pass a data type that has been made");

@@ -25,6 +25,8 @@ struct type_extent {
 };
 /// MPI_Type_get_extent.
 type_extent extent_of(MPI_Datatype type);
+/// MPI_Type_get_true_extent.
+type_extent true_extent_of(MPI_Datatype type);
 
 /// The results of MPI_Type_get_envelope and MPI_Type_get_contents.
 class type_contents : immovable {
