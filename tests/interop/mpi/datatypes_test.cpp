@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <barrier>
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "amity/interop/mpi/drop_in/encoded_type.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 
 namespace amity::mpi {
@@ -161,6 +163,18 @@ TEST(datatypes, errors) {
   MPI_Type_commit(&type);
   EXPECT_EQ(datatype::of(type).size(), 3 * sizeof(int));
   MPI_Type_free(&type);
+}
+
+TEST(datatypes, bytes_kept) {
+  MPI_Datatype type = vector(3, 2, MPI_INT);
+  const bytes_view first = datatype::encoded(type);
+  EXPECT_TRUE(std::ranges::equal(first, encode_type(type, datatype::predefined())));
+  std::jthread([&] { EXPECT_EQ(datatype::encoded(type).data(), first.data()); });
+  EXPECT_TRUE(std::ranges::equal(datatype::encoded(MPI_INT), encode_type(MPI_INT, datatype::predefined())));
+  const std::shared_ptr<const datatype> kept = datatype::of(type).shared_from_this();
+  const std::vector<std::byte> expected(first.begin(), first.end());
+  MPI_Type_free(&type);
+  EXPECT_TRUE(std::ranges::equal(first, expected));
 }
 
 TEST(datatypes, released_and_made_again) {

@@ -3,7 +3,8 @@
 /// What a window needs to know of an MPI data type.
 ///
 /// It is found by the handle of the type. For a type that the program has made, it is an attribute of the type, and so
-/// it ends when the MPI frees the type. Handles of other processes have no meaning here: what travels is a layout.
+/// it ends when the MPI frees the type. Handles of other processes have no meaning here: what travels is a layout, or
+/// the bytes that `encoded` returns.
 ///
 /// **Pairs.** The type map of MPI_DOUBLE_INT has 12 bytes, those of its two numbers, and an extent of 16. Puts and gets
 /// transfer the 12 bytes, so that the types at origin and target may have different padding. Accumulates combine
@@ -15,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include <mpi.h>
 
@@ -70,6 +72,11 @@ class datatype : public std::enable_shared_from_this<datatype>, immovable {
   /// for others that this thread has used shortly before. Throws `mpi_error` with MPI_ERR_TYPE if it is
   /// MPI_DATATYPE_NULL or has not been committed.
   static const datatype& of(MPI_Datatype type);
+  /// The bytes of the type for other ranks (`encode_type`), made by the first call. They are valid as long as the
+  /// `datatype`. Throws what `of` and `encode_type` throw. Any thread.
+  static bytes_view encoded(MPI_Datatype type);
+  /// All predefined types that have names. Valid until `release_all`. Any thread.
+  static const predefined_types& predefined();
   /// Before the MPI ends: releases what `of` has made, except attributes of types. Later calls of `of` make it again.
   static void release_all();
 
@@ -102,6 +109,8 @@ class datatype : public std::enable_shared_from_this<datatype>, immovable {
   std::optional<element_kind> kind_;
   counted_layout data_;
   std::optional<counted_layout> elements_;
+  mutable std::once_flag is_encoded_;
+  mutable std::vector<std::byte> encoded_;  ///< valid when `is_encoded_` is set
 };
 
 }  // namespace amity::mpi

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "amity/interop/mpi/drop_in/encoded_type.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 #include "amity/interop/mpi/drop_in/type_contents.hpp"
@@ -127,6 +128,14 @@ constinit datatype_store all_types;
 }  // namespace
 
 const datatype& datatype::of(MPI_Datatype type) { return all_types.find(type); }
+
+bytes_view datatype::encoded(MPI_Datatype type) {
+  const datatype& found = of(type);
+  std::call_once(found.is_encoded_, [&] { found.encoded_ = encode_type(type, predefined()); });
+  return found.encoded_;
+}
+
+const predefined_types& datatype::predefined() { return all_types.predefined(); }
 
 void datatype::release_all() { all_types.release(); }
 

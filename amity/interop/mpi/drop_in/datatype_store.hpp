@@ -31,6 +31,11 @@ class datatype_store : immovable {
     if (index < all->datatypes.size()) return *all->datatypes[index];
     return find_attribute(*all, type);
   }
+  /// See `datatype::predefined`.
+  const predefined_types& predefined() {
+    const contents* const all = contents_.load(std::memory_order_acquire);  // pairs with the release in make_contents()
+    return all != nullptr ? all->predefined : make_contents().predefined;
+  }
   /// See `datatype::release_all`.
   void release();
 
