@@ -120,6 +120,8 @@ set(AMITY_PUBLIC_HEADERS
   message/unique.hpp
   message/value_stream.hpp
   window/accumulate.hpp
+  window/active_message.hpp
+  window/am_description.hpp
   window/compare_swap.hpp
   window/direct_access.hpp
   window/direct_accumulates.hpp

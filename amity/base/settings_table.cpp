@@ -17,6 +17,21 @@ constexpr std::int64_t no_max = std::numeric_limits<std::int64_t>::max();
 
 // Sorted by name; add a setting here and nowhere else.
 constexpr auto table = std::to_array<setting_info>({
+    {"AMITY_AM_DETECT_EXCLUSIVE", integer, "0 or 1", "1", 0, 1, "",
+     "1: a rank that holds the lock of a window exclusively asks once for all space for active messages there, and "
+     "then "
+     "makes no other request; 0: it makes a request for each unit, as others do."},
+    {"AMITY_AM_PACK_BELOW", text, "fraction", "auto", 0, 0, "",
+     "Vector active messages: the output of a unit is packed if the handler has generated less than this part of the "
+     "largest output (0 to 1); otherwise all of it is sent. auto: 0.8."},
+    {"AMITY_AM_PENDING", integer, "messages", "4096", 1, 1 * gib, "",
+     "Active messages of a rank on one window that are not complete. A further one waits until one is complete."},
+    {"AMITY_AM_SYSTEM_BYTES", integer, "bytes", "8k", 0, 1 * gib, "",
+     "Memory for active messages on windows that each target has for each origin, without buffers of the program. Must "
+     "be equal on all ranks."},
+    {"AMITY_AM_UNIT_BYTES", integer, "bytes", "0", 0, 1 * gib, "",
+     "Input and output of the units into which active messages on windows are divided, or one segment if it is larger; "
+     "0: half of AMITY_AM_SYSTEM_BYTES."},
     {"AMITY_COALESCE_BYTES", integer, "bytes", "8k", 64, 1 * mib, "",
      "Default size limit of a coalescing buffer; a buffer is at most as large as a packet of the fabric."},
     {"AMITY_CORE_ATTENTIVENESS", integer, "0 or 1", "0", 0, 1, "",

@@ -78,12 +78,19 @@ constexpr std::size_t record_bytes_max(std::size_t packet_bytes_max) noexcept {
   return packet_bytes_max / 8 * 8 - sizeof(record);
 }
 
+/// Whether the answer may be shorter than what the origin has asked for.
+enum class answer_part : std::uint8_t {
+  of_all,  ///< all bytes of the answer come
+  last,    ///< none come behind this part
+};
+
 /// Where an executor writes what the origin has asked for.
 class answers {
  public:
   /// Room for `bytes` that go to `at` of the result; null: there is no credit. At most
   /// `record_bytes_max`.
-  virtual std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes) = 0;
+  virtual std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes,
+                               answer_part part = answer_part::of_all) = 0;
 
  protected:
   ~answers() = default;

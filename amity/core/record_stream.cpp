@@ -20,8 +20,12 @@ constexpr std::uint8_t act_ask = 0;
 /// In front of each part of an answer, which is filled up to whole words.
 struct answer_head {
   std::uint32_t question;  ///< `no_question`: the flush `at`, and all before it
-  std::uint32_t bytes;
+  std::uint32_t bytes;     ///< of the content, and `last_bit`
   std::uint64_t at;
+
+  static constexpr std::uint32_t last_bit = std::uint32_t{1} << 31;
+  std::size_t content_bytes() const noexcept { return bytes & ~last_bit; }
+  bool is_last() const noexcept { return (bytes & last_bit) != 0; }
 };
 static_assert(sizeof(answer_head) == 16 && sizeof(answer_head) <= sizeof(record));
 
@@ -51,11 +55,14 @@ class record_stream::answer_packet final : public answers, private immovable {
   answer_packet(fabric::fabric& transport, rank_t dest) : transport_(transport), dest_(dest) {}
   ~answer_packet() { send(); }
 
-  std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes) override {
+  std::byte* try_write(std::uint32_t question, std::uint64_t at, std::size_t bytes, answer_part part) override {
     const std::size_t room = sizeof(answer_head) + in_words(bytes);
     if (used_ > 0 && room > slot_.capacity - used_) send();
     if (used_ == 0 && !open()) return nullptr;
-    const answer_head head{.question = question, .bytes = static_cast<std::uint32_t>(bytes), .at = at};
+    const answer_head head{
+        .question = question,
+        .bytes = static_cast<std::uint32_t>(bytes) | (part == answer_part::last ? answer_head::last_bit : 0),
+        .at = at};
     std::byte* const place = slot_.data + used_;
     std::memcpy(place, &head, sizeof head);
     used_ += room;
@@ -368,14 +375,14 @@ void record_stream::on_answers(rank_t source, bytes_view payload) {
   for (bytes_view rest = payload; !rest.empty() && !engine_.failure().exists();) {
     answer_head head;
     if (rest.size() < sizeof head ||
-        in_words((std::memcpy(&head, rest.data(), sizeof head), head.bytes)) > rest.size() - sizeof head)
+        in_words((std::memcpy(&head, rest.data(), sizeof head), head.content_bytes())) > rest.size() - sizeof head)
       throw engine_.invalid_packet(source, fmt::format("an answer of {} bytes", rest.size()));
     if (head.question == no_question) {
       on_flushed(source, head.at);
     } else {
-      take_answer(source, head.question, head.at, rest.subspan(sizeof head, head.bytes));
+      take_answer(source, head.question, head.at, rest.subspan(sizeof head, head.content_bytes()), head.is_last());
     }
-    rest = rest.subspan(sizeof head + in_words(head.bytes));
+    rest = rest.subspan(sizeof head + in_words(head.content_bytes()));
   }
 }
 
@@ -395,7 +402,8 @@ void record_stream::on_flushed(rank_t source, std::uint64_t number) {
   flushes_waiting_ -= count;
 }
 
-void record_stream::take_answer(rank_t source, std::uint32_t number, std::uint64_t offset, bytes_view content) {
+void record_stream::take_answer(rank_t source, std::uint32_t number, std::uint64_t offset, bytes_view content,
+                                bool is_last) {
   question* const asked = questions_.find(number);
   const bool is_part = asked != nullptr && (!content.empty() || asked->bytes == 0);
   if (!is_part || asked->target != source || content.size() > asked->left || offset > asked->bytes ||
@@ -405,6 +413,13 @@ void record_stream::take_answer(rank_t source, std::uint32_t number, std::uint64
   }
   copy_bytes(asked->to + offset, content.data(), content.size());
   asked->left -= content.size();
+  if (is_last) {
+    const std::size_t missing = asked->bytes - offset - content.size();  // which do not come
+    if (missing > asked->left)
+      throw engine_.invalid_packet(source, fmt::format("an end of the answer to question {:#x} at {}", number, offset));
+    asked->bytes -= missing;
+    asked->left -= missing;
+  }
   if (asked->left > 0) return;
   awaited& told = *asked->told;
   withdraw(number);

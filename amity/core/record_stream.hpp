@@ -58,8 +58,8 @@ class record_stream final : private packet_receiver, private progress_client, pr
   /// Appends a record and sends it, in the one line of a short packet where no other one is open. False: there is no
   /// credit.
   bool try_send(rank_t target, const record& what, bytes_view content, tracking by, fabric::claim of) noexcept;
-  /// A number for a record whose answer of `to.size()` bytes goes to `to`, in one or several records; `told` is reached
-  /// when it is there. None: as many as may be are under way.
+  /// A number for a record whose answer goes to `to`, in one or several records: `to.size()` bytes, or less if the
+  /// target ends it earlier; `told` is reached when it is there. None: as many as may be are under way.
   std::optional<std::uint32_t> try_expect(rank_t target, mutable_bytes to, awaited& told);
   /// Takes back a number that no record has carried.
   void withdraw(std::uint32_t number);
@@ -129,7 +129,7 @@ class record_stream final : private packet_receiver, private progress_client, pr
   fabric::disposition on_records(packet_header header, const fabric::packet& arrived);
   void on_answers(rank_t source, bytes_view payload);
   void on_flushed(rank_t source, std::uint64_t number);
-  void take_answer(rank_t source, std::uint32_t number, std::uint64_t at, bytes_view content);
+  void take_answer(rank_t source, std::uint32_t number, std::uint64_t at, bytes_view content, bool is_last);
   bool carry_out(rank_t source, peer& of, bytes_view payload);
   bool carry_out_kept(rank_t source, peer& of);
   bool tell_flushed(rank_t source, peer& of) noexcept;

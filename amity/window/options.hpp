@@ -3,11 +3,18 @@
 /// What programs say when they make windows, and in calls that synchronise.
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "amity/base/types.hpp"
 
 namespace amity {
 
 class settings;
+
+namespace detail {
+class am_handlers;
+}  // namespace detail
 
 /// What a program promises with a synchronisation call. Values may be combined by `|`. (MPI-3.1, section 11.5.5.)
 enum class window_assert : std::uint8_t {
@@ -54,15 +61,38 @@ enum class shared_placement : std::uint8_t {
   separate,    ///< the memory of each member begins a page
 };
 
+/// Bytes in the buffers of a target that it keeps for active messages of this rank.
+struct am_guarantee {
+  rank_t target;
+  std::uint64_t bytes;
+};
+
+/// How active messages of a window use memory of their targets. Equal on all ranks, except `guarantees`.
+struct am_options {
+  /// The operations of messages, such as an `am_table`, which outlives the window; null: messages are errors.
+  detail::am_handlers* handlers = nullptr;
+  /// Each target at most once. Read when the window is made.
+  std::span<const am_guarantee> guarantees{};
+  bool may_detach = true;  ///< ranks may detach buffers while others are in an epoch, after these have flushed
+  bool is_atomic = true;   ///< calls of handlers are atomic with regard to accumulates
+  // These come from settings unless they are given.
+  std::int64_t system_bytes = -1;  ///< AMITY_AM_SYSTEM_BYTES: memory of a target for each origin, without buffers
+  std::int64_t unit_bytes = -1;    ///< AMITY_AM_UNIT_BYTES: input and output of a unit; 0: half of the system buffer
+  std::int64_t messages_max = -1;  ///< AMITY_AM_PENDING: messages of a rank that are not complete
+  double pack_below = -1;          ///< AMITY_AM_PACK_BELOW
+  bool detects_exclusive = true;   ///< AMITY_AM_DETECT_EXCLUSIVE can forbid it
+};
+
 struct window_options {
   std::string_view name = "window";  ///< for errors and reports
   window_protocol protocol = window_protocol::automatic;
   /// Promises of synchronisation calls are verified, and the protocol is `buffered`. Equal on all ranks. The setting
   /// AMITY_WINDOW_CHECKED says it for all windows.
   bool checked = false;
+  am_options messages{};
 };
 
-/// What AMITY_WINDOW_PROTOCOL and AMITY_WINDOW_CHECKED make of them.
+/// What the settings AMITY_WINDOW_* and AMITY_AM_* make of them.
 window_options with_settings(window_options given, const settings& config);
 
 }  // namespace amity

@@ -143,6 +143,25 @@ class window_operations {
                                               .swap = words});
   }
 
+  /// Runs a handler on the target. The message has `segments` segments of equal size: `input` has the elements of all
+  /// of them, one segment after another, and so has `output`. The handler also gets `count` elements of the target's
+  /// memory, from `index` on. `input` and `output` stay as they are until the call that completes the message: the end
+  /// of the epoch, `flush` or `flush_local`, which also throws `error` if the handler has failed, or if a segment is
+  /// larger than the buffers of the target (`window_base::attach_buffer`). Without segments, nothing happens.
+  template <class In, class Out>
+  void am(am_operation what, rank_t target, std::size_t index, std::size_t count, std::size_t segments,
+          std::span<const In> input, std::span<Out> output) {
+    send_message("window::am", what, false, target, index, count, segments, input, output, {});
+  }
+  /// Sends a message of a vector operation, as `am`: a segment has as many elements of output as the handler says, at
+  /// most the size of a segment in `output`. `output_counts` has a number for each segment, which the call that
+  /// completes the message fills. The output of each segment begins where it would in `am`.
+  template <class In, class Out>
+  void amv(am_operation what, rank_t target, std::size_t index, std::size_t count, std::size_t segments,
+           std::span<const In> input, std::span<Out> output, std::span<std::uint32_t> output_counts) {
+    send_message("window::amv", what, true, target, index, count, segments, input, output, output_counts);
+  }
+
   /// The request forms, for epochs of locks.
   window_request rput(rank_t target, std::size_t index, std::span<const T> from) {
     put(target, index, from);
@@ -193,6 +212,36 @@ class window_operations {
     std::uint64_t word = 0;
     std::memcpy(&word, &value, sizeof(T));
     return word;
+  }
+  template <class In, class Out>
+  void send_message(std::string_view call, am_operation what, bool is_vector, rank_t target, std::size_t index,
+                    std::size_t count, std::size_t segments, std::span<const In> input, std::span<Out> output,
+                    std::span<std::uint32_t> output_counts) {
+    static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>,
+                  "amity: input and output of active messages are trivially copyable");
+    core_->check_message(call, {.is_vector_call = is_vector,
+                                .is_vector_operation = what.is_vector,
+                                .segments = segments,
+                                .inputs = input.size(),
+                                .outputs = output.size(),
+                                .counts = output_counts.size()});
+    const std::size_t per_segment = segments == 0 ? 0 : input.size() / segments;
+    const std::size_t outputs = segments == 0 ? 0 : output.size() / segments;
+    const auto side = []<class Element>(std::size_t elements, std::type_identity<Element>) -> detail::am_side {
+      const std::uint64_t bytes = elements * sizeof(Element);
+      return {.packed_bytes = bytes, .footprint = bytes, .alignment = alignof(Element)};
+    };
+    core_->send_message(call, target,
+                        {.operation = what.number,
+                         .count_max = is_vector ? static_cast<std::uint32_t>(outputs) : 0,
+                         .input = side(per_segment, std::type_identity<In>()),
+                         .output = side(outputs, std::type_identity<Out>()),
+                         .persistent_bytes = count * sizeof(T)},
+                        {.at = offset_of(index),
+                         .segments = segments,
+                         .input = reinterpret_cast<const std::byte*>(input.data()),
+                         .output = reinterpret_cast<std::byte*>(output.data()),
+                         .output_counts = output_counts.data()});
   }
   void combine(std::string_view call, accumulate_op op, rank_t target, std::size_t index, std::span<const T> operands,
                std::span<T> previous) {

@@ -52,6 +52,15 @@ class window_base {
   /// call it. Legal in any state, and without effect if called again. Throws `error` if the system refuses a memory
   /// fence that it permitted when the window was created.
   void take_over_accumulates() { core_->take_over_accumulates(); }
+  /// Gives memory in which the target of active messages, this rank, keeps the input and the output of those that do
+  /// not fit its system buffer. All origins share it. A rank has any number of such buffers; they do not overlap, and
+  /// stay until they are detached or the window ends. Local, and legal in any state. Throws `error`.
+  void attach_buffer(std::span<std::byte> memory) { core_->attach_buffer(memory); }
+  /// `base`: of a buffer. Legal in any state, while no message uses the buffer; later ones use others. Throws `error`
+  /// if one uses it, and changes nothing.
+  void detach_buffer(const void* base) { core_->detach_buffer(base); }
+  /// What active messages of this rank for the target have needed so far.
+  am_counters counters_of(rank_t target) { return core_->counters_of(target); }
   /// Orders loads and stores of this rank before and after it, for memory that ranks use by loads and stores. Legal in
   /// any state. Completes no operation. In a loop it makes progress.
   void sync() { core_->sync(); }

@@ -1,11 +1,13 @@
 #include "amity/window/window_core.hpp"
 
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 #include "amity/window/window_epochs.hpp"
+#include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 namespace {
@@ -90,6 +92,33 @@ bool window_core::is_complete_here(rank_t target) noexcept { return epochs_->is_
 void window_core::take_over_accumulates() { epochs_->take_over_accumulates(); }
 void window_core::make_progress() { epochs_->make_progress(); }
 void window_core::poll(std::string_view call) { epochs_->poll(call); }
+
+void window_core::check_message(std::string_view call, const message_shape& of) const {
+  const auto refuse = [&](const std::string& problem, std::string_view remedy) {
+    throw window_error(window_fault::argument, call, epochs_->member(), fmt::format("window '{}': {}", name(), problem),
+                       remedy);
+  };
+  if (of.is_vector_call != of.is_vector_operation)
+    refuse(of.is_vector_call ? "the operation is not a vector operation" : "the operation is a vector operation",
+           "use am for what am_table::add has returned, and amv for what add_vector has returned");
+  if (of.segments == 0) return;
+  if (of.inputs % of.segments != 0 || of.outputs % of.segments != 0)
+    refuse(fmt::format("{} elements of input and {} of output in {} segments", of.inputs, of.outputs, of.segments),
+           "pass as many elements for each segment");
+  if (!of.is_vector_call) return;
+  if (of.counts != of.segments)
+    refuse(fmt::format("{} output counts for {} segments", of.counts, of.segments), "pass a count for each segment");
+  if (of.outputs == 0 || of.outputs / of.segments > std::numeric_limits<std::uint32_t>::max())
+    refuse(fmt::format("{} elements of output for each segment", of.outputs / of.segments),
+           "pass space for 1 to 4294967295 elements");
+}
+
+void window_core::send_message(std::string_view call, rank_t target, const am_description& about, am_message what) {
+  epochs_->send_message(call, target, about, std::move(what));
+}
+void window_core::attach_buffer(mutable_bytes memory) { epochs_->attach_buffer(memory); }
+void window_core::detach_buffer(const void* base) { epochs_->detach_buffer(base); }
+am_counters window_core::counters_of(rank_t target) { return epochs_->counters_of(target); }
 
 void window_core::begin(std::string_view call, window_operation what) { epochs_->begin(call, std::move(what), false); }
 

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "amity/base/types.hpp"
+#include "amity/window/active_message.hpp"
+#include "amity/window/am_description.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/options.hpp"
 #include "amity/window/window_operation.hpp"
@@ -133,6 +135,21 @@ class window_core final : private immovable {
   void wait_local(rank_t target);
   /// As `test_local`, without progress, for a caller that is inside the engine.
   bool is_complete_here(rank_t target) noexcept;
+  /// Numbers of elements that a program has given, of all segments.
+  struct message_shape {
+    bool is_vector_call;
+    bool is_vector_operation;
+    std::size_t segments;
+    std::size_t inputs;
+    std::size_t outputs;
+    std::size_t counts;
+  };
+  /// Throws `error` of `call` if they do not fit together.
+  void check_message(std::string_view call, const message_shape& of) const;
+  void send_message(std::string_view call, rank_t target, const am_description& about, am_message what);
+  void attach_buffer(mutable_bytes memory);
+  void detach_buffer(const void* base);
+  am_counters counters_of(rank_t target);
   void begin(std::string_view call, window_operation what);
   /// As `begin`, for operands that do not outlive the call.
   void begin_copied(std::string_view call, window_operation what);

@@ -24,6 +24,19 @@ core::group members_of(core::endpoint& in, const window_group* group) {
   return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
 }
 
+/// Throws `error` before other members have been told anything.
+am_options checked(const am_options& given, const core::group& members, rank_t own, std::string_view title) {
+  for (const am_guarantee& each : given.guarantees) {
+    const auto names_it = [&](const am_guarantee& other) { return other.target == each.target; };
+    if (each.target >= 0 && each.target < members.size() && std::ranges::count_if(given.guarantees, names_it) == 1)
+      continue;
+    throw window_error(window_fault::argument, "window", own,
+                       fmt::format("{}: a guarantee of {} bytes for rank {}", title, each.bytes, each.target),
+                       fmt::format("name ranks from 0 to {}, each once", members.size() - 1));
+  }
+  return given;
+}
+
 /// The call fails on all members in the same way.
 void check_one_node(core::endpoint& in, rank_t own, const core::group& members, std::string_view title) {
   const auto node_of = [&](rank_t member) { return in.own_engine().transport().node_of(members.lane(member)); };
@@ -108,6 +121,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
       members_(members_of(endpoint_, group)),
       target_thread_(options.checked ? endpoint_.thread() : endpoint_.home_thread()),
       where_(memory.where),
+      messages_(checked(options.messages, members_, member_, title_)),
       signal_bytes_(bytes_of_signals(endpoint_, members_, memory.attached != nullptr)),
       attached_(memory.attached),
       target_(make_target(memory, group)),
@@ -134,6 +148,7 @@ window_epochs::window_epochs(core::team& of, direct_access& direct, const memory
     meet_members(memory, group);
     works = where_ == shared_placement::none || place_shared_memory();
     if (works) open_targets();
+    if (works && messages_.handlers != nullptr) start_messages();
   } catch (...) {
     endpoint_.fail(std::current_exception());
     end(false);
@@ -220,7 +235,10 @@ bool window_epochs::is_mapped_by_all(const memory_of_window& memory) const {
 
 // Members that have left the reduction introduce themselves to others, which know the window by then.
 void window_epochs::meet_members(const memory_of_window& memory, const window_group* group) {
-  on_target_thread([this] { target_.publish(identity_); });
+  on_target_thread([this] {
+    target_.publish(identity_);
+    if (messages_.handlers != nullptr) receive_messages();
+  });
   service_.publish_member(identity_, *this);
   service_.enter(endpoint_);
   agree_on_mapping(memory, group);
@@ -232,12 +250,15 @@ void window_epochs::agree_on_mapping(const memory_of_window& memory, const windo
   const mapping own = !has_neighbor()          ? mapping::none
                       : permit_remote_fences() ? mapping::with_forced_fences
                                                : mapping::with_fences;
-  std::array most{static_cast<std::uint64_t>(own), is_mapped_by_all(memory) ? std::uint64_t{0} : std::uint64_t{1}};
+  std::vector<std::uint64_t> most{static_cast<std::uint64_t>(own)};
   // On several nodes, no member can signal by stores.
-  reduce_among(endpoint_, group, core::reduction::max_u64, std::span(most).first(signal_bytes_ > 0 ? 2 : 1));
+  if (signal_bytes_ > 0) most.push_back(is_mapped_by_all(memory) ? 0 : 1);
+  if (messages_.handlers != nullptr) most.push_back(messages_.guarantees.empty() ? 0 : 1);
+  reduce_among(endpoint_, group, core::reduction::max_u64, most);
   map_others_ = mapping{most[0]} != mapping::none;
   accumulates_fence_ = mapping{most[0]} == mapping::with_fences;
-  if (most[1] != 0) signal_bytes_ = 0;
+  if (signal_bytes_ > 0 && most[1] != 0) signal_bytes_ = 0;
+  has_guarantees_ = messages_.handlers != nullptr && most.back() != 0;
   using mode = direct_accumulates::mode;
   const bool has_threads = endpoint_.own_engine().lock() != nullptr;
   direct_.always_fences |= has_threads;
@@ -380,23 +401,31 @@ void window_epochs::take_over_accumulates() {
   constexpr std::string_view call = "window::take_over_accumulates";
   const inside entered(*this, call);
   if (owns_accumulates_) return;
+  announce_owner(call);
+  wait_for_accumulates(call);
+  on_target_thread([this] { owns_accumulates_.store(true, std::memory_order_release); });
+}
+
+void window_epochs::announce_owner(std::string_view call) {
   for (rank_t member = 0; map_others_ && member < members().size(); ++member) {
     if (is_neighbor(member)) peers_.peer(member);
   }
   target_.control().accumulates.by_owner.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence of an accumulate
-  if (map_others_ && !accumulates_fence_ && !force_remote_fences()) {
-    target_.control().accumulates.by_owner.store(0, std::memory_order_relaxed);
-    throw error(call, member_, fmt::format("{}: the system refuses a memory fence (membarrier)", title_),
-                "permit this system call, or forbid it from the start of the program");
-  }
+  if (!map_others_ || accumulates_fence_ || force_remote_fences()) return;
+  target_.control().accumulates.by_owner.store(0, std::memory_order_relaxed);
+  throw error(call, member_, fmt::format("{}: the system refuses a memory fence (membarrier)", title_),
+              "permit this system call, or forbid it from the start of the program");
+}
+
+// Some accumulates may have begun before their origins could see the word.
+void window_epochs::wait_for_accumulates(std::string_view call) {
   std::vector<window_peer*> origins;
   for (rank_t member = 0; member < members().size(); ++member) {
     window_peer* const each = peers_.find(member);
     if (each != nullptr && each->control != nullptr) origins.push_back(each);
   }
-  waits_.for_accumulates(call, std::move(origins));  // some may have begun before their origins could see the word
-  owns_accumulates_ = true;
+  waits_.for_accumulates(call, std::move(origins));
 }
 
 // Another thread that is inside makes the progress.
@@ -442,6 +471,20 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
       return true;
     case window_act::wake:
       return true;
+    case window_act::am_granted:
+    case window_act::am_listed:
+    case window_act::am_refused: {
+      const window_peer* const from = peers_.find(member);
+      if (from == nullptr || from->messages == nullptr) throw invalid();
+      am_queue& queue = *from->messages;
+      am_origin& messages = *origin_.messages();
+      const bool is_valid = act == window_act::am_granted  ? messages.on_granted(queue, content)
+                            : act == window_act::am_listed ? messages.on_listed(queue, content)
+                                                           : messages.on_refused(queue, content);
+      if (!is_valid) throw invalid();
+      watch_messages(*from);
+      return true;
+    }
     case window_act::has_posted: {
       const post_state state = checks_ == nullptr ? post_state::promised : checks_->post_for(member);
       std::byte* const place = to.try_write(what.question, 0, sizeof state);

@@ -6,6 +6,7 @@
 /// With a serialized engine, several threads call a window, one at a time: a call that waits lets others in. So nothing
 /// that another call may change is kept across a wait.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -78,6 +79,7 @@ class window_epochs final : private record_window, private immovable {
   /// The memory of a member that operations do not use without a call, if this rank maps it; else nothing.
   mutable_bytes mapped(rank_t member);
   const std::string& name() const noexcept { return name_; }
+  rank_t member() const noexcept { return member_; }
   core::engine& own_engine() const noexcept { return endpoint_.own_engine(); }
 
   // --- Memory of a dynamic window. ---
@@ -116,6 +118,15 @@ class window_epochs final : private record_window, private immovable {
   /// If it `copies`, operands do not outlive the call.
   void begin(std::string_view call, window_operation&& what, bool copies);
   void begin_in_blocks(std::string_view call, window_operation&& what, const origin_layouts& own);
+
+  // --- Active messages. ---
+
+  /// Sends it as soon as the epoch, room and credits permit. `about` is its description.
+  void send_message(std::string_view call, rank_t target, const am_description& about, am_message what);
+  void attach_buffer(mutable_bytes memory);
+  void detach_buffer(const void* base);
+  am_counters counters_of(rank_t target);
+
   bool test_local(rank_t target);
   void wait_local(rank_t target);
   /// As `test_local`, without progress, for a caller that is inside the engine.
@@ -203,6 +214,23 @@ class window_epochs final : private record_window, private immovable {
   }
   /// Whether another member may map the memory of this one.
   bool has_neighbor() const;
+  void start_messages();
+  void exchange_guarantees();
+  /// On the thread that carries out records.
+  void receive_messages();
+  void check_messages(std::string_view call);
+  /// From now on accumulates of other members that begin are records. Some may be under way.
+  void announce_owner(std::string_view call);
+  /// Waits until other members carry out no accumulate in the memory of this one.
+  void wait_for_accumulates(std::string_view call);
+  /// Without a wait. False: accumulates are under way.
+  bool try_take_over_accumulates();
+  /// The post or the lock is there.
+  void advance_messages(window_peer& to);
+  static bool has_waiting_messages(const window_peer& of) noexcept {
+    return of.messages != nullptr && !of.messages->is_sent();
+  }
+  void watch_messages(const window_peer& of);
   /// Whether all other members can map the memory of this one, and may use it directly.
   bool is_mapped_by_all(const memory_of_window& memory) const;
   void end(bool works) noexcept;
@@ -238,10 +266,11 @@ class window_epochs final : private record_window, private immovable {
   void take_failures(std::string_view call, std::span<window_peer* const> all);
   /// At the end of a call, which has done its work by then, so that the program may continue.
   void throw_failure(std::string_view call) {
-    if (!failure_.empty()) [[unlikely]]
+    if (!failure_.empty() || (origin_.messages() != nullptr && !origin_.messages()->failure().empty())) [[unlikely]]
       take_and_throw_failure(call);
   }
   [[noreturn]] void take_and_throw_failure(std::string_view call);
+  [[noreturn]] void throw_message_failure(std::string_view call);
   void begin_release(window_peer& of);
   void release(std::string_view call, std::span<window_peer* const> all);
   void end_access();
@@ -269,6 +298,8 @@ class window_epochs final : private record_window, private immovable {
   core::group members_;  ///< with the thread that has made the window
   rank_t target_thread_;
   shared_placement where_;
+  am_options messages_;
+  bool has_guarantees_ = false;                ///< of some member, for active messages
   std::size_t signal_bytes_;                   ///< 0: members do not signal by stores
   bool map_others_ = false;                    ///< some members may map memory of others
   bool accumulates_fence_ = false;             ///< all members fence in accumulates on mapped memory
@@ -282,11 +313,11 @@ class window_epochs final : private record_window, private immovable {
   std::optional<node_signals> signals_;
   access_rules rules_;
   window_waits waits_;
-  bool owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
-  bool is_abandoned_ = false;      ///< its end does not wait for others
-  std::uint32_t idle_rounds_ = 0;  ///< of `make_progress`
-  bool is_watched_ = false;        ///< `on_round` is called
-  std::size_t carried_out_ = 0;    ///< operations now, by threads that may wait for credits
+  std::atomic<bool> owns_accumulates_ = false;  ///< only this rank carries out accumulates in its memory
+  bool is_abandoned_ = false;                   ///< its end does not wait for others
+  std::uint32_t idle_rounds_ = 0;               ///< of `make_progress`
+  bool is_watched_ = false;                     ///< `on_round` is called
+  std::size_t carried_out_ = 0;                 ///< operations now, by threads that may wait for credits
 
   std::vector<std::uint64_t> counts_;  ///< of records, by member, for a fence
   std::vector<window_peer*> used_;     ///< by the access epoch

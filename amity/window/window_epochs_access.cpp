@@ -314,6 +314,7 @@ void window_epochs::await_beginning(std::string_view call, window_peer& to) {
 
 // The post or the lock is there.
 void window_epochs::begin_held(std::string_view call, window_peer& to) {
+  if (has_waiting_messages(to)) advance_messages(to);
   await_beginning(call, to);
   if (to.held.empty()) return;
   const counted beginning(to.begins_held);
@@ -337,8 +338,12 @@ bool window_epochs::on_round() {
   const core::no_progress quiet(endpoint_);
   bool any_held = false;
   for (window_peer* const each : used_) {
-    if (each->held.empty()) continue;
-    if (is_ready(*each)) {
+    const bool has_messages = has_waiting_messages(*each);
+    if (each->held.empty() && !has_messages) continue;
+    const bool ready = is_ready(*each);
+    if (has_messages && ready) advance_messages(*each);
+    any_held |= has_waiting_messages(*each);
+    if (ready && !each->held.empty()) {
       while (each->begun < each->held.size() && origin_.try_carry_out(*each, each->held[each->begun])) ++each->begun;
       note_under_way(*each);
       if (each->begun == each->held.size()) end_held(*each);
@@ -350,14 +355,15 @@ bool window_epochs::on_round() {
 }
 
 void window_epochs::await_held(std::string_view call, window_peer& to) {
-  if (to.held.empty()) return;
+  if (to.held.empty() && !has_waiting_messages(to)) return;
   wait_until_ready(call, to);
   begin_held(call, to);
 }
 
 void window_epochs::begin_all_held(std::string_view call) {
   std::vector<window_peer*> left;
-  std::ranges::copy_if(used_, std::back_inserter(left), [](const window_peer* each) { return !each->held.empty(); });
+  std::ranges::copy_if(used_, std::back_inserter(left),
+                       [](const window_peer* each) { return !each->held.empty() || has_waiting_messages(*each); });
   const auto any_is_ready = [&] {
     return std::ranges::any_of(left, [this](window_peer* each) { return is_ready(*each); });
   };
@@ -377,6 +383,7 @@ void window_epochs::finish(std::string_view call, std::span<window_peer* const> 
   for (window_peer* const each : all) {
     if (each->held.empty()) each->held_data = {};
     complete_here(*each);
+    if (each->messages != nullptr) origin_.messages()->note_flush(*each->messages, false);
     if (flushes && !each->unflushed) each->accumulates_in_records = false;  // other threads may have begun more
   }
   if (flushes) take_failures(call, all);
@@ -415,7 +422,9 @@ void window_epochs::take_failures(std::string_view call, std::span<window_peer* 
 }
 
 void window_epochs::take_and_throw_failure(std::string_view call) {
-  throw window_error(window_fault::range, call, member_, std::exchange(failure_, {}), attached_memory::remedy);
+  if (!failure_.empty())
+    throw window_error(window_fault::range, call, member_, std::exchange(failure_, {}), attached_memory::remedy);
+  throw_message_failure(call);
 }
 
 void window_epochs::look_for_unfinished() {
@@ -430,6 +439,7 @@ void window_epochs::end_access() {
   for (window_peer* const each : used_) {
     each->listed = each->unflushed = each->accumulates_in_records = false;
     complete_here(*each);
+    if (each->messages != nullptr) origin_.messages()->note_flush(*each->messages, true);
     each->held_data = {};
     set_open(*each, false);
   }
@@ -482,7 +492,9 @@ void window_epochs::flush_local(rank_t target) {
 }
 
 bool window_epochs::complete_here(window_peer& of) noexcept {
-  if (!of.held.empty() || !window_origin::is_network_done(of) || !of.answers.done()) return false;
+  if (!of.held.empty() || !window_origin::is_network_done(of) || !of.answers.done() ||
+      !window_origin::are_messages_done(of))
+    return false;
   for (const packed_data& each : of.packed) each.unpack();
   of.packed.clear();
   of.packed_bytes = 0;

@@ -276,6 +276,7 @@ void window_epochs::unlock(rank_t target) {
   release(call, {&one, 1});
   of.listed = false;
   of.held_data = {};
+  if (of.messages != nullptr) origin_.messages()->note_flush(*of.messages, true);
   std::erase(used_, one);
   rules_.unlock(call, target, whose());
   look_for_unfinished();
@@ -315,6 +316,10 @@ void window_epochs::unlock_all() {
 // out.
 void window_epochs::release(std::string_view call, std::span<window_peer* const> all) {
   if (direct_.unfinished) {
+    std::vector<window_peer*> with_messages;
+    std::ranges::copy_if(all, std::back_inserter(with_messages),
+                         [](const window_peer* each) { return !window_origin::are_messages_done(*each); });
+    if (!with_messages.empty()) finish(call, with_messages, false);
     std::vector<window_peer*> others;
     std::ranges::copy_if(all, std::back_inserter(others), [](const window_peer* each) { return !each->asks_owner; });
     finish(call, others, true);

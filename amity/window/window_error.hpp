@@ -21,6 +21,9 @@ enum class window_fault : std::uint8_t {
   memory,      ///< there is no memory, or the window would be too large
   sharing,     ///< ranks that cannot share memory
   promise,     ///< a promise that is not kept
+  buffer,      ///< of active messages: too little is attached
+  handler,     ///< of active messages: it has failed
+  counts,      ///< a handler of active messages has set counts that are too large
   argument,    ///< any other argument
 };
 

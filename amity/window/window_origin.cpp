@@ -56,6 +56,7 @@ window_origin::window_origin(core::endpoint& in, window_service& service, direct
 void window_origin::begin_epoch(epoch_end end, std::uint64_t fences) noexcept {
   end_ = end;
   fences_ = fences;
+  if (messages_) messages_->begin_epoch(fences % 2 != 0);
 }
 
 core::record window_origin::record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept {
@@ -161,7 +162,25 @@ void window_origin::begin_completion(window_peer& to) {
   stream_.send(to.lane);
 }
 
+void window_origin::send_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees) {
+  messages_.emplace(endpoint_.own_engine(), service_, options);
+  for (const am_guarantee& each : guarantees) guaranteed_[each.target] = each.bytes;
+}
+
+am_queue& window_origin::queue_for(window_peer& to) {
+  if (to.messages == nullptr) {
+    const std::uint64_t* const bytes = guaranteed_.find(to.member);
+    to.messages = messages_->make_queue(to.lane, to.number, bytes == nullptr ? 0 : *bytes);
+  }
+  return *to.messages;
+}
+
 std::string_view window_origin::describe_unfinished(const window_peer& of) noexcept {
+  if (!are_messages_done(of)) {
+    return of.messages->waits_for_room() ? "waits for space for active messages"
+           : of.messages->is_sent()      ? "waits for handlers of active messages"
+                                         : "waits until active messages may be sent";
+  }
   if (of.transfers != nullptr && !of.transfers->done())
     return "waits for puts and gets that the progress thread carries out";
   if (!is_network_done(of)) return "waits for puts and gets in remote memory";

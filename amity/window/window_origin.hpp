@@ -12,12 +12,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
+#include "amity/base/rank_map.hpp"
 #include "amity/base/types.hpp"
 #include "amity/core/endpoint.hpp"
 #include "amity/core/event.hpp"
 #include "amity/core/record_stream.hpp"
+#include "amity/window/am_origin.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/long_transfers.hpp"
 #include "amity/window/short_gets.hpp"
@@ -75,10 +78,13 @@ class window_origin final : private immovable {
   /// Sends what is collected. Gets and the fabric's memory are done when `done` returns true.
   void begin_completion(window_peer& to);
   static bool done(const window_peer& of) noexcept {
-    return is_network_done(of) && of.answers.done() && of.flushed.done();
+    return is_network_done(of) && of.answers.done() && of.flushed.done() && are_messages_done(of);
   }
   static bool is_network_done(const window_peer& of) noexcept {
     return !reads_operands(of) && (of.gets == nullptr || of.gets->done());
+  }
+  static bool are_messages_done(const window_peer& of) noexcept {
+    return of.messages == nullptr || of.messages->done();
   }
   /// Whether operands of operations that have begun must not change yet.
   static bool reads_operands(const window_peer& of) noexcept {
@@ -87,6 +93,15 @@ class window_origin final : private immovable {
   /// What is under way, for reports on a wait for `done`.
   static std::string_view describe_unfinished(const window_peer& of) noexcept;
   window_protocol protocol() const noexcept { return protocol_; }
+
+  // --- Active messages, if `send_messages` was called. ---
+
+  /// `guarantees`: of targets, for this rank.
+  void send_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees);
+  /// Null: the window sends none.
+  am_origin* messages() noexcept { return messages_ ? &*messages_ : nullptr; }
+  /// The queue for the target, made at its first use.
+  am_queue& queue_for(window_peer& to);
 
  private:
   bool takes_network(const window_peer& to, const window_operation& what) const;
@@ -132,6 +147,8 @@ class window_origin final : private immovable {
   epoch_end end_ = epoch_end::answers;
   std::uint64_t fences_ = 0;
   bool reserved_ = false;  ///< the open packet has a credit of the reserve
+  std::optional<am_origin> messages_;
+  rank_map<std::uint64_t> guaranteed_;  ///< bytes, by target
 };
 
 }  // namespace amity::detail

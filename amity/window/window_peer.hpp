@@ -11,6 +11,7 @@
 #include "amity/base/types.hpp"
 #include "amity/core/event.hpp"
 #include "amity/core/memory.hpp"
+#include "amity/window/am_origin.hpp"
 #include "amity/window/control_block.hpp"
 #include "amity/window/direct_access.hpp"
 #include "amity/window/layout.hpp"
@@ -59,6 +60,7 @@ struct window_peer : private immovable {
   std::uint64_t counted = 0;            ///< records of this fence's epoch
   std::uint64_t fences = 0;             ///< that the owner has left for certain
   std::unique_ptr<sent_layouts> layouts;  ///< null: there was none
+  std::unique_ptr<am_queue> messages;     ///< active messages; null: there was none
 
   // This belongs to the present epoch.
   bool listed = false;  ///< in the list of those that the epoch has used

@@ -31,6 +31,12 @@ enum class window_act : std::uint8_t {
   put_blocks,         ///< content: the data
   get_blocks,         ///< content: `answer_place`
   accumulate_blocks,  ///< content: the operands; if there is a question, `answer_place` first
+  // Active messages: see `am_records.hpp`.
+  am_describe,  ///< content: `layout_part`, and bytes of an encoded `am_description`
+  am_unit,      ///< content: `am_unit_head`, `am_room` or none, and input
+  am_part,      ///< content: further input of a unit
+  am_ask,       ///< content: `am_ask`
+  am_query,     ///< content: a number of 64 bits
   // `at` is the identity. For the owner.
   describe,  ///< asks for a `window_description`
   complete,
@@ -48,12 +54,15 @@ enum class window_act : std::uint8_t {
   introduce,   ///< content: the `window_description` of a member of this node, encoded: see `neighbors`
   wake,        ///< a signal was stored for a member that sleeps
   has_posted,  ///< in checked windows; asks for a `post_state`
+  am_granted,  ///< content: `am_grant`
+  am_listed,   ///< content: the number of the query, and `am_free` of each buffer
+  am_refused,  ///< content: `am_refusal`, and a text
 };
 
 /// In `record::act`, with the act: the record counts for a fence; and how many fences its origin has left, modulo 2. A
 /// member is at most one fence ahead of another one.
 inline constexpr std::uint8_t counted_bit = 0x80, parity_bit = 0x40, act_bits = 0x3f;
-static_assert(static_cast<std::uint8_t>(window_act::has_posted) <= act_bits);
+static_assert(static_cast<std::uint8_t>(window_act::am_refused) <= act_bits);
 
 inline window_act act_of(const core::record& what) noexcept { return static_cast<window_act>(what.act & act_bits); }
 

@@ -143,6 +143,22 @@ void window_target::publish(window_identity identity) {
   service_.publish_owner(identity, *this);
 }
 
+void window_target::receive_messages(const am_target_options& options, std::function<bool()> take_over) {
+  std::function<std::string(std::uint64_t, std::uint64_t)> find_problem;
+  if (attached_ != nullptr) {
+    find_problem = [this](std::uint64_t at, std::uint64_t bytes) {
+      return bytes == 0 ? std::string() : attached_->find_problem(at, bytes, nullptr, 0);
+    };
+  }
+  messages_ = std::make_unique<am_target>(endpoint_, service_, options,
+                                          am_target::owner{.records = this,
+                                                           .member = member_,
+                                                           .identity = identity_,
+                                                           .window = window_,
+                                                           .take_over = std::move(take_over),
+                                                           .find_problem = std::move(find_problem)});
+}
+
 // Numbers that the thread which has made the window waits for. Each thread writes one word, then reads one that the
 // other writes: one of the two sees the other.
 
@@ -243,6 +259,11 @@ bool window_target::execute(rank_t lane, const core::record& what, bytes_view co
 
 bool window_target::use_memory(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
   if (is_early(what)) return false;
+  if (act_of(what) >= window_act::am_describe) {
+    if (messages_ == nullptr)
+      throw engine_.invalid_packet(lane, fmt::format("an active message on {}, which receives none", window_));
+    return messages_->execute(lane, what, content, memory_, to);
+  }
   if (!run(lane, what, content, to)) return false;
   if ((what.act & counted_bit) != 0) {
     arrived_.store(arrived_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "amity/core/record.hpp"
 #include "amity/core/segment.hpp"
 #include "amity/window/access_rules.hpp"
+#include "amity/window/am_target.hpp"
 #include "amity/window/assertion_checks.hpp"
 #include "amity/window/attached_memory.hpp"
 #include "amity/window/compare_swap.hpp"
@@ -70,6 +72,10 @@ class window_target final : public record_window, private immovable {
   void verify(assertion_checks& checks) noexcept { checks_ = &checks; }
   /// From now on records may name the window.
   void publish(window_identity identity);
+  /// From now on members may send active messages. `take_over`: see `am_target::owner`.
+  void receive_messages(const am_target_options& options, std::function<bool()> take_over);
+  /// Null: it receives none.
+  am_target* messages() noexcept { return messages_.get(); }
 
   mutable_bytes memory() const noexcept { return memory_; }
   control_block& control() const noexcept { return control_; }
@@ -103,7 +109,10 @@ class window_target final : public record_window, private immovable {
   window_target(core::endpoint& in, rank_t member_lane, const memory_request& wanted, const core::group& members,
                 const access_rules::identity& whose);
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
-  bool on_round() override { return serve_lock(); }
+  bool on_round() override {
+    if (messages_ != nullptr) messages_->on_round();
+    return serve_lock();
+  }
 
   struct known_layout {
     std::uint32_t number = 0;
@@ -155,6 +164,7 @@ class window_target final : public record_window, private immovable {
   window_description about_{};
   std::optional<window_lock> lock_;             ///< once the window has its identity
   rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane
+  std::unique_ptr<am_target> messages_;         ///< null: the window receives no active messages
   rank_map<std::string> failures_;              ///< by lane: the first error, until the origin has asked for it
 
   long_transfers* transfers_;             ///< of the thread; null: the window was made by this thread, or is dynamic

@@ -160,7 +160,7 @@ TEST(window_records, invalid_one_names_sender) {
   refused({.act = number_of(window_act::lock), .op = 77}, {}, "operation 10 with 77 on window 'words'");
   refused({.act = number_of(window_act::failure), .question = 0}, {}, "a request for an error that does not exist");
   refused({.act = number_of(window_act::granted)}, {}, "operation 19 with 0 on window 'words'");
-  refused({.act = number_of(window_act::introduce)}, {}, "operation 20 with 0 on window 'words'");
+  refused({.act = number_of(window_act::introduce)}, {}, "operation 25 with 0 on window 'words'");
   refused({.act = 60}, {}, "operation 60 with 0 on window 'words'");
 }
 

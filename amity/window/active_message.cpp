@@ -1,0 +1,33 @@
+#include "amity/window/active_message.hpp"
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/window/am_description.hpp"
+
+namespace amity {
+namespace {
+
+class call_of_handler final : public detail::am_recipe {
+ public:
+  explicit call_of_handler(const am_handler& handler) : handler_(handler) {}
+  void run(const am_call& call) override { handler_(call); }
+
+ private:
+  const am_handler& handler_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::am_recipe> am_table::prepare(const detail::am_description& of) {
+  const bool is_known = of.operation < entries_.size() && entries_[of.operation].is_vector == of.is_vector();
+  if (!is_known) {
+    throw error("an active message", no_rank,
+                fmt::format("{} operation {} is unknown: this rank has added {} operations",
+                            of.is_vector() ? "vector" : "plain", of.operation, entries_.size()),
+                "add the same handlers in the same order on all ranks");
+  }
+  return std::make_unique<call_of_handler>(entries_[of.operation].handler);
+}
+
+}  // namespace amity

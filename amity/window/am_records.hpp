@@ -1,0 +1,67 @@
+#pragma once
+
+/// What active messages send between the members of a window.
+
+#include <cstdint>
+
+#include "amity/window/am_buffers.hpp"
+
+namespace amity::detail {
+
+/// Which memory of the target a unit takes.
+enum class am_space : std::uint8_t {
+  system,   ///< the part of the system buffer that belongs to the origin
+  owed,     ///< buffers, within what is guaranteed to the origin
+  granted,  ///< buffers; the target has reserved it
+  chosen,   ///< buffers; the origin holds the lock exclusively, and has chosen it from a list
+};
+
+/// In a record `am_unit`, in front of the input; an `am_room` follows if the space is granted or chosen. `record::op`
+/// is the space, and `record::at` the offset of the persistent memory. Further input follows in records `am_part`,
+/// whose `record::at` is its offset in the packed input; they have the same question.
+struct am_unit_head {
+  std::uint32_t description;
+  std::uint32_t segments;
+};
+
+/// In a record `am_ask`: space for as many of these segments as fit.
+struct am_ask {
+  std::uint32_t number;  ///< which the answer contains
+  std::uint32_t description;
+  std::uint32_t segments;
+  std::uint32_t unused = 0;
+};
+
+/// In a record `am_granted`.
+struct am_grant {
+  std::uint32_t number;
+  std::uint32_t segments;
+  am_room room;
+};
+
+/// In a record `am_refused`, in front of a text.
+struct am_refusal {
+  enum class reason : std::uint32_t {
+    detached,  ///< the buffer of a unit was detached: the unit has not been carried out
+    buffer,    ///< of a request: buffers that are attached can never hold a segment; of a unit: less than is guaranteed
+    handler,   ///< the handler has failed
+    counts,    ///< the handler has set counts that are too large
+    place,     ///< the persistent memory is not attached
+  };
+
+  std::uint32_t number;  ///< the question of a unit, or the number of a request
+  reason why;
+  std::uint32_t is_unit;
+  std::uint32_t unused = 0;
+};
+
+/// In front of the answer to a unit of a vector message. The counts of its segments follow, filled up to whole words,
+/// and then the output.
+struct am_vector_head {
+  std::uint32_t is_packed;  ///< the output has only the elements that the counts say
+  std::uint32_t unused = 0;
+};
+
+constexpr std::size_t am_counts_bytes(std::size_t segments) noexcept { return (segments * 4 + 7) / 8 * 8; }
+
+}  // namespace amity::detail

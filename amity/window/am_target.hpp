@@ -1,0 +1,158 @@
+#pragma once
+
+/// Active messages of a window as their target: the buffers, who waits for space in them, and the calls of handlers.
+///
+/// A unit is carried out when its last byte has arrived, in the round of progress that finds it, and its output is the
+/// answer. The space of a unit is free again when the answer has left. Requests for space are granted in the order in
+/// which they arrive. Used by the thread that carries out the records of the window.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amity/base/rank_map.hpp"
+#include "amity/base/types.hpp"
+#include "amity/core/record.hpp"
+#include "amity/window/active_message.hpp"
+#include "amity/window/am_buffers.hpp"
+#include "amity/window/am_description.hpp"
+#include "amity/window/am_records.hpp"
+#include "amity/window/window_records.hpp"
+
+namespace amity::core {
+class endpoint;
+class engine;
+}  // namespace amity::core
+
+namespace amity::detail {
+
+class record_window;
+class window_service;
+
+/// How many descriptions of one origin a target knows at once. Newer ones replace the oldest.
+inline constexpr std::uint32_t am_descriptions_kept = 64;
+
+struct am_target_options {
+  am_handlers* handlers = nullptr;
+  std::uint64_t system_bytes = 0;  ///< of each origin
+  double pack_below = 0;           ///< part of the largest output from which on all of it is sent
+};
+
+class am_target final : private immovable {
+ public:
+  /// What the owner of the window does for it.
+  struct owner {
+    record_window* records;  ///< calls `on_round` in rounds of progress after `window_service::watch`
+    rank_t member;
+    window_identity identity;
+    std::string window;  ///< for errors
+    /// From now on this rank alone carries out accumulates in its memory. False: others are not done with theirs.
+    std::function<bool()> take_over;
+    /// The reason why these bytes are not memory of the window; empty: they are. Null: the memory is one piece.
+    std::function<std::string(std::uint64_t at, std::uint64_t bytes)> find_problem;
+  };
+
+  am_target(core::endpoint& in, window_service& service, const am_target_options& options, owner of);
+
+  /// As `record_executor::execute`. `memory` is that of the window, from offset 0; `at` bytes are checked against it.
+  bool execute(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory, core::answers& to);
+
+  // --- For the program of this rank. These throw `error` of `call`. ---
+
+  void attach(std::string_view call, mutable_bytes memory);
+  void detach(std::string_view call, const void* base);
+  am_buffers& buffers() noexcept { return buffers_; }
+
+  /// In a round of progress: grants requests for which there is space.
+  void on_round() { serve_asks(); }
+
+ private:
+  struct known_description {
+    std::uint32_t number = 0;
+    std::size_t bytes_missing = 0;
+    std::vector<std::byte> encoded;
+    std::shared_ptr<const am_description> what;
+    std::unique_ptr<am_recipe> recipe;  ///< null: it cannot be carried out, for the reason `problem`
+    std::string problem;
+  };
+  struct origin_state {
+    std::vector<known_description> descriptions{am_descriptions_kept};
+    std::uint64_t system_used = 0;
+  };
+  /// Memory of a unit, in a buffer of the program or elsewhere.
+  struct storage {
+    std::byte* data = nullptr;
+    std::uint32_t buffer = am_room::no_buffer;
+    std::vector<std::byte> elsewhere{};
+  };
+  struct unit {
+    rank_t lane;
+    std::uint32_t question;
+    std::uint64_t at;
+    am_space space;
+    std::uint32_t segments = 0;
+    std::uint32_t description = 0;
+    am_room room{};
+    am_need need{};  ///< of all segments
+    // While its input arrives, in several records.
+    storage input{};
+    std::uint64_t arrived = 0;
+    // Its answer, as far as it has not left.
+    storage output{};
+    std::vector<std::byte> packed{};
+    bytes_view answer{};
+    std::size_t sent = 0;
+  };
+  struct waiting_ask {
+    rank_t lane;
+    am_ask what;
+  };
+
+  bool on_unit(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory, core::answers& to);
+  bool on_part(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory, core::answers& to);
+  void on_ask(rank_t lane, bytes_view content);
+  void on_query(rank_t lane, bytes_view content);
+  void take_description(rank_t lane, bytes_view content);
+
+  known_description& find_description(rank_t lane, std::uint32_t number);
+  bool try_take_room(unit& of);
+  void give_room_back(unit& of);
+  void serve_asks();
+  /// True: granted or refused.
+  bool try_serve(const waiting_ask& next);
+  /// Runs the handler, and sends what has space. False: there is no credit, and `replying_` has the rest.
+  bool carry_out(unit&& whole, bytes_view input, mutable_bytes memory, core::answers& to);
+  void run(unit& of, known_description& known, bytes_view input, mutable_bytes memory);
+  bool try_reply(unit& of, core::answers& to);
+  void end(unit& of);
+  void refuse(const unit& of, am_refusal::reason why, std::string_view text);
+  void refuse_ask(rank_t lane, std::uint32_t number, std::string_view text);
+  void send(rank_t lane, window_act act, bytes_view head, std::string_view text = {});
+  void place(storage& in, std::uint32_t buffer, std::uint64_t bytes, std::uint64_t alignment);
+  void remove(storage& from) noexcept;
+  void unpack_input(const am_side& side, std::byte* to, std::uint64_t from, bytes_view packed) const;
+  void pack_output(const am_description& what, unit& of, std::span<const std::uint32_t> counts);
+
+  core::endpoint& endpoint_;
+  core::engine& engine_;
+  window_service& service_;
+  am_target_options options_;
+  owner owner_;
+  am_buffers buffers_;
+  rank_map<std::unique_ptr<origin_state>> origins_;
+  std::deque<unit> arriving_;
+  std::deque<unit> replying_;
+  std::deque<waiting_ask> asks_;
+  std::vector<std::uint32_t> counts_;          ///< of the present call
+  std::vector<std::vector<std::byte>> spare_;  ///< memory of units that have ended
+  bool has_taken_over_ = false;
+  std::size_t calls_ = 0;  ///< of handlers that run
+};
+
+}  // namespace amity::detail

@@ -1,0 +1,137 @@
+/// Active messages of a window: which calls wait for them, and when they may go.
+
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/window/window_epochs.hpp"
+#include "amity/window/window_error.hpp"
+
+namespace amity::detail {
+
+void window_epochs::receive_messages() {
+  std::function<bool()> take_over;
+  if (messages_.is_atomic) take_over = [this] { return try_take_over_accumulates(); };
+  target_.receive_messages({.handlers = messages_.handlers,
+                            .system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
+                            .pack_below = messages_.pack_below},
+                           std::move(take_over));
+}
+
+void window_epochs::start_messages() {
+  origin_.send_messages({.system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
+                         .unit_bytes = static_cast<std::uint64_t>(messages_.unit_bytes),
+                         .detects_exclusive = messages_.detects_exclusive,
+                         .may_detach = messages_.may_detach},
+                        messages_.guarantees);
+  if (has_guarantees_) exchange_guarantees();
+  messages_.guarantees = {};  // of the caller
+  if (messages_.is_atomic && target_thread_ != endpoint_.thread()) take_over_accumulates();
+}
+
+void window_epochs::exchange_guarantees() {
+  counts_.assign(static_cast<std::size_t>(members().size()), 0);
+  for (const am_guarantee& each : messages_.guarantees) counts_[static_cast<std::size_t>(each.target)] = each.bytes;
+  collectives_.start_reduce_scatter(counts_);
+  waits_.until("window", "waits for guarantees of all members", no_rank,
+               [this] { return collectives_.done() && service_.sent(); });
+  const std::uint64_t owed = collectives_.result();
+  on_target_thread([&] { target_.messages()->buffers().owe(owed); });
+}
+
+bool window_epochs::try_take_over_accumulates() {
+  if (owns_accumulates_.load(std::memory_order_acquire)) return true;
+  // A progress thread must not use what belongs to this thread, which takes over when it makes the window.
+  if (target_thread_ != endpoint_.thread()) return false;
+  if (target_.control().accumulates.by_owner.load(std::memory_order_relaxed) == 0) announce_owner("an active message");
+  for (rank_t member = 0; member < members().size(); ++member) {
+    const window_peer* const each = peers_.find(member);
+    if (each != nullptr && each->control != nullptr && each->control->accumulates.uses(member_)) return false;
+  }
+  owns_accumulates_ = true;
+  return true;
+}
+
+void window_epochs::check_messages(std::string_view call) {
+  if (origin_.messages() != nullptr) return;
+  throw window_error(window_fault::argument, call, member_, fmt::format("{}: it has no handlers", title_),
+                     "name them in window_options::messages when the window is made, on all ranks");
+}
+
+void window_epochs::send_message(std::string_view call, rank_t target, const am_description& about, am_message what) {
+  const inside entered(*this, call);
+  check_member(call, target);
+  rules_.check_use(call, window_call::operation, target, whose());
+  check_messages(call);
+  window_peer& to = peers_.peer(target);
+  if (attached_ == nullptr && (what.at > to.bytes || about.persistent_bytes > to.bytes - what.at)) {
+    throw window_error(window_fault::range, call, member_,
+                       fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes",
+                                   title_, about.persistent_bytes, what.at, target, to.bytes),
+                       "pass a place inside the memory of the target");
+  }
+  if (what.segments == 0) return;
+  am_origin& messages = *origin_.messages();
+  const auto has_place = [&] { return messages.messages() < static_cast<std::size_t>(messages_.messages_max); };
+  if (!has_place()) waits_.until(call, "waits until earlier active messages are complete", target, has_place);
+  rules_.operation_begins();
+  use(target);
+  what.what = messages.share(about);
+  messages.add(origin_.queue_for(to), std::move(what));
+  direct_.stored = direct_.unfinished = true;
+  if (is_ready(to)) advance_messages(to);
+  watch_messages(to);
+  endpoint_.own_engine().pace(endpoint_);
+}
+
+// Only an origin that the owner has let in alone, for that it has asked, can rely on it: a promise may be wrong.
+void window_epochs::advance_messages(window_peer& to) {
+  const bool is_exclusive = to.lock == lock_kind::exclusive && (to.has_ticket || to.asks_owner);
+  origin_.messages()->advance(*to.messages, is_exclusive);
+}
+
+void window_epochs::watch_messages(const window_peer& of) {
+  if (has_waiting_messages(of) && !std::exchange(is_watched_, true)) service_.watch(*this);
+}
+
+void window_epochs::throw_message_failure(std::string_view call) {
+  am_origin& messages = *origin_.messages();
+  const std::string text = fmt::format("{}: {}", title_, messages.failure());
+  const am_refusal::reason why = messages.failure_reason();
+  messages.forget_failure();
+  switch (why) {
+    case am_refusal::reason::buffer:
+      throw window_error(window_fault::buffer, call, member_, text, "attach larger buffers at that rank");
+    case am_refusal::reason::counts:
+      throw window_error(window_fault::counts, call, member_, text, "correct the handler");
+    case am_refusal::reason::place:
+      throw window_error(window_fault::range, call, member_, text, attached_memory::remedy);
+    default:
+      throw window_error(window_fault::handler, call, member_, text, "correct the handler");
+  }
+}
+
+void window_epochs::attach_buffer(mutable_bytes memory) {
+  constexpr std::string_view call = "window::attach_buffer";
+  const inside entered(*this, call);
+  check_messages(call);
+  on_target_thread([&] { target_.messages()->attach(call, memory); });
+}
+
+void window_epochs::detach_buffer(const void* base) {
+  constexpr std::string_view call = "window::detach_buffer";
+  const inside entered(*this, call);
+  check_messages(call);
+  on_target_thread([&] { target_.messages()->detach(call, base); });
+}
+
+am_counters window_epochs::counters_of(rank_t target) {
+  constexpr std::string_view call = "window::counters_of";
+  const inside entered(*this, call);
+  check_member(call, target);
+  const window_peer* const of = peers_.find(target);
+  return of == nullptr || of->messages == nullptr ? am_counters() : of->messages->counters;
+}
+
+}  // namespace amity::detail

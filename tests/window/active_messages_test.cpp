@@ -1,0 +1,600 @@
+/// Active messages on windows: results, space at the target, and errors, on each path.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "amity/window/dynamic_window.hpp"
+#include "amity/window/window_error.hpp"
+#include "tests/support/texts.hpp"
+#include "tests/support/worlds.hpp"
+#include "tests/window/paths.hpp"
+
+namespace amity {
+namespace {
+
+using testing::everyone;
+using testing::next_of;
+using testing::previous_of;
+using testing::setting_changes;
+
+/// Handlers of these tests, which all ranks have.
+struct handlers {
+  am_table table;
+  am_operation absolute;  ///< out[i] = abs(in[i]) + abs(window[i]), for each segment
+  am_operation count;     ///< adds the number of segments to a word
+  am_operation echo;
+  am_operation repeat;    ///< vector: the first integer of a segment says how often it is repeated
+  am_operation too_many;  ///< vector: a count above the largest
+  am_operation fails;
+
+  handlers() {
+    absolute = table.add([](const am_call& call) {
+      const auto in = call.input_as<std::int32_t>();
+      const auto window = call.persistent_as<std::int32_t>();
+      const auto out = call.output_as<std::int32_t>();
+      ASSERT_EQ(in.size(), out.size());
+      for (std::size_t i = 0; i < in.size(); ++i) out[i] = std::abs(in[i]) + std::abs(window[i % window.size()]);
+    });
+    count = table.add([](const am_call& call) { call.persistent_as<std::uint64_t>()[0] += call.segments; });
+    echo = table.add([](const am_call& call) { std::ranges::copy(call.input, call.output.begin()); });
+    repeat = table.add_vector([](const am_call& call) {
+      const auto in = call.input_as<std::uint32_t>();
+      const auto out = call.output_as<std::uint32_t>();
+      const std::size_t most = out.size() / call.segments;
+      for (std::size_t i = 0; i < call.segments; ++i) {
+        EXPECT_EQ(call.output_counts[i], 0u);
+        call.output_counts[i] = in[i];
+        std::ranges::fill(out.subspan(i * most, in[i]), in[i]);
+      }
+    });
+    too_many = table.add_vector([](const am_call& call) { call.output_counts[call.segments - 1] = 1000; });
+    fails = table.add([](const am_call&) { throw std::runtime_error("this handler fails"); });
+  }
+
+  window_options options() { return {.name = "am", .messages = {.handlers = &table}}; }
+};
+
+constexpr std::size_t segment_ints = 5;
+
+std::vector<std::int32_t> inputs(std::size_t segments, rank_t from) {
+  std::vector<std::int32_t> in(segments * segment_ints);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::int32_t>(i) * (i % 2 == 0 ? 1 : -1) - 10 * from;
+  return in;
+}
+
+std::int32_t expected(std::int32_t in, rank_t target, std::size_t at) {
+  return std::abs(in) + std::abs(-static_cast<std::int32_t>(at % segment_ints) - target);
+}
+
+/// Each rank has `segment_ints` numbers: -i - rank.
+window<std::int32_t> make_numbers(world& w, handlers& all) {
+  auto memory = w.allocate_window<std::int32_t>(segment_ints, all.options());
+  for (std::size_t i = 0; i < segment_ints; ++i) memory.local()[i] = -static_cast<std::int32_t>(i) - w.rank();
+  w.barrier();
+  return memory;
+}
+
+void expect_absolute(std::span<const std::int32_t> in, std::span<const std::int32_t> out, rank_t target) {
+  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], expected(in[i], target, i)) << i;
+}
+
+class active_messages_on_windows : public testing::on_paths {};
+
+INSTANTIATE_TEST_SUITE_P(, active_messages_on_windows, ::testing::ValuesIn(testing::jobs_of_windows({1, 2, 3, 4}, 3)),
+                         testing::name_of_job);
+
+TEST_P(active_messages_on_windows, results_in_each_epoch) {
+  run([](world& w) {
+    handlers all;
+    auto memory = make_numbers(w, all);
+    const std::vector<rank_t> next{next_of(w)}, previous{previous_of(w)};
+    const rank_t to = next.front();
+    const std::vector<std::int32_t> in = inputs(3, w.rank());
+    const auto send = [&](std::vector<std::int32_t>& out) {
+      out.assign(in.size(), 0);
+      memory.am(all.absolute, to, 0, segment_ints, 3, std::span(in), std::span(out));
+    };
+    std::vector<std::int32_t> out;
+    memory.fence(window_assert::no_precede);
+    send(out);
+    memory.fence(window_assert::no_succeed);
+    expect_absolute(in, out, to);
+
+    memory.post(previous);
+    memory.start(next);
+    send(out);
+    memory.complete();
+    expect_absolute(in, out, to);
+    memory.wait();
+
+    for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive}) {
+      memory.lock(kind, to);
+      send(out);
+      memory.unlock(to);
+      expect_absolute(in, out, to);
+    }
+    memory.lock_all();
+    send(out);
+    memory.flush(to);
+    expect_absolute(in, out, to);
+    send(out);
+    memory.flush_local(to);
+    expect_absolute(in, out, to);
+    send(out);
+    memory.unlock_all();
+    expect_absolute(in, out, to);
+    w.barrier();
+  });
+}
+
+// The division into units is the runtime's.
+TEST_P(active_messages_on_windows, any_division_into_units) {
+  constexpr std::size_t segments = 500;
+  for (const char* const unit_bytes : {"0", "40", "80", "280", "8192", "1000000"}) {
+    run(
+        [](world& w) {
+          handlers all;
+          auto memory = make_numbers(w, all);
+          std::vector<std::byte> buffer(3000);
+          memory.attach_buffer(buffer);
+          w.barrier();
+          const std::vector<std::int32_t> in = inputs(segments, w.rank());
+          std::vector<std::int32_t> out(in.size());
+          memory.lock_all();
+          for (const rank_t to : everyone(w)) {
+            memory.am(all.absolute, to, 0, segment_ints, segments, std::span(in), std::span(out));
+            memory.flush(to);
+            expect_absolute(in, out, to);
+          }
+          memory.unlock_all();
+          w.barrier();
+          memory.detach_buffer(buffer.data());  // nothing uses it
+        },
+        {{"AMITY_AM_UNIT_BYTES", unit_bytes}});
+  }
+}
+
+TEST_P(active_messages_on_windows, memory_changed_at_fence) {
+  run([](world& w) {
+    handlers all;
+    auto words = w.allocate_window<std::uint64_t>(2, all.options());
+    words.fence(window_assert::no_precede);
+    for (const rank_t to : everyone(w)) {
+      for (int i = 0; i < 50; ++i) words.am(all.count, to, 1, 1, 7, std::span<const char>(), std::span<char>());
+    }
+    words.fence(window_assert::no_succeed);
+    EXPECT_EQ(words.local()[0], 0u);
+    EXPECT_EQ(words.local()[1], 350u * static_cast<std::uint64_t>(w.size()));
+    w.barrier();
+  });
+}
+
+TEST_P(active_messages_on_windows, larger_than_buffers_and_packets) {
+  run([](world& w) {
+    handlers all;
+    auto memory = w.allocate_window<char>(1, all.options());
+    constexpr std::size_t segment = 30'000, segments = 20;
+    std::vector<std::byte> first(2 * segment), second(segment + 1);
+    memory.attach_buffer(first);
+    memory.attach_buffer(second);
+    w.barrier();
+    std::vector<std::uint16_t> in(segment / 2 * segments), out(in.size());
+    std::iota(in.begin(), in.end(), static_cast<std::uint16_t>(w.rank()));
+    memory.lock_all();
+    for (const rank_t to : everyone(w)) {
+      std::ranges::fill(out, 0);
+      memory.am(all.echo, to, 0, 0, segments, std::span(std::as_const(in)), std::span(out));
+      memory.flush_all();
+      EXPECT_EQ(in, out);
+    }
+    memory.unlock_all();
+    w.barrier();
+  });
+}
+
+TEST_P(active_messages_on_windows, vector_counts_returned) {
+  for (const char* const pack_below : {"auto", "0", "1.0"}) {
+    run(
+        [](world& w) {
+          handlers all;
+          auto memory = w.allocate_window<char>(1, all.options());
+          constexpr std::size_t segments = 300, most = 9;
+          std::vector<std::byte> buffer(500);
+          memory.attach_buffer(buffer);
+          w.barrier();
+          const rank_t to = next_of(w);
+          std::vector<std::uint32_t> in(segments), out(segments * most, 77), counts(segments, 99);
+          for (std::size_t i = 0; i < segments; ++i) in[i] = static_cast<std::uint32_t>((i * 7) % (most + 1));
+          memory.lock(lock_kind::shared, to);
+          memory.amv(all.repeat, to, 0, 0, segments, std::span<const std::uint32_t>(in), std::span(out),
+                     std::span(counts));
+          memory.flush(to);
+          EXPECT_EQ(counts, in);
+          for (std::size_t i = 0; i < segments; ++i) {
+            for (std::size_t j = 0; j < in[i]; ++j) ASSERT_EQ(out[i * most + j], in[i]);
+          }
+          EXPECT_EQ(memory.counters_of(to).count_bytes, 4 * segments);
+          memory.unlock(to);
+          w.barrier();
+        },
+        {{"AMITY_AM_PACK_BELOW", pack_below}});
+  }
+}
+
+// Errors are those of the call at the origin that completes the message; the window remains usable.
+
+TEST_P(active_messages_on_windows, failed_handler_reported) {
+  run([](world& w) {
+    handlers all;
+    auto memory = make_numbers(w, all);
+    const rank_t to = next_of(w);
+    const std::vector<std::int32_t> in = inputs(1, w.rank());
+    std::vector<std::int32_t> out(in.size());
+    std::vector<std::uint32_t> counts(1);
+    memory.lock(lock_kind::shared, to);
+    memory.am(all.fails, to, 0, 1, 1, std::span(in), std::span(out));
+    testing::expect_error([&] { memory.flush(to); }, {"window::flush", "this handler fails"});
+    memory.amv(all.too_many, to, 0, 1, 1, std::span(in), std::span(out), std::span(counts));
+    testing::expect_error([&] { memory.flush(to); }, {"window::flush", "1000", "largest is 5"});
+    memory.am(all.absolute, to, 0, segment_ints, 1, std::span(in), std::span(out));
+    memory.flush(to);
+    expect_absolute(in, out, to);
+    memory.am(all.fails, to, 0, 1, 1, std::span(in), std::span(out));
+    testing::expect_error([&] { memory.unlock(to); }, {"window::unlock", "this handler fails"});
+    memory.lock(lock_kind::shared, to);
+    memory.unlock(to);
+    w.barrier();
+  });
+}
+
+TEST_P(active_messages_on_windows, small_buffer_reported) {
+  run(
+      [](world& w) {
+        handlers all;
+        auto memory = make_numbers(w, all);
+        std::array<std::byte, 39> buffer;
+        const rank_t to = next_of(w);
+        const std::vector<std::int32_t> in = inputs(2, w.rank());
+        std::vector<std::int32_t> out(in.size());
+        memory.lock(lock_kind::shared, to);
+        const auto send = [&] { memory.am(all.absolute, to, 0, segment_ints, 2, std::span(in), std::span(out)); };
+        send();
+        testing::expect_error([&] { memory.flush(to); }, {"20 bytes of input and 20 of output", "0 attached"});
+        memory.unlock(to);
+        w.barrier();
+        memory.attach_buffer(buffer);
+        w.barrier();
+        memory.lock(lock_kind::shared, to);
+        send();
+        testing::expect_error([&] { memory.flush(to); }, {"20 bytes of input and 20 of output", "39 attached"});
+        memory.unlock(to);
+        w.barrier();
+        memory.detach_buffer(buffer.data());
+        std::array<std::byte, 40> enough;
+        memory.attach_buffer(enough);
+        w.barrier();
+        memory.lock(lock_kind::shared, to);
+        send();
+        memory.unlock(to);
+        expect_absolute(in, out, to);
+        w.barrier();
+      },
+      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
+}
+
+TEST_P(active_messages_on_windows, wrong_arguments_refused) {
+  run([](world& w) {
+    handlers all;
+    auto memory = make_numbers(w, all);
+    const std::vector<std::int32_t> in = inputs(2, 0);
+    std::vector<std::int32_t> out(in.size());
+    std::vector<std::uint32_t> counts(3);
+    const auto send = [&](am_operation what, rank_t to, std::size_t index, std::size_t segments) {
+      memory.am(what, to, index, 2, segments, std::span(in), std::span(out));
+    };
+    testing::expect_error([&] { send(all.absolute, 0, 0, 2); }, {"window::am", "lock"});
+    memory.lock_all();
+    testing::expect_error([&] { send(all.absolute, w.size(), 0, 2); }, {"window::am", std::to_string(w.size())});
+    testing::expect_error([&] { send(all.absolute, 0, segment_ints - 1, 2); }, {"out of range", "20 bytes"});
+    testing::expect_error([&] { send(all.absolute, 0, 0, 3); }, {"10 elements of input", "3 segments"});
+    testing::expect_error([&] { send(all.repeat, 0, 0, 2); }, {"is a vector operation"});
+    const auto send_vector = [&](am_operation what) {
+      memory.amv(what, 0, 0, 2, 2, std::span(in), std::span(out), std::span(counts));
+    };
+    testing::expect_error([&] { send_vector(all.absolute); }, {"not a vector operation"});
+    testing::expect_error([&] { send_vector(all.repeat); }, {"3 output counts for 2 segments"});
+    send(all.absolute, 0, 0, 0);  // without segments, nothing happens
+    memory.unlock_all();
+    EXPECT_EQ(memory.counters_of(0), am_counters());
+    auto without = w.allocate_window<std::int32_t>(4);
+    without.lock_all();
+    testing::expect_error([&] { without.am(all.absolute, 0, 0, 1, 2, std::span(in), std::span(out)); },
+                          {"has no handlers", "window_options::messages"});
+    without.unlock_all();
+    testing::expect_error([&] { without.attach_buffer({}); }, {"has no handlers"});
+    w.barrier();
+  });
+}
+
+TEST_P(active_messages_on_windows, invalid_buffers_refused) {
+  run([](world& w) {
+    handlers all;
+    auto memory = make_numbers(w, all);
+    std::array<std::byte, 100> bytes;
+    const std::span<std::byte> whole(bytes);
+    memory.attach_buffer(whole.first(50));
+    memory.attach_buffer(whole.last(50));
+    testing::expect_error([&] { memory.attach_buffer(whole.subspan(49, 2)); }, {"window::attach_buffer", "overlap"});
+    testing::expect_error([&] { memory.attach_buffer({}); }, {"window::attach_buffer", "0 bytes"});
+    testing::expect_error([&] { memory.detach_buffer(&bytes[1]); }, {"window::detach_buffer", "no buffer begins"});
+    memory.detach_buffer(bytes.data());
+    testing::expect_error([&] { memory.detach_buffer(bytes.data()); }, {"no buffer begins"});
+    memory.attach_buffer(whole.first(50));  // the window ends with both
+  });
+}
+
+// Space
+
+/// 20 bytes of input and 20 of output in a segment: a system buffer of 8 KiB has space for 204.
+am_counters counters_of_search(world& w, lock_kind kind, std::size_t segments, std::size_t buffer_bytes,
+                               std::uint64_t guaranteed = 0) {
+  handlers all;
+  window_options options = all.options();
+  std::vector<am_guarantee> guarantees;
+  for (const rank_t each : everyone(w)) guarantees.push_back({each, guaranteed});
+  if (guaranteed > 0) options.messages.guarantees = guarantees;
+  auto memory = w.allocate_window<std::int32_t>(segment_ints, options);
+  std::vector<std::byte> buffer(buffer_bytes);
+  if (buffer_bytes > 0) memory.attach_buffer(buffer);
+  for (std::size_t i = 0; i < segment_ints; ++i) memory.local()[i] = -static_cast<std::int32_t>(i) - w.rank();
+  w.barrier();
+  const std::vector<std::int32_t> in = inputs(segments, w.rank());
+  std::vector<std::int32_t> out(in.size());
+  const rank_t to = next_of(w);
+  if (w.rank() == 0) {
+    kind == lock_kind::all ? memory.lock_all() : memory.lock(kind, to);
+    memory.am(all.absolute, to, 0, segment_ints, segments, std::span(in), std::span(out));
+    kind == lock_kind::all ? memory.unlock_all() : memory.unlock(to);
+    expect_absolute(in, out, to);
+  }
+  w.barrier();
+  const am_counters counters = memory.counters_of(to);
+  if (buffer_bytes > 0) memory.detach_buffer(buffer.data());
+  w.barrier();
+  return counters;
+}
+
+TEST_P(active_messages_on_windows, system_buffer_without_handshake) {
+  for (const char* const unit_bytes : {"0", "40"}) {
+    run(
+        [](world& w) {
+          for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive, lock_kind::all}) {
+            const am_counters counters = counters_of_search(w, kind, 204, 0);
+            EXPECT_EQ(counters.handshakes + counters.queries, 0u);
+            EXPECT_EQ(counters.input_bytes, w.rank() == 0 ? 204u * 20 : 0u);
+          }
+        },
+        {{"AMITY_AM_UNIT_BYTES", unit_bytes}});
+  }
+}
+
+TEST_P(active_messages_on_windows, exclusive_lock_queries_once) {
+  run(
+      [](world& w) {
+        const auto queries = [&](lock_kind kind) { return counters_of_search(w, kind, 1000, 8000).queries; };
+        const std::uint64_t own = w.rank() == 0 ? 1 : 0;
+        EXPECT_EQ(queries(lock_kind::exclusive), own);
+        EXPECT_EQ(queries(lock_kind::shared), 0u);
+        EXPECT_EQ(queries(lock_kind::all), 0u);
+        const am_counters counters = counters_of_search(w, lock_kind::exclusive, 1000, 8000);
+        EXPECT_EQ(counters.handshakes, 0u);
+      },
+      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
+}
+
+TEST_P(active_messages_on_windows, base_handshake_per_unit) {
+  run(
+      [](world& w) {
+        const am_counters counters = counters_of_search(w, lock_kind::exclusive, 100, 8000);
+        EXPECT_EQ(counters.queries, 0u);
+        EXPECT_EQ(counters.handshakes, w.rank() == 0 ? 100u : 0u);
+      },
+      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_DETECT_EXCLUSIVE", "0"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
+}
+
+TEST_P(active_messages_on_windows, guarantee_without_handshake) {
+  run(
+      [](world& w) {
+        const std::size_t all = 400 * static_cast<std::size_t>(w.size());
+        for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive}) {
+          const am_counters counters = counters_of_search(w, kind, 1000, all, 400);
+          EXPECT_EQ(counters.handshakes + counters.queries, 0u);
+        }
+      },
+      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
+}
+
+// Each unit takes space for input and output in one step, so that units do not wait for each other.
+TEST_P(active_messages_on_windows, buffer_of_one_segment_shared) {
+  run(
+      [](world& w) {
+        handlers all;
+        auto memory = make_numbers(w, all);
+        std::array<std::byte, 40> buffer;
+        memory.attach_buffer(buffer);
+        w.barrier();
+        const std::vector<std::int32_t> in = inputs(1, w.rank());
+        std::vector<std::vector<std::int32_t>> out(100, std::vector<std::int32_t>(in.size()));
+        memory.lock_all();
+        for (std::vector<std::int32_t>& each : out)
+          memory.am(all.absolute, 0, 0, segment_ints, 1, std::span(in), std::span(each));
+        memory.unlock_all();
+        for (const std::vector<std::int32_t>& each : out) expect_absolute(in, each, 0);
+        w.barrier();
+        memory.detach_buffer(buffer.data());
+      },
+      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
+}
+
+// The program of Figure 3 of the paper.
+TEST_P(active_messages_on_windows, remaining_buffer_used_after_detach) {
+  run(
+      [](world& w) {
+        handlers all;
+        auto memory = make_numbers(w, all);
+        std::vector<std::byte> first(100), second(200);
+        const rank_t to = w.size() - 1;
+        if (w.rank() == to) {
+          memory.attach_buffer(first);
+          memory.attach_buffer(second);
+        }
+        w.barrier();
+        const std::vector<std::int32_t> in = inputs(3, w.rank());
+        std::vector<std::int32_t> out(in.size());
+        if (w.rank() == 0) memory.lock(lock_kind::exclusive, to);
+        const auto send = [&] { memory.am(all.absolute, to, 0, segment_ints, 3, std::span(in), std::span(out)); };
+        if (w.rank() == 0) {
+          for (int i = 0; i < 3; ++i) send();
+          memory.flush(to);
+        }
+        w.barrier();
+        if (w.rank() == to) {
+          memory.detach_buffer(first.data());
+          std::vector<std::byte>().swap(first);
+        }
+        w.barrier();
+        if (w.rank() == 0) {
+          for (int i = 0; i < 2; ++i) send();
+          memory.unlock(to);
+          expect_absolute(in, out, to);
+          EXPECT_EQ(memory.counters_of(to).queries, 2u);
+          EXPECT_EQ(memory.counters_of(to).refusals, 0u);
+        }
+        w.barrier();
+      },
+      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
+}
+
+// A detach that breaks a promise is repaired: units that name the buffer are refused, and sent again.
+TEST_P(active_messages_on_windows, units_for_detached_buffer_resent) {
+  run(
+      [](world& w) {
+        handlers all;
+        window_options options = all.options();
+        options.messages.may_detach = false;
+        auto memory = w.allocate_window<std::int32_t>(segment_ints, options);
+        std::vector<std::byte> first(100), second(200);
+        const rank_t to = w.size() - 1;
+        for (std::size_t i = 0; i < segment_ints; ++i) memory.local()[i] = -static_cast<std::int32_t>(i) - w.rank();
+        if (w.rank() == to) {
+          memory.attach_buffer(first);
+          memory.attach_buffer(second);
+        }
+        w.barrier();
+        const std::vector<std::int32_t> in = inputs(6, w.rank());
+        std::vector<std::int32_t> out(in.size());
+        const auto send = [&] {
+          std::ranges::fill(out, 0);
+          memory.am(all.absolute, to, 0, segment_ints, 6, std::span(in), std::span(out));
+          memory.flush(to);
+          expect_absolute(in, out, to);
+        };
+        if (w.rank() == 0) {
+          memory.lock(lock_kind::exclusive, to);
+          send();
+          send();
+          EXPECT_EQ(memory.counters_of(to).queries, 1u);
+        }
+        w.barrier();
+        if (w.rank() == to) memory.detach_buffer(first.data());
+        w.barrier();
+        if (w.rank() == 0) {
+          send();
+          EXPECT_GT(memory.counters_of(to).refusals, 0u);
+          EXPECT_EQ(memory.counters_of(to).queries, 2u);
+          memory.unlock(to);
+        }
+        w.barrier();
+      },
+      {{"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_UNIT_BYTES", "40"}});
+}
+
+TEST_P(active_messages_on_windows, atomic_with_accumulates) {
+  run([](world& w) {
+    handlers all;
+    auto words = w.allocate_window<std::uint64_t>(1, all.options());
+    words.lock_all();
+    std::uint64_t before = 0;
+    constexpr int rounds = 200;
+    for (int i = 0; i < rounds; ++i) {
+      words.fetch_and_op(accumulate_op::sum, 0, 0, 1, before);
+      if (i >= rounds / 4) words.am(all.count, 0, 0, 1, 1, std::span<const char>(), std::span<char>());
+    }
+    words.unlock_all();
+    w.barrier();
+    EXPECT_EQ(words.local()[0], w.rank() == 0 ? (rounds + 150u) * static_cast<std::uint64_t>(w.size()) : 0u);
+    w.barrier();
+  });
+}
+
+TEST_P(active_messages_on_windows, window_calls_in_handlers_refused) {
+  run([](world& w) {
+    window<std::uint64_t>* words = nullptr;
+    am_table table;
+    am_operation sends;
+    const std::vector<am_operation> wrong{
+        table.add([&](const am_call&) { words->lock(lock_kind::shared, 0); }),
+        table.add([&](const am_call&) { words->fence(); }),
+        sends = table.add(
+            [&](const am_call&) { words->am(sends, 0, 0, 1, 1, std::span<const char>(), std::span<char>()); }),
+        table.add([&](const am_call&) { words->attach_buffer({}); }),
+        table.add([&](const am_call&) { w.barrier(); }),
+    };
+    auto made = w.allocate_window<std::uint64_t>(1, {.name = "am", .messages = {.handlers = &table}});
+    words = &made;
+    made.lock_all();
+    for (const am_operation& each : wrong) {
+      made.am(each, next_of(w), 0, 1, 1, std::span<const char>(), std::span<char>());
+      testing::expect_error([&] { made.flush_all(); }, {"window::flush_all", "handler"});
+    }
+    made.unlock_all();
+    w.barrier();
+  });
+}
+
+TEST_P(active_messages_on_windows, dynamic_window_supported) {
+  run([](world& w) {
+    handlers all;
+    auto words = w.create_dynamic_window(all.options());
+    std::uint64_t own = 0;
+    words.attach(std::span(&own, 1));
+    const std::vector<std::uint64_t> places =
+        testing::exchange_words(w, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&own)));
+    const rank_t to = next_of(w);
+    auto as_words = words.as<std::uint64_t>();
+    words.lock(lock_kind::shared, to);
+    as_words.am(all.count, to, places[static_cast<std::size_t>(to)], 1, 3, std::span<const char>(), std::span<char>());
+    words.flush(to);
+    as_words.am(all.count, to, places[static_cast<std::size_t>(to)] + 8, 1, 3, std::span<const char>(),
+                std::span<char>());
+    testing::expect_error([&] { words.flush(to); }, {"window::flush", "attached"});
+    words.unlock(to);
+    w.barrier();
+    EXPECT_EQ(own, 3u);
+    words.detach(&own);
+    w.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace amity
