@@ -46,6 +46,7 @@ am_buffers::detaching am_buffers::try_detach(const void* base) {
   const auto found = std::ranges::find_if(buffers_, [&](const buffer& each) { return each.memory.data() == base; });
   if (found == buffers_.end()) return detaching::unknown;
   if (found->used > 0) return detaching::in_use;
+  if (bytes_attached() - found->memory.size() < owed_) return detaching::owed;
   buffers_.erase(found);
   return detaching::done;
 }

@@ -49,8 +49,8 @@ class am_buffers final {
  public:
   /// Numbers begin with 1 and are not used again. Null if the memory overlaps a buffer; `memory` is not empty.
   bool try_attach(mutable_bytes memory);
-  enum class detaching : std::uint8_t { done, unknown, in_use };
-  /// In use: a unit has space there.
+  enum class detaching : std::uint8_t { done, unknown, in_use, owed };
+  /// In use: a unit has space there. Owed: the others have fewer bytes than are owed.
   detaching try_detach(const void* base);
   bool empty() const noexcept { return buffers_.empty(); }
 

@@ -13,6 +13,7 @@ namespace {
 struct encoded_side {
   std::uint64_t packed_bytes;
   std::uint64_t footprint;
+  std::uint64_t overhang;
   std::int64_t first;
   std::uint64_t alignment;
   std::uint64_t layout_bytes;  ///< 0: the data is contiguous
@@ -25,7 +26,7 @@ struct encoded_head {
   encoded_side input;
   encoded_side output;
 };
-static_assert(sizeof(encoded_head) == 96);
+static_assert(sizeof(encoded_head) == 112);
 
 /// Memory of a segment, so that sums of a few do not overflow.
 constexpr std::uint64_t footprint_max = std::numeric_limits<std::uint64_t>::max() / 8;
@@ -37,6 +38,7 @@ std::vector<std::byte> encoded_blocks(const am_side& of) {
 encoded_side encode_side(const am_side& of, std::size_t layout_bytes) noexcept {
   return {.packed_bytes = of.packed_bytes,
           .footprint = of.footprint,
+          .overhang = of.overhang,
           .first = of.first,
           .alignment = of.alignment,
           .layout_bytes = layout_bytes};
@@ -56,19 +58,20 @@ bytes_view take(bytes_view& rest, std::uint64_t bytes) {
 am_side decode_side(const encoded_side& from, bytes_view& rest) {
   am_side to{.packed_bytes = from.packed_bytes,
              .footprint = from.footprint,
+             .overhang = from.overhang,
              .first = from.first,
              .alignment = from.alignment,
              .blocks = nullptr};
   if (from.layout_bytes > 0) to.blocks = std::make_shared<const layout>(layout::decode(take(rest, from.layout_bytes)));
-  const bool has_place = to.packed_bytes <= to.footprint && to.footprint <= footprint_max;
+  const bool has_place = to.footprint <= footprint_max && to.overhang <= footprint_max;
   if (!has_place || !std::has_single_bit(to.alignment)) refuse();
   if (to.blocks == nullptr) {
-    if (to.packed_bytes != to.footprint || to.first != 0) refuse();
+    if (to.packed_bytes != to.footprint || to.overhang != 0 || to.first != 0) refuse();
     return to;
   }
   const layout& blocks = *to.blocks;
   if (blocks.bytes() != to.packed_bytes || blocks.first() < to.first ||
-      blocks.end() > to.first + static_cast<std::int64_t>(to.footprint))
+      blocks.end() > to.first + static_cast<std::int64_t>(to.footprint + to.overhang))
     refuse();
   return to;
 }

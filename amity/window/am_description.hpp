@@ -16,13 +16,14 @@ namespace amity::detail {
 struct am_side {
   std::uint64_t packed_bytes = 0;  ///< of a segment, without gaps, as it travels
   std::uint64_t footprint = 0;     ///< memory that a segment takes, and distance between two segments
+  std::uint64_t overhang = 0;      ///< memory behind the last segment that its layout also uses
   std::int64_t first = 0;          ///< where the memory of a segment begins, relative to the address of its layout
   std::uint64_t alignment = 1;     ///< of that memory, a power of two
   std::shared_ptr<const layout> blocks{};  ///< of a segment; null: the data is contiguous
 
   bool operator==(const am_side& other) const noexcept {
-    return packed_bytes == other.packed_bytes && footprint == other.footprint && first == other.first &&
-           alignment == other.alignment &&
+    return packed_bytes == other.packed_bytes && footprint == other.footprint && overhang == other.overhang &&
+           first == other.first && alignment == other.alignment &&
            (blocks == other.blocks || (blocks != nullptr && other.blocks != nullptr && *blocks == *other.blocks));
   }
 };

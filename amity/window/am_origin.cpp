@@ -8,28 +8,11 @@
 #include "amity/core/engine.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/window/am_target.hpp"
+#include "amity/window/record_content.hpp"
 #include "amity/window/window_service.hpp"
 
 namespace amity::detail {
 namespace {
-
-template <class Head>
-bool take(bytes_view& content, Head& head) {
-  if (content.size() < sizeof head) return false;
-  std::memcpy(&head, content.data(), sizeof head);
-  content = content.subspan(sizeof head);
-  return true;
-}
-
-template <class Head>
-std::byte* put(std::byte* to, const Head& head) noexcept {
-  std::memcpy(to, &head, sizeof head);
-  return to + sizeof head;
-}
-
-am_need need_of(const am_description& what, std::uint64_t segments) noexcept {
-  return {.input = segments * what.input.footprint, .output = segments * what.output.footprint};
-}
 
 /// How many segments fit into free bytes.
 std::uint64_t segments_in(std::uint64_t free, const am_description& what) noexcept {
@@ -157,7 +140,7 @@ void am_origin::request_room(am_queue& of, const candidate& what, bool is_exclus
   const bool lists = is_exclusive && options_.detects_exclusive && !is_owed;
   if (lists && !of.has_list) {
     const std::uint64_t number = of.requests + 1;
-    if (!try_send_content(of, window_act::am_query, std::as_bytes(std::span(&number, 1)))) return;
+    if (!try_send_content(of, window_act::am_query, head_bytes(number))) return;
     ++of.requests;
     ++of.counters.queries;
     of.asks = am_queue::asking::list;
@@ -170,7 +153,7 @@ void am_origin::request_room(am_queue& of, const candidate& what, bool is_exclus
   if (!description) return;
   const am_ask asked{
       .number = of.requests + 1, .description = *description, .segments = static_cast<std::uint32_t>(what.segments)};
-  if (!try_send_content(of, window_act::am_ask, std::as_bytes(std::span(&asked, 1)))) return;
+  if (!try_send_content(of, window_act::am_ask, head_bytes(asked))) return;
   ++of.requests;
   ++of.counters.handshakes;
   of.asks = am_queue::asking::room;
@@ -235,7 +218,8 @@ void am_origin::give_room_back(am_queue& of, const am_unit& done) noexcept {
 
 bool am_origin::on_granted(am_queue& of, bytes_view content) {
   am_grant grant{};
-  if (!take(content, grant) || !content.empty() || of.asks != am_queue::asking::room || grant.number != of.requests)
+  if (!take_head(content, grant) || !content.empty() || of.asks != am_queue::asking::room ||
+      grant.number != of.requests)
     return false;
   of.asks = am_queue::asking::nothing;
   of.granted = grant;
@@ -244,7 +228,7 @@ bool am_origin::on_granted(am_queue& of, bytes_view content) {
 
 bool am_origin::on_listed(am_queue& of, bytes_view content) {
   std::uint64_t number = 0;
-  if (!take(content, number) || content.size() % sizeof(am_free) != 0 || of.asks != am_queue::asking::list ||
+  if (!take_head(content, number) || content.size() % sizeof(am_free) != 0 || of.asks != am_queue::asking::list ||
       number != of.requests)
     return false;
   of.asks = am_queue::asking::nothing;
@@ -256,7 +240,7 @@ bool am_origin::on_listed(am_queue& of, bytes_view content) {
 
 bool am_origin::on_refused(am_queue& of, bytes_view content) {
   am_refusal refusal{};
-  if (!take(content, refusal)) return false;
+  if (!take_head(content, refusal)) return false;
   if (refusal.is_unit == 0) {
     if (of.asks != am_queue::asking::room || refusal.number != of.requests) return false;
     of.asks = am_queue::asking::nothing;
@@ -344,9 +328,9 @@ std::optional<std::uint32_t> am_origin::try_describe(am_queue& of, const std::sh
     std::byte* const place = try_append(of, {.act = static_cast<std::uint8_t>(window_act::am_describe),
                                              .bytes = static_cast<std::uint32_t>(sizeof(layout_part) + bytes)});
     if (place == nullptr) return std::nullopt;
-    copy_bytes(put(place, layout_part{.number = of.described,
-                                      .bytes = static_cast<std::uint32_t>(of.description.size()),
-                                      .at = of.description_sent}),
+    copy_bytes(put_head(place, layout_part{.number = of.described,
+                                           .bytes = static_cast<std::uint32_t>(of.description.size()),
+                                           .at = of.description_sent}),
                of.description.data() + of.description_sent, bytes);
     of.description_sent += bytes;
     end_append(of);
@@ -395,9 +379,9 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
       return false;
     }
     next.question = *question;
-    place =
-        put(place, am_unit_head{.description = *description, .segments = static_cast<std::uint32_t>(next.segments)});
-    if (names_room) place = put(place, next.room);
+    place = put_head(place,
+                     am_unit_head{.description = *description, .segments = static_cast<std::uint32_t>(next.segments)});
+    if (names_room) place = put_head(place, next.room);
     copy_input(place, bytes);
     next.is_begun = true;
     end_append(of);

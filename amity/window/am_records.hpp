@@ -2,9 +2,11 @@
 
 /// What active messages send between the members of a window.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "amity/window/am_buffers.hpp"
+#include "amity/window/am_description.hpp"
 
 namespace amity::detail {
 
@@ -43,7 +45,9 @@ struct am_grant {
 struct am_refusal {
   enum class reason : std::uint32_t {
     detached,  ///< the buffer of a unit was detached: the unit has not been carried out
-    buffer,    ///< of a request: buffers that are attached can never hold a segment; of a unit: less than is guaranteed
+    promise,   ///< the buffer of a unit was detached, and the program had promised not to do that
+    owed,      ///< less is attached than is guaranteed to origins
+    buffer,    ///< of a request: buffers that are attached can never hold a segment
     handler,   ///< the handler has failed
     counts,    ///< the handler has set counts that are too large
     place,     ///< the persistent memory is not attached
@@ -61,6 +65,10 @@ struct am_vector_head {
   std::uint32_t is_packed;  ///< the output has only the elements that the counts say
   std::uint32_t unused = 0;
 };
+
+inline am_need need_of(const am_description& what, std::uint64_t segments) noexcept {
+  return {.input = segments * what.input.footprint, .output = segments * what.output.footprint};
+}
 
 constexpr std::size_t am_counts_bytes(std::size_t segments) noexcept { return (segments * 4 + 7) / 8 * 8; }
 

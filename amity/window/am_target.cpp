@@ -11,6 +11,7 @@
 #include "amity/core/endpoint.hpp"
 #include "amity/core/no_progress.hpp"
 #include "amity/core/record_stream.hpp"
+#include "amity/window/record_content.hpp"
 #include "amity/window/window_error.hpp"
 #include "amity/window/window_service.hpp"
 
@@ -22,23 +23,6 @@ constexpr std::size_t spare_max = 8;
 
 /// The longest text of an error. It fits into one record.
 constexpr std::size_t text_bytes_max = 400;
-
-template <class Head>
-bool take(bytes_view& content, Head& head) {
-  if (content.size() < sizeof head) return false;
-  std::memcpy(&head, content.data(), sizeof head);
-  content = content.subspan(sizeof head);
-  return true;
-}
-
-template <class Head>
-bytes_view bytes_of(const Head& head) noexcept {
-  return std::as_bytes(std::span(&head, 1));
-}
-
-am_need need_of(const am_description& what, std::uint64_t segments) noexcept {
-  return {.input = segments * what.input.footprint, .output = segments * what.output.footprint};
-}
 
 }  // namespace
 
@@ -66,6 +50,13 @@ void am_target::attach(std::string_view call, mutable_bytes memory) {
 void am_target::detach(std::string_view call, const void* base) {
   const am_buffers::detaching how = calls_ > 0 ? am_buffers::detaching::in_use : buffers_.try_detach(base);
   if (how == am_buffers::detaching::done) return;
+  if (how == am_buffers::detaching::owed) {
+    throw window_error(window_fault::guarantee, call, owner_.member,
+                       fmt::format("{}: without the buffer at address {}, fewer bytes are attached than are guaranteed "
+                                   "to origins",
+                                   owner_.window, base),
+                       "attach another buffer before");
+  }
   const bool is_known = how == am_buffers::detaching::in_use;
   throw window_error(window_fault::attachment, call, owner_.member,
                      fmt::format("{}: {} at address {}", owner_.window,
@@ -111,7 +102,7 @@ void am_target::take_description(rank_t lane, bytes_view content) {
     return engine_.invalid_packet(lane, fmt::format("{} bytes of the description {} of active messages at {} of {}",
                                                     content.size(), part.number, part.at, part.bytes));
   };
-  if (!take(content, part)) throw invalid();
+  if (!take_head(content, part)) throw invalid();
   std::unique_ptr<origin_state>& of_lane = origins_[lane];
   if (of_lane == nullptr) of_lane = std::make_unique<origin_state>();
   known_description& to = of_lane->descriptions[part.number % am_descriptions_kept];
@@ -159,7 +150,8 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   const auto space = static_cast<am_space>(what.op);
   unit arrived{.lane = lane, .question = what.question, .at = what.at, .space = space};
   const bool has_room = space == am_space::granted || space == am_space::chosen;
-  if (space > am_space::chosen || !take(content, head) || (has_room && !take(content, arrived.room))) throw invalid();
+  if (space > am_space::chosen || !take_head(content, head) || (has_room && !take_head(content, arrived.room)))
+    throw invalid();
   known_description& known = find_description(lane, head.description);
   arrived.segments = head.segments;
   arrived.description = head.description;
@@ -182,7 +174,8 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   if (!try_take_room(arrived)) return true;  // and has refused it
   if (content.size() == input_bytes) return carry_out(std::move(arrived), content, memory, to);
 
-  place(arrived.input, arrived.room.input_buffer, arrived.need.input, known.what->input.alignment);
+  const am_side& side = known.what->input;
+  place(arrived.input, arrived.room.input_buffer, arrived.need.input + side.overhang, side.alignment);
   unpack_input(known.what->input, arrived.input.data, 0, content);
   arrived.arrived = content.size();
   arriving_.push_back(std::move(arrived));
@@ -223,7 +216,7 @@ bool am_target::try_take_room(unit& of) {
     case am_space::owed:
       if (buffers_.try_take_owed(of.need, of.room)) return true;
       refuse(
-          of, am_refusal::reason::buffer,
+          of, am_refusal::reason::owed,
           fmt::format("rank {} has attached {} bytes, of which {} are free, and {} bytes that were guaranteed to this "
                       "rank do not fit",
                       owner_.member, buffers_.bytes_attached(), buffers_.bytes_free(), of.need.input + of.need.output));
@@ -232,7 +225,11 @@ bool am_target::try_take_room(unit& of) {
       return true;  // since the request
     case am_space::chosen:
       if (buffers_.try_take_there(of.need, of.room)) return true;
-      refuse(of, am_refusal::reason::detached, {});
+      options_.may_detach ? refuse(of, am_refusal::reason::detached, {})
+                          : refuse(of, am_refusal::reason::promise,
+                                   fmt::format("rank {} has detached a buffer, though the window was made with the "
+                                               "promise that no rank does so between messages",
+                                               owner_.member));
       return false;
   }
   return false;
@@ -250,7 +247,7 @@ void am_target::give_room_back(unit& of) {
 
 void am_target::on_ask(rank_t lane, bytes_view content) {
   waiting_ask next{.lane = lane, .what = {}};
-  if (!take(content, next.what) || !content.empty() || next.what.segments == 0)
+  if (!take_head(content, next.what) || !content.empty() || next.what.segments == 0)
     throw engine_.invalid_packet(lane, "a request for space for active messages");
   static_cast<void>(find_description(lane, next.what.description));
   if (!asks_.empty() || !try_serve(next)) asks_.push_back(next);
@@ -267,7 +264,7 @@ bool am_target::try_serve(const waiting_ask& next) {
   if (found.segments > 0) {
     const am_grant grant{
         .number = next.what.number, .segments = static_cast<std::uint32_t>(found.segments), .room = found.where};
-    send(next.lane, window_act::am_granted, bytes_of(grant));
+    send(next.lane, window_act::am_granted, head_bytes(grant));
     return true;
   }
   if (buffers_.can_ever_fit(of_segment)) return false;
@@ -281,7 +278,7 @@ bool am_target::try_serve(const waiting_ask& next) {
 
 void am_target::on_query(rank_t lane, bytes_view content) {
   std::uint64_t number = 0;
-  if (!take(content, number)) throw engine_.invalid_packet(lane, "a query of space for active messages");
+  if (!take_head(content, number)) throw engine_.invalid_packet(lane, "a query of space for active messages");
   std::vector<am_free> all = buffers_.free();
   const std::size_t bytes_max = core::record_bytes_max(engine_.transport().caps().packet_bytes_max);
   all.resize(std::min(all.size(), (bytes_max - sizeof number) / sizeof(am_free)));
@@ -305,12 +302,12 @@ void am_target::send(rank_t lane, window_act act, bytes_view head, std::string_v
 
 void am_target::refuse(const unit& of, am_refusal::reason why, std::string_view text) {
   const am_refusal refusal{.number = of.question, .why = why, .is_unit = 1};
-  send(of.lane, window_act::am_refused, bytes_of(refusal), text);
+  send(of.lane, window_act::am_refused, head_bytes(refusal), text);
 }
 
 void am_target::refuse_ask(rank_t lane, std::uint32_t number, std::string_view text) {
   const am_refusal refusal{.number = number, .why = am_refusal::reason::buffer, .is_unit = 0};
-  send(lane, window_act::am_refused, bytes_of(refusal), text);
+  send(lane, window_act::am_refused, head_bytes(refusal), text);
 }
 
 // Memory of units
@@ -386,12 +383,12 @@ void am_target::run(unit& of, known_description& known, bytes_view input, mutabl
       what.input.blocks == nullptr && reinterpret_cast<std::uintptr_t>(input.data()) % what.input.alignment == 0;
   const std::byte* begin = of.input.data != nullptr ? of.input.data : input.data();
   if (of.input.data == nullptr && !is_in_place) {
-    place(of.input, of.room.input_buffer, of.need.input, what.input.alignment);
+    place(of.input, of.room.input_buffer, of.need.input + what.input.overhang, what.input.alignment);
     unpack_input(what.input, of.input.data, 0, input);
     begin = of.input.data;
   }
-  place(of.output, of.room.output_buffer, of.need.output, what.output.alignment);
-  std::memset(of.output.data, 0, of.need.output);
+  place(of.output, of.room.output_buffer, of.need.output + what.output.overhang, what.output.alignment);
+  std::memset(of.output.data, 0, of.need.output + what.output.overhang);
   counts_.assign(what.is_vector() ? of.segments : 0, 0);
   const std::byte* const input_address = byte_at(begin, static_cast<std::uint64_t>(-what.input.first));
   {

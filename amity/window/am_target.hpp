@@ -41,6 +41,7 @@ inline constexpr std::uint32_t am_descriptions_kept = 64;
 struct am_target_options {
   am_handlers* handlers = nullptr;
   std::uint64_t system_bytes = 0;  ///< of each origin
+  bool may_detach = true;          ///< after origins have flushed
   double pack_below = 0;           ///< part of the largest output from which on all of it is sent
 };
 

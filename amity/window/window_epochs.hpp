@@ -216,6 +216,8 @@ class window_epochs final : private record_window, private immovable {
   bool has_neighbor() const;
   void start_messages();
   void exchange_guarantees();
+  /// Made at the first call.
+  am_origin& sent_messages();
   /// On the thread that carries out records.
   void receive_messages();
   void check_messages(std::string_view call);
@@ -299,6 +301,7 @@ class window_epochs final : private record_window, private immovable {
   rank_t target_thread_;
   shared_placement where_;
   am_options messages_;
+  std::vector<am_guarantee> guarantees_;       ///< of targets, for active messages of this rank
   bool has_guarantees_ = false;                ///< of some member, for active messages
   std::size_t signal_bytes_;                   ///< 0: members do not signal by stores
   bool map_others_ = false;                    ///< some members may map memory of others

@@ -15,19 +15,27 @@ void window_epochs::receive_messages() {
   if (messages_.is_atomic) take_over = [this] { return try_take_over_accumulates(); };
   target_.receive_messages({.handlers = messages_.handlers,
                             .system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
+                            .may_detach = messages_.may_detach,
                             .pack_below = messages_.pack_below},
                            std::move(take_over));
 }
 
 void window_epochs::start_messages() {
-  origin_.send_messages({.system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
-                         .unit_bytes = static_cast<std::uint64_t>(messages_.unit_bytes),
-                         .detects_exclusive = messages_.detects_exclusive,
-                         .may_detach = messages_.may_detach},
-                        messages_.guarantees);
   if (has_guarantees_) exchange_guarantees();
+  guarantees_.assign(messages_.guarantees.begin(), messages_.guarantees.end());
   messages_.guarantees = {};  // of the caller
   if (messages_.is_atomic && target_thread_ != endpoint_.thread()) take_over_accumulates();
+}
+
+am_origin& window_epochs::sent_messages() {
+  if (origin_.messages() == nullptr) {
+    origin_.begin_messages({.system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
+                            .unit_bytes = static_cast<std::uint64_t>(messages_.unit_bytes),
+                            .detects_exclusive = messages_.detects_exclusive,
+                            .may_detach = messages_.may_detach},
+                           guarantees_);
+  }
+  return *origin_.messages();
 }
 
 void window_epochs::exchange_guarantees() {
@@ -37,7 +45,7 @@ void window_epochs::exchange_guarantees() {
   waits_.until("window", "waits for guarantees of all members", no_rank,
                [this] { return collectives_.done() && service_.sent(); });
   const std::uint64_t owed = collectives_.result();
-  on_target_thread([&] { target_.messages()->buffers().owe(owed); });
+  on_target_thread([&] { target_.messages().buffers().owe(owed); });
 }
 
 bool window_epochs::try_take_over_accumulates() {
@@ -54,7 +62,7 @@ bool window_epochs::try_take_over_accumulates() {
 }
 
 void window_epochs::check_messages(std::string_view call) {
-  if (origin_.messages() != nullptr) return;
+  if (messages_.handlers != nullptr) return;
   throw window_error(window_fault::argument, call, member_, fmt::format("{}: it has no handlers", title_),
                      "name them in window_options::messages when the window is made, on all ranks");
 }
@@ -72,7 +80,7 @@ void window_epochs::send_message(std::string_view call, rank_t target, const am_
                        "pass a place inside the memory of the target");
   }
   if (what.segments == 0) return;
-  am_origin& messages = *origin_.messages();
+  am_origin& messages = sent_messages();
   const auto has_place = [&] { return messages.messages() < static_cast<std::size_t>(messages_.messages_max); };
   if (!has_place()) waits_.until(call, "waits until earlier active messages are complete", target, has_place);
   rules_.operation_begins();
@@ -103,6 +111,11 @@ void window_epochs::throw_message_failure(std::string_view call) {
   switch (why) {
     case am_refusal::reason::buffer:
       throw window_error(window_fault::buffer, call, member_, text, "attach larger buffers at that rank");
+    case am_refusal::reason::owed:
+      throw window_error(window_fault::guarantee, call, member_, text,
+                         "attach as much as is guaranteed to all origins");
+    case am_refusal::reason::promise:
+      throw window_error(window_fault::detached, call, member_, text, "make the window without that promise");
     case am_refusal::reason::counts:
       throw window_error(window_fault::counts, call, member_, text, "correct the handler");
     case am_refusal::reason::place:
@@ -116,14 +129,14 @@ void window_epochs::attach_buffer(mutable_bytes memory) {
   constexpr std::string_view call = "window::attach_buffer";
   const inside entered(*this, call);
   check_messages(call);
-  on_target_thread([&] { target_.messages()->attach(call, memory); });
+  on_target_thread([&] { target_.messages().attach(call, memory); });
 }
 
 void window_epochs::detach_buffer(const void* base) {
   constexpr std::string_view call = "window::detach_buffer";
   const inside entered(*this, call);
   check_messages(call);
-  on_target_thread([&] { target_.messages()->detach(call, base); });
+  on_target_thread([&] { target_.messages().detach(call, base); });
 }
 
 am_counters window_epochs::counters_of(rank_t target) {

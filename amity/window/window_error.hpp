@@ -22,6 +22,8 @@ enum class window_fault : std::uint8_t {
   sharing,     ///< ranks that cannot share memory
   promise,     ///< a promise that is not kept
   buffer,      ///< of active messages: too little is attached
+  guarantee,   ///< of active messages: less is attached than is guaranteed to origins
+  detached,    ///< of active messages: a buffer was detached that messages need
   handler,     ///< of active messages: it has failed
   counts,      ///< a handler of active messages has set counts that are too large
   argument,    ///< any other argument

@@ -162,8 +162,9 @@ void window_origin::begin_completion(window_peer& to) {
   stream_.send(to.lane);
 }
 
-void window_origin::send_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees) {
+void window_origin::begin_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees) {
   messages_.emplace(endpoint_.own_engine(), service_, options);
+  messages_->begin_epoch(fences_ % 2 != 0);
   for (const am_guarantee& each : guarantees) guaranteed_[each.target] = each.bytes;
 }
 

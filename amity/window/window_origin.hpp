@@ -94,11 +94,11 @@ class window_origin final : private immovable {
   static std::string_view describe_unfinished(const window_peer& of) noexcept;
   window_protocol protocol() const noexcept { return protocol_; }
 
-  // --- Active messages, if `send_messages` was called. ---
+  // --- Active messages. ---
 
-  /// `guarantees`: of targets, for this rank.
-  void send_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees);
-  /// Null: the window sends none.
+  /// For the first one. `guarantees`: of targets, for this rank.
+  void begin_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees);
+  /// Null: `begin_messages` was not called.
   am_origin* messages() noexcept { return messages_ ? &*messages_ : nullptr; }
   /// The queue for the target, made at its first use.
   am_queue& queue_for(window_peer& to);

@@ -14,19 +14,11 @@
 #include "amity/core/memory.hpp"
 #include "amity/core/record_stream.hpp"
 #include "amity/window/accumulate.hpp"
+#include "amity/window/record_content.hpp"
 #include "amity/window/window_error.hpp"
 
 namespace amity::detail {
 namespace {
-
-/// Takes the head of a content; false: the content is shorter.
-template <class Head>
-bool take(bytes_view& content, Head& head) {
-  if (content.size() < sizeof head) return false;
-  std::memcpy(&head, content.data(), sizeof head);
-  content = content.subspan(sizeof head);
-  return true;
-}
 
 /// For errors.
 std::string_view name_of(const core::record& what) noexcept {
@@ -144,19 +136,26 @@ void window_target::publish(window_identity identity) {
 }
 
 void window_target::receive_messages(const am_target_options& options, std::function<bool()> take_over) {
+  message_options_ = options;
+  take_over_ = std::move(take_over);
+}
+
+am_target& window_target::messages() {
+  if (messages_ != nullptr) return *messages_;
   std::function<std::string(std::uint64_t, std::uint64_t)> find_problem;
   if (attached_ != nullptr) {
     find_problem = [this](std::uint64_t at, std::uint64_t bytes) {
       return bytes == 0 ? std::string() : attached_->find_problem(at, bytes, nullptr, 0);
     };
   }
-  messages_ = std::make_unique<am_target>(endpoint_, service_, options,
+  messages_ = std::make_unique<am_target>(endpoint_, service_, *message_options_,
                                           am_target::owner{.records = this,
                                                            .member = member_,
                                                            .identity = identity_,
                                                            .window = window_,
-                                                           .take_over = std::move(take_over),
+                                                           .take_over = take_over_,
                                                            .find_problem = std::move(find_problem)});
+  return *messages_;
 }
 
 // Numbers that the thread which has made the window waits for. Each thread writes one word, then reads one that the
@@ -260,9 +259,9 @@ bool window_target::execute(rank_t lane, const core::record& what, bytes_view co
 bool window_target::use_memory(rank_t lane, const core::record& what, bytes_view content, core::answers& to) {
   if (is_early(what)) return false;
   if (act_of(what) >= window_act::am_describe) {
-    if (messages_ == nullptr)
+    if (!message_options_)
       throw engine_.invalid_packet(lane, fmt::format("an active message on {}, which receives none", window_));
-    return messages_->execute(lane, what, content, memory_, to);
+    return messages().execute(lane, what, content, memory_, to);
   }
   if (!run(lane, what, content, to)) return false;
   if ((what.act & counted_bit) != 0) {
@@ -284,11 +283,11 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
   const bool in_blocks =
       act == window_act::put_blocks || act == window_act::get_blocks || act == window_act::accumulate_blocks;
   block_place where{};
-  if (in_blocks && !take(content, where)) throw invalid();
+  if (in_blocks && !take_head(content, where)) throw invalid();
   answer_place wanted{};
   const bool asks = what.question != core::no_question;
   const bool answers = asks && act != window_act::compare_swap && act != window_act::put;
-  if (answers && !take(content, wanted)) throw invalid();
+  if (answers && !take_head(content, wanted)) throw invalid();
   std::byte* answer = nullptr;
   if (answers) {
     if (wanted.bytes == 0 || wanted.bytes > core::record_bytes_max(engine_.transport().caps().packet_bytes_max))
@@ -327,7 +326,7 @@ bool window_target::run(rank_t lane, const core::record& what, bytes_view conten
       return true;
     case window_act::compare_swap: {
       swap_operands given{};
-      if (!take(content, given)) throw invalid();
+      if (!take_head(content, given)) throw invalid();
       return compare_swap(lane, what, given, to);
     }
     case window_act::put_blocks:
@@ -438,7 +437,7 @@ void window_target::take_layout(rank_t lane, bytes_view content) {
     return engine_.invalid_packet(
         lane, fmt::format("{} bytes of layout {} at {} of {}", content.size(), part.number, part.at, part.bytes));
   };
-  if (!take(content, part)) throw invalid();
+  if (!take_head(content, part)) throw invalid();
   std::unique_ptr<layouts>& of_lane = layouts_[lane];
   if (of_lane == nullptr) of_lane = std::make_unique<layouts>();
   known_layout& to = (*of_lane)[part.number % layouts_kept];

@@ -74,8 +74,8 @@ class window_target final : public record_window, private immovable {
   void publish(window_identity identity);
   /// From now on members may send active messages. `take_over`: see `am_target::owner`.
   void receive_messages(const am_target_options& options, std::function<bool()> take_over);
-  /// Null: it receives none.
-  am_target* messages() noexcept { return messages_.get(); }
+  /// What receives them, made at the first call. After `receive_messages`.
+  am_target& messages();
 
   mutable_bytes memory() const noexcept { return memory_; }
   control_block& control() const noexcept { return control_; }
@@ -162,10 +162,12 @@ class window_target final : public record_window, private immovable {
   assertion_checks* checks_ = nullptr;  ///< null: promises are not verified
   window_identity identity_{};
   window_description about_{};
-  std::optional<window_lock> lock_;             ///< once the window has its identity
-  rank_map<std::unique_ptr<layouts>> layouts_;  ///< by lane
-  std::unique_ptr<am_target> messages_;         ///< null: the window receives no active messages
-  rank_map<std::string> failures_;              ///< by lane: the first error, until the origin has asked for it
+  std::optional<window_lock> lock_;                   ///< once the window has its identity
+  rank_map<std::unique_ptr<layouts>> layouts_;        ///< by lane
+  std::optional<am_target_options> message_options_;  ///< empty: the window receives no active messages
+  std::function<bool()> take_over_;
+  std::unique_ptr<am_target> messages_;
+  rank_map<std::string> failures_;  ///< by lane: the first error, until the origin has asked for it
 
   long_transfers* transfers_;             ///< of the thread; null: the window was made by this thread, or is dynamic
   std::deque<target_transfers> targets_;  ///< of these; the thread that has made the window adds them

@@ -16,7 +16,10 @@
 namespace amity::mpi {
 namespace {
 
-int class_of(window_fault fault) noexcept {
+int code_of_message(int which) { return drop_in::running()->messages().error_of(which).code; }
+
+/// An error class, which is a code, too; or a code of an error class that this library has added.
+int code_of(window_fault fault) {
   switch (fault) {
     case window_fault::epoch:
       return MPI_ERR_RMA_SYNC;
@@ -34,6 +37,16 @@ int class_of(window_fault fault) noexcept {
       return MPI_ERR_OP;
     case window_fault::promise:
       return MPI_ERR_ASSERT;
+    case window_fault::buffer:
+      return code_of_message(MPIX_AM_BUFFER);
+    case window_fault::guarantee:
+      return code_of_message(MPIX_AM_HINT);
+    case window_fault::detached:
+      return code_of_message(MPIX_AM_DETACHED);
+    case window_fault::handler:
+      return code_of_message(MPIX_AM_HANDLER);
+    case window_fault::counts:
+      return code_of_message(MPIX_AM_COUNT);
     case window_fault::alignment:
     case window_fault::layout:
     case window_fault::argument:
@@ -43,7 +56,7 @@ int class_of(window_fault fault) noexcept {
 }
 
 struct description {
-  int error_class;
+  int code;
   std::string text;
 };
 
@@ -63,7 +76,7 @@ description describe(std::string_view call) {
   } catch (const mpi_error& wrong) {
     return {wrong.error_class(), fmt::format("amity: {}: {}", call, wrong.what())};
   } catch (const window_error& wrong) {
-    return {class_of(wrong.fault()), with_name_of(call, wrong.what())};
+    return {code_of(wrong.fault()), with_name_of(call, wrong.what())};
   } catch (const std::bad_alloc&) {
     return {MPI_ERR_NO_MEM, fmt::format("amity: {}: out of memory", call)};
   } catch (const std::exception& other) {
@@ -81,8 +94,8 @@ int raise(std::string_view call, Handle on, GetHandler& get_handler, Call& call_
     if (handler != MPI_ERRHANDLER_NULL) native::errhandler_free(&handler);
   }
   const cxx_handler_calls of_bindings;
-  call_handler(on, what.error_class);
-  return of_bindings.any() ? MPI_SUCCESS : what.error_class;
+  call_handler(on, what.code);
+  return of_bindings.any() ? MPI_SUCCESS : what.code;
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ int create(const new_window& wanted, MPI_Win* win, void* base, Native native_cal
   }
   try {
     check_request(wanted);
-    auto made = std::make_unique<window>(own->own_job(), own->memory(), own->handles(), wanted);
+    auto made = std::make_unique<window>(own->own_job(), own->memory(), own->handles(), own->messages(), wanted);
     *win = made->handle();
     if (base != nullptr) *static_cast<void**>(base) = made->base();
     own->windows().add(std::move(made));

@@ -17,6 +17,7 @@
 #include "amity/base/settings.hpp"
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
+#include "amity/interop/mpi/drop_in/am_operations.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/handle_pool.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
@@ -45,6 +46,7 @@ class drop_in : private immovable {
   allocated_memory& memory() noexcept { return memory_; }
   handle_pool& handles() noexcept { return handles_; }
   window_table& windows() noexcept { return windows_; }
+  am_operations& messages() noexcept { return messages_; }
   pending_requests& requests() noexcept { return requests_; }
   foreign_processes& foreigners() noexcept { return foreigners_; }
   open_files& files() noexcept { return files_; }
@@ -80,6 +82,7 @@ class drop_in : private immovable {
   job job_;
   allocated_memory memory_{job_};
   handle_pool handles_;
+  am_operations messages_;
   window_table windows_;
   pending_requests requests_{job_};
   foreign_processes foreigners_;

@@ -67,6 +67,9 @@ namespace native {
 
 inline constinit native_function<decltype(&MPI_Abort)> abort{"Abort"};
 inline constinit native_function<decltype(&MPI_Accumulate)> accumulate{"Accumulate"};
+inline constinit native_function<decltype(&MPI_Add_error_class)> add_error_class{"Add_error_class"};
+inline constinit native_function<decltype(&MPI_Add_error_code)> add_error_code{"Add_error_code"};
+inline constinit native_function<decltype(&MPI_Add_error_string)> add_error_string{"Add_error_string"};
 inline constinit native_function<decltype(&MPI_Allgather)> allgather{"Allgather"};
 inline constinit native_function<decltype(&MPI_Allgatherv)> allgatherv{"Allgatherv"};
 inline constinit native_function<decltype(&MPI_Alloc_mem)> alloc_mem{"Alloc_mem"};

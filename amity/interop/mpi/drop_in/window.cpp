@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <exception>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -59,6 +62,12 @@ void wait_for(job& in, MPI_Request request) {
   check_native(code, "MPI_Test");
 }
 
+template <class Number>
+bool read_number(std::string_view text, Number& number) noexcept {
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return problem == std::errc() && end == text.data() + text.size();
+}
+
 /// Replaces each word by its reduction over the members.
 void reduce_on(job& in, MPI_Comm comm, MPI_Op operation, std::span<std::uint64_t> words) {
   words_of_mpi own(words.size());
@@ -88,6 +97,24 @@ amity::detail::memory_of_window memory_for(const allocated_memory& allocated, co
   }
 }
 
+/// The values of "am_user_buf_<rank>". Throws `mpi_error`.
+std::vector<am_guarantee> guarantees_in(const window_info& info, rank_t size) {
+  constexpr std::string_view prefix = "am_user_buf_";
+  std::vector<am_guarantee> all;
+  info.for_each(prefix, [&](std::string_view key, std::string_view value) {
+    am_guarantee each{};
+    const std::string_view rank = key.substr(prefix.size());
+    if (!read_number(rank, each.target) || each.target < 0 || each.target >= size) {
+      throw mpi_error(MPI_ERR_INFO_KEY, fmt::format("the info key {}", key),
+                      fmt::format("name a rank from 0 to {}", size - 1));
+    }
+    if (!read_number(value, each.bytes))
+      throw mpi_error(MPI_ERR_INFO_VALUE, fmt::format("the value '{}' of {}", value, key), "pass a number of bytes");
+    all.push_back(each);
+  });
+  return all;
+}
+
 /// Whether the window has the attribute. To some MPIs it is an error to ask for a key that the program has freed.
 bool has_attribute(MPI_Win handle, int key) {
   MPI_Errhandler own = MPI_ERRHANDLER_NULL;
@@ -109,9 +136,11 @@ bool window::can_serve(MPI_Comm comm) {
   return foreign_processes::count_in(comm) == 0;
 }
 
-window::window(job& in, const allocated_memory& allocated, handle_pool& handles, const new_window& wanted)
+window::window(job& in, const allocated_memory& allocated, handle_pool& handles, am_operations& operations,
+               const new_window& wanted)
     : job_(in),
       handles_(handles),
+      operations_(operations),
       flavor_(wanted.flavor),
       unit_(wanted.unit),
       unit_attribute_(static_cast<int>(unit_)),
@@ -122,6 +151,7 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
   std::vector<rank_t> ranks =
       translate_ranks(members.handle(), owned_group(native::comm_group, MPI_COMM_WORLD).handle());
   size_ = static_cast<rank_t>(ranks.size());
+  const std::vector<am_guarantee> guarantees = guarantees_in(info_, size_);
   rank_t own = no_rank;
   check_native(native::group_rank(members.handle(), &own), "MPI_Group_rank");
   const auto reduce = [&](core::reduction operation, std::span<std::uint64_t> words) {
@@ -145,6 +175,12 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
   try {
     window_options options = in.options_of_windows();
     options.name = wanted.call;
+    options.messages.handlers = &operations;
+    options.messages.guarantees = guarantees;
+    options.messages.may_detach = !info_.denies("am_buf_interleave_am_detach");
+    // A progress thread cannot take over accumulates when the first message arrives.
+    const bool takes_over = !in.is_helped() || operations.exist();
+    options.messages.is_atomic = takes_over && !info_.denies("am_atomic");
     core_ = std::make_unique<amity::detail::window_core>(in.team(), memory, options, group);
   } catch (const window_error&) {  // all members have one
     free_handle();
@@ -242,6 +278,12 @@ std::vector<rank_t> window::members_of(MPI_Group group) const {
                   fmt::format("process {} of the group has no part in the window", stranger - members.begin()),
                   "pass a group of processes of the window");
 }
+
+void window::expect_messages() {
+  if (job_.is_helped() && !info_.denies("am_atomic")) core_->take_over_accumulates();
+}
+
+void window::check_operation(MPIX_Am_op op, bool is_vector) { operations_.check(op, is_vector, group_); }
 
 void window::check_dynamic() const {
   if (is_dynamic()) return;

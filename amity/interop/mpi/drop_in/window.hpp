@@ -17,6 +17,7 @@
 
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
+#include "amity/interop/mpi/drop_in/am_operations.hpp"
 #include "amity/interop/mpi/drop_in/handle_pool.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/window_info.hpp"
@@ -42,7 +43,8 @@ class window : private immovable {
   static bool can_serve(MPI_Comm comm);
   /// `allocated`: memory of it need not be offered again. Collective over the communicator. Throws `mpi_error` or
   /// `error`.
-  window(job& in, const allocated_memory& allocated, handle_pool& handles, const new_window& wanted);
+  window(job& in, const allocated_memory& allocated, handle_pool& handles, am_operations& operations,
+         const new_window& wanted);
   /// Collective. The epochs have ended (`check_end`), or it is abandoned.
   ~window();
   /// Before MPI ends: from now on its end waits for no other process, and the handle is left to the MPI.
@@ -62,6 +64,10 @@ class window : private immovable {
   std::uint64_t place(rank_t member, MPI_Aint displacement) const;
   /// The members of a group of the program. Throws `mpi_error` for processes that are none.
   std::vector<rank_t> members_of(MPI_Group group) const;
+  /// Before the first operation of active messages is created.
+  void expect_messages();
+  /// Throws `mpi_error` if active messages on the window must not name the operation.
+  void check_operation(MPIX_Am_op op, bool is_vector);
   /// Memory of a dynamic window. Throw `mpi_error` or `error`.
   void attach(void* base, std::size_t bytes);
   void detach(const void* base);
@@ -82,6 +88,7 @@ class window : private immovable {
 
   job& job_;
   handle_pool& handles_;
+  am_operations& operations_;
   rank_t size_ = 0;
   int flavor_;
   int model_ = MPI_WIN_UNIFIED;

@@ -36,6 +36,11 @@ bool window_info::says(std::string_view key) const {
   return found != values_.end() && found->second == "true";
 }
 
+bool window_info::denies(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found != values_.end() && found->second == "false";
+}
+
 MPI_Info window_info::copy() const {
   MPI_Info made = MPI_INFO_NULL;
   check_native(native::info_create(&made), "MPI_Info_create");

@@ -19,6 +19,14 @@ class window_info {
   void set(std::string_view key, std::string_view value) { values_[std::string(key)] = value; }
   /// "true": yes; anything else, or no such key: no.
   bool says(std::string_view key) const;
+  /// "false": yes; anything else, or no such key: no.
+  bool denies(std::string_view key) const;
+  /// Calls `visit(key, value)` for each key that begins with `prefix`.
+  template <class Visit>
+  void for_each(std::string_view prefix, Visit visit) const {
+    for (auto each = values_.lower_bound(prefix); each != values_.end() && each->first.starts_with(prefix); ++each)
+      visit(each->first, each->second);
+  }
   /// A new info object with all of them, that the caller frees. Throws `mpi_error`.
   MPI_Info copy() const;
 

@@ -124,6 +124,8 @@ FLAWED = {"ompi_communicator_t":
           "Alltoallv Alltoallw Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw".split()}
 HEAD = '[[gnu::visibility("default")]] '
 WRAPPED = ("collective", "point_to_point", "special", "synchronized", "joining", "polled")
+# Handlers of active messages must not call these.
+BLOCKING = ("collective", "point_to_point", "special", "synchronized", "joining")
 # What a special function needs of the MPI besides itself. X_c needs these with _c, where the MPI has them.
 PARTS = {"Mprobe": ("Improbe",), "Probe": ("Iprobe",), "Sendrecv": ("Irecv", "Isend"),
          "Sendrecv_replace": ("Irecv", "Isend", "Pack", "Pack_size"), "Wait": ("Test",), "Waitall": ("Testall",),
@@ -289,7 +291,9 @@ class Writer:
 
     def body(self, function):
         """The statements of PMPI_X."""
-        return getattr(self, "synchronized" if function.base in self.flawed else function.kind)(function)
+        kind = "synchronized" if function.base in self.flawed else function.kind
+        refusal = f'if (handler_call::exists()) return handler_call::refuse("{full(function.name)}");'
+        return [refusal] * (kind in BLOCKING) + getattr(self, kind)(function)
 
     def collective(self, function):
         started = ", ".join(["MPI_STATUS_IGNORE", self.partner(function).native, *function.values])

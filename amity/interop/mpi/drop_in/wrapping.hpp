@@ -13,6 +13,7 @@
 
 #include "amity/base/function_ref.hpp"
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
+#include "amity/interop/mpi/drop_in/handler_call.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 #include "amity/interop/mpi/drop_in/nested_calls.hpp"
 #include "amity/interop/mpi/drop_in/tool_function.hpp"

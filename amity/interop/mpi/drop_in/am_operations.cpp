@@ -1,0 +1,172 @@
+#include "amity/interop/mpi/drop_in/am_operations.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "amity/base/error.hpp"
+#include "amity/interop/mpi/drop_in/datatype.hpp"
+#include "amity/interop/mpi/drop_in/handler_call.hpp"
+#include "amity/interop/mpi/drop_in/mpi_error.hpp"
+#include "amity/window/am_description.hpp"
+
+namespace amity::mpi {
+namespace {
+
+constexpr std::array error_texts{
+    "the buffers of the target of an active message are too small for one segment",
+    "a handler of an active message has set a count that is too large",
+    "a buffer was detached that active messages use",
+    "fewer bytes are attached than are guaranteed to the origins of active messages",
+    "a handler of an active message has failed",
+};
+
+/// The element of a type that this process has, in an encoded list.
+bytes_view take(bytes_view& rest, std::size_t bytes) {
+  if (bytes > rest.size())
+    throw error("an active message", no_rank, "its types are damaged", "run the same build on all ranks");
+  const bytes_view taken = rest.first(bytes);
+  rest = rest.subspan(bytes);
+  return taken;
+}
+
+}  // namespace
+
+/// Calls the function of the program with types of this process.
+class am_operations::recipe final : public amity::detail::am_recipe {
+ public:
+  recipe(am_operations& of, const operation& what, bytes_view extra) : of_(of), what_(what) {
+    std::memcpy(&counts_, take(extra, sizeof counts_).data(), sizeof counts_);
+    const auto keep = [](bytes_view encoded) { return std::vector<std::byte>(encoded.begin(), encoded.end()); };
+    input_ = keep(take(extra, counts_.input_bytes));
+    persistent_ = keep(take(extra, counts_.persistent_bytes));
+    output_ = keep(extra);
+  }
+
+  void run(const am_call& call) override {
+    MPI_Datatype input, persistent, output;
+    {
+      const std::lock_guard lock(of_.mutex_);
+      input = of_.types_.find(input_);
+      persistent = of_.types_.find(persistent_);
+      output = of_.types_.find(output_);
+    }
+    const auto input_count = static_cast<int>(counts_.input_count);
+    const auto persistent_count = static_cast<int>(counts_.persistent_count);
+    const auto output_count = static_cast<int>(counts_.output_count);
+    const auto segments = static_cast<int>(call.segments);
+    const handler_call running;
+    if (what_.plain != nullptr) {
+      what_.plain(call.input.data(), input_count, input, call.persistent.data(), persistent_count, persistent,
+                  call.output.data(), output_count, output, segments);
+    } else {
+      // A negative count becomes one that is larger than any maximum.
+      what_.vector(call.input.data(), input_count, input, call.persistent.data(), persistent_count, persistent,
+                   call.output.data(), output_count, output, segments,
+                   reinterpret_cast<int*>(call.output_counts.data()));
+    }
+    if (running.refused() == nullptr) return;
+    throw error("an active message", no_rank,
+                fmt::format("the handler of operation {} has called {}", what_.number, running.refused()),
+                "call no function that blocks in a handler");
+  }
+
+ private:
+  am_operations& of_;
+  const operation& what_;
+  am_types counts_{};
+  std::vector<std::byte> input_, persistent_, output_;
+};
+
+am_operations::am_operations() : types_(datatype::predefined()) {}
+am_operations::~am_operations() = default;
+
+am_operations::operation* am_operations::find(MPIX_Am_op op) noexcept {
+  const auto found = std::ranges::find(all_, op, &operation::number);
+  return found == all_.end() ? nullptr : &*found;
+}
+
+// All processes of the communicator take a number that none of them has used.
+MPIX_Am_op am_operations::create(job& in, MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector) {
+  if (plain == nullptr && vector == nullptr)
+    throw mpi_error(MPI_ERR_ARG, "a handler that is a null pointer", "pass a function");
+  int number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = next_;
+  }
+  int agreed = 0, done = 0, code = MPI_SUCCESS;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_native(native::iallreduce(&number, &agreed, 1, MPI_INT, MPI_MAX, comm, &request), "MPI_Iallreduce");
+  in.wait_for([&] {
+    if (done == 0 && code == MPI_SUCCESS) code = native::test(&request, &done, MPI_STATUS_IGNORE);
+    return done != 0 || code != MPI_SUCCESS;
+  });
+  check_native(code, "MPI_Test");
+  const std::lock_guard lock(mutex_);
+  next_ = std::max(next_, agreed + 1);
+  all_.push_back({.number = agreed,
+                  .plain = plain,
+                  .vector = vector,
+                  .members = std::make_unique<owned_group>(native::comm_group, comm)});
+  return agreed;
+}
+
+void am_operations::free(MPIX_Am_op op) {
+  const std::lock_guard lock(mutex_);
+  operation* const found = find(op);
+  if (found == nullptr || found->is_free)
+    throw mpi_error(MPI_ERR_OP, fmt::format("operation {} does not exist", op), "free each operation once");
+  found->is_free = true;
+}
+
+void am_operations::check(MPIX_Am_op op, bool is_vector, MPI_Group members) {
+  const std::lock_guard lock(mutex_);
+  operation* const found = find(op);
+  if (found == nullptr || found->is_free) {
+    throw mpi_error(MPI_ERR_OP, fmt::format("operation {} does not exist", op),
+                    "pass what MPIX_Am_op_create or MPIX_Amv_op_create has returned, before it is freed");
+  }
+  if (is_vector != (found->vector != nullptr)) {
+    throw mpi_error(MPI_ERR_OP,
+                    fmt::format("operation {} of {}", op, is_vector ? "MPIX_Am_op_create" : "MPIX_Amv_op_create"),
+                    is_vector ? "call MPIX_Am" : "call MPIX_Amv");
+  }
+  const std::vector<int> there = translate_ranks(members, found->members->handle());
+  if (std::ranges::find(there, MPI_UNDEFINED) == there.end()) return;
+  throw mpi_error(MPI_ERR_OP,
+                  fmt::format("operation {} of a communicator that has not all processes of the window", op),
+                  "create the operation on a communicator with all of them");
+}
+
+// On the thread that carries out records of the window.
+std::unique_ptr<amity::detail::am_recipe> am_operations::prepare(const amity::detail::am_description& of) {
+  const std::lock_guard lock(mutex_);
+  operation* const found = find(static_cast<MPIX_Am_op>(of.operation));
+  if (found == nullptr) {
+    throw error("an active message", no_rank, fmt::format("operation {} does not exist", of.operation),
+                "create it on all processes of its communicator");
+  }
+  return std::make_unique<recipe>(*this, *found, of.extra);
+}
+
+am_operations::error_kind am_operations::error_of(int which) {
+  if (which < 0 || static_cast<std::size_t>(which) >= error_texts.size()) return {MPI_ERR_UNKNOWN, MPI_ERR_UNKNOWN};
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = errors_.size(); i < error_texts.size(); ++i) {
+    error_kind made{MPI_ERR_OTHER, MPI_ERR_OTHER};
+    if (native::add_error_class(&made.error_class) == MPI_SUCCESS &&
+        native::add_error_code(made.error_class, &made.code) == MPI_SUCCESS) {
+      native::add_error_string(made.error_class, error_texts[i]);
+      native::add_error_string(made.code, error_texts[i]);
+    }
+    errors_.push_back(made);
+  }
+  return errors_[static_cast<std::size_t>(which)];
+}
+
+}  // namespace amity::mpi

@@ -1,0 +1,77 @@
+#pragma once
+
+/// The operations of active messages that the program has created, and messages of them.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include <mpi.h>
+
+#include "amity/base/types.hpp"
+#include "amity/interop/mpi/drop_in/groups.hpp"
+#include "amity/interop/mpi/drop_in/job.hpp"
+#include "amity/interop/mpi/drop_in/type_cache.hpp"
+#include "amity/interop/mpi/mpix_am.h"
+#include "amity/window/active_message.hpp"
+
+namespace amity::mpi {
+
+/// Any thread. Handlers are called by the thread that carries out records of their window.
+class am_operations final : public amity::detail::am_handlers, private immovable {
+ public:
+  am_operations();
+  ~am_operations();
+
+  /// Collective over `comm`. Throws `mpi_error`.
+  MPIX_Am_op create(job& in, MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector);
+  /// Whether the program has created any.
+  bool exist() {
+    const std::lock_guard lock(mutex_);
+    return !all_.empty();
+  }
+  /// Throws `mpi_error` if there is no such operation.
+  void free(MPIX_Am_op op);
+  /// Throws `mpi_error` if it must not be used on a window of these processes.
+  void check(MPIX_Am_op op, bool is_vector, MPI_Group members);
+  std::unique_ptr<amity::detail::am_recipe> prepare(const amity::detail::am_description& of) override;
+  /// An error class of MPI, and a code of this class; made at the first call. (Open MPI 4.1 knows no class of a class.)
+  struct error_kind {
+    int error_class;
+    int code;
+  };
+  error_kind error_of(int which);
+
+ private:
+  struct operation {
+    MPIX_Am_op number;
+    MPIX_Am_user_function* plain;    ///< null: it is a vector operation
+    MPIX_Amv_user_function* vector;  ///< null: it is a plain one
+    std::unique_ptr<owned_group> members;
+    bool is_free = false;  ///< messages of others may still be on their way
+  };
+  class recipe;
+
+  operation* find(MPIX_Am_op op) noexcept;
+
+  std::mutex mutex_;
+  std::deque<operation> all_;  // functions stay where they are
+  MPIX_Am_op next_ = 1;
+  std::vector<error_kind> errors_;
+  type_cache types_;
+};
+
+/// What travels with a description for a handler: counts of one segment, and the encoded types.
+struct am_types {
+  std::int64_t input_count;
+  std::int64_t persistent_count;
+  std::int64_t output_count;
+  std::uint32_t input_bytes;  ///< of the encoded types
+  std::uint32_t persistent_bytes;
+};
+
+}  // namespace amity::mpi

@@ -1,0 +1,425 @@
+/// Active messages on MPI windows, as programs use them.
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+#include <mpi.h>
+#include <mpix_am.h>
+
+#include "program.hpp"
+
+using program::class_of;
+using program::next;
+using program::rank;
+using program::size;
+using program::step;
+
+namespace {
+
+// Handlers
+
+/// out[i] = abs(in[i]) + abs(window[i])
+void add_absolute(const void* input, int input_count, MPI_Datatype, void* persistent, int persistent_count,
+                  MPI_Datatype, void* output, int output_count, MPI_Datatype, int segments) {
+  const auto* const in = static_cast<const int*>(input);
+  const auto* const window = static_cast<const int*>(persistent);
+  auto* const out = static_cast<int*>(output);
+  CHECK(input_count == output_count && segments >= 1);
+  CHECK(reinterpret_cast<std::uintptr_t>(input) % alignof(int) == 0);
+  for (int i = 0; i < segments * input_count; ++i) out[i] = std::abs(in[i]) + std::abs(window[i % persistent_count]);
+}
+
+void count_segments(const void*, int, MPI_Datatype, void* persistent, int, MPI_Datatype, void*, int, MPI_Datatype,
+                    int segments) {
+  *static_cast<long*>(persistent) += segments;
+}
+
+/// The first integer of a segment says how many elements the segment generates.
+void repeat(const void* input, int input_count, MPI_Datatype, void*, int, MPI_Datatype, void* output, int output_count,
+            MPI_Datatype, int segments, int counts[]) {
+  const auto* const in = static_cast<const int*>(input);
+  auto* const out = static_cast<int*>(output);
+  for (int i = 0; i < segments; ++i) {
+    CHECK(counts[i] == 0);
+    counts[i] = in[i * input_count];
+    for (int j = 0; j < std::min(counts[i], output_count); ++j) out[i * output_count + j] = counts[i];
+  }
+}
+
+/// Sums the two fields of each struct, with the help of the MPI, into every second integer.
+void sum_fields(const void* input, int input_count, MPI_Datatype input_type, void*, int, MPI_Datatype, void* output,
+                int output_count, MPI_Datatype output_type, int segments) {
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED, bytes = 0;
+  MPI_Type_get_envelope(input_type, &integers, &addresses, &types, &combiner);
+  CHECK(combiner == MPI_COMBINER_RESIZED);
+  MPI_Aint bound = 0, extent = 0, output_extent = 0;
+  MPI_Type_get_extent(input_type, &bound, &extent);
+  MPI_Type_get_extent(output_type, &bound, &output_extent);
+  MPI_Type_size(input_type, &bytes);
+  CHECK(extent == 24 && bytes == 12 && output_extent == 8 && input_count == 1 && output_count == 1);
+  for (int i = 0; i < segments; ++i) {
+    const char* const from = static_cast<const char*>(input) + i * extent;
+    int first = 0;
+    double second = 0;
+    std::copy_n(from, sizeof first, reinterpret_cast<char*>(&first));
+    std::copy_n(from + 8, sizeof second, reinterpret_cast<char*>(&second));
+    CHECK(reinterpret_cast<std::uintptr_t>(from + 8) % alignof(double) == 0);
+    reinterpret_cast<int*>(static_cast<char*>(output) + i * output_extent)[0] = first + static_cast<int>(second);
+  }
+}
+
+void block(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, void*, int, MPI_Datatype, int) {
+  CHECK(MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS);
+}
+
+// A window
+
+class memory {
+ public:
+  memory(int flavor, MPI_Info info = MPI_INFO_NULL) : values_(16) {
+    for (int i = 0; i < 16; ++i) values_[static_cast<std::size_t>(i)] = -i - rank();
+    const MPI_Aint bytes = program::bytes_of<int>(16);
+    if (flavor == MPI_WIN_FLAVOR_CREATE) {
+      MPI_Win_create(values_.data(), 64, sizeof(int), info, MPI_COMM_WORLD, &win_);
+    } else if (flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+      MPI_Win_create_dynamic(info, MPI_COMM_WORLD, &win_);
+      MPI_Win_attach(win_, values_.data(), 64);
+    } else {
+      int* base = nullptr;
+      flavor == MPI_WIN_FLAVOR_SHARED ? MPI_Win_allocate_shared(bytes, sizeof(int), info, MPI_COMM_WORLD, &base, &win_)
+                                      : MPI_Win_allocate(bytes, sizeof(int), info, MPI_COMM_WORLD, &base, &win_);
+      std::copy(values_.begin(), values_.end(), base);
+    }
+    places_.assign(static_cast<std::size_t>(size()), 0);
+    if (flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+      MPI_Aint own = 0;
+      MPI_Get_address(values_.data(), &own);
+      MPI_Allgather(&own, 1, MPI_AINT, places_.data(), 1, MPI_AINT, MPI_COMM_WORLD);
+    }
+    MPI_Win_set_errhandler(win_, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  ~memory() { MPI_Win_free(&win_); }
+  MPI_Win win() const { return win_; }
+  MPI_Aint place(int of) const { return places_[static_cast<std::size_t>(of)]; }
+
+ private:
+  std::vector<int> values_;
+  std::vector<MPI_Aint> places_;
+  MPI_Win win_ = MPI_WIN_NULL;
+};
+
+/// 5 integers in and out for each segment.
+int send(const memory& to, int target, const std::vector<int>& in, std::vector<int>& out, MPIX_Am_op op) {
+  return MPIX_Am(in.data(), 5, MPI_INT, out.data(), 5, MPI_INT, static_cast<int>(in.size() / 5), target, 5, MPI_INT,
+                 to.place(target), 5, MPI_INT, 5, MPI_INT, op, to.win());
+}
+
+std::vector<int> numbers(std::size_t segments) {
+  std::vector<int> in(5 * segments);
+  std::iota(in.begin(), in.end(), -static_cast<int>(segments) + rank());
+  return in;
+}
+
+bool are_sums(const std::vector<int>& in, const std::vector<int>& out, int target) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (out[i] != std::abs(in[i]) + static_cast<int>(i % 5) + target) return false;
+  }
+  return true;
+}
+
+void each_flavor_and_epoch(MPIX_Am_op op) {
+  std::vector<int> flavors{MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_DYNAMIC};
+  for (const int flavor : flavors) {
+    const memory to(flavor);
+    std::vector<char> buffer(1000);
+    CHECK(MPIX_Am_win_buffer_attach(buffer.data(), 1000, to.win()) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const std::vector<int> in = numbers(300);
+    std::vector<int> out(in.size());
+    const auto check = [&] {
+      CHECK(are_sums(in, out, next()));
+      std::fill(out.begin(), out.end(), 0);
+    };
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, to.win());
+    CHECK(send(to, next(), in, out, op) == MPI_SUCCESS);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, to.win());
+    check();
+    for (const int kind : {MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED}) {
+      MPI_Win_lock(kind, next(), 0, to.win());
+      CHECK(send(to, next(), in, out, op) == MPI_SUCCESS);
+      CHECK(MPI_Win_unlock(next(), to.win()) == MPI_SUCCESS);
+      check();
+    }
+    MPI_Win_lock_all(0, to.win());
+    CHECK(send(to, next(), in, out, op) == MPI_SUCCESS);
+    MPI_Win_flush_local(next(), to.win());
+    check();
+    CHECK(send(to, MPI_PROC_NULL == next() ? 0 : next(), in, out, op) == MPI_SUCCESS);
+    MPI_Win_flush_all(to.win());
+    check();
+    MPI_Win_unlock_all(to.win());
+    MPI_Group all = MPI_GROUP_NULL, target = MPI_GROUP_NULL, origin = MPI_GROUP_NULL;
+    const int to_rank = next(), from_rank = program::previous();
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &to_rank, &target);
+    MPI_Group_incl(all, 1, &from_rank, &origin);
+    MPI_Win_post(origin, 0, to.win());
+    MPI_Win_start(target, 0, to.win());
+    CHECK(send(to, next(), in, out, op) == MPI_SUCCESS);
+    MPI_Win_complete(to.win());
+    check();
+    MPI_Win_wait(to.win());
+    for (MPI_Group* const each : {&all, &target, &origin}) MPI_Group_free(each);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPIX_Am_win_buffer_detach(buffer.data(), to.win()) == MPI_SUCCESS);
+  }
+}
+
+void counts_of_vectors(MPIX_Am_op op) {
+  const memory to(MPI_WIN_FLAVOR_ALLOCATE);
+  constexpr int segments = 400, most = 10;
+  std::vector<int> in(segments), out(segments * most, -7), counts(segments, -1);
+  for (int i = 0; i < segments; ++i) in[static_cast<std::size_t>(i)] = i % (most + 1);
+  std::vector<char> buffer(4096);
+  MPIX_Am_win_buffer_attach(buffer.data(), 4096, to.win());
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, to.win());
+  CHECK(MPIX_Amv(in.data(), 1, MPI_INT, out.data(), most, MPI_INT, counts.data(), segments, next(), 1, MPI_INT, 0, 1,
+                 MPI_INT, most, MPI_INT, op, to.win()) == MPI_SUCCESS);
+  MPI_Win_unlock(next(), to.win());
+  CHECK(counts == in);
+  for (int i = 0; i < segments; ++i) {
+    for (int j = 0; j < counts[static_cast<std::size_t>(i)]; ++j)
+      CHECK(out[static_cast<std::size_t>(i * most + j)] == i % (most + 1));
+  }
+  MPIX_Am_counters counters{};
+  CHECK(MPIX_Am_win_get_counters(to.win(), next(), &counters) == MPI_SUCCESS);
+  CHECK(counters.messages == 1 && counters.count_bytes == 4 * segments && counters.input_bytes == 4 * segments);
+
+  in[5] = most + 1;
+  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, to.win());
+  CHECK(MPIX_Amv(in.data(), 1, MPI_INT, out.data(), most, MPI_INT, counts.data(), segments, next(), 1, MPI_INT, 0, 1,
+                 MPI_INT, most, MPI_INT, op, to.win()) == MPI_SUCCESS);
+  CHECK(class_of(MPI_Win_unlock(next(), to.win())) == MPIX_ERR_AM_COUNT);
+  in[5] = -1;
+  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, to.win());
+  MPIX_Amv(in.data(), 1, MPI_INT, out.data(), most, MPI_INT, counts.data(), segments, next(), 1, MPI_INT, 0, 1, MPI_INT,
+           most, MPI_INT, op, to.win());
+  CHECK(class_of(MPI_Win_unlock(next(), to.win())) == MPIX_ERR_AM_COUNT);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Types with holes on both sides. The origin frees its types right after the call.
+void types_of_target(MPIX_Am_op op) {
+  const memory to(MPI_WIN_FLAVOR_ALLOCATE);
+  struct pair {
+    double second;
+    int first;
+    char hole[4];
+  };
+  constexpr int segments = 100;
+  std::vector<pair> in(segments);
+  std::vector<int> out(segments * 3, -1);
+  for (int i = 0; i < segments; ++i) in[static_cast<std::size_t>(i)] = {.second = static_cast<double>(i), .first = 2 * i, .hole = {}};
+
+  const auto make_struct = [](MPI_Aint first, MPI_Aint second, MPI_Aint extent) {
+    const int lengths[] = {1, 1};
+    const MPI_Aint places[] = {first, second};
+    const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
+    MPI_Datatype made = MPI_DATATYPE_NULL, resized = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(2, lengths, places, types, &made);
+    MPI_Type_create_resized(made, 0, extent, &resized);
+    MPI_Type_commit(&resized);
+    MPI_Type_free(&made);
+    return resized;
+  };
+  MPI_Datatype here = make_struct(8, 0, sizeof(pair)), there = make_struct(0, 8, 24), output_here, output_there;
+  MPI_Type_create_resized(MPI_INT, 0, 12, &output_here);
+  MPI_Type_create_resized(MPI_INT, 0, 8, &output_there);
+  MPI_Type_commit(&output_here);
+  MPI_Type_commit(&output_there);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next(), 0, to.win());
+  std::vector<char> buffer(32 * segments + 1);
+  CHECK(MPIX_Am(in.data(), 1, here, out.data(), 1, output_here, segments, next(), 1, there, 0, 1, MPI_INT, 1,
+                output_there, op, to.win()) == MPI_SUCCESS);
+  for (MPI_Datatype* const each : {&here, &there, &output_here, &output_there}) MPI_Type_free(each);
+  CHECK(MPI_Win_unlock(next(), to.win()) == MPI_SUCCESS);
+  for (int i = 0; i < segments; ++i) {
+    CHECK(out[static_cast<std::size_t>(3 * i)] == 3 * i);
+    CHECK(out[static_cast<std::size_t>(3 * i + 1)] == -1 && out[static_cast<std::size_t>(3 * i + 2)] == -1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void hints(MPIX_Am_op op) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  for (int each = 0; each < size(); ++each) MPI_Info_set(info, ("am_user_buf_" + std::to_string(each)).c_str(), "4000");
+  {
+    const memory to(MPI_WIN_FLAVOR_ALLOCATE, info);
+    const std::vector<int> in = numbers(1000);
+    std::vector<int> out(in.size());
+    MPI_Win_lock_all(0, to.win());
+    CHECK(send(to, next(), in, out, op) == MPI_SUCCESS);
+    CHECK(class_of(MPI_Win_flush(next(), to.win())) == MPIX_ERR_AM_HINT);
+    MPI_Win_unlock_all(to.win());
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::vector<char> buffer(4000 * static_cast<std::size_t>(size()));
+    MPIX_Am_win_buffer_attach(buffer.data(), static_cast<MPI_Aint>(buffer.size()), to.win());
+    CHECK(class_of(MPIX_Am_win_buffer_detach(buffer.data(), to.win())) == MPIX_ERR_AM_HINT);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, to.win());
+    CHECK(send(to, next(), in, out, op) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush(next(), to.win()) == MPI_SUCCESS);
+    CHECK(are_sums(in, out, next()));
+    MPIX_Am_counters counters{};
+    MPIX_Am_win_get_counters(to.win(), next(), &counters);
+    CHECK(counters.handshakes == 0 && counters.queries == 0);
+    MPI_Win_unlock_all(to.win());
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Info_free(&info);
+}
+
+void errors(MPIX_Am_op op, MPIX_Am_op vector, MPIX_Am_op blocking) {
+  const memory to(MPI_WIN_FLAVOR_ALLOCATE);
+  const std::vector<int> in = numbers(1);
+  std::vector<int> out(5), counts(1);
+  const auto code = [&](int input, int segments, int target, int there, MPI_Aint place, MPIX_Am_op what) {
+    return class_of(MPIX_Am(in.data(), input, MPI_INT, out.data(), 5, MPI_INT, segments, target, there, MPI_INT, place,
+                            5, MPI_INT, 5, MPI_INT, what, to.win()));
+  };
+  CHECK(code(5, 1, next(), 5, 0, op) == MPI_ERR_RMA_SYNC);
+  MPI_Win_lock_all(0, to.win());
+  CHECK(code(5, 1, size(), 5, 0, op) == MPI_ERR_RANK);
+  CHECK(code(5, 1, MPI_PROC_NULL, 5, 0, op) == MPI_SUCCESS);
+  CHECK(code(-1, 1, next(), 5, 0, op) == MPI_ERR_COUNT);
+  CHECK(code(5, -1, next(), 5, 0, op) == MPI_ERR_COUNT);
+  CHECK(code(5, 1, next(), 4, 0, op) == MPI_ERR_TYPE);
+  CHECK(code(5, 1, next(), 5, 1 << 20, op) == MPI_ERR_RMA_RANGE);
+  CHECK(code(5, 1, next(), 5, -1, op) == MPI_ERR_DISP);
+  CHECK(code(5, 1, next(), 5, 0, MPIX_AM_OP_NULL) == MPI_ERR_OP);
+  CHECK(code(5, 1, next(), 5, 0, vector) == MPI_ERR_OP);
+  CHECK(code(5, 0, next(), 5, 0, op) == MPI_SUCCESS);
+  CHECK(class_of(MPIX_Amv(in.data(), 5, MPI_INT, out.data(), 5, MPI_INT, counts.data(), 1, next(), 5, MPI_INT, 0, 1,
+                          MPI_INT, 5, MPI_INT, op, to.win())) == MPI_ERR_OP);
+  CHECK(code(5, 1, next(), 5, 0, blocking) == MPI_SUCCESS);
+  CHECK(class_of(MPI_Win_flush(next(), to.win())) == MPIX_ERR_AM_HANDLER);
+  CHECK(code(5, 1, next(), 5, 0, op) == MPI_SUCCESS);
+  CHECK(MPI_Win_flush(next(), to.win()) == MPI_SUCCESS);
+  CHECK(are_sums(in, out, next()));
+  MPI_Win_unlock_all(to.win());
+
+  MPIX_Am_op copy = op;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK(MPIX_Am_op_free(&op) == MPI_SUCCESS && op == MPIX_AM_OP_NULL);
+  CHECK(class_of(MPIX_Am_op_free(&copy)) == MPI_ERR_OP);
+  MPI_Win_lock_all(0, to.win());
+  CHECK(code(5, 1, next(), 5, 0, copy) == MPI_ERR_OP);
+  MPI_Win_unlock_all(to.win());
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  std::vector<char> buffer(100);
+  CHECK(class_of(MPIX_Am_win_buffer_detach(buffer.data(), to.win())) == MPI_ERR_RMA_ATTACH);
+  CHECK(class_of(MPIX_Am_win_buffer_attach(buffer.data(), -1, to.win())) == MPI_ERR_SIZE);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Targets that wait in functions of the MPI run handlers.
+void waiting_targets(MPIX_Am_op op) {
+  long* word = nullptr;
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_allocate(program::bytes_of<long>(), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &word, &win);
+  *word = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  constexpr int messages = 1000;
+  if (rank() != 0) {
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    long before = 0;
+    const long one = 1;
+    for (int i = 0; i < messages; ++i) {
+      MPIX_Am(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, 3, 0, 0, MPI_INT, 0, 1, MPI_LONG, 0, MPI_INT, op, win);
+      if (i % 10 == 0) MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, win);
+    }
+    MPI_Win_unlock(0, win);
+    MPI_Send(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_WORLD);
+  } else {
+    for (int i = 1; i < size(); ++i)
+      MPI_Recv(nullptr, 0, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    CHECK(*word == (3 * messages + messages / 10) * static_cast<long>(size() - 1));
+    MPI_Win_unlock(0, win);
+  }
+  MPI_Win_free(&win);
+}
+
+/// An operation of all processes works on windows of some; not the reverse.
+void parts_of_communicator(MPIX_Am_op of_all) {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, rank(), &half);
+  MPIX_Am_op of_half = MPIX_AM_OP_NULL;
+  CHECK(MPIX_Am_op_create(count_segments, half, &of_half) == MPI_SUCCESS);
+  long* word = nullptr;
+  MPI_Win small = MPI_WIN_NULL;
+  MPI_Win_allocate(program::bytes_of<long>(), sizeof(long), MPI_INFO_NULL, half, &word, &small);
+  *word = 0;
+  MPI_Barrier(half);
+  const auto send_to_first = [](MPIX_Am_op op, MPI_Win win) {
+    return MPIX_Am(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, 1, 0, 0, MPI_INT, 0, 1, MPI_LONG, 0, MPI_INT, op, win);
+  };
+  int ranks = 0, own = 0;
+  MPI_Comm_size(half, &ranks);
+  MPI_Comm_rank(half, &own);
+  MPI_Win_lock_all(0, small);
+  CHECK(send_to_first(of_all, small) == MPI_SUCCESS);
+  CHECK(send_to_first(of_half, small) == MPI_SUCCESS);
+  MPI_Win_unlock_all(small);
+  MPI_Barrier(half);
+  if (own == 0) CHECK(*word == 2 * ranks);
+  MPI_Win_free(&small);
+  if (size() > 1) {
+    const memory whole(MPI_WIN_FLAVOR_ALLOCATE);
+    MPI_Win_lock_all(0, whole.win());
+    CHECK(class_of(send_to_first(of_half, whole.win())) == MPI_ERR_OP);
+    MPI_Win_unlock_all(whole.win());
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK(MPIX_Am_op_free(&of_half) == MPI_SUCCESS);
+  MPI_Comm_free(&half);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  program::watch(100);
+  program::window_bytes_min = program::bytes_min;
+  MPIX_Am_op absolute, count, vector, fields, blocking;
+  CHECK(MPIX_Am_op_create(add_absolute, MPI_COMM_WORLD, &absolute) == MPI_SUCCESS);
+  CHECK(MPIX_Am_op_create(count_segments, MPI_COMM_WORLD, &count) == MPI_SUCCESS);
+  CHECK(MPIX_Amv_op_create(repeat, MPI_COMM_WORLD, &vector) == MPI_SUCCESS);
+  CHECK(MPIX_Am_op_create(sum_fields, MPI_COMM_WORLD, &fields) == MPI_SUCCESS);
+  CHECK(MPIX_Am_op_create(block, MPI_COMM_WORLD, &blocking) == MPI_SUCCESS);
+  step = "each flavor and epoch";
+  each_flavor_and_epoch(absolute);
+  step = "counts of vectors";
+  counts_of_vectors(vector);
+  step = "types of the target";
+  types_of_target(fields);
+  step = "hints";
+  hints(absolute);
+  step = "waiting targets";
+  waiting_targets(count);
+  step = "parts of the communicator";
+  parts_of_communicator(count);
+  step = "errors";
+  errors(absolute, vector, blocking);
+  step = "MPI_Finalize";
+  MPI_Finalize();
+  return 0;
+}
