@@ -85,7 +85,8 @@ bool am_target::execute(rank_t lane, const core::record& what, bytes_view conten
   // The record whose answer had no credit comes again.
   const auto left = std::ranges::find(replying_, lane, &unit::lane);
   if (left != replying_.end()) {
-    if (left->question != what.question) throw engine_.invalid_packet(lane, "a unit before the one that is answered");
+    if (left->question != what.question)
+      throw engine_.invalid_packet(lane, "a unit before the answer to another one has left");
     if (!try_reply(*left, to)) return false;
     unit done = std::move(*left);
     replying_.erase(left);

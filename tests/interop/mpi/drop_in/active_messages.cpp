@@ -226,7 +226,8 @@ void types_of_target(MPIX_Am_op op) {
   constexpr int segments = 100;
   std::vector<pair> in(segments);
   std::vector<int> out(segments * 3, -1);
-  for (int i = 0; i < segments; ++i) in[static_cast<std::size_t>(i)] = {.second = static_cast<double>(i), .first = 2 * i, .hole = {}};
+  for (int i = 0; i < segments; ++i)
+    in[static_cast<std::size_t>(i)] = {.second = static_cast<double>(i), .first = 2 * i, .hole = {}};
 
   const auto make_struct = [](MPI_Aint first, MPI_Aint second, MPI_Aint extent) {
     const int lengths[] = {1, 1};
