@@ -68,6 +68,9 @@ class am_handlers {
  public:
   /// Throws `error` if there is no such operation, or if the description does not suit it.
   virtual std::unique_ptr<am_recipe> prepare(const am_description& of) = 0;
+  /// Whether the calling thread may prepare and run handlers. If not, messages wait until another thread of the rank
+  /// makes progress.
+  virtual bool may_run_here() const noexcept { return true; }
 
  protected:
   ~am_handlers() = default;

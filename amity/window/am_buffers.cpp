@@ -11,6 +11,17 @@ std::uint64_t times(std::uint64_t free, std::uint64_t need) noexcept {
   return need == 0 ? std::numeric_limits<std::uint64_t>::max() : free / need;
 }
 
+/// What is owed stays in one buffer if that is large enough, so that whole units find space there.
+void subtract_owed(std::vector<am_free>& from, std::uint64_t owed) noexcept {
+  while (owed > 0 && !from.empty()) {
+    am_free& largest = *std::ranges::max_element(from, {}, &am_free::bytes);
+    if (largest.bytes == 0) return;
+    const std::uint64_t part = std::min(owed, largest.bytes);
+    largest.bytes -= part;
+    owed -= part;
+  }
+}
+
 }  // namespace
 
 am_fit find_fit(const std::vector<am_free>& free, const am_need& of_segment, std::uint64_t segments_max) {
@@ -59,13 +70,7 @@ am_buffers::buffer* am_buffers::find(std::uint32_t number) noexcept {
 std::vector<am_free> am_buffers::free() const {
   std::vector<am_free> all;
   for (const buffer& each : buffers_) all.push_back({.buffer = each.number, .bytes = each.memory.size() - each.used});
-  // What is owed may be taken from any of them.
-  std::uint64_t owed = owed_left();
-  for (auto each = all.rbegin(); each != all.rend(); ++each) {
-    const std::uint64_t part = std::min(owed, each->bytes);
-    each->bytes -= part;
-    owed -= part;
-  }
+  subtract_owed(all, owed_left());
   return all;
 }
 
@@ -128,8 +133,8 @@ void am_buffers::give_back(const am_need& of_unit, const am_room& where, bool wa
 bool am_buffers::can_ever_fit(const am_need& of_segment) const {
   std::vector<am_free> all;
   for (const buffer& each : buffers_) all.push_back({.buffer = each.number, .bytes = each.memory.size()});
-  return find_fit(all, of_segment, 1).segments == 1 &&
-         of_segment.input + of_segment.output <= bytes_attached() - std::min(owed_, bytes_attached());
+  subtract_owed(all, owed_);
+  return find_fit(all, of_segment, 1).segments == 1;
 }
 
 std::byte* am_buffers::try_place(std::uint32_t number, std::uint64_t bytes, std::uint64_t alignment) {

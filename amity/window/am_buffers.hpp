@@ -69,6 +69,8 @@ class am_buffers final {
   bool can_ever_fit(const am_need& of_segment) const;
   /// Free space of each buffer, without what is owed.
   std::vector<am_free> free() const;
+  /// Whether as much is attached as is owed.
+  bool has_all_owed() const noexcept { return bytes_attached() >= owed_; }
   std::uint64_t bytes_attached() const noexcept;
   std::uint64_t bytes_free() const noexcept;
   std::uint64_t bytes_largest() const noexcept;

@@ -29,7 +29,9 @@ struct encoded_head {
 static_assert(sizeof(encoded_head) == 112);
 
 /// Memory of a segment, so that sums of a few do not overflow.
-constexpr std::uint64_t footprint_max = std::numeric_limits<std::uint64_t>::max() / 8;
+constexpr std::uint64_t footprint_max = std::numeric_limits<std::uint64_t>::max() / 16;
+
+constexpr std::uint64_t alignment_max = 4096;
 
 std::vector<std::byte> encoded_blocks(const am_side& of) {
   return of.blocks == nullptr ? std::vector<std::byte>() : of.blocks->encode();
@@ -64,7 +66,7 @@ am_side decode_side(const encoded_side& from, bytes_view& rest) {
              .blocks = nullptr};
   if (from.layout_bytes > 0) to.blocks = std::make_shared<const layout>(layout::decode(take(rest, from.layout_bytes)));
   const bool has_place = to.footprint <= footprint_max && to.overhang <= footprint_max;
-  if (!has_place || !std::has_single_bit(to.alignment)) refuse();
+  if (!has_place || !std::has_single_bit(to.alignment) || to.alignment > alignment_max) refuse();
   if (to.blocks == nullptr) {
     if (to.packed_bytes != to.footprint || to.overhang != 0 || to.first != 0) refuse();
     return to;

@@ -14,6 +14,8 @@
 namespace amity::detail {
 namespace {
 
+constexpr std::uint64_t segments_of_unit_max = 1'000'000;
+
 /// How many segments fit into free bytes.
 std::uint64_t segments_in(std::uint64_t free, const am_description& what) noexcept {
   return what.footprint() == 0 ? ~std::uint64_t{0} : free / what.footprint();
@@ -83,7 +85,7 @@ bool am_origin::advance(am_queue& of, bool is_exclusive) {
 std::size_t am_origin::segments_max(const am_description& of) const noexcept {
   const std::uint64_t bytes =
       options_.unit_bytes > 0 ? options_.unit_bytes : std::max<std::uint64_t>(options_.system_bytes, 4096) / 2;
-  return std::max<std::size_t>(segments_in(bytes, of), 1);
+  return std::clamp<std::uint64_t>(segments_in(bytes, of), 1, segments_of_unit_max);
 }
 
 std::optional<am_origin::candidate> am_origin::next(am_queue& of) noexcept {
@@ -139,6 +141,7 @@ void am_origin::request_room(am_queue& of, const candidate& what, bool is_exclus
   const bool is_owed = segments_in(of.owed, *what.message->what.what) > 0;
   const bool lists = is_exclusive && options_.detects_exclusive && !is_owed;
   if (lists && !of.has_list) {
+    if (of.is_list_wrong && comes_back) return;  // a list counts what is under way as used
     const std::uint64_t number = of.requests + 1;
     if (!try_send_content(of, window_act::am_query, head_bytes(number))) return;
     ++of.requests;
@@ -167,7 +170,10 @@ void am_origin::begin(am_queue& of, const candidate& what, const found_room& whe
     unit->sent = 0;
   }
   if (unit == nullptr || where.segments < what.segments) {
-    if (free_units_.empty()) free_units_.push_back(&units_.emplace_back());
+    if (free_units_.empty()) {
+      free_units_.push_back(&units_.emplace_back());
+      free_units_.reserve(units_.size());  // `end` does not allocate
+    }
     am_unit* const made = free_units_.back();
     free_units_.pop_back();
     made->origin = this;
@@ -235,6 +241,7 @@ bool am_origin::on_listed(am_queue& of, bytes_view content) {
   of.list.resize(content.size() / sizeof(am_free));
   if (!content.empty()) std::memcpy(of.list.data(), content.data(), content.size());
   of.has_list = true;
+  of.is_list_wrong = false;
   return true;
 }
 
@@ -245,10 +252,11 @@ bool am_origin::on_refused(am_queue& of, bytes_view content) {
     if (of.asks != am_queue::asking::room || refusal.number != of.requests) return false;
     of.asks = am_queue::asking::nothing;
     of.must_ask = false;
-    fail(refusal.why, content);
-    // What has no space is given up.
     const std::optional<candidate> given_up = next(of);
     if (!given_up) return false;
+    // Buffers cannot hold a segment. The system buffer can, now that nothing is under way.
+    if (segments_in(options_.system_bytes, *given_up->message->what.what) > 0) return true;
+    fail(refusal.why, content);  // what has no space is given up
     if (given_up->returned != nullptr) {
       of.returned.pop_front();
       ++of.under_way;
@@ -273,7 +281,9 @@ bool am_origin::on_refused(am_queue& of, bytes_view content) {
     return true;
   }
   ++of.counters.refusals;
+  if (unit.space != am_space::chosen) give_room_back(of, unit);
   of.has_list = false;
+  of.is_list_wrong = true;
   --of.under_way;
   of.returned.push_back(&unit);
   return true;
@@ -289,7 +299,7 @@ void am_origin::fail(am_refusal::reason why, bytes_view text) {
 
 std::byte* am_origin::try_append(am_queue& of, core::record what) {
   what.owner = core::record_owner::windows;
-  what.act |= parity_;
+  what.act |= act_bits_;
   what.object = of.window;
   std::byte* place = stream_.try_append(of.lane, what, core::tracking::otherwise, fabric::claim::ordinary);
   reserved_ = place == nullptr;

@@ -94,6 +94,7 @@ struct am_queue : private immovable {
   std::uint32_t requests = 0;  ///< number of the last one
   am_grant granted{};          ///< for the next unit; 0 segments: there is none
   bool has_list = false;
+  bool is_list_wrong = false;  ///< a unit was refused since the last one
   std::vector<am_free> list;
   std::uint64_t waits_since_ns = 0;  ///< 0: the next unit does not wait
   // Descriptions
@@ -115,8 +116,8 @@ class am_origin final : private immovable {
   std::size_t messages() const noexcept { return messages_; }
   /// The description for a message; those of messages one after another are one object if they are equal.
   const std::shared_ptr<const am_description>& share(const am_description& about);
-  /// From now on records say that this rank has left an odd number of fences, or an even one.
-  void begin_epoch(bool is_odd) noexcept { parity_ = is_odd ? parity_bit : std::uint8_t{0}; }
+  /// From now on the acts of records have these bits, of `window_records.hpp`.
+  void begin_epoch(std::uint8_t bits) noexcept { act_bits_ = bits; }
   /// Sends what has space and credits. Returns whether anything was sent.
   bool advance(am_queue& of, bool is_exclusive);
   /// All messages have been completed, and targets may detach buffers now. `ends`: the epoch has ended.
@@ -173,7 +174,7 @@ class am_origin final : private immovable {
   core::record_stream& stream_;
   am_origin_options options_;
   std::size_t content_max_;  ///< of one record
-  std::uint8_t parity_ = 0;
+  std::uint8_t act_bits_ = 0;
   bool reserved_ = false;  ///< the open packet has a credit of the reserve
   std::size_t messages_ = 0;
   std::shared_ptr<const am_description> last_;

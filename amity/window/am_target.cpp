@@ -27,7 +27,9 @@ constexpr std::size_t text_bytes_max = 400;
 }  // namespace
 
 am_target::am_target(core::endpoint& in, window_service& service, const am_target_options& options, owner of)
-    : endpoint_(in), engine_(in.own_engine()), service_(service), options_(options), owner_(std::move(of)) {}
+    : endpoint_(in), engine_(in.own_engine()), service_(service), options_(options), owner_(std::move(of)) {
+  spare_.reserve(spare_max);
+}
 
 // The program of this rank
 
@@ -69,6 +71,7 @@ void am_target::detach(std::string_view call, const void* base) {
 
 bool am_target::execute(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory,
                         core::answers& to) {
+  if (options_.handlers != nullptr && !options_.handlers->may_run_here()) return false;
   switch (act_of(what)) {
     case window_act::am_describe:
       take_description(lane, content);
@@ -158,11 +161,15 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   arrived.description = head.description;
   arrived.need = need_of(*known.what, head.segments);
   const std::uint64_t input_bytes = known.what->input.packed_bytes * head.segments;
-  if (head.segments == 0 || content.size() > input_bytes) throw invalid();
+  constexpr std::uint64_t bytes_max = std::uint64_t{1} << 60;
+  const std::uint64_t largest = std::max(known.what->input.packed_bytes, known.what->footprint());
+  const bool is_too_large = largest > 0 && head.segments > bytes_max / largest;
+  if (head.segments == 0 || is_too_large || content.size() > input_bytes) throw invalid();
   if (owner_.find_problem != nullptr) {
     const std::string problem = owner_.find_problem(arrived.at, known.what->persistent_bytes);
     if (!problem.empty()) {
       refuse(arrived, am_refusal::reason::place, problem);
+      if (space == am_space::granted) give_room_back(arrived);  // since the request
       return true;
     }
   } else if (arrived.at > memory.size() || known.what->persistent_bytes > memory.size() - arrived.at) {
@@ -173,6 +180,8 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
     has_taken_over_ = true;
   }
   if (!try_take_room(arrived)) return true;  // and has refused it
+  if (owner_.note_write != nullptr && known.what->persistent_bytes > 0)
+    owner_.note_write(what, lane, known.what->persistent_bytes);
   if (content.size() == input_bytes) return carry_out(std::move(arrived), content, memory, to);
 
   const am_side& side = known.what->input;
@@ -216,6 +225,10 @@ bool am_target::try_take_room(unit& of) {
     }
     case am_space::owed:
       if (buffers_.try_take_owed(of.need, of.room)) return true;
+      if (buffers_.has_all_owed()) {  // other units lie where this one would fit
+        refuse(of, am_refusal::reason::detached, {});
+        return false;
+      }
       refuse(
           of, am_refusal::reason::owed,
           fmt::format("rank {} has attached {} bytes, of which {} are free, and {} bytes that were guaranteed to this "

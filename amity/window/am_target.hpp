@@ -57,6 +57,8 @@ class am_target final : private immovable {
     std::function<bool()> take_over;
     /// The reason why these bytes are not memory of the window; empty: they are. Null: the memory is one piece.
     std::function<std::string(std::uint64_t at, std::uint64_t bytes)> find_problem;
+    /// A message is about to change these bytes of the window; null: nobody asks.
+    std::function<void(const core::record& what, rank_t lane, std::uint64_t bytes)> note_write;
   };
 
   am_target(core::endpoint& in, window_service& service, const am_target_options& options, owner of);

@@ -229,6 +229,8 @@ class window_epochs final : private record_window, private immovable {
   bool try_take_over_accumulates();
   /// The post or the lock is there.
   void advance_messages(window_peer& to);
+  /// Whether a round of progress may do that.
+  bool may_advance_in_round(window_peer& to);
   static bool has_waiting_messages(const window_peer& of) noexcept {
     return of.messages != nullptr && !of.messages->is_sent();
   }
@@ -271,8 +273,9 @@ class window_epochs final : private record_window, private immovable {
     if (!failure_.empty() || (origin_.messages() != nullptr && !origin_.messages()->failure().empty())) [[unlikely]]
       take_and_throw_failure(call);
   }
-  [[noreturn]] void take_and_throw_failure(std::string_view call);
-  [[noreturn]] void throw_message_failure(std::string_view call);
+  void take_and_throw_failure(std::string_view call);
+  /// Throws if a message has failed.
+  void throw_message_failure(std::string_view call);
   void begin_release(window_peer& of);
   void release(std::string_view call, std::span<window_peer* const> all);
   void end_access();
@@ -301,7 +304,9 @@ class window_epochs final : private record_window, private immovable {
   rank_t target_thread_;
   shared_placement where_;
   am_options messages_;
-  std::vector<am_guarantee> guarantees_;       ///< of targets, for active messages of this rank
+  std::vector<am_guarantee> guarantees_;  ///< of targets, for active messages of this rank
+  std::shared_ptr<window_epochs*> self_ = std::make_shared<window_epochs*>(this);
+  bool is_complete_ = false;                   ///< all members have been met
   bool has_guarantees_ = false;                ///< of some member, for active messages
   std::size_t signal_bytes_;                   ///< 0: members do not signal by stores
   bool map_others_ = false;                    ///< some members may map memory of others

@@ -337,13 +337,14 @@ bool window_epochs::on_round() {
   if (carried_out_ > 0) return true;
   const core::no_progress quiet(endpoint_);
   bool any_held = false;
+  const bool begins_held = origin_.protocol() != window_protocol::send_recv && checks_ == nullptr;
   for (window_peer* const each : used_) {
     const bool has_messages = has_waiting_messages(*each);
     if (each->held.empty() && !has_messages) continue;
-    const bool ready = is_ready(*each);
-    if (has_messages && ready) advance_messages(*each);
+    if (has_messages && may_advance_in_round(*each)) advance_messages(*each);
     any_held |= has_waiting_messages(*each);
-    if (ready && !each->held.empty()) {
+    if (!begins_held || each->held.empty()) continue;
+    if (is_ready(*each)) {
       while (each->begun < each->held.size() && origin_.try_carry_out(*each, each->held[each->begun])) ++each->begun;
       note_under_way(*each);
       if (each->begun == each->held.size()) end_held(*each);
@@ -489,6 +490,7 @@ void window_epochs::flush_local(rank_t target) {
   if (of == nullptr || !of->listed) return;
   await_held(call, *of);
   finish(call, {&of, 1}, false);
+  throw_message_failure(call);
 }
 
 bool window_epochs::complete_here(window_peer& of) noexcept {
@@ -541,6 +543,7 @@ void window_epochs::flush_local_all() {
   rules_.on(call, window_call::flush, whose());
   begin_all_held(call);
   finish_all(call, false);
+  throw_message_failure(call);
 }
 
 }  // namespace amity::detail

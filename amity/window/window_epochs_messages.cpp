@@ -1,6 +1,7 @@
 /// Active messages of a window: which calls wait for them, and when they may go.
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +13,13 @@ namespace amity::detail {
 
 void window_epochs::receive_messages() {
   std::function<bool()> take_over;
-  if (messages_.is_atomic) take_over = [this] { return try_take_over_accumulates(); };
+  if (messages_.is_atomic) {
+    // The target may stay when this object has ended.
+    take_over = [alive = std::weak_ptr<window_epochs*>(self_)] {
+      const std::shared_ptr<window_epochs*> self = alive.lock();
+      return self == nullptr || (*self)->try_take_over_accumulates();
+    };
+  }
   target_.receive_messages({.handlers = messages_.handlers,
                             .system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
                             .may_detach = messages_.may_detach,
@@ -21,6 +28,7 @@ void window_epochs::receive_messages() {
 }
 
 void window_epochs::start_messages() {
+  is_complete_ = true;
   if (has_guarantees_) exchange_guarantees();
   guarantees_.assign(messages_.guarantees.begin(), messages_.guarantees.end());
   messages_.guarantees = {};  // of the caller
@@ -51,7 +59,7 @@ void window_epochs::exchange_guarantees() {
 bool window_epochs::try_take_over_accumulates() {
   if (owns_accumulates_.load(std::memory_order_acquire)) return true;
   // A progress thread must not use what belongs to this thread, which takes over when it makes the window.
-  if (target_thread_ != endpoint_.thread()) return false;
+  if (target_thread_ != endpoint_.thread() || !is_complete_) return false;
   if (target_.control().accumulates.by_owner.load(std::memory_order_relaxed) == 0) announce_owner("an active message");
   for (rank_t member = 0; member < members().size(); ++member) {
     const window_peer* const each = peers_.find(member);
@@ -94,6 +102,13 @@ void window_epochs::send_message(std::string_view call, rank_t target, const am_
 }
 
 // Only an origin that the owner has let in alone, for that it has asked, can rely on it: a promise may be wrong.
+// Checked windows report wrong promises, of start and lock_all, from the calls of the program.
+bool window_epochs::may_advance_in_round(window_peer& to) {
+  const access_epoch now = rules_.access();
+  const bool asks = now == access_epoch::started || (now == access_epoch::locked_all && to.lock == lock_kind::none);
+  return (checks_ == nullptr || to.open || !asks) && is_ready(to);
+}
+
 void window_epochs::advance_messages(window_peer& to) {
   const bool is_exclusive = to.lock == lock_kind::exclusive && (to.has_ticket || to.asks_owner);
   origin_.messages()->advance(*to.messages, is_exclusive);
@@ -104,6 +119,7 @@ void window_epochs::watch_messages(const window_peer& of) {
 }
 
 void window_epochs::throw_message_failure(std::string_view call) {
+  if (origin_.messages() == nullptr || origin_.messages()->failure().empty()) return;
   am_origin& messages = *origin_.messages();
   const std::string text = fmt::format("{}: {}", title_, messages.failure());
   const am_refusal::reason why = messages.failure_reason();

@@ -56,7 +56,12 @@ window_origin::window_origin(core::endpoint& in, window_service& service, direct
 void window_origin::begin_epoch(epoch_end end, std::uint64_t fences) noexcept {
   end_ = end;
   fences_ = fences;
-  if (messages_) messages_->begin_epoch(fences % 2 != 0);
+  if (messages_) messages_->begin_epoch(message_bits());
+}
+
+std::uint8_t window_origin::message_bits() const noexcept {
+  const unsigned parity = fences_ % 2 != 0 ? parity_bit : 0u, counts = end_ == epoch_end::counts ? counted_bit : 0u;
+  return static_cast<std::uint8_t>(parity | counts);
 }
 
 core::record window_origin::record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept {
@@ -164,7 +169,7 @@ void window_origin::begin_completion(window_peer& to) {
 
 void window_origin::begin_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees) {
   messages_.emplace(endpoint_.own_engine(), service_, options);
-  messages_->begin_epoch(fences_ % 2 != 0);
+  messages_->begin_epoch(message_bits());
   for (const am_guarantee& each : guarantees) guaranteed_[each.target] = each.bytes;
 }
 

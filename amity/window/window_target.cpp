@@ -148,13 +148,20 @@ am_target& window_target::messages() {
       return bytes == 0 ? std::string() : attached_->find_problem(at, bytes, nullptr, 0);
     };
   }
+  std::function<void(const core::record&, rank_t, std::uint64_t)> note_write;
+  if (checks_ != nullptr) {
+    note_write = [this](const core::record& what, rank_t lane, std::uint64_t bytes) {
+      checks_->note_write("window::am", members_.find(lane), (what.act & counted_bit) != 0, what.at, bytes, nullptr, 0);
+    };
+  }
   messages_ = std::make_unique<am_target>(endpoint_, service_, *message_options_,
                                           am_target::owner{.records = this,
                                                            .member = member_,
                                                            .identity = identity_,
                                                            .window = window_,
                                                            .take_over = take_over_,
-                                                           .find_problem = std::move(find_problem)});
+                                                           .find_problem = std::move(find_problem),
+                                                           .note_write = std::move(note_write)});
   return *messages_;
 }
 

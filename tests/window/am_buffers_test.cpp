@@ -91,6 +91,25 @@ TEST_F(am_buffers_of_target, owed_bytes_kept) {
   EXPECT_EQ(buffers_.free().front().bytes, 0u);
 }
 
+TEST_F(am_buffers_of_target, owed_bytes_kept_in_one_buffer) {
+  EXPECT_TRUE(buffers_.try_attach(part(0, 100)));
+  EXPECT_TRUE(buffers_.try_attach(part(100, 60)));
+  buffers_.owe(80);
+  while (buffers_.try_take({.input = 5, .output = 5}, 9).segments > 0) continue;
+  am_room where;
+  EXPECT_TRUE(buffers_.try_take_owed({.input = 40, .output = 40}, where));
+}
+
+// What can never fit while bytes are owed is an error, not an endless wait.
+TEST_F(am_buffers_of_target, fit_considers_owed_bytes) {
+  EXPECT_TRUE(buffers_.try_attach(part(0, 50)));
+  EXPECT_TRUE(buffers_.try_attach(part(100, 100)));
+  buffers_.owe(50);
+  EXPECT_EQ(buffers_.try_take({.input = 80, .output = 0}, 1).segments, 0u);
+  EXPECT_FALSE(buffers_.can_ever_fit({.input = 80, .output = 0}));
+  EXPECT_TRUE(buffers_.can_ever_fit({.input = 50, .output = 0}));
+}
+
 TEST_F(am_buffers_of_target, places_aligned_and_disjoint) {
   EXPECT_TRUE(buffers_.try_attach(part(1, 100)));
   const std::uint32_t number = buffers_.free().front().buffer;

@@ -82,7 +82,7 @@ class am_operations::recipe final : public amity::detail::am_recipe {
   std::vector<std::byte> input_, persistent_, output_;
 };
 
-am_operations::am_operations() : types_(datatype::predefined()) {}
+am_operations::am_operations(job& in, bool threads) : job_(in), has_threads_(threads), types_(datatype::predefined()) {}
 am_operations::~am_operations() = default;
 
 am_operations::operation* am_operations::find(MPIX_Am_op op) noexcept {
@@ -90,30 +90,50 @@ am_operations::operation* am_operations::find(MPIX_Am_op op) noexcept {
   return found == all_.end() ? nullptr : &*found;
 }
 
-// All processes of the communicator take a number that none of them has used.
-MPIX_Am_op am_operations::create(job& in, MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector) {
-  if (plain == nullptr && vector == nullptr)
-    throw mpi_error(MPI_ERR_ARG, "a handler that is a null pointer", "pass a function");
-  int number = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    number = next_;
-  }
+bool am_operations::may_run_here() const noexcept { return has_threads_ || !job_.is_on_progress_thread(); }
+
+int am_operations::agree(MPI_Comm comm, int number, MPI_Op how) {
   int agreed = 0, done = 0, code = MPI_SUCCESS;
   MPI_Request request = MPI_REQUEST_NULL;
-  check_native(native::iallreduce(&number, &agreed, 1, MPI_INT, MPI_MAX, comm, &request), "MPI_Iallreduce");
-  in.wait_for([&] {
+  check_native(native::iallreduce(&number, &agreed, 1, MPI_INT, how, comm, &request), "MPI_Iallreduce");
+  job_.wait_for([&] {
     if (done == 0 && code == MPI_SUCCESS) code = native::test(&request, &done, MPI_STATUS_IGNORE);
     return done != 0 || code != MPI_SUCCESS;
   });
   check_native(code, "MPI_Test");
-  const std::lock_guard lock(mutex_);
-  next_ = std::max(next_, agreed + 1);
-  all_.push_back({.number = agreed,
-                  .plain = plain,
-                  .vector = vector,
-                  .members = std::make_unique<owned_group>(native::comm_group, comm)});
   return agreed;
+}
+
+// All processes of the communicator take a number that none of them has used. Other threads may take one meanwhile,
+// with other communicators.
+MPIX_Am_op am_operations::create(MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector) {
+  if (plain == nullptr && vector == nullptr)
+    throw mpi_error(MPI_ERR_ARG, "a handler that is a null pointer", "pass a function");
+  int is_inter = 0;
+  native::comm_test_inter(comm, &is_inter);
+  if (is_inter != 0)
+    throw mpi_error(MPI_ERR_COMM, "an inter-communicator", "pass one with all processes of the windows");
+  for (;;) {
+    int number = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      number = next_;
+    }
+    number = agree(comm, number, MPI_MAX);
+    bool is_free = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_free = number >= next_;
+      next_ = std::max(next_, number + 1);
+    }
+    if (agree(comm, is_free ? 1 : 0, MPI_MIN) == 0) continue;
+    const std::lock_guard lock(mutex_);
+    all_.push_back({.number = number,
+                    .plain = plain,
+                    .vector = vector,
+                    .members = std::make_unique<owned_group>(native::comm_group, comm)});
+    return number;
+  }
 }
 
 void am_operations::free(MPIX_Am_op op) {
@@ -124,7 +144,7 @@ void am_operations::free(MPIX_Am_op op) {
   found->is_free = true;
 }
 
-void am_operations::check(MPIX_Am_op op, bool is_vector, MPI_Group members) {
+void am_operations::check(MPIX_Am_op op, bool is_vector, const MPI_Group* members) {
   const std::lock_guard lock(mutex_);
   operation* const found = find(op);
   if (found == nullptr || found->is_free) {
@@ -136,7 +156,8 @@ void am_operations::check(MPIX_Am_op op, bool is_vector, MPI_Group members) {
                     fmt::format("operation {} of {}", op, is_vector ? "MPIX_Am_op_create" : "MPIX_Amv_op_create"),
                     is_vector ? "call MPIX_Am" : "call MPIX_Amv");
   }
-  const std::vector<int> there = translate_ranks(members, found->members->handle());
+  if (members == nullptr) return;
+  const std::vector<int> there = translate_ranks(*members, found->members->handle());
   if (std::ranges::find(there, MPI_UNDEFINED) == there.end()) return;
   throw mpi_error(MPI_ERR_OP,
                   fmt::format("operation {} of a communicator that has not all processes of the window", op),

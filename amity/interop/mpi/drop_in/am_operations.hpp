@@ -24,21 +24,19 @@ namespace amity::mpi {
 /// Any thread. Handlers are called by the thread that carries out records of their window.
 class am_operations final : public amity::detail::am_handlers, private immovable {
  public:
-  am_operations();
+  /// `threads`: several threads may call the MPI at once.
+  am_operations(job& in, bool threads);
   ~am_operations();
 
   /// Collective over `comm`. Throws `mpi_error`.
-  MPIX_Am_op create(job& in, MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector);
-  /// Whether the program has created any.
-  bool exist() {
-    const std::lock_guard lock(mutex_);
-    return !all_.empty();
-  }
+  MPIX_Am_op create(MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector);
   /// Throws `mpi_error` if there is no such operation.
   void free(MPIX_Am_op op);
-  /// Throws `mpi_error` if it must not be used on a window of these processes.
-  void check(MPIX_Am_op op, bool is_vector, MPI_Group members);
+  /// Throws `mpi_error` if it must not be used on a window of these processes. `members` is null if that was checked.
+  void check(MPIX_Am_op op, bool is_vector, const MPI_Group* members);
   std::unique_ptr<amity::detail::am_recipe> prepare(const amity::detail::am_description& of) override;
+  /// The progress thread calls the MPI only if the program lets several threads do that.
+  bool may_run_here() const noexcept override;
   /// An error class of MPI, and a code of this class; made at the first call. (Open MPI 4.1 knows no class of a class.)
   struct error_kind {
     int error_class;
@@ -57,7 +55,10 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   class recipe;
 
   operation* find(MPIX_Am_op op) noexcept;
+  int agree(MPI_Comm comm, int number, MPI_Op how);
 
+  job& job_;
+  bool has_threads_;
   std::mutex mutex_;
   std::deque<operation> all_;  // functions stay where they are
   MPIX_Am_op next_ = 1;

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include "amity/interop/mpi/drop_in/drop_in.hpp"
+#include "amity/interop/mpi/drop_in/handler_call.hpp"
 #include "amity/interop/mpi/drop_in/native.hpp"
 
 /// Makes a function PMPI_X of MPI visible, for X. Its MPI_X, which wrappers.py writes, calls it, or first a tool.
@@ -29,6 +30,8 @@ void note_attribute(MPI_Win on, int key);
 /// Calls `serve(window&)` if amity serves the window, else the function of the MPI. Returns an error code of MPI.
 template <class Serve, class Native, class... Arguments>
 int on_window(std::string_view call, MPI_Win handle, Serve&& serve, Native& native_call, Arguments... arguments) {
+  if (handler_call::exists()) [[unlikely]]
+    return handler_call::refuse(call.data());
   drop_in* const own = drop_in::running();
   if (own != nullptr) [[likely]] {
     if (window* const found = own->windows().find(handle); found != nullptr) [[likely]] {

@@ -82,7 +82,7 @@ class drop_in : private immovable {
   job job_;
   allocated_memory memory_{job_};
   handle_pool handles_;
-  am_operations messages_;
+  am_operations messages_{job_, has_threads_};
   window_table windows_;
   pending_requests requests_{job_};
   foreign_processes foreigners_;

@@ -37,7 +37,8 @@ class job : private immovable {
   /// The options that the settings determine.
   const window_options& options_of_windows() const noexcept { return options_of_windows_; }
   const std::string& fabric_name() const noexcept { return by_.fabric; }
-  bool is_helped() const noexcept { return progress_.has_value(); }  ///< by a progress thread
+  /// Whether the calling thread is the progress thread, inside the engine.
+  bool is_on_progress_thread() const noexcept { return on_progress_thread_; }
 
   /// Whether the job has failed. Then other processes may never call what this one waits for.
   bool has_failed();

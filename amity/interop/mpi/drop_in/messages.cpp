@@ -78,7 +78,10 @@ amity::detail::am_side side_of(const segment& of) {
   const auto count = static_cast<std::size_t>(of.count);
   amity::detail::am_side side;
   side.packed_bytes = data.bytes() * count;
-  side.alignment = 8;
+  side.alignment = type.extent() % alignment_of_types == 0 ? static_cast<std::uint64_t>(alignment_of_types) : 8;
+  if (type.extent() < 0)
+    throw mpi_error(MPI_ERR_TYPE, fmt::format("a type with an extent of {} bytes", type.extent()),
+                    "pass a type whose extent is 0 or more");
   const bool is_dense =
       data.is_block(2) && data.first() == 0 && type.extent() == static_cast<std::ptrdiff_t>(data.bytes());
   if (side.packed_bytes == 0 || is_dense) {
@@ -92,7 +95,7 @@ amity::detail::am_side side_of(const segment& of) {
   const std::int64_t begin = side.blocks->first();
   // What lies before the first byte makes the address that the handler gets aligned.
   side.first = begin - (begin % alignment_of_types + alignment_of_types) % alignment_of_types;
-  side.footprint = static_cast<std::uint64_t>(std::abs(type.extent())) * count;
+  side.footprint = static_cast<std::uint64_t>(type.extent()) * count;
   const auto end = static_cast<std::uint64_t>(side.blocks->end() - side.first);
   if (end > side.footprint) side.overhang = end - side.footprint;
   return side;
@@ -191,13 +194,13 @@ int send_on(MPI_Win win, const message& given) {
 
 int create(std::string_view call, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector, MPI_Comm comm,
            MPIX_Am_op* op) {
+  if (handler_call::exists()) return handler_call::refuse(call.data());
   drop_in* const own = drop_in::running();
   if (own == nullptr) return no_native_function();
   try {
     if (comm == MPI_COMM_NULL)
       throw mpi_error(MPI_ERR_COMM, "the communicator is MPI_COMM_NULL", "pass one with all processes of the windows");
-    if (!own->messages().exist()) own->windows().for_each([](window& each) { each.expect_messages(); });
-    *op = own->messages().create(own->own_job(), comm, plain, vector);
+    *op = own->messages().create(comm, plain, vector);
     return MPI_SUCCESS;
   } catch (...) {
     return raise_on_communicator(call, comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm);

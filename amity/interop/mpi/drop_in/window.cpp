@@ -110,6 +110,8 @@ std::vector<am_guarantee> guarantees_in(const window_info& info, rank_t size) {
     }
     if (!read_number(value, each.bytes))
       throw mpi_error(MPI_ERR_INFO_VALUE, fmt::format("the value '{}' of {}", value, key), "pass a number of bytes");
+    if (std::ranges::find(all, each.target, &am_guarantee::target) != all.end())
+      throw mpi_error(MPI_ERR_INFO_KEY, fmt::format("a second key {} for the same rank", key), "name each rank once");
     all.push_back(each);
   });
   return all;
@@ -178,9 +180,7 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
     options.messages.handlers = &operations;
     options.messages.guarantees = guarantees;
     options.messages.may_detach = !info_.denies("am_buf_interleave_am_detach");
-    // A progress thread cannot take over accumulates when the first message arrives.
-    const bool takes_over = !in.is_helped() || operations.exist();
-    options.messages.is_atomic = takes_over && !info_.denies("am_atomic");
+    options.messages.is_atomic = !info_.denies("am_atomic");
     core_ = std::make_unique<amity::detail::window_core>(in.team(), memory, options, group);
   } catch (const window_error&) {  // all members have one
     free_handle();
@@ -279,11 +279,11 @@ std::vector<rank_t> window::members_of(MPI_Group group) const {
                   "pass a group of processes of the window");
 }
 
-void window::expect_messages() {
-  if (job_.is_helped() && !info_.denies("am_atomic")) core_->take_over_accumulates();
+void window::check_operation(MPIX_Am_op op, bool is_vector) {
+  const bool is_known = std::ranges::find(operations_used_, op) != operations_used_.end();
+  operations_.check(op, is_vector, is_known ? nullptr : &group_);
+  if (!is_known) operations_used_.push_back(op);
 }
-
-void window::check_operation(MPIX_Am_op op, bool is_vector) { operations_.check(op, is_vector, group_); }
 
 void window::check_dynamic() const {
   if (is_dynamic()) return;

@@ -64,8 +64,6 @@ class window : private immovable {
   std::uint64_t place(rank_t member, MPI_Aint displacement) const;
   /// The members of a group of the program. Throws `mpi_error` for processes that are none.
   std::vector<rank_t> members_of(MPI_Group group) const;
-  /// Before the first operation of active messages is created.
-  void expect_messages();
   /// Throws `mpi_error` if active messages on the window must not name the operation.
   void check_operation(MPIX_Am_op op, bool is_vector);
   /// Memory of a dynamic window. Throw `mpi_error` or `error`.
@@ -102,7 +100,8 @@ class window : private immovable {
   std::unique_ptr<amity::detail::window_core> core_;
   MPI_Group group_ = MPI_GROUP_NULL;
   MPI_Win handle_ = MPI_WIN_NULL;
-  std::vector<int> attributes_;  ///< keys that the program has set
+  std::vector<int> attributes_;              ///< keys that the program has set
+  std::vector<MPIX_Am_op> operations_used_;  ///< of active messages, whose communicators have all members
 };
 
 }  // namespace amity::mpi

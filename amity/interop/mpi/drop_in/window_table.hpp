@@ -33,14 +33,6 @@ class window_table : private immovable {
   }
   void add(std::unique_ptr<window> made);
   std::unique_ptr<window> remove(MPI_Win handle);
-  /// Calls `visit(window&)` for all. No other thread ends one.
-  template <class Visit>
-  void for_each(Visit visit) {
-    const std::scoped_lock alone(mutex_);
-    for (entry& each : entries_) {
-      if (each.owner != nullptr) visit(*each.owner);
-    }
-  }
   /// Ends all windows, before MPI ends. No process uses them.
   void abandon_all();
   std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
