@@ -104,8 +104,8 @@ int am_operations::agree(MPI_Comm comm, int number, MPI_Op how) {
   return agreed;
 }
 
-// All processes of the communicator take a number that none of them has used. Other threads may take one meanwhile,
-// with other communicators.
+// All processes of the communicator take a number that none of them has used. Other threads may take one at the
+// same time, with other communicators.
 MPIX_Am_op am_operations::create(MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector) {
   if (plain == nullptr && vector == nullptr)
     throw mpi_error(MPI_ERR_ARG, "a handler that is a null pointer", "pass a function");
