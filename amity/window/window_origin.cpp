@@ -168,7 +168,7 @@ void window_origin::begin_completion(window_peer& to) {
 }
 
 void window_origin::begin_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees) {
-  messages_.emplace(endpoint_.own_engine(), service_, options);
+  messages_ = std::make_unique<am_origin>(endpoint_.own_engine(), service_, options);
   messages_->begin_epoch(message_bits());
   for (const am_guarantee& each : guarantees) guaranteed_[each.target] = each.bytes;
 }

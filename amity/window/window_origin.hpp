@@ -99,7 +99,7 @@ class window_origin final : private immovable {
   /// For the first one. `guarantees`: of targets, for this rank.
   void begin_messages(const am_origin_options& options, std::span<const am_guarantee> guarantees);
   /// Null: `begin_messages` was not called.
-  am_origin* messages() noexcept { return messages_ ? &*messages_ : nullptr; }
+  am_origin* messages() noexcept { return messages_.get(); }
   /// The queue for the target, made at its first use.
   am_queue& queue_for(window_peer& to);
 
@@ -148,9 +148,9 @@ class window_origin final : private immovable {
   bool is_dynamic_;  ///< targets find errors in operations
   epoch_end end_ = epoch_end::answers;
   std::uint64_t fences_ = 0;
-  bool reserved_ = false;  ///< the open packet has a credit of the reserve
-  std::optional<am_origin> messages_;
-  rank_map<std::uint64_t> guaranteed_;  ///< bytes, by target
+  bool reserved_ = false;                ///< the open packet has a credit of the reserve
+  std::unique_ptr<am_origin> messages_;  ///< few windows have any
+  rank_map<std::uint64_t> guaranteed_;   ///< bytes, by target
 };
 
 }  // namespace amity::detail

@@ -51,7 +51,8 @@ TABLE_ENTRY = re.compile(r"^amity::detail::remote_calls<amity::world>::registere
 # Constants of which each thread has one, so that they lie where variables of threads do: their addresses are of use.
 CONSTANTS = {"amity::thread_mark"}
 # How deep a thread is in functions of an MPI that call functions of MPI, and how many error C++ handlers it has called.
-OF_THREADS = {"amity::mpi::nested_calls::depth", "amity::mpi::cxx_handler_calls::calls"}
+OF_THREADS = {"amity::mpi::nested_calls::depth", "amity::mpi::cxx_handler_calls::calls",
+              "amity::mpi::handler_call::current"}
 # The sources of the library once more, in pieces of several.
 SECOND_COPY = "/amity_inside.dir/"
 # Programs of OpenSHMEM are one PE a process, as any program for it.

@@ -156,10 +156,11 @@ TEST(window_records, invalid_one_names_sender) {
   refused({.act = number_of(window_act::layout)},
           content_of(detail::layout_part{.number = 1, .bytes = 8, .at = 0}, word),
           "layout 1: amity: window layout: 8 bytes instead of a layout");
+  refused({.act = number_of(window_act::am_unit)}, content_of(word), "an active message on window 'words'");
   // The identity of the first window is 0.
-  refused({.act = number_of(window_act::lock), .op = 77}, {}, "operation 10 with 77 on window 'words'");
+  refused({.act = number_of(window_act::lock), .op = 77}, {}, "operation 15 with 77 on window 'words'");
   refused({.act = number_of(window_act::failure), .question = 0}, {}, "a request for an error that does not exist");
-  refused({.act = number_of(window_act::granted)}, {}, "operation 19 with 0 on window 'words'");
+  refused({.act = number_of(window_act::granted)}, {}, "operation 24 with 0 on window 'words'");
   refused({.act = number_of(window_act::introduce)}, {}, "operation 25 with 0 on window 'words'");
   refused({.act = 60}, {}, "operation 60 with 0 on window 'words'");
 }
