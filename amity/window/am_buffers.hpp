@@ -61,7 +61,7 @@ class am_buffers final {
   am_fit try_take(const am_need& of_segment, std::uint64_t segments_max);
   /// Takes space for a unit from what is owed. False: so much is not attached.
   bool try_take_owed(const am_need& of_unit, am_room& where);
-  /// Takes space that an origin has chosen from a list of all. False: one of the buffers is not there any more.
+  /// Takes space that an origin has chosen from a list of all. False: one of the buffers was detached.
   bool try_take_there(const am_need& of_unit, const am_room& where);
   void give_back(const am_need& of_unit, const am_room& where, bool was_owed) noexcept;
 

@@ -57,7 +57,7 @@ class am_target final : private immovable {
     std::function<bool()> take_over;
     /// The reason why these bytes are not memory of the window; empty: they are. Null: the memory is one piece.
     std::function<std::string(std::uint64_t at, std::uint64_t bytes)> find_problem;
-    /// A message is about to change these bytes of the window; null: nobody asks.
+    /// Called before a handler may change these bytes of the window. Null, unless the window is checked.
     std::function<void(const core::record& what, rank_t lane, std::uint64_t bytes)> note_write;
   };
 

@@ -116,7 +116,8 @@ class window_origin final : private immovable {
   /// A record that counts in the epoch of a fence.
   std::byte* try_append_operation(window_peer& to, core::record what);
   void end_append(window_peer& to);
-  /// Of records of active messages, which are answered: those of a fence epoch have the bit, but do not count.
+  /// Bits for the acts of active messages. Those of a fence epoch have `counted_bit` for checked windows, but the fence
+  /// does not count them: each is answered.
   std::uint8_t message_bits() const noexcept;
   core::record record_of(const window_peer& to, window_act act, std::uint64_t at) const noexcept;
   std::uint32_t ask(window_peer& to, mutable_bytes into, core::event& told);

@@ -2,7 +2,8 @@
 #define MPIX_AM_H
 
 /* Active messages on MPI windows, as functions of libamity-mpi: a message runs a handler on the process that owns the
- * memory. Link with the library (pkg-config amity-mpi-openmpi or amity-mpi-mpich), or preload it.
+ * memory. Link with the library (pkg-config amity-mpi-windows-openmpi or
+ * amity-mpi-windows-mpich).
  *
  * A message has segments, the smallest parts into which it may be split. Handlers get one or more consecutive segments,
  * and must give the same result for any division. Messages are legal in every epoch, on windows of every flavor, and

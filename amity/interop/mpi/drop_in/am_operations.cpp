@@ -64,7 +64,7 @@ class am_operations::recipe final : public amity::detail::am_recipe {
       what_.plain(call.input.data(), input_count, input, call.persistent.data(), persistent_count, persistent,
                   call.output.data(), output_count, output, segments);
     } else {
-      // A negative count becomes one that is larger than any maximum.
+      // As an unsigned number, a negative count is above the maximum, and so is refused.
       what_.vector(call.input.data(), input_count, input, call.persistent.data(), persistent_count, persistent,
                    call.output.data(), output_count, output, segments,
                    reinterpret_cast<int*>(call.output_counts.data()));
