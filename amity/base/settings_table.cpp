@@ -17,6 +17,10 @@ constexpr std::int64_t no_max = std::numeric_limits<std::int64_t>::max();
 
 // Sorted by name; add a setting here and nowhere else.
 constexpr auto table = std::to_array<setting_info>({
+    {"AMITY_AM_ADAPTIVE", integer, "0 or 1", "1", 0, 1, "",
+     "1: targets of active messages on windows keep space in their buffers for origins that send, which then make no "
+     "requests; 0: none is kept, and the list of all space is asked for again after a flush. Must be equal on all "
+     "ranks."},
     {"AMITY_AM_DETECT_EXCLUSIVE", integer, "0 or 1", "1", 0, 1, "",
      "1: a rank that holds the lock of a window exclusively asks once for all space for active messages there, and "
      "then "

@@ -80,6 +80,7 @@ std::string endpoint::stall_report(std::string_view where, double seconds) const
   text += fmt::format("\n  held back for the next epoch: {} packets; incomplete large messages: {}",
                       engine_->not_due().early_of(number_), reassembly_.incomplete() + streams_.incomplete());
   if (const memory_service* const used = engine_->served().memory_if_used()) text += used->describe();
+  if (const record_executor* const windows = engine_->served().windows()) text += windows->describe();
   text += describe(engine_->attention().seen());
   constexpr rank_t peers_shown = 16;
   for (std::size_t id = 0; id < registry_.capacity(); ++id) {

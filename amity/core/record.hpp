@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "amity/base/types.hpp"
 
@@ -101,6 +102,8 @@ class record_executor {
   /// Carries out a record of the lane `source`. False: `to` has no space, nothing has been done, and the same record
   /// comes again. Throws `error` for what no rank sends that runs the same build, which ends the job.
   virtual bool execute(rank_t source, const record& what, bytes_view content, answers& to) = 0;
+  /// For a stall report; lines that begin with "\n  ".
+  virtual std::string describe() const { return {}; }
 
   virtual ~record_executor() = default;
 };

@@ -113,6 +113,7 @@ struct am_counters {
   std::uint64_t output_bytes = 0;
   std::uint64_t count_bytes = 0;   ///< `output_counts` of vector messages
   std::uint64_t room_wait_ns = 0;  ///< in which the first waiting segment had no space
+  std::uint64_t credit_bytes = 0;  ///< of buffers, which the target keeps for this rank now
   bool operator==(const am_counters&) const = default;
 };
 

@@ -49,7 +49,7 @@ bool am_buffers::try_attach(mutable_bytes memory) {
            each.memory.data() < memory.data() + memory.size();
   });
   if (overlaps) return false;
-  buffers_.push_back({.number = ++last_number_, .memory = memory, .used = 0, .pieces = {}});
+  buffers_.push_back({.number = ++last_number_, .memory = memory, .used = 0, .kept = 0, .pieces = {}});
   return true;
 }
 
@@ -67,9 +67,31 @@ am_buffers::buffer* am_buffers::find(std::uint32_t number) noexcept {
   return found == buffers_.end() ? nullptr : &*found;
 }
 
-std::vector<am_free> am_buffers::free() const {
+bool am_buffers::has(std::uint32_t number) const noexcept {
+  return std::ranges::find(buffers_, number, &buffer::number) != buffers_.end();
+}
+
+void am_buffers::keep(std::uint32_t number, std::uint64_t bytes) noexcept {
+  if (buffer* const in = find(number)) in->kept += bytes;
+}
+
+void am_buffers::keep_less(std::uint32_t number, std::uint64_t bytes) noexcept {
+  if (buffer* const in = find(number)) in->kept -= bytes;
+}
+
+std::uint64_t am_buffers::kept_too_much(std::uint32_t number) const noexcept {
+  const auto in = std::ranges::find(buffers_, number, &buffer::number);
+  if (in == buffers_.end()) return 0;
+  const std::uint64_t taken = in->used + in->kept;
+  return taken > in->memory.size() ? taken - in->memory.size() : 0;
+}
+
+std::vector<am_free> am_buffers::free(bool leaves_kept) const {
   std::vector<am_free> all;
-  for (const buffer& each : buffers_) all.push_back({.buffer = each.number, .bytes = each.memory.size() - each.used});
+  for (const buffer& each : buffers_) {
+    const std::uint64_t taken = each.used + (leaves_kept ? each.kept : 0);
+    all.push_back({.buffer = each.number, .bytes = each.memory.size() - std::min(taken, each.memory.size())});
+  }
   subtract_owed(all, owed_left());
   return all;
 }
@@ -94,9 +116,9 @@ std::uint64_t am_buffers::bytes_largest() const noexcept {
 
 am_fit am_buffers::try_take(const am_need& of_segment, std::uint64_t segments_max) {
   const am_fit found = find_fit(free(), of_segment, segments_max);
-  if (found.segments == 0) return found;
-  find(found.where.input_buffer)->used += found.segments * of_segment.input;
-  find(found.where.output_buffer)->used += found.segments * of_segment.output;
+  if (found.segments > 0) {
+    use({.input = found.segments * of_segment.input, .output = found.segments * of_segment.output}, found.where);
+  }
   return found;
 }
 
@@ -106,8 +128,7 @@ bool am_buffers::try_take_owed(const am_need& of_unit, am_room& where) {
   const am_fit found = find_fit(all, of_unit, 1);
   if (found.segments == 0) return false;
   where = found.where;
-  find(where.input_buffer)->used += of_unit.input;
-  find(where.output_buffer)->used += of_unit.output;
+  use(of_unit, where);
   owed_used_ += of_unit.input + of_unit.output;
   return true;
 }
@@ -119,9 +140,13 @@ bool am_buffers::try_take_there(const am_need& of_unit, const am_room& where) {
   const auto has = [](const buffer& of, std::uint64_t bytes) { return of.memory.size() - of.used >= bytes; };
   if (!has(*input, of_unit.input) || !has(*output, of_unit.output)) return false;
   if (input == output && !has(*input, of_unit.input + of_unit.output)) return false;
-  input->used += of_unit.input;
-  output->used += of_unit.output;
+  use(of_unit, where);
   return true;
+}
+
+void am_buffers::use(const am_need& of_unit, const am_room& where) noexcept {
+  find(where.input_buffer)->used += of_unit.input;
+  find(where.output_buffer)->used += of_unit.output;
 }
 
 void am_buffers::give_back(const am_need& of_unit, const am_room& where, bool was_owed) noexcept {

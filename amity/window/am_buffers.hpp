@@ -53,22 +53,34 @@ class am_buffers final {
   /// In use: a unit has space there. Owed: the others have fewer bytes than are owed.
   detaching try_detach(const void* base);
   bool empty() const noexcept { return buffers_.empty(); }
+  bool has(std::uint32_t buffer) const noexcept;
 
   /// Space that is owed to origins, which use it without a request.
   void owe(std::uint64_t bytes) noexcept { owed_ += bytes; }
+  std::uint64_t bytes_owed() const noexcept { return owed_; }
 
-  /// Space for as many segments as possible, at most `segments_max`, which is taken. It leaves what is owed.
+  /// Space that is kept for origins that send, more or less than before. Others use it only where that is said.
+  void keep(std::uint32_t buffer, std::uint64_t bytes) noexcept;
+  void keep_less(std::uint32_t buffer, std::uint64_t bytes) noexcept;
+  /// Bytes that are kept, and that units of others have taken since.
+  std::uint64_t kept_too_much(std::uint32_t buffer) const noexcept;
+
+  /// Space for as many segments as possible, at most `segments_max`, which is taken. It leaves what is owed or kept.
   am_fit try_take(const am_need& of_segment, std::uint64_t segments_max);
-  /// Takes space for a unit from what is owed. False: so much is not attached.
+  /// Takes space for a unit from what is owed, also if it was kept. False: so much is not attached.
   bool try_take_owed(const am_need& of_unit, am_room& where);
-  /// Takes space that an origin has chosen from a list of all. False: one of the buffers was detached.
+  /// Takes space that an origin has chosen from a list of all, also if it was kept. False: a buffer was detached.
   bool try_take_there(const am_need& of_unit, const am_room& where);
+  /// Takes space that is free, in buffers that are attached.
+  void use(const am_need& of_unit, const am_room& where) noexcept;
   void give_back(const am_need& of_unit, const am_room& where, bool was_owed) noexcept;
 
   /// Whether a segment would fit if no space was in use.
   bool can_ever_fit(const am_need& of_segment) const;
+  /// Free space of each buffer, without what is owed and what is kept.
+  std::vector<am_free> free() const { return free(true); }
   /// Free space of each buffer, without what is owed.
-  std::vector<am_free> free() const;
+  std::vector<am_free> free_or_kept() const { return free(false); }
   /// Whether as much is attached as is owed.
   bool has_all_owed() const noexcept { return bytes_attached() >= owed_; }
   std::uint64_t bytes_attached() const noexcept;
@@ -88,10 +100,12 @@ class am_buffers final {
     std::uint32_t number;
     mutable_bytes memory;
     std::uint64_t used;         ///< bytes
+    std::uint64_t kept;         ///< bytes that are not used
     std::vector<piece> pieces;  ///< that units lie in, by address
   };
 
   buffer* find(std::uint32_t number) noexcept;
+  std::vector<am_free> free(bool leaves_kept) const;
   std::uint64_t owed_left() const noexcept { return owed_ - owed_used_; }
 
   std::vector<buffer> buffers_;

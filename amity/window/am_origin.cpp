@@ -4,6 +4,8 @@
 #include <cstring>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "amity/base/copy_bytes.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/core/record_stream.hpp"
@@ -37,6 +39,13 @@ void am_unit::reached() noexcept {
   origin->end(*this);
 }
 
+std::string am_queue::describe() const {
+  const std::string wait = waits_for_room() ? "; the next unit waits for space" : "";
+  return fmt::format(
+      "{} not complete, {} units under way{}; so far {} handshakes, {} queries, {} refusals; credit of {} bytes",
+      messages.size(), under_way, wait, counters.handshakes, counters.queries, counters.refusals, credit.bytes());
+}
+
 am_origin::am_origin(core::engine& on, window_service& service, const am_origin_options& options)
     : engine_(on),
       service_(service),
@@ -52,8 +61,8 @@ std::unique_ptr<am_queue> am_origin::make_queue(rank_t lane, std::uint32_t windo
 }
 
 void am_origin::add(am_queue& to, am_message what) {
-  to.messages.push_back({.what = std::move(what)});
-  ++to.counters.messages;
+  to.waiting += what.segments * what.what->footprint();
+  to.messages.push_back({.what = std::move(what), .number = to.counters.messages++});
   ++messages_;
 }
 
@@ -89,6 +98,7 @@ std::size_t am_origin::segments_max(const am_description& of) const noexcept {
 }
 
 std::optional<am_origin::candidate> am_origin::next(am_queue& of) noexcept {
+  if (of.must_drain()) return std::nullopt;
   if (!of.returned.empty()) {
     am_unit* const again = of.returned.front();
     return candidate{.message = again->message, .first = again->first, .segments = again->segments, .returned = again};
@@ -120,6 +130,10 @@ std::optional<am_origin::found_room> am_origin::find_room(am_queue& of, const ca
     of.owed_free -= segments * about.footprint();
     return found_room{.segments = segments, .space = am_space::owed, .room = {}};
   }
+  if (const am_fit found = find_fit(of.credit.free(), need_of(about, 1), what.segments); found.segments > 0) {
+    static_cast<void>(of.credit.try_take(need_of(about, found.segments), found.where));
+    return found_room{.segments = found.segments, .space = am_space::credit, .room = found.where};
+  }
   return of.has_list && is_exclusive ? choose_room(of, what) : std::nullopt;
 }
 
@@ -132,34 +146,45 @@ std::optional<am_origin::found_room> am_origin::choose_room(am_queue& of, const 
   return found_room{.segments = found.segments, .space = am_space::chosen, .room = found.where};
 }
 
-// The target grants space in the order of requests. This rank requests it for its next unit alone, and after the last
-// one has been answered, as the paper's base implementation does.
+// The target grants space in the order of requests. Without credit, this rank requests it for its next unit alone, and
+// after the last one has been answered, as the paper's base implementation does.
 void am_origin::request_room(am_queue& of, const candidate& what, bool is_exclusive) {
   if (of.waits_since_ns == 0) of.waits_since_ns = std::max<std::uint64_t>(engine_.transport().now_ns(), 1);
   if (of.asks != am_queue::asking::nothing) return;
   const bool comes_back = of.under_way > 0;
   const bool is_owed = segments_in(of.owed, *what.message->what.what) > 0;
   const bool lists = is_exclusive && options_.detects_exclusive && !is_owed;
-  if (lists && !of.has_list) {
-    if (of.is_list_wrong && comes_back) return;  // a list counts what is under way as used
-    const std::uint64_t number = of.requests + 1;
-    if (!try_send_content(of, window_act::am_query, head_bytes(number))) return;
-    ++of.requests;
-    ++of.counters.queries;
-    of.asks = am_queue::asking::list;
+  if (lists && !of.has_list) return request_list(of);
+  if (comes_back && (lists || is_owed)) return;
+  if (comes_back && options_.adapts) {
+    if (of.counters.units >= of.ask_ahead) ask(of, what, am_queue::asking::credit);
     return;
   }
-  if (comes_back && (lists || is_owed)) return;
   of.must_ask = true;
-  if (comes_back) return;
+  if (!comes_back) ask(of, what, am_queue::asking::room);
+}
+
+void am_origin::request_list(am_queue& of) {
+  const std::uint64_t number = of.requests + 1;
+  if (!try_send_content(of, window_act::am_query, head_bytes(number))) return;
+  ++of.requests;
+  ++of.counters.queries;
+  of.asks = am_queue::asking::list;
+}
+
+void am_origin::ask(am_queue& of, const candidate& what, am_queue::asking kind) {
   const std::optional<std::uint32_t> description = try_describe(of, what.message->what.what);
   if (!description) return;
-  const am_ask asked{
-      .number = of.requests + 1, .description = *description, .segments = static_cast<std::uint32_t>(what.segments)};
+  const std::uint64_t again = what.returned != nullptr ? what.segments * what.message->what.what->footprint() : 0;
+  const am_ask asked{.number = of.requests + 1,
+                     .description = *description,
+                     .segments = static_cast<std::uint32_t>(what.segments),
+                     .is_ahead = kind == am_queue::asking::credit ? 1u : 0u,
+                     .waiting = of.waiting + again};
   if (!try_send_content(of, window_act::am_ask, head_bytes(asked))) return;
   ++of.requests;
   ++of.counters.handshakes;
-  of.asks = am_queue::asking::room;
+  of.asks = kind;
 }
 
 void am_origin::begin(am_queue& of, const candidate& what, const found_room& where) {
@@ -185,6 +210,7 @@ void am_origin::begin(am_queue& of, const candidate& what, const found_room& whe
     if (unit == nullptr) {
       made->first = what.first;
       what.message->next += where.segments;
+      of.waiting -= where.segments * what.message->what.what->footprint();
       if (what.message->is_cut()) ++of.cut;
       unit = made;
     } else {  // the rest of a unit that is sent again
@@ -196,6 +222,7 @@ void am_origin::begin(am_queue& of, const candidate& what, const found_room& whe
   unit->segments = where.segments;
   unit->space = where.space;
   unit->room = where.room;
+  unit->place = std::exchange(of.restarts, false) ? am_place::restarts : am_place::next;
   of.beginning = unit;
   of.must_ask = false;
   ++of.under_way;
@@ -215,6 +242,9 @@ void am_origin::give_room_back(am_queue& of, const am_unit& done) noexcept {
       return;
     case am_space::granted:
       return;
+    case am_space::credit:
+      of.credit.give_back(need, done.room);
+      return;
     case am_space::chosen:
       add_free(of.list, done.room.input_buffer, need.input);
       add_free(of.list, done.room.output_buffer, need.output);
@@ -232,6 +262,23 @@ bool am_origin::on_granted(am_queue& of, bytes_view content) {
   return grant.segments > 0;
 }
 
+// If the target gives no more, it is asked again after twice as many units as the last time.
+bool am_origin::on_credited(am_queue& of, bytes_view content) {
+  am_credited head{};
+  if (!take_head(content, head) || content.size() % sizeof(am_free) != 0) return false;
+  const std::uint64_t before = of.credit.bytes();
+  for (am_free now{}; take_head(content, now);) of.credit.set(now.buffer, now.bytes);
+  of.counters.credit_bytes = of.credit.bytes();
+  if (head.number == 0) return true;
+  const bool is_answer = of.asks == am_queue::asking::room || of.asks == am_queue::asking::credit;
+  if (!is_answer || head.number != of.requests) return false;
+  of.asks = am_queue::asking::nothing;
+  of.must_ask = false;
+  of.ask_ahead_distance = of.credit.bytes() > before ? am_queue::ask_ahead_distance_min : 2 * of.ask_ahead_distance;
+  of.ask_ahead = of.credit.bytes() > before ? 0 : of.counters.units + of.ask_ahead_distance;
+  return true;
+}
+
 bool am_origin::on_listed(am_queue& of, bytes_view content) {
   std::uint64_t number = 0;
   if (!take_head(content, number) || content.size() % sizeof(am_free) != 0 || of.asks != am_queue::asking::list ||
@@ -241,7 +288,6 @@ bool am_origin::on_listed(am_queue& of, bytes_view content) {
   of.list.resize(content.size() / sizeof(am_free));
   if (!content.empty()) std::memcpy(of.list.data(), content.data(), content.size());
   of.has_list = true;
-  of.is_list_wrong = false;
   return true;
 }
 
@@ -256,17 +302,8 @@ bool am_origin::on_refused(am_queue& of, bytes_view content) {
     if (!given_up) return false;
     // Buffers cannot hold a segment. The system buffer can, now that nothing is under way.
     if (segments_in(options_.system_bytes, *given_up->message->what.what) > 0) return true;
-    fail(refusal.why, content);  // what has no space is given up
-    if (given_up->returned != nullptr) {
-      of.returned.pop_front();
-      ++of.under_way;
-      given_up->returned->space = am_space::granted;
-      end(*given_up->returned);
-      return true;
-    }
-    given_up->message->next = given_up->message->what.segments;
-    ++of.cut;
-    drop_complete(of);
+    fail(refusal.why, content);
+    give_up(of, *given_up);
     return true;
   }
   const auto found = std::ranges::find_if(
@@ -275,18 +312,39 @@ bool am_origin::on_refused(am_queue& of, bytes_view content) {
   am_unit& unit = *found;
   if (of.beginning == &unit) of.beginning = nullptr;
   stream_.withdraw(std::exchange(unit.question, core::no_question));
-  if (refusal.why != am_refusal::reason::detached) {
+  if (refusal.why == am_refusal::reason::no_room) {
+    send_again(of, unit);
+  } else {
     fail(refusal.why, content);
     end(unit);
-    return true;
   }
-  ++of.counters.refusals;
-  if (unit.space != am_space::chosen) give_room_back(of, unit);
-  of.has_list = false;
-  of.is_list_wrong = true;
-  --of.under_way;
-  of.returned.push_back(&unit);
   return true;
+}
+
+void am_origin::send_again(am_queue& of, am_unit& refused) {
+  ++of.counters.refusals;
+  if (refused.space != am_space::chosen) give_room_back(of, refused);
+  of.has_list = false;
+  of.restarts = true;
+  --of.under_way;
+  const auto is_before = [](const am_unit* a, const am_unit* b) {
+    return std::pair(a->message->number, a->first) < std::pair(b->message->number, b->first);
+  };
+  of.returned.insert(std::ranges::upper_bound(of.returned, &refused, is_before), &refused);
+}
+
+void am_origin::give_up(am_queue& of, const candidate& what) {
+  if (what.returned != nullptr) {
+    of.returned.pop_front();
+    ++of.under_way;
+    what.returned->space = am_space::granted;
+    return end(*what.returned);
+  }
+  am_queued& message = *what.message;
+  of.waiting -= (message.what.segments - message.next) * message.what.what->footprint();
+  message.next = message.what.segments;
+  ++of.cut;
+  drop_complete(of);
 }
 
 void am_origin::fail(am_refusal::reason why, bytes_view text) {
@@ -301,16 +359,7 @@ std::byte* am_origin::try_append(am_queue& of, core::record what) {
   what.owner = core::record_owner::windows;
   what.act |= act_bits_;
   what.object = of.window;
-  std::byte* place = stream_.try_append(of.lane, what, core::tracking::otherwise, fabric::claim::ordinary);
-  reserved_ = place == nullptr;
-  if (reserved_) place = stream_.try_append(of.lane, what, core::tracking::otherwise, fabric::claim::no_epoch);
-  return place;
-}
-
-// What has a credit of the reserve must not stay open.
-void am_origin::end_append(am_queue& of) {
-  if (reserved_) return stream_.send(of.lane);
-  service_.note_open(of.lane);
+  return service_.try_append(of.lane, what);
 }
 
 bool am_origin::try_send_content(am_queue& of, window_act act, bytes_view content) {
@@ -323,31 +372,15 @@ bool am_origin::try_send_content(am_queue& of, window_act act, bytes_view conten
 }
 
 std::optional<std::uint32_t> am_origin::try_describe(am_queue& of, const std::shared_ptr<const am_description>& what) {
-  if (of.description.empty()) {
-    for (std::uint32_t back = 1; back <= std::min<std::uint32_t>(of.described, am_descriptions_kept); ++back) {
-      const std::uint32_t number = of.described - back;
-      const std::shared_ptr<const am_description>& known = of.known[number % am_descriptions_kept];
-      if (known == what || *known == *what) return number;
-    }
-    if (of.known.empty()) of.known.resize(am_descriptions_kept);
-    of.description = what->encode();
-    of.description_sent = 0;
-  }
-  while (of.description_sent < of.description.size()) {
-    const std::size_t bytes = std::min(content_max_ - sizeof(layout_part), of.description.size() - of.description_sent);
-    std::byte* const place = try_append(of, {.act = static_cast<std::uint8_t>(window_act::am_describe),
-                                             .bytes = static_cast<std::uint32_t>(sizeof(layout_part) + bytes)});
-    if (place == nullptr) return std::nullopt;
-    copy_bytes(put_head(place, layout_part{.number = of.described,
-                                           .bytes = static_cast<std::uint32_t>(of.description.size()),
-                                           .at = of.description_sent}),
-               of.description.data() + of.description_sent, bytes);
-    of.description_sent += bytes;
-    end_append(of);
-  }
-  of.description.clear();
-  of.known[of.described % am_descriptions_kept] = what;
-  return of.described++;
+  return of.descriptions.try_number(
+      what, content_max_ - sizeof(layout_part), [&](const layout_part& head, bytes_view part) {
+        std::byte* const place = try_append(of, {.act = static_cast<std::uint8_t>(window_act::am_describe),
+                                                 .bytes = static_cast<std::uint32_t>(sizeof head + part.size())});
+        if (place == nullptr) return false;
+        copy_bytes(put_head(place, head), part.data(), part.size());
+        service_.end_append(of.lane);
+        return true;
+      });
 }
 
 bool am_origin::try_send(am_queue& of, am_unit& next) {
@@ -376,11 +409,11 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
                                    : mutable_bytes(next.answer);
     const std::optional<std::uint32_t> question = stream_.try_expect(of.lane, into, next);
     if (!question) return false;
-    const bool names_room = next.space == am_space::granted || next.space == am_space::chosen;
-    const std::size_t front = sizeof(am_unit_head) + (names_room ? sizeof(am_room) : 0);
+    const std::size_t front = sizeof(am_unit_head) + (names_room(next.space) ? sizeof(am_room) : 0);
     const std::size_t bytes = std::min(total, content_max_ - front);
     std::byte* place = try_append(of, {.act = static_cast<std::uint8_t>(window_act::am_unit),
                                        .op = static_cast<std::uint8_t>(next.space),
+                                       .word_bytes = static_cast<std::uint8_t>(next.place),
                                        .bytes = static_cast<std::uint32_t>(front + bytes),
                                        .question = *question,
                                        .at = message.at});
@@ -391,10 +424,10 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
     next.question = *question;
     place = put_head(place,
                      am_unit_head{.description = *description, .segments = static_cast<std::uint32_t>(next.segments)});
-    if (names_room) place = put_head(place, next.room);
+    if (names_room(next.space)) place = put_head(place, next.room);
     copy_input(place, bytes);
     next.is_begun = true;
-    end_append(of);
+    service_.end_append(of.lane);
   }
   while (next.sent < total) {
     const std::size_t bytes = std::min(total - next.sent, content_max_);
@@ -404,7 +437,7 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
                                              .at = next.sent});
     if (place == nullptr) return false;
     copy_input(place, bytes);
-    end_append(of);
+    service_.end_append(of.lane);
   }
   return true;
 }

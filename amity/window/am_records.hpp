@@ -16,14 +16,24 @@ enum class am_space : std::uint8_t {
   owed,     ///< buffers, within what is guaranteed to the origin
   granted,  ///< buffers; the target has reserved it
   chosen,   ///< buffers; the origin holds the lock exclusively, and has chosen it from a list
+  credit,   ///< buffers; the target keeps it for the origin
 };
 
-/// In a record `am_unit`, in front of the input; an `am_room` follows if the space is granted or chosen. `record::op`
-/// is the space, and `record::at` the offset of the persistent memory. Further input follows in records `am_part`,
-/// whose `record::at` is its offset in the packed input; they have the same question.
+constexpr bool names_room(am_space space) noexcept { return space >= am_space::granted; }
+
+/// In a record `am_unit`, before the input; an `am_room` follows if the space names it. `record::op` is the space,
+/// `record::word_bytes` an `am_place`, and `record::at` the offset of the persistent memory. Further input follows in
+/// records `am_part`, whose `record::at` is its offset in the packed input; they have the same question.
 struct am_unit_head {
   std::uint32_t description;
   std::uint32_t segments;
+};
+
+/// A target refuses all units after one that it has refused because of space, up to the first that is sent again: so
+/// messages stay in order.
+enum class am_place : std::uint8_t {
+  next,      ///< after the unit before it
+  restarts,  ///< after those that were carried out
 };
 
 /// In a record `am_ask`: space for as many of these segments as fit.
@@ -31,6 +41,14 @@ struct am_ask {
   std::uint32_t number;  ///< which the answer contains
   std::uint32_t description;
   std::uint32_t segments;
+  std::uint32_t is_ahead;  ///< other units are under way: only credit is wanted, and the answer comes at once
+  std::uint64_t waiting;   ///< input and output of all messages that could be sent
+};
+
+/// In a record `am_credited`, before an `am_free` for each buffer of which the origin has more or less credit than
+/// before.
+struct am_credited {
+  std::uint32_t number;  ///< of the request that it answers; 0: none
   std::uint32_t unused = 0;
 };
 
@@ -44,13 +62,13 @@ struct am_grant {
 /// In a record `am_refused`, in front of a text.
 struct am_refusal {
   enum class reason : std::uint32_t {
-    detached,  ///< the buffer of a unit was detached: the unit has not been carried out
-    promise,   ///< the buffer of a unit was detached, and the program had promised not to do that
-    owed,      ///< less is attached than is guaranteed to origins
-    buffer,    ///< of a request: buffers that are attached can never hold a segment
-    handler,   ///< the handler has failed
-    counts,    ///< the handler has set counts that are too large
-    place,     ///< the persistent memory is not attached
+    no_room,  ///< the space of a unit was withdrawn, or of one before it: it has not been carried out
+    promise,  ///< the buffer of a unit was detached, and the program had promised not to do that
+    owed,     ///< less is attached than is guaranteed to origins
+    buffer,   ///< of a request: buffers that are attached can never hold a segment
+    handler,  ///< the handler has failed
+    counts,   ///< the handler has set counts that are too large
+    place,    ///< the persistent memory is not attached
   };
 
   std::uint32_t number;  ///< the question of a unit, or the number of a request

@@ -51,7 +51,10 @@ void am_target::attach(std::string_view call, mutable_bytes memory) {
 
 void am_target::detach(std::string_view call, const void* base) {
   const am_buffers::detaching how = calls_ > 0 ? am_buffers::detaching::in_use : buffers_.try_detach(base);
-  if (how == am_buffers::detaching::done) return;
+  if (how == am_buffers::detaching::done) {
+    credits_.drop_detached();
+    return tell_credit();
+  }
   if (how == am_buffers::detaching::owed) {
     throw window_error(window_fault::guarantee, call, owner_.member,
                        fmt::format("{}: without the buffer at address {}, fewer bytes are attached than are guaranteed "
@@ -65,6 +68,14 @@ void am_target::detach(std::string_view call, const void* base) {
                                  is_known ? "active messages use the buffer" : "no buffer begins", base),
                      is_known ? "detach it after the origins have completed their messages"
                               : "pass the address of an attached buffer, once");
+}
+
+std::string am_target::describe() const {
+  return fmt::format(
+      "\n  {}: buffers for active messages of {} bytes, {} free; {} requests for space wait; {} units have not arrived "
+      "as "
+      "a whole",
+      owner_.window, buffers_.bytes_attached(), buffers_.bytes_free(), asks_.size(), arriving_.size());
 }
 
 // Records
@@ -109,7 +120,7 @@ void am_target::take_description(rank_t lane, bytes_view content) {
   if (!take_head(content, part)) throw invalid();
   std::unique_ptr<origin_state>& of_lane = origins_[lane];
   if (of_lane == nullptr) of_lane = std::make_unique<origin_state>();
-  known_description& to = of_lane->descriptions[part.number % am_descriptions_kept];
+  known_description& to = of_lane->descriptions[part.number % descriptions_kept];
   if (part.at == 0) {
     to = {};
     to.number = part.number;
@@ -137,8 +148,7 @@ void am_target::take_description(rank_t lane, bytes_view content) {
 
 am_target::known_description& am_target::find_description(rank_t lane, std::uint32_t number) {
   const std::unique_ptr<origin_state>* const of_lane = origins_.find(lane);
-  known_description* const found =
-      of_lane == nullptr ? nullptr : &(*of_lane)->descriptions[number % am_descriptions_kept];
+  known_description* const found = of_lane == nullptr ? nullptr : &(*of_lane)->descriptions[number % descriptions_kept];
   if (found == nullptr || found->number != number || found->what == nullptr)
     throw engine_.invalid_packet(lane,
                                  fmt::format("an active message with description {}, which it has not sent", number));
@@ -153,8 +163,9 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   am_unit_head head{};
   const auto space = static_cast<am_space>(what.op);
   unit arrived{.lane = lane, .question = what.question, .at = what.at, .space = space};
-  const bool has_room = space == am_space::granted || space == am_space::chosen;
-  if (space > am_space::chosen || !take_head(content, head) || (has_room && !take_head(content, arrived.room)))
+  const auto place_of = static_cast<am_place>(what.word_bytes);
+  if (space > am_space::credit || place_of > am_place::restarts || !take_head(content, head) ||
+      (names_room(space) && !take_head(content, arrived.room)))
     throw invalid();
   known_description& known = find_description(lane, head.description);
   arrived.segments = head.segments;
@@ -165,6 +176,13 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   const std::uint64_t largest = std::max(known.what->input.packed_bytes, known.what->footprint());
   const bool is_too_large = largest > 0 && head.segments > bytes_max / largest;
   if (head.segments == 0 || is_too_large || content.size() > input_bytes) throw invalid();
+  bool& refuses = origins_[lane]->refuses;
+  if (place_of == am_place::restarts) refuses = false;
+  if (refuses) {
+    refuse(arrived, am_refusal::reason::no_room, {});
+    if (space == am_space::granted) give_room_back(arrived);
+    return true;
+  }
   if (owner_.find_problem != nullptr) {
     const std::string problem = owner_.find_problem(arrived.at, known.what->persistent_bytes);
     if (!problem.empty()) {
@@ -224,9 +242,12 @@ bool am_target::try_take_room(unit& of) {
       return true;
     }
     case am_space::owed:
-      if (buffers_.try_take_owed(of.need, of.room)) return true;
+      if (buffers_.try_take_owed(of.need, of.room)) {
+        take_from_credit(of.room);
+        return true;
+      }
       if (buffers_.has_all_owed()) {  // other units lie where this one would fit
-        refuse(of, am_refusal::reason::detached, {});
+        refuse_room(of);
         return false;
       }
       refuse(
@@ -238,15 +259,33 @@ bool am_target::try_take_room(unit& of) {
     case am_space::granted:
       return true;  // since the request
     case am_space::chosen:
-      if (buffers_.try_take_there(of.need, of.room)) return true;
-      options_.may_detach ? refuse(of, am_refusal::reason::detached, {})
+      if (buffers_.try_take_there(of.need, of.room)) {
+        take_from_credit(of.room);
+        return true;
+      }
+      options_.may_detach ? refuse_room(of)
                           : refuse(of, am_refusal::reason::promise,
                                    fmt::format("rank {} has detached a buffer, though the window was made with the "
                                                "promise that no rank does so between messages",
                                                owner_.member));
       return false;
+    case am_space::credit:
+      if (credits_.try_take(of.lane, of.need, of.room)) return true;
+      refuse_room(of);
+      return false;
   }
   return false;
+}
+
+// Units of others have taken space that was kept.
+void am_target::take_from_credit(const am_room& in) {
+  credits_.withdraw_used(in);
+  tell_credit();
+}
+
+void am_target::refuse_room(const unit& of) {
+  origins_[of.lane]->refuses = true;
+  refuse(of, am_refusal::reason::no_room, {});
 }
 
 void am_target::give_room_back(unit& of) {
@@ -254,7 +293,12 @@ void am_target::give_room_back(unit& of) {
     origins_[of.lane]->system_used -= of.need.input + of.need.output;
     return;
   }
-  buffers_.give_back(of.need, of.room, of.space == am_space::owed);
+  if (of.space == am_space::credit) {
+    credits_.give_back(of.lane, of.need, of.room);
+  } else {
+    buffers_.give_back(of.need, of.room, of.space == am_space::owed);
+  }
+  if (of.space == am_space::granted) --granted_;
   // Not here: the answer may be in a packet that is still open.
   if (!asks_.empty()) service_.watch(*owner_.records);
 }
@@ -264,6 +308,10 @@ void am_target::on_ask(rank_t lane, bytes_view content) {
   if (!take_head(content, next.what) || !content.empty() || next.what.segments == 0)
     throw engine_.invalid_packet(lane, "a request for space for active messages");
   static_cast<void>(find_description(lane, next.what.description));
+  if (next.what.is_ahead != 0) {
+    if (asks_.empty()) extend_credit(next);
+    return tell_credit(lane, next.what.number);
+  }
   if (!asks_.empty() || !try_serve(next)) asks_.push_back(next);
 }
 
@@ -274,8 +322,15 @@ void am_target::serve_asks() {
 // Origins replace no description of a request that waits.
 bool am_target::try_serve(const waiting_ask& next) {
   const am_need of_segment = need_of(*find_description(next.lane, next.what.description).what, 1);
-  const am_fit found = buffers_.try_take(of_segment, next.what.segments);
+  extend_credit(next);
+  if (credits_.fits(next.lane, of_segment)) {
+    tell_credit(next.lane, next.what.number);
+    return true;
+  }
+  const am_fit found = find_room(of_segment, next.what.segments);
+  tell_credit();
   if (found.segments > 0) {
+    ++granted_;
     const am_grant grant{
         .number = next.what.number, .segments = static_cast<std::uint32_t>(found.segments), .room = found.where};
     send(next.lane, window_act::am_granted, head_bytes(grant));
@@ -290,10 +345,49 @@ bool am_target::try_serve(const waiting_ask& next) {
   return true;
 }
 
+// Space that some origins have and use is withdrawn only if no other will be free.
+am_fit am_target::find_room(const am_need& of_segment, std::uint64_t segments_max) {
+  am_fit found = buffers_.try_take(of_segment, segments_max);
+  if (found.segments > 0) return found;
+  using enum am_credits::holders;
+  if (credits_.try_withdraw(of_segment, idle) || (granted_ == 0 && credits_.try_withdraw(of_segment, all)))
+    found = buffers_.try_take(of_segment, segments_max);
+  return found;
+}
+
+void am_target::extend_credit(const waiting_ask& for_ask) {
+  if (!options_.adapts) return;
+  const am_description& what = *find_description(for_ask.lane, for_ask.what.description).what;
+  credits_.extend(for_ask.lane, need_of(what, 1), need_of(what, for_ask.what.segments), for_ask.what.waiting);
+}
+
+void am_target::tell_credit(rank_t lane, std::uint32_t number) {
+  bool is_told = lane == no_rank;
+  for (const am_credits::change& each : credits_.take_changes()) {
+    const bool is_answer = each.lane == lane;
+    send_credit(each.lane, each.now, is_answer ? number : 0);
+    is_told |= is_answer;
+  }
+  if (!is_told) send_credit(lane, {}, number);
+}
+
+void am_target::send_credit(rank_t lane, std::span<const am_free> now, std::uint32_t number) {
+  const std::size_t bytes_max = core::record_bytes_max(engine_.transport().caps().packet_bytes_max);
+  const std::size_t count_max = (bytes_max - sizeof(am_credited)) / sizeof(am_free);
+  do {
+    const std::span<const am_free> part = now.first(std::min(now.size(), count_max));
+    now = now.subspan(part.size());
+    const am_credited head{.number = now.empty() ? number : 0};
+    std::vector<std::byte> content(sizeof head + part.size_bytes());
+    copy_bytes(put_head(content.data(), head), reinterpret_cast<const std::byte*>(part.data()), part.size_bytes());
+    send(lane, window_act::am_credited, content);
+  } while (!now.empty());
+}
+
 void am_target::on_query(rank_t lane, bytes_view content) {
   std::uint64_t number = 0;
   if (!take_head(content, number)) throw engine_.invalid_packet(lane, "a query of space for active messages");
-  std::vector<am_free> all = buffers_.free();
+  std::vector<am_free> all = buffers_.free_or_kept();
   const std::size_t bytes_max = core::record_bytes_max(engine_.transport().caps().packet_bytes_max);
   all.resize(std::min(all.size(), (bytes_max - sizeof number) / sizeof(am_free)));
   std::vector<std::byte> answer(sizeof number + all.size() * sizeof(am_free));

@@ -4,7 +4,8 @@
 ///
 /// A unit is carried out when its last byte has arrived, in the round of progress that finds it, and its output is the
 /// answer. The space of a unit is free again when the answer has left. Requests for space are granted in the order in
-/// which they arrive. Used by the thread that carries out the records of the window.
+/// which they arrive, in credit if there is enough space. Used by the thread that carries out the records of the
+/// window.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "amity/core/record.hpp"
 #include "amity/window/active_message.hpp"
 #include "amity/window/am_buffers.hpp"
+#include "amity/window/am_credits.hpp"
 #include "amity/window/am_description.hpp"
 #include "amity/window/am_records.hpp"
 #include "amity/window/window_records.hpp"
@@ -35,13 +37,11 @@ namespace amity::detail {
 class record_window;
 class window_service;
 
-/// How many descriptions of one origin a target knows at once. Newer ones replace the oldest.
-inline constexpr std::uint32_t am_descriptions_kept = 64;
-
 struct am_target_options {
   am_handlers* handlers = nullptr;
   std::uint64_t system_bytes = 0;  ///< of each origin
   bool may_detach = true;          ///< after origins have flushed
+  bool adapts = true;              ///< keeps credit for origins
   double pack_below = 0;           ///< part of the largest output from which on all of it is sent
 };
 
@@ -74,6 +74,8 @@ class am_target final : private immovable {
 
   /// In a round of progress: grants requests for which there is space.
   void on_round() { serve_asks(); }
+  /// For a stall report.
+  std::string describe() const;
 
  private:
   struct known_description {
@@ -85,8 +87,9 @@ class am_target final : private immovable {
     std::string problem;
   };
   struct origin_state {
-    std::vector<known_description> descriptions{am_descriptions_kept};
+    std::vector<known_description> descriptions{descriptions_kept};
     std::uint64_t system_used = 0;
+    bool refuses = false;  ///< units, up to the one that restarts
   };
   /// Memory of a unit, in a buffer of the program or elsewhere.
   struct storage {
@@ -129,11 +132,18 @@ class am_target final : private immovable {
   void serve_asks();
   /// True: granted or refused.
   bool try_serve(const waiting_ask& next);
+  am_fit find_room(const am_need& of_segment, std::uint64_t segments_max);
+  void extend_credit(const waiting_ask& for_ask);
+  /// Tells origins how much credit they have, and this one that it is the answer to its request.
+  void tell_credit(rank_t lane = no_rank, std::uint32_t number = 0);
+  void send_credit(rank_t lane, std::span<const am_free> now, std::uint32_t number);
+  void take_from_credit(const am_room& in);
   /// Runs the handler, and sends what has space. False: there is no credit, and `replying_` has the rest.
   bool carry_out(unit&& whole, bytes_view input, mutable_bytes memory, core::answers& to);
   void run(unit& of, known_description& known, bytes_view input, mutable_bytes memory);
   bool try_reply(unit& of, core::answers& to);
   void end(unit& of);
+  void refuse_room(const unit& of);
   void refuse(const unit& of, am_refusal::reason why, std::string_view text);
   void refuse_ask(rank_t lane, std::uint32_t number, std::string_view text);
   void send(rank_t lane, window_act act, bytes_view head, std::string_view text = {});
@@ -148,6 +158,8 @@ class am_target final : private immovable {
   am_target_options options_;
   owner owner_;
   am_buffers buffers_;
+  am_credits credits_{buffers_};
+  std::size_t granted_ = 0;  ///< units whose space is granted
   rank_map<std::unique_ptr<origin_state>> origins_;
   std::deque<unit> arriving_;
   std::deque<unit> replying_;

@@ -28,6 +28,7 @@ am_options with_settings(am_options given, const settings& config) {
   if (given.unit_bytes < 0) given.unit_bytes = config.integer("AMITY_AM_UNIT_BYTES");
   if (given.messages_max < 0) given.messages_max = config.integer("AMITY_AM_PENDING");
   if (given.pack_below < 0) given.pack_below = pack_below(config);
+  given.adapts = given.adapts && config.integer("AMITY_AM_ADAPTIVE") != 0;
   given.detects_exclusive = given.detects_exclusive && config.integer("AMITY_AM_DETECT_EXCLUSIVE") != 0;
   return given;
 }

@@ -81,6 +81,7 @@ struct am_options {
   std::int64_t messages_max = -1;  ///< AMITY_AM_PENDING: messages of a rank that are not complete
   double pack_below = -1;          ///< AMITY_AM_PACK_BELOW
   bool detects_exclusive = true;   ///< AMITY_AM_DETECT_EXCLUSIVE can forbid it
+  bool adapts = true;              ///< targets keep space for active origins; AMITY_AM_ADAPTIVE can forbid it
 };
 
 struct window_options {

@@ -472,15 +472,17 @@ bool window_epochs::execute(rank_t lane, const core::record& what, bytes_view co
     case window_act::wake:
       return true;
     case window_act::am_granted:
+    case window_act::am_credited:
     case window_act::am_listed:
     case window_act::am_refused: {
       const window_peer* const from = peers_.find(member);
       if (from == nullptr || from->messages == nullptr) throw invalid();
       am_queue& queue = *from->messages;
       am_origin& messages = *origin_.messages();
-      const bool is_valid = act == window_act::am_granted  ? messages.on_granted(queue, content)
-                            : act == window_act::am_listed ? messages.on_listed(queue, content)
-                                                           : messages.on_refused(queue, content);
+      const bool is_valid = act == window_act::am_granted    ? messages.on_granted(queue, content)
+                            : act == window_act::am_credited ? messages.on_credited(queue, content)
+                            : act == window_act::am_listed   ? messages.on_listed(queue, content)
+                                                             : messages.on_refused(queue, content);
       if (!is_valid) throw invalid();
       watch_messages(*from);
       return true;

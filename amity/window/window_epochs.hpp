@@ -158,6 +158,7 @@ class window_epochs final : private record_window, private immovable {
 
   bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) override;
   bool on_round() override;
+  std::string describe() const override;
   const std::string* name_in(const core::endpoint& world) const noexcept override {
     return &world == &endpoint_ ? &name_ : nullptr;
   }

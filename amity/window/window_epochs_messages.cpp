@@ -23,6 +23,7 @@ void window_epochs::receive_messages() {
   target_.receive_messages({.handlers = messages_.handlers,
                             .system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
                             .may_detach = messages_.may_detach,
+                            .adapts = messages_.adapts,
                             .pack_below = messages_.pack_below},
                            std::move(take_over));
 }
@@ -40,7 +41,8 @@ am_origin& window_epochs::sent_messages() {
     origin_.begin_messages({.system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
                             .unit_bytes = static_cast<std::uint64_t>(messages_.unit_bytes),
                             .detects_exclusive = messages_.detects_exclusive,
-                            .may_detach = messages_.may_detach},
+                            .may_detach = messages_.may_detach,
+                            .adapts = messages_.adapts},
                            guarantees_);
   }
   return *origin_.messages();
@@ -153,6 +155,15 @@ void window_epochs::detach_buffer(const void* base) {
   const inside entered(*this, call);
   check_messages(call);
   on_target_thread([&] { target_.messages().detach(call, base); });
+}
+
+std::string window_epochs::describe() const {
+  std::string text;
+  for (const window_peer* const each : peers_.used()) {
+    if (window_origin::are_messages_done(*each)) continue;
+    text += fmt::format("\n  {}: active messages to rank {}: {}", title_, each->member, each->messages->describe());
+  }
+  return text;
 }
 
 am_counters window_epochs::counters_of(rank_t target) {

@@ -9,6 +9,7 @@
 #include "amity/base/copy_bytes.hpp"
 #include "amity/core/segment_records.hpp"
 #include "amity/window/compare_swap.hpp"
+#include "amity/window/record_content.hpp"
 
 namespace amity::detail {
 namespace {
@@ -71,25 +72,16 @@ core::record window_origin::record_of(const window_peer& to, window_act act, std
           .at = at};
 }
 
-std::byte* window_origin::try_append(window_peer& to, const core::record& what) {
-  std::byte* place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::ordinary);
-  reserved_ = place == nullptr;
-  if (reserved_) place = stream_.try_append(to.lane, what, core::tracking::otherwise, fabric::claim::no_epoch);
-  return place;
-}
-
 std::byte* window_origin::try_append_operation(window_peer& to, core::record what) {
   const bool counts = end_ == epoch_end::counts;
   if (counts) what.act |= counted_bit;
-  std::byte* const place = try_append(to, what);
+  std::byte* const place = service_.try_append(to.lane, what);
   if (place != nullptr && counts) ++to.counted;
   return place;
 }
 
-// What has a credit of the reserve must not stay open.
 void window_origin::end_append(window_peer& to) {
-  if (reserved_ || protocol_ == window_protocol::send_recv) return stream_.send(to.lane);
-  service_.note_open(to.lane);
+  protocol_ == window_protocol::send_recv ? stream_.send(to.lane) : service_.end_append(to.lane);
 }
 
 void window_origin::send(rank_t lane, core::record what) {
@@ -436,40 +428,17 @@ bool window_origin::try_use_records(window_peer& to, window_operation& what) {
 }
 
 std::optional<std::uint32_t> window_origin::try_number(window_peer& to, const std::shared_ptr<const layout>& blocks) {
-  if (to.layouts == nullptr) to.layouts = std::make_unique<sent_layouts>();
-  sent_layouts& sent = *to.layouts;
-  if (!try_send_layout(to)) return std::nullopt;  // of this call, or of another thread
-  for (std::size_t i = 0; i < sent.kept.size(); ++i) {
-    if (sent.kept[i] != blocks && *sent.kept[i] != *blocks) continue;
-    const std::uint32_t newest = sent.count - 1;
-    return newest - (newest - static_cast<std::uint32_t>(i)) % layouts_kept;
-  }
-  const std::uint32_t number = sent.count++;
-  const std::size_t place = number % layouts_kept;
-  if (place == sent.kept.size()) sent.kept.emplace_back();
-  sent.kept[place] = blocks;
-  sent.unsent = blocks->encode();
-  sent.moved = 0;
-  return try_send_layout(to) ? std::optional(number) : std::nullopt;
-}
-
-bool window_origin::try_send_layout(window_peer& to) {
-  sent_layouts& sent = *to.layouts;
-  while (!sent.unsent.empty()) {
-    const std::size_t whole = sent.unsent.size();
-    const std::size_t bytes = std::min(whole - sent.moved, bytes_max_ - sizeof(layout_part));
-    const layout_part part{.number = sent.count - 1, .bytes = static_cast<std::uint32_t>(whole), .at = sent.moved};
-    core::record piece = record_of(to, window_act::layout, 0);
-    piece.bytes = static_cast<std::uint32_t>(sizeof part + bytes);
-    std::byte* const content = try_append(to, piece);
-    if (content == nullptr) return false;
-    std::memcpy(content, &part, sizeof part);
-    std::memcpy(content + sizeof part, sent.unsent.data() + sent.moved, bytes);
-    end_append(to);
-    sent.moved += bytes;
-    if (sent.moved == whole) sent.unsent = {};
-  }
-  return true;
+  if (to.layouts == nullptr) to.layouts = std::make_unique<sent_descriptions<layout>>();
+  return to.layouts->try_number(blocks, bytes_max_ - sizeof(layout_part),
+                                [&](const layout_part& head, bytes_view part) {
+                                  core::record piece = record_of(to, window_act::layout, 0);
+                                  piece.bytes = static_cast<std::uint32_t>(sizeof head + part.size());
+                                  std::byte* const content = service_.try_append(to.lane, piece);
+                                  if (content == nullptr) return false;
+                                  copy_bytes(put_head(content, head), part.data(), part.size());
+                                  end_append(to);
+                                  return true;
+                                });
 }
 
 }  // namespace amity::detail

@@ -112,7 +112,6 @@ class window_origin final : private immovable {
   /// Sends the operation to an owner that polls all the time. False: it does not, or a credit is missing.
   bool try_use_attention(window_peer& to, const window_operation& what);
   bool try_send_question(window_peer& to, const window_operation& what);
-  std::byte* try_append(window_peer& to, const core::record& what);
   /// A record that counts in the epoch of a fence.
   std::byte* try_append_operation(window_peer& to, core::record what);
   void end_append(window_peer& to);
@@ -135,7 +134,6 @@ class window_origin final : private immovable {
   bool try_use_swap_record(window_peer& to, window_operation& what);
   /// The number of a layout, which is sent to the target first if it does not know it. None: a credit is missing.
   std::optional<std::uint32_t> try_number(window_peer& to, const std::shared_ptr<const layout>& blocks);
-  bool try_send_layout(window_peer& to);
   bool try_collect(window_peer& to, const window_operation& what);
 
   core::endpoint& endpoint_;
@@ -149,7 +147,6 @@ class window_origin final : private immovable {
   bool is_dynamic_;  ///< targets find errors in operations
   epoch_end end_ = epoch_end::answers;
   std::uint64_t fences_ = 0;
-  bool reserved_ = false;                ///< the open packet has a credit of the reserve
   std::unique_ptr<am_origin> messages_;  ///< few windows have any
   rank_map<std::uint64_t> guaranteed_;   ///< bytes, by target
 };

@@ -17,18 +17,11 @@
 #include "amity/window/layout.hpp"
 #include "amity/window/long_transfers.hpp"
 #include "amity/window/packed_data.hpp"
+#include "amity/window/sent_descriptions.hpp"
 #include "amity/window/short_gets.hpp"
 #include "amity/window/window_operation.hpp"
 
 namespace amity::detail {
-
-/// The layouts that a member knows.
-struct sent_layouts {
-  std::uint32_t count = 0;
-  std::vector<std::shared_ptr<const layout>> kept;  ///< by number modulo `layouts_kept`
-  std::vector<std::byte> unsent;                    ///< the newest one, encoded, while parts of it have not been sent
-  std::size_t moved = 0;                            ///< bytes of these that have been sent
-};
 
 /// A member whose memory this rank has used. `network`, `gets`, `transfers`, `answers` and `flushed` count
 /// what is under way. What few members need is made at its first use.
@@ -59,8 +52,8 @@ struct window_peer : private immovable {
   bool asks_failure = false;            ///< a thread waits for the text of an error
   std::uint64_t counted = 0;            ///< records of this fence's epoch
   std::uint64_t fences = 0;             ///< that the owner has left for certain
-  std::unique_ptr<sent_layouts> layouts;  ///< null: there was none
-  std::unique_ptr<am_queue> messages;     ///< active messages; null: there was none
+  std::unique_ptr<sent_descriptions<layout>> layouts;  ///< null: there was none
+  std::unique_ptr<am_queue> messages;                  ///< active messages; null: there was none
 
   // This belongs to the present epoch.
   bool listed = false;  ///< in the list of those that the epoch has used

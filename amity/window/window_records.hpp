@@ -50,13 +50,14 @@ enum class window_act : std::uint8_t {
   // `at` is the identity. For the member.
   collective,  ///< content: a part
   post,
-  granted,     ///< answers `lock`
-  introduce,   ///< content: the `window_description` of a member of this node, encoded: see `neighbors`
-  wake,        ///< a signal was stored for a member that sleeps
-  has_posted,  ///< in checked windows; asks for a `post_state`
-  am_granted,  ///< content: `am_grant`
-  am_listed,   ///< content: the number of the query, and `am_free` of each buffer
-  am_refused,  ///< content: `am_refusal`, and a text
+  granted,      ///< answers `lock`
+  introduce,    ///< content: the `window_description` of a member of this node, encoded: see `neighbors`
+  wake,         ///< a signal was stored for a member that sleeps
+  has_posted,   ///< in checked windows; asks for a `post_state`
+  am_granted,   ///< content: `am_grant`
+  am_credited,  ///< content: `am_credited`, and an `am_free` of each buffer
+  am_listed,    ///< content: the number of the query, and `am_free` of each buffer
+  am_refused,   ///< content: `am_refusal`, and a text
 };
 
 /// In `record::act`, with the act: the record counts for a fence; and how many fences its origin has left, modulo 2. A
@@ -77,6 +78,10 @@ struct block_place {
   std::uint32_t unused = 0;
   std::uint64_t from;  ///< the first byte, in the data of the layout
 };
+
+/// How many layouts, and how many descriptions of active messages, of one origin a target knows at once. Newer ones
+/// replace the oldest.
+inline constexpr std::uint32_t descriptions_kept = 64;
 
 struct layout_part {
   std::uint32_t number;

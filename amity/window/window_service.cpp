@@ -75,6 +75,16 @@ const std::string* window_service::find_in(core::endpoint& world) noexcept {
   return name;
 }
 
+std::byte* window_service::try_append(rank_t lane, const core::record& what) {
+  std::byte* place = stream_.try_append(lane, what, core::tracking::otherwise, fabric::claim::ordinary);
+  is_reserve_ = place == nullptr;
+  if (is_reserve_) place = stream_.try_append(lane, what, core::tracking::otherwise, fabric::claim::no_epoch);
+  return place;
+}
+
+// What has a credit of the reserve must not stay open.
+void window_service::end_append(rank_t lane) { is_reserve_ ? stream_.send(lane) : note_open(lane); }
+
 void window_service::note_open(rank_t lane) {
   if (!std::exchange(is_open_[lane], true)) open_.push_back(lane);
 }
@@ -107,13 +117,21 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
     const auto& all = act < window_act::collective ? owners_ : members_;
     if (const auto named = all.find(window_identity{what.at}); named != all.end()) found = named->second;
   }
-  // A window that has ended has no waiters.
-  if (found == nullptr && (act == window_act::released || act == window_act::wake)) return true;
+  // A window that has ended has no waiters, and no use for credit.
+  const bool is_note = act == window_act::released || act == window_act::wake || act == window_act::am_credited;
+  if (found == nullptr && is_note) return true;
   if (found == nullptr) {
     throw engine_.invalid_packet(source, fmt::format("operation {} on window {:#x} of {:#x}, which is not there",
                                                      static_cast<int>(act), what.object, what.at));
   }
   return found->execute(source, what, content, to);
+}
+
+std::string window_service::describe() const {
+  std::string text;
+  for (const auto& [identity, member] : members_) text += member->describe();
+  for (const auto& [identity, owner] : owners_) text += owner->describe();
+  return text;
 }
 
 void window_service::send(rank_t lane, const core::record& what, bytes_view content) {

@@ -36,6 +36,8 @@ class record_window {
   virtual bool execute(rank_t lane, const core::record& what, bytes_view content, core::answers& to) = 0;
   /// In rounds of progress after `service::watch`. False: it need not be called again.
   virtual bool on_round() { return false; }
+  /// What is under way, for a stall report; lines that begin with "\n  ".
+  virtual std::string describe() const { return {}; }
   /// The name of the window if it belongs to this world; null otherwise.
   virtual const std::string* name_in(const core::endpoint&) const noexcept { return nullptr; }
 
@@ -62,8 +64,11 @@ class window_service final : public core::record_executor, private core::flushab
   void send(rank_t lane, const core::record& what, bytes_view content);
   /// Whether all of these have left.
   bool sent() const noexcept { return unsent_.empty(); }
-  /// A packet is open for this lane.
-  void note_open(rank_t lane);
+  /// Appends a record of memory, and returns where its content goes; the caller writes it, and calls `end_append`.
+  /// Null: there is no credit.
+  std::byte* try_append(rank_t lane, const core::record& what);
+  /// The packet stays open if it may.
+  void end_append(rank_t lane);
   void send_open();
   short_gets& gets() noexcept { return gets_; }
   /// For a progress thread: what the thread `program` of its rank hands over. Made at the first call.
@@ -88,11 +93,13 @@ class window_service final : public core::record_executor, private core::flushab
   };
 
   bool execute(rank_t source, const core::record& what, bytes_view content, core::answers& to) override;
+  std::string describe() const override;
   bool on_progress() override;
   bool flush_all() override;
   void close_packet(rank_t lane) override;
   bool try_send(rank_t lane, const core::record& what, bytes_view content);
   void ask_for_rounds();
+  void note_open(rank_t lane);
 
   core::engine& engine_;
   core::record_stream& stream_;
@@ -106,6 +113,7 @@ class window_service final : public core::record_executor, private core::flushab
   rank_map<bool> is_open_;    ///< whether a lane is in that list
   std::vector<user> users_;
   bool in_every_round_ = false;
+  bool is_reserve_ = false;  ///< the last record has a packet with a credit of the reserve
 };
 
 }  // namespace amity::detail

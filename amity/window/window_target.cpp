@@ -447,7 +447,7 @@ void window_target::take_layout(rank_t lane, bytes_view content) {
   if (!take_head(content, part)) throw invalid();
   std::unique_ptr<layouts>& of_lane = layouts_[lane];
   if (of_lane == nullptr) of_lane = std::make_unique<layouts>();
-  known_layout& to = (*of_lane)[part.number % layouts_kept];
+  known_layout& to = (*of_lane)[part.number % descriptions_kept];
   if (part.at == 0) {
     to = {.number = part.number, .bytes_missing = part.bytes, .encoded = {}, .known = {}};
     to.encoded.reserve(part.bytes);
@@ -467,7 +467,7 @@ void window_target::take_layout(rank_t lane, bytes_view content) {
 // The layout of an operation that has `bytes` of its data.
 const layout& window_target::find_layout(rank_t lane, const block_place& where, std::size_t bytes) {
   const std::unique_ptr<layouts>* const of_lane = layouts_.find(lane);
-  const known_layout* const found = of_lane == nullptr ? nullptr : &(**of_lane)[where.number % layouts_kept];
+  const known_layout* const found = of_lane == nullptr ? nullptr : &(**of_lane)[where.number % descriptions_kept];
   if (found == nullptr || found->number != where.number || found->bytes_missing > 0)
     throw engine_.invalid_packet(lane, fmt::format("layout {}, which it has not sent", where.number));
   const layout& known = found->known;

@@ -40,9 +40,6 @@ class engine;
 
 namespace amity::detail {
 
-/// How many layouts of one origin a target knows at once. Newer ones replace the oldest.
-inline constexpr std::uint32_t layouts_kept = 64;
-
 class window_target final : public record_window, private immovable {
  public:
   /// The memory that the window has on this rank.
@@ -113,6 +110,7 @@ class window_target final : public record_window, private immovable {
     if (messages_ != nullptr) messages_->on_round();
     return serve_lock();
   }
+  std::string describe() const override { return messages_ == nullptr ? std::string() : messages_->describe(); }
 
   struct known_layout {
     std::uint32_t number = 0;
@@ -120,7 +118,7 @@ class window_target final : public record_window, private immovable {
     std::vector<std::byte> encoded;  ///< until all of it is there
     layout known;
   };
-  using layouts = std::array<known_layout, layouts_kept>;
+  using layouts = std::array<known_layout, descriptions_kept>;
 
   bool use_memory(rank_t lane, const core::record& what, bytes_view content, core::answers& to);
   /// Whether the origin of a record has left a fence that this rank is still in. Operations of others, whose effects

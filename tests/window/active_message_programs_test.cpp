@@ -86,6 +86,7 @@ class message_program {
     options.messages.system_bytes = static_cast<std::int64_t>(common_() % 3 == 0 ? 0 : common_() % 3000);
     options.messages.unit_bytes = static_cast<std::int64_t>(common_() % 2 == 0 ? 0 : common_() % 2000);
     options.messages.detects_exclusive = common_() % 3 != 0;
+    options.messages.adapts = common_() % 3 != 0;
     options.messages.pack_below = static_cast<double>(common_() % 3) / 2;
     options.messages.messages_max = 1 + static_cast<std::int64_t>(common_() % 20);
     std::vector<am_guarantee> guarantees;

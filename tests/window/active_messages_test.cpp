@@ -1,4 +1,4 @@
-/// Active messages on windows: results, space at the target, and errors, on each path.
+/// Active messages on windows: results and errors, on each path.
 
 #include <algorithm>
 #include <array>
@@ -17,76 +17,21 @@
 #include "amity/window/window_error.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
+#include "tests/window/message_handlers.hpp"
 #include "tests/window/paths.hpp"
 
 namespace amity {
 namespace {
 
 using testing::everyone;
+using testing::expect_absolute;
+using testing::inputs;
+using testing::make_numbers;
 using testing::next_of;
 using testing::previous_of;
+using testing::segment_ints;
 using testing::setting_changes;
-
-/// Handlers of these tests, which all ranks have.
-struct handlers {
-  am_table table;
-  am_operation absolute;  ///< out[i] = abs(in[i]) + abs(window[i]), for each segment
-  am_operation count;     ///< adds the number of segments to a word
-  am_operation echo;
-  am_operation repeat;    ///< vector: the first integer of a segment says how often it is repeated
-  am_operation too_many;  ///< vector: a count above the largest
-  am_operation fails;
-
-  handlers() {
-    absolute = table.add([](const am_call& call) {
-      const auto in = call.input_as<std::int32_t>();
-      const auto window = call.persistent_as<std::int32_t>();
-      const auto out = call.output_as<std::int32_t>();
-      ASSERT_EQ(in.size(), out.size());
-      for (std::size_t i = 0; i < in.size(); ++i) out[i] = std::abs(in[i]) + std::abs(window[i % window.size()]);
-    });
-    count = table.add([](const am_call& call) { call.persistent_as<std::uint64_t>()[0] += call.segments; });
-    echo = table.add([](const am_call& call) { std::ranges::copy(call.input, call.output.begin()); });
-    repeat = table.add_vector([](const am_call& call) {
-      const auto in = call.input_as<std::uint32_t>();
-      const auto out = call.output_as<std::uint32_t>();
-      const std::size_t most = out.size() / call.segments;
-      for (std::size_t i = 0; i < call.segments; ++i) {
-        EXPECT_EQ(call.output_counts[i], 0u);
-        call.output_counts[i] = in[i];
-        std::ranges::fill(out.subspan(i * most, in[i]), in[i]);
-      }
-    });
-    too_many = table.add_vector([](const am_call& call) { call.output_counts[call.segments - 1] = 1000; });
-    fails = table.add([](const am_call&) { throw std::runtime_error("this handler fails"); });
-  }
-
-  window_options options() { return {.name = "am", .messages = {.handlers = &table}}; }
-};
-
-constexpr std::size_t segment_ints = 5;
-
-std::vector<std::int32_t> inputs(std::size_t segments, rank_t from) {
-  std::vector<std::int32_t> in(segments * segment_ints);
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::int32_t>(i) * (i % 2 == 0 ? 1 : -1) - 10 * from;
-  return in;
-}
-
-std::int32_t expected(std::int32_t in, rank_t target, std::size_t at) {
-  return std::abs(in) + std::abs(-static_cast<std::int32_t>(at % segment_ints) - target);
-}
-
-/// Each rank has `segment_ints` numbers: -i - rank.
-window<std::int32_t> make_numbers(world& w, handlers& all) {
-  auto memory = w.allocate_window<std::int32_t>(segment_ints, all.options());
-  for (std::size_t i = 0; i < segment_ints; ++i) memory.local()[i] = -static_cast<std::int32_t>(i) - w.rank();
-  w.barrier();
-  return memory;
-}
-
-void expect_absolute(std::span<const std::int32_t> in, std::span<const std::int32_t> out, rank_t target) {
-  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], expected(in[i], target, i)) << i;
-}
+using handlers = testing::message_handlers;
 
 class active_messages_on_windows : public testing::on_paths {};
 
@@ -345,212 +290,6 @@ TEST_P(active_messages_on_windows, invalid_buffers_refused) {
     testing::expect_error([&] { memory.detach_buffer(bytes.data()); }, {"no buffer begins"});
     memory.attach_buffer(whole.first(50));  // the window ends with both
   });
-}
-
-// Space
-
-/// 20 bytes of input and 20 of output in a segment: a system buffer of 8 KiB has space for 204.
-am_counters counters_of_search(world& w, lock_kind kind, std::size_t segments, std::size_t buffer_bytes,
-                               std::uint64_t guaranteed = 0) {
-  handlers all;
-  window_options options = all.options();
-  std::vector<am_guarantee> guarantees;
-  for (const rank_t each : everyone(w)) guarantees.push_back({each, guaranteed});
-  if (guaranteed > 0) options.messages.guarantees = guarantees;
-  auto memory = w.allocate_window<std::int32_t>(segment_ints, options);
-  std::vector<std::byte> buffer(buffer_bytes);
-  if (buffer_bytes > 0) memory.attach_buffer(buffer);
-  for (std::size_t i = 0; i < segment_ints; ++i) memory.local()[i] = -static_cast<std::int32_t>(i) - w.rank();
-  w.barrier();
-  const std::vector<std::int32_t> in = inputs(segments, w.rank());
-  std::vector<std::int32_t> out(in.size());
-  const rank_t to = next_of(w);
-  if (w.rank() == 0) {
-    kind == lock_kind::all ? memory.lock_all() : memory.lock(kind, to);
-    memory.am(all.absolute, to, 0, segment_ints, segments, std::span(in), std::span(out));
-    kind == lock_kind::all ? memory.unlock_all() : memory.unlock(to);
-    expect_absolute(in, out, to);
-  }
-  w.barrier();
-  const am_counters counters = memory.counters_of(to);
-  w.barrier();
-  if (buffer_bytes > 0 && guaranteed == 0) memory.detach_buffer(buffer.data());
-  return counters;
-}
-
-TEST_P(active_messages_on_windows, system_buffer_without_handshake) {
-  for (const char* const unit_bytes : {"0", "40"}) {
-    run(
-        [](world& w) {
-          for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive, lock_kind::all}) {
-            const am_counters counters = counters_of_search(w, kind, 204, 0);
-            EXPECT_EQ(counters.handshakes + counters.queries, 0u);
-            EXPECT_EQ(counters.input_bytes, w.rank() == 0 ? 204u * 20 : 0u);
-          }
-        },
-        {{"AMITY_AM_UNIT_BYTES", unit_bytes}});
-  }
-}
-
-// More than the system buffer, and no other: units wait for answers.
-TEST_P(active_messages_on_windows, system_buffer_reused_under_shared_lock) {
-  for (const char* const unit_bytes : {"0", "40"}) {
-    run(
-        [](world& w) {
-          for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive, lock_kind::all}) {
-            const am_counters counters = counters_of_search(w, kind, 700, 0);
-            EXPECT_EQ(counters.output_bytes, w.rank() == 0 ? 700u * 20 : 0u);
-          }
-        },
-        {{"AMITY_AM_UNIT_BYTES", unit_bytes}, {"AMITY_AM_SYSTEM_BYTES", "400"}});
-  }
-}
-
-TEST_P(active_messages_on_windows, exclusive_lock_queries_once) {
-  run(
-      [](world& w) {
-        const auto queries = [&](lock_kind kind) { return counters_of_search(w, kind, 1000, 8000).queries; };
-        const std::uint64_t own = w.rank() == 0 ? 1 : 0;
-        EXPECT_EQ(queries(lock_kind::exclusive), own);
-        EXPECT_EQ(queries(lock_kind::shared), 0u);
-        EXPECT_EQ(queries(lock_kind::all), 0u);
-        const am_counters counters = counters_of_search(w, lock_kind::exclusive, 1000, 8000);
-        EXPECT_EQ(counters.handshakes, 0u);
-      },
-      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
-}
-
-TEST_P(active_messages_on_windows, base_handshake_per_unit) {
-  run(
-      [](world& w) {
-        const am_counters counters = counters_of_search(w, lock_kind::exclusive, 100, 8000);
-        EXPECT_EQ(counters.queries, 0u);
-        EXPECT_EQ(counters.handshakes, w.rank() == 0 ? 100u : 0u);
-      },
-      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_DETECT_EXCLUSIVE", "0"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
-}
-
-TEST_P(active_messages_on_windows, guarantee_without_handshake) {
-  run(
-      [](world& w) {
-        const std::size_t all = 400 * static_cast<std::size_t>(w.size());
-        for (const lock_kind kind : {lock_kind::shared, lock_kind::exclusive}) {
-          const am_counters counters = counters_of_search(w, kind, 1000, all, 400);
-          EXPECT_EQ(counters.handshakes + counters.queries, 0u);
-        }
-      },
-      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
-}
-
-// Each unit takes space for input and output in one step, so that units do not wait for each other.
-TEST_P(active_messages_on_windows, buffer_of_one_segment_shared) {
-  run(
-      [](world& w) {
-        handlers all;
-        auto memory = make_numbers(w, all);
-        std::array<std::byte, 40> buffer;
-        memory.attach_buffer(buffer);
-        w.barrier();
-        const std::vector<std::int32_t> in = inputs(1, w.rank());
-        std::vector<std::vector<std::int32_t>> out(100, std::vector<std::int32_t>(in.size()));
-        memory.lock_all();
-        for (std::vector<std::int32_t>& each : out)
-          memory.am(all.absolute, 0, 0, segment_ints, 1, std::span(in), std::span(each));
-        memory.unlock_all();
-        for (const std::vector<std::int32_t>& each : out) expect_absolute(in, each, 0);
-        w.barrier();
-        memory.detach_buffer(buffer.data());
-      },
-      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
-}
-
-// The program of Figure 3 of the paper.
-TEST_P(active_messages_on_windows, remaining_buffer_used_after_detach) {
-  run(
-      [](world& w) {
-        handlers all;
-        auto memory = make_numbers(w, all);
-        std::vector<std::byte> first(100), second(200);
-        const rank_t to = w.size() - 1;
-        if (w.rank() == to) {
-          memory.attach_buffer(first);
-          memory.attach_buffer(second);
-        }
-        w.barrier();
-        const std::vector<std::int32_t> in = inputs(3, w.rank());
-        std::vector<std::int32_t> out(in.size());
-        if (w.rank() == 0) memory.lock(lock_kind::exclusive, to);
-        const auto send = [&] { memory.am(all.absolute, to, 0, segment_ints, 3, std::span(in), std::span(out)); };
-        if (w.rank() == 0) {
-          for (int i = 0; i < 3; ++i) send();
-          memory.flush(to);
-        }
-        w.barrier();
-        if (w.rank() == to) {
-          memory.detach_buffer(first.data());
-          std::vector<std::byte>().swap(first);
-        }
-        w.barrier();
-        if (w.rank() == 0) {
-          for (int i = 0; i < 2; ++i) send();
-          memory.unlock(to);
-          expect_absolute(in, out, to);
-          EXPECT_EQ(memory.counters_of(to).queries, 2u);
-          EXPECT_EQ(memory.counters_of(to).refusals, 0u);
-        }
-        w.barrier();
-      },
-      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
-}
-
-// An origin that does not flush cannot know that a buffer was detached. The target refuses units that name it.
-TEST_P(active_messages_on_windows, units_for_detached_buffer_resent) {
-  for (const bool may_detach : {true, false}) {
-    run(
-        [&](world& w) {
-          handlers all;
-          window_options options = all.options();
-          options.messages.may_detach = may_detach;
-          auto memory = w.allocate_window<std::int32_t>(segment_ints, options);
-          std::vector<std::byte> first(100), second(200);
-          const rank_t to = w.size() - 1;
-          for (std::size_t i = 0; i < segment_ints; ++i) memory.local()[i] = -static_cast<std::int32_t>(i) - w.rank();
-          if (w.rank() == to) {
-            memory.attach_buffer(first);
-            memory.attach_buffer(second);
-          }
-          w.barrier();
-          const std::vector<std::int32_t> in = inputs(6, w.rank());
-          std::vector<std::int32_t> out(in.size()), later(in.size());
-          const auto send = [&](std::vector<std::int32_t>& into) {
-            memory.am(all.absolute, to, 0, segment_ints, 6, std::span(in), std::span(into));
-          };
-          if (w.rank() == 0) {
-            memory.lock(lock_kind::exclusive, to);
-            send(out);
-          }
-          while (w.rank() == 0 && memory.counters_of(to).output_bytes < in.size() * sizeof in[0]) w.poll();
-          w.barrier();
-          if (w.rank() == to) memory.detach_buffer(first.data());
-          w.barrier();
-          if (w.rank() == 0) {
-            send(later);
-            if (may_detach) {
-              memory.unlock(to);
-              expect_absolute(in, out, to);
-              expect_absolute(in, later, to);
-            } else {
-              try {
-                memory.unlock(to);
-              } catch (const window_error& wrong) {
-                EXPECT_EQ(wrong.fault(), window_fault::detached);
-              }
-            }
-          }
-          w.barrier();
-        },
-        {{"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_UNIT_BYTES", "40"}});
-  }
 }
 
 TEST_P(active_messages_on_windows, atomic_with_accumulates) {

@@ -84,7 +84,8 @@ typedef struct {
   unsigned long long input_bytes; /* without headers, as the others */
   unsigned long long output_bytes;
   unsigned long long count_bytes;
-  unsigned long long wait_ns; /* in which the next segment had no space */
+  unsigned long long wait_ns;      /* in which the next segment had no space */
+  unsigned long long credit_bytes; /* of buffers, which the target keeps for this process now */
 } MPIX_Am_counters;
 int MPIX_Am_win_get_counters(MPI_Win win, int target_rank, MPIX_Am_counters* counters);
 

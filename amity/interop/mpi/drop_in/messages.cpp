@@ -307,7 +307,8 @@ AMITY_MPIX int MPIX_Am_win_get_counters(MPI_Win win, int target_rank, MPIX_Am_co
                      .input_bytes = of.input_bytes,
                      .output_bytes = of.output_bytes,
                      .count_bytes = of.count_bytes,
-                     .wait_ns = of.room_wait_ns};
+                     .wait_ns = of.room_wait_ns,
+                     .credit_bytes = of.credit_bytes};
       },
       no_native_function);
 }

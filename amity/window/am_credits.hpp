@@ -1,0 +1,75 @@
+#pragma once
+
+/// The space of a target that it keeps for origins that send, so that they need not ask for each unit.
+///
+/// - An origin gets as much as it says that it could use, and not more than an equal share of what is attached.
+/// - Space for the largest unit that an origin has asked for is never given away. Those without credit use it in turns.
+/// - Space that is not in use is withdrawn at once where it is needed: first from origins that have not used theirs
+///   since the last time, and what others have beyond their share. No origin is asked. It is told, and what it has sent
+///   in the meantime is refused.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "amity/base/rank_map.hpp"
+#include "amity/base/types.hpp"
+#include "amity/window/am_buffers.hpp"
+#include "amity/window/am_credit.hpp"
+
+namespace amity::detail {
+
+class am_credits final : private immovable {
+ public:
+  explicit am_credits(am_buffers& in) noexcept : buffers_(in) {}
+
+  /// Gives space to an origin that has asked for a unit. `waiting`: bytes of all that it could send.
+  void extend(rank_t lane, const am_need& of_segment, const am_need& of_unit, std::uint64_t waiting);
+  /// Whether a segment fits into what the origin has not used.
+  bool fits(rank_t lane, const am_need& of_segment) const;
+
+  /// Takes space of the origin for a unit that has arrived. False: the origin no longer has it.
+  bool try_take(rank_t lane, const am_need& of_unit, const am_room& where);
+  void give_back(rank_t lane, const am_need& of_unit, const am_room& where);
+
+  enum class holders : std::uint8_t { idle, all };
+  /// Withdraws space until a segment fits into what belongs to no origin. False: it still does not fit.
+  bool try_withdraw(const am_need& of_segment, holders from);
+  /// Withdraws what units of others now have in these buffers.
+  void withdraw_used(const am_room& in);
+  /// Drops what lies in buffers that were detached.
+  void drop_detached();
+
+  struct change {
+    rank_t lane;
+    std::vector<am_free> now;  ///< what the origin has of these buffers
+  };
+  /// What origins have not been told.
+  std::vector<change> take_changes() { return std::exchange(changes_, {}); }
+
+ private:
+  struct holder {
+    rank_t lane;
+    am_credit credit{};
+    bool is_recent = true;  ///< has used it since others were short of space
+  };
+
+  holder& at(rank_t lane);
+  /// Space that may be given away: by buffer.
+  std::vector<am_free> spare() const;
+  std::uint64_t share() const noexcept;
+  void set(holder& of, std::uint32_t buffer, std::uint64_t bytes);
+  /// Withdraws at most so many bytes that are not in use.
+  void withdraw(holder& from, std::uint64_t bytes_max);
+  void withdraw_in(std::uint32_t buffer, std::uint64_t bytes);
+
+  am_buffers& buffers_;
+  rank_map<std::unique_ptr<holder>> by_lane_;
+  std::vector<holder*> holders_;
+  std::vector<change> changes_;
+  std::uint64_t unit_max_ = 0;  ///< bytes of the largest unit
+};
+
+}  // namespace amity::detail
