@@ -120,7 +120,9 @@ void am_target::take_description(rank_t lane, bytes_view content) {
   if (!take_head(content, part)) throw invalid();
   std::unique_ptr<origin_state>& of_lane = origins_[lane];
   if (of_lane == nullptr) of_lane = std::make_unique<origin_state>();
-  known_description& to = of_lane->descriptions[part.number % descriptions_kept];
+  const std::size_t place = part.number % descriptions_kept;
+  if (place >= of_lane->descriptions.size()) of_lane->descriptions.resize(place + 1);
+  known_description& to = of_lane->descriptions[place];
   if (part.at == 0) {
     to = {};
     to.number = part.number;
@@ -148,7 +150,9 @@ void am_target::take_description(rank_t lane, bytes_view content) {
 
 am_target::known_description& am_target::find_description(rank_t lane, std::uint32_t number) {
   const std::unique_ptr<origin_state>* const of_lane = origins_.find(lane);
-  known_description* const found = of_lane == nullptr ? nullptr : &(*of_lane)->descriptions[number % descriptions_kept];
+  const std::size_t place = number % descriptions_kept;
+  const bool is_there = of_lane != nullptr && place < (*of_lane)->descriptions.size();
+  known_description* const found = is_there ? &(*of_lane)->descriptions[place] : nullptr;
   if (found == nullptr || found->number != number || found->what == nullptr)
     throw engine_.invalid_packet(lane,
                                  fmt::format("an active message with description {}, which it has not sent", number));

@@ -87,7 +87,7 @@ class am_target final : private immovable {
     std::string problem;
   };
   struct origin_state {
-    std::vector<known_description> descriptions{descriptions_kept};
+    std::vector<known_description> descriptions;  ///< by number modulo `descriptions_kept`, as far as needed
     std::uint64_t system_used = 0;
     bool refuses = false;  ///< units, up to the one that restarts
   };

@@ -129,6 +129,38 @@ TEST_P(space_of_messages, guarantee_without_handshake) {
       {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
 }
 
+// Exactly what is needed, at an address that suits no type: handlers get memory that is aligned.
+TEST_P(space_of_messages, exact_space_at_odd_address) {
+  run(
+      [](world& w) {
+        am_table table;
+        const am_operation add = table.add([](const am_call& call) {
+          EXPECT_EQ(reinterpret_cast<std::uintptr_t>(call.input.data()) % alignof(double), 0u);
+          EXPECT_EQ(reinterpret_cast<std::uintptr_t>(call.output.data()) % alignof(double), 0u);
+          for (std::size_t i = 0; i < call.input_as<double>().size(); ++i)
+            call.output_as<double>()[i] = call.input_as<double>()[i] + 1;
+        });
+        constexpr std::size_t count = 100;
+        const rank_t to = next_of(w);
+        const am_guarantee own{.target = to, .bytes = 2 * count * sizeof(double)};
+        window_options options{.name = "am", .messages = {.handlers = &table}};
+        options.messages.guarantees = std::span(&own, 1);
+        auto memory = w.allocate_window<int>(1, options);
+        alignas(double) std::array<std::byte, 2 * count * sizeof(double) + 1> bytes;
+        memory.attach_buffer(std::span(bytes).last(bytes.size() - 1));
+        w.barrier();
+        std::vector<double> in(count), out(count);
+        std::iota(in.begin(), in.end(), 0.0);
+        memory.lock(lock_kind::shared, to);
+        memory.am(add, to, 0, 0, count, std::span(std::as_const(in)), std::span(out));
+        memory.unlock(to);
+        for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(out[i], static_cast<double>(i + 1));
+        EXPECT_EQ(memory.counters_of(to).handshakes + memory.counters_of(to).refusals, 0u);
+        w.barrier();
+      },
+      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
+}
+
 // Each unit takes space for input and output in one step, so that units do not wait for each other.
 TEST_P(space_of_messages, buffer_of_one_segment_shared) {
   run(

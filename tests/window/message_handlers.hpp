@@ -23,6 +23,7 @@ struct message_handlers {
   am_operation absolute;  ///< out[i] = abs(in[i]) + abs(window[i]), for each segment
   am_operation count;     ///< adds the number of segments to a word
   am_operation echo;
+  am_operation nothing;
   am_operation repeat;    ///< vector: the first integer of a segment says how often it is repeated
   am_operation too_many;  ///< vector: a count above the largest
   am_operation fails;
@@ -37,6 +38,7 @@ struct message_handlers {
     });
     count = table.add([](const am_call& call) { call.persistent_as<std::uint64_t>()[0] += call.segments; });
     echo = table.add([](const am_call& call) { std::ranges::copy(call.input, call.output.begin()); });
+    nothing = table.add([](const am_call&) {});
     repeat = table.add_vector([](const am_call& call) {
       const auto in = call.input_as<std::uint32_t>();
       const auto out = call.output_as<std::uint32_t>();

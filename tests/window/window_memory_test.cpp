@@ -2,10 +2,12 @@
 
 #include <malloc.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -106,6 +108,67 @@ TEST(window_memory, used_member_of_node_takes_less_than_kilobyte) {
 
 TEST(window_memory, member_of_other_node_takes_nothing) {
   EXPECT_EQ(bytes_of_member(testing::simulated("sim", {}), leave_unused), 0);
+}
+
+/// Messages with output to this many next ranks, which have no buffers.
+void send_to_next(world& w, window<int>& on, am_operation what, rank_t targets) {
+  const std::array<int, 5> in{1, 2, 3, 4, 5};
+  std::array<int, 5> out{};
+  on.lock_all();
+  for (rank_t i = 1; i <= targets; ++i) {
+    on.am(what, (w.rank() + i) % w.size(), 0, 1, 1, std::span<const int>(in), std::span<int>(out));
+    on.flush((w.rank() + i) % w.size());
+  }
+  on.unlock_all();
+}
+
+// The system buffer is memory only for origins that have sent, and while they send.
+TEST(window_memory, messages_to_few_of_many_ranks) {
+  constexpr rank_t ranks = 4096;
+  std::ptrdiff_t bytes = 0;
+  testing::run_worlds(testing::simulated("sim", {}), ranks, [&](world& w) {
+    am_table handlers;
+    const am_operation what = handlers.add([](const am_call&) {});
+    w.barrier();
+    const std::ptrdiff_t before = bytes_now;
+    w.barrier();
+    auto made = w.allocate_window<int>(1, {.name = "am", .messages = {.handlers = &handlers}});
+    send_to_next(w, made, what, 4);
+    w.barrier();
+    if (w.rank() == 0) bytes = bytes_now - before;
+    w.barrier();
+  });
+  EXPECT_LE(bytes, std::ptrdiff_t{1} << 30);  // 120 KB of a rank, most of it for lock_all
+}
+
+// Messages that wait take memory of the origin, and no more than this.
+TEST(window_memory, messages_that_wait) {
+  constexpr int messages = 100'000;
+  testing::run_worlds(testing::simulated("sim", {}), 2, [&](world& w) {
+    am_table handlers;
+    const am_operation what = handlers.add([](const am_call&) {});
+    window_options options{.name = "am", .messages = {.handlers = &handlers}};
+    options.messages.messages_max = messages;
+    auto made = w.allocate_window<int>(1, options);
+    const std::array<int, 5> in{1, 2, 3, 4, 5};
+    std::array<int, 5> out{};
+    w.barrier();
+    if (w.rank() == 0) {
+      made.start(std::vector<rank_t>{1});  // the other rank posts later
+      const std::ptrdiff_t before = bytes_now;
+      for (int i = 0; i < messages; ++i) made.am(what, 1, 0, 1, 1, std::span<const int>(in), std::span<int>(out));
+      EXPECT_LE((bytes_now - before) / messages, 180);
+      EXPECT_GE((bytes_now - before) / messages, 60);
+    }
+    w.barrier();
+    if (w.rank() == 0) {
+      made.complete();
+    } else {
+      made.post(std::vector<rank_t>{0});
+      made.wait();
+    }
+    w.barrier();
+  });
 }
 
 /// A row of the table in docs/windows.md, in bytes.
