@@ -292,6 +292,33 @@ TEST_P(active_messages_on_windows, invalid_buffers_refused) {
   });
 }
 
+// What messages, puts and accumulates of an epoch have changed is visible after the flush, and to the next holder.
+TEST_P(active_messages_on_windows, mixed_with_other_operations) {
+  run([](world& w) {
+    handlers all;
+    auto words = w.allocate_window<std::uint64_t>(3, all.options());
+    w.barrier();
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+      words.lock(lock_kind::exclusive, 0);
+      std::array<std::uint64_t, 3> before{}, after{};
+      words.get(0, 0, std::span(before));
+      words.flush(0);
+      words.am(all.count, 0, 0, 1, 1, std::span<const char>(), std::span<char>());
+      words.put(0, 1, before[1] + 1);
+      words.accumulate(accumulate_op::sum, 0, 2, std::uint64_t{1});
+      words.flush(0);
+      words.get(0, 0, std::span(after));
+      words.unlock(0);
+      for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(after[k], before[k] + 1) << k;
+    }
+    w.barrier();
+    if (w.rank() != 0) return;
+    words.lock(lock_kind::shared, 0);
+    for (const std::uint64_t each : words.local()) EXPECT_EQ(each, 20u * static_cast<std::uint64_t>(w.size()));
+    words.unlock(0);
+  });
+}
+
 TEST_P(active_messages_on_windows, atomic_with_accumulates) {
   run([](world& w) {
     handlers all;
@@ -321,6 +348,7 @@ TEST_P(active_messages_on_windows, window_calls_in_handlers_refused) {
         sends = table.add(
             [&](const am_call&) { words->am(sends, 0, 0, 1, 1, std::span<const char>(), std::span<char>()); }),
         table.add([&](const am_call&) { words->attach_buffer({}); }),
+        table.add([&](const am_call&) { words->detach_buffer(nullptr); }),
         table.add([&](const am_call&) { w.barrier(); }),
     };
     auto made = w.allocate_window<std::uint64_t>(1, {.name = "am", .messages = {.handlers = &table}});

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -16,7 +18,9 @@
 
 #include "amity/fabric/sim/sim.hpp"
 #include "amity/window/window.hpp"
+#include "amity/window/window_error.hpp"
 #include "tests/support/cases.hpp"
+#include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/message_handlers.hpp"
 #include "tests/window/paths.hpp"
@@ -206,6 +210,114 @@ TEST_F(stopped_origin, others_as_fast_as_without_credit) {
   }
   EXPECT_LE(time_ns[1], time_ns[0]);
   EXPECT_LT(time_ns[1], 1'000'000u);
+}
+
+// Figure 3 of the paper, with a target that detaches at any time after the flush and frees the memory.
+TEST(am_schedules, buffer_detached_after_flush) {
+  for (std::uint64_t seed = 1; seed <= testing::cases(50); ++seed) {
+    const fabric::sim::sim_options schedule{.seed = seed, .delay_ns_max = 20'000, .reorder_percent = 20};
+    run_simulated(2, schedule, [&](world& w) {
+      handlers all;
+      am_options messages;
+      messages.adapts = seed % 2 == 0;
+      messages.unit_bytes = 40;
+      auto memory = make_window(w, all, messages);
+      auto first = std::make_unique<std::array<std::byte, 400>>(),
+           second = std::make_unique<std::array<std::byte, 400>>();
+      if (w.rank() == 1) {
+        memory.attach_buffer(*first);
+        memory.attach_buffer(*second);
+      }
+      std::uint64_t is_flushed = 0;
+      auto told = w.create_window(std::span(&is_flushed, 1));
+      w.barrier();
+      if (w.rank() == 1) {
+        told.lock(lock_kind::shared, 1);
+        while (std::atomic_ref(is_flushed).load() == 0) w.poll();
+        told.unlock(1);
+        poll_until(w, w.now_ns() + seed * 1777 % 40'000);
+        for (bool is_used = true; is_used;) {  // by messages after the flush
+          try {
+            memory.detach_buffer(first->data());
+            is_used = false;
+          } catch (const window_error&) {
+            w.poll();
+          }
+        }
+        first = nullptr;
+      } else {
+        const std::vector<std::int32_t> in = inputs(30, w.rank());
+        std::vector<std::int32_t> out(in.size());
+        memory.lock(seed % 4 < 2 ? lock_kind::exclusive : lock_kind::shared, 1);
+        const auto send = [&] { memory.am(all.absolute, 1, 0, segment_ints, 30, std::span(in), std::span(out)); };
+        send();
+        memory.flush(1);
+        told.lock(lock_kind::shared, 1);
+        told.put(1, 0, 1);
+        told.unlock(1);
+        for (int i = 0; i < 5; ++i) send();
+        memory.unlock(1);
+        expect_absolute(in, out, 1);
+      }
+      w.barrier();
+      if (w.rank() == 1) memory.detach_buffer(second->data());
+    });
+    if (HasFailure()) return;
+  }
+}
+
+// While the input of a unit arrives, its buffer cannot be detached.
+TEST(am_schedules, buffer_of_arriving_unit_not_detached) {
+  run_simulated(2, {}, [](world& w) {
+    handlers all;
+    auto memory = make_window(w, all, {});
+    std::vector<std::byte> buffer(std::size_t{1} << 20);
+    if (w.rank() == 1) memory.attach_buffer(buffer);
+    w.barrier();
+    const std::vector<std::byte> in(buffer.size() / 2);
+    std::vector<std::byte> out(in.size(), std::byte{1});
+    if (w.rank() == 0) {
+      memory.lock(lock_kind::shared, 1);
+      memory.am(all.echo, 1, 0, 0, 1, std::span(in), std::span(out));
+      memory.unlock(1);
+      EXPECT_EQ(in, out);
+    } else {
+      poll_until(w, w.now_ns() + 20'000);
+      testing::expect_error([&] { memory.detach_buffer(buffer.data()); }, {"active messages use the buffer"});
+    }
+    w.barrier();
+    if (w.rank() == 1) memory.detach_buffer(buffer.data());
+  });
+}
+
+// Who gets the lock has all space: the messages of the one before have been carried out.
+TEST(am_schedules, all_space_after_lock_passes) {
+  constexpr std::size_t epochs = 500;
+  for (const bool adapts : {false, true}) {
+    run_simulated(3, {.delay_ns_max = 2000}, [&](world& w) {
+      handlers all;
+      am_options messages;
+      messages.adapts = adapts;
+      messages.unit_bytes = 4000;
+      auto memory = make_window(w, all, messages);
+      std::vector<std::byte> buffer(4000);
+      if (w.rank() == 0) memory.attach_buffer(buffer);
+      w.barrier();
+      const std::vector<std::int32_t> in = inputs(100, w.rank());
+      std::vector<std::int32_t> out(in.size());
+      for (std::size_t i = 0; w.rank() > 0 && i < epochs; ++i) {
+        memory.lock(lock_kind::exclusive, 0);
+        memory.am(all.absolute, 0, 0, segment_ints, 100, std::span(in), std::span(out));
+        memory.unlock(0);
+        expect_absolute(in, out, 0);
+      }
+      const am_counters counters = memory.counters_of(0);
+      EXPECT_EQ(counters.units, w.rank() == 0 ? 0 : epochs);  // none was divided
+      EXPECT_EQ(counters.queries, w.rank() == 0 ? 0 : epochs);
+      EXPECT_EQ(counters.handshakes + counters.refusals, 0u);
+      w.barrier();
+    });
+  }
 }
 
 // All ranks send to all, which have space for one segment.
