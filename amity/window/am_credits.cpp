@@ -1,6 +1,7 @@
 #include "amity/window/am_credits.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace amity::detail {
 namespace {
@@ -88,6 +89,11 @@ void am_credits::drop_detached() {
   }
 }
 
+std::vector<am_free> am_credits::take_untold(rank_t lane) {
+  const std::unique_ptr<holder>* const of = by_lane_.find(lane);
+  return of == nullptr ? std::vector<am_free>() : std::exchange((*of)->untold, {});
+}
+
 am_credits::holder& am_credits::at(rank_t lane) {
   std::unique_ptr<holder>& of = by_lane_[lane];
   if (of == nullptr) {
@@ -106,7 +112,7 @@ std::vector<am_free> am_credits::spare() const {
   return all;
 }
 
-// Of those that have credit and use it.
+// Origins that use their credit have equal shares.
 std::uint64_t am_credits::share() const noexcept {
   const std::uint64_t kept = buffers_.bytes_owed() + unit_max_, attached = buffers_.bytes_attached();
   const auto users = std::ranges::count_if(holders_, [](const holder* each) { return each->is_recent; });
@@ -118,13 +124,11 @@ void am_credits::set(holder& of, std::uint32_t buffer, std::uint64_t bytes) {
   of.credit.set(buffer, bytes);
   const std::uint64_t after = of.credit.free_in(buffer);
   after > before ? buffers_.keep(buffer, after - before) : buffers_.keep_less(buffer, before - after);
-  auto changed = std::ranges::find(changes_, of.lane, &change::lane);
-  if (changed == changes_.end()) changed = changes_.insert(changes_.end(), {.lane = of.lane, .now = {}});
-  const auto known = std::ranges::find(changed->now, buffer, &am_free::buffer);
-  if (known != changed->now.end()) {
+  const auto known = std::ranges::find(of.untold, buffer, &am_free::buffer);
+  if (known != of.untold.end()) {
     known->bytes = bytes;
   } else {
-    changed->now.push_back({.buffer = buffer, .bytes = bytes});
+    of.untold.push_back({.buffer = buffer, .bytes = bytes});
   }
 }
 

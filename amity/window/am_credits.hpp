@@ -5,13 +5,12 @@
 /// - An origin gets as much as it says that it could use, and not more than an equal share of what is attached.
 /// - Space for the largest unit that an origin has asked for is never given away. Those without credit use it in turns.
 /// - Space that is not in use is withdrawn at once where it is needed: first from origins that have not used theirs
-///   since the last time, and what others have beyond their share. No origin is asked. It is told, and what it has sent
-///   in the meantime is refused.
+///   since the last time, and what others have beyond their share. Origins are not asked, and learn of it when they
+///   send the next unit or request.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "amity/base/rank_map.hpp"
@@ -42,17 +41,14 @@ class am_credits final : private immovable {
   /// Drops what lies in buffers that were detached.
   void drop_detached();
 
-  struct change {
-    rank_t lane;
-    std::vector<am_free> now;  ///< what the origin has of these buffers
-  };
-  /// What origins have not been told.
-  std::vector<change> take_changes() { return std::exchange(changes_, {}); }
+  /// What the origin has of each buffer of which it has been told otherwise.
+  std::vector<am_free> take_untold(rank_t lane);
 
  private:
   struct holder {
     rank_t lane;
     am_credit credit{};
+    std::vector<am_free> untold{};
     bool is_recent = true;  ///< has used it since others were short of space
   };
 
@@ -68,7 +64,6 @@ class am_credits final : private immovable {
   am_buffers& buffers_;
   rank_map<std::unique_ptr<holder>> by_lane_;
   std::vector<holder*> holders_;
-  std::vector<change> changes_;
   std::uint64_t unit_max_ = 0;  ///< bytes of the largest unit
 };
 

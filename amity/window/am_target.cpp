@@ -51,10 +51,7 @@ void am_target::attach(std::string_view call, mutable_bytes memory) {
 
 void am_target::detach(std::string_view call, const void* base) {
   const am_buffers::detaching how = calls_ > 0 ? am_buffers::detaching::in_use : buffers_.try_detach(base);
-  if (how == am_buffers::detaching::done) {
-    credits_.drop_detached();
-    return tell_credit();
-  }
+  if (how == am_buffers::detaching::done) return credits_.drop_detached();
   if (how == am_buffers::detaching::owed) {
     throw window_error(window_fault::guarantee, call, owner_.member,
                        fmt::format("{}: without the buffer at address {}, fewer bytes are attached than are guaranteed "
@@ -247,7 +244,7 @@ bool am_target::try_take_room(unit& of) {
     }
     case am_space::owed:
       if (buffers_.try_take_owed(of.need, of.room)) {
-        take_from_credit(of.room);
+        credits_.withdraw_used(of.room);
         return true;
       }
       if (buffers_.has_all_owed()) {  // other units lie where this one would fit
@@ -264,7 +261,7 @@ bool am_target::try_take_room(unit& of) {
       return true;  // since the request
     case am_space::chosen:
       if (buffers_.try_take_there(of.need, of.room)) {
-        take_from_credit(of.room);
+        credits_.withdraw_used(of.room);
         return true;
       }
       options_.may_detach ? refuse_room(of)
@@ -281,14 +278,9 @@ bool am_target::try_take_room(unit& of) {
   return false;
 }
 
-// Units of others have taken space that was kept.
-void am_target::take_from_credit(const am_room& in) {
-  credits_.withdraw_used(in);
-  tell_credit();
-}
-
 void am_target::refuse_room(const unit& of) {
   origins_[of.lane]->refuses = true;
+  tell_credit(of.lane, 0);
   refuse(of, am_refusal::reason::no_room, {});
 }
 
@@ -331,10 +323,9 @@ bool am_target::try_serve(const waiting_ask& next) {
     tell_credit(next.lane, next.what.number);
     return true;
   }
-  const am_fit found = find_room(of_segment, next.what.segments);
-  tell_credit();
-  if (found.segments > 0) {
+  if (const am_fit found = find_room(of_segment, next.what.segments); found.segments > 0) {
     ++granted_;
+    tell_credit(next.lane, 0);
     const am_grant grant{
         .number = next.what.number, .segments = static_cast<std::uint32_t>(found.segments), .room = found.where};
     send(next.lane, window_act::am_granted, head_bytes(grant));
@@ -366,26 +357,19 @@ void am_target::extend_credit(const waiting_ask& for_ask) {
 }
 
 void am_target::tell_credit(rank_t lane, std::uint32_t number) {
-  bool is_told = lane == no_rank;
-  for (const am_credits::change& each : credits_.take_changes()) {
-    const bool is_answer = each.lane == lane;
-    send_credit(each.lane, each.now, is_answer ? number : 0);
-    is_told |= is_answer;
-  }
-  if (!is_told) send_credit(lane, {}, number);
-}
-
-void am_target::send_credit(rank_t lane, std::span<const am_free> now, std::uint32_t number) {
+  const std::vector<am_free> changed = credits_.take_untold(lane);
+  if (changed.empty() && number == 0) return;
   const std::size_t bytes_max = core::record_bytes_max(engine_.transport().caps().packet_bytes_max);
   const std::size_t count_max = (bytes_max - sizeof(am_credited)) / sizeof(am_free);
+  std::span<const am_free> left(changed);
   do {
-    const std::span<const am_free> part = now.first(std::min(now.size(), count_max));
-    now = now.subspan(part.size());
-    const am_credited head{.number = now.empty() ? number : 0};
+    const std::span<const am_free> part = left.first(std::min(left.size(), count_max));
+    left = left.subspan(part.size());
+    const am_credited head{.number = left.empty() ? number : 0};
     std::vector<std::byte> content(sizeof head + part.size_bytes());
     copy_bytes(put_head(content.data(), head), reinterpret_cast<const std::byte*>(part.data()), part.size_bytes());
     send(lane, window_act::am_credited, content);
-  } while (!now.empty());
+  } while (!left.empty());
 }
 
 void am_target::on_query(rank_t lane, bytes_view content) {

@@ -134,10 +134,8 @@ class am_target final : private immovable {
   bool try_serve(const waiting_ask& next);
   am_fit find_room(const am_need& of_segment, std::uint64_t segments_max);
   void extend_credit(const waiting_ask& for_ask);
-  /// Tells origins how much credit they have, and this one that it is the answer to its request.
-  void tell_credit(rank_t lane = no_rank, std::uint32_t number = 0);
-  void send_credit(rank_t lane, std::span<const am_free> now, std::uint32_t number);
-  void take_from_credit(const am_room& in);
+  /// Tells the origin what has changed. `number`: of its request; 0: none.
+  void tell_credit(rank_t lane, std::uint32_t number);
   /// Runs the handler, and sends what has space. False: there is no credit, and `replying_` has the rest.
   bool carry_out(unit&& whole, bytes_view input, mutable_bytes memory, core::answers& to);
   void run(unit& of, known_description& known, bytes_view input, mutable_bytes memory);

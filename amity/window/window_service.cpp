@@ -117,9 +117,8 @@ bool window_service::execute(rank_t source, const core::record& what, bytes_view
     const auto& all = act < window_act::collective ? owners_ : members_;
     if (const auto named = all.find(window_identity{what.at}); named != all.end()) found = named->second;
   }
-  // A window that has ended has no waiters, and no use for credit.
-  const bool is_note = act == window_act::released || act == window_act::wake || act == window_act::am_credited;
-  if (found == nullptr && is_note) return true;
+  // A window that has ended has no waiters.
+  if (found == nullptr && (act == window_act::released || act == window_act::wake)) return true;
   if (found == nullptr) {
     throw engine_.invalid_packet(source, fmt::format("operation {} on window {:#x} of {:#x}, which is not there",
                                                      static_cast<int>(act), what.object, what.at));

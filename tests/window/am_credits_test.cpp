@@ -20,10 +20,9 @@ class am_credits_of_target : public ::testing::Test {
   void extend(rank_t lane, std::uint64_t waiting) { credits_.extend(lane, segment, segment, waiting); }
   /// What the origin has been told last.
   std::uint64_t told(rank_t lane) {
-    for (const am_credits::change& each : credits_.take_changes()) {
-      for (const am_free& now : each.now) told_[static_cast<std::size_t>(each.lane)].set(now.buffer, now.bytes);
-    }
-    return told_[static_cast<std::size_t>(lane)].bytes();
+    am_credit& known = told_[static_cast<std::size_t>(lane)];
+    for (const am_free& now : credits_.take_untold(lane)) known.set(now.buffer, now.bytes);
+    return known.bytes();
   }
 
   alignas(64) std::array<std::byte, 4096> memory_{};

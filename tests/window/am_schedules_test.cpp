@@ -85,7 +85,7 @@ TEST(am_schedules, buffers_of_one_and_a_half_segments) {
 }
 
 // Space of 300 bytes in two buffers is enough in sum, and too little for one part of a segment.
-TEST(am_schedules, no_buffer_for_one_segment) {
+TEST(am_schedules, segment_larger_than_buffers) {
   run_simulated(2, {}, [](world& w) {
     handlers all;
     auto memory = make_window(w, all, {});

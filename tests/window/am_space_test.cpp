@@ -445,9 +445,11 @@ TEST_P(space_of_messages, order_kept_when_resent) {
         }
         w.barrier();
         if (w.rank() == to) memory.detach_buffer(first.data());
+        w.barrier();
         if (w.rank() == 0) {
           for (std::size_t i = 100; i < 300; ++i) send(i, 1);
           memory.unlock(to);
+          EXPECT_GT(memory.counters_of(to).refusals, 0u);
         }
         w.barrier();
         if (w.rank() == to) {
