@@ -79,6 +79,18 @@ void am_buffers::keep_less(std::uint32_t number, std::uint64_t bytes) noexcept {
   if (buffer* const in = find(number)) in->kept -= bytes;
 }
 
+void am_buffers::use_kept(std::uint32_t number, std::uint64_t bytes) noexcept {
+  buffer* const in = find(number);
+  in->used += bytes;
+  in->kept -= bytes;
+}
+
+void am_buffers::give_back_kept(std::uint32_t number, std::uint64_t bytes, std::uint64_t kept) noexcept {
+  buffer* const in = find(number);
+  in->used -= bytes;
+  in->kept += kept;
+}
+
 std::uint64_t am_buffers::kept_too_much(std::uint32_t number) const noexcept {
   const auto in = std::ranges::find(buffers_, number, &buffer::number);
   if (in == buffers_.end()) return 0;
@@ -145,8 +157,7 @@ bool am_buffers::try_take_there(const am_need& of_unit, const am_room& where) {
 }
 
 void am_buffers::use(const am_need& of_unit, const am_room& where) noexcept {
-  find(where.input_buffer)->used += of_unit.input;
-  find(where.output_buffer)->used += of_unit.output;
+  for_each_part(of_unit, where, [this](std::uint32_t number, std::uint64_t bytes) { find(number)->used += bytes; });
 }
 
 void am_buffers::give_back(const am_need& of_unit, const am_room& where, bool was_owed) noexcept {

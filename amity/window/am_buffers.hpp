@@ -38,6 +38,14 @@ struct am_need {
   std::uint64_t output;
 };
 
+/// Calls `apply` with each buffer of a unit, and the bytes that it takes there.
+template <class Apply>
+void for_each_part(const am_need& of_unit, const am_room& where, const Apply& apply) {
+  if (where.input_buffer == where.output_buffer) return apply(where.input_buffer, of_unit.input + of_unit.output);
+  apply(where.input_buffer, of_unit.input);
+  apply(where.output_buffer, of_unit.output);
+}
+
 /// How many segments fit, at most `segments_max`, and where. 0: not one.
 struct am_fit {
   std::uint64_t segments = 0;
@@ -62,6 +70,10 @@ class am_buffers final {
   /// Space that is kept for origins that send, more or less than before. Others use it only where that is said.
   void keep(std::uint32_t buffer, std::uint64_t bytes) noexcept;
   void keep_less(std::uint32_t buffer, std::uint64_t bytes) noexcept;
+  /// A unit takes bytes that were kept for its origin.
+  void use_kept(std::uint32_t buffer, std::uint64_t bytes) noexcept;
+  /// It gives them back, of which so many are kept again.
+  void give_back_kept(std::uint32_t buffer, std::uint64_t bytes, std::uint64_t kept) noexcept;
   /// Bytes that are kept, and that units of others have taken since.
   std::uint64_t kept_too_much(std::uint32_t buffer) const noexcept;
 

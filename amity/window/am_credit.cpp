@@ -31,27 +31,35 @@ std::uint64_t am_credit::free_in(std::uint32_t buffer) const noexcept {
 }
 
 bool am_credit::try_take(const am_need& of_unit, const am_room& where) noexcept {
-  const bool is_one = where.input_buffer == where.output_buffer;
-  if (free_in(where.input_buffer) < of_unit.input + (is_one ? of_unit.output : 0)) return false;
-  if (!is_one && free_in(where.output_buffer) < of_unit.output) return false;
-  change(where.input_buffer, of_unit.input, 0);
-  change(where.output_buffer, of_unit.output, 0);
-  return true;
+  bool fits = true;
+  for_each_part(of_unit, where,
+                [&](std::uint32_t buffer, std::uint64_t bytes) { fits = fits && free_in(buffer) >= bytes; });
+  if (fits) for_each_part(of_unit, where, [this](std::uint32_t buffer, std::uint64_t bytes) { take(buffer, bytes); });
+  return fits;
 }
 
 void am_credit::give_back(const am_need& of_unit, const am_room& where) noexcept {
-  change(where.input_buffer, 0, of_unit.input);
-  change(where.output_buffer, 0, of_unit.output);
+  for_each_part(of_unit, where, [this](std::uint32_t buffer, std::uint64_t bytes) { give_back(buffer, bytes); });
+}
+
+std::uint64_t am_credit::give_back(std::uint32_t buffer, std::uint64_t bytes) noexcept {
+  const std::size_t at = find(buffer);
+  if (at == parts_.size()) return 0;  // no bytes of it
+  const std::uint64_t before = free_[at].bytes;
+  parts_[at].used -= bytes;
+  const std::uint64_t after = parts_[at].bytes > parts_[at].used ? parts_[at].bytes - parts_[at].used : 0;
+  update(at);
+  return after - before;
 }
 
 std::size_t am_credit::find(std::uint32_t buffer) const noexcept {
   return static_cast<std::size_t>(std::ranges::find(free_, buffer, &am_free::buffer) - free_.begin());
 }
 
-void am_credit::change(std::uint32_t buffer, std::uint64_t taken, std::uint64_t returned) noexcept {
+void am_credit::take(std::uint32_t buffer, std::uint64_t bytes) noexcept {
   const std::size_t at = find(buffer);
-  if (at == parts_.size()) return;  // no bytes of it
-  parts_[at].used += taken - returned;
+  if (at == parts_.size()) return;  // 0 bytes
+  parts_[at].used += bytes;
   update(at);
 }
 

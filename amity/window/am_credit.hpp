@@ -26,6 +26,8 @@ class am_credit final {
   /// Takes space for a unit. False: there is less.
   bool try_take(const am_need& of_unit, const am_room& where) noexcept;
   void give_back(const am_need& of_unit, const am_room& where) noexcept;
+  /// The part of a unit in one buffer. Returns by how much the free bytes have grown.
+  std::uint64_t give_back(std::uint32_t buffer, std::uint64_t bytes) noexcept;
 
  private:
   struct part {
@@ -34,7 +36,7 @@ class am_credit final {
   };
 
   std::size_t find(std::uint32_t buffer) const noexcept;
-  void change(std::uint32_t buffer, std::uint64_t taken, std::uint64_t returned) noexcept;
+  void take(std::uint32_t buffer, std::uint64_t bytes) noexcept;
   void update(std::size_t at) noexcept;
 
   std::vector<part> parts_;

@@ -48,20 +48,17 @@ bool am_credits::try_take(rank_t lane, const am_need& of_unit, const am_room& wh
   const std::unique_ptr<holder>* const found = by_lane_.find(lane);
   if (found == nullptr || !(*found)->credit.try_take(of_unit, where)) return false;
   (*found)->is_recent = true;
-  buffers_.keep_less(where.input_buffer, of_unit.input);
-  buffers_.keep_less(where.output_buffer, of_unit.output);
-  buffers_.use(of_unit, where);
+  for_each_part(of_unit, where, [this](std::uint32_t buffer, std::uint64_t bytes) {
+    if (bytes > 0) buffers_.use_kept(buffer, bytes);
+  });
   return true;
 }
 
 void am_credits::give_back(rank_t lane, const am_need& of_unit, const am_room& where) {
-  buffers_.give_back(of_unit, where, false);
   am_credit& credit = at(lane).credit;
-  const auto free = [&](std::uint32_t buffer) { return credit.free_in(buffer); };
-  const std::uint64_t input = free(where.input_buffer), output = free(where.output_buffer);
-  credit.give_back(of_unit, where);
-  buffers_.keep(where.input_buffer, free(where.input_buffer) - input);
-  if (where.output_buffer != where.input_buffer) buffers_.keep(where.output_buffer, free(where.output_buffer) - output);
+  for_each_part(of_unit, where, [&](std::uint32_t buffer, std::uint64_t bytes) {
+    if (bytes > 0) buffers_.give_back_kept(buffer, bytes, credit.give_back(buffer, bytes));
+  });
 }
 
 bool am_credits::try_withdraw(const am_need& of_segment, holders from) {

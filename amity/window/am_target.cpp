@@ -145,11 +145,15 @@ void am_target::take_description(rank_t lane, bytes_view content) {
   }
 }
 
-am_target::known_description& am_target::find_description(rank_t lane, std::uint32_t number) {
+am_target::origin_state& am_target::find_origin(rank_t lane) {
   const std::unique_ptr<origin_state>* const of_lane = origins_.find(lane);
+  if (of_lane == nullptr) throw engine_.invalid_packet(lane, "an active message without its description");
+  return **of_lane;
+}
+
+am_target::known_description& am_target::find_description(rank_t lane, origin_state& of, std::uint32_t number) {
   const std::size_t place = number % descriptions_kept;
-  const bool is_there = of_lane != nullptr && place < (*of_lane)->descriptions.size();
-  known_description* const found = is_there ? &(*of_lane)->descriptions[place] : nullptr;
+  known_description* const found = place < of.descriptions.size() ? &of.descriptions[place] : nullptr;
   if (found == nullptr || found->number != number || found->what == nullptr)
     throw engine_.invalid_packet(lane,
                                  fmt::format("an active message with description {}, which it has not sent", number));
@@ -163,12 +167,13 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   };
   am_unit_head head{};
   const auto space = static_cast<am_space>(what.op);
-  unit arrived{.lane = lane, .question = what.question, .at = what.at, .space = space};
+  origin_state& from = find_origin(lane);
+  unit arrived{.lane = lane, .from = &from, .question = what.question, .at = what.at, .space = space};
   const auto place_of = static_cast<am_place>(what.word_bytes);
   if (space > am_space::credit || place_of > am_place::restarts || !take_head(content, head) ||
       (names_room(space) && !take_head(content, arrived.room)))
     throw invalid();
-  known_description& known = find_description(lane, head.description);
+  known_description& known = find_description(lane, from, head.description);
   arrived.segments = head.segments;
   arrived.description = head.description;
   arrived.need = need_of(*known.what, head.segments);
@@ -177,9 +182,8 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   const std::uint64_t largest = std::max(known.what->input.packed_bytes, known.what->footprint());
   const bool is_too_large = largest > 0 && head.segments > bytes_max / largest;
   if (head.segments == 0 || is_too_large || content.size() > input_bytes) throw invalid();
-  bool& refuses = origins_[lane]->refuses;
-  if (place_of == am_place::restarts) refuses = false;
-  if (refuses) {
+  if (place_of == am_place::restarts) from.refuses = false;
+  if (from.refuses) {
     refuse(arrived, am_refusal::reason::no_room, {});
     if (space == am_space::granted) give_room_back(arrived);
     return true;
@@ -201,7 +205,7 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   if (!try_take_room(arrived)) return true;  // and has refused it
   if (owner_.note_write != nullptr && known.what->persistent_bytes > 0)
     owner_.note_write(what, lane, known.what->persistent_bytes);
-  if (content.size() == input_bytes) return carry_out(std::move(arrived), content, memory, to);
+  if (content.size() == input_bytes) return carry_out(std::move(arrived), known, content, memory, to);
 
   const am_side& side = known.what->input;
   place(arrived.input, arrived.room.input_buffer, arrived.need.input + side.overhang, side.alignment);
@@ -217,7 +221,8 @@ bool am_target::on_part(rank_t lane, const core::record& what, bytes_view conten
       arriving_, [&](const unit& each) { return each.lane == lane && each.question == what.question; });
   // A unit that was refused after its first record.
   if (found == arriving_.end()) return true;
-  const am_description& of = *find_description(lane, found->description).what;
+  known_description& known = find_description(lane, *found->from, found->description);
+  const am_description& of = *known.what;
   const std::uint64_t input_bytes = of.input.packed_bytes * found->segments;
   if (what.at != found->arrived || content.size() > input_bytes - found->arrived)
     throw engine_.invalid_packet(
@@ -227,7 +232,7 @@ bool am_target::on_part(rank_t lane, const core::record& what, bytes_view conten
   if (found->arrived < input_bytes) return true;
   unit whole = std::move(*found);
   arriving_.erase(found);
-  return carry_out(std::move(whole), {}, memory, to);
+  return carry_out(std::move(whole), known, {}, memory, to);
 }
 
 // Space
@@ -235,7 +240,7 @@ bool am_target::on_part(rank_t lane, const core::record& what, bytes_view conten
 bool am_target::try_take_room(unit& of) {
   switch (of.space) {
     case am_space::system: {
-      std::uint64_t& used = origins_[of.lane]->system_used;
+      std::uint64_t& used = of.from->system_used;
       used += of.need.input + of.need.output;
       if (used > options_.system_bytes)
         throw engine_.invalid_packet(of.lane,
@@ -279,14 +284,14 @@ bool am_target::try_take_room(unit& of) {
 }
 
 void am_target::refuse_room(const unit& of) {
-  origins_[of.lane]->refuses = true;
+  of.from->refuses = true;
   tell_credit(of.lane, 0);
   refuse(of, am_refusal::reason::no_room, {});
 }
 
 void am_target::give_room_back(unit& of) {
   if (of.space == am_space::system) {
-    origins_[of.lane]->system_used -= of.need.input + of.need.output;
+    of.from->system_used -= of.need.input + of.need.output;
     return;
   }
   if (of.space == am_space::credit) {
@@ -445,8 +450,8 @@ void am_target::unpack_input(const am_side& side, std::byte* to, std::uint64_t f
 
 // Calls of handlers
 
-bool am_target::carry_out(unit&& whole, bytes_view input, mutable_bytes memory, core::answers& to) {
-  known_description& known = find_description(whole.lane, whole.description);
+bool am_target::carry_out(unit&& whole, known_description& known, bytes_view input, mutable_bytes memory,
+                          core::answers& to) {
   try {
     run(whole, known, input, memory);
   } catch (const window_error& wrong) {

@@ -99,6 +99,7 @@ class am_target final : private immovable {
   };
   struct unit {
     rank_t lane;
+    origin_state* from;
     std::uint32_t question;
     std::uint64_t at;
     am_space space;
@@ -126,7 +127,12 @@ class am_target final : private immovable {
   void on_query(rank_t lane, bytes_view content);
   void take_description(rank_t lane, bytes_view content);
 
-  known_description& find_description(rank_t lane, std::uint32_t number);
+  /// These throw `error` if the lane has sent no such description.
+  origin_state& find_origin(rank_t lane);
+  known_description& find_description(rank_t lane, origin_state& of, std::uint32_t number);
+  known_description& find_description(rank_t lane, std::uint32_t number) {
+    return find_description(lane, find_origin(lane), number);
+  }
   bool try_take_room(unit& of);
   void give_room_back(unit& of);
   void serve_asks();
@@ -137,7 +143,7 @@ class am_target final : private immovable {
   /// Tells the origin what has changed. `number`: of its request; 0: none.
   void tell_credit(rank_t lane, std::uint32_t number);
   /// Runs the handler, and sends what has space. False: there is no credit, and `replying_` has the rest.
-  bool carry_out(unit&& whole, bytes_view input, mutable_bytes memory, core::answers& to);
+  bool carry_out(unit&& whole, known_description& known, bytes_view input, mutable_bytes memory, core::answers& to);
   void run(unit& of, known_description& known, bytes_view input, mutable_bytes memory);
   bool try_reply(unit& of, core::answers& to);
   void end(unit& of);
