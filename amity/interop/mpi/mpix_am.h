@@ -70,9 +70,11 @@ int MPIX_Amv(const void* origin_input_addr, int origin_input_segment_count, MPI_
 int MPIX_Am_win_buffer_attach(void* buffer, MPI_Aint size, MPI_Win win);
 int MPIX_Am_win_buffer_detach(const void* buffer, MPI_Win win);
 
-/* Info keys of windows: "am_user_buf_<rank>", bytes in the buffers of that process that are guaranteed to this one;
- * "am_buf_interleave_am_detach", "false" if no process detaches buffers between messages; "am_atomic", "false" if
- * handlers need not be atomic with accumulates. */
+/* Info keys of windows, for the calls that make them: "am_user_buf_<rank>", bytes in the buffers of that process that
+ * are guaranteed to this one; "am_buf_interleave_am_detach", "false" if no process detaches buffers between messages;
+ * "am_atomic", "false" if handlers need not be atomic with accumulates; "am_ordering" ("none" or "origin") and
+ * "am_concurrency" ("true" or "false"), which change nothing: messages of one origin to one target are always in order,
+ * and one handler runs at a time. A wrong value on one process is MPI_ERR_INFO_VALUE on all of them. */
 
 /* What messages of this process to a target have needed so far. */
 typedef struct {

@@ -2,6 +2,7 @@
 /// window of the MPI, and the window here knows which attributes were set. (MPI-3.1, sections 6.7.3, 11.2.6
 /// and 11.2.7.)
 
+#include "amity/interop/mpi/drop_in/am_hints.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 
 using namespace amity::mpi;
@@ -27,7 +28,7 @@ int PMPI_Win_set_attr(MPI_Win win, int keyval, void* value) {
 
 int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   return on_window(
-      "MPI_Win_set_info", win, [&](window& on) { on.info().merge(info); }, native::win_set_info, win, info);
+      "MPI_Win_set_info", win, [&](window& on) { on.info().merge(info, is_am_hint); }, native::win_set_info, win, info);
 }
 
 int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <exception>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 
 #include "amity/core/rank_list.hpp"
 #include "amity/core/reduction.hpp"
+#include "amity/interop/mpi/drop_in/am_hints.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/groups.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
@@ -62,12 +62,6 @@ void wait_for(job& in, MPI_Request request) {
   check_native(code, "MPI_Test");
 }
 
-template <class Number>
-bool read_number(std::string_view text, Number& number) noexcept {
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc() && end == text.data() + text.size();
-}
-
 /// Replaces each word by its reduction over the members.
 void reduce_on(job& in, MPI_Comm comm, MPI_Op operation, std::span<std::uint64_t> words) {
   words_of_mpi own(words.size());
@@ -97,24 +91,18 @@ amity::detail::memory_of_window memory_for(const allocated_memory& allocated, co
   }
 }
 
-/// The values of "am_user_buf_<rank>". Throws `mpi_error`.
-std::vector<am_guarantee> guarantees_in(const window_info& info, rank_t size) {
-  constexpr std::string_view prefix = "am_user_buf_";
-  std::vector<am_guarantee> all;
-  info.for_each(prefix, [&](std::string_view key, std::string_view value) {
-    am_guarantee each{};
-    const std::string_view rank = key.substr(prefix.size());
-    if (!read_number(rank, each.target) || each.target < 0 || each.target >= size) {
-      throw mpi_error(MPI_ERR_INFO_KEY, fmt::format("the info key {}", key),
-                      fmt::format("name a rank from 0 to {}", size - 1));
-    }
-    if (!read_number(value, each.bytes))
-      throw mpi_error(MPI_ERR_INFO_VALUE, fmt::format("the value '{}' of {}", value, key), "pass a number of bytes");
-    if (std::ranges::find(all, each.target, &am_guarantee::target) != all.end())
-      throw mpi_error(MPI_ERR_INFO_KEY, fmt::format("a second key {} for the same rank", key), "name each rank once");
-    all.push_back(each);
-  });
-  return all;
+/// What a member has found wrong in its hints, as a word of which members take the maximum; without a problem, it is 0.
+std::uint64_t word_of_problem(const mpi_error& found, rank_t member) noexcept {
+  return static_cast<std::uint64_t>(found.error_class()) << 32 | (static_cast<std::uint64_t>(member) + 1);
+}
+
+/// For the members that have found nothing.
+mpi_error error_of_problem(std::uint64_t word) {
+  return {
+      static_cast<int>(word >> 32),
+      fmt::format("process {} of the communicator has given a wrong hint for active messages, which its error names",
+                  (word & 0xffffffff) - 1),
+      "correct the info object of that process"};
 }
 
 /// Whether the window has the attribute. To some MPIs it is an error to ask for a key that the program has freed.
@@ -153,18 +141,29 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
   std::vector<rank_t> ranks =
       translate_ranks(members.handle(), owned_group(native::comm_group, MPI_COMM_WORLD).handle());
   size_ = static_cast<rank_t>(ranks.size());
-  const std::vector<am_guarantee> guarantees = guarantees_in(info_, size_);
   rank_t own = no_rank;
   check_native(native::group_rank(members.handle(), &own), "MPI_Group_rank");
+  am_hints hints;
+  std::optional<mpi_error> wrong_hint;
+  try {
+    hints = read_am_hints(info_, size_);
+  } catch (const mpi_error& wrong) {  // reported when all members know it
+    wrong_hint = wrong;
+  }
   const auto reduce = [&](core::reduction operation, std::span<std::uint64_t> words) {
     reduce_on(in, wanted.comm, operation_of(operation), words);
   };
   const handle_pool::proposal proposed = handles.propose(ranks, own);
   // All members are here afterwards: none of them needs this one while the MPI makes a handle.
-  const handle_pool::proposal agreed = agree(in, wanted.comm, proposed);
+  std::uint64_t problem = wrong_hint ? word_of_problem(*wrong_hint, own) : 0;
+  const handle_pool::proposal agreed = agree(in, wanted.comm, proposed, problem);
   const amity::detail::window_group group{.ranks = core::rank_list(ranks), .member = own, .reduce = reduce};
   const amity::detail::memory_of_window memory = memory_for(allocated, wanted, info_);
   handle_ = handles.take(proposed, agreed);
+  if (problem != 0) {
+    if (handle_ != MPI_WIN_NULL) handles.give_back(handle_);
+    throw wrong_hint ? *wrong_hint : error_of_problem(problem);
+  }
   try {
     if (handle_ == MPI_WIN_NULL) {
       handle_ = make_handle(wanted.comm);
@@ -178,9 +177,9 @@ window::window(job& in, const allocated_memory& allocated, handle_pool& handles,
     window_options options = in.options_of_windows();
     options.name = wanted.call;
     options.messages.handlers = &operations;
-    options.messages.guarantees = guarantees;
-    options.messages.may_detach = !info_.denies("am_buf_interleave_am_detach");
-    options.messages.is_atomic = !info_.denies("am_atomic");
+    options.messages.guarantees = hints.guarantees;
+    options.messages.may_detach = hints.may_detach;
+    options.messages.is_atomic = hints.is_atomic;
     core_ = std::make_unique<amity::detail::window_core>(in.team(), memory, options, group);
   } catch (const window_error&) {  // all members have one
     free_handle();
@@ -226,10 +225,11 @@ void window::abandon() noexcept {
 }
 
 // Most windows have one unit, which two words agree on; only others need a word for each member.
-handle_pool::proposal window::agree(job& in, MPI_Comm comm, const handle_pool::proposal& own) {
+handle_pool::proposal window::agree(job& in, MPI_Comm comm, const handle_pool::proposal& own, std::uint64_t& problem) {
   const auto unit = static_cast<std::uint64_t>(unit_);
-  std::array largest{unit, ~unit, own.free, own.others, own.number, own.full};
+  std::array largest{unit, ~unit, own.free, own.others, own.number, own.full, problem};
   reduce_on(in, comm, MPI_MAX, largest);
+  problem = largest[6];
   if (largest[0] != ~largest[1]) learn_units(in, comm);
   return {.free = largest[2], .others = largest[3], .number = largest[4], .full = largest[5]};
 }

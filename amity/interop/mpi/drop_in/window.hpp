@@ -79,8 +79,8 @@ class window : private immovable {
  private:
   MPI_Win make_handle(MPI_Comm comm);
   void free_handle() noexcept;
-  /// Learns the units of all members. Returns what they have agreed on.
-  handle_pool::proposal agree(job& in, MPI_Comm comm, const handle_pool::proposal& own);
+  /// Learns the units of all members. Returns what they have agreed on. `problem` becomes the largest of all.
+  handle_pool::proposal agree(job& in, MPI_Comm comm, const handle_pool::proposal& own, std::uint64_t& problem);
   void learn_units(job& in, MPI_Comm comm);
   void check_dynamic() const;
 
