@@ -40,9 +40,23 @@ typedef void MPIX_Amv_user_function(const void* input_addr, int input_segment_co
                                     void* output_addr, int output_segment_count, MPI_Datatype output_datatype,
                                     int num_segments, int output_segment_counts[]);
 
+/* The same with large counts. */
+typedef void MPIX_Am_user_function_c(const void* input_addr, MPI_Count input_segment_count, MPI_Datatype input_datatype,
+                                     void* persistent_addr, MPI_Count persistent_count,
+                                     MPI_Datatype persistent_datatype, void* output_addr,
+                                     MPI_Count output_segment_count, MPI_Datatype output_datatype,
+                                     MPI_Count num_segments);
+typedef void MPIX_Amv_user_function_c(const void* input_addr, MPI_Count input_segment_count,
+                                      MPI_Datatype input_datatype, void* persistent_addr, MPI_Count persistent_count,
+                                      MPI_Datatype persistent_datatype, void* output_addr,
+                                      MPI_Count output_segment_count, MPI_Datatype output_datatype,
+                                      MPI_Count num_segments, MPI_Count output_segment_counts[]);
+
 /* Collective over `comm`. The operation may be used on windows all of whose processes are in `comm`. */
 int MPIX_Am_op_create(MPIX_Am_user_function* fn, MPI_Comm comm, MPIX_Am_op* op);
 int MPIX_Amv_op_create(MPIX_Amv_user_function* fn, MPI_Comm comm, MPIX_Am_op* op);
+int MPIX_Am_op_create_c(MPIX_Am_user_function_c* fn, MPI_Comm comm, MPIX_Am_op* op);
+int MPIX_Amv_op_create_c(MPIX_Amv_user_function_c* fn, MPI_Comm comm, MPIX_Am_op* op);
 /* Local. Messages that are under way are carried out. */
 int MPIX_Am_op_free(MPIX_Am_op* op);
 
@@ -63,6 +77,25 @@ int MPIX_Amv(const void* origin_input_addr, int origin_input_segment_count, MPI_
              MPI_Datatype target_input_datatype, MPI_Aint target_persistent_disp, int target_persistent_count,
              MPI_Datatype target_persistent_datatype, int target_output_segment_count,
              MPI_Datatype target_output_datatype, MPIX_Am_op op, MPI_Win win);
+
+/* The same with large counts. Both forms of messages work with both forms of operations. A message whose counts of
+ * elements are larger than INT_MAX needs an operation of MPIX_Am_op_create_c or MPIX_Amv_op_create_c; with another one,
+ * it is the error MPI_ERR_COUNT. Any operation serves any number of segments, because its handler gets a part of them
+ * in each call. The limits are 2^40 bytes for a segment, and 2^32 - 2 elements for the output of a segment of
+ * MPIX_Amv_c. */
+int MPIX_Am_c(const void* origin_input_addr, MPI_Count origin_input_segment_count, MPI_Datatype origin_input_datatype,
+              void* origin_output_addr, MPI_Count origin_output_segment_count, MPI_Datatype origin_output_datatype,
+              MPI_Count num_segments, int target_rank, MPI_Count target_input_segment_count,
+              MPI_Datatype target_input_datatype, MPI_Aint target_persistent_disp, MPI_Count target_persistent_count,
+              MPI_Datatype target_persistent_datatype, MPI_Count target_output_segment_count,
+              MPI_Datatype target_output_datatype, MPIX_Am_op op, MPI_Win win);
+int MPIX_Amv_c(const void* origin_input_addr, MPI_Count origin_input_segment_count, MPI_Datatype origin_input_datatype,
+               void* origin_output_addr, MPI_Count origin_output_segment_count, MPI_Datatype origin_output_datatype,
+               MPI_Count output_segment_counts[], MPI_Count num_segments, int target_rank,
+               MPI_Count target_input_segment_count, MPI_Datatype target_input_datatype,
+               MPI_Aint target_persistent_disp, MPI_Count target_persistent_count,
+               MPI_Datatype target_persistent_datatype, MPI_Count target_output_segment_count,
+               MPI_Datatype target_output_datatype, MPIX_Am_op op, MPI_Win win);
 
 /* Memory of this process in which the input and the output of messages lie that do not fit the system buffer
  * (AMITY_AM_SYSTEM_BYTES for each origin). Local; any number of buffers, which do not overlap. A buffer is detached by

@@ -55,20 +55,22 @@ class am_operations::recipe final : public amity::detail::am_recipe {
       persistent = of_.types_.find(persistent_);
       output = of_.types_.find(output_);
     }
-    const auto input_count = static_cast<int>(counts_.input_count);
-    const auto persistent_count = static_cast<int>(counts_.persistent_count);
-    const auto output_count = static_cast<int>(counts_.output_count);
-    const auto segments = static_cast<int>(call.segments);
+    const am_user_handler& handler = *what_.handler;
+    const MPI_Count largest = std::max({counts_.input_count, counts_.persistent_count, counts_.output_count});
+    if (largest > handler.count_max())
+      throw error("an active message", no_rank,
+                  fmt::format("the handler of operation {} takes {} elements at most, and not {}", what_.number,
+                              handler.count_max(), largest),
+                  "create the operation by a function whose name ends in _c");
     const handler_call running;
-    if (what_.plain != nullptr) {
-      what_.plain(call.input.data(), input_count, input, call.persistent.data(), persistent_count, persistent,
-                  call.output.data(), output_count, output, segments);
-    } else {
-      // As an unsigned number, a negative count is above the maximum, and so is refused.
-      what_.vector(call.input.data(), input_count, input, call.persistent.data(), persistent_count, persistent,
-                   call.output.data(), output_count, output, segments,
-                   reinterpret_cast<int*>(call.output_counts.data()));
-    }
+    handler.call({.input = call.input.data(),
+                  .input_of = {counts_.input_count, input},
+                  .persistent = call.persistent.data(),
+                  .persistent_of = {counts_.persistent_count, persistent},
+                  .output = call.output.data(),
+                  .output_of = {counts_.output_count, output},
+                  .segments = static_cast<MPI_Count>(call.segments),
+                  .output_counts = call.output_counts});
     if (running.refused() == nullptr) return;
     throw error("an active message", no_rank,
                 fmt::format("the handler of operation {} has called {}", what_.number, running.refused()),
@@ -106,9 +108,7 @@ int am_operations::agree(MPI_Comm comm, int number, MPI_Op how) {
 
 // All processes of the communicator take a number that none of them has used. Other threads may take one at the
 // same time, with other communicators.
-MPIX_Am_op am_operations::create(MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector) {
-  if (plain == nullptr && vector == nullptr)
-    throw mpi_error(MPI_ERR_ARG, "a handler that is a null pointer", "pass a function");
+MPIX_Am_op am_operations::create(MPI_Comm comm, std::unique_ptr<const am_user_handler> handler) {
   int is_inter = 0;
   native::comm_test_inter(comm, &is_inter);
   if (is_inter != 0)
@@ -129,8 +129,7 @@ MPIX_Am_op am_operations::create(MPI_Comm comm, MPIX_Am_user_function* plain, MP
     if (agree(comm, is_free ? 1 : 0, MPI_MIN) == 0) continue;
     const std::lock_guard lock(mutex_);
     all_.push_back({.number = number,
-                    .plain = plain,
-                    .vector = vector,
+                    .handler = std::move(handler),
                     .members = std::make_unique<owned_group>(native::comm_group, comm)});
     return number;
   }
@@ -144,17 +143,23 @@ void am_operations::free(MPIX_Am_op op) {
   found->is_free = true;
 }
 
-void am_operations::check(MPIX_Am_op op, bool is_vector, const MPI_Group* members) {
+void am_operations::check(MPIX_Am_op op, const use& as, const MPI_Group* members) {
   const std::lock_guard lock(mutex_);
   operation* const found = find(op);
   if (found == nullptr || found->is_free) {
     throw mpi_error(MPI_ERR_OP, fmt::format("operation {} does not exist", op),
                     "pass what MPIX_Am_op_create or MPIX_Amv_op_create has returned, before it is freed");
   }
-  if (is_vector != (found->vector != nullptr)) {
+  if (as.is_vector != found->handler->is_vector()) {
     throw mpi_error(MPI_ERR_OP,
-                    fmt::format("operation {} of {}", op, is_vector ? "MPIX_Am_op_create" : "MPIX_Amv_op_create"),
-                    is_vector ? "call MPIX_Am" : "call MPIX_Amv");
+                    fmt::format("operation {} of {}", op, as.is_vector ? "MPIX_Am_op_create" : "MPIX_Amv_op_create"),
+                    as.is_vector ? "call MPIX_Am" : "call MPIX_Amv");
+  }
+  if (as.count > found->handler->count_max()) {
+    throw mpi_error(MPI_ERR_COUNT,
+                    fmt::format("{} elements for the handler of operation {}, which takes {} at most", as.count, op,
+                                found->handler->count_max()),
+                    "create the operation by a function whose name ends in _c");
   }
   if (members == nullptr) return;
   const std::vector<int> there = translate_ranks(*members, found->members->handle());
@@ -171,6 +176,11 @@ std::unique_ptr<amity::detail::am_recipe> am_operations::prepare(const amity::de
   if (found == nullptr) {
     throw error("an active message", no_rank, fmt::format("operation {} does not exist", of.operation),
                 "create it on all processes of its communicator");
+  }
+  if (of.is_vector() != found->handler->is_vector()) {
+    throw error("an active message", no_rank,
+                fmt::format("operation {} is not the same on all processes", of.operation),
+                "call the same function on all processes of the communicator to create it");
   }
   return std::make_unique<recipe>(*this, *found, of.extra);
 }

@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #include "amity/base/types.hpp"
+#include "amity/interop/mpi/drop_in/am_user_handler.hpp"
 #include "amity/interop/mpi/drop_in/groups.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
 #include "amity/interop/mpi/drop_in/type_cache.hpp"
@@ -29,11 +30,17 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   ~am_operations();
 
   /// Collective over `comm`. Throws `mpi_error`.
-  MPIX_Am_op create(MPI_Comm comm, MPIX_Am_user_function* plain, MPIX_Amv_user_function* vector);
+  MPIX_Am_op create(MPI_Comm comm, std::unique_ptr<const am_user_handler> handler);
   /// Throws `mpi_error` if there is no such operation.
   void free(MPIX_Am_op op);
-  /// Throws `mpi_error` if it must not be used on a window of these processes. `members` is null if that was checked.
-  void check(MPIX_Am_op op, bool is_vector, const MPI_Group* members);
+  /// How a message uses an operation.
+  struct use {
+    bool is_vector;
+    MPI_Count count;  ///< the largest number of elements that its handler is given
+  };
+  /// Throws `mpi_error` if it must not be used so, or on a window of these processes. `members` is null if the latter
+  /// was checked.
+  void check(MPIX_Am_op op, const use& as, const MPI_Group* members);
   std::unique_ptr<amity::detail::am_recipe> prepare(const amity::detail::am_description& of) override;
   /// The progress thread calls the MPI only if the program lets several threads do that.
   bool may_run_here() const noexcept override;
@@ -47,8 +54,7 @@ class am_operations final : public amity::detail::am_handlers, private immovable
  private:
   struct operation {
     MPIX_Am_op number;
-    MPIX_Am_user_function* plain;    ///< null: it is a vector operation
-    MPIX_Amv_user_function* vector;  ///< null: it is a plain one
+    std::unique_ptr<const am_user_handler> handler;
     std::unique_ptr<owned_group> members;
     bool is_free = false;  ///< messages of others may still be on their way
   };
@@ -60,7 +66,7 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   job& job_;
   bool has_threads_;
   std::mutex mutex_;
-  std::deque<operation> all_;  // functions stay where they are
+  std::deque<operation> all_;  // handlers stay where they are
   MPIX_Am_op next_ = 1;
   std::vector<error_kind> errors_;
   type_cache types_;

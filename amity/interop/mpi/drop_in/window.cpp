@@ -279,9 +279,10 @@ std::vector<rank_t> window::members_of(MPI_Group group) const {
                   "pass a group of processes of the window");
 }
 
-void window::check_operation(MPIX_Am_op op, bool is_vector) {
+void window::check_operation(MPIX_Am_op op, const am_operations::use& as) {
+  const std::lock_guard lock(mutex_);
   const bool is_known = std::ranges::find(operations_used_, op) != operations_used_.end();
-  operations_.check(op, is_vector, is_known ? nullptr : &group_);
+  operations_.check(op, as, is_known ? nullptr : &group_);
   if (!is_known) operations_used_.push_back(op);
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
+#include "amity/interop/mpi/drop_in/am_descriptions.hpp"
 #include "amity/interop/mpi/drop_in/am_operations.hpp"
 #include "amity/interop/mpi/drop_in/handle_pool.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
@@ -65,7 +67,8 @@ class window : private immovable {
   /// The members of a group of the program. Throws `mpi_error` for processes that are none.
   std::vector<rank_t> members_of(MPI_Group group) const;
   /// Throws `mpi_error` if active messages on the window must not name the operation.
-  void check_operation(MPIX_Am_op op, bool is_vector);
+  void check_operation(MPIX_Am_op op, const am_operations::use& as);
+  am_descriptions& descriptions() noexcept { return descriptions_; }
   /// Memory of a dynamic window. Throw `mpi_error` or `error`.
   void attach(void* base, std::size_t bytes);
   void detach(const void* base);
@@ -101,7 +104,9 @@ class window : private immovable {
   MPI_Group group_ = MPI_GROUP_NULL;
   MPI_Win handle_ = MPI_WIN_NULL;
   std::vector<int> attributes_;              ///< keys that the program has set
+  std::mutex mutex_;                         ///< for `operations_used_`
   std::vector<MPIX_Am_op> operations_used_;  ///< of active messages, whose communicators have all members
+  am_descriptions descriptions_;
 };
 
 }  // namespace amity::mpi

@@ -1,0 +1,175 @@
+/// Types of active messages: handlers use them, and programs free them and make others.
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include <mpi.h>
+#include <mpix_am.h>
+
+#include "message_window.hpp"
+#include "program.hpp"
+
+using program::message_window;
+using program::next;
+using program::step;
+
+namespace {
+
+/// An element of an input.
+struct record {
+  double weight;
+  int count;
+  char tag[3];
+};
+
+MPI_Datatype make_record_type() {
+  const std::array<int, 3> lengths{1, 1, 3};
+  const std::array<MPI_Aint, 3> places{offsetof(record, weight), offsetof(record, count), offsetof(record, tag)};
+  const std::array<MPI_Datatype, 3> types{MPI_DOUBLE, MPI_INT, MPI_CHAR};
+  MPI_Datatype made = MPI_DATATYPE_NULL, resized = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(3, lengths.data(), places.data(), types.data(), &made);
+  MPI_Type_create_resized(made, 0, sizeof(record), &resized);
+  MPI_Type_commit(&resized);
+  MPI_Type_free(&made);
+  return resized;
+}
+
+/// Packs and unpacks the input with the types that the handler has been given.
+void sum_records(const void* input, int input_count, MPI_Datatype input_type, void* persistent, int,
+                 MPI_Datatype persistent_type, void* output, int output_count, MPI_Datatype output_type, int segments) {
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED, bytes = 0;
+  MPI_Type_get_envelope(input_type, &integers, &addresses, &types, &combiner);
+  CHECK(combiner == MPI_COMBINER_RESIZED && types == 1);
+  std::array<int, 8> no_integers{};
+  std::array<MPI_Aint, 8> bounds{};
+  MPI_Datatype inner = MPI_DATATYPE_NULL;
+  MPI_Type_get_contents(input_type, integers, addresses, types, no_integers.data(), bounds.data(), &inner);
+  CHECK(bounds[1] == sizeof(record));
+  MPI_Type_get_envelope(inner, &integers, &addresses, &types, &combiner);
+  CHECK(combiner == MPI_COMBINER_STRUCT && types == 3);
+  MPI_Type_free(&inner);
+  MPI_Aint bound = 0, extent = 0;
+  MPI_Type_get_extent(input_type, &bound, &extent);
+  CHECK(extent == sizeof(record) && persistent_type == MPI_LONG && output_type == MPI_DOUBLE && output_count == 1);
+  MPI_Pack_size(input_count * segments, input_type, MPI_COMM_SELF, &bytes);
+  std::vector<char> packed(static_cast<std::size_t>(bytes));
+  std::vector<record> records(static_cast<std::size_t>(input_count * segments));
+  int place = 0;
+  CHECK(MPI_Pack(input, input_count * segments, input_type, packed.data(), bytes, &place, MPI_COMM_SELF) ==
+        MPI_SUCCESS);
+  CHECK(place == 15 * input_count * segments);
+  int from = 0;
+  CHECK(MPI_Unpack(packed.data(), place, &from, records.data(), input_count * segments, input_type, MPI_COMM_SELF) ==
+        MPI_SUCCESS);
+  for (int i = 0; i < segments; ++i) {
+    double sum = 0;
+    for (int j = 0; j < input_count; ++j) {
+      const record& each = records[static_cast<std::size_t>(i * input_count + j)];
+      CHECK(each.tag[0] == 'a' && each.tag[1] == 'b' && each.tag[2] == 'c');
+      sum += each.weight * each.count;
+    }
+    static_cast<double*>(output)[i] = sum;
+    *static_cast<long*>(persistent) += 1;
+  }
+}
+
+void handlers_use_types(MPIX_Am_op op) {
+  step = "handlers use types";
+  constexpr int segments = 400, elements = 3;
+  const message_window<long> on(1);
+  const program::attached_buffer buffer(4001, on.win());
+  std::vector<record> in(segments * elements);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i] = {.weight = static_cast<double>(i), .count = 2, .tag = {'a', 'b', 'c'}};
+  std::vector<double> out(segments, -1.0);
+  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, on.win());
+  MPI_Datatype type = make_record_type(), copy = MPI_DATATYPE_NULL;
+  MPI_Type_dup(type, &copy);
+  CHECK(MPIX_Am(in.data(), elements, copy, out.data(), 1, MPI_DOUBLE, segments, next(), elements, type, 0, 1, MPI_LONG,
+                1, MPI_DOUBLE, op, on.win()) == MPI_SUCCESS);
+  MPI_Type_free(&type);
+  MPI_Type_free(&copy);
+  CHECK(MPI_Win_unlock(next(), on.win()) == MPI_SUCCESS);
+  for (int i = 0; i < segments; ++i) CHECK(out[static_cast<std::size_t>(i)] == 2.0 * (9.0 * i + 3.0));
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(*on.data() == segments);
+}
+
+/// The output of a segment is the extent of the input type, and its last element.
+void report_type(const void* input, int input_count, MPI_Datatype input_type, void*, int, MPI_Datatype, void* output,
+                 int, MPI_Datatype, int segments) {
+  MPI_Aint bound = 0, extent = 0;
+  MPI_Type_get_extent(input_type, &bound, &extent);
+  CHECK(input_count == 1 && segments == 1);
+  static_cast<int*>(output)[0] = static_cast<int>(extent);
+  static_cast<int*>(output)[1] = static_cast<const int*>(input)[extent / 4 - 1];
+}
+
+/// Handles of types that the program has freed belong to other types soon. Messages before have made the window know
+/// the old ones.
+void freed_types(MPIX_Am_op op) {
+  step = "freed types";
+  const message_window<int> on(1);
+  const std::array<int, 2> in{11, 22};
+  std::vector<MPI_Datatype> handles;
+  bool is_reused = false;
+  MPI_Win_lock_all(0, on.win());
+  for (int gap = 1; gap < 60; ++gap) {
+    // Two integers with a gap at the target.
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, 1, gap, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (const MPI_Datatype each : handles) is_reused = is_reused || each == type;
+    handles.push_back(type);
+    for (int i = 0; i < 2; ++i) {
+      std::array<int, 2> out{};
+      CHECK(MPIX_Am(in.data(), 2, MPI_INT, out.data(), 2, MPI_INT, 1, next(), 1, type, 0, 1, MPI_INT, 2, MPI_INT, op,
+                    on.win()) == MPI_SUCCESS);
+      CHECK(MPI_Win_flush(next(), on.win()) == MPI_SUCCESS);
+      CHECK(out[0] == 4 * (gap + 1) && out[1] == 22);
+    }
+    MPI_Type_free(&type);
+  }
+  CHECK(is_reused);
+  MPI_Win_unlock_all(on.win());
+}
+
+/// More shapes of messages in turn than a window keeps.
+void many_shapes(MPIX_Am_op op) {
+  step = "many shapes of messages";
+  const message_window<int> on(1);
+  std::vector<MPI_Datatype> types(7);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    MPI_Type_vector(2, 1, static_cast<int>(i) + 1, MPI_INT, &types[i]);
+    MPI_Type_commit(&types[i]);
+  }
+  const std::array<int, 2> in{11, 22};
+  MPI_Win_lock_all(0, on.win());
+  for (std::size_t kinds = 1; kinds <= types.size(); ++kinds) {
+    std::vector<std::array<int, 2>> out(200);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      CHECK(MPIX_Am(in.data(), 2, MPI_INT, out[i].data(), 2, MPI_INT, 1, next(), 1, types[i % kinds], 0, 1, MPI_INT, 2,
+                    MPI_INT, op, on.win()) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Win_flush(next(), on.win()) == MPI_SUCCESS);
+    for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i][0] == 4 * static_cast<int>(i % kinds + 2));
+  }
+  MPI_Win_unlock_all(on.win());
+  for (MPI_Datatype& each : types) MPI_Type_free(&each);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  program::watch(100);
+  program::window_bytes_min = program::bytes_min;
+  const MPIX_Am_op sum = program::make_operation(sum_records), report = program::make_operation(report_type);
+  handlers_use_types(sum);
+  freed_types(report);
+  many_shapes(report);
+  step = "MPI_Finalize";
+  MPI_Finalize();
+  return 0;
+}
