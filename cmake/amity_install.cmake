@@ -12,6 +12,8 @@ foreach(mpi IN LISTS AMITY_MPIS)
   if(TARGET amity_drop_in_${mpi})
     install(TARGETS amity_drop_in_${mpi} EXPORT amity_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/amity)
     install(FILES ${PROJECT_SOURCE_DIR}/amity/interop/mpi/mpix_am.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    # A source: the files of modules belong to one compiler.
+    install(FILES ${PROJECT_SOURCE_DIR}/amity/interop/mpi/mpix_am_f08.F90 DESTINATION ${CMAKE_INSTALL_DATADIR}/amity/fortran)
   endif()
 endforeach()
 if(TARGET amity_shmem)
@@ -30,7 +32,7 @@ install(EXPORT amity_targets NAMESPACE amity:: DESTINATION ${package_dir})
 get_target_property(type amity TYPE)
 string(COMPARE EQUAL ${type} STATIC_LIBRARY amity_is_static)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/amity-config.cmake.in amity-config.cmake
-  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_DATADIR NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a minor version may break what the one before it promised.
 write_basic_package_version_file(amity-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amity-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/amity-config-version.cmake

@@ -144,13 +144,24 @@ case $mode in
     export PKG_CONFIG_PATH="$libdir/pkgconfig" AMITY_MPI_REPORT=1
     shift 2
     while [ $# -gt 0 ]; do
-      # shellcheck disable=SC2046
-      "$3" -Wall -Wextra -Werror "$mpi_consumer/main.c" -o "$work/mpi_consumer" \
-        $(pkg-config --cflags --libs "amity-mpi-windows-$1")
+      flags=$(pkg-config --cflags --libs "amity-mpi-windows-$1")
+      fortran=${3/mpicc/mpifort}
+      "$fortran" --version >/dev/null 2>&1 || fortran=
+      programs=("$work/mpi_consumer" "$work/message_consumer" "$work/build/mpi_consumer" "$work/build/message_consumer")
+      # shellcheck disable=SC2086
+      "$3" -Wall -Wextra -Werror "$mpi_consumer/main.c" -o "$work/mpi_consumer" $flags
+      # shellcheck disable=SC2086
+      "$3" -std=c99 -Wall -Wextra -Wpedantic -Werror "$mpi_consumer/messages.c" -o "$work/message_consumer" $flags
+      if [ -n "$fortran" ]; then
+        module=$(pkg-config --variable=fortran_module "amity-mpi-windows-$1")
+        # shellcheck disable=SC2086
+        (cd "$work" && "$fortran" "$module" "$mpi_consumer/messages.f90" -o "$work/fortran_consumer" $flags)
+        programs+=("$work/fortran_consumer" "$work/build/fortran_consumer")
+      fi
       rm -rf "$work/build"
-      configure "$mpi_consumer" -DCMAKE_PREFIX_PATH="$prefix" -DMPI="$1" -DCMAKE_C_COMPILER="$3"
+      configure "$mpi_consumer" -DCMAKE_PREFIX_PATH="$prefix" -DMPI="$1" -DCMAKE_C_COMPILER="$3" -DFORTRAN="$fortran"
       build
-      for program in "$work/mpi_consumer" "$work/build/mpi_consumer"; do
+      for program in "${programs[@]}"; do
         "$2" -n 2 "$program" 2 >"$work/output" 2>&1 || { cat "$work/output"; fail "the program has failed"; }
         grep 'libamity-mpi .* serves the windows' "$work/output" || { cat "$work/output"; fail "amity serves no window"; }
       done
