@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
 #include <mpi.h>
@@ -33,13 +34,23 @@ void add_number(const void* input, int input_count, MPI_Datatype, void* persiste
     static_cast<int*>(output)[i] = in[i] + *static_cast<const int*>(persistent);
 }
 
-/// Fails for negative numbers.
-void refuse_negative(const void* input, int input_count, MPI_Datatype, void*, int, MPI_Datatype, void* output, int,
-                     MPI_Datatype, int segments) {
+/// What a handler must not do, as the input of a segment.
+enum wrong : int { waits = -1, synchronizes = -2, sends = -3, frees = -4, throws = -5 };
+
+/// Returns numbers from 0 on. The persistent buffer has the window of this process.
+void misbehave(const void* input, int input_count, MPI_Datatype, void* persistent, int, MPI_Datatype, void* output, int,
+               MPI_Datatype, int segments) {
   const auto* const in = static_cast<const int*>(input);
+  MPI_Win win = *static_cast<const MPI_Win*>(persistent);
   for (int i = 0; i < segments * input_count; ++i) {
-    if (in[i] < 0) MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     static_cast<int*>(output)[i] = in[i];
+    if (in[i] == waits) CHECK(MPI_Probe(0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    if (in[i] == synchronizes) CHECK(MPI_Win_flush_all(win) != MPI_SUCCESS);
+    if (in[i] == sends)
+      CHECK(MPIX_Am(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, 1, 0, 0, MPI_INT, 0, 0, MPI_INT, 0, MPI_INT, 1, win) !=
+            MPI_SUCCESS);
+    if (in[i] == frees) CHECK(MPI_Win_free(&win) != MPI_SUCCESS);
+    if (in[i] == throws) throw std::runtime_error("a handler");
   }
 }
 
@@ -187,19 +198,26 @@ void too_small(MPIX_Am_op op) {
   MPI_Win_unlock_all(on.win());
 }
 
-/// Only the unit of the handler that fails is lost, and the epoch ends.
+/// The message of a handler that fails is an error, the epoch ends, and the window can be used.
 void failing_handler(MPIX_Am_op op) {
   step = "a handler that fails";
-  const message_window<int> on(1);
-  std::vector<int> in = numbers(10), out(in.size());
-  MPI_Win_fence(0, on.win());
-  in[3] = -1;
-  CHECK(send(on.win(), next(), in, out, op) == MPI_SUCCESS);
-  CHECK(class_of(MPI_Win_fence(0, on.win())) == MPIX_ERR_AM_HANDLER);
-  in[3] = 1;
-  CHECK(send(on.win(), next(), in, out, op) == MPI_SUCCESS);
-  CHECK(MPI_Win_fence(0, on.win()) == MPI_SUCCESS);
-  CHECK(out == in);
+  const message_window<MPI_Win> on(1);
+  *on.data() = on.win();
+  const auto send_there = [&](const std::vector<int>& in, std::vector<int>& out) {
+    CHECK(MPIX_Am(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, static_cast<int>(in.size()), next(), 1, MPI_INT, 0,
+                  sizeof(MPI_Win), MPI_BYTE, 1, MPI_INT, op, on.win()) == MPI_SUCCESS);
+  };
+  for (const wrong how : {waits, synchronizes, sends, frees, throws}) {
+    std::vector<int> in = numbers(10), out(in.size());
+    MPI_Win_fence(0, on.win());
+    in[3] = how;
+    send_there(in, out);
+    CHECK(class_of(MPI_Win_fence(0, on.win())) == MPIX_ERR_AM_HANDLER);
+    in[3] = 1;
+    send_there(in, out);
+    CHECK(MPI_Win_fence(0, on.win()) == MPI_SUCCESS);
+    CHECK(out == in);
+  }
 }
 
 /// What messages leave in the memory of the target reaches no other process, and what is no output reaches no memory of
@@ -277,7 +295,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   program::watch(100);
   program::window_bytes_min = program::bytes_min;
-  const MPIX_Am_op add = program::make_operation(add_number), fails = program::make_operation(refuse_negative),
+  const MPIX_Am_op add = program::make_operation(add_number), fails = program::make_operation(misbehave),
                    most = program::make_vector_operation(write_most);
   for (const char* const how : std::array<const char*, 2>{nullptr, "true"}) {
     step = "figure 3";

@@ -111,6 +111,7 @@ void wrong_values() {
                        wrong{"am_atomic", "no", MPI_ERR_INFO_VALUE},
                        wrong{"am_buf_interleave_am_detach", "FALSE", MPI_ERR_INFO_VALUE}};
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Win first = MPI_WIN_NULL;  // its handle serves again, also after errors
   for (const int flavor : {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_DYNAMIC}) {
     for (const wrong& each : all) {
       for (int culprit = 0; culprit < size(); ++culprit) {
@@ -120,6 +121,8 @@ void wrong_values() {
         MPI_Win win = MPI_WIN_NULL;
         CHECK(class_of(make_window(flavor, given.get(), &win)) == each.error_class);
         CHECK(make_window(flavor, MPI_INFO_NULL, &win) == MPI_SUCCESS);
+        if (first == MPI_WIN_NULL) first = win;
+        CHECK(win == first);
         MPI_Win_fence(0, win);
         MPI_Win_fence(0, win);
         MPI_Win_free(&win);
