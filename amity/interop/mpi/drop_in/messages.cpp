@@ -99,6 +99,9 @@ class large_counts : private immovable {
     std::memset(counts, 0, segments * sizeof(std::uint32_t));
   }
   ~large_counts() {
+    // After a failure, the program may have freed the array.
+    drop_in* const own = drop_in::running();
+    if (own == nullptr || own->own_job().has_failed()) return;
     for (std::size_t i = segments_; i-- > 0;) {
       std::uint32_t count;
       std::memcpy(&count, at(i), sizeof count);

@@ -68,6 +68,7 @@ struct amity_fortran_message {
   MPI_Fint target;
   MPI_Fint is_vector;
 };
+static_assert(offsetof(amity_fortran_message, input_here) == 40 && offsetof(amity_fortran_message, is_vector) == 112);
 
 AMITY_MPIX int MPIX_Am_f08(const amity_fortran_message* given, MPIX_Am_op op, MPI_Fint win) {
   const auto side = [](MPI_Count count, MPI_Fint type) { return counted_type{count, type_of_fortran(type)}; };
