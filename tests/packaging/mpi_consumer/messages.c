@@ -1,5 +1,5 @@
-/* A program of MPI in C99: each process asks the next one for its number by an active message. Fails unless it runs as so
-   many processes as its argument says. */
+/* A program of MPI in C99: each process asks the next one for its number by an active message. Fails unless it runs as
+   so many processes as its argument says. */
 
 #include <mpix_am.h>
 #include <stdlib.h>
