@@ -17,6 +17,8 @@ module mpix_am_f08
   implicit none
   private
 
+  integer, parameter, public :: MPIX_AM_VERSION = 1
+
   type, bind(c), public :: MPIX_Am_op
     integer(c_int) :: MPI_VAL
   end type

@@ -34,12 +34,12 @@ std::uint64_t product(std::int64_t count, std::uint64_t bytes) {
                   fmt::format("pass segments of at most {} bytes", segment_bytes_max));
 }
 
-am_side side_of(const counted_type& of) {
-  const datatype& type = datatype::of(of.type);
+am_side side_of(const known_type& of) {
+  const datatype& type = of.type;
   const counted_layout& data = type.data();
   const auto count = static_cast<std::size_t>(of.count);
   am_side side;
-  side.packed_bytes = bytes_of(of);
+  side.packed_bytes = of.bytes();
   side.alignment = type.extent() % alignment_of_types == 0 ? static_cast<std::uint64_t>(alignment_of_types) : 8;
   if (type.extent() < 0)
     throw mpi_error(MPI_ERR_TYPE, fmt::format("a type with an extent of {} bytes", type.extent()),
@@ -64,8 +64,8 @@ am_side side_of(const counted_type& of) {
 }
 
 std::vector<std::byte> extra_of(const am_shape& of) {
-  const bytes_view input = datatype::encoded(of.input.type), persistent = datatype::encoded(of.persistent.type),
-                   output = datatype::encoded(of.output.type);
+  const bytes_view input = datatype::encoded(of.input.handle), persistent = datatype::encoded(of.persistent.handle),
+                   output = datatype::encoded(of.output.handle);
   const am_types head{.input_count = of.input.count,
                       .persistent_count = of.persistent.count,
                       .output_count = of.output.count,
@@ -96,9 +96,9 @@ am_description describe_shape(const am_shape& of) {
 
 }  // namespace
 
-std::size_t bytes_of(const counted_type& of) { return product(of.count, datatype::of(of.type).size()); }
+std::size_t known_type::bytes() const { return product(count, type.size()); }
 
-bool am_descriptions::entry::is(const am_shape& of) const {
+bool am_descriptions::entry::is(const am_shape& of) const noexcept {
   return description != nullptr && op == of.op && input.is(of.input) && persistent.is(of.persistent) &&
          output.is(of.output) && description->is_vector() == of.is_vector &&
          description->persistent_bytes == of.persistent_bytes;
@@ -108,8 +108,8 @@ std::shared_ptr<const am_description> am_descriptions::find(const am_shape& of) 
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find_if(kept_, [&](const entry& each) { return each.is(of); });
   if (found != kept_.end()) return found->description;
-  const auto keep = [](const counted_type& what) {
-    return part{.count = what.count, .type = datatype::of(what.type).shared_from_this()};
+  const auto keep = [](const known_type& what) {
+    return part{.count = what.count, .type = what.type.shared_from_this()};
   };
   entry made{.op = of.op,
              .input = keep(of.input),

@@ -19,13 +19,24 @@
 
 namespace amity::mpi {
 
+/// Elements whose type has been looked up.
+struct known_type {
+  explicit known_type(const counted_type& of) : count(of.count), handle(of.type), type(datatype::of(of.type)) {}
+  /// The bytes of the data of all elements. Throws `mpi_error` if they are too many.
+  std::size_t bytes() const;
+
+  MPI_Count count;
+  MPI_Datatype handle;
+  const datatype& type;
+};
+
 /// What a description is made from. Types are those of the target.
 struct am_shape {
   MPIX_Am_op op;
   bool is_vector;
-  counted_type input;
-  counted_type persistent;
-  counted_type output;
+  const known_type& input;
+  const known_type& persistent;
+  const known_type& output;
   std::uint64_t persistent_bytes;
 };
 
@@ -43,7 +54,7 @@ class am_descriptions : private immovable {
   struct part {
     std::int64_t count = 0;
     std::shared_ptr<const datatype> type{};
-    bool is(const counted_type& other) const { return count == other.count && type.get() == &datatype::of(other.type); }
+    bool is(const known_type& other) const noexcept { return count == other.count && type.get() == &other.type; }
   };
   struct entry {
     MPIX_Am_op op = MPIX_AM_OP_NULL;
@@ -51,15 +62,12 @@ class am_descriptions : private immovable {
     part persistent{};
     part output{};
     std::shared_ptr<const amity::detail::am_description> description{};
-    bool is(const am_shape& of) const;
+    bool is(const am_shape& of) const noexcept;
   };
 
   std::mutex mutex_;
   std::array<entry, kept_max> kept_{};
   std::size_t oldest_ = 0;
 };
-
-/// The bytes of the data of all elements. Throws `mpi_error` if they are too many.
-std::size_t bytes_of(const counted_type& of);
 
 }  // namespace amity::mpi

@@ -40,8 +40,8 @@ void check_counts(const message& of) {
 }
 
 /// The data of a segment has the same bytes at origin and target.
-void check_sizes(const counted_type& here, const counted_type& there, std::string_view what) {
-  const std::size_t bytes_here = bytes_of(here), bytes_there = bytes_of(there);
+void check_sizes(const known_type& here, const known_type& there, std::string_view what) {
+  const std::size_t bytes_here = here.bytes(), bytes_there = there.bytes();
   if (bytes_here == bytes_there) return;
   throw mpi_error(
       MPI_ERR_TYPE,
@@ -50,8 +50,8 @@ void check_sizes(const counted_type& here, const counted_type& there, std::strin
 }
 
 /// Bytes from the address of the persistent buffer that the target must have.
-std::uint64_t persistent_bytes(const counted_type& of, std::uint64_t at, bool is_dynamic) {
-  const datatype& type = datatype::of(of.type);
+std::uint64_t persistent_bytes(const known_type& of, std::uint64_t at, bool is_dynamic) {
+  const datatype& type = of.type;
   if (of.count == 0 || type.size() == 0) return 0;
   std::int64_t last = 0, end = 0;
   if (__builtin_mul_overflow(static_cast<std::int64_t>(of.count - 1), static_cast<std::int64_t>(type.extent()),
@@ -74,17 +74,16 @@ struct place_here {
   std::ptrdiff_t first;
   std::shared_ptr<const layout> blocks;
 
-  place_here(const counted_type& of, MPI_Count segments)
-      : first(datatype::of(of.type).data().first()),
-        blocks(datatype::of(of.type).data().of(count_of_all(of, segments))) {
+  place_here(const known_type& of, MPI_Count segments)
+      : first(of.type.data().first()), blocks(of.type.data().of(count_of_all(of, segments))) {
     if (blocks != nullptr) first = 0;
   }
 
-  static std::size_t count_of_all(const counted_type& of, MPI_Count segments) {
+  static std::size_t count_of_all(const known_type& of, MPI_Count segments) {
     MPI_Count count = 0;
     std::int64_t bytes = 0;
     if (!__builtin_mul_overflow(of.count, segments, &count) &&
-        !__builtin_mul_overflow(static_cast<std::int64_t>(bytes_of(of)), static_cast<std::int64_t>(segments), &bytes))
+        !__builtin_mul_overflow(static_cast<std::int64_t>(of.bytes()), static_cast<std::int64_t>(segments), &bytes))
       return static_cast<std::size_t>(count);
     throw mpi_error(MPI_ERR_COUNT, fmt::format("{} segments of {} elements", segments, of.count),
                     "pass smaller counts");
@@ -140,25 +139,26 @@ void send(window& on, const message& given) {
   }
   const MPI_Count largest = std::max({given.input_there.count, given.persistent.count, given.output_there.count});
   on.check_operation(given.op, {.is_vector = given.is_vector, .count = largest});
-  check_sizes(given.input_here, given.input_there, "input");
-  check_sizes(given.output_here, given.output_there, "output");
-  const datatype& output_type = datatype::of(given.output_there.type);
-  if (given.is_vector && datatype::of(given.output_here.type).size() != output_type.size()) {
+  const known_type input_here(given.input_here), output_here(given.output_here), input_there(given.input_there),
+      persistent(given.persistent), output_there(given.output_there);
+  check_sizes(input_here, input_there, "input");
+  check_sizes(output_here, output_there, "output");
+  if (given.is_vector && output_here.type.size() != output_there.type.size()) {
     throw mpi_error(MPI_ERR_TYPE,
                     fmt::format("an element of output has {} bytes at the origin and {} at the target",
-                                datatype::of(given.output_here.type).size(), output_type.size()),
+                                output_here.type.size(), output_there.type.size()),
                     "pass types of which one element has the same data");
   }
   const std::uint64_t at = on.place(given.rank, given.displacement);
   const std::shared_ptr<const amity::detail::am_description> about =
       on.descriptions().find({.op = given.op,
                               .is_vector = given.is_vector,
-                              .input = given.input_there,
-                              .persistent = given.persistent,
-                              .output = given.output_there,
-                              .persistent_bytes = persistent_bytes(given.persistent, at, on.is_dynamic())});
+                              .input = input_there,
+                              .persistent = persistent,
+                              .output = output_there,
+                              .persistent_bytes = persistent_bytes(persistent, at, on.is_dynamic())});
   const auto segments = static_cast<std::size_t>(given.segments);
-  const place_here input(given.input_here, given.segments), output(given.output_here, given.segments);
+  const place_here input(input_here, given.segments), output(output_here, given.segments);
   std::shared_ptr<const layout> output_blocks = output.blocks;
   auto* counts = reinterpret_cast<std::uint32_t*>(given.counts);
   if (given.large_counts != nullptr) {
