@@ -56,7 +56,7 @@ TEST(sim_command, gives_the_program_what_it_was_asked_for) {
 }
 
 TEST(sim_command, knows_networks_by_name) {
-  for (const std::string network : {"hpc", "aries", "sdr", "ethernet25", "wan"}) {
+  for (const std::string network : {"hpc", "aries", "sdr", "qdr", "ethernet25", "wan"}) {
     const auto ended = sim({"-n", "3", "--network", network, WORLD_PROGRAM, "sum"});
     EXPECT_EQ(ended.status, 0) << ended.errors;
     EXPECT_EQ(ended.errors, "");
@@ -65,7 +65,8 @@ TEST(sim_command, knows_networks_by_name) {
   EXPECT_EQ(seen("AMITY_SIM_BYTE_PS", {"--network", "aries"}, {"AMITY_SIM_BYTE_PS=7"}), "7");
   const auto unknown = sim({"--network", "arise", "true"});
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_PRED2(contains, unknown.errors, "there is no network 'arise'; give one of aries, ethernet25, hpc, sdr, wan");
+  EXPECT_PRED2(contains, unknown.errors,
+               "there is no network 'arise'; give one of aries, ethernet25, hpc, qdr, sdr, wan");
   EXPECT_PRED2(contains, sim({"--network", "", "true"}).errors, "there is no network ''");
 }
 
