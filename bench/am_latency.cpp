@@ -213,11 +213,13 @@ int measure(job_context& job) {
 struct plan {
   std::string_view workload;
   std::size_t segments_of_system;
+  std::size_t segment_bytes;
   std::vector<std::size_t> sizes;
   std::uint64_t user_bytes = std::uint64_t{32} << 20;
   bool in_single_segments = false;
 
   bool fits(std::size_t segments) const noexcept { return segments <= segments_of_system; }
+  bool fits_hint(std::size_t segments) const noexcept { return segments * segment_bytes <= user_bytes; }
   std::string title() const {
     const std::string buffer =
         user_bytes < (1 << 20) ? fmt::format("{} KiB", user_bytes >> 10) : fmt::format("{} MiB", user_bytes >> 20);
@@ -235,6 +237,7 @@ std::vector<plan> plans(bool tiny) {
     const plan one{
         .workload = is_search ? search_workload::name : absolute_workload::name,
         .segments_of_system = is_search ? search_workload::segments_of_system : absolute_workload::segments_of_system,
+        .segment_bytes = is_search ? bytes_of_segment<search_workload>() : bytes_of_segment<absolute_workload>(),
         .sizes = is_search ? searches : values};
     all.push_back(one);
     if (tiny) continue;
@@ -300,7 +303,7 @@ std::vector<figure> synchronization_rows(const am_network& network, const plan& 
     const std::string config = fmt::format("{}: {}, {} segments", network.name, of.title(), segments);
     for (const am_variant& each : am_variants()) {
       const std::string named = fmt::format("{}: {}", config, each.name);
-      const bool is_none = of.fits(segments) || each.is_hinted;
+      const bool is_none = of.fits(segments) || (each.is_hinted && of.fits_hint(segments));
       const std::vector<asked> wanted = is_none ? std::vector<asked>{at_most(0)} : std::vector<asked>{};
       rows.push_back({named, "wait for space", "us", key_of(each.name, segments, "wait_us"), "", "", wanted});
       rows.push_back({named, "handshakes", "", key_of(each.name, segments, "handshakes"), "", "", wanted});
