@@ -99,7 +99,7 @@ template <class Workload>
 sample measure_epochs(world& w, const std::vector<std::size_t>& sizes, const am_space_options& space, int batches,
                       epoch_kind kind) {
   std::vector<std::unique_ptr<epochs<Workload>>> all;
-  for (const am_variant& each : am_variants()) all.push_back(std::make_unique<epochs<Workload>>(w, each, space));
+  for (const am_variant& each : am_variants) all.push_back(std::make_unique<epochs<Workload>>(w, each, space));
   sample result;
   w.barrier();
   if (w.rank() == origin) {
@@ -148,17 +148,16 @@ void add_comparisons(sample& of, const std::vector<std::size_t>& sizes) {
   };
   for (const std::size_t segments : sizes) {
     const auto us = [&](const am_variant& of_variant) { return value(of_variant.name, segments, "us"); };
-    const auto all = am_variants();
-    const auto [least, most] = std::ranges::minmax(all, {}, us);
+    const auto [least, most] = std::ranges::minmax(am_variants, {}, us);
     of[key_of("all", segments, "spread")] = us(most) / us(least);
     double outside = 0;
-    for (const am_variant& each : all) {
+    for (const am_variant& each : am_variants) {
       outside =
           std::max({outside, value("base", segments, "low") - us(each), us(each) - value("base", segments, "high")});
     }
     of[key_of("all", segments, "outside_percent")] = 100 * outside / us(am_base);
-    for (const am_variant& each : all) of[key_of(each.name, segments, "of_base")] = us(each) / us(am_base);
-    if (has_adaptive_credits) of[key_of("adaptive", segments, "of_hint")] = us(am_adaptive) / us(am_hint);
+    for (const am_variant& each : am_variants) of[key_of(each.name, segments, "of_base")] = us(each) / us(am_base);
+    of[key_of("adaptive", segments, "of_hint")] = us(am_adaptive) / us(am_hint);
     of[key_of("exclusive", segments, "round_trips")] = value("exclusive", segments, "wait_us") / of.at("round_trip_us");
   }
 }
@@ -193,7 +192,7 @@ sample measure_workload(world& w, const job_context& job) {
   }
   if (w.rank() != origin) return result;
   for (const std::size_t segments : sizes) {
-    for (const am_variant& each : am_variants()) {
+    for (const am_variant& each : am_variants) {
       const std::string key = key_of(each.name, segments, "us");
       result[key + "_ratio"] = result.at("promised_" + key) / result.at(key);
     }
@@ -276,7 +275,7 @@ std::vector<figure> latency_rows(const am_network& network, const plan& of) {
   std::vector<figure> rows;
   for (const std::size_t segments : of.sizes) {
     const std::string config = fmt::format("{}: {}, {} segments", network.name, of.title(), segments);
-    for (const am_variant& each : am_variants())
+    for (const am_variant& each : am_variants)
       rows.push_back({fmt::format("{}: {}", config, each.name), "epoch", "us", key_of(each.name, segments, "us")});
     if (of.fits(segments) && network.is_simulated) {
       rows.push_back({config, "most / least", "", key_of("all", segments, "spread"), "", "", {at_most(1)}});
@@ -287,7 +286,6 @@ std::vector<figure> latency_rows(const am_network& network, const plan& of) {
       rows.push_back({config, "exclusive / base", "", key_of("exclusive", segments, "of_base")});
       rows.push_back({config, "hint / base", "", key_of("hint", segments, "of_base")});
       if (segments == segments_max && of.in_single_segments) rows.back().wanted = {at_most(0.8)};
-      if (!has_adaptive_credits) continue;
       rows.push_back({config, "adaptive / hint", "", key_of("adaptive", segments, "of_hint")});
       if (segments == segments_max) rows.back().wanted = {at_most(1.05)};
     }
@@ -301,7 +299,7 @@ std::vector<figure> synchronization_rows(const am_network& network, const plan& 
   std::vector<figure> rows{{fmt::format("{}: {}", network.name, of.title()), "round trip", "us", "round_trip_us"}};
   for (const std::size_t segments : of.sizes) {
     const std::string config = fmt::format("{}: {}, {} segments", network.name, of.title(), segments);
-    for (const am_variant& each : am_variants()) {
+    for (const am_variant& each : am_variants) {
       const std::string named = fmt::format("{}: {}", config, each.name);
       const bool is_none = of.fits(segments) || (each.is_hinted && of.fits_hint(segments));
       const std::vector<asked> wanted = is_none ? std::vector<asked>{at_most(0)} : std::vector<asked>{};
@@ -328,7 +326,7 @@ std::vector<figure> flush_rows(const am_network& network, const plan& of) {
   std::vector<figure> rows;
   for (const std::size_t segments : of.sizes) {
     const std::string config = fmt::format("{}: {}, 2 x {} segments", network.name, of.title(), segments);
-    for (const am_variant& each : am_variants()) {
+    for (const am_variant& each : am_variants) {
       for (const bool is_promised : {false, true}) {
         const std::string named = fmt::format("{}: {}{}", config, each.name, is_promised ? ", no detach" : "");
         const auto key = [&](std::string_view figure) {
@@ -337,9 +335,9 @@ std::vector<figure> flush_rows(const am_network& network, const plan& of) {
         rows.push_back({named, "epoch", "us", key("us")});
         rows.push_back({named, "wait for space", "us", key("wait_us")});
         rows.push_back({named, "handshakes", "", key("handshakes")});
-        if (each.adapts) rows.back().wanted = {at_most(1)};
+        if (each.adapts) rows.back().wanted = {at_most(each.detects_exclusive ? 0 : 1)};
         rows.push_back({named, "queries", "", key("queries")});
-        if (each.detects_exclusive && is_promised) rows.back().wanted = {at_most(1)};
+        if (each.detects_exclusive && (is_promised || each.adapts)) rows.back().wanted = {at_most(1)};
       }
       rows.push_back({fmt::format("{}: {}", config, each.name), "no detach / may detach", "",
                       key_of(each.name, segments, "us_ratio")});

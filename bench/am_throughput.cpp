@@ -22,7 +22,7 @@ constexpr rank_t origin = 0, target = 1;
 
 /// The variants, and the run that is never short of space.
 std::vector<am_variant> variants() {
-  std::vector<am_variant> all = am_variants();
+  std::vector<am_variant> all(am_variants.begin(), am_variants.end());
   all.push_back(am_never_short);
   return all;
 }

@@ -2,13 +2,16 @@
 
 /// How origins of active messages get space at their target: the curves of the benchmarks.
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "amity/amity.hpp"
@@ -22,28 +25,22 @@ struct am_variant {
   std::string_view name;
   bool detects_exclusive = false;  ///< asks for a list of the target's space
   bool is_hinted = false;          ///< the origin is guaranteed all of the target's buffers
-  bool adapts = false;             ///< targets grant space ahead
+  bool adapts = false;             ///< targets keep space for active origins; lists stay valid after a flush
   bool is_never_short = false;     ///< all messages fit the system buffer
 };
-
-/// Whether `am_options` has credits that adapt to the senders.
-inline constexpr bool has_adaptive_credits = false;
 
 inline constexpr am_variant am_base{"base"};
 inline constexpr am_variant am_exclusive{.name = "exclusive", .detects_exclusive = true};
 inline constexpr am_variant am_hint{.name = "hint", .is_hinted = true};
 inline constexpr am_variant am_adaptive{.name = "adaptive", .adapts = true};
+inline constexpr am_variant am_generations{.name = "generations", .detects_exclusive = true, .adapts = true};
 inline constexpr am_variant am_never_short{.name = "never short", .is_never_short = true};
 
 /// The curves of all figures.
-inline std::vector<am_variant> am_variants() {
-  std::vector<am_variant> all{am_base, am_exclusive, am_hint};
-  if (has_adaptive_credits) all.push_back(am_adaptive);
-  return all;
-}
+inline constexpr std::array am_variants{am_base, am_exclusive, am_hint, am_adaptive, am_generations};
 
 inline am_variant am_variant_named(std::string_view name) {
-  for (const am_variant& each : {am_base, am_exclusive, am_hint, am_adaptive, am_never_short})
+  for (const am_variant& each : am_variants)
     if (each.name == name) return each;
   throw std::runtime_error("unknown variant '" + std::string(name) + "'");
 }
@@ -95,7 +92,8 @@ class am_window {
                         .system_bytes = variant.is_never_short ? std::int64_t{1} << 40 : am_system_bytes,
                         .unit_bytes = space.unit_bytes,
                         .messages_max = 1 << 20,
-                        .detects_exclusive = variant.detects_exclusive};
+                        .detects_exclusive = variant.detects_exclusive,
+                        .adapts = variant.adapts};
     if (variant.is_never_short && space.unit_bytes == 0) messages.unit_bytes = am_system_bytes / 2;
     if (variant.is_hinted && target != no_rank) messages.guarantees = std::span(&guarantee_, 1);
     return {.name = variant.name, .messages = messages};

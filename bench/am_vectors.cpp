@@ -106,7 +106,8 @@ class searches {
                         .system_bytes = am_system_bytes,
                         .unit_bytes = 0,
                         .pack_below = form_.pack_below,
-                        .detects_exclusive = false};
+                        .detects_exclusive = false,
+                        .adapts = false};
     if (rank == origin) messages.guarantees = std::span(&guarantee_, 1);
     return {.name = form_.name, .messages = messages};
   }
