@@ -123,7 +123,7 @@ std::vector<figure> rows_of(const am_network& network, const plan& of) {
       if (!is_short || each.name == am_base.name) continue;
       rows.push_back({named, "rate / base", "", key("of_base")});
       if (each.is_hinted) rows.back().wanted = {at_least(1.3)};
-      if (each.adapts)
+      if (each.adapts && !each.detects_exclusive)
         rows.push_back({named, "rate / never short", "", key("of_never_short"), "", "", {at_least(0.95)}});
     }
   }
