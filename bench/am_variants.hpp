@@ -55,7 +55,7 @@ struct am_space_options {
 
 inline constexpr std::int64_t am_system_bytes = 8192;
 
-/// A window with the data set of a workload on each rank, and buffers on those that are targets.
+/// A window with the data set of a workload on each rank, and buffers on each target.
 template <class Workload>
 class am_window {
  public:
