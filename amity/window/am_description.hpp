@@ -59,6 +59,7 @@ struct am_message {
   std::byte* output = nullptr;                    ///< as `input`
   std::shared_ptr<const layout> output_blocks{};  ///< as `input_blocks`
   std::uint32_t* output_counts = nullptr;         ///< of a vector message, for each segment
+  std::int64_t* large_output_counts = nullptr;    ///< in place of `output_counts`
 };
 
 }  // namespace amity::detail

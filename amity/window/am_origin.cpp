@@ -66,11 +66,6 @@ void am_origin::add(am_queue& to, am_message what) {
   ++messages_;
 }
 
-const std::shared_ptr<const am_description>& am_origin::share(const am_description& about) {
-  if (last_ == nullptr || *last_ != about) last_ = std::make_shared<const am_description>(about);
-  return last_;
-}
-
 bool am_origin::advance(am_queue& of, bool is_exclusive) {
   bool any = false;
   for (;;) {
@@ -468,6 +463,7 @@ void am_origin::place_output(const am_unit& done) noexcept {
     std::memcpy(&count, from, sizeof count);
     count = std::min(count, what.count_max);
     if (message.output_counts != nullptr) message.output_counts[done.first + i] = count;
+    if (message.large_output_counts != nullptr) message.large_output_counts[done.first + i] = count;
     const std::uint64_t generated = count * what.element_bytes();
     if (generated > 0) place(done.first + i, {data, generated});
     const std::uint64_t sent = head.is_packed != 0 ? generated : segment_bytes;

@@ -124,8 +124,6 @@ class am_origin final : private immovable {
   void add(am_queue& to, am_message what);
   /// Messages in all queues that are not complete.
   std::size_t messages() const noexcept { return messages_; }
-  /// The description for a message; those of messages one after another are one object if they are equal.
-  const std::shared_ptr<const am_description>& share(const am_description& about);
   /// From now on the acts of records have these bits, of `window_records.hpp`.
   void begin_epoch(std::uint8_t bits) noexcept { act_bits_ = bits; }
   /// Sends what has space and credits. Returns whether anything was sent.
@@ -190,7 +188,6 @@ class am_origin final : private immovable {
   std::size_t content_max_;  ///< of one record
   std::uint8_t act_bits_ = 0;
   std::size_t messages_ = 0;
-  std::shared_ptr<const am_description> last_;
   std::deque<am_unit> units_;
   std::vector<am_unit*> free_units_;
   std::string failure_;

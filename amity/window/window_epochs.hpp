@@ -122,7 +122,7 @@ class window_epochs final : private record_window, private immovable {
   // --- Active messages. ---
 
   /// Sends it as soon as the epoch, room and credits permit. `about` is its description.
-  void send_message(std::string_view call, rank_t target, const am_description& about, am_message what);
+  void send_message(std::string_view call, rank_t target, am_message what);
   void attach_buffer(mutable_bytes memory);
   void detach_buffer(const void* base);
   am_counters counters_of(rank_t target);

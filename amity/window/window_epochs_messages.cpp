@@ -77,16 +77,17 @@ void window_epochs::check_messages(std::string_view call) {
                      "name them in window_options::messages when the window is made, on all ranks");
 }
 
-void window_epochs::send_message(std::string_view call, rank_t target, const am_description& about, am_message what) {
+void window_epochs::send_message(std::string_view call, rank_t target, am_message what) {
   const inside entered(*this, call);
   check_member(call, target);
   rules_.check_use(call, window_call::operation, target, whose());
   check_messages(call);
+  const std::uint64_t bytes = what.what->persistent_bytes;
   window_peer& to = peers_.peer(target);
-  if (attached_ == nullptr && (what.at > to.bytes || about.persistent_bytes > to.bytes - what.at)) {
+  if (attached_ == nullptr && (what.at > to.bytes || bytes > to.bytes - what.at)) {
     throw window_error(window_fault::range, call, member_,
                        fmt::format("{}: {} bytes at offset {} are out of range: the memory of rank {} has {} bytes",
-                                   title_, about.persistent_bytes, what.at, target, to.bytes),
+                                   title_, bytes, what.at, target, to.bytes),
                        "pass a place inside the memory of the target");
   }
   if (what.segments == 0) return;
@@ -95,7 +96,6 @@ void window_epochs::send_message(std::string_view call, rank_t target, const am_
   if (!has_place()) waits_.until(call, "waits until earlier active messages are complete", target, has_place);
   rules_.operation_begins();
   use(target);
-  what.what = messages.share(about);
   messages.add(origin_.queue_for(to), std::move(what));
   direct_.stored = direct_.unfinished = true;
   if (is_ready(to)) advance_messages(to);

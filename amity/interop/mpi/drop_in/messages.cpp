@@ -90,46 +90,6 @@ struct place_here {
   }
 };
 
-/// The counts of a vector message in an array of MPI_Count. The core counts in 4 bytes: it gets the beginning of the
-/// array. At the end, when the message is complete, they get their places.
-class large_counts : private immovable {
- public:
-  large_counts(MPI_Count* counts, std::size_t segments) noexcept : counts_(counts), segments_(segments) {
-    std::memset(counts, 0, segments * sizeof(std::uint32_t));
-  }
-  ~large_counts() {
-    // After a failure, the program may have freed the array.
-    drop_in* const own = drop_in::running();
-    if (own == nullptr || own->own_job().has_failed()) return;
-    for (std::size_t i = segments_; i-- > 0;) {
-      std::uint32_t count;
-      std::memcpy(&count, at(i), sizeof count);
-      counts_[i] = static_cast<MPI_Count>(count);
-    }
-  }
-
- private:
-  const std::byte* at(std::size_t i) const noexcept {
-    return reinterpret_cast<const std::byte*>(counts_) + i * sizeof(std::uint32_t);
-  }
-
-  MPI_Count* counts_;
-  std::size_t segments_;
-};
-
-/// A layout that owns the large counts of its message, too: the message owns its layout until it is complete.
-std::shared_ptr<const layout> with_counts(std::shared_ptr<const layout> blocks, MPI_Count* counts,
-                                          std::size_t segments) {
-  struct both {
-    both(std::shared_ptr<const layout> of, MPI_Count* array, std::size_t length)
-        : blocks(std::move(of)), counts(array, length) {}
-    std::shared_ptr<const layout> blocks;
-    large_counts counts;
-  };
-  const layout* const address = blocks.get();  // may be null
-  return {std::make_shared<both>(std::move(blocks), counts, segments), address};
-}
-
 void send(window& on, const message& given) {
   check_counts(given);
   if (given.rank == MPI_PROC_NULL) return;
@@ -157,22 +117,18 @@ void send(window& on, const message& given) {
                               .persistent = persistent,
                               .output = output_there,
                               .persistent_bytes = persistent_bytes(persistent, at, on.is_dynamic())});
-  const auto segments = static_cast<std::size_t>(given.segments);
   const place_here input(input_here, given.segments), output(output_here, given.segments);
-  std::shared_ptr<const layout> output_blocks = output.blocks;
-  auto* counts = reinterpret_cast<std::uint32_t*>(given.counts);
-  if (given.large_counts != nullptr) {
-    output_blocks = with_counts(std::move(output_blocks), given.large_counts, segments);
-    counts = reinterpret_cast<std::uint32_t*>(given.large_counts);
-  }
-  on.core().send_message(given.call, given.rank, *about,
-                         {.at = at,
-                          .segments = segments,
+  static_assert(sizeof(MPI_Count) == sizeof(std::int64_t));
+  on.core().send_message(given.call, given.rank,
+                         {.what = about,
+                          .at = at,
+                          .segments = static_cast<std::size_t>(given.segments),
                           .input = static_cast<const std::byte*>(given.input) + input.first,
                           .input_blocks = input.blocks,
                           .output = static_cast<std::byte*>(given.output) + output.first,
-                          .output_blocks = std::move(output_blocks),
-                          .output_counts = counts});
+                          .output_blocks = output.blocks,
+                          .output_counts = reinterpret_cast<std::uint32_t*>(given.counts),
+                          .large_output_counts = reinterpret_cast<std::int64_t*>(given.large_counts)});
 }
 
 /// Windows that the MPI serves have no active messages.
