@@ -72,6 +72,7 @@ bool am_origin::advance(am_queue& of, bool is_exclusive) {
     if (of.beginning == nullptr) {
       const std::optional<candidate> what = next(of);
       if (!what) return any;
+      request_list_early(of, *what, is_exclusive);
       const std::optional<found_room> where = find_room(of, *what, is_exclusive);
       if (!where) {
         request_room(of, *what, is_exclusive);
@@ -159,6 +160,13 @@ void am_origin::request_room(am_queue& of, const candidate& what, bool is_exclus
   if (!comes_back) ask(of, what, am_queue::asking::room);
 }
 
+// Before units that fit the system buffer: records stay in order.
+void am_origin::request_list_early(am_queue& of, const candidate& what, bool is_exclusive) {
+  if (!is_exclusive || !options_.detects_exclusive || of.has_list || of.asks != am_queue::asking::nothing) return;
+  const bool fits = of.waiting <= of.system_free || segments_in(of.owed, *what.message->what.what) > 0;
+  if (!fits && of.credit.empty()) request_list(of);
+}
+
 void am_origin::request_list(am_queue& of) {
   const std::uint64_t number = of.requests + 1;
   if (!try_send_content(of, window_act::am_query, head_bytes(number))) return;
@@ -217,7 +225,7 @@ void am_origin::begin(am_queue& of, const candidate& what, const found_room& whe
   unit->segments = where.segments;
   unit->space = where.space;
   unit->room = where.room;
-  unit->place = std::exchange(of.restarts, false) ? am_place::restarts : am_place::next;
+  unit->restarts = std::exchange(of.restarts, false);
   of.beginning = unit;
   of.must_ask = false;
   ++of.under_way;
@@ -404,11 +412,14 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
                                    : mutable_bytes(next.answer);
     const std::optional<std::uint32_t> question = stream_.try_expect(of.lane, into, next);
     if (!question) return false;
-    const std::size_t front = sizeof(am_unit_head) + (names_room(next.space) ? sizeof(am_room) : 0);
+    const bool is_same_room = names_room(next.space) && next.room == of.named;
+    const bool has_room = names_room(next.space) && !is_same_room;
+    const unsigned bits = (next.restarts ? restarts_bit : 0u) | (is_same_room ? same_room_bit : 0u);
+    const std::size_t front = sizeof(am_unit_head) + (has_room ? sizeof(am_room) : 0);
     const std::size_t bytes = std::min(total, content_max_ - front);
     std::byte* place = try_append(of, {.act = static_cast<std::uint8_t>(window_act::am_unit),
                                        .op = static_cast<std::uint8_t>(next.space),
-                                       .word_bytes = static_cast<std::uint8_t>(next.place),
+                                       .word_bytes = static_cast<std::uint8_t>(bits),
                                        .bytes = static_cast<std::uint32_t>(front + bytes),
                                        .question = *question,
                                        .at = message.at});
@@ -419,7 +430,7 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
     next.question = *question;
     place = put_head(place,
                      am_unit_head{.description = *description, .segments = static_cast<std::uint32_t>(next.segments)});
-    if (names_room(next.space)) place = put_head(place, next.room);
+    if (has_room) place = put_head(place, of.named = next.room);
     copy_input(place, bytes);
     next.is_begun = true;
     service_.end_append(of.lane);

@@ -60,7 +60,7 @@ struct am_unit final : public core::awaited {
   std::size_t segments = 0;
   am_space space = am_space::system;
   am_room room{};
-  am_place place = am_place::next;
+  bool restarts = false;  ///< it is the first that is sent again
   std::uint32_t question = core::no_question;
   std::size_t sent = 0;             ///< bytes of the input
   bool is_begun = false;            ///< its first record has been sent
@@ -106,6 +106,7 @@ struct am_queue : private immovable {
   bool must_ask = false;       ///< the next unit waits for a grant, whatever becomes free
   am_grant granted{};          ///< for the next unit; 0 segments: there is none
   am_credit credit{};
+  am_room named{};              ///< by the last unit that was sent with its room
   std::uint64_t waiting = 0;    ///< input and output of segments that belong to no unit
   std::uint64_t ask_ahead = 0;  ///< units after which credit is asked for while others are under way
   std::uint64_t ask_ahead_distance = ask_ahead_distance_min;
@@ -165,6 +166,7 @@ class am_origin final : private immovable {
   std::optional<found_room> find_room(am_queue& of, const candidate& what, bool is_exclusive);
   std::optional<found_room> choose_room(am_queue& of, const candidate& what);
   void request_room(am_queue& of, const candidate& what, bool is_exclusive);
+  void request_list_early(am_queue& of, const candidate& what, bool is_exclusive);
   void request_list(am_queue& of);
   void ask(am_queue& of, const candidate& what, am_queue::asking kind);
   void begin(am_queue& of, const candidate& what, const found_room& where);

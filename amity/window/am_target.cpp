@@ -169,10 +169,12 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   const auto space = static_cast<am_space>(what.op);
   origin_state& from = find_origin(lane);
   unit arrived{.lane = lane, .from = &from, .question = what.question, .at = what.at, .space = space};
-  const auto place_of = static_cast<am_place>(what.word_bytes);
-  if (space > am_space::credit || place_of > am_place::restarts || !take_head(content, head) ||
-      (names_room(space) && !take_head(content, arrived.room)))
+  const bool is_same_room = (what.word_bytes & same_room_bit) != 0;
+  const bool has_room = names_room(space) && !is_same_room;
+  if (space > am_space::credit || !take_head(content, head) || (has_room && !take_head(content, arrived.room)))
     throw invalid();
+  if (has_room) from.named = arrived.room;
+  if (is_same_room) arrived.room = from.named;
   known_description& known = find_description(lane, from, head.description);
   arrived.segments = head.segments;
   arrived.description = head.description;
@@ -182,7 +184,7 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   const std::uint64_t largest = std::max(known.what->input.packed_bytes, known.what->footprint());
   const bool is_too_large = largest > 0 && head.segments > bytes_max / largest;
   if (head.segments == 0 || is_too_large || content.size() > input_bytes) throw invalid();
-  if (place_of == am_place::restarts) from.refuses = false;
+  if ((what.word_bytes & restarts_bit) != 0) from.refuses = false;
   if (from.refuses) {
     refuse(arrived, am_refusal::reason::no_room, {});
     if (space == am_space::granted) give_room_back(arrived);

@@ -90,6 +90,7 @@ class am_target final : private immovable {
     std::vector<known_description> descriptions;  ///< by number modulo `descriptions_kept`, as far as needed
     std::uint64_t system_used = 0;
     bool refuses = false;  ///< units, up to the one that restarts
+    am_room named{};       ///< by the last unit that came with its room
   };
   /// Memory of a unit, in a buffer of the program or elsewhere.
   struct storage {
