@@ -112,7 +112,7 @@ int measure(job_context& job) {
 }
 
 void drive(driver& d) {
-  const arguments args{{"batches", d.tiny() ? "3" : "101"}, {"count", d.tiny() ? "20" : "300"}};
+  const arguments args{{"batches", d.tiny() ? "3" : "501"}, {"count", d.tiny() ? "20" : "300"}};
   std::vector<figure> rows;
   for (const auto& [name, key] : {std::pair<std::string, std::string>("search, 20 B in and out", "search"),
                                   {"absolute values, 400 B in and out", "absolute"}}) {

@@ -140,7 +140,7 @@ void drive(driver& d) {
     const arguments args{{"workload", each.workload == search_workload::name ? "search" : "absolute"},
                          {"segments", std::to_string(each.segments)},
                          {"messages", std::to_string(each.messages)},
-                         {"batches", d.tiny() ? "1" : "5"}};
+                         {"batches", d.tiny() ? "1" : "3"}};
     for (const am_network& network : am_networks(d, args))
       d.compare({.ours = network.ranks, .rounds = network.is_simulated ? 1 : 3}, rows_of(network, each));
   }

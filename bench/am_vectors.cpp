@@ -184,7 +184,7 @@ int measure(job_context& job) {
 void drive_throughput(driver& d) {
   const std::string segments = "100";
   const arguments args{
-      {"segments", segments}, {"messages", d.tiny() ? "10" : "1000"}, {"batches", d.tiny() ? "1" : "7"}};
+      {"segments", segments}, {"messages", d.tiny() ? "10" : "1000"}, {"batches", d.tiny() ? "1" : "5"}};
   for (const am_network& network : am_networks(d, args)) {
     std::vector<figure> rows;
     for (const int matches : matches_measured) {
