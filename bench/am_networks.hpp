@@ -20,7 +20,7 @@ struct am_network {
 /// The running benchmark's job on each network that this build has.
 std::vector<am_network> am_networks(const driver& d, const arguments& args);
 
-/// The same on simulated nodes of 16 ranks; nothing if this build lacks the simulator's command.
+/// Runs it on simulated nodes of 16 ranks; nothing if this build lacks the simulator's command.
 std::optional<job> am_cluster(const driver& d, int ranks, const arguments& args);
 
 /// Name of the simulated network, with the cost of handlers.

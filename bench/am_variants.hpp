@@ -37,7 +37,8 @@ inline constexpr am_variant am_generations{.name = "generations", .detects_exclu
 inline constexpr am_variant am_never_short{.name = "never short", .is_never_short = true};
 
 /// The curves of all figures.
-inline constexpr std::array am_variants{am_base, am_exclusive, am_hint, am_adaptive, am_generations};
+inline constexpr auto am_variants =
+    std::to_array<am_variant>({am_base, am_exclusive, am_hint, am_adaptive, am_generations});
 
 inline am_variant am_variant_named(std::string_view name) {
   for (const am_variant& each : am_variants)

@@ -22,7 +22,7 @@ namespace {
 
 constexpr rank_t origin = 0, target = 1;
 constexpr std::size_t matches_max = 10;
-constexpr std::array matches_measured{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+constexpr auto matches_measured = std::to_array<int>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
 
 /// How the output of a message travels.
 struct am_form {
@@ -31,8 +31,8 @@ struct am_form {
   double pack_below;
 };
 
-constexpr std::array forms{am_form{"Am", false, 0}, am_form{"Amv(1.0)", true, 1.0}, am_form{"Amv(0.8)", true, 0.8},
-                           am_form{"Amv(auto)", true, -1}};
+constexpr auto forms = std::to_array<am_form>(
+    {{"Am", false, 0}, {"Amv(1.0)", true, 1.0}, {"Amv(0.8)", true, 0.8}, {"Amv(auto)", true, -1}});
 
 std::string key_of(std::string_view form, int matches, std::string_view figure) {
   return fmt::format("{}_{}_{}", form, matches, figure);
@@ -84,7 +84,7 @@ class searches {
     return static_cast<double>(end_ns - begin_ns);
   }
 
-  /// Of the last epoch.
+  /// Figures of the last epoch.
   const am_counters& used() const noexcept { return used_; }
 
  private:

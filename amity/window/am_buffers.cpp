@@ -173,6 +173,12 @@ bool am_buffers::can_ever_fit(const am_need& of_segment) const {
   return find_fit(all, of_segment, 1).segments == 1;
 }
 
+bool am_buffers::would_fit(const am_need& of_unit) const {
+  std::vector<am_free> all;
+  for (const buffer& each : buffers_) all.push_back({.buffer = each.number, .bytes = each.memory.size()});
+  return find_fit(all, of_unit, 1).segments == 1;
+}
+
 std::byte* am_buffers::try_place(std::uint32_t number, std::uint64_t bytes, std::uint64_t alignment) {
   buffer* const in = find(number);
   if (in == nullptr || bytes == 0) return nullptr;

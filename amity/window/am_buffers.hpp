@@ -7,6 +7,7 @@
 /// the buffer a unit lies is decided when its data arrives; if the free bytes are in several pieces, or alignment needs
 /// padding, the data lies elsewhere.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -89,6 +90,8 @@ class am_buffers final {
 
   /// Whether a segment would fit if no space was in use.
   bool can_ever_fit(const am_need& of_segment) const;
+  /// Whether a unit would fit if no space was in use, also in what is owed.
+  bool would_fit(const am_need& of_unit) const;
   /// Free space of each buffer, without what is owed and what is kept.
   std::vector<am_free> free() const { return free(true); }
   /// Free space of each buffer, without what is owed.
@@ -118,7 +121,7 @@ class am_buffers final {
 
   buffer* find(std::uint32_t number) noexcept;
   std::vector<am_free> free(bool leaves_kept) const;
-  std::uint64_t owed_left() const noexcept { return owed_ - owed_used_; }
+  std::uint64_t owed_left() const noexcept { return owed_ - std::min(owed_, owed_used_); }
 
   std::vector<buffer> buffers_;
   std::uint32_t last_number_ = am_room::no_buffer;

@@ -14,23 +14,18 @@ std::uint64_t sum_of(const std::vector<am_free>& all) noexcept {
 
 }  // namespace
 
-void am_credits::extend(rank_t lane, const am_need& of_segment, const am_need& of_unit, std::uint64_t waiting) {
+void am_credits::note_request(const am_need& of_unit) {
+  units_[requests_++ % requests_known] = of_unit.input + of_unit.output;
+}
+
+void am_credits::extend(rank_t lane, const am_need& of_segment, std::uint64_t waiting) {
   holder& of = at(lane);
-  of.is_recent = true;
-  unit_max_ = std::max(unit_max_, std::min(of_unit.input + of_unit.output, buffers_.bytes_largest()));
+  of.used_at = served_;
   const std::uint64_t segment = of_segment.input + of_segment.output, has = of.credit.bytes(), most = share();
   const std::uint64_t goal = std::min(has + waiting, most);
   if (segment == 0 || goal < has + segment) return;
   std::uint64_t missing = goal - has;
-  for (holder* const other : holders_) {
-    const std::uint64_t found = sum_of(spare());
-    if (found >= missing) break;
-    if (other == &of) continue;
-    const std::uint64_t bytes = other->credit.bytes();
-    const std::uint64_t excess = !other->is_recent ? bytes : bytes > most ? bytes - most : 0;
-    other->is_recent = false;
-    withdraw(*other, std::min(excess, missing - found));
-  }
+  withdraw_for(of, missing, most);
   for (const am_free& each : spare()) {
     const std::uint64_t part = std::min(missing, each.bytes) / segment * segment;
     if (part == 0) continue;
@@ -39,15 +34,22 @@ void am_credits::extend(rank_t lane, const am_need& of_segment, const am_need& o
   }
 }
 
-bool am_credits::fits(rank_t lane, const am_need& of_segment) const {
-  const std::unique_ptr<holder>* const of = by_lane_.find(lane);
-  return of != nullptr && find_fit((*of)->credit.free(), of_segment, 1).segments == 1;
+void am_credits::withdraw_for(const holder& of, std::uint64_t bytes, std::uint64_t most) {
+  std::uint64_t found = sum_of(spare());
+  for (holder* const other : holders_) {
+    if (found >= bytes) return;
+    if (other == &of) continue;
+    const std::uint64_t has = other->credit.bytes();
+    const std::uint64_t excess = !is_active(*other) ? has : has > most ? has - most : 0;
+    found += withdraw(*other, std::min(excess, bytes - found));
+  }
 }
 
 bool am_credits::try_take(rank_t lane, const am_need& of_unit, const am_room& where) {
   const std::unique_ptr<holder>* const found = by_lane_.find(lane);
   if (found == nullptr || !(*found)->credit.try_take(of_unit, where)) return false;
-  (*found)->is_recent = true;
+  served_ += of_unit.input + of_unit.output;
+  (*found)->used_at = served_;
   for_each_part(of_unit, where, [this](std::uint32_t buffer, std::uint64_t bytes) {
     if (bytes > 0) buffers_.use_kept(buffer, bytes);
   });
@@ -63,8 +65,7 @@ void am_credits::give_back(rank_t lane, const am_need& of_unit, const am_room& w
 
 bool am_credits::try_withdraw(const am_need& of_segment, holders from) {
   for (holder* const each : holders_) {
-    const bool may = from == holders::all || !each->is_recent;
-    each->is_recent = false;
+    const bool may = from == holders::all || !is_active(*each);
     if (!may || each->credit.empty()) continue;
     withdraw(*each, each->credit.bytes());
     if (find_fit(buffers_.free(), of_segment, 1).segments == 1) return true;
@@ -104,16 +105,21 @@ std::vector<am_free> am_credits::spare() const {
   std::vector<am_free> all = buffers_.free();
   if (all.empty()) return all;
   am_free& largest = *std::ranges::max_element(all, {}, &am_free::bytes);
-  if (largest.bytes < unit_max_) return {};
-  largest.bytes -= unit_max_;
+  const std::uint64_t last = unit_max();
+  if (largest.bytes < last) return {};
+  largest.bytes -= last;
   return all;
 }
 
 // Origins that use their credit have equal shares.
 std::uint64_t am_credits::share() const noexcept {
-  const std::uint64_t kept = buffers_.bytes_owed() + unit_max_, attached = buffers_.bytes_attached();
-  const auto users = std::ranges::count_if(holders_, [](const holder* each) { return each->is_recent; });
+  const std::uint64_t kept = buffers_.bytes_owed() + unit_max(), attached = buffers_.bytes_attached();
+  const auto users = std::ranges::count_if(holders_, [this](const holder* each) { return is_active(*each); });
   return attached > kept ? (attached - kept) / static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(users, 1)) : 0;
+}
+
+std::uint64_t am_credits::unit_max() const noexcept {
+  return std::min(*std::ranges::max_element(units_), buffers_.bytes_largest());
 }
 
 void am_credits::set(holder& of, std::uint32_t buffer, std::uint64_t bytes) {
@@ -129,21 +135,23 @@ void am_credits::set(holder& of, std::uint32_t buffer, std::uint64_t bytes) {
   }
 }
 
-void am_credits::withdraw(holder& from, std::uint64_t bytes_max) {
+std::uint64_t am_credits::withdraw(holder& from, std::uint64_t bytes_max) {
+  std::uint64_t left = bytes_max;
   const std::vector<am_free> free = from.credit.free();
   for (const am_free& each : free) {
-    const std::uint64_t part = std::min(bytes_max, each.bytes);
+    const std::uint64_t part = std::min(left, each.bytes);
     if (part == 0) continue;
     set(from, each.buffer, from.credit.bytes_in(each.buffer) - part);
-    bytes_max -= part;
+    left -= part;
   }
+  return bytes_max - left;
 }
 
 void am_credits::withdraw_in(std::uint32_t buffer, std::uint64_t bytes) {
-  for (const bool is_recent : {false, true}) {
+  for (const bool active : {false, true}) {
     for (holder* const each : holders_) {
       if (bytes == 0) return;
-      const std::uint64_t part = each->is_recent == is_recent ? std::min(bytes, each->credit.free_in(buffer)) : 0;
+      const std::uint64_t part = is_active(*each) == active ? std::min(bytes, each->credit.free_in(buffer)) : 0;
       if (part == 0) continue;
       set(*each, buffer, each->credit.bytes_in(buffer) - part);
       bytes -= part;

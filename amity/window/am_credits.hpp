@@ -3,11 +3,12 @@
 /// The space of a target that it keeps for origins that send, so that they need not ask for each unit.
 ///
 /// - An origin gets as much as it says that it could use, and not more than an equal share of what is attached.
-/// - Space for the largest unit that an origin has asked for is never given away. Those without credit use it in turns.
-/// - Space that is not in use is withdrawn at once where it is needed: first from origins that have not used theirs
-///   since the last time, and what others have beyond their share. Origins are not asked, and learn of it when they
+/// - Space for the largest unit of the latest requests is never given away. Origins without credit use it in turns.
+/// - Space that is not in use is withdrawn at once where it is needed: first from origins that have not used theirs for
+///   a while, and what others have beyond their share. Origins are not asked, and learn of it when they
 ///   send the next unit or request.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,10 +25,12 @@ class am_credits final : private immovable {
  public:
   explicit am_credits(am_buffers& in) noexcept : buffers_(in) {}
 
-  /// Gives space to an origin that has asked for a unit. `waiting`: bytes of all that it could send.
-  void extend(rank_t lane, const am_need& of_segment, const am_need& of_unit, std::uint64_t waiting);
-  /// Whether a segment fits into what the origin has not used.
-  bool fits(rank_t lane, const am_need& of_segment) const;
+  /// An origin has asked for a unit.
+  void note_request(const am_need& of_unit);
+  /// Gives space to an origin whose unit has found some. `waiting`: bytes of all that it could send.
+  void extend(rank_t lane, const am_need& of_segment, std::uint64_t waiting);
+  /// A unit without credit has space.
+  void note_grant(const am_need& of_unit) noexcept { served_ += of_unit.input + of_unit.output; }
 
   /// Takes space of the origin for a unit that has arrived. False: the origin no longer has it.
   bool try_take(rank_t lane, const am_need& of_unit, const am_room& where);
@@ -49,22 +52,31 @@ class am_credits final : private immovable {
     rank_t lane;
     am_credit credit{};
     std::vector<am_free> untold{};
-    bool is_recent = true;  ///< has used it since others were short of space
+    std::uint64_t used_at = 0;  ///< `served_` when it has used its credit, or asked for it
   };
 
+  static constexpr std::size_t requests_known = 8;
+
   holder& at(rank_t lane);
+  /// Since it has used its credit, less than all space has been used twice.
+  bool is_active(const holder& of) const noexcept { return served_ - of.used_at <= 2 * buffers_.bytes_attached(); }
   /// Space that may be given away: by buffer.
   std::vector<am_free> spare() const;
   std::uint64_t share() const noexcept;
+  std::uint64_t unit_max() const noexcept;
   void set(holder& of, std::uint32_t buffer, std::uint64_t bytes);
-  /// Withdraws at most so many bytes that are not in use.
-  void withdraw(holder& from, std::uint64_t bytes_max);
+  /// Withdraws at most so many bytes that are not in use, and returns how many.
+  std::uint64_t withdraw(holder& from, std::uint64_t bytes_max);
+  /// Makes spare space for the origin, as far as others have more than they should.
+  void withdraw_for(const holder& of, std::uint64_t bytes, std::uint64_t most);
   void withdraw_in(std::uint32_t buffer, std::uint64_t bytes);
 
   am_buffers& buffers_;
   rank_map<std::unique_ptr<holder>> by_lane_;
   std::vector<holder*> holders_;
-  std::uint64_t unit_max_ = 0;  ///< bytes of the largest unit
+  std::uint64_t served_ = 0;                           ///< bytes that units have used
+  std::array<std::uint64_t, requests_known> units_{};  ///< bytes of the latest requests
+  std::size_t requests_ = 0;
 };
 
 }  // namespace amity::detail

@@ -122,7 +122,8 @@ std::optional<am_origin::found_room> am_origin::find_room(am_queue& of, const ca
     of.system_free -= segments * about.footprint();
     return found_room{.segments = segments, .space = am_space::system, .room = {}};
   }
-  if (const std::size_t segments = in(of.owed_free); segments > 0) {
+  if (std::size_t segments = in(of.owed_free); segments > 0) {
+    if (what.returned != nullptr) segments = 1;  // more of them were too large for one buffer
     of.owed_free -= segments * about.footprint();
     return found_room{.segments = segments, .space = am_space::owed, .room = {}};
   }
@@ -188,6 +189,7 @@ void am_origin::ask(am_queue& of, const candidate& what, am_queue::asking kind) 
   ++of.requests;
   ++of.counters.handshakes;
   of.asks = kind;
+  of.credit_when_asked = of.credit.bytes();
 }
 
 void am_origin::begin(am_queue& of, const candidate& what, const found_room& where) {
@@ -269,16 +271,14 @@ bool am_origin::on_granted(am_queue& of, bytes_view content) {
 bool am_origin::on_credited(am_queue& of, bytes_view content) {
   am_credited head{};
   if (!take_head(content, head) || content.size() % sizeof(am_free) != 0) return false;
-  const std::uint64_t before = of.credit.bytes();
   for (am_free now{}; take_head(content, now);) of.credit.set(now.buffer, now.bytes);
   of.counters.credit_bytes = of.credit.bytes();
   if (head.number == 0) return true;
-  const bool is_answer = of.asks == am_queue::asking::room || of.asks == am_queue::asking::credit;
-  if (!is_answer || head.number != of.requests) return false;
+  if (of.asks != am_queue::asking::credit || head.number != of.requests) return false;
   of.asks = am_queue::asking::nothing;
-  of.must_ask = false;
-  of.ask_ahead_distance = of.credit.bytes() > before ? am_queue::ask_ahead_distance_min : 2 * of.ask_ahead_distance;
-  of.ask_ahead = of.credit.bytes() > before ? 0 : of.counters.units + of.ask_ahead_distance;
+  const bool has_grown = of.credit.bytes() > of.credit_when_asked;
+  of.ask_ahead_distance = has_grown ? am_queue::ask_ahead_distance_min : 2 * of.ask_ahead_distance;
+  of.ask_ahead = has_grown ? 0 : of.counters.units + of.ask_ahead_distance;
   return true;
 }
 

@@ -80,7 +80,8 @@ struct am_queue : private immovable {
   static constexpr std::uint64_t ask_ahead_distance_min = 64;
 
   am_queue(rank_t to_lane, std::uint32_t window_number) : lane(to_lane), window(window_number) {}
-  bool done() const noexcept { return messages.empty(); }
+  /// A target answers each request, also if no message needs it any more.
+  bool done() const noexcept { return messages.empty() && asks == asking::nothing; }
   /// Whether nothing waits for space or a credit.
   bool waits_for_room() const noexcept { return waits_since_ns != 0; }
   bool is_sent() const noexcept { return cut == messages.size() && returned.empty() && beginning == nullptr; }
@@ -110,6 +111,7 @@ struct am_queue : private immovable {
   std::uint64_t waiting = 0;    ///< input and output of segments that belong to no unit
   std::uint64_t ask_ahead = 0;  ///< units after which credit is asked for while others are under way
   std::uint64_t ask_ahead_distance = ask_ahead_distance_min;
+  std::uint64_t credit_when_asked = 0;  ///< bytes
   bool has_list = false;
   std::vector<am_free> list;
   std::uint64_t waits_since_ns = 0;  ///< 0: the next unit does not wait

@@ -32,7 +32,7 @@ struct am_unit_head {
 /// In `record::word_bytes` of a unit. A target refuses all units after one that it has refused because of space, up to
 /// the first that is sent again: so messages stay in order.
 inline constexpr std::uint8_t restarts_bit = 1;   ///< it is the first that is sent again
-inline constexpr std::uint8_t same_room_bit = 2;  ///< its room is that of the last unit that has named one
+inline constexpr std::uint8_t same_room_bit = 2;  ///< it lies in the room of the last unit that came with its room
 
 /// In a record `am_ask`: space for as many of these segments as fit.
 struct am_ask {

@@ -171,8 +171,9 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   unit arrived{.lane = lane, .from = &from, .question = what.question, .at = what.at, .space = space};
   const bool is_same_room = (what.word_bytes & same_room_bit) != 0;
   const bool has_room = names_room(space) && !is_same_room;
-  if (space > am_space::credit || !take_head(content, head) || (has_room && !take_head(content, arrived.room)))
-    throw invalid();
+  const bool is_valid = space <= am_space::credit && what.word_bytes <= (restarts_bit | same_room_bit) &&
+                        (!is_same_room || names_room(space));
+  if (!is_valid || !take_head(content, head) || (has_room && !take_head(content, arrived.room))) throw invalid();
   if (has_room) from.named = arrived.room;
   if (is_same_room) arrived.room = from.named;
   known_description& known = find_description(lane, from, head.description);
@@ -254,8 +255,13 @@ bool am_target::try_take_room(unit& of) {
         credits_.withdraw_used(of.room);
         return true;
       }
-      if (buffers_.has_all_owed()) {  // other units lie where this one would fit
+      // Other units lie where this one would fit, or it is too large for one buffer.
+      if (buffers_.has_all_owed() && (of.segments > 1 || buffers_.would_fit(of.need))) {
         refuse_room(of);
+        return false;
+      }
+      if (buffers_.has_all_owed()) {
+        refuse(of, am_refusal::reason::buffer, no_buffer_for(of.need));
         return false;
       }
       refuse(
@@ -271,11 +277,12 @@ bool am_target::try_take_room(unit& of) {
         credits_.withdraw_used(of.room);
         return true;
       }
-      options_.may_detach ? refuse_room(of)
-                          : refuse(of, am_refusal::reason::promise,
-                                   fmt::format("rank {} has detached a buffer, though the window was made with the "
-                                               "promise that no rank does so between messages",
-                                               owner_.member));
+      options_.may_detach || (buffers_.has(of.room.input_buffer) && buffers_.has(of.room.output_buffer))
+          ? refuse_room(of)
+          : refuse(of, am_refusal::reason::promise,
+                   fmt::format("rank {} has detached a buffer, though the window was made with the "
+                               "promise that no rank does so between messages",
+                               owner_.member));
       return false;
     case am_space::credit:
       if (credits_.try_take(of.lane, of.need, of.room)) return true;
@@ -324,14 +331,12 @@ void am_target::serve_asks() {
 
 // Origins replace no description of a request that waits.
 bool am_target::try_serve(const waiting_ask& next) {
-  const am_need of_segment = need_of(*find_description(next.lane, next.what.description).what, 1);
-  extend_credit(next);
-  if (credits_.fits(next.lane, of_segment)) {
-    tell_credit(next.lane, next.what.number);
-    return true;
-  }
+  const am_description& what = *find_description(next.lane, next.what.description).what;
+  const am_need of_segment = need_of(what, 1);
   if (const am_fit found = find_room(of_segment, next.what.segments); found.segments > 0) {
     ++granted_;
+    credits_.note_grant(need_of(what, found.segments));
+    extend_credit(next);
     tell_credit(next.lane, 0);
     const am_grant grant{
         .number = next.what.number, .segments = static_cast<std::uint32_t>(found.segments), .room = found.where};
@@ -339,12 +344,16 @@ bool am_target::try_serve(const waiting_ask& next) {
     return true;
   }
   if (buffers_.can_ever_fit(of_segment)) return false;
-  refuse_ask(next.lane, next.what.number,
-             fmt::format("a segment needs {} bytes of input and {} of output at rank {}, whose largest buffer has {} "
-                         "bytes ({} attached in all)",
-                         of_segment.input, of_segment.output, owner_.member, buffers_.bytes_largest(),
-                         buffers_.bytes_attached()));
+  refuse_ask(next.lane, next.what.number, no_buffer_for(of_segment));
   return true;
+}
+
+std::string am_target::no_buffer_for(const am_need& of_segment) const {
+  return fmt::format(
+      "a segment needs {} bytes of input and {} of output at rank {}, whose largest buffer has {} bytes ({} attached "
+      "in "
+      "all)",
+      of_segment.input, of_segment.output, owner_.member, buffers_.bytes_largest(), buffers_.bytes_attached());
 }
 
 // Space that some origins have and use is withdrawn only if no other will be free.
@@ -358,9 +367,10 @@ am_fit am_target::find_room(const am_need& of_segment, std::uint64_t segments_ma
 }
 
 void am_target::extend_credit(const waiting_ask& for_ask) {
-  if (!options_.adapts) return;
   const am_description& what = *find_description(for_ask.lane, for_ask.what.description).what;
-  credits_.extend(for_ask.lane, need_of(what, 1), need_of(what, for_ask.what.segments), for_ask.what.waiting);
+  if (!options_.adapts || !buffers_.can_ever_fit(need_of(what, 1))) return;
+  credits_.note_request(need_of(what, for_ask.what.segments));
+  credits_.extend(for_ask.lane, need_of(what, 1), for_ask.what.waiting);
 }
 
 void am_target::tell_credit(rank_t lane, std::uint32_t number) {

@@ -141,6 +141,7 @@ class am_target final : private immovable {
   bool try_serve(const waiting_ask& next);
   am_fit find_room(const am_need& of_segment, std::uint64_t segments_max);
   void extend_credit(const waiting_ask& for_ask);
+  std::string no_buffer_for(const am_need& of_segment) const;
   /// Tells the origin what has changed. `number`: of its request; 0: none.
   void tell_credit(rank_t lane, std::uint32_t number);
   /// Runs the handler, and sends what has space. False: there is no credit, and `replying_` has the rest.

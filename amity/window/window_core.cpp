@@ -114,14 +114,10 @@ void window_core::check_message(std::string_view call, const message_shape& of) 
 }
 
 void window_core::send_message(std::string_view call, rank_t target, am_message what) {
-  epochs_->send_message(call, target, std::move(what));
+  epochs_->send_message(call, target, std::move(what), nullptr);
 }
-
 void window_core::send_message(std::string_view call, rank_t target, const am_description& about, am_message what) {
-  if (last_described_ == nullptr || *last_described_ != about)
-    last_described_ = std::make_shared<const am_description>(about);
-  what.what = last_described_;
-  epochs_->send_message(call, target, std::move(what));
+  epochs_->send_message(call, target, std::move(what), &about);
 }
 void window_core::attach_buffer(mutable_bytes memory) { epochs_->attach_buffer(memory); }
 void window_core::detach_buffer(const void* base) { epochs_->detach_buffer(base); }

@@ -147,7 +147,7 @@ class window_core final : private immovable {
   /// Throws `error` of `call` if they do not fit together.
   void check_message(std::string_view call, const message_shape& of) const;
   void send_message(std::string_view call, rank_t target, am_message what);
-  /// The message has all but its description. Equal descriptions one after another are one object.
+  /// The message has all but its description.
   void send_message(std::string_view call, rank_t target, const am_description& about, am_message what);
   void attach_buffer(mutable_bytes memory);
   void detach_buffer(const void* base);
@@ -175,7 +175,6 @@ class window_core final : private immovable {
 
   direct_access direct_;
   shared_value<std::uint32_t> direct_calls_;
-  std::shared_ptr<const am_description> last_described_;  ///< null: there was none
   std::unique_ptr<window_epochs> epochs_;
 };
 

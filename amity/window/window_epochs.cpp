@@ -24,16 +24,24 @@ core::group members_of(core::endpoint& in, const window_group* group) {
   return {core::rank_list(std::move(ranks)), in.threads(), in.thread()};
 }
 
+/// The sum of all is less than 2^64.
+constexpr std::uint64_t guarantee_max = std::uint64_t{1} << 40;
+
 /// Throws `error` before other members have been told anything.
 am_options checked(const am_options& given, const core::group& members, rank_t own, std::string_view title) {
   for (const am_guarantee& each : given.guarantees) {
     const auto names_it = [&](const am_guarantee& other) { return other.target == each.target; };
-    if (each.target >= 0 && each.target < members.size() && std::ranges::count_if(given.guarantees, names_it) == 1)
+    if (each.target >= 0 && each.target < members.size() && each.bytes <= guarantee_max &&
+        std::ranges::count_if(given.guarantees, names_it) == 1)
       continue;
-    throw window_error(window_fault::argument, "window", own,
-                       fmt::format("{}: a guarantee of {} bytes for rank {}", title, each.bytes, each.target),
-                       fmt::format("name ranks from 0 to {}, each once", members.size() - 1));
+    throw window_error(
+        window_fault::argument, "window", own,
+        fmt::format("{}: a guarantee of {} bytes for rank {}", title, each.bytes, each.target),
+        fmt::format("name ranks from 0 to {}, each once, and at most {} bytes", members.size() - 1, guarantee_max));
   }
+  if (given.messages_max == 0)
+    throw window_error(window_fault::argument, "window", own, fmt::format("{}: at most 0 messages", title),
+                       "set am_options::messages_max to 1 or more");
   return given;
 }
 

@@ -121,8 +121,9 @@ class window_epochs final : private record_window, private immovable {
 
   // --- Active messages. ---
 
-  /// Sends it as soon as the epoch, room and credits permit. `about` is its description.
-  void send_message(std::string_view call, rank_t target, am_message what);
+  /// Sends it as soon as the epoch, space and credits permit. `about`: the description of a message that has none.
+  /// Equal ones one after another become one object.
+  void send_message(std::string_view call, rank_t target, am_message what, const am_description* about);
   void attach_buffer(mutable_bytes memory);
   void detach_buffer(const void* base);
   am_counters counters_of(rank_t target);
@@ -230,6 +231,7 @@ class window_epochs final : private record_window, private immovable {
   bool try_take_over_accumulates();
   /// The post or the lock is there.
   void advance_messages(window_peer& to);
+  void advance_ready_messages();
   /// Whether a round of progress may do that.
   bool may_advance_in_round(window_peer& to);
   static bool has_waiting_messages(const window_peer& of) noexcept {
@@ -305,7 +307,8 @@ class window_epochs final : private record_window, private immovable {
   rank_t target_thread_;
   shared_placement where_;
   am_options messages_;
-  std::vector<am_guarantee> guarantees_;  ///< of targets, for active messages of this rank
+  std::shared_ptr<const am_description> last_described_;  ///< null: there was none
+  std::vector<am_guarantee> guarantees_;                  ///< of targets, for active messages of this rank
   std::shared_ptr<window_epochs*> self_ = std::make_shared<window_epochs*>(this);
   bool is_complete_ = false;                   ///< all members have been met
   bool has_guarantees_ = false;                ///< of some member, for active messages

@@ -77,11 +77,16 @@ void window_epochs::check_messages(std::string_view call) {
                      "name them in window_options::messages when the window is made, on all ranks");
 }
 
-void window_epochs::send_message(std::string_view call, rank_t target, am_message what) {
+void window_epochs::send_message(std::string_view call, rank_t target, am_message what, const am_description* about) {
   const inside entered(*this, call);
   check_member(call, target);
   rules_.check_use(call, window_call::operation, target, whose());
   check_messages(call);
+  if (what.what == nullptr) {
+    if (last_described_ == nullptr || *last_described_ != *about)
+      last_described_ = std::make_shared<const am_description>(*about);
+    what.what = last_described_;
+  }
   const std::uint64_t bytes = what.what->persistent_bytes;
   window_peer& to = peers_.peer(target);
   if (attached_ == nullptr && (what.at > to.bytes || bytes > to.bytes - what.at)) {
@@ -92,7 +97,10 @@ void window_epochs::send_message(std::string_view call, rank_t target, am_messag
   }
   if (what.segments == 0) return;
   am_origin& messages = sent_messages();
-  const auto has_place = [&] { return messages.messages() < static_cast<std::size_t>(messages_.messages_max); };
+  const auto has_place = [&] {
+    if (checks_ != nullptr) advance_ready_messages();
+    return messages.messages() < static_cast<std::size_t>(messages_.messages_max);
+  };
   if (!has_place()) waits_.until(call, "waits until earlier active messages are complete", target, has_place);
   rules_.operation_begins();
   use(target);
@@ -114,6 +122,13 @@ bool window_epochs::may_advance_in_round(window_peer& to) {
 void window_epochs::advance_messages(window_peer& to) {
   const bool is_exclusive = to.lock == lock_kind::exclusive && (to.has_ticket || to.asks_owner);
   origin_.messages()->advance(*to.messages, is_exclusive);
+}
+
+// Rounds of progress do not look for posts and locks of checked windows.
+void window_epochs::advance_ready_messages() {
+  for (window_peer* const each : used_) {
+    if (has_waiting_messages(*each) && is_ready(*each)) advance_messages(*each);
+  }
 }
 
 void window_epochs::watch_messages(const window_peer& of) {

@@ -175,9 +175,10 @@ am_queue& window_origin::queue_for(window_peer& to) {
 
 std::string_view window_origin::describe_unfinished(const window_peer& of) noexcept {
   if (!are_messages_done(of)) {
-    return of.messages->waits_for_room() ? "waits for space for active messages"
-           : of.messages->is_sent()      ? "waits for handlers of active messages"
-                                         : "waits until active messages may be sent";
+    return of.messages->messages.empty()   ? "waits for an answer about space for active messages"
+           : of.messages->waits_for_room() ? "waits for space for active messages"
+           : of.messages->is_sent()        ? "waits for handlers of active messages"
+                                           : "waits until active messages may be sent";
   }
   if (of.transfers != nullptr && !of.transfers->done())
     return "waits for puts and gets that the progress thread carries out";

@@ -16,8 +16,11 @@ constexpr am_need segment{.input = 10, .output = 10};
 class am_credits_of_target : public ::testing::Test {
  protected:
   void attach(std::size_t at, std::size_t bytes) { EXPECT_TRUE(buffers_.try_attach({memory_.data() + at, bytes})); }
-  /// Asks for a unit of one segment.
-  void extend(rank_t lane, std::uint64_t waiting) { credits_.extend(lane, segment, segment, waiting); }
+  /// Asks for a unit.
+  void extend(rank_t lane, std::uint64_t waiting, const am_need& unit = segment) {
+    credits_.note_request(unit);
+    credits_.extend(lane, segment, waiting);
+  }
   /// What the origin has been told last.
   std::uint64_t told(rank_t lane) {
     am_credit& known = told_[static_cast<std::size_t>(lane)];
@@ -35,8 +38,6 @@ TEST_F(am_credits_of_target, as_much_as_waits) {
   attach(0, 1000);
   extend(1, 100);
   EXPECT_EQ(told(1), 100u);
-  EXPECT_TRUE(credits_.fits(1, segment));
-  EXPECT_FALSE(credits_.fits(2, segment));
   EXPECT_EQ(buffers_.bytes_free(), 1000u);
   EXPECT_EQ(buffers_.try_take(segment, 1000).segments, 45u);  // others have the rest
   EXPECT_TRUE(credits_.try_take(1, {.input = 50, .output = 50}, {1, 1}));
@@ -55,8 +56,13 @@ TEST_F(am_credits_of_target, last_unit_not_given) {
   extend(1, 1000);
   EXPECT_EQ(told(1), 100u);
   EXPECT_EQ(buffers_.try_take(segment, 1000).segments, 1u);
-  credits_.extend(1, segment, {.input = 40, .output = 40}, 1000);
+  extend(1, 1000, {.input = 40, .output = 40});
   EXPECT_EQ(told(1), 100u);  // a larger unit no longer fits, but what was given is given
+  attach(1000, 200);
+  extend(2, 1000, {.input = 100, .output = 100});
+  EXPECT_LE(told(2), 60u);                      // nothing of the buffer that such a unit needs
+  for (int i = 0; i < 8; ++i) extend(1, 1000);  // all of the latest requests
+  EXPECT_GT(told(1), 100u);
 }
 
 TEST_F(am_credits_of_target, owed_space_not_given) {
@@ -84,7 +90,11 @@ TEST_F(am_credits_of_target, idle_origins_lose_it) {
   attach(0, 1020);
   extend(1, 1000);
   extend(2, 1000);
-  EXPECT_TRUE(credits_.try_take(2, segment, {1, 1}));
+  EXPECT_EQ(told(1), 500u);
+  for (int bytes = 0; bytes <= 2 * 1020; bytes += 20) {
+    EXPECT_TRUE(credits_.try_take(2, segment, {1, 1}));
+    credits_.give_back(2, segment, {1, 1});
+  }
   extend(2, 1000);
   EXPECT_EQ(told(2), 1000u);
   EXPECT_EQ(told(1), 0u);

@@ -129,6 +129,35 @@ TEST_P(space_of_messages, guarantee_without_handshake) {
       {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
 }
 
+// What is guaranteed may lie in several buffers. A unit must fit into one; if a segment does not, that is an error.
+TEST_P(space_of_messages, guarantee_in_several_buffers) {
+  run(
+      [](world& w) {
+        handlers all;
+        window_options options = all.options();
+        const rank_t to = next_of(w);
+        const am_guarantee own{.target = to, .bytes = 800};
+        options.messages.guarantees = std::span(&own, 1);
+        auto memory = w.allocate_window<std::int32_t>(segment_ints, options);
+        std::array<std::byte, 400> first, second;
+        memory.attach_buffer(first);
+        memory.attach_buffer(second);
+        w.barrier();
+        const std::vector<std::int32_t> in(120, 7), large(125);
+        std::vector<std::int32_t> out(in.size());
+        memory.lock(lock_kind::shared, to);
+        memory.am(all.echo, to, 0, 0, 4, std::span(in), std::span(out));  // 240 bytes in a segment, and units of two
+        memory.flush(to);
+        EXPECT_EQ(in, out);
+        memory.am(all.nothing, to, 0, 0, 1, std::span(large), std::span(out).first(10));
+        testing::expect_error([&] { memory.flush(to); }, {"500 bytes of input and 40 of output", "largest buffer"});
+        memory.am(all.echo, to, 0, 0, 4, std::span(in), std::span(out));
+        memory.unlock(to);
+        w.barrier();
+      },
+      {{"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_UNIT_BYTES", "480"}});
+}
+
 // Exactly what is needed, at an address that suits no type: handlers get memory that is aligned.
 TEST_P(space_of_messages, exact_space_at_odd_address) {
   run(
@@ -498,6 +527,7 @@ TEST_P(space_of_messages, units_for_detached_buffer_resent) {
             } else {
               try {
                 memory.unlock(to);
+                ADD_FAILURE() << "a broken promise was not reported";
               } catch (const window_error& wrong) {
                 EXPECT_EQ(wrong.fault(), window_fault::detached);
               }

@@ -40,7 +40,7 @@ typedef void MPIX_Amv_user_function(const void* input_addr, int input_segment_co
                                     void* output_addr, int output_segment_count, MPI_Datatype output_datatype,
                                     int num_segments, int output_segment_counts[]);
 
-/* The same with large counts. */
+/* Functions with large counts. */
 typedef void MPIX_Am_user_function_c(const void* input_addr, MPI_Count input_segment_count, MPI_Datatype input_datatype,
                                      void* persistent_addr, MPI_Count persistent_count,
                                      MPI_Datatype persistent_datatype, void* output_addr,
@@ -78,7 +78,7 @@ int MPIX_Amv(const void* origin_input_addr, int origin_input_segment_count, MPI_
              MPI_Datatype target_persistent_datatype, int target_output_segment_count,
              MPI_Datatype target_output_datatype, MPIX_Am_op op, MPI_Win win);
 
-/* The same with large counts. Both forms of messages work with both forms of operations. A message whose counts of
+/* Functions with large counts. Both forms of messages work with both forms of operations. A message whose counts of
  * elements are larger than INT_MAX needs an operation of MPIX_Am_op_create_c or MPIX_Amv_op_create_c; with another one,
  * it is the error MPI_ERR_COUNT. Any operation serves any number of segments, because its handler gets a part of them
  * in each call. The limits are 2^40 bytes for a segment, and 2^32 - 2 elements for the output of a segment of

@@ -88,8 +88,8 @@ am_operations::am_operations(job& in, bool threads) : job_(in), has_threads_(thr
 am_operations::~am_operations() = default;
 
 am_operations::operation* am_operations::find(MPIX_Am_op op) noexcept {
-  const auto found = std::ranges::find(all_, op, &operation::number);
-  return found == all_.end() ? nullptr : &*found;
+  const auto found = all_.find(op);
+  return found == all_.end() ? nullptr : &found->second;
 }
 
 bool am_operations::may_run_here() const noexcept { return has_threads_ || !job_.is_on_progress_thread(); }
@@ -107,12 +107,15 @@ int am_operations::agree(MPI_Comm comm, int number, MPI_Op how) {
 }
 
 // All processes of the communicator take a number that none of them has used. Other threads may take one at the
-// same time, with other communicators.
+// same time, with other communicators. The operation exists before the last agreement, after which others send
+// messages.
 MPIX_Am_op am_operations::create(MPI_Comm comm, std::unique_ptr<const am_user_handler> handler) {
   int is_inter = 0;
   native::comm_test_inter(comm, &is_inter);
   if (is_inter != 0)
     throw mpi_error(MPI_ERR_COMM, "an inter-communicator", "pass one with all processes of the windows");
+  operation made{
+      .number = 0, .handler = std::move(handler), .members = std::make_unique<owned_group>(native::comm_group, comm)};
   for (;;) {
     int number = 0;
     {
@@ -125,13 +128,12 @@ MPIX_Am_op am_operations::create(MPI_Comm comm, std::unique_ptr<const am_user_ha
       const std::lock_guard lock(mutex_);
       is_free = number >= next_;
       next_ = std::max(next_, number + 1);
+      made.number = number;
+      if (is_free) all_.emplace(number, std::move(made));
     }
-    if (agree(comm, is_free ? 1 : 0, MPI_MIN) == 0) continue;
+    if (agree(comm, is_free ? 1 : 0, MPI_MIN) != 0) return number;
     const std::lock_guard lock(mutex_);
-    all_.push_back({.number = number,
-                    .handler = std::move(handler),
-                    .members = std::make_unique<owned_group>(native::comm_group, comm)});
-    return number;
+    if (is_free) made = std::move(all_.extract(number).mapped());
   }
 }
 
@@ -141,6 +143,7 @@ void am_operations::free(MPIX_Am_op op) {
   if (found == nullptr || found->is_free)
     throw mpi_error(MPI_ERR_OP, fmt::format("operation {} does not exist", op), "free each operation once");
   found->is_free = true;
+  found->members = nullptr;
 }
 
 void am_operations::check(MPIX_Am_op op, const use& as, const MPI_Group* members) {

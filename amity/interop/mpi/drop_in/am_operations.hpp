@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -55,8 +55,8 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   struct operation {
     MPIX_Am_op number;
     std::unique_ptr<const am_user_handler> handler;
-    std::unique_ptr<owned_group> members;
-    bool is_free = false;  ///< messages of others may still be on their way
+    std::unique_ptr<owned_group> members;  ///< null: it is free
+    bool is_free = false;                  ///< messages of others may still be on their way
   };
   class recipe;
 
@@ -66,7 +66,7 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   job& job_;
   bool has_threads_;
   std::mutex mutex_;
-  std::deque<operation> all_;  // handlers stay where they are
+  std::map<MPIX_Am_op, operation> all_;  // handlers stay where they are
   MPIX_Am_op next_ = 1;
   std::vector<error_kind> errors_;
   type_cache types_;

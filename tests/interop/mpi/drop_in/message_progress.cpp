@@ -145,6 +145,27 @@ void target_ends(MPIX_Am_op op) {
   if (rank() != 0) send_all(win, op);
 }
 
+/// A process that returns from the creation of an operation may send with it while others are still inside.
+void new_operations() {
+  step = "new_operations";
+  const message_window<int> on(1);
+  const int in = 1;
+  std::vector<int> out(static_cast<std::size_t>(size()));
+  MPI_Win_lock_all(0, on.win());
+  for (int round = 0; round < 200; ++round) {
+    MPIX_Am_op op = program::make_operation(count_segments);
+    for (int to = 0; to < size(); ++to) {
+      CHECK(MPIX_Am(&in, 1, MPI_INT, &out[static_cast<std::size_t>(to)], 1, MPI_INT, 1, to, 1, MPI_INT, 0, 1, MPI_INT,
+                    1, MPI_INT, op, on.win()) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Win_flush_all(on.win()) == MPI_SUCCESS);
+    CHECK(MPIX_Am_op_free(&op) == MPI_SUCCESS);
+  }
+  MPI_Win_unlock_all(on.win());
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(*on.data() == 200 * size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -156,6 +177,7 @@ int main(int argc, char** argv) {
   CHECK(!is_multiple || provided == MPI_THREAD_MULTIPLE);
   const MPIX_Am_op op = program::make_operation(count_segments);
   waits(op);
+  new_operations();
   target_frees(op);
   if (is_multiple) {
     const char* const thread = std::getenv("AMITY_PROGRESS_THREAD");
