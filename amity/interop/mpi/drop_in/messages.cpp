@@ -132,20 +132,40 @@ void send(window& on, const message& given) {
 }
 
 /// Windows that the MPI serves have no active messages.
-int no_native_function() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }
+int refuse_window(std::string_view call, MPI_Win win) {
+  try {
+    if (win == MPI_WIN_NULL) throw mpi_error(MPI_ERR_WIN, "the window is MPI_WIN_NULL", "pass a window");
+    throw mpi_error(
+        MPI_ERR_UNSUPPORTED_OPERATION, "the MPI serves this window, and has no active messages",
+        "run the program with AMITY_MPI=1, and see docs/mpi-windows.md for windows that amity does not serve");
+  } catch (const mpi_error&) {
+    return win == MPI_WIN_NULL ? raise_on_communicator(call, MPI_COMM_WORLD) : raise_on_window(call, win);
+  }
+}
+
+/// Amity serves no windows.
+int refuse_operation(std::string_view call, MPI_Comm comm) {
+  try {
+    throw mpi_error(MPI_ERR_UNSUPPORTED_OPERATION, "the MPI serves one-sided functions, and has no active messages",
+                    "run the program with AMITY_MPI=1");
+  } catch (const mpi_error&) {
+    return raise_on_communicator(call, comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm);
+  }
+}
 
 }  // namespace
 
 int send_message_on(MPI_Win win, const message& given) {
   return on_window(
-      given.call, win, [&](window& on) { send(on, given); }, no_native_function);
+      given.call, win, [&](window& on) { send(on, given); }, refuse_window, given.call, win);
 }
 
 int create_operation(std::string_view call, std::unique_ptr<const am_user_handler> handler, MPI_Comm comm,
                      MPIX_Am_op* op) {
+  *op = MPIX_AM_OP_NULL;
   if (handler_call::exists()) return handler_call::refuse(call.data());
   drop_in* const own = drop_in::running();
-  if (own == nullptr) return no_native_function();
+  if (own == nullptr) return refuse_operation(call, comm);
   try {
     if (comm == MPI_COMM_NULL)
       throw mpi_error(MPI_ERR_COMM, "the communicator is MPI_COMM_NULL", "pass one with all processes of the windows");
@@ -182,7 +202,7 @@ AMITY_MPIX int MPIX_Amv_op_create_c(MPIX_Amv_user_function_c* fn, MPI_Comm comm,
 
 AMITY_MPIX int MPIX_Am_op_free(MPIX_Am_op* op) {
   drop_in* const own = drop_in::running();
-  if (own == nullptr) return no_native_function();
+  if (own == nullptr) return refuse_operation("MPIX_Am_op_free", MPI_COMM_WORLD);
   try {
     own->messages().free(*op);
     *op = MPIX_AM_OP_NULL;
@@ -290,12 +310,13 @@ AMITY_MPIX int MPIX_Am_win_buffer_attach(void* buffer, MPI_Aint size, MPI_Win wi
           throw mpi_error(MPI_ERR_SIZE, fmt::format("a size of {} bytes", size), "pass a size of 1 or more");
         on.core().attach_buffer({static_cast<std::byte*>(buffer), static_cast<std::size_t>(size)});
       },
-      no_native_function);
+      refuse_window, std::string_view("MPIX_Am_win_buffer_attach"), win);
 }
 
 AMITY_MPIX int MPIX_Am_win_buffer_detach(const void* buffer, MPI_Win win) {
   return on_window(
-      "MPIX_Am_win_buffer_detach", win, [&](window& on) { on.core().detach_buffer(buffer); }, no_native_function);
+      "MPIX_Am_win_buffer_detach", win, [&](window& on) { on.core().detach_buffer(buffer); }, refuse_window,
+      std::string_view("MPIX_Am_win_buffer_detach"), win);
 }
 
 AMITY_MPIX int MPIX_Am_win_get_counters(MPI_Win win, int target_rank, MPIX_Am_counters* counters) {
@@ -314,7 +335,7 @@ AMITY_MPIX int MPIX_Am_win_get_counters(MPI_Win win, int target_rank, MPIX_Am_co
                      .wait_ns = of.room_wait_ns,
                      .credit_bytes = of.credit_bytes};
       },
-      no_native_function);
+      refuse_window, std::string_view("MPIX_Am_win_get_counters"), win);
 }
 
 AMITY_MPIX int MPIX_Am_error_class(int which) {

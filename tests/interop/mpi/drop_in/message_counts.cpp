@@ -200,6 +200,11 @@ void nothing(const operations& all) {
                    MPI_INT, all.vector_c, on.win()) == MPI_SUCCESS);
   CHECK(MPI_Win_flush_all(on.win()) == MPI_SUCCESS);
   CHECK(out == -1 && counts == -2 && counts_c == -3);
+  // No window
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK(program::class_of(send_empty(MPI_WIN_NULL, MPI_INT, all.plain_c, 1, 1, next())) == MPI_ERR_WIN);
+  CHECK(program::class_of(MPIX_Am_win_buffer_attach(&out, 1, MPI_WIN_NULL)) == MPI_ERR_WIN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(*on.data() == calls());
   MPI_Barrier(MPI_COMM_WORLD);
