@@ -17,9 +17,9 @@ struct am_hints {
   bool is_atomic = true;                   ///< "am_atomic"
 };
 
-/// The info of a window with `size` members. "am_ordering" (none, origin) and "am_concurrency" (true, false) change nothing:
-/// messages of one origin are always in order, and one handler runs at a time. Throws `mpi_error` with MPI_ERR_INFO_KEY
-/// or MPI_ERR_INFO_VALUE for wrong keys and values.
+/// The info of a window with `size` members. "am_ordering" (none, origin) and "am_concurrency" (true, false) change
+/// nothing: messages of one origin are always in order, and one handler runs at a time. Throws `mpi_error` with
+/// MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE for wrong keys and values.
 am_hints read_am_hints(const window_info& info, rank_t size);
 
 /// Whether it is one of these keys.
