@@ -181,6 +181,8 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   arrived.description = head.description;
   arrived.need = need_of(*known.what, head.segments);
   const std::uint64_t input_bytes = known.what->input.packed_bytes * head.segments;
+  arrived.arrived = content.size();
+  arrived.is_whole = content.size() == input_bytes;
   constexpr std::uint64_t bytes_max = std::uint64_t{1} << 60;
   const std::uint64_t largest = std::max(known.what->input.packed_bytes, known.what->footprint());
   const bool is_too_large = largest > 0 && head.segments > bytes_max / largest;
@@ -194,8 +196,8 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   if (owner_.find_problem != nullptr) {
     const std::string problem = owner_.find_problem(arrived.at, known.what->persistent_bytes);
     if (!problem.empty()) {
-      refuse(arrived, am_refusal::reason::place, problem);
       if (space == am_space::granted) give_room_back(arrived);  // since the request
+      fail(arrived, am_refusal::reason::place, problem);
       return true;
     }
   } else if (arrived.at > memory.size() || known.what->persistent_bytes > memory.size() - arrived.at) {
@@ -208,12 +210,11 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   if (!try_take_room(arrived)) return true;  // and has refused it
   if (owner_.note_write != nullptr && known.what->persistent_bytes > 0)
     owner_.note_write(what, lane, known.what->persistent_bytes);
-  if (content.size() == input_bytes) return carry_out(std::move(arrived), known, content, memory, to);
+  if (arrived.is_whole) return carry_out(std::move(arrived), known, content, memory, to);
 
   const am_side& side = known.what->input;
   place(arrived.input, arrived.room.input_buffer, arrived.need.input + side.overhang, side.alignment);
   unpack_input(known.what->input, arrived.input.data, 0, content);
-  arrived.arrived = content.size();
   arriving_.push_back(std::move(arrived));
   return true;
 }
@@ -230,11 +231,15 @@ bool am_target::on_part(rank_t lane, const core::record& what, bytes_view conten
   if (what.at != found->arrived || content.size() > input_bytes - found->arrived)
     throw engine_.invalid_packet(
         lane, fmt::format("{} bytes of an active message at {} of {}", content.size(), what.at, input_bytes));
-  unpack_input(of.input, found->input.data, found->arrived, content);
+  if (found->failure.empty()) unpack_input(of.input, found->input.data, found->arrived, content);
   found->arrived += content.size();
   if (found->arrived < input_bytes) return true;
   unit whole = std::move(*found);
   arriving_.erase(found);
+  if (!whole.failure.empty()) {
+    refuse(whole, whole.why, whole.failure);
+    return true;
+  }
   return carry_out(std::move(whole), known, {}, memory, to);
 }
 
@@ -261,10 +266,10 @@ bool am_target::try_take_room(unit& of) {
         return false;
       }
       if (buffers_.has_all_owed()) {
-        refuse(of, am_refusal::reason::buffer, no_buffer_for(of.need));
+        fail(of, am_refusal::reason::buffer, no_buffer_for(of.need));
         return false;
       }
-      refuse(
+      fail(
           of, am_refusal::reason::owed,
           fmt::format("rank {} has attached {} bytes, of which {} are free, and {} bytes that were guaranteed to this "
                       "rank do not fit",
@@ -279,10 +284,10 @@ bool am_target::try_take_room(unit& of) {
       }
       options_.may_detach || (buffers_.has(of.room.input_buffer) && buffers_.has(of.room.output_buffer))
           ? refuse_room(of)
-          : refuse(of, am_refusal::reason::promise,
-                   fmt::format("rank {} has detached a buffer, though the window was made with the "
-                               "promise that no rank does so between messages",
-                               owner_.member));
+          : fail(of, am_refusal::reason::promise,
+                 fmt::format("rank {} has detached a buffer, though the window was made with the "
+                             "promise that no rank does so between messages",
+                             owner_.member));
       return false;
     case am_space::credit:
       if (credits_.try_take(of.lane, of.need, of.room)) return true;
@@ -411,6 +416,13 @@ void am_target::send(rank_t lane, window_act act, bytes_view head, std::string_v
                  .bytes = static_cast<std::uint32_t>(content.size()),
                  .at = static_cast<std::uint64_t>(owner_.identity)},
                 content);
+}
+
+void am_target::fail(unit& of, am_refusal::reason why, std::string_view text) {
+  if (of.is_whole) return refuse(of, why, text);
+  of.why = why;
+  of.failure = text;
+  arriving_.push_back(std::move(of));
 }
 
 void am_target::refuse(const unit& of, am_refusal::reason why, std::string_view text) {

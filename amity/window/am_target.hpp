@@ -111,6 +111,9 @@ class am_target final : private immovable {
     // While its input arrives, in several records.
     storage input{};
     std::uint64_t arrived = 0;
+    bool is_whole = false;
+    std::string failure{};  ///< what the origin is told when all of it has arrived; then `why`
+    am_refusal::reason why{};
     // Its answer, as far as it has not left.
     storage output{};
     std::vector<std::byte> packed{};
@@ -150,6 +153,9 @@ class am_target final : private immovable {
   bool try_reply(unit& of, core::answers& to);
   void end(unit& of);
   void refuse_room(const unit& of);
+  /// An error of a unit, of which parts may still be on their way. The origin learns of it behind the last one, so that
+  /// its window does not end before.
+  void fail(unit& of, am_refusal::reason why, std::string_view text);
   void refuse(const unit& of, am_refusal::reason why, std::string_view text);
   void refuse_ask(rank_t lane, std::uint32_t number, std::string_view text);
   void send(rank_t lane, window_act act, bytes_view head, std::string_view text = {});
