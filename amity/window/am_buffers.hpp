@@ -61,7 +61,6 @@ class am_buffers final {
   enum class detaching : std::uint8_t { done, unknown, in_use, owed };
   /// In use: a unit has space there. Owed: the others have fewer bytes than are owed.
   detaching try_detach(const void* base);
-  bool empty() const noexcept { return buffers_.empty(); }
   bool has(std::uint32_t buffer) const noexcept;
 
   /// Space that is owed to origins, which use it without a request.

@@ -80,7 +80,7 @@ struct am_queue : private immovable {
   static constexpr std::uint64_t ask_ahead_distance_min = 64;
 
   am_queue(rank_t to_lane, std::uint32_t window_number) : lane(to_lane), window(window_number) {}
-  /// A target answers each request, also if no message needs it any more.
+  /// Also the answer to the last request has arrived, so that no record follows the end of the window.
   bool done() const noexcept { return messages.empty() && asks == asking::nothing; }
   /// Whether nothing waits for space or a credit.
   bool waits_for_room() const noexcept { return waits_since_ns != 0; }

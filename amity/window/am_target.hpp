@@ -4,8 +4,8 @@
 ///
 /// A unit is carried out when its last byte has arrived, in the round of progress that finds it, and its output is the
 /// answer. The space of a unit is free again when the answer has left. Requests for space are granted in the order in
-/// which they arrive, in credit if there is enough space. Used by the thread that carries out the records of the
-/// window.
+/// which they arrive; their origins also get credit for later units. Used by the thread that carries out the records of
+/// the window.
 
 #include <cstddef>
 #include <cstdint>
@@ -112,7 +112,7 @@ class am_target final : private immovable {
     storage input{};
     std::uint64_t arrived = 0;
     bool is_whole = false;
-    std::string failure{};  ///< what the origin is told when all of it has arrived; then `why`
+    std::string failure{};  ///< of a unit that is not carried out; the origin gets it when all parts have arrived
     am_refusal::reason why{};
     // Its answer, as far as it has not left.
     storage output{};
@@ -153,8 +153,7 @@ class am_target final : private immovable {
   bool try_reply(unit& of, core::answers& to);
   void end(unit& of);
   void refuse_room(const unit& of);
-  /// An error of a unit, of which parts may still be on their way. The origin learns of it behind the last one, so that
-  /// its window does not end before.
+  /// Reports an error of a unit to its origin when the last part has arrived: otherwise the window could end before.
   void fail(unit& of, am_refusal::reason why, std::string_view text);
   void refuse(const unit& of, am_refusal::reason why, std::string_view text);
   void refuse_ask(rank_t lane, std::uint32_t number, std::string_view text);

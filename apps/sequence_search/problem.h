@@ -18,7 +18,7 @@ bool fail(struct problem* problem, const char* format, ...) __attribute__((forma
 /* Memory for `count` elements, filled with zeros. Ends the job if there is not enough. */
 void* allocate(size_t count, size_t element_bytes);
 
-/* The same for memory that grows. New elements are not initialized. */
+/* Changes the size of memory. New elements are not initialized. */
 void* reallocate(void* memory, size_t count, size_t element_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef AMITY_APPS_SEQUENCE_SEARCH_SEQUENTIAL_H
 #define AMITY_APPS_SEQUENCE_SEARCH_SEQUENTIAL_H
 
-/* The same search by one process, with a sorted list in place of the table, to check results. */
+/* Searches in one process, with a sorted list in place of the table, to check results. */
 
 #include <stdbool.h>
 

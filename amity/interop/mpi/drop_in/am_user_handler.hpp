@@ -105,7 +105,7 @@ class am_c_handler final : public am_user_handler {
   Function* function_;
 };
 
-/// The same for Fortran, which is passed addresses of numbers and handles.
+/// Calls handlers in Fortran, which get addresses of numbers and handles.
 template <class Function, class Count, class... Output>
 class am_fortran_handler final : public am_user_handler {
  public:

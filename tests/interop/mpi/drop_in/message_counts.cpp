@@ -110,7 +110,7 @@ void large_counts(const operations& all) {
   CHECK(class_of(send_empty(on.win(), empty, all.plain_c, MPI_Count{1} << 40, MPI_Count{1} << 40, next())) ==
         MPI_ERR_COUNT);
   CHECK(class_of(send_empty(on.win(), MPI_INT, all.plain_c, MPI_Count{1} << 60, 1, next())) == MPI_ERR_COUNT);
-  // The same by the function without large counts.
+  // The function without large counts
   CHECK(MPIX_Am(nullptr, 1 << 16, empty, nullptr, 0, MPI_INT, 1 << 16, next(), 1 << 16, empty, 0, sizeof(calls),
                 MPI_BYTE, 0, MPI_INT, all.plain_c, on.win()) == MPI_SUCCESS);
   MPI_Win_unlock_all(on.win());
