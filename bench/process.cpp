@@ -45,8 +45,11 @@ std::string as_typed(const command& what) {
   _exit(127);
 }
 
-/// Reads until the other end closes; false if that takes past the deadline.
-bool read_all(int from, std::uint64_t deadline_ns, std::string& text) {
+constexpr std::uint64_t end_ns_max = 5'000'000'000;
+
+/// Reads until the other end closes; false if that takes past the deadline. If `until_line`, the deadline is at most
+/// `end_ns_max` after a whole line.
+bool read_all(int from, std::uint64_t deadline_ns, bool until_line, std::string& text) {
   std::array<char, 4096> buffer;
   for (;;) {
     const auto now = steady_now_ns();
@@ -57,6 +60,7 @@ bool read_all(int from, std::uint64_t deadline_ns, std::string& text) {
     const auto bytes = read(from, buffer.data(), buffer.size());
     if (bytes == 0) return true;
     if (bytes > 0) text.append(buffer.data(), static_cast<std::size_t>(bytes));
+    if (until_line && text.ends_with('\n')) deadline_ns = std::min(deadline_ns, steady_now_ns() + end_ns_max);
   }
 }
 
@@ -93,14 +97,16 @@ std::string run_command(const command& what, double seconds_max, std::string* er
   close(ends[1]);
 
   std::string output;
-  const bool in_time = read_all(ends[0], steady_now_ns() + static_cast<std::uint64_t>(seconds_max * 1e9), output);
-  if (!in_time) kill(-child, SIGKILL);
+  const auto deadline_ns = steady_now_ns() + static_cast<std::uint64_t>(seconds_max * 1e9);
+  const bool has_ended = read_all(ends[0], deadline_ns, what.may_hang_at_end, output);
+  if (!has_ended) kill(-child, SIGKILL);
   close(ends[0]);
   int wait_status = 0;
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
   if (errors != nullptr) *errors = content_of(error_descriptor);
-  if (!in_time) {
+  if (!has_ended) {
+    if (what.may_hang_at_end && output.ends_with('\n')) return output;
     throw std::runtime_error("'" + as_typed(what) + "' took more than " + std::to_string(seconds_max) + " s");
   }
   if (wait_status != 0) throw std::runtime_error("'" + as_typed(what) + "' " + outcome(wait_status));

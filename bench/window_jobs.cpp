@@ -1,6 +1,7 @@
 #include "bench/window_jobs.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,7 +33,7 @@ job over_tcp(const driver& d, const std::string& provider, int ranks, arguments 
 
 std::vector<mpi_installation> mpis_over_tcp(int ranks) {
   std::vector<mpi_installation> all = mpi_installations();
-  // Half of the jobs of MPICH 4.0.2 on four ranks never end, after they have printed their results.
+  // See over_tcp_of: half of the jobs on four ranks hang.
   if (ranks > 2) std::erase_if(all, [](const mpi_installation& each) { return each.name == "MPICH"; });
   return all;
 }
@@ -45,17 +46,26 @@ void use_tcp(job& over_mpi) {
     over_mpi.run.environment.emplace_back(each);
 }
 
+namespace {
+
+// With MPICH 4.0.2 and UCX 1.13 over TCP, a process hangs in MPI_Finalize if it still received messages after another
+// process had begun to finalize.
+job over_tcp_of(const mpi_installation& mpi, job made) {
+  use_tcp(made);
+  made.run.may_hang_at_end = mpi.name == "MPICH";
+  return made;
+}
+
+}  // namespace
+
 job mpi_over_tcp(const driver& d, const mpi_installation& mpi, int ranks, std::vector<std::string> words) {
   job result = d.mpi_window(mpi, ranks, std::move(words));
   result.name += " over TCP";
-  use_tcp(result);
-  return result;
+  return over_tcp_of(mpi, std::move(result));
 }
 
 job ranks_over_mpi(const driver& d, const mpi_installation& mpi, const benchmark& which, int ranks, arguments args) {
-  job result = d.mpi_ranks(mpi, which, ranks, std::move(args));
-  use_tcp(result);
-  return result;
+  return over_tcp_of(mpi, d.mpi_ranks(mpi, which, ranks, std::move(args)));
 }
 
 void use_a_node_for_each_rank() {

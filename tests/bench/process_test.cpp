@@ -63,6 +63,13 @@ TEST(Process, ATimeOutEndsTheWholeProcessGroup) {
   close(ends[0]);
 }
 
+TEST(Process, ALineCountsIfTheCommandMayHangAtItsEnd) {
+  const command prints{{"sh", "-c", "echo sample; sleep 600"}, {}, true};
+  EXPECT_EQ(run_command(prints, enough_seconds), "sample\n");
+  const command prints_nothing{{"sh", "-c", "printf unfinished; sleep 600"}, {}, true};
+  EXPECT_NE(failure_of(prints_nothing, 0.2).find("took more than"), std::string::npos);
+}
+
 TEST(Workload, AWrongAnswerIsAnError) {
   EXPECT_NO_THROW(expect_equal("sum", 7, 7));
   EXPECT_THROW(expect_equal("sum", 7, 8), std::runtime_error);
