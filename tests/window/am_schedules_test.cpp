@@ -35,8 +35,10 @@ using testing::segment_ints;
 using handlers = testing::message_handlers;
 
 void run_simulated(rank_t ranks, const fabric::sim::sim_options& options, const std::function<void(world&)>& program) {
+  settings config;
+  config.set("AMITY_AM_ADAPTIVE", testing::credit_switch());
   fabric::sim::run(ranks, options, [&](fabric::fabric& own) {
-    world w(own, {});
+    world w(own, config);
     program(w);
     w.barrier();
     return 0;

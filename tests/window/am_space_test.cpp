@@ -258,15 +258,16 @@ TEST_P(space_of_messages, remaining_buffer_used_after_detach) {
 // A list stays valid after a flush if nothing was detached.
 TEST_P(space_of_messages, list_kept_after_flush) {
   struct variant {
-    const char* adapts;
+    bool adapts;
     bool may_detach;
     std::uint64_t queries;
   };
-  for (const variant& each : {variant{"1", true, 1}, variant{"0", true, 2}, variant{"0", false, 1}}) {
+  for (const variant& each : {variant{true, true, 1}, variant{false, true, 2}, variant{false, false, 1}}) {
     run(
         [&](world& w) {
           handlers all;
           window_options options = all.options();
+          options.messages.adapts = each.adapts;
           options.messages.may_detach = each.may_detach;
           auto memory = w.allocate_window<std::int32_t>(segment_ints, options);
           std::vector<std::byte> buffer(200);
@@ -286,7 +287,7 @@ TEST_P(space_of_messages, list_kept_after_flush) {
           EXPECT_EQ(memory.counters_of(to).handshakes, 0u);
           w.barrier();
         },
-        {{"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_ADAPTIVE", each.adapts}});
+        {{"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_ADAPTIVE", testing::credit_switch()}});
   }
 }
 
@@ -344,7 +345,7 @@ TEST_P(space_of_messages, requests_end_with_credit) {
         w.barrier();
         memory.detach_buffer(buffer.data());  // credit does not prevent it
       },
-      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
+      {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_ADAPTIVE", testing::credit_switch()}});
 }
 
 // Neither a detach nor the messages of others wait for a rank that has credit and does nothing.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,12 @@ struct message_handlers {
 
   window_options options() { return {.name = "am", .messages = {.handlers = &table}}; }
 };
+
+/// AMITY_AM_ADAPTIVE for tests of credit: as in the environment, so that they can be seen to fail with 0.
+inline std::string credit_switch() {
+  const char* const given = std::getenv("AMITY_AM_ADAPTIVE");
+  return given == nullptr ? "1" : given;
+}
 
 constexpr std::size_t segment_ints = 5;
 
