@@ -110,16 +110,16 @@ window_waits::window_waits(core::endpoint& in, window_target& own, rank_t target
                            const access_rules::identity& whose, const access_rules& rules)
     : endpoint_(in), target_(own), target_thread_(target_thread), whose_(whose), rules_(rules) {}
 
-std::string window_waits::label_of(std::string_view call, std::string_view what, rank_t target) {
+std::string window_waits::label_of(std::string_view call, const reason& why) {
   std::string label = std::exchange(label_, {});
   label.assign(call).append(" of ").append(whose_.window).append(", ").append(rules_.epoch_of(call));
-  if (target != no_rank) label.append(", target ").append(std::to_string(target));
-  label.append(": ").append(what);
+  if (why.target != no_rank) label.append(", target ").append(std::to_string(why.target));
+  label.append(": ").append(why.what);
   return label;
 }
 
-void window_waits::until(std::string_view call, const std::string_view& what, const rank_t& target,
-                         function_ref<bool()> done, fabric::watched_memory* stores) {
+void window_waits::until(std::string_view call, function_ref<reason()> why, function_ref<bool()> done,
+                         fabric::watched_memory* stores) {
   watched_transfers transfers(target_.transfers());
   transfers.look();
   if (done()) {
@@ -127,22 +127,23 @@ void window_waits::until(std::string_view call, const std::string_view& what, co
     if (stores != nullptr) endpoint_.own_engine().pace(endpoint_);
     return;
   }
-  // A short wait needs no label. Under virtual time, the first sleep may be the last one.
+  // A short wait needs no label: in its first idle round, the answer comes. Under virtual time, the first sleep may be
+  // the last one.
   std::string label;
-  std::string_view where = call, shown;
-  rank_t named = no_rank;
+  std::string_view where = call;
+  reason named{.what = {}, .target = no_rank};
   const core::engine& own = endpoint_.own_engine();
   const bool is_simulated = own.transport().caps().virtual_time;
   const auto is_done = [&] {
     transfers.look();
     if (done()) return true;
-    if ((own.idle_rounds() > 0 || is_simulated) && (named != target || shown.data() != what.data())) {
-      named = target;
-      shown = what;
-      if (!label.empty()) label_ = std::move(label);
-      label = label_of(call, what, target);
-      where = label;
-    }
+    if (own.idle_rounds() <= 1 && !is_simulated) return false;
+    const reason now = why();
+    if (now.target == named.target && now.what.data() == named.what.data()) return false;
+    named = now;
+    if (!label.empty()) label_ = std::move(label);
+    label = label_of(call, now);
+    where = label;
     return false;
   };
   const core::engine::attentive_wait attentive(endpoint_.own_engine());
@@ -153,15 +154,16 @@ void window_waits::until(std::string_view call, const std::string_view& what, co
 }
 
 void window_waits::for_operations(std::string_view call, std::span<window_peer* const> all) {
-  std::string_view what;
-  rank_t target = no_rank;
-  until(call, what, target, [&] {
-    const auto next = std::ranges::find_if_not(all, [](const window_peer* each) { return window_origin::done(*each); });
-    if (next == all.end()) return true;
-    target = (*next)->member;
-    what = window_origin::describe_unfinished(**next);
+  const window_peer* next = nullptr;
+  const auto why = [&] { return reason{.what = window_origin::describe_unfinished(*next), .target = next->member}; };
+  const auto done = [&] {
+    const auto found =
+        std::ranges::find_if_not(all, [](const window_peer* each) { return window_origin::done(*each); });
+    if (found == all.end()) return true;
+    next = *found;
     return false;
-  });
+  };
+  until(call, why, done, nullptr);
 }
 
 void window_waits::for_target(std::string_view call, std::string_view what, function_ref<bool()> done) {
@@ -188,17 +190,14 @@ void window_waits::for_locks(std::string_view call, std::string_view what, std::
 }
 
 void window_waits::for_accumulates(std::string_view call, std::vector<window_peer*> origins) {
-  rank_t target = no_rank;
   watched_accumulates watched(origins, whose_.member);
-  until(
-      call, "waits for its accumulate", target,
-      [&] {
-        std::erase_if(origins,
-                      [this](const window_peer* each) { return !each->control->accumulates.uses(whose_.member); });
-        target = origins.empty() ? no_rank : origins.front()->member;
-        return origins.empty();
-      },
-      &watched);
+  const auto why = [&] { return reason{.what = "waits for its accumulate", .target = origins.front()->member}; };
+  const auto done = [&] {
+    std::erase_if(origins,
+                  [this](const window_peer* each) { return !each->control->accumulates.uses(whose_.member); });
+    return origins.empty();
+  };
+  until(call, why, done, &watched);
 }
 
 // The job has failed, maybe because the holder of a lock was killed.

@@ -28,10 +28,13 @@ class window_waits final : private immovable {
   window_waits(core::endpoint& in, window_target& own, rank_t target_thread, const access_rules::identity& whose,
                const access_rules& rules);
 
-  /// `what` and `target` are for reports, and `done` may change them. `stores` see earlier what `done` depends on;
-  /// null: only records, and transfers on the progress thread, can end the wait.
-  void until(std::string_view call, const std::string_view& what, const rank_t& target, function_ref<bool()> done,
-             fabric::watched_memory* stores = nullptr);
+  /// `what` and `target` are for reports. `stores` see earlier what `done` depends on; null: only records, and transfers
+  /// on the progress thread, can end the wait.
+  void until(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
+             fabric::watched_memory* stores = nullptr) {
+    const reason fixed{.what = what, .target = target};
+    until(call, [&] { return fixed; }, done, stores);
+  }
   /// Waits until operations on all of these are done.
   void for_operations(std::string_view call, std::span<window_peer* const> all);
   /// Waits for what the thread that carries out records counts.
@@ -46,7 +49,16 @@ class window_waits final : private immovable {
   void for_accumulates(std::string_view call, std::vector<window_peer*> origins);
 
  private:
-  std::string label_of(std::string_view call, std::string_view what, rank_t target);
+  /// Why a call waits.
+  struct reason {
+    std::string_view what;  ///< its text lives until the end of the program, or of the wait
+    rank_t target;
+  };
+
+  /// `why`: at present, for reports.
+  void until(std::string_view call, function_ref<reason()> why, function_ref<bool()> done,
+             fabric::watched_memory* stores);
+  std::string label_of(std::string_view call, const reason& why);
   void report_holders(std::string_view call, std::span<window_peer* const> all) const noexcept;
 
   core::endpoint& endpoint_;
