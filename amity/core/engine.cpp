@@ -296,6 +296,8 @@ bool engine::flush_all() {
   return any;
 }
 
+bool engine::flush(endpoint& in) { return in.flush(); }
+
 void engine::flush_quiet_worlds() {
   for (member& each : worlds_) {
     if (each.owner == nullptr) continue;
@@ -317,7 +319,7 @@ engine::round engine::advance_for(endpoint& in, std::string_view where, const fa
   if (stores != nullptr) waiter_.pass_busy_round(lock_.get(), *stores);
   // With one world, and without memory and the like, what happens is of that world: most rounds need not look.
   if (worlds_count_ == 1 && every_round_.empty()) return round::eventful;
-  return in.activity() != before || in.flush() ? round::eventful : round::eventful_elsewhere;
+  return in.activity() != before ? round::eventful : round::eventful_elsewhere;
 }
 
 void engine::sleep(endpoint& in, std::string_view where, fabric::watched_memory* stores) {

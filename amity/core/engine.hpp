@@ -176,8 +176,13 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
     begin_wait();
     while (!done()) {
       const round was = advance_for(in, where, stores);
-      if (was == round::eventful || on_idle() || was == round::eventful_elsewhere) continue;
-      sleep(in, where, stores);
+      if (was == round::eventful) continue;
+      if (was == round::eventful_elsewhere) {
+        if (done()) return;  // the common end of a wait for one answer: what is collected may stay
+        if (!flush(in)) on_idle();
+        continue;
+      }
+      if (!on_idle()) sleep(in, where, stores);
     }
   }
   /// One round of it, for a loop that tries again itself.
@@ -250,6 +255,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void take_as_sent();
   void pass_busy_time(std::uint64_t weight);
   void flush_quiet_worlds();
+  static bool flush(endpoint& in);
   void tell_crew();
   void begin_wait() noexcept {
     waiter_.progressed();
