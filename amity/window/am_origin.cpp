@@ -414,8 +414,11 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
     if (!question) return false;
     const bool is_same_room = names_room(next.space) && next.room == of.named;
     const bool has_room = names_room(next.space) && !is_same_room;
-    const unsigned bits = (next.restarts ? restarts_bit : 0u) | (is_same_room ? same_room_bit : 0u);
-    const std::size_t front = sizeof(am_unit_head) + (has_room ? sizeof(am_room) : 0);
+    // A short segment and its record fit one line then.
+    const bool is_same_kind = next.segments == 1 && *description == of.described;
+    const unsigned bits = (next.restarts ? restarts_bit : 0u) | (is_same_room ? same_room_bit : 0u) |
+                          (is_same_kind ? same_kind_bit : 0u);
+    const std::size_t front = (is_same_kind ? 0 : sizeof(am_unit_head)) + (has_room ? sizeof(am_room) : 0);
     const std::size_t bytes = std::min(total, content_max_ - front);
     std::byte* place = try_append(of, {.act = static_cast<std::uint8_t>(window_act::am_unit),
                                        .op = static_cast<std::uint8_t>(next.space),
@@ -428,8 +431,10 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
       return false;
     }
     next.question = *question;
-    place = put_head(place,
-                     am_unit_head{.description = *description, .segments = static_cast<std::uint32_t>(next.segments)});
+    of.described = *description;
+    if (!is_same_kind)
+      place = put_head(
+          place, am_unit_head{.description = *description, .segments = static_cast<std::uint32_t>(next.segments)});
     if (has_room) place = put_head(place, of.named = next.room);
     copy_input(place, bytes);
     next.is_begun = true;

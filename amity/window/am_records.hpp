@@ -21,7 +21,8 @@ enum class am_space : std::uint8_t {
 
 constexpr bool names_room(am_space space) noexcept { return space >= am_space::granted; }
 
-/// In a record `am_unit`, before the input; an `am_room` follows if the space names it, without `same_room_bit`.
+/// In a record `am_unit`, before the input, without `same_kind_bit`; an `am_room` follows if the space names it, without
+/// `same_room_bit`.
 /// `record::op` is the space, and `record::at` the offset of the persistent memory. Further input follows in records
 /// `am_part`, whose `record::at` is its offset in the packed input; they have the same question.
 struct am_unit_head {
@@ -29,10 +30,14 @@ struct am_unit_head {
   std::uint32_t segments;
 };
 
+/// No number of a description.
+inline constexpr std::uint32_t no_description = ~std::uint32_t{0};
+
 /// In `record::word_bytes` of a unit. A target refuses all units after one that it has refused because of space, up to
 /// the first that is sent again: so messages stay in order.
 inline constexpr std::uint8_t restarts_bit = 1;   ///< it is the first that is sent again
 inline constexpr std::uint8_t same_room_bit = 2;  ///< it lies in the room of the last unit that came with its room
+inline constexpr std::uint8_t same_kind_bit = 4;  ///< one segment, with the description of the last unit
 
 /// In a record `am_ask`: space for as many of these segments as fit.
 struct am_ask {

@@ -165,15 +165,18 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   const auto invalid = [&] {
     return engine_.invalid_packet(lane, fmt::format("a unit of {} bytes of an active message", what.bytes));
   };
-  am_unit_head head{};
   const auto space = static_cast<am_space>(what.op);
   origin_state& from = find_origin(lane);
   unit arrived{.lane = lane, .from = &from, .question = what.question, .at = what.at, .space = space};
   const bool is_same_room = (what.word_bytes & same_room_bit) != 0;
+  const bool is_same_kind = (what.word_bytes & same_kind_bit) != 0;
+  am_unit_head head{.description = from.described, .segments = 1};
   const bool has_room = names_room(space) && !is_same_room;
-  const bool is_valid = space <= am_space::credit && what.word_bytes <= (restarts_bit | same_room_bit) &&
+  const bool is_valid = space <= am_space::credit && what.word_bytes <= (restarts_bit | same_room_bit | same_kind_bit) &&
                         (!is_same_room || names_room(space));
-  if (!is_valid || !take_head(content, head) || (has_room && !take_head(content, arrived.room))) throw invalid();
+  if (!is_valid || !(is_same_kind || take_head(content, head)) || (has_room && !take_head(content, arrived.room)))
+    throw invalid();
+  from.described = head.description;
   if (has_room) from.named = arrived.room;
   if (is_same_room) arrived.room = from.named;
   known_description& known = find_description(lane, from, head.description);

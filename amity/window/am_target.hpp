@@ -91,6 +91,7 @@ class am_target final : private immovable {
     std::uint64_t system_used = 0;
     bool refuses = false;  ///< units, up to the one that restarts
     am_room named{};       ///< by the last unit that came with its room
+    std::uint32_t described = no_description;  ///< of the last unit
   };
   /// Memory of a unit, in a buffer of the program or elsewhere.
   struct storage {
