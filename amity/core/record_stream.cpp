@@ -37,6 +37,16 @@ constexpr std::size_t short_packet_bytes = 64;
 
 constexpr std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
+/// The memory of a packet held others before, to other ranks maybe: what fills up the last word must not contain them.
+void clear_padding(std::byte* content, std::size_t bytes) noexcept {
+  if (bytes % 8 != 0) std::memset(content + bytes, 0, in_words(bytes) - bytes);
+}
+
+/// Before another record follows the last one, or the packet leaves: content may have joined.
+void end_tail(const fabric::slot& open, std::size_t at, const record_tail& last) noexcept {
+  if (last.is_open()) clear_padding(open.data + at + sizeof(record), last.last().bytes);
+}
+
 constexpr packet_header answers_header = service_header(service::answers);
 
 constexpr std::uint16_t next_after(std::uint16_t sequence) {
@@ -65,6 +75,7 @@ class record_stream::answer_packet final : public answers, private immovable {
         .at = at};
     std::byte* const place = slot_.data + used_;
     std::memcpy(place, &head, sizeof head);
+    clear_padding(place + sizeof head, bytes);
     used_ += room;
     return place + sizeof head;
   }
@@ -136,6 +147,7 @@ std::byte* record_stream::try_append(rank_t target, const record& what, tracking
   const std::size_t bytes = sizeof what + in_words(what.bytes);
   if (bytes > packet_bytes_max_ - to.used()) send(target);
   if (!to.tail.is_open() && transport_.acquire(target, to.open, of) != status::ok) return nullptr;
+  end_tail(to.open, to.tail_at, to.tail);
   to.tail_at = to.used();
   std::byte* const place = to.open.data + to.tail_at;
   to.tail.begin(what, place, packet_bytes_max_ - to.tail_at);
@@ -175,6 +187,7 @@ void record_stream::send(rank_t target) noexcept {
   const std::unique_ptr<peer>* const found = peers_.find(target);
   if (found == nullptr || !(*found)->tail.is_open()) return;
   peer& to = **found;
+  end_tail(to.open, to.tail_at, to.tail);
   transport_.commit(target, service_header(service::records, to.next_out).word(), to.open, to.used());
   to.next_out = next_after(to.next_out);
   to.tail.close();
