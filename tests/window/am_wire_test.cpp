@@ -1,11 +1,16 @@
-/// Active messages in the bytes of packets: the counters of windows are what has travelled.
+/// Active messages in the bytes of packets: the counters of windows are what has travelled, and nothing travels that is
+/// no content of a message.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -14,7 +19,11 @@
 
 #include <gtest/gtest.h>
 
+#include "amity/window/am_description.hpp"
+#include "amity/window/layout.hpp"
+#include "amity/window/options.hpp"
 #include "amity/window/window.hpp"
+#include "amity/window/window_core.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/message_handlers.hpp"
@@ -158,6 +167,214 @@ TEST_P(packets_of_windows, counters_of_messages_equal_packets) {
       EXPECT_GT(w.sum(sent.refusals), 0u);
     });
     if (!is_good) return;
+  }
+}
+
+// Secrets
+
+/// No message but those of rank 1 has several bytes of this value in a row.
+constexpr std::byte secret{0xc5};
+constexpr std::byte canary{0x77};
+constexpr std::byte written{1};
+
+/// The most secret bytes in a row that this rank has sent to each rank, and received from each.
+class secret_runs {
+ public:
+  void see(const wire_packet& packet) {
+    std::size_t& most = (packet.is_sent ? sent_ : received_)[static_cast<std::size_t>(packet.peer)];
+    std::size_t run = 0;
+    for (const std::byte each : packet.payload) most = std::max(most, run = each == secret ? run + 1 : 0);
+  }
+  std::size_t sent(rank_t to) const { return sent_[static_cast<std::size_t>(to)]; }
+  std::size_t received(rank_t from) const { return received_[static_cast<std::size_t>(from)]; }
+
+ private:
+  std::array<std::size_t, 3> sent_{}, received_{};
+};
+
+/// What a message has: in each segment, `count` elements of input and as many of output.
+struct message_shape {
+  bool is_vector;
+  bool has_gaps;
+  std::size_t element_bytes;
+  std::size_t count;
+  std::size_t segments;
+
+  std::size_t step_there() const { return element_bytes + (has_gaps ? 3 : 0); }
+  std::size_t step_here() const { return element_bytes + (has_gaps ? 5 : 0); }
+  std::size_t bytes_here() const { return segments * count * step_here(); }
+  /// Elements that the handler generates in a message of rank 2.
+  std::size_t generated(std::size_t segment) const { return is_vector ? segment % (count + 1) : count / 2; }
+};
+
+std::vector<message_shape> message_shapes() {
+  std::vector<message_shape> shapes;
+  for (const bool is_vector : {false, true}) {
+    for (const bool has_gaps : {false, true}) {
+      for (const std::size_t element_bytes : {1, 3, 8, 50, 700}) {
+        for (const std::size_t segments : {1, 9, 30})
+          shapes.push_back({is_vector, has_gaps, element_bytes, segments == 9 ? 1u : 4u, segments});
+      }
+    }
+  }
+  return shapes;
+}
+
+/// Rank 1 leaves secrets in all memory of rank 0 that messages use. Then rank 2 sends messages whose handler writes a
+/// part of the output.
+class use_of_secrets {
+ public:
+  use_of_secrets(world& w, lock_kind kind, const settings& config, std::uint64_t guaranteed)
+      : w_(w),
+        kind_(kind),
+        buffer_(60'000, secret),
+        memory_(w.team(), std::nullopt, 64, with_settings(options(guaranteed), config)) {
+    std::ranges::fill(memory_.memory(), secret);
+    if (w.rank() == 0) memory_.attach_buffer(buffer_);
+  }
+
+  void run() {
+    for (const message_shape& each : message_shapes()) {
+      shape_ = each;
+      w_.barrier();
+      if (w_.rank() == 1) send(leave_[each.is_vector ? 1 : 0]);
+      w_.barrier();
+      if (w_.rank() == 2) send(write_part_[each.is_vector ? 1 : 0]);
+      w_.barrier();
+    }
+  }
+  /// Calls of handlers on this rank for messages of rank 2, whose output was in the buffer.
+  std::size_t calls_in_buffer() const { return calls_in_buffer_; }
+
+ private:
+  window_options options(std::uint64_t guaranteed) {
+    leave_ = {table_.add([](const am_call& call) { std::ranges::fill(call.output, secret); }),
+              table_.add_vector([this](const am_call& call) {
+                std::ranges::fill(call.output, secret);
+                std::ranges::fill(call.output_counts, shape_.count);
+              })};
+    write_part_ = {table_.add([this](const am_call& call) { write_part(call); }),
+                   table_.add_vector([this](const am_call& call) { write_part(call); })};
+    window_options chosen{.name = "am", .messages = {.handlers = &table_}};
+    space_.bytes = guaranteed;
+    if (guaranteed > 0) chosen.messages.guarantees = std::span(&space_, 1);
+    return chosen;
+  }
+  void write_part(const am_call& call) {
+    EXPECT_EQ(std::ranges::count(call.output, std::byte{}), std::ssize(call.output));
+    const bool is_in_buffer = call.output.data() >= buffer_.data() && call.output.data() < &buffer_.back();
+    if (is_in_buffer) ++calls_in_buffer_;
+    const std::size_t step = shape_.step_there();
+    for (std::size_t i = 0; i < call.segments; ++i) {
+      const mutable_bytes segment = call.output.subspan(i * shape_.count * step, shape_.count * step);
+      const std::uint32_t first = call.input_as<std::uint8_t>()[i * shape_.count * step];  // number of the segment
+      const std::size_t generated = shape_.generated(first);
+      if (shape_.is_vector) call.output_counts[i] = static_cast<std::uint32_t>(generated);
+      for (std::size_t j = 0; j < shape_.count; ++j) {
+        if (j < generated) std::ranges::fill(segment.subspan(j * step, shape_.element_bytes), written);
+        std::ranges::fill(segment.subspan(j * step, step).subspan(shape_.element_bytes), secret);  // the gap
+      }
+    }
+  }
+  void send(am_operation what) {
+    const bool is_secret = w_.rank() == 1;
+    const auto side = [&]() -> detail::am_side {
+      const std::size_t count = shape_.count, bytes = shape_.element_bytes, step = shape_.step_there();
+      detail::am_side made{.packed_bytes = count * bytes, .footprint = count * step};
+      if (shape_.has_gaps)
+        made.blocks = std::make_shared<const layout>(layout::strided(count, bytes, static_cast<std::ptrdiff_t>(step)));
+      return made;
+    };
+    const std::size_t elements = shape_.segments * shape_.count, step = shape_.step_here();
+    std::shared_ptr<const layout> here;
+    if (shape_.has_gaps) {
+      here = std::make_shared<const layout>(
+          layout::strided(elements, shape_.element_bytes, static_cast<std::ptrdiff_t>(step)));
+    }
+    std::vector<std::byte> in(shape_.bytes_here(), secret), out(shape_.bytes_here() + 100, canary);
+    for (std::size_t i = 0; !is_secret && i < elements; ++i)
+      std::ranges::fill(std::span(in).subspan(i * step, shape_.element_bytes), std::byte(i / shape_.count));
+    std::vector<std::uint32_t> counts(shape_.segments);
+    memory_.lock(kind_, 0, window_assert::none);
+    memory_.send_message("test", 0,
+                         {.operation = what.number,
+                          .count_max = what.is_vector ? static_cast<std::uint32_t>(shape_.count) : 0,
+                          .input = side(),
+                          .output = side(),
+                          .persistent_bytes = 64},
+                         {.segments = shape_.segments,
+                          .input = in.data(),
+                          .input_blocks = here,
+                          .output = out.data(),
+                          .output_blocks = here,
+                          .output_counts = counts.data()});
+    memory_.unlock(0);
+    expect_output(out, is_secret);
+  }
+  void expect_output(std::span<const std::byte> out, bool is_secret) const {
+    std::vector<std::byte> expected(out.size(), canary);
+    for (std::size_t i = 0; i < shape_.segments; ++i) {
+      const std::size_t generated = is_secret ? shape_.count : shape_.generated(i);
+      for (std::size_t j = 0; j < shape_.count; ++j) {
+        if (j >= generated && shape_.is_vector) continue;
+        const std::size_t at = (i * shape_.count + j) * shape_.step_here();
+        const std::byte value = is_secret ? secret : j < generated ? written : std::byte{};
+        std::ranges::fill(std::span(expected).subspan(at, shape_.element_bytes), value);
+      }
+    }
+    EXPECT_TRUE(std::ranges::equal(out, expected));
+  }
+
+  world& w_;
+  lock_kind kind_;
+  message_shape shape_{};
+  am_table table_;
+  std::array<am_operation, 2> leave_{}, write_part_{};  ///< plain, and of vectors
+  am_guarantee space_{.target = 0, .bytes = 0};
+  std::vector<std::byte> buffer_;
+  detail::window_core memory_;
+  std::size_t calls_in_buffer_ = 0;
+};
+
+struct space_of_secrets {
+  setting_changes changes;
+  lock_kind kind = lock_kind::shared;
+  std::uint64_t guaranteed = 0;
+};
+
+std::vector<space_of_secrets> spaces_of_secrets() {
+  const std::pair<std::string, std::string> no_system{"AMITY_AM_SYSTEM_BYTES", "0"};
+  return {{.changes = {{"AMITY_AM_SYSTEM_BYTES", "200k"}}},
+          {.changes = {no_system}},
+          {.changes = {no_system, {"AMITY_AM_ADAPTIVE", "0"}}},
+          {.changes = {no_system}, .kind = lock_kind::exclusive},
+          {.changes = {no_system}, .guaranteed = 20'000}};
+}
+
+// The memory of a unit held other messages before, and is sent as a whole.
+TEST_P(packets_of_windows, messages_leak_nothing) {
+  for (const space_of_secrets& space : spaces_of_secrets()) {
+    for (const char* const pack_below : {"0", "auto"}) {
+      setting_changes changes = space.changes;
+      changes.emplace_back("AMITY_AM_PACK_BELOW", pack_below);
+      const bool is_good = run<secret_runs>(changes, [&](world& w, secret_runs& runs) {
+        use_of_secrets program(w, space.kind, testing::configured(changes), space.guaranteed);
+        program.run();
+        constexpr std::size_t several = 3;
+        if (w.rank() == 0) {
+          EXPECT_GE(runs.sent(1), 100u);  // its own
+          EXPECT_EQ(program.calls_in_buffer() > 0, space.changes[0].second == "0");
+        }
+        if (w.rank() != 2) {
+          EXPECT_LT(runs.sent(2), several);
+        }
+        for (rank_t peer = 0; w.rank() == 2 && peer < w.size(); ++peer) {
+          EXPECT_LT(runs.sent(peer), several) << peer;
+          EXPECT_LT(runs.received(peer), several) << peer;
+        }
+      });
+      if (!is_good) return;
+    }
   }
 }
 
