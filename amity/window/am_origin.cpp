@@ -60,9 +60,9 @@ std::unique_ptr<am_queue> am_origin::make_queue(rank_t lane, std::uint32_t windo
   return made;
 }
 
-void am_origin::add(am_queue& to, am_message what) {
+void am_origin::add(am_queue& to, am_message&& what) {
   to.waiting += what.segments * what.what->footprint();
-  to.messages.push_back({.what = std::move(what), .number = to.counters.messages++});
+  to.messages.emplace_back(std::move(what), to.counters.messages++);
   ++messages_;
 }
 

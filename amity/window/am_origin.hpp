@@ -125,7 +125,7 @@ class am_origin final : private immovable {
   am_origin(core::engine& on, window_service& service, const am_origin_options& options);
 
   std::unique_ptr<am_queue> make_queue(rank_t lane, std::uint32_t window, std::uint64_t owed) const;
-  void add(am_queue& to, am_message what);
+  void add(am_queue& to, am_message&& what);
   /// Messages in all queues that are not complete.
   std::size_t messages() const noexcept { return messages_; }
   /// From now on the acts of records have these bits, of `window_records.hpp`.

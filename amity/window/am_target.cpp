@@ -21,58 +21,22 @@ namespace {
 /// Pieces of memory that are kept for later units.
 constexpr std::size_t spare_max = 8;
 
-/// The longest text of an error. It fits into one record.
-constexpr std::size_t text_bytes_max = 400;
-
 }  // namespace
 
 am_target::am_target(core::endpoint& in, window_service& service, const am_target_options& options, owner of)
-    : endpoint_(in), engine_(in.own_engine()), service_(service), options_(options), owner_(std::move(of)) {
+    : endpoint_(in),
+      engine_(in.own_engine()),
+      options_(options),
+      owner_(std::move(of)),
+      notices_{.service = service, .identity = owner_.identity},
+      space_(engine_, notices_, options.space,
+             {.records = owner_.records, .member = owner_.member, .window = owner_.window}) {
   spare_.reserve(spare_max);
 }
 
-// The program of this rank
-
-void am_target::attach(std::string_view call, mutable_bytes memory) {
-  if (memory.empty() || memory.data() == nullptr) {
-    throw window_error(window_fault::attachment, call, owner_.member,
-                       fmt::format("{}: a buffer of {} bytes at address {}", owner_.window, memory.size(),
-                                   static_cast<const void*>(memory.data())),
-                       "attach at least one byte of memory");
-  }
-  if (!buffers_.try_attach(memory)) {
-    throw window_error(window_fault::attachment, call, owner_.member,
-                       fmt::format("{}: {} bytes at address {} overlap a buffer that is attached", owner_.window,
-                                   memory.size(), static_cast<const void*>(memory.data())),
-                       "detach that buffer before, or pass other memory");
-  }
-  serve_asks();
-}
-
-void am_target::detach(std::string_view call, const void* base) {
-  const am_buffers::detaching how = calls_ > 0 ? am_buffers::detaching::in_use : buffers_.try_detach(base);
-  if (how == am_buffers::detaching::done) return credits_.drop_detached();
-  if (how == am_buffers::detaching::owed) {
-    throw window_error(window_fault::guarantee, call, owner_.member,
-                       fmt::format("{}: without the buffer at address {}, fewer bytes are attached than are guaranteed "
-                                   "to origins",
-                                   owner_.window, base),
-                       "attach another buffer before");
-  }
-  const bool is_known = how == am_buffers::detaching::in_use;
-  throw window_error(window_fault::attachment, call, owner_.member,
-                     fmt::format("{}: {} at address {}", owner_.window,
-                                 is_known ? "active messages use the buffer" : "no buffer begins", base),
-                     is_known ? "detach it after the origins have completed their messages"
-                              : "pass the address of an attached buffer, once");
-}
-
 std::string am_target::describe() const {
-  return fmt::format(
-      "\n  {}: buffers for active messages of {} bytes, {} free; {} requests for space wait; {} units have not arrived "
-      "as "
-      "a whole",
-      owner_.window, buffers_.bytes_attached(), buffers_.bytes_free(), asks_.size(), arriving_.size());
+  return fmt::format("\n  {}: {}; {} units have not arrived as a whole", owner_.window, space_.describe(),
+                     arriving_.size());
 }
 
 // Records
@@ -84,17 +48,24 @@ bool am_target::execute(rank_t lane, const core::record& what, bytes_view conten
     case window_act::am_describe:
       take_description(lane, content);
       return true;
-    case window_act::am_ask:
-      on_ask(lane, content);
+    case window_act::am_ask: {
+      am_ask asked{};
+      if (!take_head(content, asked) || !content.empty() || asked.segments == 0)
+        throw engine_.invalid_packet(lane, "a request for space for active messages");
+      space_.on_ask(lane, asked, find_description(lane, asked.description).what);
       return true;
-    case window_act::am_query:
-      on_query(lane, content);
+    }
+    case window_act::am_query: {
+      std::uint64_t number = 0;
+      if (!take_head(content, number)) throw engine_.invalid_packet(lane, "a query of space for active messages");
+      space_.on_query(lane, number);
       return true;
+    }
     default:
       break;
   }
   // The record whose answer had no credit comes again.
-  const auto left = std::ranges::find(replying_, lane, &unit::lane);
+  const auto left = std::ranges::find(replying_, lane, [](const unit& each) { return each.own.lane; });
   if (left != replying_.end()) {
     if (left->question != what.question)
       throw engine_.invalid_packet(lane, "a unit before the answer to another one has left");
@@ -167,22 +138,23 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   };
   const auto space = static_cast<am_space>(what.op);
   origin_state& from = find_origin(lane);
-  unit arrived{.lane = lane, .from = &from, .question = what.question, .at = what.at, .space = space};
+  unit arrived{.own = {.lane = lane, .space = space}, .from = &from, .question = what.question, .at = what.at};
   const bool is_same_room = (what.word_bytes & same_room_bit) != 0;
   const bool is_same_kind = (what.word_bytes & same_kind_bit) != 0;
   am_unit_head head{.description = from.described, .segments = 1};
   const bool has_room = names_room(space) && !is_same_room;
-  const bool is_valid = space <= am_space::credit && what.word_bytes <= (restarts_bit | same_room_bit | same_kind_bit) &&
+  const bool is_valid = space <= am_space::credit &&
+                        what.word_bytes <= (restarts_bit | same_room_bit | same_kind_bit) &&
                         (!is_same_room || names_room(space));
-  if (!is_valid || !(is_same_kind || take_head(content, head)) || (has_room && !take_head(content, arrived.room)))
+  if (!is_valid || !(is_same_kind || take_head(content, head)) || (has_room && !take_head(content, arrived.own.room)))
     throw invalid();
   from.described = head.description;
-  if (has_room) from.named = arrived.room;
-  if (is_same_room) arrived.room = from.named;
+  if (has_room) from.named = arrived.own.room;
+  if (is_same_room) arrived.own.room = from.named;
   known_description& known = find_description(lane, from, head.description);
-  arrived.segments = head.segments;
+  arrived.own.segments = head.segments;
   arrived.description = head.description;
-  arrived.need = need_of(*known.what, head.segments);
+  arrived.own.need = need_of(*known.what, head.segments);
   const std::uint64_t input_bytes = known.what->input.packed_bytes * head.segments;
   arrived.arrived = content.size();
   arrived.is_whole = content.size() == input_bytes;
@@ -216,7 +188,7 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   if (arrived.is_whole) return carry_out(std::move(arrived), known, content, memory, to);
 
   const am_side& side = known.what->input;
-  place(arrived.input, arrived.room.input_buffer, arrived.need.input + side.overhang, side.alignment);
+  place(arrived.input, arrived.own.room.input_buffer, arrived.own.need.input + side.overhang, side.alignment);
   unpack_input(known.what->input, arrived.input.data, 0, content);
   arriving_.push_back(std::move(arrived));
   return true;
@@ -225,12 +197,12 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
 bool am_target::on_part(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory,
                         core::answers& to) {
   const auto found = std::ranges::find_if(
-      arriving_, [&](const unit& each) { return each.lane == lane && each.question == what.question; });
+      arriving_, [&](const unit& each) { return each.own.lane == lane && each.question == what.question; });
   // A unit that was refused after its first record.
   if (found == arriving_.end()) return true;
   known_description& known = find_description(lane, *found->from, found->description);
   const am_description& of = *known.what;
-  const std::uint64_t input_bytes = of.input.packed_bytes * found->segments;
+  const std::uint64_t input_bytes = of.input.packed_bytes * found->own.segments;
   if (what.at != found->arrived || content.size() > input_bytes - found->arrived)
     throw engine_.invalid_packet(
         lane, fmt::format("{} bytes of an active message at {} of {}", content.size(), what.at, input_bytes));
@@ -249,176 +221,35 @@ bool am_target::on_part(rank_t lane, const core::record& what, bytes_view conten
 // Space
 
 bool am_target::try_take_room(unit& of) {
-  switch (of.space) {
-    case am_space::system: {
-      std::uint64_t& used = of.from->system_used;
-      used += of.need.input + of.need.output;
-      if (used > options_.system_bytes)
-        throw engine_.invalid_packet(of.lane,
-                                     fmt::format("{} bytes for a system buffer of {}", used, options_.system_bytes));
-      return true;
-    }
-    case am_space::owed:
-      if (buffers_.try_take_owed(of.need, of.room)) {
-        credits_.withdraw_used(of.room);
-        return true;
-      }
-      // Other units lie where this one would fit, or it is too large for one buffer.
-      if (buffers_.has_all_owed() && (of.segments > 1 || buffers_.would_fit(of.need))) {
-        refuse_room(of);
-        return false;
-      }
-      if (buffers_.has_all_owed()) {
-        fail(of, am_refusal::reason::buffer, no_buffer_for(of.need));
-        return false;
-      }
-      fail(
-          of, am_refusal::reason::owed,
-          fmt::format("rank {} has attached {} bytes, of which {} are free, and {} bytes that were guaranteed to this "
-                      "rank do not fit",
-                      owner_.member, buffers_.bytes_attached(), buffers_.bytes_free(), of.need.input + of.need.output));
-      return false;
-    case am_space::granted:
-      return true;  // since the request
-    case am_space::chosen:
-      if (buffers_.try_take_there(of.need, of.room)) {
-        credits_.withdraw_used(of.room);
-        return true;
-      }
-      options_.may_detach || (buffers_.has(of.room.input_buffer) && buffers_.has(of.room.output_buffer))
-          ? refuse_room(of)
-          : fail(of, am_refusal::reason::promise,
-                 fmt::format("rank {} has detached a buffer, though the window was made with the "
-                             "promise that no rank does so between messages",
-                             owner_.member));
-      return false;
-    case am_space::credit:
-      if (credits_.try_take(of.lane, of.need, of.room)) return true;
-      refuse_room(of);
-      return false;
+  if (of.own.space == am_space::system) {
+    std::uint64_t& used = of.from->system_used;
+    used += of.own.need.input + of.own.need.output;
+    if (used <= options_.system_bytes) return true;
+    throw engine_.invalid_packet(of.own.lane,
+                                 fmt::format("{} bytes for a system buffer of {}", used, options_.system_bytes));
+  }
+  const std::optional<am_allocator::refusal> refused = space_.try_take(of.own);
+  if (!refused) return true;
+  if (refused->why == am_refusal::reason::no_room) {
+    refuse_room(of);
+  } else {
+    fail(of, refused->why, refused->text);
   }
   return false;
 }
 
 void am_target::refuse_room(const unit& of) {
   of.from->refuses = true;
-  tell_credit(of.lane, 0);
+  space_.tell_credit(of.own.lane);
   refuse(of, am_refusal::reason::no_room, {});
 }
 
 void am_target::give_room_back(unit& of) {
-  if (of.space == am_space::system) {
-    of.from->system_used -= of.need.input + of.need.output;
-    return;
-  }
-  if (of.space == am_space::credit) {
-    credits_.give_back(of.lane, of.need, of.room);
+  if (of.own.space == am_space::system) {
+    of.from->system_used -= of.own.need.input + of.own.need.output;
   } else {
-    buffers_.give_back(of.need, of.room, of.space == am_space::owed);
+    space_.give_back(of.own);
   }
-  if (of.space == am_space::granted) --granted_;
-  // Not here: the answer may be in a packet that is still open.
-  if (!asks_.empty()) service_.watch(*owner_.records);
-}
-
-void am_target::on_ask(rank_t lane, bytes_view content) {
-  waiting_ask next{.lane = lane, .what = {}};
-  if (!take_head(content, next.what) || !content.empty() || next.what.segments == 0)
-    throw engine_.invalid_packet(lane, "a request for space for active messages");
-  static_cast<void>(find_description(lane, next.what.description));
-  if (next.what.is_ahead != 0) {
-    if (asks_.empty()) extend_credit(next);
-    return tell_credit(lane, next.what.number);
-  }
-  if (!asks_.empty() || !try_serve(next)) asks_.push_back(next);
-}
-
-void am_target::serve_asks() {
-  while (!asks_.empty() && try_serve(asks_.front())) asks_.pop_front();
-}
-
-// Origins replace no description of a request that waits.
-bool am_target::try_serve(const waiting_ask& next) {
-  const am_description& what = *find_description(next.lane, next.what.description).what;
-  const am_need of_segment = need_of(what, 1);
-  if (const am_fit found = find_room(of_segment, next.what.segments); found.segments > 0) {
-    ++granted_;
-    credits_.note_grant(need_of(what, found.segments));
-    extend_credit(next);
-    tell_credit(next.lane, 0);
-    const am_grant grant{
-        .number = next.what.number, .segments = static_cast<std::uint32_t>(found.segments), .room = found.where};
-    send(next.lane, window_act::am_granted, head_bytes(grant));
-    return true;
-  }
-  if (buffers_.can_ever_fit(of_segment)) return false;
-  refuse_ask(next.lane, next.what.number, no_buffer_for(of_segment));
-  return true;
-}
-
-std::string am_target::no_buffer_for(const am_need& of_segment) const {
-  return fmt::format(
-      "a segment needs {} bytes of input and {} of output at rank {}, whose largest buffer has {} bytes ({} attached "
-      "in "
-      "all)",
-      of_segment.input, of_segment.output, owner_.member, buffers_.bytes_largest(), buffers_.bytes_attached());
-}
-
-// Space that some origins have and use is withdrawn only if no other will be free.
-am_fit am_target::find_room(const am_need& of_segment, std::uint64_t segments_max) {
-  am_fit found = buffers_.try_take(of_segment, segments_max);
-  if (found.segments > 0) return found;
-  using enum am_credits::holders;
-  if (credits_.try_withdraw(of_segment, idle) || (granted_ == 0 && credits_.try_withdraw(of_segment, all)))
-    found = buffers_.try_take(of_segment, segments_max);
-  return found;
-}
-
-void am_target::extend_credit(const waiting_ask& for_ask) {
-  const am_description& what = *find_description(for_ask.lane, for_ask.what.description).what;
-  if (!options_.adapts || !buffers_.can_ever_fit(need_of(what, 1))) return;
-  credits_.note_request(need_of(what, for_ask.what.segments));
-  credits_.extend(for_ask.lane, need_of(what, 1), for_ask.what.waiting);
-}
-
-void am_target::tell_credit(rank_t lane, std::uint32_t number) {
-  const std::vector<am_free> changed = credits_.take_untold(lane);
-  if (changed.empty() && number == 0) return;
-  const std::size_t bytes_max = core::record_bytes_max(engine_.transport().caps().packet_bytes_max);
-  const std::size_t count_max = (bytes_max - sizeof(am_credited)) / sizeof(am_free);
-  std::span<const am_free> left(changed);
-  do {
-    const std::span<const am_free> part = left.first(std::min(left.size(), count_max));
-    left = left.subspan(part.size());
-    const am_credited head{.number = left.empty() ? number : 0};
-    std::vector<std::byte> content(sizeof head + part.size_bytes());
-    copy_bytes(put_head(content.data(), head), reinterpret_cast<const std::byte*>(part.data()), part.size_bytes());
-    send(lane, window_act::am_credited, content);
-  } while (!left.empty());
-}
-
-void am_target::on_query(rank_t lane, bytes_view content) {
-  std::uint64_t number = 0;
-  if (!take_head(content, number)) throw engine_.invalid_packet(lane, "a query of space for active messages");
-  std::vector<am_free> all = buffers_.free_or_kept();
-  const std::size_t bytes_max = core::record_bytes_max(engine_.transport().caps().packet_bytes_max);
-  all.resize(std::min(all.size(), (bytes_max - sizeof number) / sizeof(am_free)));
-  std::vector<std::byte> answer(sizeof number + all.size() * sizeof(am_free));
-  std::memcpy(answer.data(), &number, sizeof number);
-  if (!all.empty()) std::memcpy(answer.data() + sizeof number, all.data(), all.size() * sizeof(am_free));
-  send(lane, window_act::am_listed, answer);
-}
-
-void am_target::send(rank_t lane, window_act act, bytes_view head, std::string_view text) {
-  std::vector<std::byte> content(head.begin(), head.end());
-  const bytes_view tail = std::as_bytes(std::span(text)).first(std::min(text.size(), text_bytes_max));
-  content.insert(content.end(), tail.begin(), tail.end());
-  service_.send(lane,
-                {.owner = core::record_owner::windows,
-                 .act = static_cast<std::uint8_t>(act),
-                 .bytes = static_cast<std::uint32_t>(content.size()),
-                 .at = static_cast<std::uint64_t>(owner_.identity)},
-                content);
 }
 
 void am_target::fail(unit& of, am_refusal::reason why, std::string_view text) {
@@ -430,19 +261,14 @@ void am_target::fail(unit& of, am_refusal::reason why, std::string_view text) {
 
 void am_target::refuse(const unit& of, am_refusal::reason why, std::string_view text) {
   const am_refusal refusal{.number = of.question, .why = why, .is_unit = 1};
-  send(of.lane, window_act::am_refused, head_bytes(refusal), text);
-}
-
-void am_target::refuse_ask(rank_t lane, std::uint32_t number, std::string_view text) {
-  const am_refusal refusal{.number = number, .why = am_refusal::reason::buffer, .is_unit = 0};
-  send(lane, window_act::am_refused, head_bytes(refusal), text);
+  notices_.send(of.own.lane, window_act::am_refused, head_bytes(refusal), text);
 }
 
 // Memory of units
 
 void am_target::place(storage& in, std::uint32_t buffer, std::uint64_t bytes, std::uint64_t alignment) {
   in.buffer = am_room::no_buffer;
-  in.data = buffer == am_room::no_buffer ? nullptr : buffers_.try_place(buffer, bytes, alignment);
+  in.data = buffer == am_room::no_buffer ? nullptr : space_.buffers().try_place(buffer, bytes, alignment);
   if (in.data != nullptr) {
     in.buffer = buffer;
     return;
@@ -457,7 +283,7 @@ void am_target::place(storage& in, std::uint32_t buffer, std::uint64_t bytes, st
 }
 
 void am_target::remove(storage& from) noexcept {
-  if (from.buffer != am_room::no_buffer) buffers_.remove_place(from.buffer, from.data);
+  if (from.buffer != am_room::no_buffer) space_.buffers().remove_place(from.buffer, from.data);
   from.buffer = am_room::no_buffer;
   from.data = nullptr;
   if (!from.elsewhere.empty() && spare_.size() < spare_max) spare_.push_back(std::move(from.elsewhere));
@@ -511,13 +337,13 @@ void am_target::run(unit& of, known_description& known, bytes_view input, mutabl
       what.input.blocks == nullptr && reinterpret_cast<std::uintptr_t>(input.data()) % what.input.alignment == 0;
   const std::byte* begin = of.input.data != nullptr ? of.input.data : input.data();
   if (of.input.data == nullptr && !is_in_place) {
-    place(of.input, of.room.input_buffer, of.need.input + what.input.overhang, what.input.alignment);
+    place(of.input, of.own.room.input_buffer, of.own.need.input + what.input.overhang, what.input.alignment);
     unpack_input(what.input, of.input.data, 0, input);
     begin = of.input.data;
   }
-  place(of.output, of.room.output_buffer, of.need.output + what.output.overhang, what.output.alignment);
-  std::memset(of.output.data, 0, of.need.output + what.output.overhang);
-  counts_.assign(what.is_vector() ? of.segments : 0, 0);
+  place(of.output, of.own.room.output_buffer, of.own.need.output + what.output.overhang, what.output.alignment);
+  std::memset(of.output.data, 0, of.own.need.output + what.output.overhang);
+  counts_.assign(what.is_vector() ? of.own.segments : 0, 0);
   const std::byte* const input_address = byte_at(begin, static_cast<std::uint64_t>(-what.input.first));
   {
     const core::no_progress quiet(endpoint_);
@@ -527,10 +353,10 @@ void am_target::run(unit& of, known_description& known, bytes_view input, mutabl
       ~counted() { --calls; }
     } counts_call{calls_};
     known.recipe->run(
-        {.segments = of.segments,
-         .input = {input_address, of.need.input},
+        {.segments = of.own.segments,
+         .input = {input_address, of.own.need.input},
          .persistent = {byte_at(memory.data(), of.at), what.persistent_bytes},
-         .output = {byte_at(of.output.data, static_cast<std::uint64_t>(-what.output.first)), of.need.output},
+         .output = {byte_at(of.output.data, static_cast<std::uint64_t>(-what.output.first)), of.own.need.output},
          .output_counts = counts_});
   }
   for (std::size_t i = 0; i < counts_.size(); ++i) {
@@ -553,26 +379,26 @@ void am_target::pack_output(const am_description& what, unit& of, std::span<cons
   };
   if (!what.is_vector()) {
     if (side.blocks == nullptr) {
-      of.answer = {of.output.data, side.packed_bytes * of.segments};
+      of.answer = {of.output.data, side.packed_bytes * of.own.segments};
       return;
     }
-    of.packed.resize(side.packed_bytes * of.segments);
-    for (std::uint64_t i = 0; i < of.segments; ++i)
+    of.packed.resize(side.packed_bytes * of.own.segments);
+    for (std::uint64_t i = 0; i < of.own.segments; ++i)
       pack(of.packed.data() + i * side.packed_bytes, i, side.packed_bytes);
     of.answer = of.packed;
     return;
   }
   std::uint64_t generated = 0;
   for (const std::uint32_t count : counts) generated += count * what.element_bytes();
-  const std::uint64_t whole = side.packed_bytes * of.segments;
+  const std::uint64_t whole = side.packed_bytes * of.own.segments;
   const am_vector_head head{
       .is_packed = static_cast<double>(generated) < options_.pack_below * static_cast<double>(whole) ? 1u : 0u};
-  const std::size_t front = sizeof head + am_counts_bytes(of.segments);
+  const std::size_t front = sizeof head + am_counts_bytes(of.own.segments);
   of.packed.assign(front + (head.is_packed != 0 ? generated : whole), std::byte{});
   std::memcpy(of.packed.data(), &head, sizeof head);
   std::memcpy(of.packed.data() + sizeof head, counts.data(), counts.size_bytes());
   std::byte* to = of.packed.data() + front;
-  for (std::uint64_t i = 0; i < of.segments; ++i) {
+  for (std::uint64_t i = 0; i < of.own.segments; ++i) {
     const std::uint64_t bytes = head.is_packed != 0 ? counts[i] * what.element_bytes() : side.packed_bytes;
     if (bytes > 0) pack(to, i, bytes);
     to += bytes;

@@ -1,11 +1,9 @@
 #pragma once
 
-/// Active messages of a window as their target: the buffers, who waits for space in them, and the calls of handlers.
+/// Active messages of a window as their target: units that arrive, the calls of handlers, and the answers.
 ///
 /// A unit is carried out when its last byte has arrived, in the round of progress that finds it, and its output is the
-/// answer. The space of a unit is free again when the answer has left. Requests for space are granted in the order in
-/// which they arrive; their origins also get credit for later units. Used by the thread that carries out the records of
-/// the window.
+/// answer. Used by the thread that carries out the records of the window.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +19,7 @@
 #include "amity/base/types.hpp"
 #include "amity/core/record.hpp"
 #include "amity/window/active_message.hpp"
-#include "amity/window/am_buffers.hpp"
-#include "amity/window/am_credits.hpp"
+#include "amity/window/am_allocator.hpp"
 #include "amity/window/am_description.hpp"
 #include "amity/window/am_records.hpp"
 #include "amity/window/window_records.hpp"
@@ -40,8 +37,7 @@ class window_service;
 struct am_target_options {
   am_handlers* handlers = nullptr;
   std::uint64_t system_bytes = 0;  ///< of each origin
-  bool may_detach = true;          ///< after origins have flushed
-  bool adapts = true;              ///< keeps credit for origins
+  am_allocator::options space{};   ///< of other space
   double pack_below = 0;           ///< part of the largest output from which on all of it is sent
 };
 
@@ -68,12 +64,12 @@ class am_target final : private immovable {
 
   // --- For the program of this rank. These throw `error` of `call`. ---
 
-  void attach(std::string_view call, mutable_bytes memory);
-  void detach(std::string_view call, const void* base);
-  am_buffers& buffers() noexcept { return buffers_; }
+  void attach(std::string_view call, mutable_bytes memory) { space_.attach(call, memory); }
+  void detach(std::string_view call, const void* base) { space_.detach(call, base, calls_ > 0); }
+  am_buffers& buffers() noexcept { return space_.buffers(); }
 
   /// In a round of progress: grants requests for which there is space.
-  void on_round() { serve_asks(); }
+  void on_round() { space_.serve(); }
   /// For a stall report.
   std::string describe() const;
 
@@ -89,8 +85,8 @@ class am_target final : private immovable {
   struct origin_state {
     std::vector<known_description> descriptions;  ///< by number modulo `descriptions_kept`, as far as needed
     std::uint64_t system_used = 0;
-    bool refuses = false;  ///< units, up to the one that restarts
-    am_room named{};       ///< by the last unit that came with its room
+    bool refuses = false;                      ///< units, up to the one that restarts
+    am_room named{};                           ///< by the last unit that came with its room
     std::uint32_t described = no_description;  ///< of the last unit
   };
   /// Memory of a unit, in a buffer of the program or elsewhere.
@@ -100,15 +96,11 @@ class am_target final : private immovable {
     std::vector<std::byte> elsewhere{};
   };
   struct unit {
-    rank_t lane;
+    am_allocation own;
     origin_state* from;
     std::uint32_t question;
     std::uint64_t at;
-    am_space space;
-    std::uint32_t segments = 0;
     std::uint32_t description = 0;
-    am_room room{};
-    am_need need{};  ///< of all segments
     // While its input arrives, in several records.
     storage input{};
     std::uint64_t arrived = 0;
@@ -121,15 +113,8 @@ class am_target final : private immovable {
     bytes_view answer{};
     std::size_t sent = 0;
   };
-  struct waiting_ask {
-    rank_t lane;
-    am_ask what;
-  };
-
   bool on_unit(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory, core::answers& to);
   bool on_part(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory, core::answers& to);
-  void on_ask(rank_t lane, bytes_view content);
-  void on_query(rank_t lane, bytes_view content);
   void take_description(rank_t lane, bytes_view content);
 
   /// These throw `error` if the lane has sent no such description.
@@ -140,14 +125,6 @@ class am_target final : private immovable {
   }
   bool try_take_room(unit& of);
   void give_room_back(unit& of);
-  void serve_asks();
-  /// True: granted or refused.
-  bool try_serve(const waiting_ask& next);
-  am_fit find_room(const am_need& of_segment, std::uint64_t segments_max);
-  void extend_credit(const waiting_ask& for_ask);
-  std::string no_buffer_for(const am_need& of_segment) const;
-  /// Tells the origin what has changed. `number`: of its request; 0: none.
-  void tell_credit(rank_t lane, std::uint32_t number);
   /// Runs the handler, and sends what has space. False: there is no credit, and `replying_` has the rest.
   bool carry_out(unit&& whole, known_description& known, bytes_view input, mutable_bytes memory, core::answers& to);
   void run(unit& of, known_description& known, bytes_view input, mutable_bytes memory);
@@ -157,8 +134,6 @@ class am_target final : private immovable {
   /// Reports an error of a unit to its origin when the last part has arrived: otherwise the window could end before.
   void fail(unit& of, am_refusal::reason why, std::string_view text);
   void refuse(const unit& of, am_refusal::reason why, std::string_view text);
-  void refuse_ask(rank_t lane, std::uint32_t number, std::string_view text);
-  void send(rank_t lane, window_act act, bytes_view head, std::string_view text = {});
   void place(storage& in, std::uint32_t buffer, std::uint64_t bytes, std::uint64_t alignment);
   void remove(storage& from) noexcept;
   void unpack_input(const am_side& side, std::byte* to, std::uint64_t from, bytes_view packed) const;
@@ -166,16 +141,13 @@ class am_target final : private immovable {
 
   core::endpoint& endpoint_;
   core::engine& engine_;
-  window_service& service_;
   am_target_options options_;
   owner owner_;
-  am_buffers buffers_;
-  am_credits credits_{buffers_};
-  std::size_t granted_ = 0;  ///< units whose space is granted
+  am_notices notices_;
+  am_allocator space_;
   rank_map<std::unique_ptr<origin_state>> origins_;
   std::deque<unit> arriving_;
   std::deque<unit> replying_;
-  std::deque<waiting_ask> asks_;
   std::vector<std::uint32_t> counts_;          ///< of the present call
   std::vector<std::vector<std::byte>> spare_;  ///< memory of units that have ended
   bool has_taken_over_ = false;

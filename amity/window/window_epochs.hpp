@@ -123,7 +123,7 @@ class window_epochs final : private record_window, private immovable {
 
   /// Sends it as soon as the epoch, space and credits permit. `about`: the description of a message that has none.
   /// Equal ones one after another become one object.
-  void send_message(std::string_view call, rank_t target, am_message what, const am_description* about);
+  void send_message(std::string_view call, rank_t target, am_message&& what, const am_description* about);
   void attach_buffer(mutable_bytes memory);
   void detach_buffer(const void* base);
   am_counters counters_of(rank_t target);

@@ -22,8 +22,7 @@ void window_epochs::receive_messages() {
   }
   target_.receive_messages({.handlers = messages_.handlers,
                             .system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
-                            .may_detach = messages_.may_detach,
-                            .adapts = messages_.adapts,
+                            .space = {.may_detach = messages_.may_detach, .adapts = messages_.adapts},
                             .pack_below = messages_.pack_below},
                            std::move(take_over));
 }
@@ -77,7 +76,7 @@ void window_epochs::check_messages(std::string_view call) {
                      "name them in window_options::messages when the window is made, on all ranks");
 }
 
-void window_epochs::send_message(std::string_view call, rank_t target, am_message what, const am_description* about) {
+void window_epochs::send_message(std::string_view call, rank_t target, am_message&& what, const am_description* about) {
   const inside entered(*this, call);
   check_member(call, target);
   rules_.check_use(call, window_call::operation, target, whose());
