@@ -132,7 +132,7 @@ void am_allocator::extend_credit(const waiting_ask& for_ask) {
   const am_description& what = *for_ask.about;
   if (!options_.adapts || !buffers_.can_ever_fit(need_of(what, 1))) return;
   credits_.note_request(need_of(what, for_ask.what.segments));
-  credits_.extend(for_ask.lane, need_of(what, 1), for_ask.what.waiting);
+  credits_.extend(for_ask.lane, need_of(what, 1), for_ask.what.usable);
 }
 
 void am_allocator::tell_credit(rank_t lane, std::uint32_t number) {

@@ -18,11 +18,11 @@ void am_credits::note_request(const am_need& of_unit) {
   units_[requests_++ % requests_known] = of_unit.input + of_unit.output;
 }
 
-void am_credits::extend(rank_t lane, const am_need& of_segment, std::uint64_t waiting) {
+void am_credits::extend(rank_t lane, const am_need& of_segment, std::uint64_t usable) {
   holder& of = at(lane);
   of.used_at = served_;
   const std::uint64_t segment = of_segment.input + of_segment.output, has = of.credit.bytes(), most = share();
-  const std::uint64_t goal = std::min(has + waiting, most);
+  const std::uint64_t goal = std::min(has + usable, most);
   if (segment == 0 || goal < has + segment) return;
   std::uint64_t missing = goal - has;
   withdraw_for(of, missing, most);

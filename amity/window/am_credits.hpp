@@ -27,8 +27,8 @@ class am_credits final : private immovable {
 
   /// An origin has asked for a unit.
   void note_request(const am_need& of_unit);
-  /// Gives space to an origin whose unit has found some. `waiting`: bytes of all that it could send.
-  void extend(rank_t lane, const am_need& of_segment, std::uint64_t waiting);
+  /// Gives space to an origin whose unit has found some. `usable`: bytes that it could use.
+  void extend(rank_t lane, const am_need& of_segment, std::uint64_t usable);
   /// A unit without credit has space.
   void note_grant(const am_need& of_unit) noexcept { served_ += of_unit.input + of_unit.output; }
 

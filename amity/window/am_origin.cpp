@@ -180,11 +180,13 @@ void am_origin::ask(am_queue& of, const candidate& what, am_queue::asking kind) 
   const std::optional<std::uint32_t> description = try_describe(of, what.message->what.what);
   if (!description) return;
   const std::uint64_t again = what.returned != nullptr ? what.segments * what.message->what.what->footprint() : 0;
+  // The program adds messages one after another: few may wait now, and as many follow as went before.
+  const std::uint64_t expected = 2 * (of.credit.bytes() + options_.system_bytes);
   const am_ask asked{.number = of.requests + 1,
                      .description = *description,
                      .segments = static_cast<std::uint32_t>(what.segments),
                      .is_ahead = kind == am_queue::asking::credit ? 1u : 0u,
-                     .waiting = of.waiting + again};
+                     .usable = std::max(of.waiting + again, expected)};
   if (!try_send_content(of, window_act::am_ask, head_bytes(asked))) return;
   ++of.requests;
   ++of.counters.handshakes;
@@ -416,8 +418,8 @@ bool am_origin::try_send(am_queue& of, am_unit& next) {
     const bool has_room = names_room(next.space) && !is_same_room;
     // A short segment and its record fit one line then.
     const bool is_same_kind = next.segments == 1 && *description == of.described;
-    const unsigned bits = (next.restarts ? restarts_bit : 0u) | (is_same_room ? same_room_bit : 0u) |
-                          (is_same_kind ? same_kind_bit : 0u);
+    const unsigned bits =
+        (next.restarts ? restarts_bit : 0u) | (is_same_room ? same_room_bit : 0u) | (is_same_kind ? same_kind_bit : 0u);
     const std::size_t front = (is_same_kind ? 0 : sizeof(am_unit_head)) + (has_room ? sizeof(am_room) : 0);
     const std::size_t bytes = std::min(total, content_max_ - front);
     std::byte* place = try_append(of, {.act = static_cast<std::uint8_t>(window_act::am_unit),

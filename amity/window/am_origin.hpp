@@ -107,10 +107,10 @@ struct am_queue : private immovable {
   bool must_ask = false;       ///< the next unit waits for a grant, whatever becomes free
   am_grant granted{};          ///< for the next unit; 0 segments: there is none
   am_credit credit{};
-  am_room named{};              ///< by the last unit that was sent with its room
+  am_room named{};                           ///< by the last unit that was sent with its room
   std::uint32_t described = no_description;  ///< of the last unit that was sent
-  std::uint64_t waiting = 0;    ///< input and output of segments that belong to no unit
-  std::uint64_t ask_ahead = 0;  ///< units after which credit is asked for while others are under way
+  std::uint64_t waiting = 0;                 ///< input and output of segments that belong to no unit
+  std::uint64_t ask_ahead = 0;               ///< units after which credit is asked for while others are under way
   std::uint64_t ask_ahead_distance = ask_ahead_distance_min;
   std::uint64_t credit_when_asked = 0;  ///< bytes
   bool has_list = false;

@@ -21,10 +21,10 @@ enum class am_space : std::uint8_t {
 
 constexpr bool names_room(am_space space) noexcept { return space >= am_space::granted; }
 
-/// In a record `am_unit`, before the input, without `same_kind_bit`; an `am_room` follows if the space names it, without
-/// `same_room_bit`.
-/// `record::op` is the space, and `record::at` the offset of the persistent memory. Further input follows in records
-/// `am_part`, whose `record::at` is its offset in the packed input; they have the same question.
+/// In a record `am_unit`, before the input, without `same_kind_bit`; an `am_room` follows if the space names it,
+/// without `same_room_bit`. `record::op` is the space, and `record::at` the offset of the persistent memory. Further
+/// input follows in records `am_part`, whose `record::at` is its offset in the packed input; they have the same
+/// question.
 struct am_unit_head {
   std::uint32_t description;
   std::uint32_t segments;
@@ -45,7 +45,7 @@ struct am_ask {
   std::uint32_t description;
   std::uint32_t segments;
   std::uint32_t is_ahead;  ///< other units are under way: only credit is wanted, and the answer comes at once
-  std::uint64_t waiting;   ///< input and output of all messages that could be sent
+  std::uint64_t usable;    ///< bytes of input and output that the origin could use
 };
 
 /// In a record `am_credited`, before an `am_free` for each buffer of which the origin has more or less credit than

@@ -193,8 +193,7 @@ void window_waits::for_accumulates(std::string_view call, std::vector<window_pee
   watched_accumulates watched(origins, whose_.member);
   const auto why = [&] { return reason{.what = "waits for its accumulate", .target = origins.front()->member}; };
   const auto done = [&] {
-    std::erase_if(origins,
-                  [this](const window_peer* each) { return !each->control->accumulates.uses(whose_.member); });
+    std::erase_if(origins, [this](const window_peer* each) { return !each->control->accumulates.uses(whose_.member); });
     return origins.empty();
   };
   until(call, why, done, &watched);

@@ -28,12 +28,13 @@ class window_waits final : private immovable {
   window_waits(core::endpoint& in, window_target& own, rank_t target_thread, const access_rules::identity& whose,
                const access_rules& rules);
 
-  /// `what` and `target` are for reports. `stores` see earlier what `done` depends on; null: only records, and transfers
-  /// on the progress thread, can end the wait.
+  /// `what` and `target` are for reports. `stores` see earlier what `done` depends on; null: only records, and
+  /// transfers on the progress thread, can end the wait.
   void until(std::string_view call, std::string_view what, rank_t target, function_ref<bool()> done,
              fabric::watched_memory* stores = nullptr) {
     const reason fixed{.what = what, .target = target};
-    until(call, [&] { return fixed; }, done, stores);
+    until(
+        call, [&] { return fixed; }, done, stores);
   }
   /// Waits until operations on all of these are done.
   void for_operations(std::string_view call, std::span<window_peer* const> all);
