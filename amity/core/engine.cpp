@@ -43,6 +43,8 @@ std::uint64_t stall_ns(const settings& config) {
 
 }  // namespace
 
+bool send_collected(endpoint& in) { return in.flush(); }
+
 // During its lifetime the thread waits with this label, possibly without end.
 class engine::known_place : private immovable {
  public:
@@ -295,8 +297,6 @@ bool engine::flush_all() {
   }
   return any;
 }
-
-bool engine::flush(endpoint& in) { return in.flush(); }
 
 void engine::flush_quiet_worlds() {
   for (member& each : worlds_) {

@@ -52,6 +52,9 @@ inline constexpr std::string_view wait_for_credit = "a send that waits for a cre
 inline constexpr std::string_view wait_for_puts = "puts and Long messages";
 inline constexpr std::string_view wait_for_operation = "an operation on memory of a peer";
 
+/// `endpoint::flush`, for templates in this file.
+bool send_collected(endpoint& in);
+
 class alignas(cache_line_bytes) engine final : private fabric::sink, private fabric::whereabouts, private immovable {
  public:
   static constexpr std::size_t worlds_max = 256;
@@ -179,7 +182,7 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
       if (was == round::eventful) continue;
       if (was == round::eventful_elsewhere) {
         if (done()) return;  // the common end of a wait for one answer: what is collected may stay
-        if (!flush(in)) on_idle();
+        if (!send_collected(in)) on_idle();
         continue;
       }
       if (!on_idle()) sleep(in, where, stores);
@@ -255,7 +258,6 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
   void take_as_sent();
   void pass_busy_time(std::uint64_t weight);
   void flush_quiet_worlds();
-  static bool flush(endpoint& in);
   void tell_crew();
   void begin_wait() noexcept {
     waiter_.progressed();
