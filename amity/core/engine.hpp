@@ -170,22 +170,19 @@ class alignas(cache_line_bytes) engine final : private fabric::sink, private fab
 
   /// Makes progress until `done()` holds, in a world. When nothing arrives and nothing can go out, packets that are
   /// being filled are sent off, then `on_idle()` is called, and if it does nothing (returns false), the thread sleeps
-  /// until something arrives. With `stores`, it also looks at these while nothing arrives, and in some other rounds if
-  /// they are outside; `done()` depends on them.
-  /// `where` is for stall reports; there are none without it. `done` may change it.
+  /// until something arrives. A wait that is over sends nothing off. With `stores`, it also looks at these while
+  /// nothing arrives, and in some other rounds if they are outside; `done()` depends on them. `where` is for stall
+  /// reports; there are none without it. `done` may change it.
   template <class Done, class OnIdle>
   void wait_until(endpoint& in, const std::string_view& where, Done&& done, OnIdle&& on_idle,
                   fabric::watched_memory* stores = nullptr) {
     begin_wait();
+    bool is_quiet = false;  // something has happened, and not in this world
     while (!done()) {
+      if (std::exchange(is_quiet, false) && (send_collected(in) || on_idle())) continue;
       const round was = advance_for(in, where, stores);
-      if (was == round::eventful) continue;
-      if (was == round::eventful_elsewhere) {
-        if (done()) return;  // the common end of a wait for one answer: what is collected may stay
-        if (!send_collected(in)) on_idle();
-        continue;
-      }
-      if (!on_idle()) sleep(in, where, stores);
+      is_quiet = was == round::eventful_elsewhere;
+      if (was == round::idle && !on_idle()) sleep(in, where, stores);
     }
   }
   /// One round of it, for a loop that tries again itself.

@@ -282,6 +282,39 @@ TEST_P(several_worlds, end_beside_busy_world) {
   });
 }
 
+/// Nothing is collected, and nobody may ask for it while `must_not` holds.
+class never_asked final : public core::flushable {
+ public:
+  never_asked(core::endpoint& owner, const bool& must_not) : endpoint_(owner), must_not_(must_not) {
+    endpoint_.add_flushable(*this);
+  }
+  ~never_asked() { endpoint_.remove_flushable(*this); }
+
+  void close_packet(rank_t) override {}
+  bool flush_all() override {
+    EXPECT_FALSE(must_not_);
+    return false;
+  }
+
+ private:
+  core::endpoint& endpoint_;
+  const bool& must_not_;
+};
+
+TEST_P(several_worlds, ended_wait_sends_nothing_off) {
+  run([](world& w) {
+    const auto other = w.duplicate();
+    bool is_over = false;
+    auto ends = other->message<int>([&](int) { is_over = true; });
+    w.barrier();
+    other->epoch([&] {
+      ends.send(testing::next_of(w), 1);
+      const never_asked collected(w.endpoint(), is_over);
+      w.endpoint().wait_until("a message of another world", [&] { return is_over; });
+    });
+  });
+}
+
 TEST_P(several_worlds, end_beside_local_messages) {
   run([](world& w) {
     const auto other = w.duplicate();
