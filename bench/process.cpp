@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "amity/base/clock.hpp"
@@ -45,12 +46,18 @@ std::string as_typed(const command& what) {
   _exit(127);
 }
 
-constexpr std::uint64_t end_ns_max = 5'000'000'000;
+std::uint64_t after_s(double seconds) { return steady_now_ns() + static_cast<std::uint64_t>(seconds * 1e9); }
 
-/// Reads until the other end closes; false if that takes past the deadline. If `until_line`, the deadline is at most
-/// `end_ns_max` after a whole line.
-bool read_all(int from, std::uint64_t deadline_ns, bool until_line, std::string& text) {
+bool ends_with_sample(std::string_view text) {
+  if (!text.ends_with('\n')) return false;
+  text.remove_suffix(1);
+  return text.substr(text.rfind('\n') + 1).starts_with('{');
+}
+
+/// Reads until the other end closes; false if that takes past the deadline, or past `end_seconds_max` after a sample.
+bool read_all(int from, std::uint64_t latest_ns, double end_seconds_max, std::string& text) {
   std::array<char, 4096> buffer;
+  std::uint64_t deadline_ns = latest_ns;
   for (;;) {
     const auto now = steady_now_ns();
     if (now >= deadline_ns) return false;
@@ -60,7 +67,8 @@ bool read_all(int from, std::uint64_t deadline_ns, bool until_line, std::string&
     const auto bytes = read(from, buffer.data(), buffer.size());
     if (bytes == 0) return true;
     if (bytes > 0) text.append(buffer.data(), static_cast<std::size_t>(bytes));
-    if (until_line && text.ends_with('\n')) deadline_ns = std::min(deadline_ns, steady_now_ns() + end_ns_max);
+    if (end_seconds_max > 0)
+      deadline_ns = ends_with_sample(text) ? std::min(latest_ns, after_s(end_seconds_max)) : latest_ns;
   }
 }
 
@@ -97,16 +105,16 @@ std::string run_command(const command& what, double seconds_max, std::string* er
   close(ends[1]);
 
   std::string output;
-  const auto deadline_ns = steady_now_ns() + static_cast<std::uint64_t>(seconds_max * 1e9);
-  const bool has_ended = read_all(ends[0], deadline_ns, what.may_hang_at_end, output);
+  const bool has_ended = read_all(ends[0], after_s(seconds_max), what.end_seconds_max, output);
   if (!has_ended) kill(-child, SIGKILL);
   close(ends[0]);
   int wait_status = 0;
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
   if (errors != nullptr) *errors = content_of(error_descriptor);
-  if (!has_ended) {
-    if (what.may_hang_at_end && output.ends_with('\n')) return output;
+  const bool was_killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+  if (!has_ended && was_killed) {
+    if (what.end_seconds_max > 0 && ends_with_sample(output)) return output;
     throw std::runtime_error("'" + as_typed(what) + "' took more than " + std::to_string(seconds_max) + " s");
   }
   if (wait_status != 0) throw std::runtime_error("'" + as_typed(what) + "' " + outcome(wait_status));

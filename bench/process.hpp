@@ -10,9 +10,9 @@ namespace amity::bench {
 struct command {
   std::vector<std::string> words;        ///< program (a path, or a name that PATH finds) and arguments
   std::vector<std::string> environment;  ///< "NAME=VALUE", added to what this process has
-  /// The program prints one line at its end and may hang after that: if it has not ended 5 s later, it is killed, and
-  /// the line counts.
-  bool may_hang_at_end = false;
+  /// If positive, the program may hang after its sample, a last line that begins with "{": if it has not ended so many
+  /// seconds later, it is killed, and its output counts.
+  double end_seconds_max = 0;
 };
 
 /// Runs the command to its end and returns what it wrote to standard output. `errors` receives what it wrote to

@@ -63,11 +63,13 @@ TEST(Process, ATimeOutEndsTheWholeProcessGroup) {
   close(ends[0]);
 }
 
-TEST(Process, ALineCountsIfTheCommandMayHangAtItsEnd) {
-  const command prints{{"sh", "-c", "echo sample; sleep 600"}, {}, true};
-  EXPECT_EQ(run_command(prints, enough_seconds), "sample\n");
-  const command prints_nothing{{"sh", "-c", "printf unfinished; sleep 600"}, {}, true};
-  EXPECT_NE(failure_of(prints_nothing, 0.2).find("took more than"), std::string::npos);
+TEST(Process, ASampleCountsIfTheCommandMayHangAtItsEnd) {
+  const auto hangs = [](const std::string& program) { return command{{"sh", "-c", program}, {}, 0.2}; };
+  EXPECT_EQ(run_command(hangs("echo '{1}'; sleep 600"), enough_seconds), "{1}\n");
+  EXPECT_EQ(run_command(hangs("echo warning; sleep 1; echo '{1}'; sleep 600"), enough_seconds), "warning\n{1}\n");
+  EXPECT_EQ(failure_of(hangs("echo '{1}'; sleep 600 & exit 3")), "'sh -c echo '{1}'; sleep 600 & exit 3' returned 3");
+  for (const char* const other : {"printf '{unfinished'; sleep 600", "echo line; sleep 600"})
+    EXPECT_NE(failure_of(hangs(other), 1).find("took more than"), std::string::npos) << other;
 }
 
 TEST(Workload, AWrongAnswerIsAnError) {
