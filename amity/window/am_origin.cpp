@@ -180,7 +180,8 @@ void am_origin::ask(am_queue& of, const candidate& what, am_queue::asking kind) 
   const std::optional<std::uint32_t> description = try_describe(of, what.message->what.what);
   if (!description) return;
   const std::uint64_t again = what.returned != nullptr ? what.segments * what.message->what.what->footprint() : 0;
-  // The program adds messages one after another: few may wait now, and as many follow as went before.
+  // The program adds messages one after another, so few may wait now. In a long sequence, credit grows to three times
+  // with each request.
   const std::uint64_t expected = 2 * (of.credit.bytes() + options_.system_bytes);
   const am_ask asked{.number = of.requests + 1,
                      .description = *description,

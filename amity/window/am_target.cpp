@@ -29,7 +29,7 @@ am_target::am_target(core::endpoint& in, window_service& service, const am_targe
       options_(options),
       owner_(std::move(of)),
       notices_{.service = service, .identity = owner_.identity},
-      space_(engine_, notices_, options.space,
+      space_(engine_, notices_, options.allocator,
              {.records = owner_.records, .member = owner_.member, .window = owner_.window}) {
   spare_.reserve(spare_max);
 }
@@ -65,7 +65,7 @@ bool am_target::execute(rank_t lane, const core::record& what, bytes_view conten
       break;
   }
   // The record whose answer had no credit comes again.
-  const auto left = std::ranges::find(replying_, lane, [](const unit& each) { return each.own.lane; });
+  const auto left = std::ranges::find(replying_, lane, [](const unit& each) { return each.allocation.lane; });
   if (left != replying_.end()) {
     if (left->question != what.question)
       throw engine_.invalid_packet(lane, "a unit before the answer to another one has left");
@@ -138,7 +138,7 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   };
   const auto space = static_cast<am_space>(what.op);
   origin_state& from = find_origin(lane);
-  unit arrived{.own = {.lane = lane, .space = space}, .from = &from, .question = what.question, .at = what.at};
+  unit arrived{.allocation = {.lane = lane, .space = space}, .from = &from, .question = what.question, .at = what.at};
   const bool is_same_room = (what.word_bytes & same_room_bit) != 0;
   const bool is_same_kind = (what.word_bytes & same_kind_bit) != 0;
   am_unit_head head{.description = from.described, .segments = 1};
@@ -146,15 +146,16 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   const bool is_valid = space <= am_space::credit &&
                         what.word_bytes <= (restarts_bit | same_room_bit | same_kind_bit) &&
                         (!is_same_room || names_room(space));
-  if (!is_valid || !(is_same_kind || take_head(content, head)) || (has_room && !take_head(content, arrived.own.room)))
+  if (!is_valid || !(is_same_kind || take_head(content, head)) ||
+      (has_room && !take_head(content, arrived.allocation.room)))
     throw invalid();
   from.described = head.description;
-  if (has_room) from.named = arrived.own.room;
-  if (is_same_room) arrived.own.room = from.named;
+  if (has_room) from.named = arrived.allocation.room;
+  if (is_same_room) arrived.allocation.room = from.named;
   known_description& known = find_description(lane, from, head.description);
-  arrived.own.segments = head.segments;
+  arrived.allocation.segments = head.segments;
   arrived.description = head.description;
-  arrived.own.need = need_of(*known.what, head.segments);
+  arrived.allocation.need = need_of(*known.what, head.segments);
   const std::uint64_t input_bytes = known.what->input.packed_bytes * head.segments;
   arrived.arrived = content.size();
   arrived.is_whole = content.size() == input_bytes;
@@ -188,7 +189,8 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
   if (arrived.is_whole) return carry_out(std::move(arrived), known, content, memory, to);
 
   const am_side& side = known.what->input;
-  place(arrived.input, arrived.own.room.input_buffer, arrived.own.need.input + side.overhang, side.alignment);
+  place(arrived.input, arrived.allocation.room.input_buffer, arrived.allocation.need.input + side.overhang,
+        side.alignment);
   unpack_input(known.what->input, arrived.input.data, 0, content);
   arriving_.push_back(std::move(arrived));
   return true;
@@ -197,12 +199,12 @@ bool am_target::on_unit(rank_t lane, const core::record& what, bytes_view conten
 bool am_target::on_part(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory,
                         core::answers& to) {
   const auto found = std::ranges::find_if(
-      arriving_, [&](const unit& each) { return each.own.lane == lane && each.question == what.question; });
+      arriving_, [&](const unit& each) { return each.allocation.lane == lane && each.question == what.question; });
   // A unit that was refused after its first record.
   if (found == arriving_.end()) return true;
   known_description& known = find_description(lane, *found->from, found->description);
   const am_description& of = *known.what;
-  const std::uint64_t input_bytes = of.input.packed_bytes * found->own.segments;
+  const std::uint64_t input_bytes = of.input.packed_bytes * found->allocation.segments;
   if (what.at != found->arrived || content.size() > input_bytes - found->arrived)
     throw engine_.invalid_packet(
         lane, fmt::format("{} bytes of an active message at {} of {}", content.size(), what.at, input_bytes));
@@ -221,14 +223,14 @@ bool am_target::on_part(rank_t lane, const core::record& what, bytes_view conten
 // Space
 
 bool am_target::try_take_room(unit& of) {
-  if (of.own.space == am_space::system) {
+  if (of.allocation.space == am_space::system) {
     std::uint64_t& used = of.from->system_used;
-    used += of.own.need.input + of.own.need.output;
+    used += of.allocation.need.input + of.allocation.need.output;
     if (used <= options_.system_bytes) return true;
-    throw engine_.invalid_packet(of.own.lane,
+    throw engine_.invalid_packet(of.allocation.lane,
                                  fmt::format("{} bytes for a system buffer of {}", used, options_.system_bytes));
   }
-  const std::optional<am_allocator::refusal> refused = space_.try_take(of.own);
+  const std::optional<am_allocator::refusal> refused = space_.try_take(of.allocation);
   if (!refused) return true;
   if (refused->why == am_refusal::reason::no_room) {
     refuse_room(of);
@@ -240,15 +242,15 @@ bool am_target::try_take_room(unit& of) {
 
 void am_target::refuse_room(const unit& of) {
   of.from->refuses = true;
-  space_.tell_credit(of.own.lane);
+  space_.tell_credit(of.allocation.lane);
   refuse(of, am_refusal::reason::no_room, {});
 }
 
 void am_target::give_room_back(unit& of) {
-  if (of.own.space == am_space::system) {
-    of.from->system_used -= of.own.need.input + of.own.need.output;
+  if (of.allocation.space == am_space::system) {
+    of.from->system_used -= of.allocation.need.input + of.allocation.need.output;
   } else {
-    space_.give_back(of.own);
+    space_.give_back(of.allocation);
   }
 }
 
@@ -261,7 +263,7 @@ void am_target::fail(unit& of, am_refusal::reason why, std::string_view text) {
 
 void am_target::refuse(const unit& of, am_refusal::reason why, std::string_view text) {
   const am_refusal refusal{.number = of.question, .why = why, .is_unit = 1};
-  notices_.send(of.own.lane, window_act::am_refused, head_bytes(refusal), text);
+  notices_.send(of.allocation.lane, window_act::am_refused, head_bytes(refusal), text);
 }
 
 // Memory of units
@@ -337,13 +339,15 @@ void am_target::run(unit& of, known_description& known, bytes_view input, mutabl
       what.input.blocks == nullptr && reinterpret_cast<std::uintptr_t>(input.data()) % what.input.alignment == 0;
   const std::byte* begin = of.input.data != nullptr ? of.input.data : input.data();
   if (of.input.data == nullptr && !is_in_place) {
-    place(of.input, of.own.room.input_buffer, of.own.need.input + what.input.overhang, what.input.alignment);
+    place(of.input, of.allocation.room.input_buffer, of.allocation.need.input + what.input.overhang,
+          what.input.alignment);
     unpack_input(what.input, of.input.data, 0, input);
     begin = of.input.data;
   }
-  place(of.output, of.own.room.output_buffer, of.own.need.output + what.output.overhang, what.output.alignment);
-  std::memset(of.output.data, 0, of.own.need.output + what.output.overhang);
-  counts_.assign(what.is_vector() ? of.own.segments : 0, 0);
+  place(of.output, of.allocation.room.output_buffer, of.allocation.need.output + what.output.overhang,
+        what.output.alignment);
+  std::memset(of.output.data, 0, of.allocation.need.output + what.output.overhang);
+  counts_.assign(what.is_vector() ? of.allocation.segments : 0, 0);
   const std::byte* const input_address = byte_at(begin, static_cast<std::uint64_t>(-what.input.first));
   {
     const core::no_progress quiet(endpoint_);
@@ -353,10 +357,10 @@ void am_target::run(unit& of, known_description& known, bytes_view input, mutabl
       ~counted() { --calls; }
     } counts_call{calls_};
     known.recipe->run(
-        {.segments = of.own.segments,
-         .input = {input_address, of.own.need.input},
+        {.segments = of.allocation.segments,
+         .input = {input_address, of.allocation.need.input},
          .persistent = {byte_at(memory.data(), of.at), what.persistent_bytes},
-         .output = {byte_at(of.output.data, static_cast<std::uint64_t>(-what.output.first)), of.own.need.output},
+         .output = {byte_at(of.output.data, static_cast<std::uint64_t>(-what.output.first)), of.allocation.need.output},
          .output_counts = counts_});
   }
   for (std::size_t i = 0; i < counts_.size(); ++i) {
@@ -379,26 +383,26 @@ void am_target::pack_output(const am_description& what, unit& of, std::span<cons
   };
   if (!what.is_vector()) {
     if (side.blocks == nullptr) {
-      of.answer = {of.output.data, side.packed_bytes * of.own.segments};
+      of.answer = {of.output.data, side.packed_bytes * of.allocation.segments};
       return;
     }
-    of.packed.resize(side.packed_bytes * of.own.segments);
-    for (std::uint64_t i = 0; i < of.own.segments; ++i)
+    of.packed.resize(side.packed_bytes * of.allocation.segments);
+    for (std::uint64_t i = 0; i < of.allocation.segments; ++i)
       pack(of.packed.data() + i * side.packed_bytes, i, side.packed_bytes);
     of.answer = of.packed;
     return;
   }
   std::uint64_t generated = 0;
   for (const std::uint32_t count : counts) generated += count * what.element_bytes();
-  const std::uint64_t whole = side.packed_bytes * of.own.segments;
+  const std::uint64_t whole = side.packed_bytes * of.allocation.segments;
   const am_vector_head head{
       .is_packed = static_cast<double>(generated) < options_.pack_below * static_cast<double>(whole) ? 1u : 0u};
-  const std::size_t front = sizeof head + am_counts_bytes(of.own.segments);
+  const std::size_t front = sizeof head + am_counts_bytes(of.allocation.segments);
   of.packed.assign(front + (head.is_packed != 0 ? generated : whole), std::byte{});
   std::memcpy(of.packed.data(), &head, sizeof head);
   std::memcpy(of.packed.data() + sizeof head, counts.data(), counts.size_bytes());
   std::byte* to = of.packed.data() + front;
-  for (std::uint64_t i = 0; i < of.own.segments; ++i) {
+  for (std::uint64_t i = 0; i < of.allocation.segments; ++i) {
     const std::uint64_t bytes = head.is_packed != 0 ? counts[i] * what.element_bytes() : side.packed_bytes;
     if (bytes > 0) pack(to, i, bytes);
     to += bytes;

@@ -37,8 +37,8 @@ class window_service;
 struct am_target_options {
   am_handlers* handlers = nullptr;
   std::uint64_t system_bytes = 0;  ///< of each origin
-  am_allocator::options space{};   ///< of other space
-  double pack_below = 0;           ///< part of the largest output from which on all of it is sent
+  am_allocator::options allocator{};
+  double pack_below = 0;  ///< part of the largest output from which on all of it is sent
 };
 
 class am_target final : private immovable {
@@ -96,7 +96,7 @@ class am_target final : private immovable {
     std::vector<std::byte> elsewhere{};
   };
   struct unit {
-    am_allocation own;
+    am_allocation allocation;
     origin_state* from;
     std::uint32_t question;
     std::uint64_t at;
@@ -113,6 +113,7 @@ class am_target final : private immovable {
     bytes_view answer{};
     std::size_t sent = 0;
   };
+
   bool on_unit(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory, core::answers& to);
   bool on_part(rank_t lane, const core::record& what, bytes_view content, mutable_bytes memory, core::answers& to);
   void take_description(rank_t lane, bytes_view content);

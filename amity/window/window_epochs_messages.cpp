@@ -22,7 +22,7 @@ void window_epochs::receive_messages() {
   }
   target_.receive_messages({.handlers = messages_.handlers,
                             .system_bytes = static_cast<std::uint64_t>(messages_.system_bytes),
-                            .space = {.may_detach = messages_.may_detach, .adapts = messages_.adapts},
+                            .allocator = {.may_detach = messages_.may_detach, .adapts = messages_.adapts},
                             .pack_below = messages_.pack_below},
                            std::move(take_over));
 }

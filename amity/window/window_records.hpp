@@ -33,7 +33,7 @@ enum class window_act : std::uint8_t {
   accumulate_blocks,  ///< content: the operands; if there is a question, `answer_place` first
   // Active messages: see `am_records.hpp`.
   am_describe,  ///< content: `layout_part`, and bytes of an encoded `am_description`
-  am_unit,      ///< content: `am_unit_head`, `am_room` or none, and input
+  am_unit,      ///< content: `am_unit_head` or none, `am_room` or none, and input
   am_part,      ///< content: further input of a unit
   am_ask,       ///< content: `am_ask`
   am_query,     ///< content: a number of 64 bits

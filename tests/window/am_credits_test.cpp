@@ -17,9 +17,9 @@ class am_credits_of_target : public ::testing::Test {
  protected:
   void attach(std::size_t at, std::size_t bytes) { EXPECT_TRUE(buffers_.try_attach({memory_.data() + at, bytes})); }
   /// Asks for a unit.
-  void extend(rank_t lane, std::uint64_t waiting, const am_need& unit = segment) {
+  void extend(rank_t lane, std::uint64_t usable, const am_need& unit = segment) {
     credits_.note_request(unit);
-    credits_.extend(lane, segment, waiting);
+    credits_.extend(lane, segment, usable);
   }
   /// What the origin has been told last.
   std::uint64_t told(rank_t lane) {
@@ -34,7 +34,7 @@ class am_credits_of_target : public ::testing::Test {
   std::array<am_credit, 4> told_{};
 };
 
-TEST_F(am_credits_of_target, as_much_as_waits) {
+TEST_F(am_credits_of_target, as_much_as_usable) {
   attach(0, 1000);
   extend(1, 100);
   EXPECT_EQ(told(1), 100u);
@@ -84,6 +84,14 @@ TEST_F(am_credits_of_target, shared_equally) {
   EXPECT_EQ(told(2), 500u);
   EXPECT_FALSE(credits_.try_take(1, {.input = 501, .output = 0}, {1, 1}));
   EXPECT_TRUE(credits_.try_take(1, {.input = 500, .output = 0}, {1, 1}));
+}
+
+TEST_F(am_credits_of_target, share_not_exceeded_while_space_is_free) {
+  attach(0, 1020);
+  extend(1, 100);
+  extend(2, 2000);
+  EXPECT_EQ(told(1), 100u);
+  EXPECT_EQ(told(2), 500u);
 }
 
 TEST_F(am_credits_of_target, idle_origins_lose_it) {

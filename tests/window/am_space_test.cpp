@@ -348,6 +348,31 @@ TEST_P(space_of_messages, requests_end_with_credit) {
       {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_ADAPTIVE", testing::credit_switch()}});
 }
 
+// Few messages wait when a rank asks, and as many follow as went before.
+TEST_P(space_of_messages, credit_for_more_than_waits) {
+  run(
+      [](world& w) {
+        handlers all;
+        auto memory = make_numbers(w, all);
+        std::vector<std::byte> buffer(1000 * static_cast<std::size_t>(w.size()));
+        memory.attach_buffer(buffer);
+        w.barrier();
+        const std::vector<std::int32_t> in = inputs(3, w.rank());
+        std::vector<std::int32_t> out(in.size());
+        const rank_t to = next_of(w);
+        memory.lock(lock_kind::shared, to);
+        memory.am(all.absolute, to, 0, segment_ints, 3, std::span(in), std::span(out));
+        memory.unlock(to);
+        EXPECT_EQ(memory.counters_of(to).handshakes, 1u);
+        EXPECT_EQ(memory.counters_of(to).credit_bytes, 160u);  // twice the system buffer; 40 waited
+        w.barrier();
+        memory.detach_buffer(buffer.data());
+      },
+      {{"AMITY_AM_UNIT_BYTES", "40"},
+       {"AMITY_AM_SYSTEM_BYTES", "80"},
+       {"AMITY_AM_ADAPTIVE", testing::credit_switch()}});
+}
+
 // Neither a detach nor the messages of others wait for a rank that has credit and does nothing.
 TEST_P(space_of_messages, idle_credit_delays_nobody) {
   run(
@@ -455,38 +480,43 @@ TEST_P(space_of_messages, order_kept_when_resent) {
         const am_operation note = table.add([&](const am_call& call) {
           for (const std::uint32_t each : call.input_as<std::uint32_t>()) seen.push_back(each);
         });
+        // Units of this kind are refused first: also these tell the target what later ones need not repeat.
+        const am_operation note_later = table.add([&](const am_call& call) {
+          for (const std::uint32_t each : call.input_as<std::uint32_t>()) seen.push_back(each + 1000);
+        });
         auto memory = w.allocate_window<std::uint32_t>(1, {.name = "am", .messages = {.handlers = &table}});
         std::vector<std::byte> first(400), second(40);
         const rank_t to = w.size() - 1;
-        if (w.rank() == to) {
-          memory.attach_buffer(first);
-          memory.attach_buffer(second);
-        }
+        if (w.rank() == to) memory.attach_buffer(first);
         w.barrier();
         std::vector<std::uint32_t> in(300);
         std::iota(in.begin(), in.end(), 0u);
-        const auto send = [&](std::size_t from, std::size_t count) {
-          memory.am(note, to, 0, 1, count, std::span(std::as_const(in)).subspan(from, count), std::span<char>());
+        const auto send = [&](am_operation what, std::size_t from, std::size_t count) {
+          memory.am(what, to, 0, 1, count, std::span(std::as_const(in)).subspan(from, count), std::span<char>());
         };
         if (w.rank() == 0) {
           memory.lock(lock_kind::shared, to);
-          send(0, 100);
+          send(note, 0, 100);
           memory.flush(to);
         }
         w.barrier();
-        if (w.rank() == to) memory.detach_buffer(first.data());
+        if (w.rank() == to) {
+          memory.detach_buffer(first.data());
+          memory.attach_buffer(second);
+        }
         w.barrier();
         if (w.rank() == 0) {
-          for (std::size_t i = 100; i < 300; ++i) send(i, 1);
+          for (std::size_t i = 100; i < 300; ++i) send(note_later, i, 1);
           memory.unlock(to);
           EXPECT_GT(memory.counters_of(to).refusals, 0u);
         }
         w.barrier();
         if (w.rank() == to) {
+          for (std::size_t i = 100; i < 300; ++i) in[i] += 1000;
           EXPECT_EQ(seen, in);
         }
       },
-      {{"AMITY_AM_UNIT_BYTES", "20"}, {"AMITY_AM_SYSTEM_BYTES", "4"}});
+      {{"AMITY_AM_UNIT_BYTES", "20"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
 }
 
 // An origin that does not flush cannot know that a buffer was detached. The target refuses units that name it.

@@ -170,6 +170,30 @@ TEST_P(packets_of_windows, counters_of_messages_equal_packets) {
   }
 }
 
+// So that a short segment and its record fit one line.
+TEST_P(packets_of_windows, segments_of_one_kind_have_one_head) {
+  run<message_traffic>({}, [](world& w, message_traffic& traffic) {
+    handlers all;
+    auto memory = w.allocate_window<std::int32_t>(1, all.options());
+    const std::array<std::int32_t, 5> in{1, 2, 3, 4, 5};
+    std::array<std::int32_t, 5> out{};
+    const rank_t to = testing::next_of(w);
+    const auto heads_after = [&](std::size_t segments, std::size_t ints, int count) {
+      memory.lock(lock_kind::shared, to);
+      for (int i = 0; i < count; ++i)
+        memory.am(all.echo, to, 0, 0, segments, std::span(in).first(ints), std::span(out).first(ints));
+      memory.unlock(to);
+      return traffic.heads_of(to);
+    };
+    EXPECT_EQ(heads_after(1, 5, 100), 1u);
+    EXPECT_EQ(heads_after(2, 4, 3), 4u);
+    EXPECT_EQ(heads_after(1, 2, 3), 4u);  // the same description
+    EXPECT_EQ(heads_after(1, 5, 3), 5u);
+    EXPECT_EQ(out, in);
+    w.barrier();
+  });
+}
+
 // Secrets
 
 /// No message but those of rank 1 has several bytes of this value in a row.

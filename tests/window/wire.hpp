@@ -94,6 +94,8 @@ class message_traffic {
   /// Messages and times are 0: packets do not have them.
   am_counters counters_of(rank_t target) { return at(target).counted; }
   request_count requests_of(rank_t target) { return at(target).requests; }
+  /// Units that had a head.
+  std::uint64_t heads_of(rank_t target) { return at(target).heads; }
 
  private:
   /// As `record_stream` writes it.
@@ -108,6 +110,7 @@ class message_traffic {
     std::map<std::uint32_t, std::vector<std::byte>> encoded{};  ///< descriptions, by their numbers
     std::map<std::uint32_t, bool> is_vector{};
     std::uint32_t described = detail::no_description;  ///< of the last unit
+    std::uint64_t heads = 0;
     struct open_unit {
       bool is_vector;
       bool has_answer = false;
@@ -174,7 +177,9 @@ class message_traffic {
   }
   static void on_unit(target_traffic& to, const core::record& what, bytes_view content) {
     detail::am_unit_head head{.description = to.described, .segments = 1};
-    ASSERT_TRUE((what.word_bytes & detail::same_kind_bit) != 0 || detail::take_head(content, head));
+    const bool has_head = (what.word_bytes & detail::same_kind_bit) == 0;
+    ASSERT_TRUE(!has_head || detail::take_head(content, head));
+    if (has_head) ++to.heads;
     to.described = head.description;
     const bool has_room =
         detail::names_room(static_cast<detail::am_space>(what.op)) && (what.word_bytes & detail::same_room_bit) == 0;
