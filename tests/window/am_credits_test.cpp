@@ -65,6 +65,13 @@ TEST_F(am_credits_of_target, last_unit_not_given) {
   EXPECT_GT(told(1), 100u);
 }
 
+TEST_F(am_credits_of_target, last_unit_not_given_while_others_have_space) {
+  attach(0, 100);
+  EXPECT_EQ(buffers_.try_take(segment, 2).segments, 2u);
+  extend(1, 1000);
+  EXPECT_EQ(told(1), 40u);
+}
+
 TEST_F(am_credits_of_target, owed_space_not_given) {
   attach(0, 520);
   buffers_.owe(300);

@@ -516,7 +516,7 @@ TEST_P(space_of_messages, order_kept_when_resent) {
           EXPECT_EQ(seen, in);
         }
       },
-      {{"AMITY_AM_UNIT_BYTES", "20"}, {"AMITY_AM_SYSTEM_BYTES", "0"}});
+      {{"AMITY_AM_UNIT_BYTES", "20"}, {"AMITY_AM_SYSTEM_BYTES", "4"}});
 }
 
 // An origin that does not flush cannot know that a buffer was detached. The target refuses units that name it.
