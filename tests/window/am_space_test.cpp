@@ -485,9 +485,12 @@ TEST_P(space_of_messages, order_kept_when_resent) {
           for (const std::uint32_t each : call.input_as<std::uint32_t>()) seen.push_back(each + 1000);
         });
         auto memory = w.allocate_window<std::uint32_t>(1, {.name = "am", .messages = {.handlers = &table}});
-        std::vector<std::byte> first(400), second(40);
+        std::vector<std::byte> first(400), second(200);
         const rank_t to = w.size() - 1;
-        if (w.rank() == to) memory.attach_buffer(first);
+        if (w.rank() == to) {
+          memory.attach_buffer(first);
+          memory.attach_buffer(second);
+        }
         w.barrier();
         std::vector<std::uint32_t> in(300);
         std::iota(in.begin(), in.end(), 0u);
@@ -500,10 +503,7 @@ TEST_P(space_of_messages, order_kept_when_resent) {
           memory.flush(to);
         }
         w.barrier();
-        if (w.rank() == to) {
-          memory.detach_buffer(first.data());
-          memory.attach_buffer(second);
-        }
+        if (w.rank() == to) memory.detach_buffer(first.data());
         w.barrier();
         if (w.rank() == 0) {
           for (std::size_t i = 100; i < 300; ++i) send(note_later, i, 1);
