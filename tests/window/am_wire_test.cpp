@@ -139,7 +139,7 @@ class use_of_space {
   std::size_t segments_ = 0;
 };
 
-/// Those that packets have.
+/// The counters whose values packets contain.
 std::array<std::uint64_t, 8> on_wire(const am_counters& of) {
   return {of.units,       of.handshakes,   of.queries,     of.refusals,
           of.input_bytes, of.output_bytes, of.count_bytes, of.credit_bytes};
