@@ -112,12 +112,12 @@ std::string run_command(const command& what, double seconds_max, std::string* er
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
   if (errors != nullptr) *errors = content_of(error_descriptor);
-  const bool was_killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-  if (!has_ended && was_killed) {
-    if (what.end_seconds_max > 0 && ends_with_sample(output)) return output;
+  const bool has_sample = what.end_seconds_max > 0 && ends_with_sample(output);
+  if (!has_ended && !has_sample) {
     throw std::runtime_error("'" + as_typed(what) + "' took more than " + std::to_string(seconds_max) + " s");
   }
-  if (wait_status != 0) throw std::runtime_error("'" + as_typed(what) + "' " + outcome(wait_status));
+  const bool was_killed = !has_ended && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+  if (wait_status != 0 && !was_killed) throw std::runtime_error("'" + as_typed(what) + "' " + outcome(wait_status));
   return output;
 }
 

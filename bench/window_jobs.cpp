@@ -6,6 +6,17 @@
 #include <fmt/format.h>
 
 namespace amity::bench {
+namespace {
+
+// With MPICH 4.0.2 and UCX 1.13 over TCP, a process hangs in MPI_Finalize if it still received messages after another
+// process had begun to finalize.
+job over_tcp_of(const mpi_installation& mpi, job made) {
+  use_tcp(made);
+  if (mpi.name == "MPICH") made.run.end_seconds_max = 5;
+  return made;
+}
+
+}  // namespace
 
 std::string key_of(std::string_view protocol, std::string_view figure) {
   return fmt::format("{}_{}", protocol, figure);
@@ -45,18 +56,6 @@ void use_tcp(job& over_mpi) {
                                  "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "FI_PROVIDER=tcp;ofi_rxm"})
     over_mpi.run.environment.emplace_back(each);
 }
-
-namespace {
-
-// With MPICH 4.0.2 and UCX 1.13 over TCP, a process hangs in MPI_Finalize if it still received messages after another
-// process had begun to finalize.
-job over_tcp_of(const mpi_installation& mpi, job made) {
-  use_tcp(made);
-  if (mpi.name == "MPICH") made.run.end_seconds_max = 5;
-  return made;
-}
-
-}  // namespace
 
 job mpi_over_tcp(const driver& d, const mpi_installation& mpi, int ranks, std::vector<std::string> words) {
   job result = d.mpi_window(mpi, ranks, std::move(words));

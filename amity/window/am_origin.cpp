@@ -9,7 +9,6 @@
 #include "amity/base/copy_bytes.hpp"
 #include "amity/core/engine.hpp"
 #include "amity/core/record_stream.hpp"
-#include "amity/window/am_target.hpp"
 #include "amity/window/record_content.hpp"
 #include "amity/window/window_service.hpp"
 

@@ -57,6 +57,8 @@ TEST(Process, ATimeOutEndsTheWholeProcessGroup) {
   ASSERT_EQ(pipe(ends.data()), 0);
   const auto failure = failure_of({{"sh", "-c", "sleep 600 & sleep 600"}, {}}, 0.2);
   EXPECT_NE(failure.find("took more than"), std::string::npos) << failure;
+  const auto failure_of_child = failure_of({{"sh", "-c", "sleep 600 & exit 0"}, {}}, 0.2);
+  EXPECT_NE(failure_of_child.find("took more than"), std::string::npos) << failure_of_child;
   close(ends[1]);
   char unused;
   EXPECT_EQ(read(ends[0], &unused, 1), 0);
