@@ -244,6 +244,12 @@ TEST(window_costs, mapped_operations_poll_in_each_64th_call) {
     const int before = own.polls();
     operate(160);
     EXPECT_EQ(own.polls() - before, 10);
+    const auto polls_of_gets = [&] {
+      const int polls = own.polls();
+      for (int i = 0; i < 640; ++i) shared.get(next, 0, seen);
+      return own.polls() - polls;
+    };
+    EXPECT_EQ(polls_of_gets(), 10);  // each kind counts and polls
 
     bool has_operated = false;
     const auto in_handler = w.endpoint().add_handler("operate", [&](core::request&) {
