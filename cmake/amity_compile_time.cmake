@@ -8,15 +8,28 @@ option(AMITY_UNITY_TESTS "Compile each test program in a few large pieces" ${AMI
 target_compile_options(amity_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
 
-# In a large piece GCC treats sources as headers, and warns if their classes use types of an anonymous namespace.
+# In a piece GCC treats sources as headers, and warns if their classes use types of an anonymous namespace. A local variable
+# may have the name of a function in another source of its piece.
 set(unity_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 if(AMITY_UNITY_BUILD)
   target_compile_options(amity_options INTERFACE ${unity_options})
 endif()
+if((AMITY_UNITY_BUILD OR AMITY_UNITY_TESTS) AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(amity_options INTERFACE -Wshadow=local)
+else()
+  target_compile_options(amity_options INTERFACE -Wshadow)
+endif()
 
-# ccache does not cache files that use a precompiled header.
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
-  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+option(AMITY_CCACHE "Compile with ccache; what is compiled stays the same" OFF)
+if(AMITY_CCACHE)
+  find_program(AMITY_CCACHE_COMMAND ccache REQUIRED)
+  mark_as_advanced(AMITY_CCACHE_COMMAND)
+  # It caches sources with a precompiled header if the header names its macros in the output of the preprocessor.
+  foreach(language C CXX)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${AMITY_CCACHE_COMMAND}
+      sloppiness=pch_defines,time_macros,include_file_mtime,include_file_ctime)
+  endforeach()
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
 # amity_precompiled_header(TARGET HEADER [OPTIONS...])

@@ -1,7 +1,7 @@
 # Warnings and sanitizers for amity's own targets; users of the library inherit none of it.
 
 add_library(amity_options INTERFACE)
-target_compile_options(amity_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor)
+target_compile_options(amity_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor)
 if(AMITY_WARNINGS_AS_ERRORS)
   target_compile_options(amity_options INTERFACE -Werror)
 endif()

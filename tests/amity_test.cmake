@@ -9,7 +9,7 @@ function(amity_test_flags target)
   target_compile_options(${target} PRIVATE ${test_optimisation})
   target_precompile_headers(${target} REUSE_FROM test_headers)
   if(NOT "SEPARATE" IN_LIST ARGN)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMITY_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 5)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMITY_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 10)
     target_compile_options(${target} PRIVATE ${unity_options})
   endif()
 endfunction()
@@ -64,8 +64,7 @@ function(amity_test name)
     add_test(NAME ${name} COMMAND ${name})
     set(tests ${name})
   endif()
-  # What may take long begins first, so that nothing long is left alone at the end.
-  set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${labels}")
+  set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
 endfunction()
 
 # The environment of tests of programs that reach each other by libfabric.

@@ -42,7 +42,7 @@ Examples:
 
 The program is not changed: the library is loaded before it (LD_PRELOAD).)";
 
-constexpr auto with_value = std::to_array<std::string_view>({"--mpi"});
+constexpr auto mpi_options_with_value = std::to_array<std::string_view>({"--mpi"});
 
 /// The system's error if it cannot start this file; 0 if it can.
 int start_error(const fs::path& file) {
@@ -215,7 +215,7 @@ std::string preload_library(const fs::path& file, const std::string& wanted) {
 
 int mpi(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, with_value));
+  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, mpi_options_with_value));
   std::string wanted, program;
   bool shows = false;
   CLI::App app("Starts a program of MPI whose one-sided calls amity serves.", "amity mpi");

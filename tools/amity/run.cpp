@@ -24,7 +24,7 @@
 namespace amity::tools {
 namespace {
 
-constexpr auto examples = R"(All arguments after PROGRAM are passed to it.
+constexpr auto run_examples = R"(All arguments after PROGRAM are passed to it.
 
 Examples:
   amity run -n 4 ./program           four ranks
@@ -35,7 +35,8 @@ Examples:
 Exit status: 0 if all ranks succeed, otherwise the status of the first rank that failed, or 128 + N if signal N ended
 it. If a rank fails, or on Ctrl-C, all ranks are ended. Standard input is forwarded to rank 0.)";
 
-constexpr auto with_value = std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--fabric"});
+constexpr auto run_options_with_value =
+    std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--fabric"});
 
 /// Refuses the fabrics that keep all ranks in one process.
 void check_fabric(const settings& values) {
@@ -87,12 +88,12 @@ int start_with_mpi(const launch_options& options, const std::string& library) {
 
 int run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, with_value));
+  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, run_options_with_value));
 
   launch_options options;
   std::string program;
   CLI::App app("Starts a program as the ranks of one job on this machine.", "amity run");
-  app.footer(examples);
+  app.footer(run_examples);
   auto* const ranks = app.add_option("-n,--ranks", options.ranks, "Number of ranks (default: $AMITY_RANKS)")
                           ->check(range_of("AMITY_RANKS"))
                           ->type_name("N");

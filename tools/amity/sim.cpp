@@ -31,7 +31,7 @@
 namespace amity::tools {
 namespace {
 
-constexpr auto examples = R"(All arguments after PROGRAM are passed to it.
+constexpr auto sim_examples = R"(All arguments after PROGRAM are passed to it.
 
 Faults:
   delay=2us                   delay each packet by a random time of up to 2 us
@@ -51,7 +51,7 @@ Examples:
 
 Exit status: that of the program; with --explore, that of the first seed that fails.)";
 
-constexpr auto with_value =
+constexpr auto sim_options_with_value =
     std::to_array<std::string_view>({"-n", "--ranks", "-t", "--threads", "--seed", "--network", "--fault", "--explore",
                                      "--jobs", "--timeout", "--report", "--trace", "--handler"});
 
@@ -256,13 +256,13 @@ int run_once(const sim_command& wanted) {
 
 int sim(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, with_value));
+  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(own_arguments(arguments, sim_options_with_value));
 
   sim_command wanted;
   std::string program;
   CLI::App app("Runs a program on simulated ranks in one process, with a virtual clock and seeded random choices.",
                "amity sim");
-  app.footer(examples);
+  app.footer(sim_examples);
   app.add_option("-n,--ranks", wanted.ranks, "Number of ranks (default: $AMITY_RANKS)")
       ->check(range_of("AMITY_RANKS"))
       ->type_name("N");

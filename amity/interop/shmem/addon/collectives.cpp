@@ -91,10 +91,10 @@ DEFINE_EXCHANGES(64)
   DEFINE_OVER_SET(name##_##operation##_to_all,                                               \
                   (type * dest, const type* source, int count, SET, type* work, long* sync), \
                   (dest, source, count, PASS_SET, work, sync))
-#define DEFINE_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(DEFINE_REDUCTION, type, name)
-#define DEFINE_ORDER(type, name) AMITY_SHMEM_EACH_ORDER(DEFINE_REDUCTION, type, name)
-#define DEFINE_SUM(type, name) AMITY_SHMEM_EACH_SUM(DEFINE_REDUCTION, type, name)
-AMITY_SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_BITWISE)
-AMITY_SHMEM_TO_ALL_ORDER_TYPES(DEFINE_ORDER)
-AMITY_SHMEM_TO_ALL_SUM_TYPES(DEFINE_SUM)
+#define REDUCE_BITWISE(type, name) AMITY_SHMEM_EACH_BITWISE(DEFINE_REDUCTION, type, name)
+#define REDUCE_ORDER(type, name) AMITY_SHMEM_EACH_ORDER(DEFINE_REDUCTION, type, name)
+#define REDUCE_SUM(type, name) AMITY_SHMEM_EACH_SUM(DEFINE_REDUCTION, type, name)
+AMITY_SHMEM_TO_ALL_BITWISE_TYPES(REDUCE_BITWISE)
+AMITY_SHMEM_TO_ALL_ORDER_TYPES(REDUCE_ORDER)
+AMITY_SHMEM_TO_ALL_SUM_TYPES(REDUCE_SUM)
 }
