@@ -1,8 +1,9 @@
-"""Each header compiles alone, with warnings as errors, whatever was included before it.
+"""Headers compile alone, with warnings as errors: public ones, and changed ones with those that include them.
 
-A header that a source includes before anything else is compiled alone by the build, and is not compiled again here.
-Sources of tests do not count. A precompiled header comes first, too, and provides nothing new to a header that includes it.
-For the same reason each source must include what is precompiled for it, or a missing include would not show.
+If LONG_TESTS is set, all headers are compiled. A header that a source includes before anything else is compiled alone by
+the build, unless other sources come before it in the same piece, and is not compiled again here. Sources of tests do not
+count. A precompiled header comes first, too, and provides nothing new to a header that includes it. For the same reason
+each source must include what is precompiled for it, or a missing include would not show.
 """
 
 import multiprocessing.pool
@@ -69,18 +70,31 @@ def check_in(tree, directory):
                        "set SKIP_PRECOMPILE_HEADERS for the source in CMakeLists.txt")
 
     with multiprocessing.pool.ThreadPool(len(os.sched_getaffinity(0))) as pool:
-        built = compiled_by_the_build(tree, precompiled)
+        wanted = wanted_headers(tree) - compiled_by_the_build(tree, precompiled)
         list(pool.imap(precompile, OFTEN_INCLUDED))
-        for problem in pool.imap(compile_alone, [header for header in tree.headers if header not in built]):
+        for problem in pool.imap(compile_alone, sorted(wanted)):
             if problem:
                 yield problem
 
 
+def wanted_headers(tree):
+    headers = set(tree.headers)
+    if "LONG_TESTS" in os.environ:
+        return headers
+    changed = tree.changed & headers
+    includers = {header for header in headers if changed & {target for _, _, _, target in tree.includes(header)}}
+    return changed | includers | set(tree.public_headers)
+
+
 def compiled_by_the_build(tree, precompiled):
-    """Headers that come first in a source; the check `dead_files` sees to it that the build compiles the source."""
+    """Headers that come first in an object file."""
+    first_sources = {}
+    if tree.is_configured:
+        for source, compiled, _ in tree.compile_commands:
+            first_sources.setdefault(compiled, source)
     found = set()
-    for source in tree.sources:
-        _, quote, _, header = next(iter(tree.includes(source)), (0, "", "", None))
+    for source in first_sources.values():
+        _, quote, _, header = next(iter(tree.includes(source)), (0, "", "", None)) if source in tree.sources else [None] * 4
         if quote != '"' or source.startswith("tests/") or header is None:
             continue
         if all(before == header or before in tree.reached(header) for before in precompiled.get(source, ())):

@@ -53,25 +53,28 @@ CONSTANTS = {"amity::thread_mark"}
 # How deep a thread is in functions of an MPI that call functions of MPI, and how many error C++ handlers it has called.
 OF_THREADS = {"amity::mpi::nested_calls::depth", "amity::mpi::cxx_handler_calls::calls",
               "amity::mpi::handler_call::current"}
-# The sources of the library once more, in pieces of several.
-SECOND_COPY = "/amity_inside.dir/"
 # Programs of OpenSHMEM are one PE a process, as any program for it.
 OPENSHMEM_PROGRAMS = "bench/shmem/"
 
 
 def check(tree):
+    sources_of = {}
     for source, compiled, _ in tree.compile_commands:
-        if not source.startswith(DIRECTORIES) or source.startswith(OPENSHMEM_PROGRAMS) or SECOND_COPY in compiled:
-            continue
+        if source.startswith(DIRECTORIES) and not source.startswith(OPENSHMEM_PROGRAMS):
+            sources_of.setdefault(compiled, []).append(source)
+    for compiled, sources in sources_of.items():
         listing = subprocess.run(["objdump", "-t", "-C", compiled], capture_output=True, text=True)
         if listing.returncode != 0:
-            yield f"{source}: {compiled} cannot be read; build first ({listing.stderr.strip()})"
+            yield f"{sources[0]}: {compiled} cannot be read; build first ({listing.stderr.strip()})"
             continue
+        others = f"; or one of {', '.join(sources[1:])}, which are compiled with it" if len(sources) > 1 else ""
         for line in listing.stdout.splitlines():
             match = SYMBOL.match(line)
-            if match and ((source, match.group(2)) in ACCEPTED or match.group(2) in CONSTANTS | OF_THREADS):
-                continue
-            if match and (TABLE_ENTRY.match(match.group(2)) or MPI_FUNCTION.match(match.group(2))):
-                continue
-            if match and WRITABLE.match(match.group(1)) and not FOREIGN.match(match.group(2)):
-                yield f"{source}:1: has mutable state at namespace scope: {match.group(2)} (in {match.group(1)})"
+            if match and WRITABLE.match(match.group(1)) and not is_accepted(match.group(2), sources):
+                yield (f"{sources[0]}:1: has mutable state at namespace scope: {match.group(2)} (in {match.group(1)})"
+                       f"{others}")
+
+
+def is_accepted(symbol, sources):
+    return (FOREIGN.match(symbol) or TABLE_ENTRY.match(symbol) or MPI_FUNCTION.match(symbol)
+            or symbol in CONSTANTS | OF_THREADS or any((source, symbol) in ACCEPTED for source in sources))

@@ -1,6 +1,7 @@
 """The tree under check: which files it has, what they say, what the build made of them."""
 
 import functools
+import itertools
 import json
 import os
 import re
@@ -101,9 +102,53 @@ class Tree:
             names = [match.group(2) for match in map(INCLUDE.match, opened) if match]
         return [self.relative(os.path.join(self.root, name)) for name in names]
 
+    def git(self, *arguments):
+        """The lines that git prints; empty if it fails."""
+        result = subprocess.run(["git", "-C", self.root, *arguments], capture_output=True, text=True)
+        return result.stdout.split("\n")[:-1] if result.returncode == 0 else []
+
+    def differing(self, commit):
+        """Files that differ between a commit and the working tree, relative to the root."""
+        return set(self.git("diff", "--name-only", commit, "--") + self.git("ls-files", "--others", "--exclude-standard"))
+
+    @functools.cached_property
+    def changed(self):
+        """Files that differ from origin/main; if none does, as in a clone of main, those that the last 20 commits changed."""
+        fork = self.git("merge-base", "HEAD", "origin/main")
+        return fork and self.differing(fork[0]) or self.differing("HEAD~20")
+
     @property
     def is_configured(self):
         return os.path.exists(os.path.join(self.build, "compile_commands.json"))
+
+    def read_compile_commands(self):
+        """(directory, words of the command, source files) for each object file of the build."""
+        file = os.path.join(self.build, "compile_commands.json")
+        if not self.is_configured:
+            raise SystemExit(f"{file} is missing; build first (cmake --preset release && cmake --build --preset release)")
+        with open(file) as opened:
+            for command in json.load(opened):
+                path = os.path.join(command["directory"], command["file"])
+                sources = self.made(path) if UNITY_SOURCE.search(path) else [self.relative(path)]
+                yield command["directory"], shlex.split(command["command"]), [source for source in sources if source]
+
+    @functools.cached_property
+    def compiler_options(self):
+        """(directory, options) with which the build compiles each source, without its warnings and precompiled header."""
+        known = set(self.sources)
+        found = {}
+        for directory, words, sources in self.read_compile_commands():
+            options = []
+            words = itertools.dropwhile(lambda word: not word.startswith("-"), words)
+            for word in words:
+                if word in ("-o", "-c", "-include", "-MT", "-MF"):
+                    next(words)
+                elif not word.startswith(("-W", "-M")):
+                    options.append(word)
+            for source in sources:
+                if source in known:  # others are generated
+                    found.setdefault(source, (directory, options))
+        return found
 
     @functools.cached_property
     def compile_commands(self):
@@ -111,19 +156,11 @@ class Tree:
 
         Sources that are compiled in one piece have the same object file. Sources and headers are relative to the root.
         """
-        file = os.path.join(self.build, "compile_commands.json")
-        if not self.is_configured:
-            raise SystemExit(f"{file} is missing; build first (cmake --preset release && cmake --build --preset release)")
-        with open(file) as opened:
-            commands = json.load(opened)
         found = []
-        for command in commands:
-            path = os.path.join(command["directory"], command["file"])
-            words = shlex.split(command["command"])
-            compiled = os.path.join(command["directory"], words[words.index("-o") + 1])
+        for directory, words, sources in self.read_compile_commands():
+            compiled = os.path.join(directory, words[words.index("-o") + 1])
             precompiled = []
             if "-include" in words:
-                precompiled = self.made(os.path.join(command["directory"], words[words.index("-include") + 1]))
-            sources = self.made(path) if UNITY_SOURCE.search(path) else [self.relative(path)]
-            found += [(source, compiled, precompiled) for source in sources if source]
+                precompiled = self.made(os.path.join(directory, words[words.index("-include") + 1]))
+            found += [(source, compiled, precompiled) for source in sources]
         return found
