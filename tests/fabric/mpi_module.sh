@@ -18,6 +18,11 @@ case $object in
     [ "$defined" = amity_mpi_get_module ] || fail "defines $defined instead of amity_mpi_get_module alone"
     if nm -D --undefined-only "$object" | grep -i amity; then fail "needs the symbols above of amity"; fi
     if nm "$object" | grep _ZN; then fail "contains the C++ symbols above"; fi
+    # Blocking collectives need not yield: with more processes than CPUs, each takes the time slices of the others.
+    if nm -D --undefined-only "$object" |
+      grep -wE 'MPI_(Allgather|Allreduce|Barrier|Bcast|Comm_dup|Comm_split|Comm_split_type|Gather|Reduce|Scatter)'; then
+      fail "calls the blocking collectives above; start the nonblocking one, and yield between tests"
+    fi
     grep -q '^libmpi' <<<"$needed" || fail "is not linked with an MPI, but with $needed"
     ;;
   *)

@@ -1,14 +1,19 @@
 #include "amity/fabric/mpi/group.hpp"
 
-#include <sched.h>
-
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <numeric>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
+#include "amity/fabric/node.hpp"
 
 namespace amity::fabric::mpi {
 namespace {
@@ -22,6 +27,13 @@ backoff backoff_of(bool crowded) {
     how.yields = 300;
   }
   return how;
+}
+
+/// The same in all processes (FNV-1a).
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;
+  return hash;
 }
 
 }  // namespace
@@ -46,7 +58,7 @@ group::group(const library& mpi, amity_mpi_comm parent, const settings& config, 
     throw;
   }
   for (rank_t thread = 0; thread < threads; ++thread) communicators_.push_back(mpi_.copy(parent));
-  look_at_nodes();
+  look_at_nodes(config);
   mpi_.post_notice(control_, &notice_);
 }
 
@@ -79,20 +91,35 @@ void group::check_settings(const settings& config) const {
   }
 }
 
-void group::look_at_nodes() {
-  amity_mpi_comm node = mpi_.split_nodes(control_, rank_);
-  rank_t lowest = rank_;
-  mpi_.broadcast(&lowest, node);
-  nodes_.resize(static_cast<std::size_t>(size_));
-  mpi_.all_gather(lowest, nodes_.data(), control_);
+void group::look_at_nodes(const settings& config) {
+  // A node is what it is for the other fabrics. MPI_Comm_split_type would answer the same, but its waits do not yield.
+  const std::vector<std::size_t> cpus = allowed_cpus().numbers();
+  std::int64_t words = cpus.empty() ? 0 : static_cast<std::int64_t>(cpus.back() / 64 + 1);
+  mpi_.all_max(&words, 1, control_);
 
-  // Launchers bind each process to some CPUs: what counts is how many they have together.
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  const bool known = ::sched_getaffinity(0, sizeof cpus, &cpus) == 0;
-  mpi_.all_or(&cpus, sizeof cpus, node);
-  caps_.backoff = backoff_of(known && mpi_.size(node) * threads_ > CPU_COUNT(&cpus));
-  mpi_.free_comm(&node);
+  // Of each process: its node, then the bits of its CPUs. Launchers bind each process to some CPUs, so that only all of
+  // a node's processes together show how many CPUs they have.
+  const std::size_t stride = 1 + static_cast<std::size_t>(words);
+  std::vector<std::uint64_t> own(stride);
+  own[0] = hash_of(node_identity(config.text("AMITY_NODE")));
+  for (const std::size_t cpu : cpus) own[1 + cpu / 64] |= std::uint64_t{1} << cpu % 64;
+  std::vector<std::uint64_t> all(stride * static_cast<std::size_t>(size_));
+  mpi_.all_gather(own.data(), static_cast<int>(stride * sizeof(std::uint64_t)), all.data(), control_);
+
+  std::unordered_map<std::uint64_t, rank_t> lowest;
+  std::int64_t ranks_here = 0;
+  std::vector<std::uint64_t> cpus_here(stride);
+  for (rank_t process = 0; process < size_; ++process) {
+    const auto theirs = std::span(all).subspan(static_cast<std::size_t>(process) * stride, stride);
+    nodes_.push_back(lowest.try_emplace(theirs[0], process).first->second);
+    if (theirs[0] != own[0]) continue;
+    ++ranks_here;
+    for (std::size_t word = 1; word < stride; ++word) cpus_here[word] |= theirs[word];
+  }
+  const auto bits =
+      cpus_here | std::views::drop(1) | std::views::transform([](auto word) { return std::popcount(word); });
+  const std::int64_t cpu_count = std::accumulate(bits.begin(), bits.end(), std::int64_t{0});
+  caps_.backoff = backoff_of(ranks_here * threads_ > cpu_count);
 }
 
 void group::abort() noexcept {

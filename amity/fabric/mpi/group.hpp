@@ -56,7 +56,7 @@ class group : private immovable {
  private:
   bool known_aborted() const noexcept { return aborted_.load(std::memory_order_relaxed); }
   void check_settings(const settings& config) const;
-  void look_at_nodes();
+  void look_at_nodes(const settings& config);
 
   const amity_mpi_module& mpi_;
   rank_t rank_ = 0;

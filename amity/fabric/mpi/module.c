@@ -1,6 +1,7 @@
 #include "amity/fabric/mpi/module.h"
 
 #include <mpi.h>
+#include <sched.h>
 #include <stddef.h>
 
 #if MPI_MAX_LIBRARY_VERSION_STRING > AMITY_MPI_VERSION_BYTES
@@ -18,6 +19,17 @@ static MPI_Comm native_comm(amity_mpi_comm comm) { return (MPI_Comm)comm.value; 
 _Static_assert(sizeof(MPI_Request) == sizeof(intptr_t) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "requests of this MPI need a conversion");
 static MPI_Request* native_request(amity_mpi_request* request) { return (MPI_Request*)request; }
+
+/* Blocking collectives of an MPI need not yield, and those of MPICH do not: with more processes than CPUs, each would
+ * keep its CPU for a time slice, so that the process that it waits for cannot run. */
+static void finish(MPI_Request* request) {
+  int done = 0;
+  for (;;) {
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    if (done) return;
+    sched_yield();
+  }
+}
 
 static int initialized(void) {
   int yes = 0;
@@ -69,16 +81,12 @@ static amity_mpi_comm from_fortran(int handle) { return comm_of(MPI_Comm_f2c((MP
 
 static amity_mpi_comm copy(amity_mpi_comm parent) {
   MPI_Comm made = MPI_COMM_NULL;
-  MPI_Comm_dup(native_comm(parent), &made);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_idup(native_comm(parent), &made, &request);
+  finish(&request);
   /* The error handler of the program's communicator is for the program's calls. */
   MPI_Comm_set_errhandler(made, MPI_ERRORS_ARE_FATAL);
   return comm_of(made);
-}
-
-static amity_mpi_comm split_nodes(amity_mpi_comm parent, int key) {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(native_comm(parent), MPI_COMM_TYPE_SHARED, key, MPI_INFO_NULL, &node);
-  return comm_of(node);
 }
 
 static void free_comm(amity_mpi_comm* comm) {
@@ -107,18 +115,16 @@ static int size(amity_mpi_comm comm) {
 
 static void abort_job(amity_mpi_comm comm, int status) { MPI_Abort(native_comm(comm), status); }
 
-static void broadcast(int32_t* value, amity_mpi_comm comm) { MPI_Bcast(value, 1, MPI_INT32_T, 0, native_comm(comm)); }
-
-static void all_gather(int32_t value, int32_t* values, amity_mpi_comm comm) {
-  MPI_Allgather(&value, 1, MPI_INT32_T, values, 1, MPI_INT32_T, native_comm(comm));
+static void all_gather(const void* own, int bytes, void* all, amity_mpi_comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, native_comm(comm), &request);
+  finish(&request);
 }
 
 static void all_max(int64_t* values, int count, amity_mpi_comm comm) {
-  MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, native_comm(comm));
-}
-
-static void all_or(void* bits, int bytes, amity_mpi_comm comm) {
-  MPI_Allreduce(MPI_IN_PLACE, bits, bytes, MPI_BYTE, MPI_BOR, native_comm(comm));
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, native_comm(comm), &request);
+  finish(&request);
 }
 
 static void reduce_scatter(const uint64_t* values, uint64_t* result, amity_mpi_comm comm, amity_mpi_request* request) {
@@ -197,16 +203,13 @@ static const amity_mpi_module table = {
     .tag_max = tag_max,
     .from_fortran = from_fortran,
     .copy = copy,
-    .split_nodes = split_nodes,
     .free_comm = free_comm,
     .is_intercommunicator = is_intercommunicator,
     .rank = rank,
     .size = size,
     .abort = abort_job,
-    .broadcast = broadcast,
     .all_gather = all_gather,
     .all_max = all_max,
-    .all_or = all_or,
     .reduce_scatter = reduce_scatter,
     .send = send,
     .post = post,

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with the table. A module of another version is refused. */
-#define AMITY_MPI_MODULE_VERSION 1u
+#define AMITY_MPI_MODULE_VERSION 2u
 
 /* Handles of the MPI as integers: they are pointers in some MPIs, and numbers in others. A request is zero, or
  * `no_request`, before it is passed to a function that starts an operation. */
@@ -70,23 +70,20 @@ typedef struct amity_mpi_module {
   int (*is_main_thread)(void);
   int (*tag_max)(void);
 
-  /* Communicators. `copy` and `split_nodes` are collective; `split_nodes` returns the processes that share memory with
-   * this one, ordered by `key`. */
+  /* Communicators. `copy` is collective. */
   amity_mpi_comm (*from_fortran)(int handle);
   amity_mpi_comm (*copy)(amity_mpi_comm parent);
-  amity_mpi_comm (*split_nodes)(amity_mpi_comm parent, int key);
   void (*free_comm)(amity_mpi_comm* comm);
   int (*is_intercommunicator)(amity_mpi_comm comm);
   int (*rank)(amity_mpi_comm comm);
   int (*size)(amity_mpi_comm comm);
   void (*abort)(amity_mpi_comm comm, int status);
 
-  /* Collectives, in place. `reduce_scatter` sums `values`, one for each process, and returns a request that is complete
-   * when `result` holds the sum for this process. */
-  void (*broadcast)(int32_t* value, amity_mpi_comm comm);
-  void (*all_gather)(int32_t value, int32_t* values, amity_mpi_comm comm);
+  /* Collectives. Those that wait yield the CPU while they do. `all_gather` copies `bytes` of each process to `all`, in the
+   * order of ranks. `all_max` works in place. `reduce_scatter` sums `values`, one for each process, and returns a request
+   * that is complete when `result` holds the sum for this process. */
+  void (*all_gather)(const void* own, int bytes, void* all, amity_mpi_comm comm);
   void (*all_max)(int64_t* values, int count, amity_mpi_comm comm);
-  void (*all_or)(void* bits, int bytes, amity_mpi_comm comm);
   void (*reduce_scatter)(const uint64_t* values, uint64_t* result, amity_mpi_comm comm, amity_mpi_request* request);
 
   /* Messages. `send` returns 1 if the send is complete; otherwise `request` must be tested. `post` receives a message
