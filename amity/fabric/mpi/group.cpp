@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/fabric/mpi/mpi.hpp"
 #include "amity/fabric/node.hpp"
 
@@ -131,6 +132,7 @@ void group::abort() noexcept {
 }
 
 void group::kill(int status) noexcept {
+  drain_standard_error();
   mpi_.abort(control_.value == mpi_.no_comm.value ? mpi_.world : control_, status);
   std::abort();
 }

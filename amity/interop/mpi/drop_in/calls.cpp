@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/interop/mpi/drop_in/cxx_handlers.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/window/window_error.hpp"
@@ -90,7 +91,10 @@ int raise(std::string_view call, Handle on, GetHandler& get_handler, Call& call_
   const description what = describe(call);
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (get_handler(on, &handler) == MPI_SUCCESS) {
-    if (handler == MPI_ERRORS_ARE_FATAL) std::fprintf(stderr, "%s\n", what.text.c_str());
+    if (handler == MPI_ERRORS_ARE_FATAL) {
+      std::fprintf(stderr, "%s\n", what.text.c_str());
+      drain_standard_error();
+    }
     if (handler != MPI_ERRHANDLER_NULL) native::errhandler_free(&handler);
   }
   const cxx_handler_calls of_bindings;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "amity/base/error.hpp"
+#include "amity/base/log.hpp"
 #include "amity/interop/mpi/drop_in/calls.hpp"
 #include "amity/interop/mpi/drop_in/datatype.hpp"
 
@@ -21,6 +22,7 @@ void must_succeed(Work work) {
     work();
   } catch (const std::exception& failed) {
     std::fprintf(stderr, "%s\n", failed.what());
+    drain_standard_error();
     native::abort(MPI_COMM_WORLD, 1);
   }
 }
