@@ -18,6 +18,8 @@ set(AMITY_TEST_TIME_FACTOR 1 CACHE STRING "Multiplies the time limits of test pr
 
 # Test programs that `scripts/test quick` builds and runs, and those that `scripts/test long` runs with more cases.
 add_custom_target(quick_tests)
+# Test programs that only `scripts/test long` builds and runs.
+add_custom_target(long_tests)
 set(quick_floors base fabric core epoch message world apps)
 set(long_floors ${quick_floors} window)
 

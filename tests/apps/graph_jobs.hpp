@@ -10,6 +10,7 @@
 #include "amity/base/random.hpp"
 #include "apps/graph/store/topology.hpp"
 #include "apps/graph/types.hpp"
+#include "tests/support/cases.hpp"
 #include "tests/support/programs.hpp"
 
 namespace amity::apps::graph::testing {
@@ -21,12 +22,20 @@ struct job_shape {
 };
 inline void PrintTo(const job_shape& s, std::ostream* out) { *out << s.fabric << ' ' << s.ranks << " x " << s.threads; }
 
+/// Simulated jobs have all numbers of ranks and threads; in whole matrices jobs of threads and processes have them,
+/// too.
 inline std::vector<job_shape> job_shapes() {
   std::vector<job_shape> all;
 #ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share, and looks at what threads do
   all = {{"threads", 1, 2}, {"threads", 2, 2}};
 #else
-  for (const std::string fabric : {"sim", "threads", "shm"}) {
+  std::vector<std::string> fabrics{"sim"};
+  if (amity::testing::whole_matrices()) {
+    fabrics = {"sim", "threads", "shm"};
+  } else {
+    all = {{"threads", 3, 1}, {"threads", 1, 2}, {"shm", 4, 1}, {"shm", 2, 2}};
+  }
+  for (const std::string& fabric : fabrics) {
     for (const auto& [ranks, threads] : {std::array{1, 1}, {2, 1}, {3, 1}, {4, 1}, {8, 1}, {1, 2}, {2, 2}, {3, 4}}) {
       all.push_back({fabric, ranks, threads});
     }

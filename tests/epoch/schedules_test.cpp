@@ -18,7 +18,7 @@
 namespace amity::epoch::testing {
 namespace {
 
-const std::uint64_t schedules = amity::testing::cases(1000);
+const std::uint64_t schedules = amity::testing::fewer_cases(1000);
 /// The rarest fault of a detector shows about once in a thousand schedules.
 constexpr std::uint64_t schedules_to_catch_a_fault = 2000;
 

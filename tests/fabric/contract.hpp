@@ -10,6 +10,7 @@
 /// processes. Where a fabric may answer early or late (`wait`, returned credits) they loop. A broken promise can show
 /// as a test that does not end; it fails by a limit of time (`virtual_time.hpp`, `watchdog.hpp`).
 
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.hpp"
+#include "tests/support/cases.hpp"
 
 namespace amity::fabric::testing {
 
@@ -29,8 +31,17 @@ class contract : public ::testing::TestWithParam<job> {
   void run(const rank_body& body) const { std::get<harness>(GetParam()).run(ranks(), body); }
 };
 
+/// Each harness with two numbers of ranks, so that three successive harnesses have all numbers; in whole matrices each
+/// harness with 1, 2, 3, 4 and 8 ranks.
 inline auto every_job_of(const std::vector<harness>& harnesses) {
-  return ::testing::Combine(::testing::ValuesIn(harnesses), ::testing::Values(1, 2, 3, 4, 8));
+  const std::vector<std::vector<rank_t>> pairs{{1, 2}, {3, 4}, {3, 8}};
+  std::vector<job> jobs;
+  for (std::size_t i = 0; i < harnesses.size(); ++i) {
+    std::vector<rank_t> numbers = harnesses[i].numbers.empty() ? pairs[i % pairs.size()] : harnesses[i].numbers;
+    if (amity::testing::whole_matrices()) numbers = {1, 2, 3, 4, 8};
+    for (const rank_t ranks : numbers) jobs.emplace_back(harnesses[i], ranks);
+  }
+  return ::testing::ValuesIn(jobs);
 }
 
 inline std::string job_name(const ::testing::TestParamInfo<job>& info) {

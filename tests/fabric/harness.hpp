@@ -9,6 +9,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "amity/base/types.hpp"
 #include "amity/fabric/fabric.hpp"
@@ -20,6 +21,7 @@ using rank_body = std::function<void(fabric&)>;
 struct harness {
   std::string name;  ///< letters, digits and underscores: it becomes part of the tests' names
   std::function<void(rank_t ranks, const rank_body& body)> run;
+  std::vector<rank_t> numbers = {};  ///< of ranks at which it differs from other harnesses; empty: any
 };
 
 inline void PrintTo(const harness& h, std::ostream* out) { *out << h.name; }
@@ -27,12 +29,15 @@ inline void PrintTo(const harness& h, std::ostream* out) { *out << h.name; }
 /// A harness whose ranks see `Decorator` around their fabric.
 template <class Decorator>
 harness decorated(const std::string& name, const harness& inner) {
-  return {.name = inner.name + "_" + name, .run = [inner](rank_t ranks, const rank_body& body) {
-            inner.run(ranks, [&](fabric& own) {
-              Decorator decorator(own);
-              body(decorator);
-            });
-          }};
+  return {.name = inner.name + "_" + name,
+          .run =
+              [inner](rank_t ranks, const rank_body& body) {
+                inner.run(ranks, [&](fabric& own) {
+                  Decorator decorator(own);
+                  body(decorator);
+                });
+              },
+          .numbers = inner.numbers};
 }
 
 /// Runs `body(rank)` in a process of its own for each rank. The test fails for each process that does not exit with

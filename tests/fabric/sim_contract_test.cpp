@@ -21,6 +21,13 @@ harness simulated(std::string name, sim::sim_options options) {
           }};
 }
 
+/// Three ranks are a node.
+harness nodes() {
+  harness made = simulated("nodes", {.node_latency_ns = 100, .node_ranks = 3});
+  made.numbers = {4, 8};
+  return made;
+}
+
 std::vector<harness> simulations() {
   const harness undisturbed = simulated("sim", {});
   const harness disturbed = simulated("disturbed", {.delay_ns_max = 3000, .reorder_percent = 20, .credits = 5});
@@ -37,7 +44,7 @@ std::vector<harness> simulations() {
       simulated("slow_rank", {.slow_ranks = {{.rank = 0, .factor = 20}}}),
       simulated("stopped_rank", {.stopped_ranks = {{.rank = 0, .from_ns = 2000, .until_ns = 300'000}}}),
       simulated("free_of_charge", {.latency_ns = 1, .overhead_ns = 0, .gap_ns = 0, .byte_ps = 0}),
-      simulated("nodes", {.node_latency_ns = 100, .node_ranks = 3}),
+      nodes(),
       simulated("small_packets", {.packet_bytes = 600}),
   };
 }

@@ -110,15 +110,12 @@ TEST_P(some_large_values, every_codec_arrives_unchanged) {
     };
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < 3000; ++i) texts.emplace_back(i % 97, static_cast<char>('a' + i % 26));
+    // Each codec once, some within others: each message type takes a second to compile.
     check(std::string(100'003, 's'));
-    check(texts);
-    check(std::vector<bool>(70'001, true));
     check(std::vector<std::vector<std::uint32_t>>{make_numbers(1, 5), {}, make_numbers(2, 30'000)});
-    check(std::pair<std::vector<std::string>, int>(texts, 4));
+    check(std::pair<std::vector<std::string>, std::vector<bool>>(texts, std::vector<bool>(70'001, true)));
     check(std::tuple<int, std::string, std::optional<std::vector<std::string>>>(1, std::string(30'000, 't'), texts));
-    check(std::array<std::string, 2>{std::string(20'000, 'x'), std::string(30'000, 'y')});
-    check(std::optional<std::string>(std::string(40'000, 'o')));
-    check(titled{"title", make_numbers(5, 30'000)});
+    check(std::array<std::optional<std::string>, 2>{std::string(20'000, 'x'), std::string(30'000, 'y')});
     check(
         std::vector<titled>{{"a", make_numbers(1, 9)}, {"b", make_numbers(2, 20'000)}, {std::string(9'000, 'c'), {}}});
   });

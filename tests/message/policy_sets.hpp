@@ -1,6 +1,6 @@
 #pragma once
 
-/// Policies in sets of one, two and three, all that there are: a program whose result does not depend on the order of
+/// Sets of policies, all that there are of each size: a program whose result does not depend on the order of
 /// its messages, on how often one comes, or on which of two for one key comes first, has the same result with each set.
 
 #include <bit>
@@ -13,7 +13,6 @@
 #include "amity/amity.hpp"
 #include "amity/base/random.hpp"
 #include "tests/support/programs.hpp"
-#include "tests/support/sanitizer.hpp"
 
 namespace amity::testing {
 
@@ -62,8 +61,6 @@ class shortest_ways {
 };
 
 inline constexpr std::size_t policy_count = 8;
-
-inline constexpr int set_size_max = sanitized ? 2 : 3;
 
 /// The policies whose bits are set in `Mask`, in their order.
 template <unsigned Mask>
@@ -118,17 +115,18 @@ void find_shortest_ways(world& w, std::uint64_t seed) {
   EXPECT_EQ(w.sum(counted.sent), w.sum(counted.handled)) << "policies " << Mask;
 }
 
-/// Every set of at most `set_size_max` policies whose number is `Part` modulo `Parts`, one after the other in one job.
-template <unsigned Part, unsigned Parts, unsigned Mask = 0>
+/// Every set of `SizeMin` to `SizeMax` policies whose number is `Part` modulo `Parts`, one after the other in one job.
+template <int SizeMin, int SizeMax, unsigned Part, unsigned Parts, unsigned Mask = 0>
 void run_policy_sets(world& w, std::uint64_t seed) {
   if constexpr (Mask < 1u << policy_count) {
-    if constexpr (std::popcount(Mask) <= set_size_max && Mask % Parts == Part) find_shortest_ways<Mask>(w, seed);
-    run_policy_sets<Part, Parts, Mask + 1>(w, seed);
+    constexpr int size = std::popcount(Mask);
+    if constexpr (SizeMin <= size && size <= SizeMax && Mask % Parts == Part) find_shortest_ways<Mask>(w, seed);
+    run_policy_sets<SizeMin, SizeMax, Part, Parts, Mask + 1>(w, seed);
   }
 }
 
 /// On every fabric, on 1, 2, 3, 4 and 8 ranks of 1, 2 and 4 threads.
-template <unsigned Part, unsigned Parts>
+template <int SizeMin, int SizeMax, unsigned Part = 0, unsigned Parts = 1>
 void test_policy_sets() {
 #ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share
   const std::vector<std::string> fabrics{"threads"};
@@ -141,7 +139,7 @@ void test_policy_sets() {
       for (const rank_t threads : {1, 2, 4}) {
         SCOPED_TRACE(fabric + " " + std::to_string(ranks) + " x " + std::to_string(threads));
         run_job(shape(fabric, ranks, threads, {"AMITY_SIM_REORDER_PERCENT=30", "AMITY_SIM_DELAY_NS_MAX=3000"}),
-                [seed](world& w) { run_policy_sets<Part, Parts>(w, seed); });
+                [seed](world& w) { run_policy_sets<SizeMin, SizeMax, Part, Parts>(w, seed); });
         ++seed;
       }
     }

@@ -13,6 +13,7 @@
 #include "amity/world/transport.hpp"
 #include "tests/fabric/harness.hpp"
 #include "tests/fabric/mpi_harness.hpp"
+#include "tests/support/cases.hpp"
 #include "tests/support/virtual_time.hpp"
 
 namespace amity::testing {
@@ -96,6 +97,25 @@ std::vector<job_kind> every_job_kind() {
               {{"AMITY_SHM_BUFFERS", "2"}, {"AMITY_SHM_RING_SLOTS", "16"}, {"AMITY_SHM_PACKET_BYTES", "1k"}}),
       processes("processes"),
   };
+}
+
+/// What depends on the number of ranks shows in the simulation. Jobs of threads and processes take longer, and show
+/// what depends on the transport.
+static std::vector<rank_t> chosen_numbers_of(const std::string& kind) {
+  if (kind == "rough_sim") return {3, 8};
+  if (kind == "threads") return {2, 4};
+  if (kind == "processes") return {1, 3, 8};
+  return {1, 2, 3, 4, 8};
+}
+
+std::vector<std::tuple<job_kind, rank_t>> jobs_of_every_kind() {
+  std::vector<std::tuple<job_kind, rank_t>> jobs;
+  for (const job_kind& kind : every_job_kind()) {
+    const std::vector<rank_t> numbers =
+        whole_matrices() ? std::vector<rank_t>{1, 2, 3, 4, 8} : chosen_numbers_of(kind.name);
+    for (const rank_t ranks : numbers) jobs.emplace_back(kind, ranks);
+  }
+  return jobs;
 }
 
 void run_endpoints(const job_kind& kind, rank_t ranks, const endpoint_body& body, const settings& config) {

@@ -40,11 +40,9 @@ inline std::vector<place> places_with_threads() {
 
 inline std::vector<place> every_place() {
   std::vector<place> all = places_with_threads();
-  for (const job_kind& kind : every_job_kind()) {
-    for (const rank_t ranks : {1, 2, 3, 4, 8}) {
-      all.push_back({kind.name + "_" + std::to_string(ranks), kind.name.ends_with("sim"),
-                     [=](const world_body& body) { run_worlds(kind, ranks, body); }});
-    }
+  for (const auto& [kind, ranks] : jobs_of_every_kind()) {
+    all.push_back({kind.name + "_" + std::to_string(ranks), kind.name.ends_with("sim"),
+                   [kind = kind, ranks = ranks](const world_body& body) { run_worlds(kind, ranks, body); }});
   }
   return all;
 }

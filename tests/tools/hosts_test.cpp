@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "child.hpp"
+#include "tests/support/cases.hpp"
 
 namespace amity::tests {
 namespace {
@@ -34,10 +35,13 @@ struct road {
   std::vector<std::string> settings;
 };
 
-const std::vector<road> roads{{"net", {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=net"}},
-                              {"rxm", {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=tcp;ofi_rxm"}},
-                              {"composite", {"AMITY_FABRIC=composite"}},
-                              {"threads", {"AMITY_FABRIC=composite", "AMITY_THREADS=2"}}};
+std::vector<road> roads() {
+  std::vector<road> all{{"net", {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=net"}},
+                        {"rxm", {"AMITY_FABRIC=ofi", "AMITY_OFI_PROVIDER=tcp;ofi_rxm"}},
+                        {"composite", {"AMITY_FABRIC=composite"}}};
+  if (testing::whole_matrices()) all.push_back({"threads", {"AMITY_FABRIC=composite", "AMITY_THREADS=2"}});
+  return all;
+}
 
 class several_hosts : public ::testing::TestWithParam<road> {
  protected:
@@ -86,7 +90,7 @@ TEST_P(several_hosts, a_rank_that_is_killed_ends_the_job) {
   EXPECT_PRED2(contains, ended.errors, "rank 3");
 }
 
-INSTANTIATE_TEST_SUITE_P(over, several_hosts, ::testing::ValuesIn(roads),
+INSTANTIATE_TEST_SUITE_P(over, several_hosts, ::testing::ValuesIn(roads()),
                          [](const auto& each) { return each.param.name; });
 
 TEST(composite_on_hosts, shares_memory_on_each_and_uses_the_network_across) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "child.hpp"
+#include "tests/support/cases.hpp"
 
 namespace amity::tests {
 namespace {
@@ -22,6 +23,7 @@ struct launcher {
   std::vector<std::string> environment;
 };
 
+/// Each launcher, and each way to reach the other ranks; in whole matrices each pair.
 std::vector<launcher> launchers() {
   const std::vector<std::string> ofi{"AMITY_FABRIC=ofi"};
   const std::vector<std::string> threads{"AMITY_FABRIC=ofi", "AMITY_THREADS=2"};
@@ -36,6 +38,11 @@ std::vector<launcher> launchers() {
        {std::pair<std::string, std::vector<std::string>>{"", shown}, {"_ofi", ofi}, {"_threads", threads}}) {
     if (!open_mpi.empty()) all.push_back({"open_mpi" + suffix, mpirun, environment});
     if (!hydra.empty()) all.push_back({"hydra" + suffix, {hydra, "-n"}, environment});
+  }
+  if (!testing::whole_matrices()) {
+    std::erase_if(all, [](const launcher& each) {
+      return each.name == "amity_threads" || each.name == "open_mpi_ofi" || each.name == "hydra_threads";
+    });
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "child.hpp"
+#include "tests/support/cases.hpp"
 
 namespace amity::tests {
 namespace {
@@ -44,12 +45,16 @@ class program : public ::testing::TestWithParam<how> {
   int ranks() const { return GetParam().ranks; }
 };
 
-/// With `alone`, also a single rank without a launcher.
+/// With `alone`, also a single rank without a launcher. The two ways divide the other numbers of ranks between them; in
+/// whole matrices each has all.
 std::vector<how> ways(bool alone) {
   std::vector<how> result;
   for (const int ranks : {1, 2, 3, 4, 8}) {
-    result.push_back({start::by_command, ranks});
-    if (ranks > 1 || alone) result.push_back({start::by_itself, ranks});
+    const bool both = testing::whole_matrices() || ranks == 1;
+    const bool by_command = both || ranks == 2 || ranks == 8;
+    const bool by_itself = (both || !by_command) && (ranks > 1 || alone);
+    if (by_command) result.push_back({start::by_command, ranks});
+    if (by_itself) result.push_back({start::by_itself, ranks});
   }
   return result;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "amity/window/window.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/fabric/mpi_harness.hpp"
+#include "tests/support/cases.hpp"
 #include "tests/support/programs.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -73,8 +75,8 @@ inline std::vector<window_job> helped_jobs(const std::vector<rank_t>& numbers,
 }
 
 /// Each path with these numbers of ranks, and each other protocol with those.
-inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& numbers,
-                                               const std::vector<rank_t>& numbers_of_protocols) {
+inline std::vector<window_job> whole_matrix_of_windows(const std::vector<rank_t>& numbers,
+                                                       const std::vector<rank_t>& numbers_of_protocols) {
   std::vector<window_job> jobs;
   for (const job_kind& kind : all_paths()) {
     for (const rank_t ranks : numbers) jobs.push_back({kind, ranks, "automatic"});
@@ -89,7 +91,54 @@ inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& number
   return jobs;
 }
 
-/// Each path with these numbers of ranks, and each other protocol with one number.
+/// The jobs of threads and processes that each run contains. Each protocol meets processes, and ranks with and without
+/// progress threads. A job takes about ten times as long as a simulated one.
+struct chosen_job {
+  const char* fabric;
+  rank_t ranks;
+  const char* protocol;
+  bool helped = false;
+};
+inline constexpr chosen_job chosen_jobs[] = {
+    {"processes", 1, "automatic"},    {"processes", 2, "automatic"}, {"processes", 2, "rma"},
+    {"processes", 3, "buffered"},     {"processes", 4, "send_recv"}, {"threads", 2, "automatic"},
+    {"threads", 3, "checked"},
+#ifdef __SANITIZE_THREAD__  // it looks at threads only, and here in place of processes
+    {"threads", 3, "send_recv"},
+#endif
+    {"threads", 3, "buffered", true}, {"threads", 2, "rma", true},   {"shm", 3, "automatic", true},
+    {"shm", 2, "send_recv", true},    {"shm", 4, "checked", true},   {"ofi", 3, "automatic", true},
+};
+
+/// All simulated jobs of the matrix, and the chosen ones with the nearest number of ranks in `numbers`; in whole
+/// matrices all jobs.
+inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& numbers,
+                                               const std::vector<rank_t>& numbers_of_protocols) {
+  const std::vector<window_job> matrix = whole_matrix_of_windows(numbers, numbers_of_protocols);
+  if (whole_matrices()) return matrix;
+  const auto is_real = [](const window_job& job) {
+    return std::ranges::any_of(chosen_jobs, [&](const chosen_job& chosen) { return job.kind.name == chosen.fabric; });
+  };
+  std::vector<window_job> jobs;
+  std::ranges::remove_copy_if(matrix, std::back_inserter(jobs), is_real);
+  for (const chosen_job& chosen : chosen_jobs) {
+    // A fabric is absent if it is not available, or not tested under a sanitizer.
+    const auto same_fabric = std::ranges::find_if(
+        matrix, [&](const window_job& job) { return job.kind.name == chosen.fabric && job.helped == chosen.helped; });
+    if (same_fabric == matrix.end()) continue;
+    const bool has_one_number = same_fabric->kind.name == "ofi";
+    const rank_t ranks =
+        has_one_number ? same_fabric->ranks : std::clamp(chosen.ranks, numbers.front(), numbers.back());
+    const bool is_there = std::ranges::any_of(jobs, [&](const window_job& job) {
+      return job.kind.name == chosen.fabric && job.ranks == ranks && job.protocol == chosen.protocol &&
+             job.helped == chosen.helped;
+    });
+    if (!is_there) jobs.push_back({same_fabric->kind, ranks, chosen.protocol, chosen.helped});
+  }
+  return jobs;
+}
+
+/// The same, with one number of ranks for the other protocols.
 inline std::vector<window_job> jobs_of_windows(const std::vector<rank_t>& numbers, rank_t ranks_of_protocols) {
   return jobs_of_windows(numbers, std::vector{ranks_of_protocols});
 }
