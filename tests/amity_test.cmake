@@ -95,10 +95,11 @@ if(NOT AMITY_SANITIZE)
   set_tests_properties(rejected_header PROPERTIES TIMEOUT 120 LABELS checks FIXTURES_SETUP rejected_header)
 endif()
 
-# amity_compile_failure_test(NAME SOURCE "sentence")
+# amity_compile_failure_test(NAME SOURCE ["sentence"])
 # Passes if SOURCE does not compile and the compiler's output contains the sentence: what a user who makes this mistake
-# gets to read. A source that compiles, or fails for another reason, fails the test.
-function(amity_compile_failure_test name source sentence)
+# gets to read. Without a sentence, it is the comment "// error: sentence" that SOURCE begins with. A source that compiles, or
+# fails for another reason, fails the test.
+function(amity_compile_failure_test name source)
   get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   get_filename_component(source ${source} ABSOLUTE)
   add_test(NAME ${name}
@@ -107,7 +108,7 @@ function(amity_compile_failure_test name source sentence)
       -D INCLUDES=${PROJECT_SOURCE_DIR}
       -D PRECOMPILED=${rejected_header}
       -D SOURCE=${source}
-      -D "SENTENCE=${sentence}"
+      -D "SENTENCE=${ARGN}"
       -P ${PROJECT_SOURCE_DIR}/tests/expect_compile_failure.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS ${label} FIXTURES_REQUIRED rejected_header)
 endfunction()
