@@ -66,6 +66,9 @@ function(amity_test name)
   endif()
   # What may take long begins first, so that nothing long is left alone at the end.
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${labels}")
+  if(AMITY_TESTS_COMPLETE)
+    set_property(TEST ${tests} APPEND PROPERTY ENVIRONMENT TESTS_COMPLETE=1)  # tests/support/skip.hpp
+  endif()
 endfunction()
 
 # The environment of tests of programs that reach each other by libfabric.
@@ -145,4 +148,26 @@ function(amity_mpi_tests program filter)
         --gtest_filter=${filter_of_ranks} --gtest_brief=1)
     endforeach()
   endforeach()
+endfunction()
+
+# amity_test_needs(FOUND WHAT PACKAGE)
+# FOUND is a condition, as of if(). If it is false, WHAT is left out, which is an error if AMITY_TESTS_COMPLETE is ON.
+option(AMITY_TESTS_COMPLETE "Fail instead of leaving out tests whose programs or packages are missing" OFF)
+function(amity_test_needs found what package)
+  if(${found})
+    return()
+  endif()
+  set(mode STATUS)
+  if(AMITY_TESTS_COMPLETE)
+    set(mode FATAL_ERROR)
+  endif()
+  message(${mode} "Tests: left out: ${what} (${package})")
+endfunction()
+
+# amity_test_may_skip(TEST)
+# The status 77 means that this machine lacks what the test needs: an error if AMITY_TESTS_COMPLETE is ON.
+function(amity_test_may_skip test)
+  if(NOT AMITY_TESTS_COMPLETE)
+    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
 endfunction()
