@@ -150,6 +150,34 @@ function(amity_mpi_tests program filter)
   endforeach()
 endfunction()
 
+# amity_table_tests(PREFIX TABLE [SECTIONS names...] [WITHOUT names...] [PROGRAMS prefix] [OPTIONS words...] [LAUNCHER words...]
+#                   [ENVIRONMENT settings...])
+# An entry PREFIX<section> for each section of a table of jobs, or for these sections. tests/support/run_jobs.py, which gets
+# the options and the launcher, runs the jobs. With LONG_TESTS it runs more of them.
+function(amity_table_tests prefix table)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PROGRAMS" "SECTIONS;WITHOUT;OPTIONS;LAUNCHER;ENVIRONMENT")
+  get_filename_component(table ${table} ABSOLUTE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+  if(NOT arg_SECTIONS)
+    file(READ ${table} text)
+    string(REGEX MATCHALL "\n.[a-z_]+\\]" headers "\n${text}")
+    string(REGEX MATCHALL "[a-z_]+" arg_SECTIONS "${headers}")
+  endif()
+  if(arg_LAUNCHER)
+    list(PREPEND arg_LAUNCHER --)
+  endif()
+  foreach(section IN LISTS arg_SECTIONS)
+    if(NOT section IN_LIST arg_WITHOUT)
+      set(name ${prefix}${section})
+      add_test(NAME ${name} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/support/run_jobs.py ${table} ${section}
+        --programs ${CMAKE_CURRENT_BINARY_DIR}/${arg_PROGRAMS} ${arg_OPTIONS} ${arg_LAUNCHER})
+      set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "interop;long"
+        ENVIRONMENT "${arg_ENVIRONMENT}")
+      amity_test_may_skip(${name})
+    endif()
+  endforeach()
+endfunction()
+
 # amity_test_needs(FOUND WHAT PACKAGE)
 # FOUND is a condition, as of if(). If it is false, WHAT is left out, which is an error if AMITY_TESTS_COMPLETE is ON.
 option(AMITY_TESTS_COMPLETE "Fail instead of leaving out tests whose programs or packages are missing" OFF)
