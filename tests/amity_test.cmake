@@ -199,3 +199,11 @@ function(amity_test_may_skip test)
     set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endfunction()
+
+# amity_extended_tests(TESTS...)
+# Only `scripts/test long` runs them.
+function(amity_extended_tests)
+  foreach(test IN LISTS ARGN)
+    set_property(TEST ${test} APPEND PROPERTY LABELS extended)
+  endforeach()
+endfunction()

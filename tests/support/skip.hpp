@@ -28,8 +28,7 @@ inline std::size_t available_memory_mib() {
 
 }  // namespace amity::testing
 
-/// Ends the function: the test is skipped, or fails if tests must be complete, unless the machine has what it needs.
-/// More about what is missing can follow with <<.
+/// Ends the function unless the machine has what it needs: the test is skipped, or fails if tests must be complete.
 #define AMITY_SKIP_UNLESS(condition, missing)                                 \
   if (condition) {                                                            \
   } else if (::amity::testing::tests_are_complete())                          \
