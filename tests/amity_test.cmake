@@ -66,7 +66,15 @@ function(amity_test name)
     add_test(NAME ${name} COMMAND ${name})
     set(tests ${name})
   endif()
+<<<<<<< HEAD
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
+=======
+  # What may take long begins first, so that nothing long is left alone at the end.
+  set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${labels}")
+  if(AMITY_TESTS_COMPLETE)
+    set_property(TEST ${tests} APPEND PROPERTY ENVIRONMENT TESTS_COMPLETE=1)  # tests/support/skip.hpp
+  endif()
+>>>>>>> w-interop
 endfunction()
 
 # The environment of tests of programs that reach each other by libfabric.
@@ -96,10 +104,11 @@ if(NOT AMITY_SANITIZE)
   set_tests_properties(rejected_header PROPERTIES TIMEOUT 120 LABELS checks FIXTURES_SETUP rejected_header)
 endif()
 
-# amity_compile_failure_test(NAME SOURCE "sentence")
+# amity_compile_failure_test(NAME SOURCE ["sentence"])
 # Passes if SOURCE does not compile and the compiler's output contains the sentence: what a user who makes this mistake
-# gets to read. A source that compiles, or fails for another reason, fails the test.
-function(amity_compile_failure_test name source sentence)
+# gets to read. Without a sentence, it is the comment "// error: sentence" that SOURCE begins with. A source that compiles, or
+# fails for another reason, fails the test.
+function(amity_compile_failure_test name source)
   get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   get_filename_component(source ${source} ABSOLUTE)
   add_test(NAME ${name}
@@ -108,7 +117,7 @@ function(amity_compile_failure_test name source sentence)
       -D INCLUDES=${PROJECT_SOURCE_DIR}
       -D PRECOMPILED=${rejected_header}
       -D SOURCE=${source}
-      -D "SENTENCE=${sentence}"
+      -D "SENTENCE=${ARGN}"
       -P ${PROJECT_SOURCE_DIR}/tests/expect_compile_failure.cmake)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS ${label} FIXTURES_REQUIRED rejected_header)
 endfunction()
@@ -144,5 +153,63 @@ function(amity_mpi_tests program filter)
       amity_mpi_program_test(${program}_${mpi}_${ranks} ${mpi} ${ranks} ${program}
         --gtest_filter=${filter_of_ranks} --gtest_brief=1)
     endforeach()
+  endforeach()
+endfunction()
+
+# amity_table_tests(PREFIX TABLE [SECTIONS names...] [WITHOUT names...] [PROGRAMS prefix] [OPTIONS words...] [LAUNCHER words...]
+#                   [ENVIRONMENT settings...])
+# An entry PREFIX<section> for each section of a table of jobs, or for these sections. tests/support/run_jobs.py, which gets
+# the options and the launcher, runs the jobs. With LONG_TESTS it runs more of them.
+function(amity_table_tests prefix table)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PROGRAMS" "SECTIONS;WITHOUT;OPTIONS;LAUNCHER;ENVIRONMENT")
+  get_filename_component(table ${table} ABSOLUTE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+  if(NOT arg_SECTIONS)
+    file(READ ${table} text)
+    string(REGEX MATCHALL "\n.[a-z_]+\\]" headers "\n${text}")
+    string(REGEX MATCHALL "[a-z_]+" arg_SECTIONS "${headers}")
+  endif()
+  if(arg_LAUNCHER)
+    list(PREPEND arg_LAUNCHER --)
+  endif()
+  foreach(section IN LISTS arg_SECTIONS)
+    if(NOT section IN_LIST arg_WITHOUT)
+      set(name ${prefix}${section})
+      add_test(NAME ${name} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/support/run_jobs.py ${table} ${section}
+        --programs ${CMAKE_CURRENT_BINARY_DIR}/${arg_PROGRAMS} ${arg_OPTIONS} ${arg_LAUNCHER})
+      set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "interop;long"
+        ENVIRONMENT "${arg_ENVIRONMENT}")
+      amity_test_may_skip(${name})
+    endif()
+  endforeach()
+endfunction()
+
+# amity_test_needs(FOUND WHAT PACKAGE)
+# FOUND is a condition, as of if(). If it is false, WHAT is left out, which is an error if AMITY_TESTS_COMPLETE is ON.
+option(AMITY_TESTS_COMPLETE "Fail instead of leaving out tests whose programs or packages are missing" OFF)
+function(amity_test_needs found what package)
+  if(${found})
+    return()
+  endif()
+  set(mode STATUS)
+  if(AMITY_TESTS_COMPLETE)
+    set(mode FATAL_ERROR)
+  endif()
+  message(${mode} "Tests: left out: ${what} (${package})")
+endfunction()
+
+# amity_test_may_skip(TEST)
+# The status 77 means that this machine lacks what the test needs: an error if AMITY_TESTS_COMPLETE is ON.
+function(amity_test_may_skip test)
+  if(NOT AMITY_TESTS_COMPLETE)
+    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+endfunction()
+
+# amity_extended_tests(TESTS...)
+# Only `scripts/test long` runs them.
+function(amity_extended_tests)
+  foreach(test IN LISTS ARGN)
+    set_property(TEST ${test} APPEND PROPERTY LABELS extended)
   endforeach()
 endfunction()

@@ -1,5 +1,12 @@
 # Compiles SOURCE with COMPILER, after the header PRECOMPILED, and fails unless the compiler fails and says SENTENCE,
-# first of all.
+# first of all. If SENTENCE is empty, it is the comment "// error: sentence" that SOURCE begins with.
+if(NOT SENTENCE)
+  file(READ ${SOURCE} text)
+  if(NOT text MATCHES "^// error: ([^\n]*(\n// [^\n]*)*)\n")
+    message(FATAL_ERROR "${SOURCE} does not begin with // error: and what the compiler says")
+  endif()
+  string(REPLACE "\n// " " " SENTENCE "${CMAKE_MATCH_1}")
+endif()
 execute_process(
   COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDES} -include ${PRECOMPILED} ${SOURCE}
   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -1,4 +1,5 @@
 #include "amity/base/large_pages.hpp"
+#include "tests/support/skip.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,7 +51,7 @@ class large_pages : public ::testing::Test {
 };
 
 TEST_F(large_pages, whole_pages_inside_are_large) {
-  if (data_ == MAP_FAILED) GTEST_SKIP() << "this system has no large pages";
+  AMITY_SKIP_UNLESS(data_ != MAP_FAILED, "this system has no large pages");
   prefer_large_pages(reinterpret_cast<void*>(first_ + 64), 2 * page_bytes + 64);
   EXPECT_FALSE(prefers_large(first_));
   EXPECT_TRUE(prefers_large(first_ + page_bytes));
@@ -58,7 +59,7 @@ TEST_F(large_pages, whole_pages_inside_are_large) {
 }
 
 TEST_F(large_pages, shorter_range_stays_as_is) {
-  if (data_ == MAP_FAILED) GTEST_SKIP() << "this system has no large pages";
+  AMITY_SKIP_UNLESS(data_ != MAP_FAILED, "this system has no large pages");
   prefer_large_pages(reinterpret_cast<void*>(first_), page_bytes - 1);
   prefer_large_pages(nullptr, 0);
   EXPECT_FALSE(prefers_large(first_));

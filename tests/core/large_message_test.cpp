@@ -8,6 +8,7 @@
 #include "amity/fabric/shm/shm.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/sanitizer.hpp"
+#include "tests/support/skip.hpp"
 
 namespace amity::core {
 namespace {
@@ -39,6 +40,7 @@ void for_each_mark(std::size_t bytes, Visit&& visit) {
 std::byte mark_at(std::size_t at) { return static_cast<std::byte>(at % 251 + 1); }
 
 TEST(large_message, of_more_than_two_gib_arrives_whole) {
+  AMITY_SKIP_UNLESS(testing::available_memory_mib() >= 4096, "less than 4 GiB of memory are available");
   constexpr std::size_t bytes = (std::size_t{1} << 31) + 12'345'678;
   const settings config = testing::configured({{"AMITY_SHM_PACKET_BYTES", "256k"}});
   testing::run_endpoints(

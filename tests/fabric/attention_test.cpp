@@ -16,6 +16,7 @@
 #include "amity/fabric/shm/layout.hpp"
 #include "amity/fabric/shm/shm.hpp"
 #include "tests/support/cases.hpp"
+#include "tests/support/skip.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 class attention_test : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "ranks that share a CPU are not attentive";
+    AMITY_SKIP_UNLESS(std::thread::hardware_concurrency() >= 2, "ranks that share a CPU are not attentive");
   }
 
   attention of(rank_t rank) { return {region_map(job_.region(sizes_.total_bytes()), sizes_), job_, rank}; }

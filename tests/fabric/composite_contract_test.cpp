@@ -30,6 +30,7 @@
 #include "contract.hpp"
 #include "mailbox.hpp"
 #include "remote_user.hpp"
+#include "tests/support/skip.hpp"
 
 namespace amity::fabric::testing {
 namespace {
@@ -269,7 +270,7 @@ TEST(composite, node_maps_memory_and_others_put) {
 }
 
 TEST(composite, attention_is_that_of_node) {
-  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "ranks that share a CPU are not attentive";
+  AMITY_SKIP_UNLESS(std::thread::hardware_concurrency() >= 2, "ranks that share a CPU are not attentive");
   run_on({2, 1, 1}, [](fabric& own) {
     ASSERT_NE(own.attention(), nullptr);
     bool is_here = false;

@@ -15,6 +15,7 @@
 #include "amity/fabric/alarm.hpp"
 #include "amity/fabric/shm/job_memory.hpp"
 #include "tests/support/forbidden_calls.hpp"
+#include "tests/support/skip.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 /// Runs on a thread in which the kernel refuses membarrier.
 void without_barrier(const std::function<void()>& body, int reason = EPERM) {
   std::thread([&] {
-    if (!amity::testing::forbid({SYS_membarrier}, reason)) GTEST_SKIP() << "this system has no seccomp";
+    AMITY_SKIP_UNLESS(amity::testing::forbid({SYS_membarrier}, reason), "this system has no seccomp");
     body();
   }).join();
 }
@@ -34,7 +35,7 @@ bool system_has_barrier() {
 }
 
 TEST(doorbell, wakers_stop_fencing) {
-  if (!system_has_barrier()) GTEST_SKIP() << "this system has no membarrier";
+  AMITY_SKIP_UNLESS(system_has_barrier(), "this system has no membarrier");
   auto job = job_memory::create(2);
   doorbell first(job), second(job);
   door target{};
@@ -80,7 +81,7 @@ TEST(doorbell, one_rank_without_barrier_makes_all_fence) {
 }
 
 TEST(doorbell, refused_barrier_bounds_sleep) {
-  if (!system_has_barrier()) GTEST_SKIP() << "this system has no membarrier";
+  AMITY_SKIP_UNLESS(system_has_barrier(), "this system has no membarrier");
   auto job = job_memory::create(1);
   doorbell own(job);
   door sleeper{};

@@ -27,6 +27,7 @@
 #include "amity/fabric/shm/file_mapping.hpp"
 #include "amity/fabric/shm/memory_file.hpp"
 #include "tests/support/forbidden_calls.hpp"
+#include "tests/support/skip.hpp"
 
 namespace amity::fabric::shm {
 namespace {
@@ -252,7 +253,7 @@ TEST(job_memory, knows_how_many_cpus_its_creator_may_use) {
 template <class Body>
 void without_memory_files(int reason, Body body) {
   std::thread([&] {
-    if (!amity::testing::forbid({SYS_memfd_create}, reason)) GTEST_SKIP() << "this system has no seccomp";
+    AMITY_SKIP_UNLESS(amity::testing::forbid({SYS_memfd_create}, reason), "this system has no seccomp");
     body();
   }).join();
 }
@@ -344,9 +345,10 @@ template <class Body>
 void in_small_file_system(std::size_t bytes, Body body) {
   without_memory_files(EPERM, [&] {
     const std::string size = "size=" + std::to_string(bytes);
-    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, size.c_str()) != 0)
-      GTEST_SKIP() << "this user cannot mount file systems";
+    const bool mounted = ::unshare(CLONE_NEWNS) == 0 &&
+                         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         ::mount("tmpfs", "/dev/shm", "tmpfs", 0, size.c_str()) == 0;
+    AMITY_SKIP_UNLESS(mounted, "this user cannot mount file systems");
     body();
   });
 }

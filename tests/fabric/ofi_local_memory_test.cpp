@@ -31,6 +31,7 @@
 #include "amity/fabric/ofi/remote.hpp"
 #include "amity/fabric/ofi/sodium.hpp"
 #include "payloads.hpp"
+#include "tests/support/skip.hpp"
 
 namespace amity::fabric::ofi {
 namespace {
@@ -438,7 +439,7 @@ TEST_P(remote_pair, long_transfers_register_while_under_way) {
 // A cache finds the second one in the first.
 TEST_P(remote_pair, transfers_of_one_page_register_same_memory) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  if (2 * bounce > 4 * page) GTEST_SKIP() << "pages of " << page << " bytes";
+  AMITY_SKIP_UNLESS(2 * bounce <= 4 * page, "pages of another size");
   const bytes source(8 * page);
   std::vector<mutable_bytes> registered;
   provider().refuses = [&](mutable_bytes memory) {

@@ -14,4 +14,7 @@
     }                                                                               \
   } while (0)
 
+/* How often a long loop runs: so often in `scripts/test long`, which sets LONG_TESTS, and else a quarter of it. */
+static inline int loops(int all) { return getenv("LONG_TESTS") != NULL ? all : all / 4; }
+
 #endif

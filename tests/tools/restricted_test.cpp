@@ -9,6 +9,7 @@
 
 #include "child.hpp"
 #include "tests/support/sanitizer.hpp"
+#include "tests/support/skip.hpp"
 
 namespace amity::tests {
 namespace {
@@ -36,9 +37,7 @@ bool is_possible(const restriction& given) {
 
 class restricted : public ::testing::TestWithParam<restriction> {
  protected:
-  void SetUp() override {
-    if (!is_possible(GetParam())) GTEST_SKIP() << "not possible on this system";
-  }
+  void SetUp() override { AMITY_SKIP_UNLESS(is_possible(GetParam()), "not possible on this system"); }
   static outcome run(std::vector<std::string> command, std::vector<std::string> environment = {}) {
     return child(under(GetParam(), std::move(command)), {.environment = std::move(environment)}).finish();
   }
@@ -86,7 +85,7 @@ TEST_P(restricted, interrupt_ends_job) {
 
 TEST_P(restricted, ranks_of_other_launchers_share_memory) {
   const std::string hydra = AMITY_HYDRA_LAUNCHER;
-  if (hydra.empty()) GTEST_SKIP() << "there is no mpiexec.hydra";
+  AMITY_SKIP_UNLESS(!hydra.empty(), "there is no mpiexec.hydra");
   std::vector<std::string> command{hydra, "-n", "3"};
   for (const std::string& word : under(GetParam(), {WORLD_PROGRAM, "sum"})) command.push_back(word);
   const auto ended = child(command, {.environment = {"AMITY_FABRIC_SHOWN=1"}}).finish();
@@ -110,7 +109,7 @@ TEST_P(restricted, commands_do_not_throw) {
 TEST(restricted_launcher, one_restricted_rank_works) {
   for (const std::string what : {"membarrier", "pidfd_open,memfd_create,membarrier", "proc"}) {
     const restriction given{"", what, "EPERM"};
-    if (!is_possible(given)) GTEST_SKIP() << "not possible on this system";
+    AMITY_SKIP_UNLESS(is_possible(given), "not possible on this system");
     const std::string script =
         "[ $AMITY_RANK = 1 ] && exec " RESTRICTED_PROGRAM " " + what + " EPERM -- \"$@\"; exec \"$@\"";
     const auto ended =
@@ -124,7 +123,7 @@ TEST(restricted_launcher, one_restricted_rank_works) {
 TEST(restricted_launcher, missing_call_is_named) {
   for (const auto& [what, name] : {std::pair("signalfd", "signalfd"), std::pair("epoll", "epoll_create1")}) {
     const restriction given{"", what, "EPERM"};
-    if (!is_possible(given)) GTEST_SKIP() << "this system has no seccomp";
+    AMITY_SKIP_UNLESS(is_possible(given), "this system has no seccomp");
     const auto ended = child(under(given, amity_command({"run", "-n", "2", "true"}))).finish();
     EXPECT_EQ(ended.status, 1);
     EXPECT_PRED2(contains, ended.errors, std::string(name) + ": Operation not permitted");
@@ -134,7 +133,7 @@ TEST(restricted_launcher, missing_call_is_named) {
 
 TEST(restricted_launcher, pin_without_permission_is_error) {
   const restriction given{"", "sched_setaffinity", "EPERM"};
-  if (!is_possible(given)) GTEST_SKIP() << "this system has no seccomp";
+  AMITY_SKIP_UNLESS(is_possible(given), "this system has no seccomp");
   const auto ended = child(under(given, amity_command({"run", "-n", "2", "--pin", "true"}))).finish();
   EXPECT_EQ(ended.status, 1);
   EXPECT_PRED2(contains, ended.errors,

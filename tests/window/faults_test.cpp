@@ -22,6 +22,7 @@
 #include "amity/window/window_service.hpp"
 #include "tests/core/poorer.hpp"
 #include "tests/support/forbidden_calls.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
@@ -93,7 +94,7 @@ TEST(window_faults, allocation_beyond_shared_memory_is_error) {
       if (own_failure.find("has no memory for it") == std::string::npos) failure = own_failure;
     });
   });
-  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
   testing::expect_parts(failure, {"amity: shared memory", "bytes left", "enlarge /dev/shm"});
   EXPECT_GE(allocated, 3u);
   EXPECT_LT(allocated, 16u);
@@ -130,7 +131,7 @@ TEST(window_faults, memory_of_window_is_reserved) {
       });
     });
   });
-  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
   EXPECT_EQ(failure, "");
 }
 
@@ -149,7 +150,7 @@ TEST(window_faults, memory_of_ended_windows_serves_others) {
       });
     });
   });
-  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
   EXPECT_EQ(failure, "");
 }
 
@@ -185,7 +186,7 @@ TEST(window_faults, small_windows_of_processes_beyond_shared_memory_are_errors) 
       while (!all.empty()) all.pop_back();
     });
   });
-  if (!can) GTEST_SKIP() << "no mount namespaces or no seccomp here";
+  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
 }
 
 /// Processes of which some cannot copy memory of others use memory of the program.

@@ -19,7 +19,7 @@ enum {
   id_answer = 13
 };
 
-static int me, pes, next, before;
+static int me, pes, next, before, rounds;
 static shmemx_am_mutex mutex;
 
 static volatile long handled[8];
@@ -30,15 +30,16 @@ static void count_handler(void* buffer, size_t bytes, int source, shmemx_am_toke
 
 static void counts(void) {
   const long mine = me;
-  for (int i = 0; i < 5000; ++i) {
+  const int count = loops(5000);
+  for (int i = 0; i < count; ++i) {
     for (int pe = 0; pe < pes; ++pe) shmemx_am_request(pe, id_count, &mine, sizeof mine);
   }
   shmemx_am_quiet();
-  CHECK(handled[me] == 5000);
+  CHECK(handled[me] == count);
   /* The barrier alone is enough for all. */
   shmemx_am_request(next, id_count, &mine, sizeof mine);
   shmem_barrier_all();
-  for (int pe = 0; pe < pes; ++pe) CHECK(handled[pe] == 5000 + (pe == before));
+  for (int pe = 0; pe < pes; ++pe) CHECK(handled[pe] == count + (pe == before));
   shmem_barrier_all();
 }
 
@@ -105,7 +106,7 @@ static void echo(void) {
 static void meet(void) {
   const int echoes_before = echoes;
   echoed_bytes = 0;
-  for (int round = 1; round <= 1000; ++round) {
+  for (int round = 1; round <= rounds; ++round) {
     shmemx_am_request(next, id_echo, NULL, 0);
     shmem_barrier_all();
     CHECK(shmem_int_g(&echoes, next) == echoes_before + round);
@@ -121,7 +122,7 @@ static void leave(void) {
   for (int pe = 0; pe < pes; ++pe) {
     if (shmem_ptr(left, pe) == NULL) return; /* where a network needs the help of those who have left */
   }
-  for (int round = 1; round <= 1000; ++round) {
+  for (int round = 1; round <= rounds; ++round) {
     shmemx_am_request(next, id_ask, NULL, 0);
     shmem_barrier_all();
     shmemx_am_request(next, id_ask, NULL, 0);
@@ -137,7 +138,7 @@ static void leave(void) {
 
 /* A PE may hold a mutex in a barrier: what the others send to it afterwards waits. */
 static void hold(void) {
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     if (me == 0) shmemx_am_mutex_lock(&mutex);
     shmem_barrier_all();
     shmemx_am_request(0, id_ask, NULL, 0);
@@ -263,6 +264,7 @@ int main(void) {
   shmem_init();
   me = shmem_my_pe();
   pes = shmem_n_pes();
+  rounds = loops(1000);
   next = (me + 1) % pes;
   before = (me + pes - 1) % pes;
   shmemx_am_attach(id_count, count_handler);

@@ -7,9 +7,9 @@
 
 #include "../check.h"
 
-enum { block = 50000, rounds = 40 };
+enum { block = 50000 };
 
-static int me, pes, next, before;
+static int me, pes, next, before, rounds;
 static char there[block], here[block];
 static int flag, done;
 static uint64_t signal_word;
@@ -211,6 +211,7 @@ int main(int argc, char** argv) {
   shmem_init();
   me = shmem_my_pe();
   pes = shmem_n_pes();
+  rounds = loops(40);
   next = (me + 1) % pes;
   before = (me + pes - 1) % pes;
   CHECK(argc < 2 || shmem_team_n_pes(SHMEM_TEAM_SHARED) == atoi(argv[1]));

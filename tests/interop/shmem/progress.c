@@ -9,19 +9,9 @@
 
 #include "../check.h"
 
-enum {
-  id_count = 1,
-  id_add = 2,
-  id_reply = 3,
-  additions = 2000,
-  threads = 3,
-  requests = 20000,
-  holders = 4,
-  turns = 500,
-  meetings = 200
-};
+enum { id_count = 1, id_add = 2, id_reply = 3, threads = 3, holders = 4, meetings = 200 };
 
-static int me, pes, next;
+static int me, pes, next, additions, requests, turns;
 static int counted; /* asked for outside of all calls */
 static volatile long sum, handled, answered;
 static shmemx_am_mutex mutex;
@@ -203,6 +193,9 @@ int main(int argc, char** argv) {
   CHECK(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) == 0 && provided == SHMEM_THREAD_MULTIPLE);
   me = shmem_my_pe();
   pes = shmem_n_pes();
+  additions = loops(2000);
+  requests = loops(20000);
+  turns = loops(500);
   next = (me + 1) % pes;
   shmemx_am_attach(id_count, count_handler);
   shmemx_am_attach(id_add, add_handler);

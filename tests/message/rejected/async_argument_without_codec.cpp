@@ -1,3 +1,6 @@
+// error: an argument of async is not trivially copyable and has no codec: specialise amity::codec for it, or pass
+// parts of it
+
 #include <map>
 
 #include "amity/world/world.hpp"

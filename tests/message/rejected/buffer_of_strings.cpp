@@ -1,3 +1,5 @@
+// error: send_buffer sends trivially copyable values as they lie in memory: send values that have a codec one by one
+
 #include <string>
 #include <vector>
 

@@ -1,3 +1,5 @@
+// error: send_buffer passes policies by: give the message type none but coalesce, or send one by one
+
 #include <vector>
 
 #include "amity/world/world.hpp"

@@ -1,3 +1,5 @@
+// error: cereal cannot serialise this type: give it a serialize function
+
 #include "amity/message/cereal.hpp"
 
 #include <string>

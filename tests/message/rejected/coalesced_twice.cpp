@@ -1,3 +1,5 @@
+// error: policies are given once each, in the order in which a message meets them
+
 #include "amity/world/world.hpp"
 
 void use(amity::world& w) {

@@ -1,3 +1,5 @@
+// error: combine{key, operation}: the key cannot be called with this message: let it take (const T&)
+
 #include "amity/world/world.hpp"
 
 void use(amity::world& w) {

@@ -1,3 +1,5 @@
+// error: a message is a value: name its type without const, volatile or reference
+
 #include "amity/world/world.hpp"
 
 void use(amity::world& w) {

@@ -1,3 +1,5 @@
+// error: deliver_locally keeps copies of messages: make this type copyable
+
 #include "amity/world/world.hpp"
 
 struct ticket {

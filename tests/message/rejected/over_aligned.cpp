@@ -1,3 +1,5 @@
+// error: messages are aligned to at most 64 bytes
+
 #include "amity/world/world.hpp"
 
 struct alignas(128) wide {

@@ -1,3 +1,5 @@
+// error: parallel{key}: the key of a message must be an integer: return one, or a hash
+
 #include <string>
 
 #include "amity/world/world.hpp"

@@ -1,3 +1,5 @@
+// error: a member of this type is a pointer, view or reference, which means nothing on another rank
+
 #include <vector>
 
 #include "amity/world/world.hpp"

@@ -1,3 +1,6 @@
+// error: route{topology}: this is not a topology: use grid, hypercube, node_aware or direct, or give your type a
+// rank_t next_hop(rank_t here, rank_t dest) const
+
 #include "amity/world/world.hpp"
 
 struct star {

@@ -1,3 +1,5 @@
+// error: messages of varying size are handled one at a time: give the handler (const T&) or (const T&, auto& self)
+
 #include <span>
 #include <string>
 

@@ -1,3 +1,6 @@
+// error: this type is not trivially copyable and has no codec: make it trivially copyable, or specialise
+// amity::codec for it (amity/message/codec.hpp)
+
 #include <map>
 
 #include "amity/world/world.hpp"

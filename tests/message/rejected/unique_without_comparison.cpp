@@ -1,3 +1,6 @@
+// error: unique compares messages: give this type operator== and std::hash, or members without padding and floating
+// point
+
 #include "amity/world/world.hpp"
 
 struct padded {

@@ -1,3 +1,5 @@
+// error: a pointer, view or reference means nothing on another rank: send what it refers to, or an index
+
 #include <string_view>
 
 #include "amity/world/world.hpp"

@@ -1,7 +1,7 @@
 """Runs a job, and checks how it ends: its status, what it prints, and that it leaves no process and no file.
 
 usage: job_test.py [--fails | --ends] [--prints TIMES REGEX]... [--mentions REGEX]... [--silent REGEX]...
-                   [--shared-memory DIRECTORY] [--end-seconds SECONDS] -- COMMAND...
+                   [--shared-memory DIRECTORY] [--end-seconds SECONDS] [--memory-mib N] -- COMMAND...
 
 --fails          the status of the job is not 0
 --ends           it may be any
@@ -10,6 +10,7 @@ usage: job_test.py [--fails | --ends] [--prints TIMES REGEX]... [--mentions REGE
 --silent         the output has no match
 --shared-memory  where no file may be left; default: /dev/shm
 --end-seconds    how long processes and files may remain; default: 10
+--memory-mib     what the job needs: the exit status is 77 if less is available
 
 Amity's memory has no name in a file system: it ends with the processes that have mapped it.
 """
@@ -62,6 +63,11 @@ def files_left(directory, before, end_seconds):
     return files_in(directory) - before
 
 
+def available_memory_mib():
+    with open("/proc/meminfo", encoding="ascii") as lines:
+        return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable:"))
+
+
 def run(command, end_seconds):
     """Returns the status, the output, and processes that are left."""
     mark = uuid.uuid4().hex
@@ -89,8 +95,12 @@ def main():
     parser.add_argument("--silent", action="append", default=[])
     parser.add_argument("--shared-memory", default="/dev/shm")
     parser.add_argument("--end-seconds", type=float, default=10)
+    parser.add_argument("--memory-mib", type=int, default=0)
     parser.add_argument("command", nargs="+")
     wanted = parser.parse_args()
+    if available_memory_mib() < wanted.memory_mib:
+        print(f"job_test.py: {available_memory_mib()} MiB of memory are available, the job needs {wanted.memory_mib}")
+        return 77
     files = files_in(wanted.shared_memory)
     status, output, left = run(wanted.command, wanted.end_seconds)
     problems = []
