@@ -16,21 +16,23 @@ endfunction()
 
 set(AMITY_TEST_TIME_FACTOR 1 CACHE STRING "Multiplies the time limits of test programs")
 
-# Test programs that `scripts/test quick` builds and runs, and those that `scripts/test long` runs with more cases.
+# Test programs that `scripts/test quick` builds and runs.
 add_custom_target(quick_tests)
-# Test programs that only `scripts/test long` builds and runs.
+set(quick_programs base_test core_test counters_test decorators_test depth_test doorbell_test epoch_packets_test
+  epoch_schedules_test epoch_test message_test policy_sets_test priority_test shm_channel_test shm_contract_test
+  shm_schedules_test sim_contract_test sim_test try_end_test waiter_test)
+# Layers whose programs `scripts/test long` runs with more cases, and programs that only it builds and runs.
+set(long_layers base fabric core epoch message world apps window)
 add_custom_target(long_tests)
-set(quick_floors base fabric core epoch message world apps)
-set(long_floors ${quick_floors} window)
 
-# amity_test(NAME SOURCES... [LIBRARIES ...] [TIMEOUT seconds] [SHARDS n] [SEPARATE] [NOT_QUICK])
+# amity_test(NAME SOURCES... [LIBRARIES ...] [TIMEOUT seconds] [SHARDS n] [SEPARATE] [NOT_LONG])
 # One GoogleTest program, registered with ctest as a single test with a timeout. Each test case cleans up after itself.
-# Its label is the directory it stands in, which names the floor: `ctest -L epoch`. The other labels, `quick` and `long`,
-# are missing if the program is NOT_QUICK. SHARDS registers the program n times, as NAME_1 to NAME_n, each with a part of
+# Its label is the directory it stands in, which names the layer: `ctest -L epoch`. Other labels are `quick`, and `long`,
+# unless the program is NOT_LONG. SHARDS registers the program n times, as NAME_1 to NAME_n, each with a part of
 # its cases: for cases that take long without a CPU. Sources are compiled several at a time if AMITY_UNITY_TESTS is set,
 # unless they are SEPARATE because they define the same names or each takes long.
 function(amity_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE;NOT_QUICK" "TIMEOUT;SHARDS" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE;NOT_LONG" "TIMEOUT;SHARDS" "LIBRARIES")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -40,10 +42,10 @@ function(amity_test name)
   math(EXPR arg_TIMEOUT "${AMITY_TEST_TIME_FACTOR} * ${arg_TIMEOUT}")
   get_filename_component(floor ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   set(labels ${floor})
-  if(labels IN_LIST long_floors AND NOT arg_NOT_QUICK)
+  if(floor IN_LIST long_layers AND NOT arg_NOT_LONG)
     list(APPEND labels long)
   endif()
-  if(floor IN_LIST quick_floors AND NOT arg_NOT_QUICK)
+  if(name IN_LIST quick_programs)
     list(APPEND labels quick)
     add_dependencies(quick_tests ${name})
   endif()
@@ -66,15 +68,10 @@ function(amity_test name)
     add_test(NAME ${name} COMMAND ${name})
     set(tests ${name})
   endif()
-<<<<<<< HEAD
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
-=======
-  # What may take long begins first, so that nothing long is left alone at the end.
-  set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} LABELS "${labels}")
   if(AMITY_TESTS_COMPLETE)
     set_property(TEST ${tests} APPEND PROPERTY ENVIRONMENT TESTS_COMPLETE=1)  # tests/support/skip.hpp
   endif()
->>>>>>> w-interop
 endfunction()
 
 # The environment of tests of programs that reach each other by libfabric.
