@@ -4,7 +4,7 @@ usage: run_jobs.py TABLE SECTION [--programs PREFIX] [--ways WAY,...] [--ranks N
 
 A table has lines of these forms; lines that begin with # are comments.
 
-  way NAME: SETTING=VALUE... WORD...    how jobs run: settings, and words in front of the program
+  way NAME: SETTING=VALUE... WORD...    how jobs run: settings, and words before the program
   [SECTION]                             the jobs below belong to it; "[SECTION] together": they run at the same time
   PROGRAM WAYS RANKS WORD...            a job in each way with each number of ranks; WAYS and RANKS are separated by commas
   long PROGRAM WAYS RANKS WORD...       only if LONG_TESTS is in the environment

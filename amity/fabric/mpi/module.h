@@ -79,9 +79,9 @@ typedef struct amity_mpi_module {
   int (*size)(amity_mpi_comm comm);
   void (*abort)(amity_mpi_comm comm, int status);
 
-  /* Collectives. Those that wait yield the CPU while they do. `all_gather` copies `bytes` of each process to `all`, in the
-   * order of ranks. `all_max` works in place. `reduce_scatter` sums `values`, one for each process, and returns a request
-   * that is complete when `result` holds the sum for this process. */
+  /* Collectives. Those that wait yield the CPU while they do. `all_gather` copies `bytes` of each process to `all`, in
+   * the order of ranks. `all_max` works in place. `reduce_scatter` sums `values`, one for each process, and returns a
+   * request that is complete when `result` holds the sum for this process. */
   void (*all_gather)(const void* own, int bytes, void* all, amity_mpi_comm comm);
   void (*all_max)(int64_t* values, int count, amity_mpi_comm comm);
   void (*reduce_scatter)(const uint64_t* values, uint64_t* result, amity_mpi_comm comm, amity_mpi_request* request);
