@@ -174,7 +174,7 @@ function(amity_table_tests prefix table)
       set(name ${prefix}${section})
       add_test(NAME ${name} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/support/run_jobs.py ${table} ${section}
         --programs ${CMAKE_CURRENT_BINARY_DIR}/${arg_PROGRAMS} ${arg_OPTIONS} ${arg_LAUNCHER})
-      set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "interop;long"
+      set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS interop
         ENVIRONMENT "${arg_ENVIRONMENT}")
       amity_test_may_skip(${name})
     endif()
