@@ -103,9 +103,9 @@ class Tree:
         return [self.relative(os.path.join(self.root, name)) for name in names]
 
     def git(self, *arguments):
-        """The lines that git prints; empty if it fails."""
+        """The lines that git prints; None if it fails."""
         result = subprocess.run(["git", "-C", self.root, *arguments], capture_output=True, text=True)
-        return result.stdout.split("\n")[:-1] if result.returncode == 0 else []
+        return result.stdout.split("\n")[:-1] if result.returncode == 0 else None
 
     def differing(self, commit):
         """Files that differ between a commit and the working tree, relative to the root."""
@@ -113,9 +113,15 @@ class Tree:
 
     @functools.cached_property
     def changed(self):
-        """Files that differ from origin/main; if none does, as in a clone of main, those that the last 20 commits changed."""
+        """Files that differ from origin/main; if none does, as in a clone of main, those that the last 20 commits changed.
+
+        All files if there are no such commits.
+        """
         fork = self.git("merge-base", "HEAD", "origin/main")
-        return fork and self.differing(fork[0]) or self.differing("HEAD~20")
+        if fork and (found := self.differing(fork[0])):
+            return found
+        before = self.git("rev-parse", "--verify", "--quiet", "HEAD~20")
+        return self.differing(before[0]) if before else set(self.files)
 
     @property
     def is_configured(self):
