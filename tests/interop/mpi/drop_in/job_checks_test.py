@@ -32,6 +32,10 @@ class JobChecks(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("files are left: {'some_segment'}", output)
 
+    def test_file_that_another_job_uses_passes(self):
+        command = "touch file; env -u AMITY_TEST_JOB_MARK sleep 5 < file > /dev/null 2>&1 &"
+        self.assertEqual(self.run_job(command)[0], 0)
+
     def test_process_that_is_left_fails(self):
         status, output = self.run_job("sleep 50 > out 2>&1 & rm -f out")
         self.assertEqual(status, 1)

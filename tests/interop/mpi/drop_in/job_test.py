@@ -55,12 +55,24 @@ def files_in(directory):
     return {name for name in os.listdir(directory) if not FILES_OF_MPI.match(name)}
 
 
+def files_in_use(directory):
+    """Those that a process maps or has open: they belong to another job that runs."""
+    found = set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended
+            with open(f"/proc/{process}/maps", errors="replace") as maps:
+                found |= {os.path.basename(line.rstrip("\n")) for line in maps if f" {directory}/" in line}
+            for descriptor in os.listdir(f"/proc/{process}/fd"):
+                found.add(os.path.basename(os.readlink(f"/proc/{process}/fd/{descriptor}")))
+    return found
+
+
 def files_left(directory, before, end_seconds):
-    """Other tests may have some for a while."""
+    """New files that no process uses. A job that begins may use one a moment later."""
     limit = time.monotonic() + end_seconds
-    while files_in(directory) - before and time.monotonic() < limit:
+    while (left := files_in(directory) - before - files_in_use(directory)) and time.monotonic() < limit:
         time.sleep(0.05)
-    return files_in(directory) - before
+    return left
 
 
 def available_memory_mib():
