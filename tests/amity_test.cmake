@@ -203,6 +203,19 @@ function(amity_test_may_skip test)
   endif()
 endfunction()
 
+# amity_complete_tests(REGEX...)
+# `scripts/test` leaves out entries of this directory with such names, `scripts/test complete` runs them.
+function(amity_complete_tests)
+  get_property(entries DIRECTORY PROPERTY TESTS)
+  foreach(regex IN LISTS ARGN)
+    set(tests ${entries})
+    list(FILTER tests INCLUDE REGEX ${regex})
+    if(tests)
+      set_property(TEST ${tests} APPEND PROPERTY LABELS complete)
+    endif()
+  endforeach()
+endfunction()
+
 # amity_extended_tests(TESTS...)
 # Only `scripts/test long` runs them.
 function(amity_extended_tests)

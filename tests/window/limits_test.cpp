@@ -36,7 +36,11 @@ Number number_of_cases(Number usual, Number many) {
   return std::getenv("LONG_TESTS") != nullptr ? many : usual;
 }
 
-class limited_windows : public testing::on_paths {};
+class limited_windows : public testing::on_paths {
+ protected:
+  /// Ranks are processes that a network connects, where each window takes a hundred times as long.
+  static bool is_over_network() { return GetParam().kind.name == "ofi" || std::getenv("FABRIC") != nullptr; }
+};
 INSTANTIATE_TEST_SUITE_P(window, limited_windows, ::testing::ValuesIn(testing::jobs_of_windows({2, 3, 4}, 2)),
                          testing::name_of_job);
 
@@ -386,8 +390,8 @@ TEST_P(limited_windows, failure_of_one_rank_is_error_of_all) {
 
 TEST_P(limited_windows, thousands_live_at_once) {
   if (GetParam().ranks != 2 || GetParam().protocol != "automatic") return;
-  run([](world& w) {
-    constexpr std::size_t count = 4096;
+  const std::size_t count = number_of_cases(is_over_network() ? 512 : 4096, 4096);
+  run([count](world& w) {
     std::vector<window<std::uint32_t>> all;
     all.reserve(count);
     const std::ptrdiff_t more_max = testing::sanitized ? 2000 : 200;  // a sanitizer has memory of its own
@@ -410,7 +414,7 @@ TEST_P(limited_windows, creations_reuse_numbers_and_memory) {
   if (GetParam().ranks != 2 || GetParam().protocol != "automatic") return;
   const std::string& kind = GetParam().kind.name;
   const bool is_real = kind == "threads" || kind == "processes";  // virtual time has a limit
-  const int count = number_of_cases(2000, is_real ? 1'000'000 : 40'000);
+  const int count = number_of_cases(is_over_network() ? 200 : 2000, is_real ? 1'000'000 : 40'000);
   run([count](world& w) {
     std::vector<std::uint64_t> own(1);
     for (int i = 0; i < count; ++i) {
