@@ -487,10 +487,6 @@ tests = ["a_test"]
         self.write("tests/CMakeLists.txt", "")
         self.expect("mutations", "no test program is called a_test")
 
-    def test_survivor_without_reason(self):
-        self.write_list(more='survives = "equivalent"')
-        self.expect("mutations", "survives and why belong together")
-
     def test_unknown_key(self):
         self.write_list(more='expect = "caught"')
         self.expect("mutations", "expect is unknown")
