@@ -15,12 +15,7 @@ HISTORY = ("docs/decisions/",)
 
 def check(tree):
     replacements = json.loads(tree.text(NAMES)) if os.path.exists(tree.path(NAMES)) else {}
-    patterns = {}
-    for name in replacements:
-        try:
-            patterns[name] = re.compile(rf"(?<!\w)(?:{name})(?!\w)")
-        except re.error as error:
-            yield f"{NAMES}: '{name}' is not a regular expression: {error}"
+    patterns = {name: re.compile(rf"(?<!\w)(?:{name})(?!\w)") for name in replacements}
     for file in tree.files:
         if file.startswith(SEARCHED) and not file.startswith(HISTORY):
             yield from uses(tree, file, patterns, replacements)

@@ -9,11 +9,10 @@ import tomllib
 
 DIRECTORY = "tests/mutations/"
 REQUIRED = ("file", "before", "after", "breaks", "tests")
-OPTIONAL = ("in", "survives", "why", "build")
-REASONS = ("equivalent", "redundant", "load_only")
+OPTIONAL = ("in", "build")
 BUILDS = ("release", "tsan")
 
-Mutation = collections.namedtuple("Mutation", "name list file scope before after breaks tests survives why build")
+Mutation = collections.namedtuple("Mutation", "name list file scope before after breaks tests build")
 # A test of a list: a program of the build, and the filter of GoogleTest that it runs with.
 Test = collections.namedtuple("Test", "program filter")
 
@@ -79,13 +78,12 @@ def read(tree, file):
     layer = file.removeprefix(DIRECTORY).removesuffix(".toml")
     mutations = []
     for group, records in groups.items():
-        if not isinstance(records, dict) or not isinstance(records.get("file"), str):
-            raise Problem(f"{file}: {group} is not a group; begin it with [{group}] and its file")
+        if not isinstance(records, dict):
+            raise Problem(f"{file}: {group} is not a group; begin it with [{group}]")
+        shared = {key: value for key, value in records.items() if not isinstance(value, dict)}
         for name, record in records.items():
-            if isinstance(record, dict):
-                mutations.append(mutation_of(file, f"{layer}/{group}/{name}", {"file": records["file"]} | record))
-            elif name != "file":
-                raise Problem(f"{file}: {group}: {name} is unknown; a group has a file and mutations")
+            if name not in shared:
+                mutations.append(mutation_of(file, f"{layer}/{group}/{name}", shared | record))
     return mutations
 
 
@@ -97,11 +95,7 @@ def mutation_of(file, name, record):
         raise Problem(f"{where}: {missing[0]} is missing")
     if unknown:
         raise Problem(f"{where}: {unknown[0]} is unknown; use {', '.join(REQUIRED + OPTIONAL)}")
-    survives, build = record.get("survives"), record.get("build", "release")
-    if survives is not None and survives not in REASONS:
-        raise Problem(f"{where}: {survives} is not a reason to survive; use {', '.join(REASONS)}")
-    if (survives is None) != ("why" not in record):
-        raise Problem(f"{where}: survives and why belong together")
+    build = record.get("build", "release")
     if build not in BUILDS:
         raise Problem(f"{where}: {build} is not a build; use {', '.join(BUILDS)}")
     if not record["tests"]:
@@ -109,8 +103,7 @@ def mutation_of(file, name, record):
     return Mutation(
         name=name, list=file, file=record["file"], scope=record.get("in"), before=record["before"].strip(),
         after=record["after"].strip(), breaks=record["breaks"],
-        tests=[Test(*(test.split(maxsplit=1) + ["*"])[:2]) for test in record["tests"]],
-        survives=survives, why=record.get("why"), build=build)
+        tests=[Test(*(test.split(maxsplit=1) + ["*"])[:2]) for test in record["tests"]], build=build)
 
 
 def locate(text, mutation):

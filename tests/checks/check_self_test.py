@@ -283,42 +283,13 @@ class Documents(CheckTest):
         self.append("docs/page.md", "See `amity/base/gone.hpp` and `amity/base/a.hpp`.\n")
         self.expect("documents", "docs/page.md:2: names amity/base/gone.hpp, which does not exist")
 
-    def test_comment_that_names_a_page_that_is_gone(self):
-        self.append("amity/base/a.hpp", "// docs/page.md has more, docs/gone.md has not.\n")
-        self.expect("documents", "amity/base/a.hpp:3: names docs/gone.md, which does not exist")
-
-    def test_function_that_is_gone(self):
-        self.append("amity/base/a.hpp", "struct ring {\n  int push();\n};\n")
-        self.append("docs/page.md", "`ring::push()` works.\n")
-        self.expect_ok("documents")
-        self.append("docs/page.md", "`ring::pop` did.\n")
-        self.expect("documents", "docs/page.md:3: names ring::pop, which no file of the code mentions")
-
-    def write_reference(self, text):
+    def test_undeclared_name_in_reference(self):
+        self.append("amity/base/a.hpp", "struct ring {\n  int push();  // never calls pop\n};\n")
         self.append("README.md", "\n[reference](docs/architecture.md)\n")
-        self.write("docs/architecture.md", text)
-
-    def test_declared_names_in_reference_pass(self):
-        self.append("amity/base/a.hpp", "namespace amity::core {\nenum class verdict { kept, lost };\n"
-                    "template <class T>\nstruct queue {\n  bool full() const;\n};\n"
-                    "class ring : public core::queue<int> {\n  int push(int value);\n};\n}  // namespace amity::core\n")
-        self.write_reference("`core::ring::push(1)`, `ring::full`, `push(value)`, `full().x`, `verdict::kept`, `queue::full` "
-                             "and `std::function`; `(const T&)`, `call ring::none()` and `ring` are not looked up.\n")
+        self.write("docs/architecture.md", "Call `ring::push(1)` and `(const T&)`.\n")
         self.expect_ok("documents")
-
-    def test_undeclared_names_in_reference_fail(self):
-        self.append("amity/base/a.hpp", "struct ring {\n  int push();  // never calls pop\n};\nstruct queue {\n  int peek();\n};\n"
-                    "namespace core {\nint ring::push() { return 1; }\n}  // namespace core\n")
-        for span, name in (("ring::peek", "ring::peek"), ("queue::push(1)", "queue::push"), ("ring::pop()", "ring::pop"),
-                           ("pop(1, 2)", "pop"), ("pop().bytes", "pop"), ("core::ring::push", "core::ring::push"),
-                           ("core::push", "core::push")):
-            self.write_reference(f"Call `{span}`.\n")
-            self.expect("documents", f"docs/architecture.md:1: names {name}, which amity does not declare")
-
-    def test_undeclared_name_declared_elsewhere(self):
-        self.append("amity/base/a.hpp", "struct ring {\n  int push();\n};\n")
-        self.write_reference("Call `queue::push`.\n")
-        self.expect("documents", "names queue::push, which amity does not declare; push is declared in: ring")
+        self.write("docs/architecture.md", "Call `ring::pop()`.\n")
+        self.expect("documents", "docs/architecture.md:1: names ring::pop, which amity does not declare")
 
     def test_example_that_no_test_compiles(self):
         self.append("docs/page.md", "```cpp\nint main() {}\n```\n")
@@ -440,10 +411,6 @@ tests = ["a_test {filter}"]
         self.write_list(more='in = "int b()"')
         self.expect_ok("mutations")
 
-    def test_block_that_has_changed(self):
-        self.write_list(more='in = "int b()"')
-        self.expect("mutations", "`int b()` occurs 0 times in amity/base/a.cpp")
-
     def test_texts_that_overlap(self):
         self.append("amity/base/a.cpp", "\nint b() { return 4 + 5 + 6; }\n")
         self.write_list(before="4 + 5", after="7", more="""
@@ -454,15 +421,6 @@ breaks = "It returns another number."
 tests = ["a_test"]
 """)
         self.expect("mutations", "overlaps with")
-
-    def test_expression_replaced_by_nothing(self):
-        self.write_list(before="1", after="")
-        self.expect("mutations", "an expression cannot be replaced by nothing")
-
-    def test_brackets_that_do_not_match(self):
-        self.append("amity/base/a.cpp", "\nint b() { if (a() > 0) return 5; return 6; }\n")
-        self.write_list(before="if (a() > 0", after="if (true")
-        self.expect("mutations", "the brackets of `if (a() > 0` do not match")
 
     def test_part_of_statement(self):
         self.append("amity/base/a.cpp", "\nint b() { if (a() > 0) return 5; return 6; }\n")
@@ -486,14 +444,6 @@ tests = ["a_test"]
         self.write_list()
         self.write("tests/CMakeLists.txt", "")
         self.expect("mutations", "no test program is called a_test")
-
-    def test_survivor_without_reason(self):
-        self.write_list(more='survives = "equivalent"')
-        self.expect("mutations", "survives and why belong together")
-
-    def test_unknown_key(self):
-        self.write_list(more='expect = "caught"')
-        self.expect("mutations", "expect is unknown")
 
 
 class Driver(CheckTest):

@@ -19,10 +19,10 @@ LOADER.exec_module(mutations)
 lists = mutations.mutation_lists
 
 
-def mutation(before, after, scope=None, tests=("a_test",), survives=None, name="a/b/c"):
+def mutation(before, after, scope=None, tests=("a_test",), name="a/b/c"):
     return lists.Mutation(
         name=name, list="a.toml", file="a.cpp", scope=scope, before=before, after=after, breaks="It breaks.",
-        tests=[lists.Test(test, "*") for test in tests], survives=survives, why="Reason.", build="release")
+        tests=[lists.Test(test, "*") for test in tests], build="release")
 
 
 class Rewrite(unittest.TestCase):
@@ -93,25 +93,10 @@ class Verdicts(unittest.TestCase):
         self.write_program('echo "[  FAILED  ] b.c (0 ms)"; exit 1\n', "b_test")
         self.assertRegex(self.verdict(tests=("a_test", "b_test"))[0], "caught by b_test: b.c in ")
 
-    def test_survivor_is_unexpected(self):
+    def test_survivor_is_reported(self):
         self.write_program("exit 0\n")
         self.assertRegex(self.verdict()[0], "^SURVIVED")
         self.assertFalse(self.verdict()[1])
-
-    def test_survivor_is_expected(self):
-        self.write_program("exit 0\n")
-        self.assertEqual(self.verdict(survives="equivalent"), ("survived as expected (equivalent): Reason.", True))
-
-    def test_expected_survivor_is_caught(self):
-        self.write_program('echo "[  FAILED  ] a.b (0 ms)"; exit 1\n')
-        self.assertEqual(self.verdict(survives="equivalent"),
-                         ("caught although expected to survive: a_test: a.b", False))
-
-    def test_either_result_is_expected_if_it_depends_on_load(self):
-        self.write_program("exit 0\n")
-        self.assertEqual(self.verdict(survives="load_only"), ("survived as expected (load_only): Reason.", True))
-        self.write_program('echo "[  FAILED  ] a.b (0 ms)"; exit 1\n')
-        self.assertTrue(self.verdict(survives="load_only")[1])
 
     def test_program_gets_the_name_of_the_mutation(self):
         self.write_program('[ "$MUTATION" = a/b/c ]\n')

@@ -1,5 +1,5 @@
-"""One-sided calls from Python, by mpi4py: windows of all flavors, operations, epochs and errors. Buffers are those of the
-standard library, and live until their operations are complete. Ends the job if anything is not so.
+"""One-sided calls from Python, by mpi4py: each call, with each kind of argument that mpi4py translates. Buffers are those of
+the standard library, and live until their operations are complete. Ends the job if anything is not so.
 
 usage: windows.py [CASE | FLAVOR]...
 
@@ -7,6 +7,7 @@ The arguments name cases and flavors to leave out.
 """
 
 import array
+import contextlib
 import faulthandler
 import sys
 import threading
@@ -17,7 +18,7 @@ from mpi4py import MPI
 WORLD = MPI.COMM_WORLD
 RANK, SIZE = WORLD.Get_rank(), WORLD.Get_size()
 NEXT, PREVIOUS = (RANK + 1) % SIZE, (RANK - 1) % SIZE
-WORDS = 2048  # per window
+WORDS = 1024  # per window: 8,192 bytes, since MPICH 4.0 confuses the memory of smaller ones
 BYTES = 8 * WORDS
 HANG_SECONDS = 60
 
@@ -68,7 +69,7 @@ class Window:
 
     def update(self):
         """This process loads and stores its own memory in this block."""
-        return Lock(self.win, RANK, MPI.LOCK_EXCLUSIVE)
+        return locked(self.win, RANK, MPI.LOCK_EXCLUSIVE)
 
     def own(self, index):
         with self.update():
@@ -82,26 +83,18 @@ class Window:
         self.win.Free()
 
 
-class Lock:
-    def __init__(self, win, target, kind=MPI.LOCK_SHARED):
-        self.win, self.target, self.kind = win, target, kind
-
-    def __enter__(self):
-        self.win.Lock(self.target, self.kind)
-
-    def __exit__(self, *_):
-        self.win.Unlock(self.target)
+@contextlib.contextmanager
+def locked(win, target, kind=MPI.LOCK_SHARED):
+    win.Lock(target, kind)
+    yield
+    win.Unlock(target)
 
 
-class LockAll:
-    def __init__(self, win):
-        self.win = win
-
-    def __enter__(self):
-        self.win.Lock_all()
-
-    def __exit__(self, *_):
-        self.win.Unlock_all()
+@contextlib.contextmanager
+def all_locked(win):
+    win.Lock_all()
+    yield
+    win.Unlock_all()
 
 
 def check_equal(found, expected, what):
@@ -158,13 +151,13 @@ def strided(of):
 def post_start_complete_wait(of):
     world = WORLD.Get_group()
     origins, targets = world.Incl([PREVIOUS]), world.Incl([NEXT])
-    for turn in range(10):
+    for turn in range(2):
         numbers = words(turn, RANK)
         of.win.Post(origins)
         of.win.Start(targets)
         of.win.Put([numbers, 2, MPI.INT64_T], NEXT, of.at(NEXT, 8, 2))
         of.win.Complete()
-        if turn % 2 == 0:
+        if turn == 0:
             of.win.Wait()
         else:
             while not of.win.Test():
@@ -175,52 +168,32 @@ def post_start_complete_wait(of):
 
 
 def sums(of):
-    """Each process adds to words of all others."""
-    before, sum_of_ranks = words(0), SIZE * (SIZE + 1) // 2
-    added, one, three, unused, rank = words(RANK + 1, 10 * (RANK + 1)), words(1), words(3), words(0), words(RANK)
-    with of.update():
-        of.memory[20:26] = words(0, 0, 0, 0, 5, 7)
+    before, one, three = words(0), words(1), words(3)
+    with all_locked(of.win):
+        of.win.Accumulate([three, 1, MPI.INT64_T], NEXT, of.at(NEXT, 20), MPI.SUM)
+        of.win.Flush_all()
+        of.win.Fetch_and_op([one, MPI.INT64_T], [before, MPI.INT64_T], NEXT, of.at(NEXT, 20)[0], MPI.SUM)
+        of.win.Flush(NEXT)
+        check_equal(before[0], 3, "sum before Fetch_and_op")
+        of.win.Get_accumulate([three, 1, MPI.INT64_T], [before, 1, MPI.INT64_T], NEXT, of.at(NEXT, 20), MPI.MAX)
+        of.win.Flush(NEXT)
+        check_equal(before[0], 4, "sum before Get_accumulate")
     WORLD.Barrier()
-    with LockAll(of.win):
-        for target in range(SIZE):
-            of.win.Accumulate([added, 2, MPI.INT64_T], target, of.at(target, 20, 2), MPI.SUM)
-            of.win.Fetch_and_op([one, MPI.INT64_T], [before, MPI.INT64_T], target, of.at(target, 22)[0], MPI.SUM)
-            of.win.Flush(target)
-            assert 0 <= before[0] < SIZE, before
-            of.win.Get_accumulate([three, 1, MPI.INT64_T], [before, 1, MPI.INT64_T], target, of.at(target, 23), MPI.SUM)
-            of.win.Flush(target)
-            check_equal(before[0] % 3, 0, "sum before the addition")
-            of.win.Get_accumulate([unused, 1, MPI.INT64_T], [before, 1, MPI.INT64_T], target, of.at(target, 24), MPI.NO_OP)
-            of.win.Accumulate([rank, 1, MPI.INT64_T], target, of.at(target, 25), MPI.MAX)
-            of.win.Flush_all()
-            check_equal(before[0], 5, "word that is read")
-    WORLD.Barrier()
-    with of.update():
-        expected = [sum_of_ranks, 10 * sum_of_ranks, SIZE, 3 * SIZE, 5, max(7, SIZE - 1)]
-        check_equal(list(of.memory[20:26]), expected, "sums")
+    check_equal(of.own(20), 4, "sum")
 
 
 def swaps(of):
-    """Each process takes each number of the counter of process 0 at most once."""
-    turns, taken = 50, 0
-    with Lock(of.win, 0):
-        found, expected = words(0), 0
-        while taken < turns:
-            compared, following = words(expected), words(expected + 1)
-            of.win.Compare_and_swap([following, MPI.INT64_T], [compared, MPI.INT64_T], [found, MPI.INT64_T], 0,
-                                    of.at(0, 30)[0])
-            of.win.Flush(0)
-            taken += found[0] == expected
-            expected = found[0] + (found[0] == expected)
+    nothing, seven, found = words(0), words(7), words(-1)
+    with locked(of.win, NEXT):
+        of.win.Compare_and_swap([seven, MPI.INT64_T], [nothing, MPI.INT64_T], [found, MPI.INT64_T], NEXT, of.at(NEXT, 30)[0])
     WORLD.Barrier()
-    if RANK == 0:
-        check_equal(of.own(30), turns * SIZE, "swaps")
+    check_equal((found[0], of.own(30)), (0, 7), "swap")
 
 
 def requests(of):
     """The buffer for results is an array of bytes."""
     found, numbers, one, four = bytearray(16), words(RANK, -RANK), words(1), words(4)
-    with Lock(of.win, NEXT):
+    with locked(of.win, NEXT):
         put = of.win.Rput([numbers, 2, MPI.INT64_T], NEXT, of.at(NEXT, 40, 2))
         put.Wait()
         of.win.Flush(NEXT)
@@ -241,7 +214,7 @@ def memory_of_others(of):
     """Shared windows: loads of the memory of the next process."""
     if of.flavor != MPI.WIN_FLAVOR_SHARED:
         return
-    with LockAll(of.win):
+    with all_locked(of.win):
         of.memory[50] = 1000 + RANK
         of.win.Sync()
         WORLD.Barrier()
@@ -254,7 +227,7 @@ def memory_of_others(of):
 
 def errors(of):
     """Each is an exception with the class of the standard, and the window works afterwards."""
-    one = [words(1), 1, MPI.INT64_T]
+    nine = [words(9), 1, MPI.INT64_T]
 
     def check_class(expected, call, *arguments):
         try:
@@ -264,52 +237,34 @@ def errors(of):
         else:
             raise AssertionError(f"no exception of {call.__name__}, and not {expected}")
 
-    check_class(MPI.ERR_RMA_SYNC, of.win.Put, one, RANK, of.at(RANK, 0))
-    check_class(MPI.ERR_RMA_SYNC, of.win.Unlock, RANK)
-    check_class(MPI.ERR_RMA_SYNC, of.win.Flush_all)
-    check_class(MPI.ERR_RMA_SYNC, of.win.Complete)
+    check_class(MPI.ERR_RMA_SYNC, of.win.Put, nine, RANK, of.at(RANK, 0))
     check_class(MPI.ERR_RANK, of.win.Lock, SIZE)
-    with LockAll(of.win):
-        check_class(MPI.ERR_RMA_SYNC, of.win.Lock, RANK)
-        check_class(MPI.ERR_RANK, of.win.Get, one, SIZE, of.at(RANK, 0))
-        check_class(MPI.ERR_OP, of.win.Accumulate, one, RANK, of.at(RANK, 0), MPI.MAXLOC)
+    with locked(of.win, NEXT):
         if of.flavor != MPI.WIN_FLAVOR_DYNAMIC:
-            check_class(MPI.ERR_RMA_RANGE, of.win.Put, one, RANK, of.at(RANK, WORDS))
-            check_class(MPI.ERR_DISP, of.win.Put, one, RANK, of.at(RANK, -1))
-    nine = words(9)
-    with Lock(of.win, NEXT):
-        of.win.Put([nine, 1, MPI.INT64_T], NEXT, of.at(NEXT, 60))
+            check_class(MPI.ERR_RMA_RANGE, of.win.Put, nine, NEXT, of.at(NEXT, WORDS))
+        of.win.Put(nine, NEXT, of.at(NEXT, 60))
     WORLD.Barrier()
     check_equal(of.own(60), 9, "put after the errors")
 
 
 def threads(of):
-    """Two threads at once, which mpi4py permits by default."""
+    """mpi4py lets other threads run during a call."""
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         return
-    failures, turns = [], 100
 
-    def add(index):
+    def add():
         one, before = words(1), words(0)
-        try:
-            for turn in range(turns):
-                of.win.Fetch_and_op([one, MPI.INT64_T], [before, MPI.INT64_T], NEXT, of.at(NEXT, index)[0], MPI.SUM)
-                of.win.Flush(NEXT)
-                check_equal(before[0], turn, "sum of one thread")
-        except BaseException as raised:
-            failures.append(raised)
+        for _ in range(20):
+            of.win.Fetch_and_op([one, MPI.INT64_T], [before, MPI.INT64_T], NEXT, of.at(NEXT, 70)[0], MPI.SUM)
+            of.win.Flush(NEXT)
 
-    with LockAll(of.win):
-        both = [threading.Thread(target=add, args=[70 + index]) for index in range(2)]
-        for each in both:
-            each.start()
-        for each in both:
-            each.join()
-    if failures:
-        raise failures[0]
+    with all_locked(of.win):
+        other = threading.Thread(target=add)
+        other.start()
+        add()
+        other.join()
     WORLD.Barrier()
-    with of.update():
-        check_equal(list(of.memory[70:72]), [turns, turns], "sums of the threads")
+    check_equal(of.own(70), 40, "sum of two threads")
 
 
 def main():
