@@ -9,9 +9,10 @@ usage: job_test.py [--fails | --ends] [--prints TIMES REGEX]... [--mentions REGE
 --mentions       the output has a match
 --silent         the output has no match
 --shared-memory  where no file may be left; default: /dev/shm
---end-seconds    how long processes and files may remain; default: 10
+--end-seconds    how long processes and files may remain; default: 20
 
-Amity's memory has no name in a file system: it ends with the processes that have mapped it.
+Amity's memory has no name in a file system: it ends with the processes that have mapped it. Other jobs run at the same
+time: a file that a process outside of this job has open or mapped is not a file of this job.
 """
 
 import argparse
@@ -54,12 +55,37 @@ def files_in(directory):
     return {name for name in os.listdir(directory) if not FILES_OF_MPI.match(name)}
 
 
+def paths_of(process):
+    """The files that a process has open or mapped; empty if it has ended or belongs to another user."""
+    paths = set()
+    folder = f"/proc/{process}/fd"
+    with contextlib.suppress(OSError):
+        for descriptor in os.listdir(folder):
+            with contextlib.suppress(OSError):  # it is closed
+                paths.add(os.readlink(f"{folder}/{descriptor}"))
+    with contextlib.suppress(OSError), open(f"/proc/{process}/maps", errors="replace") as maps:
+        paths.update(words[5].rstrip("\n") for line in maps if len(words := line.split(maxsplit=5)) == 6)
+    return paths
+
+
+def files_in_use(directory):
+    """The names of files here that any process uses."""
+    paths = set().union(*(paths_of(name) for name in os.listdir("/proc") if name.isdigit()))
+    here = os.path.realpath(directory)
+    return {os.path.basename(path) for path in paths if os.path.dirname(path) == here}
+
+
 def files_left(directory, before, end_seconds):
-    """Other tests may have some for a while."""
+    """Call it when no process of the job is left: then a file in use is one of another job, also after its end."""
     limit = time.monotonic() + end_seconds
-    while files_in(directory) - before and time.monotonic() < limit:
+    left = files_in(directory) - before
+    while left:
+        left &= files_in(directory)
+        left -= files_in_use(directory)
+        if time.monotonic() >= limit:
+            break
         time.sleep(0.05)
-    return files_in(directory) - before
+    return left
 
 
 def run(command, end_seconds):
@@ -88,7 +114,7 @@ def main():
     parser.add_argument("--mentions", action="append", default=[])
     parser.add_argument("--silent", action="append", default=[])
     parser.add_argument("--shared-memory", default="/dev/shm")
-    parser.add_argument("--end-seconds", type=float, default=10)
+    parser.add_argument("--end-seconds", type=float, default=20)
     parser.add_argument("command", nargs="+")
     wanted = parser.parse_args()
     files = files_in(wanted.shared_memory)
