@@ -1,7 +1,7 @@
 #ifndef AMITY_TESTS_INTEROP_SLEEPS_H
 #define AMITY_TESTS_INTEROP_SLEEPS_H
 
-/* For tests that go on when another thread waits. */
+/* For tests that continue when another thread waits. */
 
 #include <sched.h>
 #include <stdio.h>
