@@ -2,6 +2,8 @@
 
 /// Fabrics that cannot do all that the ones below them can, so that packets stand in.
 
+#include <atomic>
+
 #include "amity/fabric/decorator.hpp"
 
 namespace amity::fabric::testing {
@@ -28,8 +30,15 @@ class drowsy final : public decorator {
     caps_.remote.woken_bytes_max = woken_bytes_max;
   }
   int packets() const noexcept { return packets_; }
+  /// Whether this rank sleeps, or is about to. Another thread may ask.
+  bool is_asleep() const noexcept { return is_asleep_; }
 
   const capabilities& caps() const noexcept override { return caps_; }
+  void sleep(const alarm& by, std::uint64_t timeout_ns) noexcept override {
+    is_asleep_ = true;
+    decorator::sleep(by, timeout_ns);
+    is_asleep_ = false;
+  }
   status try_send(rank_t dest, std::uint64_t header, bytes_view payload, claim of) noexcept override {
     ++packets_;
     return decorator::try_send(dest, header, payload, of);
@@ -42,6 +51,7 @@ class drowsy final : public decorator {
  private:
   capabilities caps_;
   int packets_ = 0;
+  std::atomic<bool> is_asleep_ = false;
 };
 
 }  // namespace amity::fabric::testing

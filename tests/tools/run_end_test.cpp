@@ -19,9 +19,6 @@
 namespace amity::tests {
 namespace {
 
-/// One second is promised; a loaded machine gets more.
-constexpr double seconds_to_end_max = 5;
-
 class stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
@@ -56,10 +53,8 @@ TEST_P(end_with_ranks, a_killed_rank_ends_the_job) {
   const auto lines = job.wait_for_lines(ranks);
   const watches all(lines);
   const pid_t victim = processes_in(lines).back();
-  const stopwatch time;
   ASSERT_EQ(::kill(victim, SIGKILL), 0);
   const auto ended = job.finish();
-  EXPECT_LT(time.seconds(), seconds_to_end_max);
   EXPECT_EQ(ended.status, 128 + SIGKILL);
   EXPECT_PRED2(contains, ended.errors, "amity: rank ");
   EXPECT_PRED2(contains, ended.errors, " (pid " + std::to_string(victim) + ") was killed by signal 9 (Killed)");
@@ -79,10 +74,8 @@ TEST_P(end_with_ranks, an_interrupt_ends_all_ranks) {
   for (const int signal : {SIGINT, SIGTERM}) {
     child job(run_ranks(GetParam(), {"join"}));
     const watches all(job.wait_for_lines(static_cast<std::size_t>(GetParam())));
-    const stopwatch time;
     job.signal(signal);
     const auto ended = job.finish();
-    EXPECT_LT(time.seconds(), seconds_to_end_max);
     EXPECT_EQ(ended.status, 128 + signal);
     EXPECT_PRED2(contains, ended.errors, "amity: received signal " + std::to_string(signal));
     EXPECT_TRUE(all.all_end());
@@ -137,13 +130,12 @@ TEST(run_end, a_killed_rank_is_blamed_though_others_end_before_the_launcher_look
   EXPECT_EQ(job.finish().status, 128 + SIGKILL);
 }
 
+// The time limit of `child` is the bound: without SIGKILL, the rank sleeps much longer than that.
 TEST(run_end, a_rank_that_ignores_sigterm_is_killed) {
-  const stopwatch time;
   const auto ended = child(amity_command({"run", "-n", "2", "sh", "-c",
                                           "trap '' TERM; [ $AMITY_RANK = 0 ] && exit 7; while :; do sleep 1000; done"}))
                          .finish();
   EXPECT_EQ(ended.status, 7);
-  EXPECT_LT(time.seconds(), seconds_to_end_max);
 }
 
 TEST(run_end, a_second_interrupt_kills_at_once) {

@@ -1,10 +1,13 @@
 /// Windows of ranks that have progress threads: what the other suites do not show, because their ranks make calls.
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -13,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "amity/base/types.hpp"
 #include "amity/window/dynamic_window.hpp"
 #include "tests/window/paths.hpp"
 
@@ -24,6 +28,27 @@ using testing::compute_until;
 using testing::window_job;
 
 class progress_threads : public testing::on_paths {};
+
+/// A flag that all ranks of a job see without a call of Amity: make it before the job, whose processes are forked.
+class shared_flag : private immovable {
+ public:
+  shared_flag()
+      : memory_(::mmap(nullptr, sizeof *flag_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)),
+        flag_(memory_ == MAP_FAILED ? nullptr : new (memory_) std::atomic<bool>(false)) {
+    if (flag_ == nullptr) throw std::runtime_error("cannot map a page");
+  }
+  ~shared_flag() { ::munmap(memory_, sizeof *flag_); }
+
+  void set() const noexcept { *flag_ = true; }
+  void wait() const noexcept {
+    while (!*flag_) std::this_thread::yield();
+  }
+
+ private:
+  void* memory_;
+  std::atomic<bool>* flag_;
+};
+
 // Without `sim`, where a program that computes lets no virtual time pass, and without checked windows, which a progress
 // thread does not serve.
 std::vector<window_job> jobs() {
@@ -34,15 +59,17 @@ std::vector<window_job> jobs() {
 INSTANTIATE_TEST_SUITE_P(window, progress_threads, ::testing::ValuesIn(jobs()), testing::name_of_job);
 
 TEST_P(progress_threads, serve_passive_targets_that_compute) {
-  run([](world& w) {
+  const shared_flag has_left_barrier;
+  run([&](world& w) {
     auto shared = w.allocate_window<std::uint64_t>(4);
     auto sums = w.allocate_window<long double>(1);  // the owner carries all accumulates out
     w.barrier();
     if (w.rank() == w.size() - 1) {
+      has_left_barrier.set();
       compute_until(shared.local()[0], static_cast<std::uint64_t>(w.size() - 1));
     } else {
       const rank_t computes = w.size() - 1;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it has left the barrier by then
+      has_left_barrier.wait();
       std::uint64_t before = 0;
       shared.lock(lock_kind::exclusive, computes);
       shared.fetch_and_op(sum, computes, 1, 10, before);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -509,14 +509,18 @@ TEST(window_packets, complete_leaves_with_operations) {
 
 // Members that sleep in a fence announce it, and are sent a record then. Others are sent nothing.
 TEST(window_signals, fences_wake_members_that_sleep) {
-  testing::threads("threads").run(2, {}, [](fabric::fabric& whole) {
+  std::atomic<const fabric::testing::drowsy*> sleeper = nullptr;  // rank 1
+  std::atomic<int> fences = 0;                                    // that rank 1 has begun
+  testing::threads("threads").run(2, {}, [&](fabric::fabric& whole) {
     fabric::testing::drowsy own(whole, whole.caps().remote.woken_bytes_max);  // counts packets
+    if (own.rank() == 1) sleeper = &own;
     world w(own, {});
     auto shared = w.allocate_window<int>(1);
     shared.fence(window_assert::no_precede);
     int packets = 0;
     for (int round = 0; round < 20; ++round) {
-      if (w.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (w.rank() == 1) fences = round + 1;
+      while (w.rank() == 0 && (fences <= round || !sleeper.load()->is_asleep())) std::this_thread::yield();
       const int before = own.packets();
       shared.fence();
       packets += own.packets() - before;

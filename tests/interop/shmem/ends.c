@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <shmem.h>
 #include <shmemx.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,7 +14,8 @@
 enum { id_end = 1, id_wait = 2, id_nothing = 3 };
 enum role { wait_for_word, poll_messages, put, test_word, roles };
 
-static int word, waiting;
+static int word, waiting, process;
+static volatile sig_atomic_t told;
 static char bytes[4096];
 
 static void end_handler(void* buffer, size_t size, int source, shmemx_am_token_t token) { shmem_global_exit(0); }
@@ -23,6 +25,8 @@ static void wait_handler(void* buffer, size_t size, int source, shmemx_am_token_
 }
 
 static void nothing_handler(void* buffer, size_t size, int source, shmemx_am_token_t token) {}
+
+static void tell(int signal) { told = 1; }
 
 static void* wait_in_thread(void* given) {
   for (;;) {
@@ -68,12 +72,17 @@ int main(int argc, char** argv) {
   IF(threads_put) {
     for (int i = 0; i < roles; ++i) start_thread(put);
   }
+  IF(all_at_last) {
+    signal(SIGUSR1, tell);
+    if (me == 0) shmem_int_p(&process, (int)getpid(), 1);
+  }
   shmem_barrier_all();
   IF(all) shmem_global_exit(0);
   IF(all_at_last) { /* PE 1 is out of credits then, and PE 0 leaves without a look at what has come */
-    if (me == 0) sleep(1);
+    while (me == 0 && !told) usleep(1000);
     if (me == 1) {
       for (int i = 0; i < 2; ++i) shmemx_am_request(0, id_nothing, NULL, 0);
+      CHECK(kill(process, SIGUSR1) == 0);
     }
     shmem_global_exit(0);
   }

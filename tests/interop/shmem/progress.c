@@ -5,9 +5,11 @@
 #include <shmem.h>
 #include <shmemx.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../check.h"
+#include "../sleeps.h"
 
 enum { id_count = 1, id_add = 2, id_reply = 3, threads = 3, holders = 4, meetings = 200 };
 
@@ -130,11 +132,11 @@ static void put_beside_a_mutex(void) {
 /* A thread that waits for a PE which makes no progress keeps no other one from its work with a third PE. In Open MPI's
    OpenSHMEM it does: a quiet waits for the puts of all threads. */
 static volatile sig_atomic_t told;
-static volatile int begun;
+static volatile pid_t putter;
 static char much[1 << 22];
 static void tell(int number) { told = 1; }
 static void* put_much(void* given) {
-  begun = 1;
+  putter = (pid_t)syscall(SYS_gettid);
   shmem_putmem(much, much, sizeof much, 1);
   return NULL;
 }
@@ -148,8 +150,7 @@ static void pass_one_that_waits(void) {
   if (me == 0) {
     pthread_t waiting;
     CHECK(pthread_create(&waiting, NULL, put_much, NULL) == 0);
-    while (!begun) continue;
-    usleep(100000);
+    await_sleep(&putter);
     for (int i = 1; i <= 50; ++i) {
       shmem_int_p(&word, i, 2);
       shmem_quiet();
