@@ -8,15 +8,12 @@
 namespace amity::fabric::shm {
 namespace {
 
-/// A peer that has been stopped, or has ended, must not hold this rank. What it sends then waits for the next call.
-constexpr std::uint64_t wait_ns_max = 10'000'000;
-
 constexpr int looks_per_yield = 100;
 
 }  // namespace
 
-attention::attention(const region_map& map, const job_memory& job, rank_t own)
-    : job_(job), has_own_cpu_(job.ranks() <= job.cpus()), own_(map.door_of(own)) {
+attention::attention(const region_map& map, const job_memory& job, rank_t own, std::uint64_t wait_ns_max)
+    : job_(job), wait_ns_max_(wait_ns_max), has_own_cpu_(job.ranks() <= job.cpus()), own_(map.door_of(own)) {
   for (rank_t peer = 0; peer < job.ranks(); ++peer) {
     peers_.push_back({.theirs = &map.door_of(peer),
                       .to_them = map.channel(own, peer).credits,
@@ -32,7 +29,7 @@ void attention::wait_for(const credit_line& of) const noexcept {
     ::sched_yield();
     const std::uint64_t now_ns = steady_now_ns();
     if (begin_ns == 0) begin_ns = now_ns;
-    if (job_.aborted() || now_ns - begin_ns > wait_ns_max) return;
+    if (job_.aborted() || now_ns - begin_ns > wait_ns_max_) return;
   }
 }
 

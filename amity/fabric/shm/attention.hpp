@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "amity/base/types.hpp"
@@ -21,8 +22,9 @@ namespace amity::fabric::shm {
 class attention final : public attention_board {
  public:
   /// For one rank of `job`, which must outlive the object. If the job has more ranks than CPUs, no rank announces that
-  /// it polls: it might have to wait for a CPU first.
-  attention(const region_map& map, const job_memory& job, rank_t own);
+  /// it polls: it might have to wait for a CPU first. A peer that has been stopped, or has ended, holds this rank in
+  /// `end` for at most `wait_ns_max`; its packets then wait for the next call.
+  attention(const region_map& map, const job_memory& job, rank_t own, std::uint64_t wait_ns_max = 10'000'000);
 
   void begin() noexcept override {
     if (!has_own_cpu_ || (is_offered_ && own_.attends.load(std::memory_order_relaxed) != 0)) return;
@@ -61,6 +63,7 @@ class attention final : public attention_board {
   void wait_for(const credit_line& of) const noexcept;
 
   const job_memory& job_;
+  std::uint64_t wait_ns_max_;
   bool has_own_cpu_;
   door& own_;
   std::vector<peer_lines> peers_;
