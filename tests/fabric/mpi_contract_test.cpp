@@ -1,5 +1,7 @@
 /// The contract over MPI, with plenty and with little of everything. Runs under MPI's launcher.
 
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,20 @@ auto jobs() {
 }
 
 INSTANTIATE_TEST_SUITE_P(mpi, contract, jobs(), job_name);
+
+// Nodes are what they are for the other fabrics.
+TEST(mpi_nodes, names_decide) {
+  const auto expect_nodes = [](const std::string& name, bool all_on_one) {
+    settings config;
+    config.set("AMITY_NODE", name);
+    run_on_mpi(config, [all_on_one](fabric& own) {
+      for (rank_t peer = 0; peer < own.size(); ++peer) EXPECT_EQ(own.node_of(peer), all_on_one ? 0 : peer);
+    });
+  };
+  expect_nodes("", true);
+  expect_nodes("a", true);
+  expect_nodes(std::to_string(::getpid()), false);
+}
 
 }  // namespace
 }  // namespace amity::fabric::testing
