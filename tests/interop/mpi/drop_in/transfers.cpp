@@ -489,6 +489,7 @@ void dynamic_windows() {
   CHECK(MPI_Win_attach(win, memory.data(), 2 * half) == MPI_SUCCESS);
   CHECK(MPI_Win_attach(win, &memory[count / 4], half) == MPI_SUCCESS);
   CHECK(MPI_Win_attach(win, memory.data(), half) == MPI_SUCCESS);
+  CHECK(MPI_Win_attach(win, nullptr, 0) == MPI_SUCCESS);
   const MPI_Aint there = address_at_next(memory.data());
 
   std::vector<int> values(count);
@@ -509,6 +510,7 @@ void dynamic_windows() {
   CHECK(memory[2] == -7 && memory[count / 2 + 1] == -8 && memory[3] == values[3]);
   MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 
+  CHECK(MPI_Win_detach(win, nullptr) == MPI_SUCCESS);
   CHECK(MPI_Win_detach(win, memory.data()) == MPI_SUCCESS);  // the piece that was attached last
   MPI_Barrier(MPI_COMM_WORLD);
   std::int64_t before = -1;
