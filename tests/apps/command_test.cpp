@@ -612,24 +612,6 @@ TEST(graph_command, fractions_are_double) {
   EXPECT_EQ(distances("a b 3\n", {"--weight-type", "double"}), "a 0 a\nb 3 a\n");
 }
 
-TEST(graph_command, roads_on_a_grid_are_exact) {
-  constexpr int side = 40;
-  splitmix64 random(1);
-  std::string text;
-  const auto add = [&](int from, int to) {
-    const char* const label = from == 0 ? "a" : "";
-    text += fmt::format("{}{} {} {}\n", label, from == 0 ? "" : std::to_string(from), to,
-                        100'000 + random.below(2'000'000));
-  };
-  for (int v = 0; v < side * side; ++v) {
-    if (v % side + 1 < side) add(v, v + 1);
-    if (v + side < side * side) add(v, v + side);
-  }
-  const std::string exact = distances(text, {"-n", "2"});
-  EXPECT_EQ(distances(text, {"--weight-type", "double"}), exact) << "sums below 2^53";
-  EXPECT_NE(distances(text, {"--weight-type", "float32"}), exact);
-}
-
 TEST(graph_command, unweighted_file_has_unit_weights) {
   EXPECT_EQ(distances("a b\nb c\na c\nc d\n"), "a 0 a\nb 1 a\nc 1 a\nd 2 c\n");
   scratch files;

@@ -8,12 +8,11 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "amity/base/random.hpp"
 #include "amity/world/run.hpp"
-#include "offers.hpp"
+#include "spreading.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -87,53 +86,22 @@ TEST_P(local, chains_of_any_length_neither_nest_nor_travel) {
   });
 }
 
-/// Smallest values by key that spread; the result depends neither on order nor on repetition.
-template <class... Policies>
-std::vector<std::uint32_t> smallest_values(world& w, Policies... policies) {
-  constexpr std::uint32_t keys = 40;
-  const cyclic_map owners(keys, w.size());
-  std::vector<std::uint32_t> best(keys, 1000);
-  const auto send_to_owner = [&](auto& message, const offer& o) {
-    if constexpr ((detail::is_address<Policies> || ...)) {
-      message.send(o);
-    } else {
-      message.send(owners.owner(o.key), o);
-    }
-  };
-  auto improve = w.message<offer>(
-      [&](const offer& o, auto& self) {
-        if (o.value >= best[o.key]) return;
-        best[o.key] = o.value;
-        for (const std::uint32_t factor : {3u, 7u, 3u})
-          send_to_owner(self, {o.key * factor % keys, o.value + factor % 4});
-      },
-      policies...);
-  w.epoch([&] {
-    const auto rank = static_cast<std::uint32_t>(w.rank());
-    for (std::uint32_t i = 0; i < 5; ++i) send_to_owner(improve, {(rank * 11 + i) % keys, 9 - i});
-  });
-  for (std::uint32_t key = 0; key < keys; ++key) {
-    if (owners.owner(key) != w.rank()) best[key] = 0;
-  }
-  EXPECT_EQ(w.sum(improve.counters().sent), w.sum(improve.counters().handled));
-  return best;
-}
-
 // With each other policy before and behind it; all orders of all others are in policies_test.cpp.
 TEST_P(local, with_any_other_policy_gives_the_same_result) {
   run([](world& w) {
-    const auto expected = smallest_values(w);
-    const address to_owner{[owners = cyclic_map(40, w.size())](const offer& o) { return owners.owner(o.key); }};
+    const address to_owner{
+        [owners = cyclic_map(testing::spreading::keys, w.size())](const offer& o) { return owners.owner(o.key); }};
     const unique once{direct_mapped{16}};
     const combine best_of{key_of, smaller, direct_mapped{16}};
     const deliver_locally here{.count = 4};
     const coalesce few{.count = 3};
-    EXPECT_EQ(smallest_values(w, here), expected);
-    EXPECT_EQ(smallest_values(w, to_owner, here), expected);
-    EXPECT_EQ(smallest_values(w, once, here), expected);
-    EXPECT_EQ(smallest_values(w, best_of, here), expected);
-    EXPECT_EQ(smallest_values(w, here, few), expected);
-    EXPECT_EQ(smallest_values(w, to_owner, once, best_of, here, few), expected);
+    const auto run_with = [&](const auto&... chosen) { testing::run_spreading(w, 4, chosen...); };
+    run_with(here);
+    run_with(to_owner, here);
+    run_with(once, here);
+    run_with(best_of, here);
+    run_with(here, few);
+    run_with(to_owner, once, best_of, here, few);
   });
 }
 

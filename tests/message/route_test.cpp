@@ -7,24 +7,19 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "amity/amity.hpp"
 #include "amity/fabric/decorator.hpp"
-#include "offers.hpp"
-#include "tests/support/sanitizer.hpp"
+#include "spreading.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity {
 namespace {
 
-using testing::key_of;
-using testing::offer;
 using testing::run_worlds;
 using testing::simulated;
-using testing::smaller;
 
 /// A topology of a user: everything goes round.
 struct ring {
@@ -155,92 +150,12 @@ TEST(routed_messages_of_odd_jobs, arrive_once_over_every_topology) {
   }
 }
 
-// Beside the other policies: smallest values by key, whose result depends neither on order nor on repetition.
-
-constexpr std::uint32_t keys = 61;
-
-/// Calls send(offer) for what follows from a better value.
-template <class Send>
-void spread(const offer& better, Send&& send) {
-  send(offer{.key = (better.key * 2 + 1) % keys, .value = better.value + 3});
-  send(offer{.key = (better.key + 7) % keys, .value = better.value + 2});
-}
-
-std::vector<std::uint32_t> smallest_values(rank_t ranks) {
-  std::vector<std::uint32_t> best(keys, ~0u);
-  std::vector<offer> open;
-  for (rank_t rank = 0; rank < ranks; ++rank)
-    open.push_back({.key = static_cast<std::uint32_t>(rank) % keys, .value = 9});
-  while (!open.empty()) {
-    const offer o = open.back();
-    open.pop_back();
-    if (o.value >= best[o.key]) continue;
-    best[o.key] = o.value;
-    spread(o, [&](const offer& next) { open.push_back(next); });
-  }
-  return best;
-}
-
-void expect_smallest_values(world& w, const std::vector<std::uint32_t>& best, std::uint64_t calls,
-                            const message_counters& seen) {
-  const cyclic_map owners(keys, w.size());
-  const std::vector<std::uint32_t> expected = smallest_values(w.size());
-  for (std::uint32_t key = 0; key < keys; ++key) {
-    if (owners(key) != w.rank()) continue;
-    EXPECT_EQ(best[key], expected[key]) << key;
-  }
-  EXPECT_EQ(seen.sent + seen.dropped + seen.combined, calls);
-  EXPECT_EQ(w.sum(seen.sent), w.sum(seen.handled));
-}
-
-template <class... Policies>
-void find_smallest_values(world& w, Policies... policies) {
-  const cyclic_map owners(keys, w.size());
-  std::vector<std::uint32_t> best(keys, ~0u);
-  std::uint64_t calls = 0;
-  const auto send = [&](auto& offers, const offer& o) {
-    ++calls;
-    if constexpr ((detail::is_address<Policies> || ...)) {
-      offers.send(o);
-    } else {
-      offers.send(owners(o.key), o);
-    }
-  };
-  auto offers = w.message<offer>(
-      [&](const offer& o, auto& self) {
-        ASSERT_EQ(owners(o.key), w.rank());
-        if (o.value >= best[o.key]) return;
-        best[o.key] = o.value;
-        spread(o, [&](const offer& next) { send(self, next); });
-      },
-      policies...);
-  w.epoch([&] { send(offers, {.key = static_cast<std::uint32_t>(w.rank()) % keys, .value = 9}); });
-  expect_smallest_values(w, best, calls, offers.counters());
-}
-
-/// Calls run(policies...) for route with each choice of other policies; together with what policies_test.cpp does
-/// without it, all legal orders.
-template <class Run>
-void for_all_companions(rank_t ranks, Run&& run) {
-  const auto with_or_without = [](const auto& policy, auto&& next) {
-    next(std::tuple(policy));
-    if constexpr (!testing::sanitized) next(std::tuple());  // smaller sets: policy_sets.hpp
-  };
-  const address to_owner{[owners = cyclic_map(keys, ranks)](const offer& o) { return owners(o.key); }};
-  with_or_without(to_owner, [&](const auto& first) {
-    with_or_without(unique{direct_mapped{16}}, [&](const auto& second) {
-      with_or_without(combine{key_of, smaller, direct_mapped{16}}, [&](const auto& third) {
-        with_or_without(coalesce{.count = 3}, [&](const auto& last) {
-          std::apply(run, std::tuple_cat(first, second, third, std::tuple(route{grid{}}), last));
-        });
-      });
-    });
-  });
-}
-
+// Together with what policies_test.cpp does without routes: all legal orders.
 TEST_P(routed_messages, beside_any_other_policies_give_the_same_result) {
   run([](world& w) {
-    for_all_companions(w.size(), [&](const auto&... chosen) { find_smallest_values(w, chosen...); });
+    testing::for_all_orders(
+        direct_mapped{16}, w.size(), [&](const auto&... chosen) { testing::run_spreading(w, 3, chosen...); },
+        route{grid{}});
   });
 }
 

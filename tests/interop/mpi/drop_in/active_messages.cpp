@@ -207,11 +207,6 @@ void counts_of_vectors(MPIX_Am_op op) {
   CHECK(MPIX_Amv(in.data(), 1, MPI_INT, out.data(), most, MPI_INT, counts.data(), segments, next(), 1, MPI_INT, 0, 1,
                  MPI_INT, most, MPI_INT, op, to.win()) == MPI_SUCCESS);
   CHECK(class_of(MPI_Win_unlock(next(), to.win())) == MPIX_ERR_AM_COUNT);
-  in[5] = -1;
-  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, to.win());
-  MPIX_Amv(in.data(), 1, MPI_INT, out.data(), most, MPI_INT, counts.data(), segments, next(), 1, MPI_INT, 0, 1, MPI_INT,
-           most, MPI_INT, op, to.win());
-  CHECK(class_of(MPI_Win_unlock(next(), to.win())) == MPIX_ERR_AM_COUNT);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -317,46 +312,10 @@ void errors(MPIX_Am_op op, MPIX_Am_op vector, MPIX_Am_op blocking) {
   CHECK(are_sums(in, out, next()));
   MPI_Win_unlock_all(to.win());
 
-  MPIX_Am_op copy = op;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  CHECK(MPIX_Am_op_free(&op) == MPI_SUCCESS && op == MPIX_AM_OP_NULL);
-  CHECK(class_of(MPIX_Am_op_free(&copy)) == MPI_ERR_OP);
-  MPI_Win_lock_all(0, to.win());
-  CHECK(code(5, 1, next(), 5, 0, copy) == MPI_ERR_OP);
-  MPI_Win_unlock_all(to.win());
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   std::vector<char> buffer(100);
   CHECK(class_of(MPIX_Am_win_buffer_detach(buffer.data(), to.win())) == MPI_ERR_RMA_ATTACH);
   CHECK(class_of(MPIX_Am_win_buffer_attach(buffer.data(), -1, to.win())) == MPI_ERR_SIZE);
   MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/// Targets that wait in functions of the MPI run handlers.
-void waiting_targets(MPIX_Am_op op) {
-  long* word = nullptr;
-  MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_allocate(program::bytes_of<long>(), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &word, &win);
-  *word = 0;
-  MPI_Barrier(MPI_COMM_WORLD);
-  constexpr int messages = 1000;
-  if (rank() != 0) {
-    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-    long before = 0;
-    const long one = 1;
-    for (int i = 0; i < messages; ++i) {
-      MPIX_Am(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, 3, 0, 0, MPI_INT, 0, 1, MPI_LONG, 0, MPI_INT, op, win);
-      if (i % 10 == 0) MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, win);
-    }
-    MPI_Win_unlock(0, win);
-    MPI_Send(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_WORLD);
-  } else {
-    for (int i = 1; i < size(); ++i)
-      MPI_Recv(nullptr, 0, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-    CHECK(*word == (3 * messages + messages / 10) * static_cast<long>(size() - 1));
-    MPI_Win_unlock(0, win);
-  }
-  MPI_Win_free(&win);
 }
 
 /// An operation of all processes works on windows of some; not the reverse.
@@ -414,8 +373,6 @@ int main(int argc, char** argv) {
   types_of_target(fields);
   step = "hints";
   hints(absolute);
-  step = "waiting targets";
-  waiting_targets(count);
   step = "parts of the communicator";
   parts_of_communicator(count);
   step = "errors";

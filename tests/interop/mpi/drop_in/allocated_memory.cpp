@@ -1,8 +1,6 @@
-// Windows on memory of MPI_Alloc_mem, and on memory that the program maps again at the same address. A plain MPI
-// program. With the argument `shared`, other processes must map memory of MPI_Alloc_mem, which the drop-in library
-// promises; with `messages`, its settings say that all operations are messages.
-
-#include <sys/mman.h>
+// Windows on memory of MPI_Alloc_mem. A plain MPI program. With the argument `shared`, other processes must map memory
+// of MPI_Alloc_mem, which the drop-in library promises; with `messages`, its settings say that all operations are
+// messages.
 
 #include <algorithm>
 #include <cstddef>
@@ -120,31 +118,6 @@ void many_pieces(expected how) {
   MPI_Info_free(&info);
 }
 
-// What a network or the system knows of an address must not outlive the memory there.
-void memory_mapped_again() {
-  step = "memory mapped again at the same address";
-  constexpr std::size_t bytes = std::size_t{1} << 20;
-  void* where = nullptr;
-  for (int round = 0; round < 5; ++round) {
-    void* const memory = ::mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(memory != MAP_FAILED);
-    where = memory;  // the system maps there again, unless something else has taken the place
-    auto* const words = static_cast<int*>(memory);
-    constexpr int count = bytes / sizeof(int);
-    std::vector<int> values(count);
-    for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = i * (round + 1) + rank();
-    MPI_Win win = MPI_WIN_NULL;
-    CHECK(MPI_Win_create(memory, bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS);
-    MPI_Win_fence(0, win);
-    MPI_Put(values.data(), count, MPI_INT, next(), 0, count, MPI_INT, win);
-    MPI_Win_fence(0, win);
-    for (int i = 0; i < count; ++i) CHECK(words[i] == i * (round + 1) + previous());
-    MPI_Win_free(&win);
-    MPI_Barrier(MPI_COMM_WORLD);
-    ::munmap(memory, bytes);
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -157,7 +130,6 @@ int main(int argc, char** argv) {
   windows_on_allocated_memory(how);
   dynamic_windows();
   many_pieces(how);
-  memory_mapped_again();
   MPI_Finalize();
   return 0;
 }

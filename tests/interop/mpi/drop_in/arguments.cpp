@@ -142,6 +142,7 @@ void arguments_of_operations() {
   EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_FLOAT, 0, 0, 1, MPI_FLOAT, MPI_BOR, all.win), MPI_ERR_OP);
   EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_MAXLOC, all.win), MPI_ERR_OP);
   EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, all.win), MPI_ERR_OP);
+  EXPECT_CLASS(MPI_Accumulate(&value, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, all.win), MPI_SUCCESS);  // no element
 
   for (int target = 0; target < size(); ++target) {
     EXPECT_CLASS(MPI_Put(&value, 1, MPI_INT, target, -1, 1, MPI_INT, all.win), MPI_ERR_DISP);

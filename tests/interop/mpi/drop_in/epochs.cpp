@@ -251,31 +251,6 @@ void locks_exclude(std::string_view flavor) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// Processes take and return the shared lock of the last one without a pause, until process 0 has had it exclusively.
-void shared_locks_do_not_starve(std::string_view flavor) {
-  step = "lock: a stream of shared ones, and an exclusive one";
-  longs all(flavor, 1);
-  const int target = size() - 1;
-  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank(), 0, all.win);
-  all.memory[0] = 0;
-  MPI_Win_unlock(rank(), all.win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  for (long round = 1; round <= 10; ++round) {
-    if (rank() == 0) {
-      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, all.win);
-      MPI_Put(&round, 1, MPI_LONG, target, 0, 1, MPI_LONG, all.win);
-      MPI_Win_unlock(target, all.win);
-    } else {
-      for (long seen = -1; seen < round;) {
-        MPI_Win_lock(MPI_LOCK_SHARED, target, 0, all.win);
-        MPI_Get(&seen, 1, MPI_LONG, target, 0, 1, MPI_LONG, all.win);
-        MPI_Win_unlock(target, all.win);
-      }
-    }
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
 void flush_local_completes(std::string_view flavor) {
   step = "flush_local: gets are complete, and buffers are free";
   constexpr int large = 20'000;
@@ -375,46 +350,6 @@ void calls_make_progress(std::string_view flavor) {
   for (const auto& [name, call] : calls) check(name, call);
   MPI_Win_unlock_all(polled.win);
   for (const auto& [name, call] : epochs) check(name, call);
-  MPI_Group_free(&self);
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-// The origin is the target, in epochs of each kind.
-void progress_on_oneself(std::string_view flavor) {
-  step = "progress: operations on oneself";
-  longs all(flavor, 4);
-  MPI_Group self = group_of({rank()});
-  const auto operate = [&](long value) {
-    const long one = 1;
-    MPI_Put(&value, 1, MPI_LONG, rank(), 0, 1, MPI_LONG, all.win);
-    MPI_Accumulate(&one, 1, MPI_LONG, rank(), 1, 1, MPI_LONG, MPI_SUM, all.win);
-  };
-  const auto check = [&](long value, long sum) { CHECK(all.memory[0] == value && all.memory[1] == rank() + sum); };
-  MPI_Win_fence(MPI_MODE_NOPRECEDE, all.win);
-  operate(10);
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, all.win);
-  check(10, 1);
-  MPI_Win_post(self, 0, all.win);
-  MPI_Win_start(self, 0, all.win);
-  operate(20);
-  MPI_Win_complete(all.win);
-  MPI_Win_wait(all.win);
-  check(20, 2);
-  for (const int type : {MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE}) {
-    MPI_Win_lock(type, rank(), 0, all.win);
-    operate(30);
-    MPI_Win_flush(rank(), all.win);
-    operate(40 + type);
-    MPI_Win_unlock(rank(), all.win);
-  }
-  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, all.win);
-  check(40 + MPI_LOCK_EXCLUSIVE, 6);
-  long seen = -1;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Rget(&seen, 1, MPI_LONG, rank(), 1, 1, MPI_LONG, all.win, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  CHECK(seen == rank() + 6);
-  MPI_Win_unlock(rank(), all.win);
   MPI_Group_free(&self);
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -540,10 +475,8 @@ int main(int argc, char** argv) {
     all.run("posts_that_arrive_early", flavor, posts_that_arrive_early);
     all.run("post_assertions", flavor, post_assertions);
     all.run("locks_exclude", flavor, locks_exclude);
-    all.run("shared_locks_do_not_starve", flavor, shared_locks_do_not_starve);
     all.run("flush_local_completes", flavor, flush_local_completes);
     all.run("calls_make_progress", flavor, calls_make_progress);
-    all.run("progress_on_oneself", flavor, progress_on_oneself);
     all.run("requests_alone", flavor, requests_alone);
     all.run("requests_after_completion", flavor, requests_after_completion);
     all.run("requests_of_derived_types", flavor, requests_of_derived_types);

@@ -58,18 +58,6 @@ void no_process(bool allocated) {
   CHECK(result == 6);
 }
 
-void nothing(bool allocated) {
-  step = "operations without data";
-  const ints all(allocated, 1);
-  MPI_Win_fence(0, all.win);
-  CHECK(MPI_Put(nullptr, 0, MPI_INT, next(), 1, 0, MPI_INT, all.win) == MPI_SUCCESS);
-  CHECK(MPI_Get(nullptr, 0, MPI_INT, next(), 0, 0, MPI_DOUBLE, all.win) == MPI_SUCCESS);
-  CHECK(MPI_Accumulate(nullptr, 0, MPI_INT, next(), 0, 0, MPI_INT, MPI_SUM, all.win) == MPI_SUCCESS);
-  MPI_Win_fence(0, all.win);
-  CHECK(all.memory[0] == rank());
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, all.win);
-}
-
 void unchecked_locks(bool allocated) {
   step = "locks that promise to conflict with no other";
   const ints all(allocated, 4);
@@ -161,33 +149,6 @@ void units() {
   MPI_Win_free(&win);
 }
 
-void pieces() {
-  step = "pieces of dynamic windows";
-  MPI_Win win = MPI_WIN_NULL;
-  std::vector<int> memory(32, rank());
-  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-  CHECK(MPI_Win_attach(win, memory.data() + 30, 0) == MPI_SUCCESS);
-  CHECK(MPI_Win_attach(win, nullptr, 0) == MPI_SUCCESS);
-  CHECK(MPI_Win_attach(win, memory.data(), 16 * sizeof(int)) == MPI_SUCCESS);
-  CHECK(MPI_Win_attach(win, memory.data() + 16, 16 * sizeof(int)) == MPI_SUCCESS);
-  MPI_Aint own = 0, theirs = 0;
-  MPI_Get_address(&memory[14], &own);
-  MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &theirs, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  const std::array<int, 4> values{1, 2, 3, 4};  // in both pieces
-  MPI_Win_fence(0, win);
-  CHECK(MPI_Put(values.data(), 2, MPI_INT, next(), theirs, 2, MPI_INT, win) == MPI_SUCCESS);
-  CHECK(MPI_Put(&values[2], 2, MPI_INT, next(), MPI_Aint_add(theirs, 2 * sizeof(int)), 2, MPI_INT, win) == MPI_SUCCESS);
-  CHECK(MPI_Win_fence(0, win) == MPI_SUCCESS);
-  CHECK(memory[14] == 1 && memory[15] == 2 && memory[16] == 3 && memory[17] == 4);
-  CHECK(MPI_Win_detach(win, memory.data() + 30) == MPI_SUCCESS);
-  CHECK(MPI_Win_detach(win, nullptr) == MPI_SUCCESS);
-  CHECK(MPI_Win_detach(win, memory.data()) == MPI_SUCCESS);
-  CHECK(MPI_Win_detach(win, memory.data() + 16) == MPI_SUCCESS);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_free(&win);
-}
-
 // MPI-4.1, section 12.2.3.
 void queries(bool is_mapped) {
   step = "memory of other processes in windows that are not shared";
@@ -259,26 +220,6 @@ void requests_among_messages(bool allocated) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// Each promise that a fence may make is true here.
-void promises(bool allocated) {
-  step = "fences with promises";
-  const ints all(allocated, 4);
-  for (int round = 0; round < 16; ++round) {
-    const bool puts = (round & 1) != 0, stores = (round & 2) != 0;
-    const bool gets = (round & 4) != 0 || !puts;
-    const int value = 100 * round + rank();
-    int seen = -1;
-    if (stores) all.memory[1] = value;
-    MPI_Win_fence(MPI_MODE_NOPRECEDE | (puts ? 0 : MPI_MODE_NOPUT) | (stores || rank() % 2 == 0 ? 0 : MPI_MODE_NOSTORE),
-                  all.win);
-    if (puts) MPI_Put(&value, 1, MPI_INT, next(), 0, 1, MPI_INT, all.win);
-    if (gets) MPI_Get(&seen, 1, MPI_INT, previous(), 1, 1, MPI_INT, all.win);
-    MPI_Win_fence(MPI_MODE_NOSUCCEED | MPI_MODE_NOSTORE, all.win);
-    if (puts) CHECK(all.memory[0] == 100 * round + previous());
-    if (gets && stores) CHECK(seen == 100 * round + previous());
-  }
-}
-
 // Pages that replace others at the same address: as the source of puts, as the destination of gets, and as memory of a
 // window that is attached or made again.
 void replaced_pages(const amity::testing::replacement& by) {
@@ -322,8 +263,9 @@ void replaced_pages(const amity::testing::replacement& by) {
 }
 
 // Accumulates of single elements and of derived types add to the same elements at the same time.
-template <class Number>
-void sums(bool allocated, MPI_Datatype type) {
+void sums(bool allocated) {
+  using Number = long double;  // which no processor adds atomically
+  const MPI_Datatype type = MPI_LONG_DOUBLE;
   step = "sums of elements and of derived types";
   constexpr int rounds = 30;
   std::vector<Number> own(4096);
@@ -362,29 +304,6 @@ void sums(bool allocated, MPI_Datatype type) {
   MPI_Type_free(&every_second);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Win_free(&win);
-}
-
-// A large accumulate in blocks, and then one of a single element of them.
-void order_of_accumulates(bool allocated) {
-  step = "a small accumulate after a large one";
-  constexpr int count = 1 << 18;
-  const ints all(allocated, count);
-  MPI_Datatype every_second = MPI_DATATYPE_NULL;
-  MPI_Type_vector(count / 2, 1, 2, MPI_INT, &every_second);
-  MPI_Type_commit(&every_second);
-  std::vector<int> values(count / 2, -5);
-  MPI_Win_lock_all(0, all.win);
-  for (int round = 1; round <= 5; ++round) {
-    MPI_Accumulate(values.data(), count / 2, MPI_INT, next(), 0, 1, every_second, MPI_REPLACE, all.win);
-    MPI_Accumulate(&round, 1, MPI_INT, next(), count - 2, 1, MPI_INT, MPI_REPLACE, all.win);
-    int seen = -1;
-    MPI_Fetch_and_op(nullptr, &seen, MPI_INT, next(), count - 2, MPI_NO_OP, all.win);
-    MPI_Win_flush(next(), all.win);
-    CHECK(seen == round);
-  }
-  MPI_Win_unlock_all(all.win);
-  MPI_Type_free(&every_second);
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void addresses_of_the_origin() {
@@ -481,18 +400,13 @@ int main(int argc, char** argv) {
   const bool is_native = mode == "native";
   for (const bool allocated : {true, false}) {
     no_process(allocated);
-    nothing(allocated);
     unchecked_locks(allocated);
     several_locks(allocated);
     if (!is_native) replaced_and_read(allocated);
     requests_among_messages(allocated);
-    promises(allocated);
-    sums<long>(allocated, MPI_LONG);
-    sums<long double>(allocated, MPI_LONG_DOUBLE);
-    if (!is_native) order_of_accumulates(allocated);
+    sums(allocated);
   }
   units();
-  if (!is_native) pieces();
   if (!is_native) queries(mode == "mapped");
   addresses_of_the_origin();
   for (const amity::testing::replacement& by : amity::testing::replacements) replaced_pages(by);

@@ -489,6 +489,7 @@ void dynamic_windows() {
   CHECK(MPI_Win_attach(win, memory.data(), 2 * half) == MPI_SUCCESS);
   CHECK(MPI_Win_attach(win, &memory[count / 4], half) == MPI_SUCCESS);
   CHECK(MPI_Win_attach(win, memory.data(), half) == MPI_SUCCESS);
+  CHECK(MPI_Win_attach(win, nullptr, 0) == MPI_SUCCESS);
   const MPI_Aint there = address_at_next(memory.data());
 
   std::vector<int> values(count);
@@ -509,6 +510,7 @@ void dynamic_windows() {
   CHECK(memory[2] == -7 && memory[count / 2 + 1] == -8 && memory[3] == values[3]);
   MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 
+  CHECK(MPI_Win_detach(win, nullptr) == MPI_SUCCESS);
   CHECK(MPI_Win_detach(win, memory.data()) == MPI_SUCCESS);  // the piece that was attached last
   MPI_Barrier(MPI_COMM_WORLD);
   std::int64_t before = -1;
@@ -628,50 +630,6 @@ void native_faults_of_small_sizes() {
   }
 }
 
-// An MPI lets accumulates on one of several created windows land in another.
-void native_faults_of_several_windows() {
-  step = "native faults: accumulates on several created windows";
-  longs first("created", 100), second("created", 100), third("created", 100);
-  const std::array<longs*, 3> all{&first, &second, &third};
-  const std::vector<long> ones(100, 1);
-  for (const longs* each : all) MPI_Win_fence(0, each->win);
-  for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < 3; ++i) {
-      for (int times = 0; times <= i; ++times)
-        MPI_Accumulate(ones.data(), 100, MPI_LONG, next(), 0, 100, MPI_LONG, MPI_SUM,
-                       all[static_cast<std::size_t>(i)]->win);
-    }
-  }
-  for (const longs* each : all) MPI_Win_fence(MPI_MODE_NOSUCCEED, each->win);
-  for (int i = 0; i < 3; ++i) {
-    for (int word = 0; word < 100; ++word)
-      CHECK(all[static_cast<std::size_t>(i)]->memory[word] == rank() + 10 * (i + 1));
-  }
-}
-
-// An MPI makes no created or dynamic windows of a single process.
-void native_faults_of_one_process() {
-  step = "native faults: windows of one process of several";
-  long own = 5, value = 6, before = -1;
-  for (const bool is_dynamic : {false, true}) {
-    MPI_Win win = MPI_WIN_NULL;
-    MPI_Aint at = 0;
-    if (is_dynamic) {
-      CHECK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &win) == MPI_SUCCESS);
-      MPI_Win_attach(win, &own, sizeof own);
-      MPI_Get_address(&own, &at);
-    } else {
-      CHECK(MPI_Win_create(&own, sizeof own, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win) == MPI_SUCCESS);
-    }
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
-    MPI_Fetch_and_op(&value, &before, MPI_LONG, 0, at, MPI_SUM, win);
-    MPI_Win_unlock(0, win);
-    CHECK(before == (is_dynamic ? 11 : 5));
-    MPI_Win_free(&win);
-  }
-  CHECK(own == 17);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -693,8 +651,6 @@ int main(int argc, char** argv) {
   all.run("dynamic_windows", dynamic_windows);
   if (!all.leave_out("no_shared")) all.run("shared_memory", shared_memory);
   all.run("native_faults_of_small_sizes", native_faults_of_small_sizes);
-  all.run("native_faults_of_several_windows", native_faults_of_several_windows);
-  all.run("native_faults_of_one_process", native_faults_of_one_process);
   all.end();
   step = "MPI_Finalize";
   MPI_Finalize();

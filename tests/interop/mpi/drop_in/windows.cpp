@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +14,6 @@
 namespace {
 
 using doubles = program::filled_window<double>;
-using program::class_of;
 using program::next;
 using program::previous;
 using program::rank;
@@ -66,27 +64,6 @@ void posts(std::string_view flavor) {
   for (MPI_Group* each : {&members, &target, &origin}) MPI_Group_free(each);
 }
 
-void locks(std::string_view flavor) {
-  step = "locks";
-  doubles all(flavor, 4);
-  constexpr int rounds = 50;
-  for (int round = 0; round < rounds; ++round) {
-    double value = 0;
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, all.win);
-    MPI_Get(&value, 1, MPI_DOUBLE, 0, 1, 1, MPI_DOUBLE, all.win);
-    MPI_Win_flush(0, all.win);
-    value += 1;
-    MPI_Put(&value, 1, MPI_DOUBLE, 0, 1, 1, MPI_DOUBLE, all.win);
-    MPI_Win_unlock(0, all.win);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  double sum = 0;
-  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.win);
-  MPI_Get(&sum, 1, MPI_DOUBLE, 0, 1, 1, MPI_DOUBLE, all.win);
-  MPI_Win_unlock(0, all.win);
-  CHECK(sum == rounds * size());
-}
-
 void accumulates(std::string_view flavor) {
   step = "accumulates";
   doubles all(flavor, 8);
@@ -108,85 +85,6 @@ void accumulates(std::string_view flavor) {
   MPI_Win_unlock(0, all.win);
   for (int i = 0; i < 3; ++i) CHECK(before[static_cast<std::size_t>(i)] == 50 * size());
   CHECK(before[3] == 25 * size());
-}
-
-void pairs() {
-  step = "pairs";
-  struct located {
-    double value;
-    int place;
-  };
-  located* memory = nullptr;
-  MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_allocate(program::bytes_of<located>(), sizeof(located), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank(), 0, win);
-  *memory = {-1, -1};
-  MPI_Win_unlock(rank(), win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  const located mine{static_cast<double>(rank() % 3), rank()};
-  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-  MPI_Accumulate(&mine, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_MAXLOC, win);
-  MPI_Win_unlock(0, win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 0) {
-    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-    const int largest = size() < 3 ? size() - 1 : 2;
-    CHECK(memory->value == largest && memory->place == largest);
-    MPI_Win_unlock(0, win);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_free(&win);
-}
-
-void swaps() {
-  step = "compare and swap";
-  std::int64_t* memory = nullptr;
-  MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_allocate(program::bytes_of<std::int64_t>(), sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-  MPI_Win_lock_all(0, win);
-  *memory = 0;
-  MPI_Win_sync(win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  for (int round = 0; round < 30; ++round) {
-    for (std::int64_t expected = 0, seen = 0;; expected = seen) {
-      const std::int64_t desired = expected + 1;
-      MPI_Compare_and_swap(&desired, &expected, &seen, MPI_INT64_T, 0, 0, win);
-      MPI_Win_flush(0, win);
-      if (seen == expected) break;
-    }
-  }
-  MPI_Win_unlock_all(win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 0) {
-    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-    CHECK(*memory == 30 * size());
-    MPI_Win_unlock(0, win);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_free(&win);
-}
-
-void types(std::string_view flavor) {
-  step = "data types";
-  doubles all(flavor, 64);
-  MPI_Datatype every_second = MPI_DATATYPE_NULL;
-  MPI_Type_vector(10, 1, 2, MPI_DOUBLE, &every_second);
-  MPI_Type_commit(&every_second);
-  std::vector<double> from(20), back(20, -1);
-  std::iota(from.begin(), from.end(), 100.0 * rank());
-  MPI_Win_fence(0, all.win);
-  MPI_Put(from.data(), 1, every_second, next(), 3, 10, MPI_DOUBLE, all.win);
-  MPI_Put(from.data(), 10, MPI_DOUBLE, next(), 20, 1, every_second, all.win);
-  MPI_Win_fence(0, all.win);
-  for (int i = 0; i < 10; ++i) {
-    CHECK(all.memory[3 + i] == 100.0 * previous() + 2 * i);
-    CHECK(all.memory[20 + 2 * i] == 100.0 * previous() + i);
-    CHECK(all.memory[21 + 2 * i] == rank());
-  }
-  MPI_Get(back.data(), 1, every_second, next(), 20, 1, every_second, all.win);
-  MPI_Type_free(&every_second);  // legal while the operation is under way
-  MPI_Win_fence(0, all.win);
-  for (std::size_t i = 0; i < 10; ++i) CHECK(back[2 * i] == from[i] && (i == 9 || back[2 * i + 1] == -1));
 }
 
 void requests(std::string_view flavor) {
@@ -306,131 +204,6 @@ int free_at_end(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-void dynamic_windows() {
-  step = "dynamic windows";
-  MPI_Win win = MPI_WIN_NULL;
-  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  std::vector<int> piece(16, rank());
-  MPI_Win_attach(win, piece.data(), 16 * sizeof(int));
-  MPI_Aint own = 0, theirs = 0;
-  MPI_Get_address(&piece[4], &own);
-  MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &theirs, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  const int value = 70 + rank();
-  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, win);
-  MPI_Put(&value, 1, MPI_INT, next(), theirs, 1, MPI_INT, win);
-  MPI_Win_unlock(next(), win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank(), 0, win);
-  CHECK(piece[4] == 70 + previous() && piece[3] == rank() && piece[5] == rank());
-  MPI_Win_unlock(rank(), win);
-  MPI_Win_detach(win, piece.data());
-  MPI_Win_free(&win);
-}
-
-void shared_windows() {
-  step = "shared windows";
-  doubles all("shared", 3);
-  for (int member = 0; member < size(); ++member) {
-    MPI_Aint bytes = 0;
-    int unit = 0;
-    double* base = nullptr;
-    MPI_Win_shared_query(all.win, member, &bytes, &unit, &base);
-    CHECK(bytes == all.bytes && unit == sizeof(double));
-    CHECK(base == all.memory + bytes / unit * (member - rank()));
-    CHECK(base[0] == member);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-void parts_of_world() {
-  step = "windows of communicators that overlap";
-  MPI_Comm half = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, -rank(), &half);
-  {
-    doubles all("allocated", 2);
-    int own = 0, members = 0;
-    MPI_Comm_rank(half, &own);
-    MPI_Comm_size(half, &members);
-    double* memory = nullptr;
-    MPI_Win win = MPI_WIN_NULL;
-    MPI_Win_allocate(program::bytes_of<double>(), sizeof(double), MPI_INFO_NULL, half, &memory, &win);
-    const double value = rank();
-    MPI_Win_fence(0, win);
-    MPI_Put(&value, 1, MPI_DOUBLE, (own + 1) % members, 0, 1, MPI_DOUBLE, win);
-    MPI_Win_fence(0, win);
-    // Ranks of the half descend.
-    const int expected = own > 0 ? rank() + 2 : rank() - 2 * (members - 1);
-    CHECK(memory[0] == expected);
-    MPI_Win_free(&win);
-  }
-  MPI_Comm_free(&half);
-}
-
-void attributes(std::string_view flavor) {
-  step = "attributes";
-  doubles all(flavor, 5);
-  void* value = nullptr;
-  int found = 0;
-  MPI_Win_get_attr(all.win, MPI_WIN_BASE, &value, &found);
-  CHECK(found != 0 && value == all.memory);
-  MPI_Win_get_attr(all.win, MPI_WIN_SIZE, &value, &found);
-  CHECK(found != 0 && *static_cast<MPI_Aint*>(value) == all.bytes);
-  MPI_Win_get_attr(all.win, MPI_WIN_DISP_UNIT, &value, &found);
-  CHECK(found != 0 && *static_cast<int*>(value) == sizeof(double));
-  MPI_Win_get_attr(all.win, MPI_WIN_CREATE_FLAVOR, &value, &found);
-  CHECK(found != 0 && *static_cast<int*>(value) == (flavor == "created"  ? MPI_WIN_FLAVOR_CREATE
-                                                    : flavor == "shared" ? MPI_WIN_FLAVOR_SHARED
-                                                                         : MPI_WIN_FLAVOR_ALLOCATE));
-  MPI_Win_set_name(all.win, "five doubles");
-  std::array<char, MPI_MAX_OBJECT_NAME> name{};
-  int length = 0;
-  MPI_Win_get_name(all.win, name.data(), &length);
-  CHECK(std::string_view(name.data()) == "five doubles");
-}
-
-void errors() {
-  step = "errors";
-  doubles all("allocated", 4);
-  MPI_Win_set_errhandler(all.win, MPI_ERRORS_RETURN);
-  double value = 0;
-  CHECK(class_of(MPI_Put(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, all.win)) == MPI_ERR_RMA_SYNC);
-  CHECK(class_of(MPI_Accumulate(&value, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, all.win)) == MPI_ERR_RMA_SYNC);
-  CHECK(class_of(MPI_Win_unlock(0, all.win)) == MPI_ERR_RMA_SYNC);
-  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.win);
-  CHECK(class_of(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.win)) == MPI_ERR_RMA_SYNC);
-  CHECK(class_of(MPI_Put(&value, 1, MPI_DOUBLE, size(), 0, 1, MPI_DOUBLE, all.win)) == MPI_ERR_RANK);
-  CHECK(class_of(MPI_Put(&value, -1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, all.win)) == MPI_ERR_COUNT);
-  CHECK(class_of(MPI_Put(&value, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_DOUBLE, all.win)) == MPI_ERR_TYPE);
-  CHECK(class_of(MPI_Put(&value, 1, MPI_DOUBLE, 0, 4, 1, MPI_DOUBLE, all.win)) == MPI_ERR_RMA_RANGE);
-  CHECK(class_of(MPI_Accumulate(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_BAND, all.win)) == MPI_ERR_OP);
-  CHECK(MPI_Accumulate(&value, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, all.win) == MPI_SUCCESS);  // no element
-  CHECK(MPI_Put(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, 1, MPI_DOUBLE, all.win) == MPI_SUCCESS);
-  MPI_Win_unlock(0, all.win);
-  MPI_Win unfree = all.win;
-  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, all.win);
-  CHECK(class_of(MPI_Win_free(&unfree)) == MPI_ERR_RMA_SYNC);
-  MPI_Win_unlock(0, all.win);
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
-void many_windows() {
-  step = "many windows";
-  std::vector<MPI_Win> all(64);
-  std::vector<int*> memory(64);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    MPI_Win_allocate(program::bytes_of<int>(), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory[i], &all[i]);
-  for (MPI_Win each : all) MPI_Win_fence(0, each);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const int value = static_cast<int>(i) + rank();
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next(), 0, all[i]);
-    MPI_Put(&value, 1, MPI_INT, next(), 0, 1, MPI_INT, all[i]);
-    MPI_Win_unlock(next(), all[i]);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  for (std::size_t i = 0; i < all.size(); ++i) CHECK(*memory[i] == static_cast<int>(i) + previous());
-  for (MPI_Win& each : all) MPI_Win_free(&each);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -442,22 +215,12 @@ int main(int argc, char** argv) {
     if (flavor == "shared" && !shares) continue;
     all.run("fences", flavor, fences);
     all.run("posts", flavor, posts);
-    all.run("locks", flavor, locks);
     all.run("accumulates", flavor, accumulates);
-    all.run("types", flavor, types);
     all.run("requests", flavor, requests);
     all.run("tests_of_requests", flavor, tests_of_requests);
-    all.run("attributes", flavor, attributes);
   }
-  all.run("pairs", pairs);
-  all.run("swaps", swaps);
-  all.run("dynamic_windows", dynamic_windows);
-  if (shares) all.run("shared_windows", shared_windows);
-  all.run("parts_of_world", parts_of_world);
   all.run("sizes_that_differ", sizes_that_differ);
   all.run("messages_during_spins", messages_during_spins);
-  all.run("errors", errors);
-  all.run("many_windows", many_windows);
   window_at_end kept;
   MPI_Win_allocate(program::bytes_of<int>(), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &kept.memory, &kept.win);
   int keyval = MPI_KEYVAL_INVALID;
