@@ -3,7 +3,8 @@
 If LONG_TESTS is set, all headers are compiled. A header that a source includes before anything else is compiled alone by
 the build, unless other sources come before it in the same piece, and is not compiled again here. Sources of tests do not
 count. A precompiled header comes first, too, and provides nothing new to a header that includes it. For the same reason
-each source must include what is precompiled for it, or a missing include would not show.
+each source that is compiled alone must include what is precompiled for it, or a missing include would not show; the check
+`sources` compiles others.
 """
 
 import multiprocessing.pool
@@ -60,10 +61,12 @@ def check_in(tree, directory):
             command + OPTIONS + ["-fsyntax-only", "-I" + tree.root, "-x", "c++", "-"],
             input=f'#include "{header}"\n', capture_output=True, text=True, cwd=tree.root)
 
-    precompiled = {}
+    precompiled, alone = {}, {}
     if tree.is_configured:
         precompiled = {source: headers for source, _, headers in tree.compile_commands if source in tree.sources}
-    for source, headers in precompiled.items():
+        alone = {source: headers for source, compiled, headers in tree.compile_commands
+                 if source in tree.sources and "/Unity/" not in compiled}
+    for source, headers in alone.items():
         for header in headers:
             if header not in tree.reached(source) and not source.startswith("tests/"):
                 yield (f"{source}:1: does not include {header}, which is precompiled for it and so hides what else it needs; "

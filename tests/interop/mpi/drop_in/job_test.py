@@ -1,7 +1,7 @@
 """Runs a job, and checks how it ends: its status, what it prints, and that it leaves no process and no file.
 
 usage: job_test.py [--fails | --ends] [--prints TIMES REGEX]... [--mentions REGEX]... [--silent REGEX]...
-                   [--shared-memory DIRECTORY] [--end-seconds SECONDS] -- COMMAND...
+                   [--shared-memory DIRECTORY] [--end-seconds SECONDS] [--memory-mib N] -- COMMAND...
 
 --fails          the status of the job is not 0
 --ends           it may be any
@@ -9,10 +9,10 @@ usage: job_test.py [--fails | --ends] [--prints TIMES REGEX]... [--mentions REGE
 --mentions       the output has a match
 --silent         the output has no match
 --shared-memory  where no file may be left; default: /dev/shm
---end-seconds    how long processes and files may remain; default: 20
+--end-seconds    how long processes and files may remain; default: 10
+--memory-mib     what the job needs: the exit status is 77 if less is available
 
-Amity's memory has no name in a file system: it ends with the processes that have mapped it. Other jobs run at the same
-time: a file that a process outside of this job has open or mapped is not a file of this job.
+Amity's memory has no name in a file system: it ends with the processes that have mapped it.
 """
 
 import argparse
@@ -55,37 +55,29 @@ def files_in(directory):
     return {name for name in os.listdir(directory) if not FILES_OF_MPI.match(name)}
 
 
-def paths_of(process):
-    """The files that a process has open or mapped; empty if it has ended or belongs to another user."""
-    paths = set()
-    folder = f"/proc/{process}/fd"
-    with contextlib.suppress(OSError):
-        for descriptor in os.listdir(folder):
-            with contextlib.suppress(OSError):  # it is closed
-                paths.add(os.readlink(f"{folder}/{descriptor}"))
-    with contextlib.suppress(OSError), open(f"/proc/{process}/maps", errors="replace") as maps:
-        paths.update(words[5].rstrip("\n") for line in maps if len(words := line.split(maxsplit=5)) == 6)
-    return paths
-
-
 def files_in_use(directory):
-    """The names of files here that any process uses."""
-    paths = set().union(*(paths_of(name) for name in os.listdir("/proc") if name.isdigit()))
-    here = os.path.realpath(directory)
-    return {os.path.basename(path) for path in paths if os.path.dirname(path) == here}
+    """Those that a process maps or has open: they belong to another job that runs."""
+    found = set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it has ended
+            with open(f"/proc/{process}/maps", errors="replace") as maps:
+                found |= {os.path.basename(line.rstrip("\n")) for line in maps if f" {directory}/" in line}
+            for descriptor in os.listdir(f"/proc/{process}/fd"):
+                found.add(os.path.basename(os.readlink(f"/proc/{process}/fd/{descriptor}")))
+    return found
 
 
 def files_left(directory, before, end_seconds):
-    """Call it when no process of the job is left: then a file in use is one of another job, also after its end."""
+    """New files that no process uses. A job that begins may use one a moment later."""
     limit = time.monotonic() + end_seconds
-    left = files_in(directory) - before
-    while left:
-        left &= files_in(directory)
-        left -= files_in_use(directory)
-        if time.monotonic() >= limit:
-            break
+    while (left := files_in(directory) - before - files_in_use(directory)) and time.monotonic() < limit:
         time.sleep(0.05)
     return left
+
+
+def available_memory_mib():
+    with open("/proc/meminfo", encoding="ascii") as lines:
+        return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable:"))
 
 
 def run(command, end_seconds):
@@ -114,9 +106,13 @@ def main():
     parser.add_argument("--mentions", action="append", default=[])
     parser.add_argument("--silent", action="append", default=[])
     parser.add_argument("--shared-memory", default="/dev/shm")
-    parser.add_argument("--end-seconds", type=float, default=20)
+    parser.add_argument("--end-seconds", type=float, default=10)
+    parser.add_argument("--memory-mib", type=int, default=0)
     parser.add_argument("command", nargs="+")
     wanted = parser.parse_args()
+    if available_memory_mib() < wanted.memory_mib:
+        print(f"job_test.py: {available_memory_mib()} MiB of memory are available, the job needs {wanted.memory_mib}")
+        return 77
     files = files_in(wanted.shared_memory)
     status, output, left = run(wanted.command, wanted.end_seconds)
     problems = []
