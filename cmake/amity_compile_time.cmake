@@ -1,6 +1,12 @@
 # Reduces the time of compilation. Does not change programs.
 
 option(AMITY_UNITY_BUILD "Compile the libraries in a few large pieces, for builds that are made once" OFF)
+# In a large piece GCC inlines less across the unit: a request of 8 bytes took 101 ns in place of 90. Libraries whose speed
+# counts are compiled file by file if they are optimized.
+set(AMITY_UNITY_LIBRARIES ${AMITY_UNITY_BUILD})
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(AMITY_UNITY_LIBRARIES OFF)
+endif()
 option(AMITY_UNITY_TESTS "Compile each test program in a few large pieces" ${AMITY_UNITY_BUILD})
 
 # GCC collects garbage whenever its memory doubles, which takes about a tenth of its time on tests. It needs less than
