@@ -1,8 +1,8 @@
-# Reduces the time of compilation. Does not change programs.
+# Reduces the time of compilation.
 
 option(AMITY_UNITY_BUILD "Compile the libraries in a few large pieces, for builds that are made once" OFF)
-# In a large piece GCC inlines less across the unit: a request of 8 bytes took 101 ns in place of 90. Libraries whose speed
-# counts are compiled file by file if they are optimized.
+# GCC inlines less in large pieces, which made a core request of 8 bytes slower (docs/decisions/0031-builds-and-tests.md), so
+# release builds compile the libraries that programs link file by file.
 set(AMITY_UNITY_LIBRARIES ${AMITY_UNITY_BUILD})
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(AMITY_UNITY_LIBRARIES OFF)

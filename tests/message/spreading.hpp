@@ -15,8 +15,8 @@
 
 namespace amity::testing {
 
-/// Smallest values by key that spread: whoever improves a key offers more to two others. The result does not depend on
-/// the order of offers, on how often one comes, or on which of two for one key comes first.
+/// Smallest values by key that spread: a rank that improves a key offers it to two other keys. The result does not
+/// depend on the order of offers, on how often one comes, or on which of two for one key comes first.
 class spreading {
  public:
   static constexpr std::uint32_t keys = 97;

@@ -109,7 +109,7 @@ def jobs_of(line, ways, options, launcher):
         ranks = [number for number in ranks if number in options.ranks.split(",")]
     for way in way_names:
         if way not in ways:
-            sys.exit(f"there is no way {way}: {line}")
+            sys.exit(f"way {way} not found in the table: {line}")
         if options.ways and way not in options.ways.split(","):
             continue
         way_settings, start = ways[way]

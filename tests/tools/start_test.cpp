@@ -241,7 +241,7 @@ TEST(start, ranks_must_agree_in_their_fabric) {
 
 TEST(start, ranks_have_as_many_threads_as_one_another) {
   const std::string hydra = AMITY_HYDRA_LAUNCHER;
-  AMITY_SKIP_UNLESS(!hydra.empty(), "there is no mpiexec.hydra");
+  AMITY_SKIP_UNLESS(!hydra.empty(), "mpiexec.hydra not found");
   const auto ended =
       child({hydra, "-n", "2", "sh", "-c", "AMITY_THREADS=$((2 + PMI_RANK)) exec " WORLD_PROGRAM " sum"}).finish();
   EXPECT_NE(ended.status, 0);

@@ -30,7 +30,7 @@ backoff backoff_of(bool crowded) {
   return how;
 }
 
-/// The same in all processes (FNV-1a).
+/// FNV-1a hash, which has the same value in all processes.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;
@@ -98,8 +98,8 @@ void group::look_at_nodes(const settings& config) {
   std::int64_t words = cpus.empty() ? 0 : static_cast<std::int64_t>(cpus.back() / 64 + 1);
   mpi_.all_max(&words, 1, control_);
 
-  // Of each process: its node, then the bits of its CPUs. Launchers bind each process to some CPUs, so that only all of
-  // a node's processes together show how many CPUs they have.
+  // Each process contributes its node and the bits of its CPUs. A launcher may bind each process to a few CPUs: the
+  // processes of a node have as many CPUs as the union of their bits.
   const std::size_t stride = 1 + static_cast<std::size_t>(words);
   std::vector<std::uint64_t> own(stride);
   own[0] = hash_of(node_identity(config.text("AMITY_NODE")));
