@@ -1,12 +1,6 @@
 # Reduces the time of compilation.
 
 option(AMITY_UNITY_BUILD "Compile the libraries in a few large pieces, for builds that are made once" OFF)
-# GCC inlines less in large pieces, which made a core request of 8 bytes slower (docs/decisions/0031-builds-and-tests.md), so
-# release builds compile the libraries that programs link file by file.
-set(AMITY_UNITY_LIBRARIES ${AMITY_UNITY_BUILD})
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  set(AMITY_UNITY_LIBRARIES OFF)
-endif()
 option(AMITY_UNITY_TESTS "Compile each test program in a few large pieces" ${AMITY_UNITY_BUILD})
 
 # GCC collects garbage whenever its memory doubles, which takes about a tenth of its time on tests. It needs less than
@@ -14,11 +8,12 @@ option(AMITY_UNITY_TESTS "Compile each test program in a few large pieces" ${AMI
 target_compile_options(amity_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
 
-# In a piece GCC treats sources as headers, and warns if their classes use types of an anonymous namespace. A local variable
-# may have the name of a function in another source of its piece.
-set(unity_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+# In a piece GCC treats sources as headers, and warns if their classes use types of an anonymous namespace. It bounds the code
+# that it adds to a large unit by inlining, unless the unit counts as small. A local variable may have the name of a function in
+# another source of its piece.
+set(unity_options "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;--param=large-unit-insns=1000000>")
 if(AMITY_UNITY_BUILD)
-  target_compile_options(amity_options INTERFACE ${unity_options})
+  target_compile_options(amity_options INTERFACE "${unity_options}")
 endif()
 if((AMITY_UNITY_BUILD OR AMITY_UNITY_TESTS) AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(amity_options INTERFACE -Wshadow=local)

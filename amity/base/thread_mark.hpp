@@ -5,6 +5,6 @@
 namespace amity {
 
 /// Its address tells threads apart, and asking for it is no call. One a thread, also where a program hides its symbols.
-[[gnu::visibility("default")]] inline thread_local constinit const char thread_mark = 0;
+[[gnu::visibility("default"), gnu::tls_model("initial-exec")]] inline thread_local constinit const char thread_mark = 0;
 
 }  // namespace amity
