@@ -444,29 +444,6 @@ TEST(am_schedules, queue_full_before_post) {
   }
 }
 
-// Messages without output return their space, too.
-TEST(am_schedules, many_messages_without_output) {
-  static constexpr std::uint64_t count = 100'000 / testing::sanitizer_divisor;
-  run_simulated(2, {}, [](world& w) {
-    handlers all;
-    am_options messages{.handlers = &all.table};
-    messages.system_bytes = 4096;
-    auto words = w.allocate_window<std::uint64_t>(1, {.name = "am", .messages = messages});
-    std::vector<std::byte> buffer(4096);
-    words.attach_buffer(buffer);
-    w.barrier();
-    const std::vector<std::byte> in(100);
-    words.lock_all();
-    for (std::uint64_t i = 0; i < count; ++i)
-      words.am(all.count, 1 - w.rank(), 0, 1, 1, std::span(in), std::span<char>());
-    words.unlock_all();
-    w.barrier();
-    EXPECT_EQ(words.local()[0], count);
-    w.barrier();
-    words.detach_buffer(buffer.data());
-  });
-}
-
 // Segments that fit the system buffer and others that do not, in turns, are carried out in their order.
 TEST(am_schedules, segments_around_size_of_system_buffer) {
   for (const bool adapts : {false, true}) {

@@ -190,28 +190,6 @@ TEST_P(space_of_messages, exact_space_at_odd_address) {
       {{"AMITY_AM_SYSTEM_BYTES", "0"}});
 }
 
-// Each unit takes space for input and output in one step, so that units do not wait for each other.
-TEST_P(space_of_messages, buffer_of_one_segment_shared) {
-  run(
-      [](world& w) {
-        handlers all;
-        auto memory = make_numbers(w, all);
-        std::array<std::byte, 40> buffer;
-        memory.attach_buffer(buffer);
-        w.barrier();
-        const std::vector<std::int32_t> in = inputs(1, w.rank());
-        std::vector<std::vector<std::int32_t>> out(100, std::vector<std::int32_t>(in.size()));
-        memory.lock_all();
-        for (std::vector<std::int32_t>& each : out)
-          memory.am(all.absolute, 0, 0, segment_ints, 1, std::span(in), std::span(each));
-        memory.unlock_all();
-        for (const std::vector<std::int32_t>& each : out) expect_absolute(in, each, 0);
-        w.barrier();
-        memory.detach_buffer(buffer.data());
-      },
-      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
-}
-
 // The program of Figure 3 of the paper.
 TEST_P(space_of_messages, remaining_buffer_used_after_detach) {
   for (const bool adapts : {false, true}) {

@@ -69,32 +69,6 @@ TEST_P(dynamic_windows, fences_end_operations_of_mixed_types) {
   });
 }
 
-TEST_P(dynamic_windows, start_waits_for_posts) {
-  run([](world& w) {
-    auto heap = w.create_dynamic_window();
-    std::vector<std::int64_t> own(3);
-    heap.attach(std::span(own));
-    const auto at = exchange_addresses(w, own);
-    const rank_t next = next_of(w), before = rank_before(w);
-    const std::uint64_t base = at[static_cast<std::size_t>(next)];
-    auto words = heap.as<std::int64_t>();
-    for (int round = 1; round <= 10; ++round) {
-      own[0] = -round;
-      heap.post(std::span(&before, 1));
-      heap.start(std::span(&next, 1));
-      std::int64_t seen = 0;
-      words.get(next, base, seen);
-      words.put(next, base + 8, 100 * w.rank() + round);
-      words.accumulate(sum, next, base + 16, 1);
-      heap.complete();
-      EXPECT_EQ(seen, -round);
-      heap.wait();
-      EXPECT_EQ(own[1], 100 * before + round);
-      EXPECT_EQ(own[2], round);
-    }
-  });
-}
-
 TEST_P(dynamic_windows, atomics_and_locks_are_exact) {
   run([](world& w) {
     auto heap = w.create_dynamic_window();

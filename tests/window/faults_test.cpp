@@ -1,4 +1,4 @@
-/// What becomes of windows when a rank is killed, or when there is too little memory.
+/// What becomes of windows when there is too little memory, or the system refuses calls.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -20,7 +20,6 @@
 #include "amity/window/window.hpp"
 #include "amity/window/window_records.hpp"
 #include "amity/window/window_service.hpp"
-#include "tests/core/poorer.hpp"
 #include "tests/support/forbidden_calls.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/texts.hpp"
@@ -29,37 +28,6 @@
 
 namespace amity {
 namespace {
-
-// The owner serves its lock, and another rank waits for it; rank 1 is killed while it holds it.
-TEST(window_faults, killed_holder_of_lock_is_named) {
-  for (const bool has_memory : {true, false}) {
-    const std::string failure = testing::failure_of([has_memory] {
-      constexpr std::uint64_t killed_at_ns = 50'000'000;
-      const fabric::sim::sim_options options{.killed_ranks = {{.rank = 1, .at_ns = killed_at_ns}}};
-      fabric::sim::run(3, options, [&](fabric::fabric& whole) {
-        fabric::testing::poorer own(whole, has_memory);
-        world w(own, {});
-        auto shared = w.allocate_window<int>(1, {.name = "grid"});
-        if (w.rank() == 1) {
-          shared.lock(lock_kind::exclusive, 0);
-          shared.accumulate(accumulate_op::sum, 0, 0, 1);
-          shared.flush(0);
-        }
-        w.barrier();
-        if (w.rank() == 1) testing::idle_until(whole, 2 * killed_at_ns);
-        if (w.rank() == 2) {
-          shared.lock(lock_kind::exclusive, 0);
-          shared.accumulate(accumulate_op::sum, 0, 0, 1);
-          shared.unlock(0);
-          ADD_FAILURE() << "the lock of a rank that was killed has been granted";
-        }
-        w.barrier();
-        return 0;
-      });
-    });
-    testing::expect_parts(failure, {"rank 1", "killed"});
-  }
-}
 
 /// Runs on a thread that sees a /dev/shm of this size, and cannot create memory files elsewhere. Returns false if the
 /// system does not permit that.

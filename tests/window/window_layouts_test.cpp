@@ -413,43 +413,5 @@ TEST(window_errors, handlers_take_no_results) {
   testing::expect_parts(failure([](window_request& of) { of.wait(); }), {"window_request::wait", "handler"});
 }
 
-TEST(window_errors, name_wrong_layouts) {
-  const auto failure = [](void (*body)(window<int> & w, std::vector<int> & four)) {
-    return testing::failure_in_worlds(2, [body](world& w) {
-      auto shared = w.allocate_window<int>(4, {.name = "grid"});
-      std::vector<int> four(4);
-      shared.fence();
-      if (w.rank() == 0) body(shared, four);
-      w.barrier();
-    });
-  };
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto one = std::make_shared<const layout>(layout::contiguous(4));
-                          w.get_accumulate(sum, 1, 0, one, four, four);
-                        }),
-                        {"window::get_accumulate (rank 0)", "'grid'", "16 bytes of data for a layout of 4 bytes"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          static_cast<void>(w.rget_accumulate(sum, 1, 0, nullptr, four, four));
-                        }),
-                        {"window::get_accumulate", "the layout is a null pointer"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto all = std::make_shared<const layout>(layout::contiguous(16));
-                          const auto part = std::make_shared<const layout>(layout::strided(2, 4, 8));
-                          w.put(1, 0, all, {four.data(), part});
-                        }),
-                        {"window::put (rank 0)", "8 bytes of data for a layout of 16 bytes"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto part = std::make_shared<const layout>(layout::strided(3, 2, 4));
-                          const auto six = std::make_shared<const layout>(layout::contiguous(6));
-                          w.accumulate(sum, 1, 0, six, {four.data(), part});
-                        }),
-                        {"window::accumulate", "not whole elements"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto odd = std::make_shared<const layout>(layout::indexed({{.offset = 2, .bytes = 4}}));
-                          w.accumulate(sum, 1, 0, odd, std::span(four).first(1));
-                        }),
-                        {"window::accumulate", "not multiples of the 4 bytes of int"});
-}
-
 }  // namespace
 }  // namespace amity
