@@ -252,8 +252,7 @@ void parts_of_communicator(MPIX_Am_op of_all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
   MPIX_Am_op absolute, count, vector, blocking;
   CHECK(MPIX_Am_op_create(add_absolute, MPI_COMM_WORLD, &absolute) == MPI_SUCCESS);
@@ -268,7 +267,4 @@ int main(int argc, char** argv) {
   parts_of_communicator(count);
   step = "errors";
   errors(absolute, vector, blocking);
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -121,8 +121,7 @@ void many_pieces(expected how) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   const std::string_view word = argc > 1 ? argv[1] : "";
   const expected how = word == "shared"     ? expected::shared
                        : word == "messages" ? expected::messages
@@ -130,6 +129,4 @@ int main(int argc, char** argv) {
   windows_on_allocated_memory(how);
   dynamic_windows();
   many_pieces(how);
-  MPI_Finalize();
-  return 0;
 }

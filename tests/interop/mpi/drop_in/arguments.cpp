@@ -297,8 +297,7 @@ void errors_of_targets() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   order_of_calls();
   arguments_of_operations();
@@ -307,7 +306,5 @@ int main(int argc, char** argv) {
   arguments_of_creation();
   flavors(argc < 2);
   if (size() > 1) errors_of_targets();
-  step = "MPI_Finalize";
-  MPI_Finalize();
   return wrong ? 1 : 0;
 }

@@ -504,8 +504,7 @@ std::vector<blocking_call> others(MPI_Comm comm, const std::string& path) {
 
 /// The argument is a path for a file.
 int main(int argc, char** argv) {
-  program::watch(100);
-  MPI_Init(&argc, &argv);
+  const program::session running(argc, argv, 100);
   CHECK(argc == 2 && size() >= 2);
   int* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
@@ -543,6 +542,5 @@ int main(int argc, char** argv) {
   step = "the end";
   MPI_Comm_free(&ring);
   MPI_Win_free(&win);
-  MPI_Finalize();
   if (std::getenv("AMITY_TEST_VERBOSE") != nullptr) std::printf("%d calls\n", number);
 }

@@ -464,8 +464,7 @@ void requests_of_derived_types(std::string_view flavor) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   all.leave_out("no_shared");  // it makes none
   for (const std::string_view flavor : {"allocated", "created"}) {
@@ -482,7 +481,4 @@ int main(int argc, char** argv) {
     all.run("requests_of_derived_types", flavor, requests_of_derived_types);
   }
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

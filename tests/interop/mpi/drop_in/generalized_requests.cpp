@@ -175,10 +175,8 @@ void requests_of_threads() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool has_threads = argc > 1 && std::string_view(argv[1]) == "multiple";
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  program::watch(50);
+  const bool has_threads = program::wants_threads(argc, argv);
+  const program::session running(argc, argv, 50, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   static int number = 0;
   MPI_Win_create(&number, sizeof number, sizeof number, MPI_INFO_NULL, MPI_COMM_WORLD, &numbers);
   requests_that_are_complete();
@@ -186,6 +184,4 @@ int main(int argc, char** argv) {
   if (has_threads) requests_of_threads();
   step = "the end";
   MPI_Win_free(&numbers);
-  MPI_Finalize();
-  return 0;
 }

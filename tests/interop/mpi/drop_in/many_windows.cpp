@@ -118,11 +118,7 @@ void one_after_the_other() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   at_once();
   one_after_the_other();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -241,8 +241,7 @@ void numbers_of_operations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
   const MPIX_Am_op add = program::make_operation(add_number), fails = program::make_operation(misbehave);
   for (const char* const how : std::array<const char*, 2>{nullptr, "true"}) {
@@ -253,7 +252,4 @@ int main(int argc, char** argv) {
   too_small(add);
   failing_handler(fails);
   numbers_of_operations();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -331,8 +331,7 @@ void large_counts(bool) {}  // this MPI does not have them
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   const std::string_view mode = argc > 1 ? argv[1] : "";
   const bool is_native = mode == "native";
   for (const bool allocated : {true, false}) {
@@ -346,7 +345,4 @@ int main(int argc, char** argv) {
   addresses_of_the_origin();
   for (const amity::testing::replacement& by : amity::testing::replacements) replaced_pages(by);
   large_counts(mode != "no_shared");
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

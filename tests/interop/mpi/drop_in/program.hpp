@@ -74,6 +74,34 @@ inline void watch(unsigned seconds) {
   ::alarm(seconds);
 }
 
+/// MPI, from here to the end of `main`. A job that takes so many seconds ends, and names its step.
+class session {
+ public:
+  session(int& argc, char**& argv, unsigned seconds) {
+    watch(seconds);
+    MPI_Init(&argc, &argv);
+  }
+  session(int& argc, char**& argv, unsigned seconds, int level) {
+    watch(seconds);
+    MPI_Init_thread(&argc, &argv, level, &level_);
+  }
+  ~session() {
+    step = "MPI_Finalize";
+    MPI_Finalize();
+  }
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  /// The level of threads that the MPI provides.
+  int level() const { return level_; }
+
+ private:
+  int level_ = MPI_THREAD_SINGLE;
+};
+
+/// Whether the first argument is the level of threads "multiple".
+inline bool wants_threads(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "multiple"; }
+
 }  // namespace program
 
 #define CHECK(condition) \

@@ -208,10 +208,8 @@ void blocking_calls_sleep_shortly() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool has_threads = argc > 1 && std::string_view(argv[1]) == "multiple";
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  program::watch(100);
+  const bool has_threads = program::wants_threads(argc, argv);
+  const program::session running(argc, argv, 100, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   void* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
   MPI_Win_allocate(program::bytes_min, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
@@ -222,6 +220,4 @@ int main(int argc, char** argv) {
   polls_of_window_rest(win);
   step = "the end";
   MPI_Win_free(&win);
-  MPI_Finalize();
-  return 0;
 }

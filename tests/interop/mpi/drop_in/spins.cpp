@@ -119,8 +119,7 @@ void on_own_memory(const char* what, void (*between)(MPI_Win)) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   on_test();
   on_own_memory("a loop of MPI_Win_sync", [](MPI_Win win) { MPI_Win_sync(win); });
@@ -128,7 +127,4 @@ int main(int argc, char** argv) {
     on_own_memory("a loop of messages that do not wait", [](MPI_Win) { pass_message_to_oneself(); });
   if (!all.leave_out("no_shared")) on_shared_memory();
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -178,16 +178,11 @@ void creations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  program::watch(100);
-  CHECK(provided == MPI_THREAD_MULTIPLE);
+  const program::session running(argc, argv, 100, MPI_THREAD_MULTIPLE);
+  CHECK(running.level() == MPI_THREAD_MULTIPLE);
   one_window();
   requests();
   window_of_each_thread();
   creations();
   if (argc < 2 || std::string_view(argv[1]) != "native") tests_of_requests_during_a_wait();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

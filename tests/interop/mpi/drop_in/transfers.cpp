@@ -633,8 +633,7 @@ void native_faults_of_small_sizes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   for (const std::string_view flavor : {"allocated", "created"}) {
     all.run("accumulate_on_all_paths", flavor, accumulate_on_all_paths);
@@ -652,7 +651,4 @@ int main(int argc, char** argv) {
   if (!all.leave_out("no_shared")) all.run("shared_memory", shared_memory);
   all.run("native_faults_of_small_sizes", native_faults_of_small_sizes);
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

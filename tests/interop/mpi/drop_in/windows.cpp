@@ -163,8 +163,8 @@ int free_at_end(MPI_Comm, int, void* value, void*) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  window_at_end kept;
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   const bool shares = !all.leave_out("no_shared");
   for (const std::string_view flavor : {"allocated", "created", "shared"}) {
@@ -175,13 +175,9 @@ int main(int argc, char** argv) {
   }
   all.run("sizes_that_differ", sizes_that_differ);
   all.run("messages_during_spins", messages_during_spins);
-  window_at_end kept;
   MPI_Win_allocate(program::bytes_of<int>(), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &kept.memory, &kept.win);
   int keyval = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_at_end, &keyval, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &kept);
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }
