@@ -132,18 +132,14 @@ void each_flavor_and_epoch(MPIX_Am_op op) {
     MPI_Win_flush_all(to.win());
     check();
     MPI_Win_unlock_all(to.win());
-    MPI_Group all = MPI_GROUP_NULL, target = MPI_GROUP_NULL, origin = MPI_GROUP_NULL;
-    const int to_rank = next(), from_rank = program::previous();
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Group_incl(all, 1, &to_rank, &target);
-    MPI_Group_incl(all, 1, &from_rank, &origin);
+    MPI_Group target = program::group_of({next()}), origin = program::group_of({program::previous()});
     MPI_Win_post(origin, 0, to.win());
     MPI_Win_start(target, 0, to.win());
     CHECK(send(to, next(), in, out, op) == MPI_SUCCESS);
     MPI_Win_complete(to.win());
     check();
     MPI_Win_wait(to.win());
-    for (MPI_Group* const each : {&all, &target, &origin}) MPI_Group_free(each);
+    for (MPI_Group* const each : {&target, &origin}) MPI_Group_free(each);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPIX_Am_win_buffer_detach(buffer.data(), to.win()) == MPI_SUCCESS);
   }

@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include <string_view>
 #include <vector>
 
 #include "program.hpp"

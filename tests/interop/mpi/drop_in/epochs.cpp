@@ -19,6 +19,7 @@
 namespace {
 
 using longs = program::filled_window<long>;
+using program::group_of;
 using program::next;
 using program::previous;
 using program::rank;
@@ -41,14 +42,6 @@ class random_skew {
  private:
   std::minstd_rand random_;
 };
-
-MPI_Group group_of(const std::vector<int>& ranks) {
-  MPI_Group world = MPI_GROUP_NULL, made = MPI_GROUP_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &made);
-  MPI_Group_free(&world);
-  return made;
-}
 
 long value_of(int round, int origin) { return 100L * round + origin + 1; }
 

@@ -215,9 +215,7 @@ void replaced_pages(const amity::testing::replacement& by) {
   MPI_Win dynamic = MPI_WIN_NULL;
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
   for (int round = 1; round <= 3; ++round) {
-    MPI_Aint own = 0, theirs = 0;
-    MPI_Get_address(target.data(), &own);
-    MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &theirs, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    const MPI_Aint theirs = program::address_at_next(target.data());
     MPI_Win created = MPI_WIN_NULL;
     MPI_Win_create(target.data(), bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &created);
     MPI_Win_attach(dynamic, target.data(), bytes);

@@ -6,7 +6,6 @@
 #include <sched.h>
 
 #include <functional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,10 +69,7 @@ void end_polls() {
 /// Polls in calls of windows rest. This also shows that the tool counts.
 void polls_of_window_rest(MPI_Win win) {
   step = "MPI_Win_test";
-  MPI_Group world = MPI_GROUP_NULL, peer = MPI_GROUP_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  const int one = 1 - rank();
-  MPI_Group_incl(world, 1, &one, &peer);
+  MPI_Group peer = program::group_of({1 - rank()});
   if (rank() == 0) {
     MPI_Win_post(peer, 0, win);
     int done = 0;
@@ -89,7 +85,6 @@ void polls_of_window_rest(MPI_Win win) {
     MPI_Win_complete(win);
   }
   MPI_Group_free(&peer);
-  MPI_Group_free(&world);
 }
 
 struct blocking_call {

@@ -38,10 +38,7 @@ struct served {
 void on_test() {
   step = "a loop of MPI_Win_test";
   served other, own;
-  MPI_Group world = MPI_GROUP_NULL, peer = MPI_GROUP_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  const int one = 1 - rank();
-  MPI_Group_incl(world, 1, &one, &peer);
+  MPI_Group peer = program::group_of({1 - rank()});
   for (int round = 1; round <= 20; ++round) {
     if (rank() == 0) {
       MPI_Win_post(peer, 0, own.win);
@@ -55,7 +52,6 @@ void on_test() {
       MPI_Win_complete(own.win);
     }
   }
-  MPI_Group_free(&world);
   MPI_Group_free(&peer);
 }
 

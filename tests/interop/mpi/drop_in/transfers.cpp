@@ -19,6 +19,7 @@ namespace {
 
 using ints = program::filled_window<int>;
 using longs = program::filled_window<long>;
+using program::address_at_next;
 using program::class_of;
 using program::next;
 using program::previous;
@@ -41,14 +42,6 @@ class owned_type {
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
-
-/// The address of a place at the next process, in its address space.
-MPI_Aint address_at_next(const void* own) {
-  MPI_Aint mine = 0, there = 0;
-  MPI_Get_address(own, &mine);
-  MPI_Sendrecv(&mine, 1, MPI_AINT, previous(), 0, &there, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return there;
-}
 
 // All processes add to the same words of process 0, by single elements, by blocks that travel in messages, by derived
 // types and by compare-and-swap: the paths through shared memory and through messages are one for each element.
