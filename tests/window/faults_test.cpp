@@ -82,44 +82,40 @@ class filler : private immovable {
   int fd_;
 };
 
-// Another program fills the file system after the creation of a window, and before its first use.
-TEST(window_faults, memory_of_window_is_reserved) {
+/// Runs `body` on threads with 64 MiB of shared memory, without a failure.
+void run_in_64_mib(rank_t ranks, const testing::world_body& body) {
   std::string failure;
   const bool can = with_small_shared_memory("64m", [&] {
-    failure = testing::failure_of([&] {
-      testing::run_worlds(testing::threads("threads"), 2, [&](world& w) {
-        for (const std::size_t bytes : {std::size_t{4} << 20, std::size_t{100'000}}) {
-          auto shared = w.allocate_window<std::byte>(bytes);
-          w.barrier();
-          const auto other = w.rank() == 0 ? std::make_unique<filler>() : nullptr;
-          w.barrier();
-          for (std::byte& each : shared.local()) each = std::byte{1};
-          w.barrier();
-        }
-      });
-    });
+    failure = testing::failure_of([&] { testing::run_worlds(testing::threads("threads"), ranks, body); });
   });
-  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
   EXPECT_EQ(failure, "");
+  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
+}
+
+// Another program fills the file system after the creation of a window, and before its first use.
+TEST(window_faults, memory_of_window_is_reserved) {
+  run_in_64_mib(2, [](world& w) {
+    for (const std::size_t bytes : {std::size_t{4} << 20, std::size_t{100'000}}) {
+      auto shared = w.allocate_window<std::byte>(bytes);
+      w.barrier();
+      const auto other = w.rank() == 0 ? std::make_unique<filler>() : nullptr;
+      w.barrier();
+      for (std::byte& each : shared.local()) each = std::byte{1};
+      w.barrier();
+    }
+  });
 }
 
 // Windows that have ended leave their pages, and so does a refused one.
 TEST(window_faults, memory_of_ended_windows_serves_others) {
-  std::string failure;
-  const bool can = with_small_shared_memory("64m", [&] {
-    failure = testing::failure_of([&] {
-      testing::run_worlds(testing::threads("threads"), 1, [&](world& w) {
-        for (int i = 0; i < 20; ++i) {
-          auto first = w.allocate_window<std::byte>(std::size_t{16} << 20);
-          EXPECT_THROW(static_cast<void>(w.allocate_window<std::byte>(std::size_t{56} << 20)), error);
-          auto second = w.allocate_window<std::byte>(std::size_t{32} << 20);
-          first.local().back() = second.local().back() = std::byte{1};
-        }
-      });
-    });
+  run_in_64_mib(1, [](world& w) {
+    for (int i = 0; i < 20; ++i) {
+      auto first = w.allocate_window<std::byte>(std::size_t{16} << 20);
+      EXPECT_THROW(static_cast<void>(w.allocate_window<std::byte>(std::size_t{56} << 20)), error);
+      auto second = w.allocate_window<std::byte>(std::size_t{32} << 20);
+      first.local().back() = second.local().back() = std::byte{1};
+    }
   });
-  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
-  EXPECT_EQ(failure, "");
 }
 
 TEST(window_faults, allocation_beyond_address_space_is_error) {
