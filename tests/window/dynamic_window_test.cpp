@@ -69,48 +69,6 @@ TEST_P(dynamic_windows, fences_end_operations_of_mixed_types) {
   });
 }
 
-TEST_P(dynamic_windows, atomics_and_locks_are_exact) {
-  run([](world& w) {
-    auto heap = w.create_dynamic_window();
-    std::vector<std::uint64_t> own(4);
-    heap.attach(std::span(own));
-    const std::uint64_t base = exchange_addresses(w, own)[0];
-    auto words = heap.as<std::uint64_t>();
-    constexpr std::uint64_t times = 20;
-    const std::uint64_t all = times * static_cast<std::uint64_t>(w.size());
-    for (std::uint64_t i = 0; i < times; ++i) {
-      heap.lock(lock_kind::exclusive, 0);
-      std::uint64_t one = 0;
-      words.get(0, base, one);
-      heap.flush(0);
-      words.put(0, base, one + 1);
-      heap.unlock(0);
-    }
-    heap.lock_all();
-    std::vector<bool> taken(all);
-    for (std::uint64_t i = 0; i < times; ++i) {
-      std::uint64_t ticket = 0;
-      words.fetch_and_op(sum, 0, base + 8, 1, ticket);
-      heap.flush(0);
-      ASSERT_LT(ticket, taken.size());
-      EXPECT_FALSE(taken[ticket]);
-      taken[ticket] = true;
-      for (std::uint64_t seen = 0, expected = 0;; expected = seen) {
-        words.compare_and_swap(0, base + 16, expected, expected + 1, seen);
-        heap.flush(0);
-        if (seen == expected) break;
-      }
-      words.raccumulate(sum, 0, base + 24, std::vector<std::uint64_t>{2}).wait();
-    }
-    heap.unlock_all();
-    w.barrier();
-    if (w.rank() == 0) {
-      EXPECT_EQ(own, (std::vector{all, all, all, 2 * all}));
-    }
-    w.barrier();
-  });
-}
-
 // A byte stays as long as one piece contains it.
 TEST_P(dynamic_windows, pieces_overlap) {
   run([](world& w) {

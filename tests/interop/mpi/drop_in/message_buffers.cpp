@@ -1,7 +1,6 @@
 /// Memory that targets attach for active messages: how it is detached, and what is wrong with it.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <vector>
@@ -62,48 +61,6 @@ std::vector<int> numbers(int count) {
   std::vector<int> made(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) made[static_cast<std::size_t>(i)] = i + 1000 * rank();
   return made;
-}
-
-/// Sends segments of 80 bytes, which need user buffers if there are more than 100, and checks their output.
-void send_and_check(MPI_Win win, int segments, int number, MPIX_Am_op op) {
-  const std::vector<int> in = numbers(10 * segments);
-  std::vector<int> out(in.size(), -1);
-  CHECK(send(win, 1, in, out, op, 10) == MPI_SUCCESS);
-  CHECK(MPI_Win_flush(1, win) == MPI_SUCCESS);
-  for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == in[i] + number);
-}
-
-/// Figure 3 of the paper. `how` is the value of am_buf_interleave_am_detach, or null.
-void figure_3(MPIX_Am_op op, const char* how) {
-  if (size() == 1) return;
-  MPI_Info info = MPI_INFO_NULL;
-  MPI_Info_create(&info);
-  if (how != nullptr) MPI_Info_set(info, "am_buf_interleave_am_detach", how);
-  const message_window<int> on(1, info);
-  MPI_Info_free(&info);
-  *on.data() = 7;
-  std::vector<char> first(100), second(200);
-  if (rank() == 1) {
-    CHECK(MPIX_Am_win_buffer_attach(first.data(), 100, on.win()) == MPI_SUCCESS);
-    CHECK(MPIX_Am_win_buffer_attach(second.data(), 200, on.win()) == MPI_SUCCESS);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 0) {
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, on.win());
-    for (int i = 0; i < 3; ++i) send_and_check(on.win(), 300, 7, op);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 1) {
-    CHECK(MPIX_Am_win_buffer_detach(first.data(), on.win()) == MPI_SUCCESS);
-    std::fill(first.begin(), first.end(), 'x');
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 0) {
-    for (int i = 0; i < 2; ++i) send_and_check(on.win(), 300, 7, op);
-    CHECK(MPI_Win_unlock(1, on.win()) == MPI_SUCCESS);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 1) CHECK(std::count(first.begin(), first.end(), 'x') == 100);
 }
 
 /// A detach against the promise of the window is an error of the message that needs the buffer.
@@ -244,10 +201,6 @@ int main(int argc, char** argv) {
   const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
   const MPIX_Am_op add = program::make_operation(add_number), fails = program::make_operation(misbehave);
-  for (const char* const how : std::array<const char*, 2>{nullptr, "true"}) {
-    step = "figure 3";
-    figure_3(add, how);
-  }
   broken_promise(add);
   too_small(add);
   failing_handler(fails);
