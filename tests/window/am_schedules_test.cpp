@@ -109,9 +109,7 @@ TEST(am_schedules, large_segment_among_small_ones) {
       am_table table;
       const am_operation small = table.add([&](const am_call&) { ++small_calls; });
       const am_operation large = table.add([&](const am_call&) { small_before = small_calls - small_before; });
-      am_options messages{.handlers = &table};
-      messages.system_bytes = 0;
-      messages.adapts = adapts;
+      const am_options messages{.handlers = &table, .system_bytes = 0, .adapts = adapts};
       auto memory = w.allocate_window<int>(1, {.name = "am", .messages = messages});
       const attached_space buffer(w, memory, large_bytes + 500, 0);
       const std::vector<std::byte> in(large_bytes);
@@ -143,10 +141,7 @@ class stopped_origin : public ::testing::Test {
         .stopped_ranks = {{.rank = 1, .from_ns = stop_ns, .until_ns = stop_ns + stopped_ns}}};
     run_simulated(3, schedule, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.adapts = adapts;
-      messages.unit_bytes = 40;
-      auto memory = make_window(w, all, messages);
+      auto memory = make_window(w, all, {.unit_bytes = 40, .adapts = adapts});
       if (w.rank() == 0) memory.attach_buffer(buffer_);
       w.barrier();
       if (w.rank() == 1) send(w, all, memory, 100);
@@ -201,10 +196,7 @@ TEST(am_schedules, buffer_detached_after_flush) {
     const fabric::sim::sim_options schedule{.seed = seed, .delay_ns_max = 20'000, .reorder_percent = 20};
     run_simulated(2, schedule, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.adapts = seed % 2 == 0;
-      messages.unit_bytes = 40;
-      auto memory = make_window(w, all, messages);
+      auto memory = make_window(w, all, {.unit_bytes = 40, .adapts = seed % 2 == 0});
       auto first = std::make_unique<std::array<std::byte, 400>>(),
            second = std::make_unique<std::array<std::byte, 400>>();
       if (w.rank() == 1) {
@@ -275,10 +267,7 @@ TEST(am_schedules, all_space_after_lock_passes) {
   for (const bool adapts : {false, true}) {
     run_simulated(3, {.delay_ns_max = 2000}, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.adapts = adapts;
-      messages.unit_bytes = 4000;
-      auto memory = make_window(w, all, messages);
+      auto memory = make_window(w, all, {.unit_bytes = 4000, .adapts = adapts});
       const attached_space buffer(w, memory, 4000, 0);
       const std::vector<std::int32_t> in = inputs(100, w.rank());
       std::vector<std::int32_t> out(in.size());
@@ -340,8 +329,7 @@ TEST(am_schedules, requests_answered_before_window_ends) {
     const fabric::sim::sim_options schedule{.seed = seed, .delay_ns_max = 100'000, .reorder_percent = 20};
     run_simulated(2, schedule, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.system_bytes = messages.unit_bytes = 40;
+      const am_options messages{.system_bytes = 40, .unit_bytes = 40};
       std::vector<std::byte> buffer(400);
       const std::vector<std::byte> in(80);
       for (int i = 0; i < 100; ++i) {
@@ -418,9 +406,7 @@ TEST(am_schedules, segments_around_size_of_system_buffer) {
       const am_operation note = table.add([&](const am_call& call) {
         for (std::size_t i = 0; i < call.segments; ++i) seen.push_back(call.input.size() / call.segments);
       });
-      am_options messages{.handlers = &table};
-      messages.adapts = adapts;
-      auto memory = w.allocate_window<int>(1, {.name = "am", .messages = messages});
+      auto memory = w.allocate_window<int>(1, {.name = "am", .messages = {.handlers = &table, .adapts = adapts}});
       const attached_space buffer(w, memory, 20'000, 0);
       const std::vector<std::byte> in(8 * 1024 + 100);
       std::vector<std::size_t> sent;

@@ -19,6 +19,7 @@ namespace {
 using testing::everyone;
 using testing::exchange_words;
 using testing::next_of;
+using testing::previous_of;
 using enum accumulate_op;
 
 class dynamic_windows : public testing::on_paths {};
@@ -33,7 +34,6 @@ template <class T>
 std::vector<std::uint64_t> exchange_addresses(world& w, const std::vector<T>& own) {
   return exchange_words(w, dynamic_window::address_of(own.data()));
 }
-rank_t rank_before(const world& w) { return (w.rank() + w.size() - 1) % w.size(); }
 
 TEST_P(dynamic_windows, fences_end_operations_of_mixed_types) {
   run([](world& w) {
@@ -55,7 +55,7 @@ TEST_P(dynamic_windows, fences_end_operations_of_mixed_types) {
       heap.fence();
       EXPECT_EQ(numbers, [&] {
         std::vector<double> expected(100);
-        std::fill(expected.begin() + 50, expected.end(), rank_before(w) + 0.5 * round);
+        std::fill(expected.begin() + 50, expected.end(), previous_of(w) + 0.5 * round);
         return expected;
       }());
       doubles.get(next_of(w), address_in<double>(number_at[next], 50), got);
@@ -87,14 +87,14 @@ TEST_P(dynamic_windows, pieces_overlap) {
     ints.put(next, base, sent);  // in both pieces
     heap.unlock(next);
     w.barrier();
-    EXPECT_EQ(own[99], rank_before(w) + 99);
+    EXPECT_EQ(own[99], previous_of(w) + 99);
     heap.detach(own.data());
     w.barrier();
     heap.lock(lock_kind::shared, next);
     ints.accumulate(sum, next, address_in<int>(base, 40), std::span<const int>(sent).subspan(0, 60));
     heap.unlock(next);
     w.barrier();
-    for (int i = 0; i < 60; ++i) EXPECT_EQ(own[static_cast<std::size_t>(40 + i)], 2 * rank_before(w) + 40 + 2 * i);
+    for (int i = 0; i < 60; ++i) EXPECT_EQ(own[static_cast<std::size_t>(40 + i)], 2 * previous_of(w) + 40 + 2 * i);
     heap.attach(whole);
     heap.detach(&own[40]);
     w.barrier();
@@ -170,7 +170,7 @@ TEST_P(dynamic_windows, many_adjacent_pieces_are_one) {
     heap.fence(window_assert::no_succeed);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < count; ++i)
-      wrong += got[i] != sent[i] || own[i] != 2 * (static_cast<std::uint32_t>(rank_before(w)) + i);
+      wrong += got[i] != sent[i] || own[i] != 2 * (static_cast<std::uint32_t>(previous_of(w)) + i);
     EXPECT_EQ(wrong, 0u);
     for (std::uint32_t& each : own) heap.detach(&each);
   });
@@ -203,7 +203,7 @@ TEST_P(dynamic_windows, layouts_reach_several_pieces) {
     words.get(next, 0, there, got);
     heap.fence(window_assert::no_succeed);
     for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(got[i], 2 * sent[i]);
-    const std::int64_t first = 1000 * rank_before(w);
+    const std::int64_t first = 1000 * previous_of(w);
     for (std::size_t i = 0; i < 100; ++i) {
       const auto place = static_cast<std::int64_t>(3 * i);
       EXPECT_EQ(one[4 * i], 2 * (first + place));
@@ -314,7 +314,7 @@ TEST_P(dynamic_windows, work_after_errors) {
     const rank_t next = next_of(w);
     if (next == w.rank()) return;  // it is checked at once
     const std::uint64_t there = at[static_cast<std::size_t>(next)];
-    const std::vector<rank_t> from{rank_before(w)}, to{next};
+    const std::vector<rank_t> from{previous_of(w)}, to{next};
     auto ints = heap.as<int>();
     const std::vector<int> many(2000, 1);
     heap.detach(own.data());

@@ -100,6 +100,13 @@ std::vector<blocking_call> blocking_calls() {
     MPI_Send(&value, 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
   };
   const auto receive = [] { MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); };
+  const auto waits = [send](const char* name, const std::function<void(MPI_Request&)>& call) {
+    const auto wait = [call] {
+      MPI_Request request = receiving(&received);
+      call(request);
+    };
+    return blocking_call{name, wait, send};
+  };
   const auto add = [] {
     const int own = 1;
     int sum = 0;
@@ -128,32 +135,18 @@ std::vector<blocking_call> blocking_calls() {
          MPI_Mrecv(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
        },
        send},
-      {"MPI_Wait",
-       [] {
-         MPI_Request request = receiving(&received);
-         MPI_Wait(&request, MPI_STATUS_IGNORE);
-       },
-       send},
-      {"MPI_Waitall",
-       [] {
-         MPI_Request request = receiving(&received);
-         MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
-       },
-       send},
-      {"MPI_Waitany",
-       [] {
-         MPI_Request request = receiving(&received);
-         int index = 0;
-         MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
-       },
-       send},
-      {"MPI_Waitsome",
-       [] {
-         MPI_Request request = receiving(&received);
-         int index = 0, done = 0;
-         MPI_Waitsome(1, &request, &done, &index, MPI_STATUSES_IGNORE);
-       },
-       send},
+      waits("MPI_Wait", [](MPI_Request& of) { MPI_Wait(&of, MPI_STATUS_IGNORE); }),
+      waits("MPI_Waitall", [](MPI_Request& of) { MPI_Waitall(1, &of, MPI_STATUSES_IGNORE); }),
+      waits("MPI_Waitany",
+            [](MPI_Request& of) {
+              int index = 0;
+              MPI_Waitany(1, &of, &index, MPI_STATUS_IGNORE);
+            }),
+      waits("MPI_Waitsome",
+            [](MPI_Request& of) {
+              int index = 0, done = 0;
+              MPI_Waitsome(1, &of, &done, &index, MPI_STATUSES_IGNORE);
+            }),
       {"MPI_Barrier", [] { MPI_Barrier(MPI_COMM_WORLD); }, [] { MPI_Barrier(MPI_COMM_WORLD); }},
       {"MPI_Allreduce", add, add},
       {"MPI_Comm_split", split, split},
