@@ -1,7 +1,6 @@
 /// Active messages on MPI windows, as programs use them.
 
 #include <algorithm>
-#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
