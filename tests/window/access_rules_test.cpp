@@ -98,19 +98,6 @@ TEST(access_rules, locks_of_several_ranks) {
   EXPECT_EQ(rules.access(), access_epoch::none);
 }
 
-TEST(access_rules, groups_of_start) {
-  access_rules rules;
-  constexpr std::array<rank_t, 2> targets{7, 3};
-  rules.start("start", targets, whose);
-  rules.use("put", call::operation, 3, whose);
-  expect_error([&] { rules.use("put", call::operation, 4, whose); },
-               {"rank 4 is not in the group of the epoch of start", "name it in the call of start"});
-  rules.on("complete", call::complete, whose);
-  EXPECT_TRUE(rules.targets().empty());
-  rules.start("start", {}, whose);  // an empty group
-  rules.on("complete", call::complete, whose);
-}
-
 TEST(access_rules, errors_name_remedy) {
   const auto text_after = [](std::string_view calls, char last) {
     access_rules rules;

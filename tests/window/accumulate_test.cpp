@@ -210,16 +210,6 @@ TEST(accumulate, layouts_name_covered_types) {
   EXPECT_EQ(name_of(op::maximum_location), "maximum_location");
 }
 
-TEST(accumulate, elements_in_order) {
-  std::array<std::uint16_t, 5> there{1, 2, 3, 4, 5}, previous{};
-  const std::array<std::uint16_t, 5> operands{10, 20, 30, 40, 50};
-  find_accumulate(op::sum, element_type::uint16)(reinterpret_cast<std::byte*>(there.data()),
-                                                 reinterpret_cast<const std::byte*>(operands.data()),
-                                                 reinterpret_cast<std::byte*>(previous.data()), 4);
-  EXPECT_EQ(there, (std::array<std::uint16_t, 5>{11, 22, 33, 44, 5}));
-  EXPECT_EQ(previous, (std::array<std::uint16_t, 5>{1, 2, 3, 4, 0}));
-}
-
 TEST(accumulate, no_op_needs_no_operands) {
   std::uint64_t there = 9, previous = 0;
   find_accumulate(op::no_op, element_type::uint64)(reinterpret_cast<std::byte*>(&there), nullptr,

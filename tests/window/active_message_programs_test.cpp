@@ -12,9 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "amity/window/window.hpp"
-#include "tests/core/poorer.hpp"
-#include "tests/support/cases.hpp"
 #include "tests/support/worlds.hpp"
+#include "tests/window/paths.hpp"
 
 namespace amity {
 namespace {
@@ -176,23 +175,7 @@ class message_program {
 };
 
 TEST(active_message_programs, match_model_on_random_schedules) {
-  for (std::uint64_t seed = 1; seed <= testing::cases(50); ++seed) {
-    const rank_t large = testing::case_factor() > 1 && seed % 50 == 0 ? 64 : 24;
-    const auto ranks = static_cast<rank_t>(seed % 10 == 0 ? large : 1 + seed % 6);
-    const fabric::sim::sim_options schedule{.seed = seed,
-                                            .delay_ns_max = seed % 3 == 0 ? 0u : 8000u,
-                                            .reorder_percent = seed % 2 == 0 ? 0u : 40u,
-                                            .credits = static_cast<std::uint32_t>(1 + seed % 5),
-                                            .packet_bytes = seed % 4 == 0 ? 528u : 4096u};
-    fabric::sim::run(ranks, schedule, [&](fabric::fabric& whole) {
-      fabric::testing::poorer own(whole, seed % 2 == 0);
-      world w(own, {});
-      message_program(w, seed).run();
-      w.barrier();
-      return 0;
-    });
-    if (HasFailure()) return;
-  }
+  testing::run_on_random_schedules([](world& w, std::uint64_t seed) { message_program(w, seed).run(); });
 }
 
 }  // namespace

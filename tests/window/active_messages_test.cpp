@@ -23,6 +23,7 @@
 namespace amity {
 namespace {
 
+using testing::attached_space;
 using testing::everyone;
 using testing::expect_absolute;
 using testing::inputs;
@@ -90,9 +91,7 @@ TEST_P(active_messages_on_windows, any_division_into_units) {
         [](world& w) {
           handlers all;
           auto memory = make_numbers(w, all);
-          std::vector<std::byte> buffer(3000);
-          memory.attach_buffer(buffer);
-          w.barrier();
+          const attached_space buffer(w, memory, 3000);  // nothing uses it at the end
           const std::vector<std::int32_t> in = inputs(segments, w.rank());
           std::vector<std::int32_t> out(in.size());
           memory.lock_all();
@@ -102,8 +101,6 @@ TEST_P(active_messages_on_windows, any_division_into_units) {
             expect_absolute(in, out, to);
           }
           memory.unlock_all();
-          w.barrier();
-          memory.detach_buffer(buffer.data());  // nothing uses it
         },
         {{"AMITY_AM_UNIT_BYTES", unit_bytes}});
   }
@@ -129,10 +126,7 @@ TEST_P(active_messages_on_windows, larger_than_buffers_and_packets) {
     handlers all;
     auto memory = w.allocate_window<char>(1, all.options());
     constexpr std::size_t segment = 30'000, segments = 20;
-    std::vector<std::byte> first(2 * segment), second(segment + 1);
-    memory.attach_buffer(first);
-    memory.attach_buffer(second);
-    w.barrier();
+    const attached_space first(w, memory, 2 * segment), second(w, memory, segment + 1);
     std::vector<std::uint16_t> in(segment / 2 * segments), out(in.size());
     std::iota(in.begin(), in.end(), static_cast<std::uint16_t>(w.rank()));
     memory.lock_all();
@@ -143,7 +137,6 @@ TEST_P(active_messages_on_windows, larger_than_buffers_and_packets) {
       EXPECT_EQ(in, out);
     }
     memory.unlock_all();
-    w.barrier();
   });
 }
 
@@ -154,9 +147,7 @@ TEST_P(active_messages_on_windows, vector_counts_returned) {
           handlers all;
           auto memory = w.allocate_window<char>(1, all.options());
           constexpr std::size_t segments = 300, most = 9;
-          std::vector<std::byte> buffer(500);
-          memory.attach_buffer(buffer);
-          w.barrier();
+          const attached_space buffer(w, memory, 500);
           const rank_t to = next_of(w);
           std::vector<std::uint32_t> in(segments), out(segments * most, 77), counts(segments, 99);
           for (std::size_t i = 0; i < segments; ++i) in[i] = static_cast<std::uint32_t>((i * 7) % (most + 1));
@@ -170,7 +161,6 @@ TEST_P(active_messages_on_windows, vector_counts_returned) {
           }
           EXPECT_EQ(memory.counters_of(to).count_bytes, 4 * segments);
           memory.unlock(to);
-          w.barrier();
         },
         {{"AMITY_AM_PACK_BELOW", pack_below}});
   }

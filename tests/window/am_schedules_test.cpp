@@ -28,6 +28,7 @@
 namespace amity {
 namespace {
 
+using testing::attached_space;
 using testing::everyone;
 using testing::expect_absolute;
 using testing::inputs;
@@ -66,22 +67,13 @@ TEST(am_schedules, buffers_of_one_and_a_half_segments) {
     run_simulated(5, schedule, [&](world& w) {
       handlers all;
       auto memory = make_window(w, all, {.adapts = seed % 2 == 0});
-      std::array<std::byte, 60> first, second;
-      if (w.rank() == 0) {
-        memory.attach_buffer(first);
-        memory.attach_buffer(second);
-      }
-      w.barrier();
+      const attached_space first(w, memory, 60, 0), second(w, memory, 60, 0);
       const std::vector<std::int32_t> in = inputs(20, w.rank());
       std::vector<std::int32_t> out(in.size());
       memory.lock_all();
       if (w.rank() != 0) memory.am(all.absolute, 0, 0, segment_ints, 20, std::span(in), std::span(out));
       memory.unlock_all();
       if (w.rank() != 0) expect_absolute(in, out, 0);
-      w.barrier();
-      if (w.rank() != 0) return;
-      memory.detach_buffer(first.data());
-      memory.detach_buffer(second.data());
     });
   }
 }
@@ -91,11 +83,7 @@ TEST(am_schedules, segment_larger_than_buffers) {
   run_simulated(2, {}, [](world& w) {
     handlers all;
     auto memory = make_window(w, all, {});
-    std::array<std::byte, 100> small;
-    std::array<std::byte, 200> large;
-    memory.attach_buffer(small);
-    memory.attach_buffer(large);
-    w.barrier();
+    const attached_space small(w, memory, 100), large(w, memory, 200);
     const std::vector<std::byte> in(250);
     std::vector<std::byte> out(180);
     memory.lock_all();
@@ -109,9 +97,6 @@ TEST(am_schedules, segment_larger_than_buffers) {
     send(all.echo, 180, 180);
     EXPECT_THROW(memory.flush_all(), error);
     memory.unlock_all();
-    w.barrier();
-    memory.detach_buffer(small.data());
-    memory.detach_buffer(large.data());
   });
 }
 
@@ -124,13 +109,9 @@ TEST(am_schedules, large_segment_among_small_ones) {
       am_table table;
       const am_operation small = table.add([&](const am_call&) { ++small_calls; });
       const am_operation large = table.add([&](const am_call&) { small_before = small_calls - small_before; });
-      am_options messages{.handlers = &table};
-      messages.system_bytes = 0;
-      messages.adapts = adapts;
+      const am_options messages{.handlers = &table, .system_bytes = 0, .adapts = adapts};
       auto memory = w.allocate_window<int>(1, {.name = "am", .messages = messages});
-      std::vector<std::byte> buffer(large_bytes + 500);
-      if (w.rank() == 0) memory.attach_buffer(buffer);
-      w.barrier();
+      const attached_space buffer(w, memory, large_bytes + 500, 0);
       const std::vector<std::byte> in(large_bytes);
       memory.lock_all();
       if (w.rank() > 1) {
@@ -143,8 +124,6 @@ TEST(am_schedules, large_segment_among_small_ones) {
         memory.am(large, 0, 0, 0, 1, std::span(in), std::span<char>());
       }
       memory.unlock_all();
-      w.barrier();
-      if (w.rank() == 0) memory.detach_buffer(buffer.data());
     });
     EXPECT_EQ(small_calls, 6 * small_messages);
     EXPECT_LE(small_before, 150u) << adapts;  // what was under way
@@ -162,10 +141,7 @@ class stopped_origin : public ::testing::Test {
         .stopped_ranks = {{.rank = 1, .from_ns = stop_ns, .until_ns = stop_ns + stopped_ns}}};
     run_simulated(3, schedule, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.adapts = adapts;
-      messages.unit_bytes = 40;
-      auto memory = make_window(w, all, messages);
+      auto memory = make_window(w, all, {.unit_bytes = 40, .adapts = adapts});
       if (w.rank() == 0) memory.attach_buffer(buffer_);
       w.barrier();
       if (w.rank() == 1) send(w, all, memory, 100);
@@ -220,10 +196,7 @@ TEST(am_schedules, buffer_detached_after_flush) {
     const fabric::sim::sim_options schedule{.seed = seed, .delay_ns_max = 20'000, .reorder_percent = 20};
     run_simulated(2, schedule, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.adapts = seed % 2 == 0;
-      messages.unit_bytes = 40;
-      auto memory = make_window(w, all, messages);
+      auto memory = make_window(w, all, {.unit_bytes = 40, .adapts = seed % 2 == 0});
       auto first = std::make_unique<std::array<std::byte, 400>>(),
            second = std::make_unique<std::array<std::byte, 400>>();
       if (w.rank() == 1) {
@@ -273,10 +246,8 @@ TEST(am_schedules, buffer_of_arriving_unit_not_detached) {
   run_simulated(2, {}, [](world& w) {
     handlers all;
     auto memory = make_window(w, all, {});
-    std::vector<std::byte> buffer(std::size_t{1} << 20);
-    if (w.rank() == 1) memory.attach_buffer(buffer);
-    w.barrier();
-    const std::vector<std::byte> in(buffer.size() / 2);
+    attached_space buffer(w, memory, std::size_t{1} << 20, 1);
+    const std::vector<std::byte> in(std::size_t{1} << 19);
     std::vector<std::byte> out(in.size(), std::byte{1});
     if (w.rank() == 0) {
       memory.lock(lock_kind::shared, 1);
@@ -287,8 +258,6 @@ TEST(am_schedules, buffer_of_arriving_unit_not_detached) {
       poll_until(w, w.now_ns() + 20'000);
       testing::expect_error([&] { memory.detach_buffer(buffer.data()); }, {"active messages use the buffer"});
     }
-    w.barrier();
-    if (w.rank() == 1) memory.detach_buffer(buffer.data());
   });
 }
 
@@ -298,13 +267,8 @@ TEST(am_schedules, all_space_after_lock_passes) {
   for (const bool adapts : {false, true}) {
     run_simulated(3, {.delay_ns_max = 2000}, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.adapts = adapts;
-      messages.unit_bytes = 4000;
-      auto memory = make_window(w, all, messages);
-      std::vector<std::byte> buffer(4000);
-      if (w.rank() == 0) memory.attach_buffer(buffer);
-      w.barrier();
+      auto memory = make_window(w, all, {.unit_bytes = 4000, .adapts = adapts});
+      const attached_space buffer(w, memory, 4000, 0);
       const std::vector<std::int32_t> in = inputs(100, w.rank());
       std::vector<std::int32_t> out(in.size());
       for (std::size_t i = 0; w.rank() > 0 && i < epochs; ++i) {
@@ -317,7 +281,6 @@ TEST(am_schedules, all_space_after_lock_passes) {
       EXPECT_EQ(counters.units, w.rank() == 0 ? 0 : epochs);  // none was divided
       EXPECT_EQ(counters.queries, w.rank() == 0 ? 0 : epochs);
       EXPECT_EQ(counters.handshakes + counters.refusals, 0u);
-      w.barrier();
     });
   }
 }
@@ -328,9 +291,7 @@ TEST(am_schedules, whoever_waits_serves) {
     run_simulated(ranks, {.credits = 1}, [](world& w) {
       handlers all;
       auto memory = make_window(w, all, {});
-      std::array<std::byte, 40> buffer;
-      memory.attach_buffer(buffer);
-      w.barrier();
+      const attached_space buffer(w, memory, 40);
       const std::vector<std::int32_t> in = inputs(2, w.rank());
       std::vector<std::vector<std::int32_t>> out(static_cast<std::size_t>(w.size()),
                                                  std::vector<std::int32_t>(in.size()));
@@ -339,7 +300,6 @@ TEST(am_schedules, whoever_waits_serves) {
         memory.am(all.absolute, to, 0, segment_ints, 2, std::span(in), std::span(out[static_cast<std::size_t>(to)]));
       memory.fence(window_assert::no_succeed);
       for (const rank_t to : everyone(w)) expect_absolute(in, out[static_cast<std::size_t>(to)], to);
-      memory.detach_buffer(buffer.data());
     });
   }
 }
@@ -350,9 +310,7 @@ TEST(am_schedules, flood_of_one_target) {
   run_simulated(8, {}, [](world& w) {
     handlers all;
     auto memory = make_window(w, all, {});
-    std::vector<std::byte> buffer(std::size_t{64} << 10);
-    if (w.rank() == 0) memory.attach_buffer(buffer);
-    w.barrier();
+    const attached_space buffer(w, memory, std::size_t{64} << 10, 0);
     const std::vector<std::int32_t> in = inputs(3, w.rank());
     std::vector<std::int32_t> out(in.size() * messages_of_rank);
     memory.lock_all();
@@ -362,8 +320,6 @@ TEST(am_schedules, flood_of_one_target) {
     for (std::size_t i = 0; w.rank() > 0 && i < messages_of_rank; ++i)
       expect_absolute(in, std::span(out).subspan(i * in.size(), in.size()), 0);
     EXPECT_LE(memory.counters_of(0).handshakes, messages_of_rank / 20);
-    w.barrier();
-    if (w.rank() == 0) memory.detach_buffer(buffer.data());
   });
 }
 
@@ -373,8 +329,7 @@ TEST(am_schedules, requests_answered_before_window_ends) {
     const fabric::sim::sim_options schedule{.seed = seed, .delay_ns_max = 100'000, .reorder_percent = 20};
     run_simulated(2, schedule, [&](world& w) {
       handlers all;
-      am_options messages;
-      messages.system_bytes = messages.unit_bytes = 40;
+      const am_options messages{.system_bytes = 40, .unit_bytes = 40};
       std::vector<std::byte> buffer(400);
       const std::vector<std::byte> in(80);
       for (int i = 0; i < 100; ++i) {
@@ -396,26 +351,24 @@ TEST(am_schedules, credit_after_large_message) {
   run_simulated(3, {}, [](world& w) {
     handlers all;
     auto memory = make_window(w, all, {});
-    std::vector<std::byte> buffer(100'000);
-    if (w.rank() == 0) memory.attach_buffer(buffer);
-    w.barrier();
-    const std::vector<std::byte> in(buffer.size());
+    constexpr std::size_t large = 100'000;
+    const attached_space buffer(w, memory, large, 0);
+    const std::vector<std::byte> in(large);
     const auto send = [&](std::size_t bytes, int count) {
       memory.lock(lock_kind::shared, 0);
       for (int i = 0; i < count; ++i) memory.am(all.nothing, 0, 0, 0, 1, std::span(in).first(bytes), std::span<char>());
       memory.unlock(0);
     };
-    if (w.rank() == 1) send(buffer.size(), 1);
+    if (w.rank() == 1) send(large, 1);
     w.barrier();
     if (w.rank() == 2) {
       send(100, 2000);
       EXPECT_LE(memory.counters_of(0).handshakes, 20u);
-      send(buffer.size(), 1);
+      send(large, 1);
       const std::uint64_t before = memory.counters_of(0).handshakes;
       send(100, 2000);
       EXPECT_LE(memory.counters_of(0).handshakes, before + 20);
     }
-    w.barrier();
   });
 }
 
@@ -444,29 +397,6 @@ TEST(am_schedules, queue_full_before_post) {
   }
 }
 
-// Messages without output return their space, too.
-TEST(am_schedules, many_messages_without_output) {
-  static constexpr std::uint64_t count = 100'000 / testing::sanitizer_divisor;
-  run_simulated(2, {}, [](world& w) {
-    handlers all;
-    am_options messages{.handlers = &all.table};
-    messages.system_bytes = 4096;
-    auto words = w.allocate_window<std::uint64_t>(1, {.name = "am", .messages = messages});
-    std::vector<std::byte> buffer(4096);
-    words.attach_buffer(buffer);
-    w.barrier();
-    const std::vector<std::byte> in(100);
-    words.lock_all();
-    for (std::uint64_t i = 0; i < count; ++i)
-      words.am(all.count, 1 - w.rank(), 0, 1, 1, std::span(in), std::span<char>());
-    words.unlock_all();
-    w.barrier();
-    EXPECT_EQ(words.local()[0], count);
-    w.barrier();
-    words.detach_buffer(buffer.data());
-  });
-}
-
 // Segments that fit the system buffer and others that do not, in turns, are carried out in their order.
 TEST(am_schedules, segments_around_size_of_system_buffer) {
   for (const bool adapts : {false, true}) {
@@ -476,12 +406,8 @@ TEST(am_schedules, segments_around_size_of_system_buffer) {
       const am_operation note = table.add([&](const am_call& call) {
         for (std::size_t i = 0; i < call.segments; ++i) seen.push_back(call.input.size() / call.segments);
       });
-      am_options messages{.handlers = &table};
-      messages.adapts = adapts;
-      auto memory = w.allocate_window<int>(1, {.name = "am", .messages = messages});
-      std::vector<std::byte> buffer(20'000);
-      if (w.rank() == 0) memory.attach_buffer(buffer);
-      w.barrier();
+      auto memory = w.allocate_window<int>(1, {.name = "am", .messages = {.handlers = &table, .adapts = adapts}});
+      const attached_space buffer(w, memory, 20'000, 0);
       const std::vector<std::byte> in(8 * 1024 + 100);
       std::vector<std::size_t> sent;
       memory.lock_all();
@@ -502,7 +428,6 @@ TEST(am_schedules, segments_around_size_of_system_buffer) {
         EXPECT_EQ(small.size(), 100u);
         EXPECT_TRUE(std::ranges::is_sorted(small));
         for (std::size_t i = 0; i < large.size(); ++i) EXPECT_EQ(large[i], 8 * 1024 - 100 + i * 57 % 200) << i;
-        memory.detach_buffer(buffer.data());
       }
     });
   }

@@ -20,6 +20,7 @@
 namespace amity {
 namespace {
 
+using testing::attached_space;
 using testing::everyone;
 using testing::expect_absolute;
 using testing::inputs;
@@ -190,28 +191,6 @@ TEST_P(space_of_messages, exact_space_at_odd_address) {
       {{"AMITY_AM_SYSTEM_BYTES", "0"}});
 }
 
-// Each unit takes space for input and output in one step, so that units do not wait for each other.
-TEST_P(space_of_messages, buffer_of_one_segment_shared) {
-  run(
-      [](world& w) {
-        handlers all;
-        auto memory = make_numbers(w, all);
-        std::array<std::byte, 40> buffer;
-        memory.attach_buffer(buffer);
-        w.barrier();
-        const std::vector<std::int32_t> in = inputs(1, w.rank());
-        std::vector<std::vector<std::int32_t>> out(100, std::vector<std::int32_t>(in.size()));
-        memory.lock_all();
-        for (std::vector<std::int32_t>& each : out)
-          memory.am(all.absolute, 0, 0, segment_ints, 1, std::span(in), std::span(each));
-        memory.unlock_all();
-        for (const std::vector<std::int32_t>& each : out) expect_absolute(in, each, 0);
-        w.barrier();
-        memory.detach_buffer(buffer.data());
-      },
-      {{"AMITY_AM_SYSTEM_BYTES", "0"}});
-}
-
 // The program of Figure 3 of the paper.
 TEST_P(space_of_messages, remaining_buffer_used_after_detach) {
   for (const bool adapts : {false, true}) {
@@ -270,9 +249,7 @@ TEST_P(space_of_messages, list_kept_after_flush) {
           options.messages.adapts = each.adapts;
           options.messages.may_detach = each.may_detach;
           auto memory = w.allocate_window<std::int32_t>(segment_ints, options);
-          std::vector<std::byte> buffer(200);
-          memory.attach_buffer(buffer);
-          w.barrier();
+          const attached_space buffer(w, memory, 200);
           const std::vector<std::int32_t> in = inputs(3, w.rank());
           std::vector<std::int32_t> out(in.size());
           const rank_t to = next_of(w);
@@ -298,9 +275,7 @@ TEST_P(space_of_messages, counters_in_stall_report) {
       [](world& w) {
         handlers all;
         auto memory = make_numbers(w, all);
-        std::vector<std::byte> buffer(40);
-        memory.attach_buffer(buffer);
-        w.barrier();
+        const attached_space buffer(w, memory, 40);
         const std::vector<std::int32_t> in = inputs(5000, w.rank());
         std::vector<std::int32_t> out(in.size());
         const rank_t to = next_of(w);
@@ -323,9 +298,7 @@ TEST_P(space_of_messages, requests_end_with_credit) {
       [](world& w) {
         handlers all;
         auto memory = make_numbers(w, all);
-        std::vector<std::byte> buffer(8000 * static_cast<std::size_t>(w.size()));
-        memory.attach_buffer(buffer);
-        w.barrier();
+        const attached_space buffer(w, memory, 8000 * static_cast<std::size_t>(w.size()));  // credit allows its end
         const std::vector<std::int32_t> in = inputs(150, w.rank());
         std::vector<std::int32_t> out(in.size());
         const rank_t to = next_of(w);
@@ -342,8 +315,6 @@ TEST_P(space_of_messages, requests_end_with_credit) {
         EXPECT_EQ(last.handshakes, 1u);
         EXPECT_EQ(last.refusals, 0u);
         EXPECT_EQ(last.credit_bytes, 6000u);
-        w.barrier();
-        memory.detach_buffer(buffer.data());  // credit does not prevent it
       },
       {{"AMITY_AM_UNIT_BYTES", "40"}, {"AMITY_AM_SYSTEM_BYTES", "0"}, {"AMITY_AM_ADAPTIVE", testing::credit_switch()}});
 }
@@ -354,9 +325,7 @@ TEST_P(space_of_messages, credit_for_more_than_waits) {
       [](world& w) {
         handlers all;
         auto memory = make_numbers(w, all);
-        std::vector<std::byte> buffer(1000 * static_cast<std::size_t>(w.size()));
-        memory.attach_buffer(buffer);
-        w.barrier();
+        const attached_space buffer(w, memory, 1000 * static_cast<std::size_t>(w.size()));
         const std::vector<std::int32_t> in = inputs(3, w.rank());
         std::vector<std::int32_t> out(in.size());
         const rank_t to = next_of(w);
@@ -365,8 +334,6 @@ TEST_P(space_of_messages, credit_for_more_than_waits) {
         memory.unlock(to);
         EXPECT_EQ(memory.counters_of(to).handshakes, 1u);
         EXPECT_EQ(memory.counters_of(to).credit_bytes, 160u);  // twice the system buffer; 40 waited
-        w.barrier();
-        memory.detach_buffer(buffer.data());
       },
       {{"AMITY_AM_UNIT_BYTES", "40"},
        {"AMITY_AM_SYSTEM_BYTES", "80"},
@@ -446,12 +413,7 @@ TEST_P(space_of_messages, little_space_shared_by_all) {
         [](world& w) {
           handlers all;
           auto memory = make_numbers(w, all);
-          std::vector<std::byte> buffer(700), second(300);
-          if (w.rank() == 0) {
-            memory.attach_buffer(buffer);
-            memory.attach_buffer(second);
-          }
-          w.barrier();
+          const attached_space first(w, memory, 700, 0), second(w, memory, 300, 0);
           std::vector<std::vector<std::int32_t>> in, out;
           for (std::size_t i = 0; i < 60; ++i) {
             in.push_back(inputs(1 + i % 13, w.rank()));
@@ -462,10 +424,6 @@ TEST_P(space_of_messages, little_space_shared_by_all) {
             memory.am(all.absolute, 0, 0, segment_ints, 1 + i % 13, std::span(std::as_const(in[i])), std::span(out[i]));
           memory.unlock_all();
           for (std::size_t i = 0; i < in.size(); ++i) expect_absolute(in[i], out[i], 0);
-          w.barrier();
-          if (w.rank() != 0) return;
-          memory.detach_buffer(buffer.data());
-          memory.detach_buffer(second.data());
         },
         {{"AMITY_AM_SYSTEM_BYTES", "100"}, {"AMITY_AM_ADAPTIVE", adapts}});
   }

@@ -36,20 +36,6 @@ TEST(attached_memory, pieces_overlap) {
   EXPECT_FALSE(has_all(all, 150, SIZE_MAX));
 }
 
-TEST(attached_memory, ends_newest_of_equal_bases) {
-  attached_memory all;
-  all.attach(100, 200);
-  all.attach(100, 150);
-  EXPECT_TRUE(all.detach(100));
-  EXPECT_TRUE(has_all(all, 100, 100));
-  all.attach(100, 300);
-  EXPECT_TRUE(all.detach(100));
-  EXPECT_TRUE(has_all(all, 100, 100));
-  EXPECT_FALSE(has_all(all, 100, 101));
-  EXPECT_TRUE(all.detach(100));
-  EXPECT_FALSE(has_all(all, 100, 1));
-}
-
 TEST(attached_memory, matches_model) {
   constexpr std::size_t bytes = 64;
   std::mt19937_64 random(7);

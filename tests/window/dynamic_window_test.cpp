@@ -19,6 +19,7 @@ namespace {
 using testing::everyone;
 using testing::exchange_words;
 using testing::next_of;
+using testing::previous_of;
 using enum accumulate_op;
 
 class dynamic_windows : public testing::on_paths {};
@@ -33,7 +34,6 @@ template <class T>
 std::vector<std::uint64_t> exchange_addresses(world& w, const std::vector<T>& own) {
   return exchange_words(w, dynamic_window::address_of(own.data()));
 }
-rank_t rank_before(const world& w) { return (w.rank() + w.size() - 1) % w.size(); }
 
 TEST_P(dynamic_windows, fences_end_operations_of_mixed_types) {
   run([](world& w) {
@@ -55,7 +55,7 @@ TEST_P(dynamic_windows, fences_end_operations_of_mixed_types) {
       heap.fence();
       EXPECT_EQ(numbers, [&] {
         std::vector<double> expected(100);
-        std::fill(expected.begin() + 50, expected.end(), rank_before(w) + 0.5 * round);
+        std::fill(expected.begin() + 50, expected.end(), previous_of(w) + 0.5 * round);
         return expected;
       }());
       doubles.get(next_of(w), address_in<double>(number_at[next], 50), got);
@@ -66,74 +66,6 @@ TEST_P(dynamic_windows, fences_end_operations_of_mixed_types) {
     if (w.rank() == 0) {
       EXPECT_EQ(counts[3], 55 * w.size());
     }
-  });
-}
-
-TEST_P(dynamic_windows, start_waits_for_posts) {
-  run([](world& w) {
-    auto heap = w.create_dynamic_window();
-    std::vector<std::int64_t> own(3);
-    heap.attach(std::span(own));
-    const auto at = exchange_addresses(w, own);
-    const rank_t next = next_of(w), before = rank_before(w);
-    const std::uint64_t base = at[static_cast<std::size_t>(next)];
-    auto words = heap.as<std::int64_t>();
-    for (int round = 1; round <= 10; ++round) {
-      own[0] = -round;
-      heap.post(std::span(&before, 1));
-      heap.start(std::span(&next, 1));
-      std::int64_t seen = 0;
-      words.get(next, base, seen);
-      words.put(next, base + 8, 100 * w.rank() + round);
-      words.accumulate(sum, next, base + 16, 1);
-      heap.complete();
-      EXPECT_EQ(seen, -round);
-      heap.wait();
-      EXPECT_EQ(own[1], 100 * before + round);
-      EXPECT_EQ(own[2], round);
-    }
-  });
-}
-
-TEST_P(dynamic_windows, atomics_and_locks_are_exact) {
-  run([](world& w) {
-    auto heap = w.create_dynamic_window();
-    std::vector<std::uint64_t> own(4);
-    heap.attach(std::span(own));
-    const std::uint64_t base = exchange_addresses(w, own)[0];
-    auto words = heap.as<std::uint64_t>();
-    constexpr std::uint64_t times = 20;
-    const std::uint64_t all = times * static_cast<std::uint64_t>(w.size());
-    for (std::uint64_t i = 0; i < times; ++i) {
-      heap.lock(lock_kind::exclusive, 0);
-      std::uint64_t one = 0;
-      words.get(0, base, one);
-      heap.flush(0);
-      words.put(0, base, one + 1);
-      heap.unlock(0);
-    }
-    heap.lock_all();
-    std::vector<bool> taken(all);
-    for (std::uint64_t i = 0; i < times; ++i) {
-      std::uint64_t ticket = 0;
-      words.fetch_and_op(sum, 0, base + 8, 1, ticket);
-      heap.flush(0);
-      ASSERT_LT(ticket, taken.size());
-      EXPECT_FALSE(taken[ticket]);
-      taken[ticket] = true;
-      for (std::uint64_t seen = 0, expected = 0;; expected = seen) {
-        words.compare_and_swap(0, base + 16, expected, expected + 1, seen);
-        heap.flush(0);
-        if (seen == expected) break;
-      }
-      words.raccumulate(sum, 0, base + 24, std::vector<std::uint64_t>{2}).wait();
-    }
-    heap.unlock_all();
-    w.barrier();
-    if (w.rank() == 0) {
-      EXPECT_EQ(own, (std::vector{all, all, all, 2 * all}));
-    }
-    w.barrier();
   });
 }
 
@@ -155,14 +87,14 @@ TEST_P(dynamic_windows, pieces_overlap) {
     ints.put(next, base, sent);  // in both pieces
     heap.unlock(next);
     w.barrier();
-    EXPECT_EQ(own[99], rank_before(w) + 99);
+    EXPECT_EQ(own[99], previous_of(w) + 99);
     heap.detach(own.data());
     w.barrier();
     heap.lock(lock_kind::shared, next);
     ints.accumulate(sum, next, address_in<int>(base, 40), std::span<const int>(sent).subspan(0, 60));
     heap.unlock(next);
     w.barrier();
-    for (int i = 0; i < 60; ++i) EXPECT_EQ(own[static_cast<std::size_t>(40 + i)], 2 * rank_before(w) + 40 + 2 * i);
+    for (int i = 0; i < 60; ++i) EXPECT_EQ(own[static_cast<std::size_t>(40 + i)], 2 * previous_of(w) + 40 + 2 * i);
     heap.attach(whole);
     heap.detach(&own[40]);
     w.barrier();
@@ -238,7 +170,7 @@ TEST_P(dynamic_windows, many_adjacent_pieces_are_one) {
     heap.fence(window_assert::no_succeed);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < count; ++i)
-      wrong += got[i] != sent[i] || own[i] != 2 * (static_cast<std::uint32_t>(rank_before(w)) + i);
+      wrong += got[i] != sent[i] || own[i] != 2 * (static_cast<std::uint32_t>(previous_of(w)) + i);
     EXPECT_EQ(wrong, 0u);
     for (std::uint32_t& each : own) heap.detach(&each);
   });
@@ -271,7 +203,7 @@ TEST_P(dynamic_windows, layouts_reach_several_pieces) {
     words.get(next, 0, there, got);
     heap.fence(window_assert::no_succeed);
     for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(got[i], 2 * sent[i]);
-    const std::int64_t first = 1000 * rank_before(w);
+    const std::int64_t first = 1000 * previous_of(w);
     for (std::size_t i = 0; i < 100; ++i) {
       const auto place = static_cast<std::int64_t>(3 * i);
       EXPECT_EQ(one[4 * i], 2 * (first + place));
@@ -382,7 +314,7 @@ TEST_P(dynamic_windows, work_after_errors) {
     const rank_t next = next_of(w);
     if (next == w.rank()) return;  // it is checked at once
     const std::uint64_t there = at[static_cast<std::size_t>(next)];
-    const std::vector<rank_t> from{rank_before(w)}, to{next};
+    const std::vector<rank_t> from{previous_of(w)}, to{next};
     auto ints = heap.as<int>();
     const std::vector<int> many(2000, 1);
     heap.detach(own.data());

@@ -1,4 +1,4 @@
-/// What becomes of windows when a rank is killed, or when there is too little memory.
+/// What becomes of windows when there is too little memory, or the system refuses calls.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -20,7 +20,6 @@
 #include "amity/window/window.hpp"
 #include "amity/window/window_records.hpp"
 #include "amity/window/window_service.hpp"
-#include "tests/core/poorer.hpp"
 #include "tests/support/forbidden_calls.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/texts.hpp"
@@ -29,37 +28,6 @@
 
 namespace amity {
 namespace {
-
-// The owner serves its lock, and another rank waits for it; rank 1 is killed while it holds it.
-TEST(window_faults, killed_holder_of_lock_is_named) {
-  for (const bool has_memory : {true, false}) {
-    const std::string failure = testing::failure_of([has_memory] {
-      constexpr std::uint64_t killed_at_ns = 50'000'000;
-      const fabric::sim::sim_options options{.killed_ranks = {{.rank = 1, .at_ns = killed_at_ns}}};
-      fabric::sim::run(3, options, [&](fabric::fabric& whole) {
-        fabric::testing::poorer own(whole, has_memory);
-        world w(own, {});
-        auto shared = w.allocate_window<int>(1, {.name = "grid"});
-        if (w.rank() == 1) {
-          shared.lock(lock_kind::exclusive, 0);
-          shared.accumulate(accumulate_op::sum, 0, 0, 1);
-          shared.flush(0);
-        }
-        w.barrier();
-        if (w.rank() == 1) testing::idle_until(whole, 2 * killed_at_ns);
-        if (w.rank() == 2) {
-          shared.lock(lock_kind::exclusive, 0);
-          shared.accumulate(accumulate_op::sum, 0, 0, 1);
-          shared.unlock(0);
-          ADD_FAILURE() << "the lock of a rank that was killed has been granted";
-        }
-        w.barrier();
-        return 0;
-      });
-    });
-    testing::expect_parts(failure, {"rank 1", "killed"});
-  }
-}
 
 /// Runs on a thread that sees a /dev/shm of this size, and cannot create memory files elsewhere. Returns false if the
 /// system does not permit that.
@@ -114,44 +82,40 @@ class filler : private immovable {
   int fd_;
 };
 
-// Another program fills the file system after the creation of a window, and before its first use.
-TEST(window_faults, memory_of_window_is_reserved) {
+/// Runs `body` on threads with 64 MiB of shared memory, without a failure.
+void run_in_64_mib(rank_t ranks, const testing::world_body& body) {
   std::string failure;
   const bool can = with_small_shared_memory("64m", [&] {
-    failure = testing::failure_of([&] {
-      testing::run_worlds(testing::threads("threads"), 2, [&](world& w) {
-        for (const std::size_t bytes : {std::size_t{4} << 20, std::size_t{100'000}}) {
-          auto shared = w.allocate_window<std::byte>(bytes);
-          w.barrier();
-          const auto other = w.rank() == 0 ? std::make_unique<filler>() : nullptr;
-          w.barrier();
-          for (std::byte& each : shared.local()) each = std::byte{1};
-          w.barrier();
-        }
-      });
-    });
+    failure = testing::failure_of([&] { testing::run_worlds(testing::threads("threads"), ranks, body); });
   });
-  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
   EXPECT_EQ(failure, "");
+  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
+}
+
+// Another program fills the file system after the creation of a window, and before its first use.
+TEST(window_faults, memory_of_window_is_reserved) {
+  run_in_64_mib(2, [](world& w) {
+    for (const std::size_t bytes : {std::size_t{4} << 20, std::size_t{100'000}}) {
+      auto shared = w.allocate_window<std::byte>(bytes);
+      w.barrier();
+      const auto other = w.rank() == 0 ? std::make_unique<filler>() : nullptr;
+      w.barrier();
+      for (std::byte& each : shared.local()) each = std::byte{1};
+      w.barrier();
+    }
+  });
 }
 
 // Windows that have ended leave their pages, and so does a refused one.
 TEST(window_faults, memory_of_ended_windows_serves_others) {
-  std::string failure;
-  const bool can = with_small_shared_memory("64m", [&] {
-    failure = testing::failure_of([&] {
-      testing::run_worlds(testing::threads("threads"), 1, [&](world& w) {
-        for (int i = 0; i < 20; ++i) {
-          auto first = w.allocate_window<std::byte>(std::size_t{16} << 20);
-          EXPECT_THROW(static_cast<void>(w.allocate_window<std::byte>(std::size_t{56} << 20)), error);
-          auto second = w.allocate_window<std::byte>(std::size_t{32} << 20);
-          first.local().back() = second.local().back() = std::byte{1};
-        }
-      });
-    });
+  run_in_64_mib(1, [](world& w) {
+    for (int i = 0; i < 20; ++i) {
+      auto first = w.allocate_window<std::byte>(std::size_t{16} << 20);
+      EXPECT_THROW(static_cast<void>(w.allocate_window<std::byte>(std::size_t{56} << 20)), error);
+      auto second = w.allocate_window<std::byte>(std::size_t{32} << 20);
+      first.local().back() = second.local().back() = std::byte{1};
+    }
   });
-  AMITY_SKIP_UNLESS(can, "no mount namespaces or no seccomp here");
-  EXPECT_EQ(failure, "");
 }
 
 TEST(window_faults, allocation_beyond_address_space_is_error) {

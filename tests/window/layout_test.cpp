@@ -82,20 +82,6 @@ TEST(layouts, have_places_of_their_blocks) {
   }
 }
 
-TEST(layouts, pack_and_unpack) {
-  const layout column = layout::strided(4, 2, 10);
-  std::vector<std::byte> memory(40), packed(8), unpacked(40);
-  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i);
-  column.pack(memory.data() + 3, 0, packed);
-  EXPECT_EQ(packed, (std::vector<std::byte>{std::byte{3}, std::byte{4}, std::byte{13}, std::byte{14}, std::byte{23},
-                                            std::byte{24}, std::byte{33}, std::byte{34}}));
-  // In two pieces, the second of which begins inside a block.
-  column.unpack(unpacked.data() + 3, 0, bytes_view(packed).first(3));
-  column.unpack(unpacked.data() + 3, 3, bytes_view(packed).subspan(3));
-  for (std::size_t i = 0; i < unpacked.size(); ++i)
-    EXPECT_EQ(unpacked[i], i % 10 == 3 || i % 10 == 4 ? memory[i] : std::byte{0}) << i;
-}
-
 // Blocks of one size are copied in another way than others, and parts of them in a third.
 TEST(layouts, pack_and_unpack_parts) {
   std::mt19937 random(9);

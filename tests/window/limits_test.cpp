@@ -1,6 +1,5 @@
 /// Windows at the limits of numbers and memory, and locks that many ranks want.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -45,34 +44,6 @@ INSTANTIATE_TEST_SUITE_P(window, limited_windows, ::testing::ValuesIn(testing::j
                          testing::name_of_job);
 
 // Locks
-
-// Writers count by plain reads and writes; readers see both words equal. Loads, stores and records meet at one lock.
-TEST_P(limited_windows, shared_and_exclusive_locks_exclude_on_all_paths) {
-  run([](world& w) {
-    auto counters = w.allocate_window<std::uint64_t>(2);
-    constexpr int rounds = 30;
-    std::uint64_t written = 0;
-    for (int i = 0; i < rounds; ++i) {
-      for (const rank_t target : everyone(w)) {
-        const bool writes = (i + w.rank() + target) % 2 == 0;
-        std::array<std::uint64_t, 2> seen{};
-        counters.lock(writes ? lock_kind::exclusive : lock_kind::shared, target);
-        counters.get(target, 0, std::span(seen));
-        counters.flush(target);
-        EXPECT_EQ(seen[0], seen[1]);
-        if (writes) {
-          counters.put(target, 0, seen[0] + 1);
-          counters.put(target, 1, seen[1] + 1);
-          ++written;
-        }
-        counters.unlock(target);
-      }
-    }
-    w.barrier();
-    EXPECT_EQ(counters.local()[0], counters.local()[1]);
-    EXPECT_EQ(w.sum(counters.local()[0]), w.sum(written));
-  });
-}
 
 // The other ranks hold shared locks one after the other, and end when the exclusive one has stored its mark.
 TEST_P(limited_windows, shared_locks_do_not_starve_exclusive_one) {

@@ -299,45 +299,50 @@ void fill(window<std::uint64_t>& memory) {
   for (std::size_t i = 0; i < memory.local().size(); ++i) memory.local()[i] = i;
 }
 
-TEST_P(long_window_transfers, end_with_each_synchronization) {
-  run([](world& w) {
-    auto memory = w.allocate_window<std::uint64_t>(2 * words_of_all);
-    const std::array<rank_t, 1> next{next_of(w)}, previous{previous_of(w)};
-    using step = std::function<void(const std::function<void()>&)>;
-    const std::array<step, 4> epochs{[&](const auto& transfer) {
-                                       memory.fence(window_assert::no_precede);
-                                       transfer();
-                                       memory.fence(window_assert::no_succeed);
-                                     },
-                                     [&](const auto& transfer) {
-                                       memory.post(previous);
-                                       memory.start(next);
-                                       transfer();
-                                       memory.complete();
-                                       memory.wait();
-                                     },
-                                     [&](const auto& transfer) {
-                                       memory.lock(lock_kind::exclusive, next[0]);
-                                       transfer();
-                                       memory.unlock(next[0]);
-                                       w.barrier();
-                                     },
-                                     [&](const auto& transfer) {
-                                       memory.lock_all();
-                                       transfer();
-                                       memory.flush_all();
-                                       w.barrier();
-                                       memory.unlock_all();
-                                     }};
-    for (std::uint64_t round = 0; const step& epoch : epochs) {
-      fill(memory);
-      w.barrier();
-      std::vector<std::vector<std::uint64_t>> given, taken;
-      epoch([&] { transfer_all(w, memory, ++round, given, taken); });
-      expect_all(w, memory, round, taken);
-      w.barrier();
-    }
-  });
+/// Transfers in an epoch of each kind.
+void transfer_in_epochs(world& w) {
+  auto memory = w.allocate_window<std::uint64_t>(2 * words_of_all);
+  const std::array<rank_t, 1> next{next_of(w)}, previous{previous_of(w)};
+  using step = std::function<void(const std::function<void()>&)>;
+  const std::array<step, 4> epochs{[&](const auto& transfer) {
+                                     memory.fence(window_assert::no_precede);
+                                     transfer();
+                                     memory.fence(window_assert::no_succeed);
+                                   },
+                                   [&](const auto& transfer) {
+                                     memory.post(previous);
+                                     memory.start(next);
+                                     transfer();
+                                     memory.complete();
+                                     memory.wait();
+                                   },
+                                   [&](const auto& transfer) {
+                                     memory.lock(lock_kind::exclusive, next[0]);
+                                     transfer();
+                                     memory.unlock(next[0]);
+                                     w.barrier();
+                                   },
+                                   [&](const auto& transfer) {
+                                     memory.lock_all();
+                                     transfer();
+                                     memory.flush_all();
+                                     w.barrier();
+                                     memory.unlock_all();
+                                   }};
+  for (std::uint64_t round = 0; const step& epoch : epochs) {
+    fill(memory);
+    w.barrier();
+    std::vector<std::vector<std::uint64_t>> given, taken;
+    epoch([&] { transfer_all(w, memory, ++round, given, taken); });
+    expect_all(w, memory, round, taken);
+    w.barrier();
+  }
+}
+
+TEST_P(long_window_transfers, end_with_each_synchronization) { run(transfer_in_epochs); }
+
+TEST(long_window_transfers_on_records, end_with_each_synchronization) {
+  for (const char* const fabric : {"sim", "threads"}) run_on_records(fabric, 3, transfer_in_epochs);
 }
 
 TEST_P(long_window_transfers, end_before_requests_and_flushes) {
@@ -398,30 +403,6 @@ TEST_P(long_window_transfers, read_copies_of_blocks) {
     for (std::size_t i = 0; i < taken.size(); ++i) EXPECT_EQ(taken[i], i % 2 == 0 ? i : 0);
     w.barrier();
   });
-}
-
-TEST(long_window_transfers_on_records, end_with_each_synchronization) {
-  for (const char* const fabric : {"sim", "threads"}) {
-    run_on_records(fabric, 3, [](world& w) {
-      auto memory = w.allocate_window<std::uint64_t>(2 * words_of_all);
-      const std::array<rank_t, 1> next{next_of(w)}, previous{previous_of(w)};
-      for (std::uint64_t round = 1; round <= 3; ++round) {
-        fill(memory);
-        w.barrier();
-        std::vector<std::vector<std::uint64_t>> given, taken;
-        if (round == 1) memory.fence(window_assert::no_precede);
-        if (round == 2) memory.post(previous), memory.start(next);
-        if (round == 3) memory.lock(lock_kind::shared, next[0]);
-        transfer_all(w, memory, round, given, taken);
-        if (round == 1) memory.fence(window_assert::no_succeed);
-        if (round == 2) memory.complete(), memory.wait();
-        if (round == 3) memory.unlock(next[0]);
-        w.barrier();
-        expect_all(w, memory, round, taken);
-        w.barrier();
-      }
-    });
-  }
 }
 
 // Ranks of the same node map the memory.

@@ -57,6 +57,32 @@ struct message_handlers {
   window_options options() { return {.name = "am", .messages = {.handlers = &table}}; }
 };
 
+/// Memory for active messages of other ranks, on all ranks or on `owner` alone. Its creation and its end are
+/// collective.
+class attached_space {
+ public:
+  attached_space(world& w, window_base& on, std::size_t bytes, rank_t owner = no_rank)
+      : w_(w), on_(on), memory_(owner == no_rank || owner == w.rank() ? bytes : 0) {
+    if (!memory_.empty()) on_.attach_buffer(memory_);
+    w_.barrier();
+  }
+  ~attached_space() {
+    EXPECT_NO_THROW({
+      w_.barrier();
+      if (!memory_.empty()) on_.detach_buffer(memory_.data());
+    });
+  }
+  attached_space(const attached_space&) = delete;
+  attached_space& operator=(const attached_space&) = delete;
+
+  std::byte* data() { return memory_.data(); }
+
+ private:
+  world& w_;
+  window_base& on_;
+  std::vector<std::byte> memory_;
+};
+
 /// AMITY_AM_ADAPTIVE for tests of credit: as in the environment, so that they can be seen to fail with 0.
 inline std::string credit_switch() {
   const char* const given = std::getenv("AMITY_AM_ADAPTIVE");

@@ -163,6 +163,31 @@ class on_paths : public ::testing::TestWithParam<window_job> {
   }
 };
 
+/// A schedule that differs with each seed.
+inline fabric::sim::sim_options random_schedule(std::uint64_t seed) {
+  return {.seed = seed,
+          .delay_ns_max = seed % 3 == 0 ? 0u : 8000u,
+          .reorder_percent = seed % 2 == 0 ? 0u : 40u,
+          .credits = static_cast<std::uint32_t>(1 + seed % 5),
+          .packet_bytes = seed % 4 == 0 ? 528u : 4096u};
+}
+
+/// Runs a random program with each seed, on ranks and schedules that the seed chooses, until one fails.
+inline void run_on_random_schedules(const std::function<void(world&, std::uint64_t seed)>& program) {
+  for (std::uint64_t seed = 1; seed <= cases(50); ++seed) {
+    const rank_t large = case_factor() > 1 && seed % 50 == 0 ? 64 : 24;
+    const auto ranks = static_cast<rank_t>(seed % 10 == 0 ? large : 1 + seed % 6);
+    fabric::sim::run(ranks, random_schedule(seed), [&](fabric::fabric& whole) {
+      fabric::testing::poorer own(whole, seed % 2 == 0);
+      world w(own, {});
+      program(w, seed);
+      w.barrier();
+      return 0;
+    });
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 inline std::vector<rank_t> everyone(const world& w) {
   std::vector<rank_t> all(static_cast<std::size_t>(w.size()));
   std::iota(all.begin(), all.end(), 0);

@@ -113,29 +113,6 @@ TEST_P(progress_threads, serve_exposure_epochs_that_compute) {
   });
 }
 
-// The program thread takes the lock of its own memory by a store, and the progress thread grants it to others.
-TEST_P(progress_threads, own_locks_exclude_others) {
-  run([](world& w) {
-    constexpr int rounds = 50;
-    auto shared = w.allocate_window<std::uint64_t>(2);
-    for (int round = 0; round < rounds; ++round) {
-      shared.lock(lock_kind::exclusive, 0);
-      std::uint64_t first = 0;
-      shared.get(0, 0, first);
-      shared.flush(0);
-      shared.put(0, 0, first + 1);
-      shared.put(0, 1, 2 * (first + 1));
-      shared.unlock(0);
-    }
-    w.barrier();
-    if (w.rank() == 0) {
-      EXPECT_EQ(shared.local()[0], static_cast<std::uint64_t>(rounds * w.size()));
-      EXPECT_EQ(shared.local()[1], 2 * shared.local()[0]);
-    }
-    w.barrier();
-  });
-}
-
 // Handlers on the progress thread use elements by loads and stores.
 TEST_P(progress_threads, own_accumulates_wait_for_handlers) {
   run([](world& w) {

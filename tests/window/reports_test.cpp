@@ -113,6 +113,20 @@ TEST(window_reports, lock_epochs_name_target_and_operation) {
       {"window::flush_all of window 'grid', lock_all epoch, target 2: waits for posts, locks or fences"});
 }
 
+TEST(window_reports, lock_of_own_memory_names_holder) {
+  testing::expect_parts(
+      report_of([](world& w, window<int>& on) {
+        if (w.rank() == 1) {
+          on.lock(lock_kind::exclusive, 0);
+          on.put(0, 0, 1);
+          on.flush(0);
+        }
+        w.barrier();
+        if (w.rank() == 0) on.lock(lock_kind::exclusive, 0);
+      }),
+      {"window::lock of window 'grid', lock epoch, target 0: waits for its lock, which rank 1 holds"});
+}
+
 /// Time that passes by half a second with each sleep.
 class restless final : public fabric::decorator {
  public:
@@ -230,32 +244,37 @@ TEST(window_reports, waits_for_several_targets_name_first_that_is_not_done) {
 
 // Faults
 
+// Rank 1 is killed while it holds the lock of rank 0, and the others wait for it. Rank 0 maps the lock, and serves it.
 TEST(window_reports, killed_holder_of_lock_is_named_with_window) {
   constexpr std::uint64_t killed_at_ns = 50'000'000;
-  ::testing::internal::CaptureStderr();
-  const std::string failure = testing::failure_of([] {
-    const fabric::sim::sim_options options{.killed_ranks = {{.rank = 1, .at_ns = killed_at_ns}}};
-    fabric::sim::run(3, options, [&](fabric::fabric& whole) {
-      world w(whole, {});
-      auto shared = w.allocate_window<int>(1, {.name = "grid"});
-      if (w.rank() == 1) {
+  for (const bool has_memory : {true, false}) {
+    ::testing::internal::CaptureStderr();
+    const std::string failure = testing::failure_of([has_memory] {
+      const fabric::sim::sim_options options{.killed_ranks = {{.rank = 1, .at_ns = killed_at_ns}}};
+      fabric::sim::run(3, options, [&](fabric::fabric& whole) {
+        fabric::testing::poorer own(whole, has_memory);
+        world w(own, {});
+        auto shared = w.allocate_window<int>(1, {.name = "grid"});
+        if (w.rank() == 1) {
+          shared.lock(lock_kind::exclusive, 0);
+          shared.accumulate(sum, 0, 0, 1);
+          shared.flush(0);
+        }
+        w.barrier();
+        if (w.rank() == 1) testing::idle_until(whole, 2 * killed_at_ns);
         shared.lock(lock_kind::exclusive, 0);
-        shared.put(0, 0, 1);
-        shared.flush(0);
-      }
-      w.barrier();
-      if (w.rank() == 1) testing::idle_until(whole, 2 * killed_at_ns);
-      shared.lock(lock_kind::exclusive, 0);  // rank 0 maps the lock
-      shared.put(0, 0, 1);
-      shared.unlock(0);
-      w.barrier();
-      return 0;
+        shared.accumulate(sum, 0, 0, 1);
+        shared.unlock(0);
+        ADD_FAILURE() << "the lock of a rank that was killed has been granted";
+        return 0;
+      });
     });
-  });
-  const std::string printed = ::testing::internal::GetCapturedStderr();
-  testing::expect_parts(failure, {"rank 1", "killed"});
-  testing::expect_parts(
-      printed, {"rank 0: window::lock of window 'grid': the job has failed while rank 1 held the lock of rank 0"});
+    const std::string printed = ::testing::internal::GetCapturedStderr();
+    testing::expect_parts(failure, {"rank 1", "killed"});
+    if (!has_memory) continue;
+    testing::expect_parts(
+        printed, {"rank 0: window::lock of window 'grid': the job has failed while rank 1 held the lock of rank 0"});
+  }
 }
 
 }  // namespace

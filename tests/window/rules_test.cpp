@@ -232,116 +232,133 @@ TEST_P(ruled_windows, locations_and_replacements_of_pairs_keep_order) {
 
 // Errors
 
+/// A call that is refused, and parts of its error.
+struct mistake {
+  std::string_view call;
+  std::function<void()> run;
+  std::string_view text, remedy{};
+};
+
+void expect_mistakes(const world& w, const std::vector<mistake>& all) {
+  for (const mistake& each : all) {
+    const std::string place = "amity: window::" + std::string(each.call) + " (rank " + std::to_string(w.rank()) + "): ";
+    testing::expect_error(each.run, {place, "window 'grid': ", each.text, each.remedy});
+  }
+}
+
 // Each call has no effect, on every path. The error names the call and the rank.
 TEST_P(ruled_windows, errors_name_the_mistake_and_change_nothing) {
   run([](world& w) {
     auto shared = w.allocate_window<int>(4, {.name = "grid"});
-    const rank_t next = next_of(w);
+    const rank_t next = next_of(w), none = w.size();
     const std::vector<rank_t> self{w.rank()};
     std::vector<int> two(2);
-    const auto expect = [&](std::string_view call, const std::function<void()>& run, std::string_view text,
-                            std::string_view remedy) {
-      const std::string place = "amity: window::" + std::string(call) + " (rank " + std::to_string(w.rank()) + "): ";
-      testing::expect_error(run, {place, "window 'grid': ", text, remedy});
-    };
-    const auto put = [&] { shared.put(next, 0, 1); };
-    const auto get = [&] { shared.get(next, 0, std::span(two)); };
-    const auto accumulate = [&] { shared.accumulate(sum, next, 0, 1); };
     int before = 0;
-    const auto fetch = [&] { shared.fetch_and_op(sum, next, 0, 1, before); };
-    const auto swap = [&] { shared.compare_and_swap(next, 0, 0, 1, before); };
-    const auto get_accumulate = [&] { shared.get_accumulate(no_op, next, 0, {}, std::span(two)); };
-    expect("put", put, "no access epoch is open", "call fence, start");
-    expect("get", get, "no access epoch is open", "call fence, start");
-    expect("accumulate", accumulate, "no access epoch is open", "call fence, start");
-    expect("fetch_and_op", fetch, "no access epoch is open", "call fence, start");
-    expect("compare_and_swap", swap, "no access epoch is open", "call fence, start");
-    expect("get_accumulate", get_accumulate, "no access epoch is open", "call fence, start");
-    expect(
-        "unlock", [&] { shared.unlock(next); }, "no access epoch is open", "call lock for this rank");
-    expect(
-        "unlock_all", [&] { shared.unlock_all(); }, "no access epoch is open", "call lock_all before it");
-    expect(
-        "complete", [&] { shared.complete(); }, "no access epoch is open", "call start");
-    expect(
-        "wait", [&] { shared.wait(); }, "no exposure epoch is open", "call post");
-    expect(
-        "test", [&] { shared.test(); }, "no exposure epoch is open", "call post");
-    expect(
-        "flush", [&] { shared.flush(next); }, "no access epoch is open", "between lock and unlock");
-    expect(
-        "flush_all", [&] { shared.flush_all(); }, "no access epoch is open", "between lock and unlock");
-    expect(
-        "flush_local", [&] { shared.flush_local(next); }, "no access epoch is open", "between lock and unlock");
-    expect(
-        "flush_local_all", [&] { shared.flush_local_all(); }, "no access epoch is open", "between lock and unlock");
-    expect(
-        "lock", [&] { shared.lock(lock_kind::none, next); }, "a lock of kind none", "choose shared or exclusive");
+    const auto put = [&] { shared.put(next, 0, 1); };
+    constexpr std::string_view no_access = "no access epoch is open", begin = "call fence, start";
+    constexpr std::string_view between = "between lock and unlock", out_of_range = "are out of range";
+    expect_mistakes(
+        w,
+        {{"put", put, no_access, begin},
+         {"put", [&] { shared.put(next, 4, 1); }, no_access, begin},  // the place is wrong, too
+         {"get", [&] { shared.get(next, 0, std::span(two)); }, no_access, begin},
+         {"accumulate", [&] { shared.accumulate(sum, next, 0, 1); }, no_access, begin},
+         {"fetch_and_op", [&] { shared.fetch_and_op(sum, next, 0, 1, before); }, no_access, begin},
+         {"compare_and_swap", [&] { shared.compare_and_swap(next, 0, 0, 1, before); }, no_access, begin},
+         {"get_accumulate", [&] { shared.get_accumulate(no_op, next, 0, {}, std::span(two)); }, no_access, begin},
+         {"unlock", [&] { shared.unlock(next); }, no_access, "call lock for this rank"},
+         {"unlock_all", [&] { shared.unlock_all(); }, no_access, "call lock_all before it"},
+         {"complete", [&] { shared.complete(); }, no_access, "call start"},
+         {"wait", [&] { shared.wait(); }, "no exposure epoch is open", "call post"},
+         {"test", [&] { shared.test(); }, "no exposure epoch is open", "call post"},
+         {"flush", [&] { shared.flush(next); }, no_access, between},
+         {"flush_all", [&] { shared.flush_all(); }, no_access, between},
+         {"flush_local", [&] { shared.flush_local(next); }, no_access, between},
+         {"flush_local_all", [&] { shared.flush_local_all(); }, no_access, between},
+         {"lock", [&] { shared.lock(lock_kind::none, next); }, "a lock of kind none", "choose shared or exclusive"}});
 
     shared.start({});
-    expect(
-        "start", [&] { shared.start({}); }, "the epoch of a start is open", "call complete");
-    expect("put", put, "is not in the group", "name it in the call of start");
-    expect(
-        "unlock_all", [&] { shared.unlock_all(); }, "the epoch of a start is open", "call lock_all before it");
-    expect(
-        "lock_all", [&] { shared.lock_all(); }, "the epoch of a start is open", "call complete before it");
-    expect(
-        "fence", [&] { shared.fence(); }, "the epoch of a start is open", "call complete before it");
+    constexpr std::string_view of_start = "the epoch of a start is open";
+    expect_mistakes(w, {{"start", [&] { shared.start({}); }, of_start, "call complete"},
+                        {"put", put, "is not in the group", "name it in the call of start"},
+                        {"unlock_all", [&] { shared.unlock_all(); }, of_start, "call lock_all before it"},
+                        {"lock_all", [&] { shared.lock_all(); }, of_start, "call complete before it"},
+                        {"fence", [&] { shared.fence(); }, of_start, "call complete before it"}});
     shared.complete();
 
     shared.post(self);
-    expect(
-        "post", [&] { shared.post(self); }, "the epoch of a post is open", "call wait before it");
-    expect(
-        "post", [&] { shared.post({}); }, "the epoch of a post is open", "call wait before it");
-    expect(
-        "fence", [&] { shared.fence(); }, "the epoch of a post is open", "call wait before it");
+    constexpr std::string_view of_post = "the epoch of a post is open", wait = "call wait before it";
+    expect_mistakes(w, {{"post", [&] { shared.post(self); }, of_post, wait},
+                        {"post", [&] { shared.post({}); }, of_post, wait},
+                        {"fence", [&] { shared.fence(); }, of_post, wait}});
     shared.start(self);
     shared.complete();
     shared.wait();
 
     shared.lock(lock_kind::shared, next);
-    expect(
-        "lock", [&] { shared.lock(lock_kind::shared, next); }, "holds a lock of rank", "unlock it");
-    expect(
-        "lock_all", [&] { shared.lock_all(); }, "this rank holds locks", "unlock each rank before it");
-    expect(
-        "unlock_all", [&] { shared.unlock_all(); }, "this rank holds locks", "call lock_all before it");
-    const rank_t none = w.size();
-    expect(
-        "put", [&] { shared.put(none, 0, 1); }, "is not a member", "name one of 0 to");
-    expect(
-        "put", [&] { shared.put(next, 4, 1); }, "4 bytes at offset 16 are out of range", "the target's memory");
-    expect(
-        "get", [&] { shared.get(next, 3, std::span(two)); }, "8 bytes at offset 12 are out of range",
-        "the target's memory");
-    expect(
-        "accumulate", [&] { shared.accumulate(sum, next, 4, 1); }, "are out of range", "the target's memory");
-    expect(
-        "fetch_and_op", [&] { shared.fetch_and_op(sum, next, 4, 1, before); }, "are out of range", "the target's");
-    expect(
-        "compare_and_swap", [&] { shared.compare_and_swap(next, 4, 0, 1, before); }, "are out of range",
-        "the target's");
-    expect(
-        "accumulate", [&] { shared.accumulate(maximum_location, next, 0, 1); }, "is not defined on",
-        "choose another operation");
-    expect(
-        "flush", [&] { shared.flush(none); }, "is not a member", "name one of 0 to");
+    constexpr std::string_view holds = "this rank holds locks", memory = "the target's memory";
+    expect_mistakes(
+        w, {{"lock", [&] { shared.lock(lock_kind::shared, next); }, "holds a lock of rank", "unlock it"},
+            {"lock_all", [&] { shared.lock_all(); }, holds, "unlock each rank before it"},
+            {"unlock_all", [&] { shared.unlock_all(); }, holds, "call lock_all before it"},
+            {"put", [&] { shared.put(none, 0, 1); }, "is not a member", "name one of 0 to"},
+            {"put", [&] { shared.put(next, 4, 1); }, "4 bytes at offset 16 are out of range", memory},
+            {"get", [&] { shared.get(next, 3, std::span(two)); }, "8 bytes at offset 12 are out of range", memory},
+            {"accumulate", [&] { shared.accumulate(sum, next, 4, 1); }, out_of_range, memory},
+            {"fetch_and_op", [&] { shared.fetch_and_op(sum, next, 4, 1, before); }, out_of_range, memory},
+            {"compare_and_swap", [&] { shared.compare_and_swap(next, 4, 0, 1, before); }, out_of_range, memory},
+            {"accumulate", [&] { shared.accumulate(maximum_location, next, 0, 1); },
+             "maximum_location is not defined on", "choose another operation"},
+            {"flush", [&] { shared.flush(none); }, "is not a member", "name one of 0 to"}});
     shared.unlock(next);
 
     shared.lock_all();
-    expect(
-        "lock_all", [&] { shared.lock_all(); }, "holds the locks of lock_all", "call unlock_all before it");
-    expect(
-        "lock", [&] { shared.lock(lock_kind::shared, next); }, "holds the locks of lock_all", "call unlock_all");
-    expect(
-        "unlock", [&] { shared.unlock(next); }, "holds the locks of lock_all", "call lock for this rank");
+    constexpr std::string_view holds_all = "holds the locks of lock_all";
+    expect_mistakes(w, {{"lock_all", [&] { shared.lock_all(); }, holds_all, "call unlock_all before it"},
+                        {"lock", [&] { shared.lock(lock_kind::shared, next); }, holds_all, "call unlock_all"},
+                        {"unlock", [&] { shared.unlock(next); }, holds_all, "call lock for this rank"}});
     shared.unlock_all();
     w.barrier();
     EXPECT_EQ(before, 0);
     EXPECT_EQ(two, std::vector<int>(2));
     for (const int each : shared.local()) EXPECT_EQ(each, 0);
+    w.barrier();
+  });
+}
+
+TEST(window_errors, name_wrong_arguments) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    auto on = w.allocate_window<int>(4, {.name = "grid"});
+    std::vector<int> two(2), three(3), four(4);
+    const std::shared_ptr<const layout> null;
+    const auto layout_of = [](const layout& made) { return std::make_shared<const layout>(made); };
+    const auto one = layout_of(layout::contiguous(4)), six_bytes = layout_of(layout::contiguous(6)),
+               all = layout_of(layout::contiguous(16)), halves = layout_of(layout::strided(4, 2, 4)),
+               apart = layout_of(layout::strided(4, 4, 8)),
+               odd = layout_of(layout::indexed({{.offset = 2, .bytes = 4}}));
+    const layout_span<const int> two_apart(four.data(), layout_of(layout::strided(2, 4, 8))),
+        three_halves(four.data(), layout_of(layout::strided(3, 2, 4)));
+    constexpr std::string_view is_null = "the layout is a null pointer", no_elements = "not whole elements of";
+    expect_mistakes(w, {{"post", [&] { on.post(std::vector<rank_t>{1, 1}); }, "rank 1 is named twice"}});
+    on.lock_all();
+    expect_mistakes(
+        w, {{"get_accumulate", [&] { on.get_accumulate(sum, 1, 0, three, two); },
+             "12 bytes of operands, and 8 for what was there before"},
+            {"get_accumulate", [&] { on.get_accumulate(sum, 1, 0, {}, two); }, "sum without operands"},
+            {"put", [&] { on.put(1, 4, 1); }, "4 bytes at offset 16 are out of range", "rank 1 has 16 bytes"},
+            {"put", [&] { on.put(1, std::size_t{1} << 62, 1); }, "out of range"},
+            {"put", [&] { on.put(1, 0, null, two); }, is_null},
+            {"accumulate", [&] { on.accumulate(sum, 1, 0, null, two); }, is_null},
+            {"get_accumulate", [&] { static_cast<void>(on.rget_accumulate(sum, 1, 0, null, four, four)); }, is_null},
+            {"put", [&] { on.put(1, 0, apart, two); }, "8 bytes of data for a layout of 16 bytes"},
+            {"put", [&] { on.put(1, 0, all, two_apart); }, "8 bytes of data for a layout of 16 bytes"},
+            {"get_accumulate", [&] { on.get_accumulate(sum, 1, 0, one, four, four); },
+             "16 bytes of data for a layout of 4 bytes"},
+            {"accumulate", [&] { on.accumulate(sum, 1, 0, halves, two); }, no_elements},
+            {"accumulate", [&] { on.accumulate(sum, 1, 0, six_bytes, three_halves); }, no_elements},
+            {"accumulate", [&] { on.accumulate(sum, 1, 0, odd, std::span(four).first(1)); },
+             "not multiples of the 4 bytes of int"}});
+    on.unlock_all();
     w.barrier();
   });
 }

@@ -418,25 +418,6 @@ TEST_P(synchronized_windows, empty_groups_wait_for_no_rank) {
   });
 }
 
-TEST_P(synchronized_windows, start_without_check_needs_no_post_message) {
-  run([](world& w) {
-    auto shared = w.allocate_window<int>(2);
-    const rank_t next = next_of(w), before = previous_of(w);
-    for (int round = 1; round <= 10; ++round) {
-      const window_assert promised = round % 3 == 0 ? window_assert::none : window_assert::no_check;
-      shared.post(std::span(&before, 1), promised);
-      w.barrier();  // the promise: posts are called before starts
-      shared.start(std::span(&next, 1), promised);
-      shared.put(next, 0, 10 * w.rank() + round);
-      shared.accumulate(sum, next, 1, 1);
-      shared.complete();
-      shared.wait();
-      EXPECT_EQ(shared.local()[0], 10 * before + round);
-      EXPECT_EQ(shared.local()[1], round);
-    }
-  });
-}
-
 // Rank 0 only polls window `first`; others use window `second` of its memory.
 TEST_P(synchronized_windows, poll_of_one_window_serves_others) {
   run([](world& w) {

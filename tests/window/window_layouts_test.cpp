@@ -58,44 +58,6 @@ void expect_column(std::span<const T> matrix, const std::vector<T>& values) {
     ASSERT_EQ(matrix[i], i % matrix_columns == used_column ? values[i / matrix_columns] : T(0)) << i;
 }
 
-template <class T>
-void operate_on_column(world& w) {
-  auto shared = w.allocate_window<T>(matrix_rows * matrix_columns);
-  const auto column = one_column<T>();
-  const rank_t next = next_of(w);
-  const std::vector<T> put = numbers_from<T>(1), added = numbers_from<T>(7), nothing(matrix_rows, T(-1));
-  std::vector<T> ours = put, seen = nothing, previous = nothing;
-
-  shared.lock_all();
-  shared.rput(next, used_column, column, ours).wait();
-  ours = added;  // the buffer may change
-  shared.flush(next);
-  shared.rget(next, used_column, column, seen).wait();
-  EXPECT_EQ(seen, put);
-  shared.raccumulate(sum, next, used_column, column, ours).wait();
-  window_request combined = shared.rget_accumulate(sum, next, used_column, column, added, previous);
-  while (!combined.test()) {
-  }
-  EXPECT_EQ(previous, sum_of(put, added));
-  shared.get_accumulate(no_op, next, used_column, column, {}, seen);
-  shared.get_accumulate(replace, next, used_column, column, put, previous);
-  shared.flush_local(next);
-  EXPECT_EQ(seen, sum_of(sum_of(put, added), added));
-  EXPECT_EQ(previous, seen);
-  shared.unlock_all();
-  w.barrier();
-  expect_column<T>(shared.local(), put);
-  w.barrier();
-}
-
-// Complex numbers are records to mapped memory, too.
-TEST_P(layout_windows, blocks_answer) {
-  run([](world& w) {
-    operate_on_column<std::int64_t>(w);
-    operate_on_column<std::complex<double>>(w);
-  });
-}
-
 // A complex number after a real one: its offset is no multiple of its size.
 TEST_P(layout_windows, elements_are_aligned_to_their_parts) {
   run([](world& w) {
@@ -137,14 +99,29 @@ class own_matrix {
   std::vector<T> elements_;
 };
 
+/// The same interface to contiguous data.
 template <class T>
+class own_column {
+ public:
+  explicit own_column(const std::vector<T>& column) : elements_(column) {}
+
+  layout_span<T> column() { return std::span(elements_); }
+  layout_span<const T> operands() { return std::span<const T>(elements_); }
+  void set(const std::vector<T>& column) { std::ranges::copy(column, elements_.begin()); }
+  void expect(const std::vector<T>& column) const { EXPECT_EQ(elements_, column); }
+
+ private:
+  std::vector<T> elements_;
+};
+
+template <template <class> class Own, class T>
 void operate_on_columns(world& w) {
   auto shared = w.allocate_window<T>(matrix_rows * matrix_columns);
   const auto column = one_column<T>();
   const rank_t next = next_of(w);
   const std::vector<T> put = numbers_from<T>(1), added = numbers_from<T>(7), nothing(matrix_rows, T(-1));
   const std::vector<T> once = sum_of(put, added), twice = sum_of(once, added);
-  own_matrix<T> ours(put), seen(nothing), previous(nothing);
+  Own<T> ours(put), seen(nothing), previous(nothing);
 
   shared.lock_all();
   shared.rput(next, used_column, column, ours.operands()).wait();
@@ -177,10 +154,18 @@ void operate_on_columns(world& w) {
   w.barrier();
 }
 
+// Complex numbers are records to mapped memory, too.
+TEST_P(layout_windows, blocks_answer) {
+  run([](world& w) {
+    operate_on_columns<own_column, std::int64_t>(w);
+    operate_on_columns<own_column, std::complex<double>>(w);
+  });
+}
+
 TEST_P(layout_windows, blocks_at_origin) {
   run([](world& w) {
-    operate_on_columns<std::int64_t>(w);
-    operate_on_columns<std::complex<double>>(w);
+    operate_on_columns<own_matrix, std::int64_t>(w);
+    operate_on_columns<own_matrix, std::complex<double>>(w);
   });
 }
 
@@ -411,44 +396,6 @@ TEST(window_errors, handlers_take_no_results) {
   testing::expect_parts(failure([](window_request& of) { static_cast<void>(of.test()); }),
                         {"window_request::test", "handler"});
   testing::expect_parts(failure([](window_request& of) { of.wait(); }), {"window_request::wait", "handler"});
-}
-
-TEST(window_errors, name_wrong_layouts) {
-  const auto failure = [](void (*body)(window<int> & w, std::vector<int> & four)) {
-    return testing::failure_in_worlds(2, [body](world& w) {
-      auto shared = w.allocate_window<int>(4, {.name = "grid"});
-      std::vector<int> four(4);
-      shared.fence();
-      if (w.rank() == 0) body(shared, four);
-      w.barrier();
-    });
-  };
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto one = std::make_shared<const layout>(layout::contiguous(4));
-                          w.get_accumulate(sum, 1, 0, one, four, four);
-                        }),
-                        {"window::get_accumulate (rank 0)", "'grid'", "16 bytes of data for a layout of 4 bytes"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          static_cast<void>(w.rget_accumulate(sum, 1, 0, nullptr, four, four));
-                        }),
-                        {"window::get_accumulate", "the layout is a null pointer"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto all = std::make_shared<const layout>(layout::contiguous(16));
-                          const auto part = std::make_shared<const layout>(layout::strided(2, 4, 8));
-                          w.put(1, 0, all, {four.data(), part});
-                        }),
-                        {"window::put (rank 0)", "8 bytes of data for a layout of 16 bytes"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto part = std::make_shared<const layout>(layout::strided(3, 2, 4));
-                          const auto six = std::make_shared<const layout>(layout::contiguous(6));
-                          w.accumulate(sum, 1, 0, six, {four.data(), part});
-                        }),
-                        {"window::accumulate", "not whole elements"});
-  testing::expect_parts(failure([](window<int>& w, std::vector<int>& four) {
-                          const auto odd = std::make_shared<const layout>(layout::indexed({{.offset = 2, .bytes = 4}}));
-                          w.accumulate(sum, 1, 0, odd, std::span(four).first(1));
-                        }),
-                        {"window::accumulate", "not multiples of the 4 bytes of int"});
 }
 
 }  // namespace

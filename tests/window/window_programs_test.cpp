@@ -15,7 +15,6 @@
 
 #include "amity/window/dynamic_window.hpp"
 #include "amity/window/window.hpp"
-#include "tests/core/poorer.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/worlds.hpp"
 #include "tests/window/paths.hpp"
@@ -374,34 +373,13 @@ void run_program(world& w, std::uint64_t seed) {
   }
 }
 
-fabric::sim::sim_options schedule_of(std::uint64_t seed) {
-  return {.seed = seed,
-          .delay_ns_max = seed % 3 == 0 ? 0u : 8000u,
-          .reorder_percent = seed % 2 == 0 ? 0u : 40u,
-          .credits = static_cast<std::uint32_t>(1 + seed % 5),
-          .packet_bytes = seed % 4 == 0 ? 528u : 4096u};
-}
-
-TEST(window_programs, match_model_on_random_schedules) {
-  for (std::uint64_t seed = 1; seed <= testing::cases(50); ++seed) {
-    const rank_t large = testing::case_factor() > 1 && seed % 50 == 0 ? 64 : 24;
-    const auto ranks = static_cast<rank_t>(seed % 10 == 0 ? large : 1 + seed % 6);
-    fabric::sim::run(ranks, schedule_of(seed), [&](fabric::fabric& whole) {
-      fabric::testing::poorer own(whole, seed % 2 == 0);
-      world w(own, {});
-      run_program(w, seed);
-      w.barrier();
-      return 0;
-    });
-    if (HasFailure()) return;
-  }
-}
+TEST(window_programs, match_model_on_random_schedules) { testing::run_on_random_schedules(run_program); }
 
 // Two runs with one seed have the same packets and operations on remote memory, at the same times.
 TEST(window_programs, seeds_replay_exactly) {
   for (std::uint64_t seed = 1; seed <= testing::cases(6); ++seed) {
     const auto run_once = [seed] {
-      fabric::sim::sim_options options = schedule_of(seed);
+      fabric::sim::sim_options options = testing::random_schedule(seed);
       options.remote_delay_ns_max = 20'000;
       return fabric::sim::run(static_cast<rank_t>(2 + seed % 3), options, [seed](fabric::fabric& whole) {
         world w(whole, {});

@@ -4,10 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
-#include <numeric>
-#include <random>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "amity/window/window.hpp"
@@ -20,7 +17,6 @@
 namespace amity {
 namespace {
 
-using testing::everyone;
 using testing::next_of;
 using enum accumulate_op;
 
@@ -95,26 +91,6 @@ TEST_P(windows, wait_sees_accumulates_of_pairs) {
   });
 }
 
-TEST_P(windows, everyone_posts_to_everyone) {
-  run([](world& w) {
-    auto shared = w.allocate_window<int>(static_cast<std::size_t>(w.size()));
-    const std::vector<rank_t> all = everyone(w);
-    for (int round = 1; round <= 10; ++round) {
-      shared.post(all);
-      shared.start(all);
-      for (const rank_t each : all) shared.put(each, static_cast<std::size_t>(w.rank()), round * (w.rank() + 1));
-      shared.complete();
-      shared.wait();
-      for (const rank_t each : all) EXPECT_EQ(shared.local()[static_cast<std::size_t>(each)], round * (each + 1));
-      w.barrier();
-    }
-    shared.post({});
-    shared.start({});
-    shared.complete();
-    shared.wait();
-  });
-}
-
 TEST_P(windows, exclusive_locks_exclude) {
   run([](world& w) {
     auto counter = w.allocate_window<std::uint64_t>(2);
@@ -134,27 +110,6 @@ TEST_P(windows, exclusive_locks_exclude) {
     }
     w.barrier();
     EXPECT_EQ(counter.local()[0], static_cast<std::uint64_t>(times * w.size()));
-  });
-}
-
-TEST_P(windows, readers_and_writers_alternate) {
-  run([](world& w) {
-    auto shared = w.allocate_window<std::uint64_t>(8);
-    for (std::uint64_t i = 0; i < 30; ++i) {
-      const bool writes = (i + static_cast<std::uint64_t>(w.rank())) % 3 == 0;
-      shared.lock(writes ? lock_kind::exclusive : lock_kind::shared, 0);
-      std::vector<std::uint64_t> seen(8);
-      shared.get(0, 0, std::span(seen));
-      shared.flush(0);
-      for (const std::uint64_t each : seen) EXPECT_EQ(each, seen[0]);
-      if (writes) {
-        for (std::uint64_t& each : seen) ++each;
-        shared.put(0, 0, std::span<const std::uint64_t>(seen));
-        shared.flush_local(0);
-      }
-      shared.unlock(0);
-    }
-    w.barrier();
   });
 }
 
@@ -238,123 +193,6 @@ TEST_P(windows, large_operations_arrive_whole) {
       wrong += theirs[i] != 2 * ours[i];
     }
     EXPECT_EQ(wrong, 0u);
-  });
-}
-
-TEST_P(windows, layouts_reach_blocks) {
-  run([](world& w) {
-    constexpr std::size_t rows = 30, columns = 20;
-    auto shared = w.allocate_window<std::int64_t>(rows * columns);
-    const auto column = std::make_shared<const layout>(
-        layout::strided(rows, sizeof(std::int64_t), static_cast<std::ptrdiff_t>(columns * sizeof(std::int64_t))));
-    const rank_t next = next_of(w), before = (w.rank() + w.size() - 1) % w.size();
-    std::vector<std::int64_t> ours(rows), theirs(rows);
-    shared.fence();
-    for (std::size_t c = 0; c < columns; ++c) {
-      std::iota(ours.begin(), ours.end(), static_cast<std::int64_t>(1000 * c) + w.rank());
-      shared.put(next, c, column, ours);
-      shared.fence();
-      shared.accumulate(sum, next, c, column, ours);
-      shared.fence();
-      shared.get(next, c, column, std::span(theirs));
-      shared.fence();
-      for (std::size_t r = 0; r < rows; ++r) {
-        EXPECT_EQ(theirs[r], 2 * ours[r]);
-        EXPECT_EQ(shared.local()[r * columns + c], 2 * static_cast<std::int64_t>(1000 * c + r) + 2 * before);
-      }
-      shared.fence();
-    }
-    shared.fence(window_assert::no_succeed);
-  });
-}
-
-TEST_P(windows, memory_of_program_serves) {
-  run([](world& w) {
-    std::vector<std::uint16_t> own(1001);
-    auto shared = w.create_window(std::span(own).subspan(1));
-    EXPECT_EQ(shared.local().data(), own.data() + 1);
-    const rank_t next = next_of(w), before = (w.rank() + w.size() - 1) % w.size();
-    std::vector<std::uint16_t> sent(1000, static_cast<std::uint16_t>(w.rank() + 1)), got(1000);
-    shared.lock(lock_kind::shared, next);
-    shared.put(next, 0, std::span<const std::uint16_t>(sent));
-    shared.flush(next);
-    shared.get(next, 0, std::span(got));
-    shared.flush(next);
-    shared.accumulate(sum, next, 999, std::uint16_t{5});
-    shared.unlock(next);
-    w.barrier();
-    EXPECT_EQ(got, sent);
-    EXPECT_EQ(own[0], 0);
-    EXPECT_EQ(own[1], before + 1);
-    EXPECT_EQ(own[1000], before + 6);
-    w.barrier();
-  });
-}
-
-TEST_P(windows, sizes_differ) {
-  run([](world& w) {
-    auto shared = w.allocate_window<int>(w.rank() % 2 == 0 ? 0 : 3);
-    shared.fence();
-    for (rank_t target = 1; target < w.size(); target += 2) shared.accumulate(sum, target, 2, 1);
-    shared.put(0, 0, std::span<const int>());
-    shared.fence(window_assert::no_succeed);
-    if (w.rank() % 2 == 1) {
-      EXPECT_EQ(shared.local()[2], w.size());
-    }
-  });
-}
-
-TEST_P(windows, many_live_at_once) {
-  run([](world& w) {
-    std::vector<window<int>> all;
-    for (int i = 0; i < 40; ++i) all.push_back(w.allocate_window<int>(2));
-    for (window<int>& each : all) each.fence();
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].put(next_of(w), 1, static_cast<int>(i) + 1);
-    for (window<int>& each : all) each.fence(window_assert::no_succeed);
-    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].local()[1], static_cast<int>(i) + 1);
-    while (!all.empty()) all.pop_back();
-  });
-}
-
-// An accumulate that takes a record must not be overtaken by one that is a store.
-TEST_P(windows, accumulates_keep_their_order) {
-  run([](world& w) {
-    auto shared = w.allocate_window<double>(2000);
-    const rank_t next = next_of(w);
-    const std::vector<double> ones(2000, 1.0);
-    shared.lock(lock_kind::shared, next);
-    for (int i = 0; i < 10; ++i) {
-      shared.accumulate(sum, next, 0, ones);
-      shared.accumulate(replace, next, 1999, static_cast<double>(i));
-    }
-    double last = 0;
-    shared.fetch_and_op(no_op, next, 1999, 0.0, last);
-    shared.unlock(next);
-    EXPECT_EQ(last, 9);
-    w.barrier();
-    EXPECT_EQ(shared.local()[0], 10);
-    EXPECT_EQ(shared.local()[1999], 9);
-    w.barrier();
-  });
-}
-
-TEST_P(windows, parts_of_a_world_have_windows) {
-  run([](world& w) {
-    const auto part = w.split({.color = w.rank() % 2, .key = -w.rank()});
-    auto ours = part->allocate_window<int>(1);
-    auto all = w.allocate_window<int>(1);
-    ours.fence();
-    all.fence();
-    ours.accumulate(sum, 0, 0, 1);
-    all.accumulate(sum, 0, 0, 1);
-    ours.fence(window_assert::no_succeed);
-    all.fence(window_assert::no_succeed);
-    if (part->rank() == 0) {
-      EXPECT_EQ(ours.local()[0], part->size());
-    }
-    if (w.rank() == 0) {
-      EXPECT_EQ(all.local()[0], w.size());
-    }
   });
 }
 
@@ -476,145 +314,7 @@ TEST_P(windows, own_lock_is_held_at_once) {
   });
 }
 
-// A wait for a request alone ends: it sends packets that are not full.
-TEST_P(windows, requests_end_alone) {
-  run([](world& w) {
-    auto shared = w.allocate_window<std::int64_t>(200);
-    const rank_t next = next_of(w);
-    shared.lock_all();
-    std::vector<std::int64_t> ours(100, w.rank() + 1), theirs(100), previous(100);
-    shared.rput(next, 0, ours).wait();
-    ours.assign(100, -1);  // the buffer may change
-    shared.flush(next);
-    window_request got = shared.rget(next, 0, theirs);
-    while (!got.test()) {
-    }
-    EXPECT_EQ(theirs, std::vector<std::int64_t>(100, w.rank() + 1));
-    shared.raccumulate(sum, next, 100, theirs).wait();
-    std::vector<window_request> many;
-    std::vector<std::int64_t> each(100);
-    for (std::size_t i = 0; i < each.size(); ++i)
-      many.push_back(
-          shared.rget_accumulate(sum, next, 100 + i, std::span(theirs).subspan(i, 1), std::span(each).subspan(i, 1)));
-    for (window_request& one : many) one.wait();
-    EXPECT_EQ(each, theirs);
-    shared.unlock_all();
-    w.barrier();
-    EXPECT_EQ(shared.local()[100], 2 * (1 + (w.rank() + w.size() - 1) % w.size()));
-    w.barrier();
-  });
-}
-
 // Errors
-
-std::string failure_in_window(const std::function<void(world&, window<int>&)>& body) {
-  return testing::failure_in_worlds(2, [&](world& w) {
-    auto shared = w.allocate_window<int>(4, {.name = "grid"});
-    if (w.rank() == 0) body(w, shared);
-    w.barrier();
-  });
-}
-
-TEST(window_errors, name_call_window_and_remedy) {
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.put(1, 0, 1); }),
-                        {"window::put (rank 0)", "window 'grid'", "no access epoch is open", "call fence, start"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          w.lock(lock_kind::shared, 1);
-                          w.put(2, 0, 1);
-                        }),
-                        {"window::put", "rank 2 is not a member", "0 to 1"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          w.lock(lock_kind::shared, 1);
-                          w.put(1, 4, 1);
-                        }),
-                        {"window::put", "4 bytes at offset 16 are out of range", "rank 1 has 16 bytes"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.put(1, 4, 1); }),
-                        {"window::put", "no access epoch is open"});  // the place is wrong, too
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.unlock(1); }),
-                        {"window::unlock", "call lock"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.complete(); }), {"window::complete", "start"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.wait(); }), {"window::wait", "call post"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          w.start({});
-                          w.start({});
-                        }),
-                        {"window::start", "the epoch of a start is open", "call complete"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.flush(1); }), {"window::flush", "lock"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          w.lock(lock_kind::shared, 1);
-                          w.accumulate(maximum_location, 1, 0, 1);
-                        }),
-                        {"window::accumulate", "maximum_location is not defined on"});
-}
-
-TEST(window_errors, name_wrong_arguments) {
-  using numbers = std::vector<int>;
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) { w.lock(lock_kind::none, 1); }),
-                        {"window::lock", "a lock of kind none", "choose shared or exclusive"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          w.post(std::vector<rank_t>{1, 1});
-                        }),
-                        {"window::post", "rank 1 is named twice"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          numbers two(2), three(3);
-                          w.lock(lock_kind::shared, 1);
-                          w.get_accumulate(sum, 1, 0, three, two);
-                        }),
-                        {"window::get_accumulate", "12 bytes of operands, and 8 for what was there before"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          numbers two(2);
-                          w.lock(lock_kind::shared, 1);
-                          w.get_accumulate(sum, 1, 0, {}, two);
-                        }),
-                        {"window::get_accumulate", "sum without operands"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          numbers two(2);
-                          w.lock(lock_kind::shared, 1);
-                          w.accumulate(sum, 1, 0, std::make_shared<const layout>(layout::strided(4, 2, 4)), two);
-                        }),
-                        {"window::accumulate", "not whole elements of"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          numbers two(2);
-                          w.lock(lock_kind::shared, 1);
-                          w.put(1, 0, std::make_shared<const layout>(layout::strided(4, 4, 8)), two);
-                        }),
-                        {"window::put", "8 bytes of data for a layout of 16 bytes"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          const numbers two(2);
-                          w.lock(lock_kind::shared, 1);
-                          w.accumulate(sum, 1, 0, std::shared_ptr<const layout>(), two);
-                        }),
-                        {"window::accumulate", "the layout is a null pointer"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          const numbers two(2);
-                          w.lock(lock_kind::shared, 1);
-                          w.put(1, 0, std::shared_ptr<const layout>(), two);
-                        }),
-                        {"window::put", "the layout is a null pointer"});
-  testing::expect_parts(failure_in_window([](world&, window<int>& w) {
-                          w.lock(lock_kind::shared, 1);
-                          w.put(1, std::size_t{1} << 62, 1);
-                        }),
-                        {"window::put", "out of range"});
-}
-
-// Rank 1 never gives the lock back; the simulator reports where rank 0 waits.
-TEST(window_errors, wait_for_lock_names_holder) {
-  testing::expect_parts(
-      testing::failure_in_worlds(2,
-                                 [](world& w) {
-                                   auto shared = w.allocate_window<int>(1, {.name = "grid"});
-                                   if (w.rank() == 1) {
-                                     shared.lock(lock_kind::exclusive, 0);
-                                     shared.put(0, 0, 1);
-                                     shared.flush(0);
-                                   }
-                                   w.barrier();
-                                   if (w.rank() == 0) shared.lock(lock_kind::exclusive, 0);
-                                   w.barrier();
-                                 }),
-      {"window::lock of window 'grid', lock epoch, target 0: waits for its lock, which rank 1 holds"});
-}
 
 TEST(window_errors, end_inside_epoch_is_named) {
   testing::expect_parts(testing::failure_in_worlds(2,

@@ -78,9 +78,7 @@ void dynamic_windows() {
   MPI_Win win = MPI_WIN_NULL;
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   CHECK(MPI_Win_attach(win, memory, 4 * sizeof(double)) == MPI_SUCCESS);
-  MPI_Aint own = 0, there = 0;
-  MPI_Get_address(memory, &own);
-  MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &there, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const MPI_Aint there = program::address_at_next(memory);
   const double value = rank();
   MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, win);
   MPI_Put(&value, 1, MPI_DOUBLE, next(), there + 8, 1, MPI_DOUBLE, win);
@@ -121,8 +119,7 @@ void many_pieces(expected how) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   const std::string_view word = argc > 1 ? argv[1] : "";
   const expected how = word == "shared"     ? expected::shared
                        : word == "messages" ? expected::messages
@@ -130,6 +127,4 @@ int main(int argc, char** argv) {
   windows_on_allocated_memory(how);
   dynamic_windows();
   many_pieces(how);
-  MPI_Finalize();
-  return 0;
 }

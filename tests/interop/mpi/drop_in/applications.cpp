@@ -98,10 +98,6 @@ void global_array() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   global_array();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

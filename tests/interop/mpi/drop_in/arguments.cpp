@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "filled_window.hpp"
 #include "program.hpp"
 
 namespace {
@@ -27,21 +27,8 @@ void expect_class(int code, int expected, const char* call, int line) {
 }
 #define EXPECT_CLASS(call, expected) expect_class(call, expected, #call, __LINE__)
 
-struct ints {
-  MPI_Win win = MPI_WIN_NULL;
-  int* memory = nullptr;
-
-  ints() {
-    MPI_Win_allocate(4 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  ~ints() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_free(&win);
-  }
-  ints(const ints&) = delete;
-  ints& operator=(const ints&) = delete;
+struct ints : program::filled_window<int> {
+  ints() : filled_window("allocated", 4) { MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN); }
 };
 
 void order_of_calls() {
@@ -242,12 +229,8 @@ void errors_of_targets() {
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   EXPECT_CLASS(MPI_Win_attach(win, memory.data(), sizeof memory), MPI_SUCCESS);
-  MPI_Aint own = 0;
-  MPI_Get_address(memory.data(), &own);
-  std::vector<MPI_Aint> all(static_cast<std::size_t>(size()));
-  MPI_Allgather(&own, 1, MPI_AINT, all.data(), 1, MPI_AINT, MPI_COMM_WORLD);
   const int next = program::next(), value = 3;
-  const MPI_Aint there = all[static_cast<std::size_t>(next)];
+  const MPI_Aint there = program::address_at_next(memory.data());
   const MPI_Aint outside = there + static_cast<MPI_Aint>(sizeof memory);
   int got = 5;
   const auto put_outside = [&] {
@@ -272,17 +255,13 @@ void errors_of_targets() {
   EXPECT_CLASS(MPI_Compare_and_swap(&value, &value, &got, MPI_INT, next, outside, win), MPI_SUCCESS);
   EXPECT_CLASS(MPI_Win_unlock_all(win), MPI_ERR_RMA_RANGE);
 
-  const int before = program::previous();
-  MPI_Group world = MPI_GROUP_NULL, origin = MPI_GROUP_NULL, target = MPI_GROUP_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  MPI_Group_incl(world, 1, &before, &origin);
-  MPI_Group_incl(world, 1, &next, &target);
+  MPI_Group origin = program::group_of({program::previous()}), target = program::group_of({next});
   EXPECT_CLASS(MPI_Win_post(origin, 0, win), MPI_SUCCESS);
   EXPECT_CLASS(MPI_Win_start(target, 0, win), MPI_SUCCESS);
   EXPECT_CLASS(MPI_Accumulate(&value, 1, MPI_INT, next, outside, 1, MPI_INT, MPI_SUM, win), MPI_SUCCESS);
   EXPECT_CLASS(MPI_Win_complete(win), MPI_ERR_RMA_RANGE);
   EXPECT_CLASS(MPI_Win_wait(win), MPI_SUCCESS);
-  for (MPI_Group* const each : {&world, &origin, &target}) MPI_Group_free(each);
+  for (MPI_Group* const each : {&origin, &target}) MPI_Group_free(each);
 
   EXPECT_CLASS(MPI_Win_fence(MPI_MODE_NOPRECEDE, win), MPI_SUCCESS);
   put_outside();
@@ -297,8 +276,7 @@ void errors_of_targets() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   order_of_calls();
   arguments_of_operations();
@@ -307,7 +285,5 @@ int main(int argc, char** argv) {
   arguments_of_creation();
   flavors(argc < 2);
   if (size() > 1) errors_of_targets();
-  step = "MPI_Finalize";
-  MPI_Finalize();
   return wrong ? 1 : 0;
 }

@@ -36,16 +36,75 @@ const std::array<int, 2> two_counts{1, 1}, two_places{0, 1};
 const std::array<MPI_Aint, 2> two_bytes{0, sizeof(int)};
 const std::array<MPI_Datatype, 2> two_types{MPI_INT, MPI_INT};
 
-void check_from_neighbors() {
-  CHECK(to[0] == program::previous() && to[1] == program::next());
-  to.assign(to.size(), -1);
+/// All get the ranks of their neighbors.
+blocking_call with_neighbors(const char* name, const std::function<void()>& call) {
+  return collective(name, [=] {
+    call();
+    CHECK(to[0] == program::previous() && to[1] == program::next());
+    to.assign(to.size(), -1);
+  });
 }
 
-void check_and_free(MPI_Comm made) {
-  int members = 0;
-  MPI_Comm_size(made, &members);
-  CHECK(members == size());
-  MPI_Comm_free(&made);
+/// All make a communicator of all.
+blocking_call makes_communicator(const char* name, const std::function<void(MPI_Comm*)>& make) {
+  return collective(name, [=] {
+    MPI_Comm made = MPI_COMM_NULL;
+    make(&made);
+    int members = 0;
+    MPI_Comm_size(made, &members);
+    CHECK(members == size());
+    MPI_Comm_free(&made);
+  });
+}
+
+std::vector<blocking_call> communicators(MPI_Comm comm, MPI_Comm ring) {
+  return {
+      makes_communicator("MPI_Comm_dup", [=](MPI_Comm* made) { MPI_Comm_dup(comm, made); }),
+      makes_communicator("MPI_Comm_dup_with_info",
+                         [=](MPI_Comm* made) { MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, made); }),
+      makes_communicator("MPI_Comm_split", [=](MPI_Comm* made) { MPI_Comm_split(comm, 0, -rank(), made); }),
+      makes_communicator(
+          "MPI_Comm_split_type",
+          [=](MPI_Comm* made) { MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, made); }),
+      makes_communicator("MPI_Comm_create",
+                         [=](MPI_Comm* made) {
+                           MPI_Group all = MPI_GROUP_NULL;
+                           MPI_Comm_group(comm, &all);
+                           MPI_Comm_create(comm, all, made);
+                           MPI_Group_free(&all);
+                         }),
+      makes_communicator("MPI_Cart_create",
+                         [=](MPI_Comm* made) {
+                           const int extent = size(), periodic = 1;
+                           MPI_Cart_create(comm, 1, &extent, &periodic, 0, made);
+                         }),
+      makes_communicator("MPI_Cart_sub",
+                         [=](MPI_Comm* made) {
+                           const int remains = 1;
+                           MPI_Cart_sub(ring, &remains, made);
+                         }),
+      makes_communicator("MPI_Graph_create",
+                         [=](MPI_Comm* made) {
+                           std::vector<int> ends, edges;
+                           for (int node = 0; node < size(); ++node) {
+                             ends.push_back(node + 1);
+                             edges.push_back((node + 1) % size());
+                           }
+                           MPI_Graph_create(comm, size(), ends.data(), edges.data(), 0, made);
+                         }),
+      makes_communicator("MPI_Dist_graph_create",
+                         [=](MPI_Comm* made) {
+                           const int source = rank(), degree = 1, destination = program::next();
+                           MPI_Dist_graph_create(comm, 1, &source, &degree, &destination, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                                 0, made);
+                         }),
+      makes_communicator("MPI_Dist_graph_create_adjacent",
+                         [=](MPI_Comm* made) {
+                           const int source = program::previous(), destination = program::next();
+                           MPI_Dist_graph_create_adjacent(comm, 1, &source, MPI_UNWEIGHTED, 1, &destination,
+                                                          MPI_UNWEIGHTED, MPI_INFO_NULL, 0, made);
+                         }),
+  };
 }
 
 std::vector<blocking_call> collectives(MPI_Comm comm, MPI_Comm ring) {
@@ -55,146 +114,55 @@ std::vector<blocking_call> collectives(MPI_Comm comm, MPI_Comm ring) {
   counts.assign(n, 1);
   types.assign(n, MPI_INT);
   for (int other = 0; other < size(); ++other) places.push_back(other);
+  int *const in = from.data(), *const out = to.data(), *const ones = counts.data(), *const at = places.data();
+  MPI_Datatype* const ints = types.data();
   return {
       collective("MPI_Barrier", [=] { MPI_Barrier(comm); }),
-      collective("MPI_Bcast", [=] { MPI_Bcast(to.data(), 1, MPI_INT, 1, comm); }),
-      collective("MPI_Gather", [=] { MPI_Gather(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 0, comm); }),
-      collective(
-          "MPI_Gatherv",
-          [=] { MPI_Gatherv(from.data(), 1, MPI_INT, to.data(), counts.data(), places.data(), MPI_INT, 0, comm); }),
-      collective("MPI_Scatter", [=] { MPI_Scatter(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 1, comm); }),
-      collective(
-          "MPI_Scatterv",
-          [=] { MPI_Scatterv(from.data(), counts.data(), places.data(), MPI_INT, to.data(), 1, MPI_INT, 1, comm); }),
-      collective("MPI_Allgather", [=] { MPI_Allgather(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm); }),
-      collective(
-          "MPI_Allgatherv",
-          [=] { MPI_Allgatherv(from.data(), 1, MPI_INT, to.data(), counts.data(), places.data(), MPI_INT, comm); }),
-      collective("MPI_Alltoall", [=] { MPI_Alltoall(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm); }),
-      collective("MPI_Alltoallv",
-                 [=] {
-                   MPI_Alltoallv(from.data(), counts.data(), places.data(), MPI_INT, to.data(), counts.data(),
-                                 places.data(), MPI_INT, comm);
-                 }),
-      collective("MPI_Alltoallw",
-                 [=] {
-                   MPI_Alltoallw(from.data(), counts.data(), places.data(), types.data(), to.data(), counts.data(),
-                                 places.data(), types.data(), comm);
-                 }),
-      collective("MPI_Reduce", [=] { MPI_Reduce(from.data(), to.data(), 1, MPI_INT, MPI_SUM, 0, comm); }),
-      collective("MPI_Allreduce", [=] { MPI_Allreduce(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm); }),
-      collective("MPI_Reduce_scatter",
-                 [=] { MPI_Reduce_scatter(from.data(), to.data(), counts.data(), MPI_INT, MPI_SUM, comm); }),
-      collective("MPI_Reduce_scatter_block",
-                 [=] { MPI_Reduce_scatter_block(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm); }),
+      collective("MPI_Bcast", [=] { MPI_Bcast(out, 1, MPI_INT, 1, comm); }),
+      collective("MPI_Gather", [=] { MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, 0, comm); }),
+      collective("MPI_Gatherv", [=] { MPI_Gatherv(in, 1, MPI_INT, out, ones, at, MPI_INT, 0, comm); }),
+      collective("MPI_Scatter", [=] { MPI_Scatter(in, 1, MPI_INT, out, 1, MPI_INT, 1, comm); }),
+      collective("MPI_Scatterv", [=] { MPI_Scatterv(in, ones, at, MPI_INT, out, 1, MPI_INT, 1, comm); }),
+      collective("MPI_Allgather", [=] { MPI_Allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm); }),
+      collective("MPI_Allgatherv", [=] { MPI_Allgatherv(in, 1, MPI_INT, out, ones, at, MPI_INT, comm); }),
+      collective("MPI_Alltoall", [=] { MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, comm); }),
+      collective("MPI_Alltoallv", [=] { MPI_Alltoallv(in, ones, at, MPI_INT, out, ones, at, MPI_INT, comm); }),
+      collective("MPI_Alltoallw", [=] { MPI_Alltoallw(in, ones, at, ints, out, ones, at, ints, comm); }),
+      collective("MPI_Reduce", [=] { MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, 0, comm); }),
+      collective("MPI_Allreduce", [=] { MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, comm); }),
+      collective("MPI_Reduce_scatter", [=] { MPI_Reduce_scatter(in, out, ones, MPI_INT, MPI_SUM, comm); }),
+      collective("MPI_Reduce_scatter_block", [=] { MPI_Reduce_scatter_block(in, out, 1, MPI_INT, MPI_SUM, comm); }),
       // Rank 0 sends without waiting for others.
       collective("MPI_Scan, MPI_Exscan, MPI_Barrier",
                  [=] {
-                   MPI_Scan(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
-                   MPI_Exscan(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   MPI_Scan(in, out, 1, MPI_INT, MPI_SUM, comm);
+                   MPI_Exscan(in, out, 1, MPI_INT, MPI_SUM, comm);
                    MPI_Barrier(comm);
                  }),
-      collective("MPI_Neighbor_allgather",
-                 [=] { MPI_Neighbor_allgather(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring); }),
-      collective("MPI_Neighbor_alltoall",
-                 [=] { MPI_Neighbor_alltoall(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring); }),
-      collective("MPI_Neighbor_allgatherv",
-                 [=] {
-                   MPI_Neighbor_allgatherv(from.data(), 1, MPI_INT, to.data(), two_counts.data(), two_places.data(),
-                                           MPI_INT, ring);
-                   check_from_neighbors();
-                 }),
-      collective("MPI_Neighbor_alltoallv",
-                 [=] {
-                   MPI_Neighbor_alltoallv(from.data(), two_counts.data(), two_places.data(), MPI_INT, to.data(),
-                                          two_counts.data(), two_places.data(), MPI_INT, ring);
-                   check_from_neighbors();
-                 }),
-      collective("MPI_Neighbor_alltoallw",
-                 [=] {
-                   MPI_Neighbor_alltoallw(from.data(), two_counts.data(), two_bytes.data(), two_types.data(), to.data(),
-                                          two_counts.data(), two_bytes.data(), two_types.data(), ring);
-                   check_from_neighbors();
-                 }),
-      collective("MPI_Comm_dup_with_info",
-                 [=] {
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made);
-                   check_and_free(made);
-                 }),
-      collective("MPI_Cart_sub",
-                 [=] {
-                   const int remains = 1;
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Cart_sub(ring, &remains, &made);
-                   check_and_free(made);
-                 }),
-      collective("MPI_Graph_create",
-                 [=] {
-                   std::vector<int> ends, edges;
-                   for (int node = 0; node < size(); ++node) {
-                     ends.push_back(node + 1);
-                     edges.push_back((node + 1) % size());
-                   }
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Graph_create(comm, size(), ends.data(), edges.data(), 0, &made);
-                   check_and_free(made);
-                 }),
-      collective("MPI_Dist_graph_create_adjacent",
-                 [=] {
-                   const int source = program::previous(), destination = program::next();
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Dist_graph_create_adjacent(comm, 1, &source, MPI_UNWEIGHTED, 1, &destination, MPI_UNWEIGHTED,
-                                                  MPI_INFO_NULL, 0, &made);
-                   check_and_free(made);
-                 }),
-      collective("MPI_Comm_dup",
-                 [=] {
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Comm_dup(comm, &made);
-                   MPI_Comm_free(&made);
-                 }),
-      collective("MPI_Comm_split",
-                 [=] {
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Comm_split(comm, 0, -rank(), &made);
-                   MPI_Comm_free(&made);
-                 }),
-      collective("MPI_Comm_split_type",
-                 [=] {
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
-                   MPI_Comm_free(&made);
-                 }),
-      collective("MPI_Comm_create",
-                 [=] {
-                   MPI_Group all = MPI_GROUP_NULL;
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Comm_group(comm, &all);
-                   MPI_Comm_create(comm, all, &made);
-                   MPI_Comm_free(&made);
-                   MPI_Group_free(&all);
-                 }),
-      collective("MPI_Cart_create",
-                 [=] {
-                   const int extent = size(), periodic = 1;
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Cart_create(comm, 1, &extent, &periodic, 0, &made);
-                   MPI_Comm_free(&made);
-                 }),
-      collective("MPI_Dist_graph_create",
-                 [=] {
-                   const int source = rank(), degree = 1, destination = (rank() + 1) % size();
-                   MPI_Comm made = MPI_COMM_NULL;
-                   MPI_Dist_graph_create(comm, 1, &source, &degree, &destination, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                         &made);
-                   MPI_Comm_free(&made);
-                 }),
+      with_neighbors("MPI_Neighbor_allgather", [=] { MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, ring); }),
+      with_neighbors("MPI_Neighbor_alltoall", [=] { MPI_Neighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, ring); }),
+      with_neighbors(
+          "MPI_Neighbor_allgatherv",
+          [=] { MPI_Neighbor_allgatherv(in, 1, MPI_INT, out, two_counts.data(), two_places.data(), MPI_INT, ring); }),
+      with_neighbors("MPI_Neighbor_alltoallv",
+                     [=] {
+                       MPI_Neighbor_alltoallv(in, two_counts.data(), two_places.data(), MPI_INT, out, two_counts.data(),
+                                              two_places.data(), MPI_INT, ring);
+                     }),
+      with_neighbors("MPI_Neighbor_alltoallw",
+                     [=] {
+                       MPI_Neighbor_alltoallw(in, two_counts.data(), two_bytes.data(), two_types.data(), out,
+                                              two_counts.data(), two_bytes.data(), two_types.data(), ring);
+                     }),
   };
 }
 
 void send() { MPI_Send(&sent, 1, MPI_INT, 0, tag, MPI_COMM_WORLD); }
 void receive() { MPI_Recv(&received, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+void receive_and_send() {
+  receive();
+  send();
+}
 
 MPI_Request receiving(int* into = &received) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -205,6 +173,41 @@ MPI_Request receiving(int* into = &received) {
 void check_received() {
   CHECK(received == 41);
   received = 0;
+}
+
+/// Rank 0 receives the number of rank 1.
+blocking_call receives(const char* name, const std::function<void()>& call,
+                       const std::function<void()>& origin = send) {
+  return {name,
+          [=] {
+            call();
+            check_received();
+          },
+          origin};
+}
+
+/// Rank 0 waits by itself, in calls that return at once.
+blocking_call polls(const char* name, const std::function<void(MPI_Request&, int&)>& test) {
+  return receives(name, [=] {
+    MPI_Request request = receiving();
+    for (int done = 0; done == 0;) test(request, done);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  });
+}
+
+/// Rank 0 exchanges a number for that of rank 1.
+blocking_call replaces(const char* name, const std::function<void(int*)>& call) {
+  return {name,
+          [=] {
+            int value = 13;
+            call(&value);
+            CHECK(value == 41);
+          },
+          [] {
+            receive();
+            CHECK(received == 13);
+            send();
+          }};
 }
 
 std::vector<blocking_call> point_to_point() {
@@ -239,53 +242,37 @@ std::vector<blocking_call> point_to_point() {
        }},
       {"MPI_Send", [] { MPI_Send(large.data(), static_cast<int>(large.size()), MPI_INT, 1, tag, MPI_COMM_WORLD); },
        receive_large},
-      {"MPI_Probe",
-       [] {
-         MPI_Status status;
-         MPI_Probe(1, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-         CHECK(status.MPI_TAG == tag);
-         MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       send},
-      {"MPI_Mprobe",
-       [] {
-         MPI_Message message = MPI_MESSAGE_NULL;
-         MPI_Status status;
-         MPI_Mprobe(1, tag, MPI_COMM_WORLD, &message, &status);
-         MPI_Mrecv(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
-         CHECK(message == MPI_MESSAGE_NULL);
-         check_received();
-       },
-       send},
-      {"MPI_Sendrecv",
-       [] {
-         MPI_Sendrecv(&sent, 1, MPI_INT, 1, tag, &received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       [] {
-         receive();
-         send();
-       }},
-      {"MPI_Sendrecv_replace",
-       [] {
-         int value = 13;
-         MPI_Sendrecv_replace(&value, 1, MPI_INT, 1, tag, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-         CHECK(value == 41);
-       },
-       [] {
-         receive();
-         CHECK(received == 13);
-         send();
-       }},
-      {"MPI_Wait",
-       [] {
-         MPI_Request request = receiving();
-         MPI_Wait(&request, MPI_STATUS_IGNORE);
-         CHECK(request == MPI_REQUEST_NULL);
-         check_received();
-       },
-       send},
+      receives("MPI_Probe",
+               [] {
+                 MPI_Status status;
+                 MPI_Probe(1, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+                 CHECK(status.MPI_TAG == tag);
+                 MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               }),
+      receives("MPI_Mprobe",
+               [] {
+                 MPI_Message message = MPI_MESSAGE_NULL;
+                 MPI_Status status;
+                 MPI_Mprobe(1, tag, MPI_COMM_WORLD, &message, &status);
+                 MPI_Mrecv(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+                 CHECK(message == MPI_MESSAGE_NULL);
+               }),
+      receives(
+          "MPI_Sendrecv",
+          [] {
+            MPI_Sendrecv(&sent, 1, MPI_INT, 1, tag, &received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          },
+          receive_and_send),
+      replaces("MPI_Sendrecv_replace",
+               [](int* value) {
+                 MPI_Sendrecv_replace(value, 1, MPI_INT, 1, tag, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               }),
+      receives("MPI_Wait",
+               [] {
+                 MPI_Request request = receiving();
+                 MPI_Wait(&request, MPI_STATUS_IGNORE);
+                 CHECK(request == MPI_REQUEST_NULL);
+               }),
       {"MPI_Waitall",
        [] {
          std::array<int, 2> values{};
@@ -297,69 +284,40 @@ std::vector<blocking_call> point_to_point() {
          send();
          send();
        }},
-      {"MPI_Waitany",
-       [] {
-         std::array requests{MPI_REQUEST_NULL, receiving()};
-         int index = 0;
-         MPI_Waitany(2, requests.data(), &index, MPI_STATUS_IGNORE);
-         CHECK(index == 1);
-         check_received();
-       },
-       send},
-      {"MPI_Waitsome",
-       [] {
-         std::array requests{MPI_REQUEST_NULL, receiving()};
-         std::array<int, 2> indices{};
-         int done = 0;
-         MPI_Waitsome(2, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
-         CHECK(done == 1 && indices[0] == 1);
-         check_received();
-       },
-       send},
-      // The program waits by itself, in calls that return at once.
-      {"MPI_Test",
-       [] {
-         MPI_Request request = receiving();
-         for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       send},
-      {"MPI_Testall",
-       [] {
-         MPI_Request request = receiving();
-         for (int done = 0; done == 0;) MPI_Testall(1, &request, &done, MPI_STATUSES_IGNORE);
-         check_received();
-       },
-       send},
-      {"MPI_Testany",
-       [] {
-         MPI_Request request = receiving();
-         for (int done = 0, index = 0; done == 0;) MPI_Testany(1, &request, &index, &done, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       send},
-      {"MPI_Testsome",
-       [] {
-         MPI_Request request = receiving();
-         for (int done = 0, index = 0; done == 0;) MPI_Testsome(1, &request, &done, &index, MPI_STATUSES_IGNORE);
-         check_received();
-       },
-       send},
-      {"MPI_Request_get_status",
-       [] {
-         MPI_Request request = receiving();
-         for (int done = 0; done == 0;) MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
-         MPI_Wait(&request, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       send},
-      {"MPI_Iprobe",
-       [] {
-         for (int there = 0; there == 0;) MPI_Iprobe(1, tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-         MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       send},
+      receives("MPI_Waitany",
+               [] {
+                 std::array requests{MPI_REQUEST_NULL, receiving()};
+                 int index = 0;
+                 MPI_Waitany(2, requests.data(), &index, MPI_STATUS_IGNORE);
+                 CHECK(index == 1);
+               }),
+      receives("MPI_Waitsome",
+               [] {
+                 std::array requests{MPI_REQUEST_NULL, receiving()};
+                 std::array<int, 2> indices{};
+                 int done = 0;
+                 MPI_Waitsome(2, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+                 CHECK(done == 1 && indices[0] == 1);
+               }),
+      polls("MPI_Test", [](MPI_Request& of, int& done) { MPI_Test(&of, &done, MPI_STATUS_IGNORE); }),
+      polls("MPI_Testall", [](MPI_Request& of, int& done) { MPI_Testall(1, &of, &done, MPI_STATUSES_IGNORE); }),
+      polls("MPI_Testany",
+            [](MPI_Request& of, int& done) {
+              int index = 0;
+              MPI_Testany(1, &of, &index, &done, MPI_STATUS_IGNORE);
+            }),
+      polls("MPI_Testsome",
+            [](MPI_Request& of, int& done) {
+              int index = 0;
+              MPI_Testsome(1, &of, &done, &index, MPI_STATUSES_IGNORE);
+            }),
+      polls("MPI_Request_get_status",
+            [](MPI_Request& of, int& done) { MPI_Request_get_status(of, &done, MPI_STATUS_IGNORE); }),
+      receives("MPI_Iprobe",
+               [] {
+                 for (int there = 0; there == 0;) MPI_Iprobe(1, tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+                 MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               }),
   };
 }
 
@@ -375,141 +333,89 @@ std::vector<blocking_call> large_counts(MPI_Comm comm, MPI_Comm ring) {
     offsets.push_back(other);
     bytes.push_back(other * static_cast<MPI_Aint>(sizeof(int)));
   }
+  int *const in = from.data(), *const out = to.data();
+  const MPI_Count *const all_ones = ones.data(), *const both = two_ones.data();
+  const MPI_Aint *const at = offsets.data(), *const at_bytes = bytes.data();
+  MPI_Datatype* const ints = types.data();
   const auto check = [](int count, int first) {
     for (int i = 0; i < count; ++i) CHECK(to[static_cast<std::size_t>(i)] == first + i);
     to.assign(to.size(), -1);
   };
   const auto check_ranks = [check] { check(size(), 0); };
+  const auto check_one = [check] { check(1, 1); };
   const auto check_sum = [check](int members) { check(1, members * (members - 1) / 2); };
-  const auto at_root = [](const auto& checks) {
-    if (rank() == 0) checks();
+  const auto check_sum_of_all = [check_sum] { check_sum(size()); };
+  /// A collective call after which these checks hold, or those of rank 0.
+  const auto gives = [](const char* name, const std::function<void()>& checks, const std::function<void()>& call) {
+    return collective(name, [=] {
+      call();
+      checks();
+    });
+  };
+  const auto gives_root = [gives](const char* name, const std::function<void()>& checks,
+                                  const std::function<void()>& call) {
+    const auto check_at_root = [=] {
+      if (rank() == 0) checks();
+    };
+    return gives(name, check_at_root, call);
   };
   return {
-      collective("MPI_Bcast_c",
-                 [=] {
-                   to[0] = rank();
-                   MPI_Bcast_c(to.data(), 1, MPI_INT, 1, comm);
-                   check(1, 1);
-                 }),
-      collective("MPI_Gather_c",
-                 [=] {
-                   MPI_Gather_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 0, comm);
-                   at_root(check_ranks);
-                 }),
-      collective("MPI_Gatherv_c",
-                 [=] {
-                   MPI_Gatherv_c(from.data(), 1, MPI_INT, to.data(), ones.data(), offsets.data(), MPI_INT, 0, comm);
-                   at_root(check_ranks);
-                 }),
-      collective("MPI_Scatter_c",
-                 [=] {
-                   MPI_Scatter_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, 1, comm);
-                   check(1, 1);
-                 }),
-      collective("MPI_Scatterv_c",
-                 [=] {
-                   MPI_Scatterv_c(from.data(), ones.data(), offsets.data(), MPI_INT, to.data(), 1, MPI_INT, 1, comm);
-                   check(1, 1);
-                 }),
-      collective("MPI_Allgather_c",
-                 [=] {
-                   MPI_Allgather_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm);
-                   check_ranks();
-                 }),
-      collective("MPI_Allgatherv_c",
-                 [=] {
-                   MPI_Allgatherv_c(from.data(), 1, MPI_INT, to.data(), ones.data(), offsets.data(), MPI_INT, comm);
-                   check_ranks();
-                 }),
-      collective("MPI_Alltoall_c",
-                 [=] {
-                   MPI_Alltoall_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, comm);
-                   check_ranks();
-                 }),
-      collective("MPI_Alltoallv_c",
-                 [=] {
-                   MPI_Alltoallv_c(from.data(), ones.data(), offsets.data(), MPI_INT, to.data(), ones.data(),
-                                   offsets.data(), MPI_INT, comm);
-                   check_ranks();
-                 }),
-      collective("MPI_Alltoallw_c",
-                 [=] {
-                   MPI_Alltoallw_c(from.data(), ones.data(), bytes.data(), types.data(), to.data(), ones.data(),
-                                   bytes.data(), types.data(), comm);
-                   check_ranks();
-                 }),
-      collective("MPI_Reduce_c",
-                 [=] {
-                   MPI_Reduce_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, 0, comm);
-                   at_root([=] { check_sum(size()); });
-                 }),
-      collective("MPI_Allreduce_c",
-                 [=] {
-                   MPI_Allreduce_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
-                   check_sum(size());
-                 }),
-      collective("MPI_Reduce_scatter_c",
-                 [=] {
-                   MPI_Reduce_scatter_c(from.data(), to.data(), ones.data(), MPI_INT, MPI_SUM, comm);
-                   check_sum(size());
-                 }),
-      collective("MPI_Reduce_scatter_block_c",
-                 [=] {
-                   MPI_Reduce_scatter_block_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
-                   check_sum(size());
-                 }),
+      gives("MPI_Bcast_c", check_one,
+            [=] {
+              to[0] = rank();
+              MPI_Bcast_c(out, 1, MPI_INT, 1, comm);
+            }),
+      gives_root("MPI_Gather_c", check_ranks, [=] { MPI_Gather_c(in, 1, MPI_INT, out, 1, MPI_INT, 0, comm); }),
+      gives_root("MPI_Gatherv_c", check_ranks,
+                 [=] { MPI_Gatherv_c(in, 1, MPI_INT, out, all_ones, at, MPI_INT, 0, comm); }),
+      gives("MPI_Scatter_c", check_one, [=] { MPI_Scatter_c(in, 1, MPI_INT, out, 1, MPI_INT, 1, comm); }),
+      gives("MPI_Scatterv_c", check_one, [=] { MPI_Scatterv_c(in, all_ones, at, MPI_INT, out, 1, MPI_INT, 1, comm); }),
+      gives("MPI_Allgather_c", check_ranks, [=] { MPI_Allgather_c(in, 1, MPI_INT, out, 1, MPI_INT, comm); }),
+      gives("MPI_Allgatherv_c", check_ranks,
+            [=] { MPI_Allgatherv_c(in, 1, MPI_INT, out, all_ones, at, MPI_INT, comm); }),
+      gives("MPI_Alltoall_c", check_ranks, [=] { MPI_Alltoall_c(in, 1, MPI_INT, out, 1, MPI_INT, comm); }),
+      gives("MPI_Alltoallv_c", check_ranks,
+            [=] { MPI_Alltoallv_c(in, all_ones, at, MPI_INT, out, all_ones, at, MPI_INT, comm); }),
+      gives("MPI_Alltoallw_c", check_ranks,
+            [=] { MPI_Alltoallw_c(in, all_ones, at_bytes, ints, out, all_ones, at_bytes, ints, comm); }),
+      gives_root("MPI_Reduce_c", check_sum_of_all, [=] { MPI_Reduce_c(in, out, 1, MPI_INT, MPI_SUM, 0, comm); }),
+      gives("MPI_Allreduce_c", check_sum_of_all, [=] { MPI_Allreduce_c(in, out, 1, MPI_INT, MPI_SUM, comm); }),
+      gives("MPI_Reduce_scatter_c", check_sum_of_all,
+            [=] { MPI_Reduce_scatter_c(in, out, all_ones, MPI_INT, MPI_SUM, comm); }),
+      gives("MPI_Reduce_scatter_block_c", check_sum_of_all,
+            [=] { MPI_Reduce_scatter_block_c(in, out, 1, MPI_INT, MPI_SUM, comm); }),
       // Rank 0 sends without waiting for others.
       collective("MPI_Scan_c, MPI_Exscan_c, MPI_Barrier",
                  [=] {
-                   MPI_Scan_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   MPI_Scan_c(in, out, 1, MPI_INT, MPI_SUM, comm);
                    check_sum(rank() + 1);
-                   MPI_Exscan_c(from.data(), to.data(), 1, MPI_INT, MPI_SUM, comm);
+                   MPI_Exscan_c(in, out, 1, MPI_INT, MPI_SUM, comm);
                    if (rank() > 0) check_sum(rank());
                    MPI_Barrier(comm);
                  }),
-      collective("MPI_Neighbor_allgather_c",
-                 [=] {
-                   MPI_Neighbor_allgather_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring);
-                   check_from_neighbors();
-                 }),
-      collective("MPI_Neighbor_allgatherv_c",
-                 [=] {
-                   MPI_Neighbor_allgatherv_c(from.data(), 1, MPI_INT, to.data(), two_ones.data(), offsets.data(),
-                                             MPI_INT, ring);
-                   check_from_neighbors();
-                 }),
-      collective("MPI_Neighbor_alltoall_c",
-                 [=] {
-                   MPI_Neighbor_alltoall_c(from.data(), 1, MPI_INT, to.data(), 1, MPI_INT, ring);
-                   check_from_neighbors();
-                 }),
-      collective("MPI_Neighbor_alltoallv_c",
-                 [=] {
-                   MPI_Neighbor_alltoallv_c(from.data(), two_ones.data(), offsets.data(), MPI_INT, to.data(),
-                                            two_ones.data(), offsets.data(), MPI_INT, ring);
-                   check_from_neighbors();
-                 }),
-      collective("MPI_Neighbor_alltoallw_c",
-                 [=] {
-                   MPI_Neighbor_alltoallw_c(from.data(), two_ones.data(), bytes.data(), two_types.data(), to.data(),
-                                            two_ones.data(), bytes.data(), two_types.data(), ring);
-                   check_from_neighbors();
-                 }),
-      {"MPI_Recv_c",
-       [] {
-         MPI_Recv_c(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       [] { MPI_Send_c(&sent, 1, MPI_INT, 0, tag, MPI_COMM_WORLD); }},
+      with_neighbors("MPI_Neighbor_allgather_c",
+                     [=] { MPI_Neighbor_allgather_c(in, 1, MPI_INT, out, 1, MPI_INT, ring); }),
+      with_neighbors("MPI_Neighbor_allgatherv_c",
+                     [=] { MPI_Neighbor_allgatherv_c(in, 1, MPI_INT, out, both, at, MPI_INT, ring); }),
+      with_neighbors("MPI_Neighbor_alltoall_c",
+                     [=] { MPI_Neighbor_alltoall_c(in, 1, MPI_INT, out, 1, MPI_INT, ring); }),
+      with_neighbors("MPI_Neighbor_alltoallv_c",
+                     [=] { MPI_Neighbor_alltoallv_c(in, both, at, MPI_INT, out, both, at, MPI_INT, ring); }),
+      with_neighbors("MPI_Neighbor_alltoallw_c",
+                     [=] {
+                       MPI_Neighbor_alltoallw_c(in, both, at_bytes, two_types.data(), out, both, at_bytes,
+                                                two_types.data(), ring);
+                     }),
+      receives(
+          "MPI_Recv_c", [] { MPI_Recv_c(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); },
+          [] { MPI_Send_c(&sent, 1, MPI_INT, 0, tag, MPI_COMM_WORLD); }),
       {"MPI_Ssend_c", [] { MPI_Ssend_c(&sent, 1, MPI_INT, 1, tag, MPI_COMM_WORLD); }, receive},
-      {"MPI_Mrecv_c",
-       [] {
-         MPI_Message message = MPI_MESSAGE_NULL;
-         MPI_Mprobe(1, tag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
-         MPI_Mrecv_c(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       send},
+      receives("MPI_Mrecv_c",
+               [] {
+                 MPI_Message message = MPI_MESSAGE_NULL;
+                 MPI_Mprobe(1, tag, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+                 MPI_Mrecv_c(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+               }),
       {"MPI_Recv, MPI_Rsend_c",
        [] {
          MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -524,26 +430,16 @@ std::vector<blocking_call> large_counts(MPI_Comm comm, MPI_Comm ring) {
          MPI_Wait(&request, MPI_STATUS_IGNORE);
          check_received();
        }},
-      {"MPI_Sendrecv_c",
-       [] {
-         MPI_Sendrecv_c(&sent, 1, MPI_INT, 1, tag, &received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-         check_received();
-       },
-       [] {
-         receive();
-         send();
-       }},
-      {"MPI_Sendrecv_replace_c",
-       [] {
-         int value = 13;
-         MPI_Sendrecv_replace_c(&value, 1, MPI_INT, 1, tag, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-         CHECK(value == 41);
-       },
-       [] {
-         receive();
-         CHECK(received == 13);
-         send();
-       }},
+      receives(
+          "MPI_Sendrecv_c",
+          [] {
+            MPI_Sendrecv_c(&sent, 1, MPI_INT, 1, tag, &received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          },
+          receive_and_send),
+      replaces("MPI_Sendrecv_replace_c",
+               [](int* value) {
+                 MPI_Sendrecv_replace_c(value, 1, MPI_INT, 1, tag, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               }),
   };
 }
 
@@ -608,8 +504,7 @@ std::vector<blocking_call> others(MPI_Comm comm, const std::string& path) {
 
 /// The argument is a path for a file.
 int main(int argc, char** argv) {
-  program::watch(100);
-  MPI_Init(&argc, &argv);
+  const program::session running(argc, argv, 100);
   CHECK(argc == 2 && size() >= 2);
   int* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
@@ -619,7 +514,8 @@ int main(int argc, char** argv) {
   MPI_Cart_create(MPI_COMM_WORLD, 1, &extent, &periodic, 0, &ring);
 
   std::vector<blocking_call> calls = collectives(MPI_COMM_WORLD, ring);
-  for (const auto& more : {point_to_point(), large_counts(MPI_COMM_WORLD, ring), others(MPI_COMM_WORLD, argv[1])})
+  for (const auto& more : {communicators(MPI_COMM_WORLD, ring), point_to_point(), large_counts(MPI_COMM_WORLD, ring),
+                           others(MPI_COMM_WORLD, argv[1])})
     calls.insert(calls.end(), more.begin(), more.end());
   int number = 0;
   for (const blocking_call& call : calls) {
@@ -646,6 +542,5 @@ int main(int argc, char** argv) {
   step = "the end";
   MPI_Comm_free(&ring);
   MPI_Win_free(&win);
-  MPI_Finalize();
   if (std::getenv("AMITY_TEST_VERBOSE") != nullptr) std::printf("%d calls\n", number);
 }

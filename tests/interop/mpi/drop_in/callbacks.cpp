@@ -3,43 +3,22 @@
 // level of threads.
 
 #include <array>
-#include <string_view>
 
 #include "program.hpp"
+#include "served_number.hpp"
 
 namespace {
 
 using program::class_of;
+using program::increment_there;
+using program::number_of;
+using program::numbers;
 using program::rank;
 using program::step;
 
 constexpr int tag = 5;
 
-/// A window whose owner serves what others do there, for functions that have no parameter for it.
-MPI_Win served = MPI_WIN_NULL;
 int called = 0;
-
-/// Adds to the number of the other process, in calls that need its help.
-void increment_there(int times) {
-  const int other = 1 - rank();
-  for (int i = 0; i < times; ++i) {
-    int value = 0;
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, served);
-    MPI_Get(&value, 1, MPI_INT, other, 0, 1, MPI_INT, served);
-    MPI_Win_flush(other, served);
-    ++value;
-    MPI_Put(&value, 1, MPI_INT, other, 0, 1, MPI_INT, served);
-    MPI_Win_unlock(other, served);
-  }
-}
-
-int number_here() {
-  int value = -1;
-  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, served);
-  MPI_Get(&value, 1, MPI_INT, rank(), 0, 1, MPI_INT, served);
-  MPI_Win_unlock(rank(), served);
-  return value;
-}
 
 /// What the functions of the program do. Rank 1 needs this process before it sends, in `answer`.
 void talk() {
@@ -47,12 +26,12 @@ void talk() {
   int value = 0;
   increment_there(2);
   MPI_Recv(&value, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  CHECK(value == number_here());
+  CHECK(value == number_of(rank()));
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Irecv(&value, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, &request);
   MPI_Send(&value, 1, MPI_INT, 1, tag, MPI_COMM_WORLD);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  CHECK(value == number_here());
+  CHECK(value == number_of(rank()));
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -132,20 +111,20 @@ int talk_in_deletion(MPI_Win, int, void*, void*) {
 /// All members are in MPI_Win_free.
 int use_own_memory_in_deletion(MPI_Win, int, void*, void*) {
   ++called;
-  const int before = number_here(), one = 1;
+  const int before = number_of(rank()), one = 1;
   int value = 0;
-  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, served);
-  MPI_Accumulate(&one, 1, MPI_INT, rank(), 0, 1, MPI_INT, MPI_SUM, served);
-  MPI_Win_flush(rank(), served);
-  MPI_Get_accumulate(&one, 1, MPI_INT, &value, 1, MPI_INT, rank(), 0, 1, MPI_INT, MPI_NO_OP, served);
-  MPI_Win_unlock(rank(), served);
+  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, numbers);
+  MPI_Accumulate(&one, 1, MPI_INT, rank(), 0, 1, MPI_INT, MPI_SUM, numbers);
+  MPI_Win_flush(rank(), numbers);
+  MPI_Get_accumulate(&one, 1, MPI_INT, &value, 1, MPI_INT, rank(), 0, 1, MPI_INT, MPI_NO_OP, numbers);
+  MPI_Win_unlock(rank(), numbers);
   CHECK(value == before + 1);
   MPI_Sendrecv(&before, 1, MPI_INT, 0, tag, &value, 1, MPI_INT, 0, tag, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   CHECK(value == before);
   const int minus_one = -1;
-  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, served);
-  MPI_Accumulate(&minus_one, 1, MPI_INT, rank(), 0, 1, MPI_INT, MPI_SUM, served);
-  MPI_Win_unlock(rank(), served);
+  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, numbers);
+  MPI_Accumulate(&minus_one, 1, MPI_INT, rank(), 0, 1, MPI_INT, MPI_SUM, numbers);
+  MPI_Win_unlock(rank(), numbers);
   return MPI_SUCCESS;
 }
 int talk_in_deletion_of_communicator(MPI_Comm, int, void*, void*) {
@@ -195,16 +174,10 @@ void attributes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool has_threads = argc > 1 && std::string_view(argv[1]) == "multiple";
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  program::watch(50);
-  static int number = 0;
-  MPI_Win_create(&number, sizeof number, sizeof number, MPI_INFO_NULL, MPI_COMM_WORLD, &served);
+  const bool has_threads = program::wants_threads(argc, argv);
+  const program::session running(argc, argv, 50, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  program::make_numbers();
   error_handlers();
   attributes();
-  step = "the end";
-  MPI_Win_free(&served);
-  MPI_Finalize();
-  return 0;
+  MPI_Win_free(&numbers);
 }

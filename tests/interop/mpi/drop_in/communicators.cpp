@@ -79,8 +79,7 @@ void use(const open_window& opened, int round) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::cases arguments(argc, argv);
   arguments.leave_out("no_shared");  // it makes none
   const int rounds = arguments.leave_out("most_rounds") ? 80 : 400;
@@ -105,7 +104,4 @@ int main(int argc, char** argv) {
     opened.erase(opened.begin() + static_cast<std::ptrdiff_t>(shared() % opened.size()));
   }
   opened.clear();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include <string_view>
 #include <vector>
 
 #include "program.hpp"
@@ -69,11 +68,9 @@ void requests(MPI_Win win) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  const bool has_threads = argc > 1 && std::string_view(argv[1]) == "multiple";
-  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  program::watch(100);
-  CHECK(has_threads || provided == MPI_THREAD_SINGLE);  // the thread of the library is none of the program's
+  const bool has_threads = program::wants_threads(argc, argv);
+  const program::session running(argc, argv, 100, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  CHECK(has_threads || running.level() == MPI_THREAD_SINGLE);  // the thread of the library is none of the program's
   std::vector<long> own(words);
   MPI_Win win = MPI_WIN_NULL;
   step = "a created window";
@@ -88,6 +85,4 @@ int main(int argc, char** argv) {
   add_to_word(win, memory);
   requests(win);
   MPI_Win_free(&win);
-  MPI_Finalize();
-  return 0;
 }

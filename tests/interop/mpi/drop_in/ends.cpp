@@ -141,8 +141,7 @@ void make_processes(windows& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(60);
+  const program::session running(argc, argv, 60);
   const std::string_view way = argc > 1 ? argv[1] : "";
   step = argc > 1 ? argv[1] : "";
   windows all;
@@ -155,7 +154,4 @@ int main(int argc, char** argv) {
   if (way == "fatal" && rank() == 0) MPI_Win_lock(MPI_LOCK_SHARED, size(), 0, all.of_created);
   if (way == "fatal") MPI_Barrier(MPI_COMM_WORLD);
   if (way == "forks") make_processes(all);
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

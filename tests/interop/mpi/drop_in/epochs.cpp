@@ -19,6 +19,7 @@
 namespace {
 
 using longs = program::filled_window<long>;
+using program::group_of;
 using program::next;
 using program::previous;
 using program::rank;
@@ -41,14 +42,6 @@ class random_skew {
  private:
   std::minstd_rand random_;
 };
-
-MPI_Group group_of(const std::vector<int>& ranks) {
-  MPI_Group world = MPI_GROUP_NULL, made = MPI_GROUP_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &made);
-  MPI_Group_free(&world);
-  return made;
-}
 
 long value_of(int round, int origin) { return 100L * round + origin + 1; }
 
@@ -354,43 +347,6 @@ void calls_make_progress(std::string_view flavor) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// A wait for a single small operation ends: nothing else sends the packet that it is in.
-void requests_alone(std::string_view flavor) {
-  step = "requests: a wait for a single one";
-  longs all(flavor, 4);
-  const long value = rank() + 100, one = 1;
-  long seen = -1;
-  MPI_Win_lock_all(0, all.win);
-  for (int round = 0; round < 40; ++round) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    switch (round % 4) {
-      case 0:
-        MPI_Rput(&value, 1, MPI_LONG, next(), 0, 1, MPI_LONG, all.win, &request);
-        break;
-      case 1:
-        MPI_Rget(&seen, 1, MPI_LONG, next(), 3, 1, MPI_LONG, all.win, &request);
-        break;
-      case 2:
-        MPI_Raccumulate(&one, 1, MPI_LONG, next(), 1, 1, MPI_LONG, MPI_SUM, all.win, &request);
-        break;
-      default:
-        MPI_Rget_accumulate(&one, 1, MPI_LONG, &seen, 1, MPI_LONG, next(), 2, 1, MPI_LONG, MPI_SUM, all.win, &request);
-    }
-    if (round % 8 < 4) {
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    } else {
-      for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    }
-    CHECK(request == MPI_REQUEST_NULL);
-    if (round % 4 == 1) CHECK(seen == next());
-    if (round % 4 == 3) CHECK(seen == next() + round / 4);
-  }
-  MPI_Win_unlock_all(all.win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(all.memory[0] == previous() + 100 && all.memory[1] == rank() + 10 && all.memory[2] == rank() + 10);
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-
 // A flush, an unlock or the end of the window completes the operation, and the request is still the program's.
 void requests_after_completion(std::string_view flavor) {
   step = "requests: waits after the completion by another call";
@@ -464,8 +420,7 @@ void requests_of_derived_types(std::string_view flavor) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   all.leave_out("no_shared");  // it makes none
   for (const std::string_view flavor : {"allocated", "created"}) {
@@ -477,12 +432,8 @@ int main(int argc, char** argv) {
     all.run("locks_exclude", flavor, locks_exclude);
     all.run("flush_local_completes", flavor, flush_local_completes);
     all.run("calls_make_progress", flavor, calls_make_progress);
-    all.run("requests_alone", flavor, requests_alone);
     all.run("requests_after_completion", flavor, requests_after_completion);
     all.run("requests_of_derived_types", flavor, requests_of_derived_types);
   }
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

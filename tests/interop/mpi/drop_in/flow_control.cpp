@@ -167,8 +167,7 @@ void large_count() {}  // this MPI does not have them
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   if (argc > 1 && std::string_view(argv[1]) == "large") {
     large_epoch();
     large_operation();
@@ -176,7 +175,4 @@ int main(int argc, char** argv) {
   } else {
     for (const std::string_view flavor : {"allocated", "created"}) many_operations(flavor);
   }
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

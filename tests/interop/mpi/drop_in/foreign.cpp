@@ -115,12 +115,10 @@ void connect_halves() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(60);
+  const program::session running(argc, argv, 60);
   const std::string_view way = argc > 1 ? argv[1] : "";
   if (way == "halves") {
     connect_halves();
-    MPI_Finalize();
     return 0;
   }
   MPI_Comm others = MPI_COMM_NULL, all = MPI_COMM_NULL;
@@ -149,7 +147,4 @@ int main(int argc, char** argv) {
   use_window(MPI_COMM_WORLD);
   MPI_Comm_free(&all);
   MPI_Comm_disconnect(&others);
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

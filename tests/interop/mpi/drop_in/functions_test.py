@@ -35,32 +35,9 @@ def problems_of(page):
 
 
 class FunctionsTest(unittest.TestCase):
-    def setUp(self):
-        with open(PAGE, encoding="utf-8") as file:
-            self.page = file.read()
-
     def test_page(self):
-        self.assertEqual(problems_of(self.page), [])
-
-    def test_missing_row(self):
-        for name in ("Put", "Win_get_name", "Win_c2f"):
-            page = re.sub(rf"^\| `MPI_{name}` .*\n", "", self.page, flags=re.MULTILINE)
-            self.assertEqual(problems_of(page), [f"no row for MPI_{name}"])
-
-    def test_row_without_path(self):
-        page = re.sub(r"^(\| `MPI_Put` \| yes \|).*$", r"\1  |", self.page, flags=re.MULTILINE)
-        self.assertEqual(problems_of(page), ["no row for MPI_Put"])
-
-    def test_unknown_function(self):
-        (problem,) = problems_of(self.page + "\n| `MPI_Win_confer` | yes | direct |\n")
-        self.assertIn("a row for MPI_Win_confer", problem)
-
-    def test_second_row(self):
-        self.assertEqual(problems_of(self.page + "\n| `MPI_Put` | yes | direct |\n"), ["2 rows for MPI_Put"])
-
-    def test_wrong_answer(self):
-        page = self.page.replace("| `MPI_Put` | yes |", "| `MPI_Put` | no |")
-        self.assertEqual(problems_of(page), ["MPI_Put: 'no', and wrappers.py says 'yes'"])
+        with open(PAGE, encoding="utf-8") as file:
+            self.assertEqual(problems_of(file.read()), [])
 
 
 if __name__ == "__main__":

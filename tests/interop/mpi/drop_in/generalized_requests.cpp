@@ -3,44 +3,22 @@
 
 #include <array>
 #include <functional>
-#include <string_view>
 #include <thread>
 
 #include "program.hpp"
+#include "served_number.hpp"
 
 namespace {
 
+using program::increment_there;
+using program::number_of;
 using program::rank;
 using program::step;
 
 constexpr int tag = 5, tag_of_end = 6;
 
-/// A window of a number of each process, for functions that have no parameter for it.
-MPI_Win numbers = MPI_WIN_NULL;
 int called = 0;
 bool exchanges = true;  ///< `talk` exchanges messages
-
-/// Adds to the number of the other process, which must serve it.
-void increment_there(int times) {
-  const int other = 1 - rank();
-  for (int i = 0; i < times; ++i) {
-    int value = 0;
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, numbers);
-    MPI_Get(&value, 1, MPI_INT, other, 0, 1, MPI_INT, numbers);
-    MPI_Win_flush(other, numbers);
-    ++value;
-    MPI_Put(&value, 1, MPI_INT, other, 0, 1, MPI_INT, numbers);
-    MPI_Win_unlock(other, numbers);
-  }
-}
-
-int number_of(int of) {
-  int value = -1;
-  MPI_Win_lock(MPI_LOCK_SHARED, of, 0, numbers);
-  MPI_Get(&value, 1, MPI_INT, of, 0, 1, MPI_INT, numbers);
-  MPI_Win_unlock(of, numbers);
-  return value;
-}
 
 /// What the functions of the requests of rank 0 do.
 void talk() {
@@ -175,17 +153,11 @@ void requests_of_threads() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool has_threads = argc > 1 && std::string_view(argv[1]) == "multiple";
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  program::watch(50);
-  static int number = 0;
-  MPI_Win_create(&number, sizeof number, sizeof number, MPI_INFO_NULL, MPI_COMM_WORLD, &numbers);
+  const bool has_threads = program::wants_threads(argc, argv);
+  const program::session running(argc, argv, 50, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  program::make_numbers();
   requests_that_are_complete();
   requests_beside_messages();
   if (has_threads) requests_of_threads();
-  step = "the end";
-  MPI_Win_free(&numbers);
-  MPI_Finalize();
-  return 0;
+  MPI_Win_free(&program::numbers);
 }

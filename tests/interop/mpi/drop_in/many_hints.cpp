@@ -55,8 +55,7 @@ void check_hints(MPI_Win win) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(60);
+  const program::session running(argc, argv, 60);
   MPI_Info hints = MPI_INFO_NULL;
   MPI_Info_create(&hints);
   for (int number = 0; number < keys; ++number) MPI_Info_set(hints, key_of(number).c_str(), value_of(number).c_str());
@@ -78,7 +77,4 @@ int main(int argc, char** argv) {
     CHECK(reads() == 0);
   }
   MPI_Info_free(&hints);
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -65,10 +65,7 @@ struct number {
         memory = &own;
         MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
         MPI_Win_attach(win, memory, sizeof(int));
-        MPI_Aint address = 0;
-        MPI_Get_address(memory, &address);
-        MPI_Sendrecv(&address, 1, MPI_AINT, previous(), 0, &displacement, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        displacement = program::address_at_next(memory);
     }
     CHECK(win != MPI_WIN_NULL);
   }
@@ -118,11 +115,7 @@ void one_after_the_other() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   at_once();
   one_after_the_other();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -1,7 +1,6 @@
-/// Memory that targets attach for active messages: how it is detached, what is wrong with it, and what it contains.
+/// Memory that targets attach for active messages: how it is detached, and what is wrong with it.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <vector>
@@ -21,8 +20,6 @@ using program::size;
 using program::step;
 
 namespace {
-
-constexpr int secret = 0x5a5a5a5a;
 
 // Handlers
 
@@ -54,19 +51,6 @@ void misbehave(const void* input, int input_count, MPI_Datatype, void* persisten
   }
 }
 
-/// Writes the first integer of a segment into all of its output, and says that all is output except the last element.
-void write_most(const void* input, int input_count, MPI_Datatype, void*, int, MPI_Datatype, void* output,
-                int output_count, MPI_Datatype, int segments, int counts[]) {
-  const auto* const in = static_cast<const int*>(input);
-  auto* const out = static_cast<int*>(output);
-  for (int i = 0; i < segments; ++i) {
-    for (int j = 0; j < output_count; ++j) CHECK(out[i * output_count + j] == 0);
-    counts[i] = output_count - 1;
-    const int written = in[i * input_count] == secret ? output_count : counts[i];
-    std::fill_n(out + i * output_count, written, in[i * input_count]);
-  }
-}
-
 /// One integer in and out for each segment, 8 bytes at the target.
 int send(MPI_Win win, int target, const std::vector<int>& in, std::vector<int>& out, MPIX_Am_op op, int elements = 1) {
   return MPIX_Am(in.data(), elements, MPI_INT, out.data(), elements, MPI_INT, static_cast<int>(in.size()) / elements,
@@ -77,48 +61,6 @@ std::vector<int> numbers(int count) {
   std::vector<int> made(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) made[static_cast<std::size_t>(i)] = i + 1000 * rank();
   return made;
-}
-
-/// Sends segments of 80 bytes, which need user buffers if there are more than 100, and checks their output.
-void send_and_check(MPI_Win win, int segments, int number, MPIX_Am_op op) {
-  const std::vector<int> in = numbers(10 * segments);
-  std::vector<int> out(in.size(), -1);
-  CHECK(send(win, 1, in, out, op, 10) == MPI_SUCCESS);
-  CHECK(MPI_Win_flush(1, win) == MPI_SUCCESS);
-  for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == in[i] + number);
-}
-
-/// Figure 3 of the paper. `how` is the value of am_buf_interleave_am_detach, or null.
-void figure_3(MPIX_Am_op op, const char* how) {
-  if (size() == 1) return;
-  MPI_Info info = MPI_INFO_NULL;
-  MPI_Info_create(&info);
-  if (how != nullptr) MPI_Info_set(info, "am_buf_interleave_am_detach", how);
-  const message_window<int> on(1, info);
-  MPI_Info_free(&info);
-  *on.data() = 7;
-  std::vector<char> first(100), second(200);
-  if (rank() == 1) {
-    CHECK(MPIX_Am_win_buffer_attach(first.data(), 100, on.win()) == MPI_SUCCESS);
-    CHECK(MPIX_Am_win_buffer_attach(second.data(), 200, on.win()) == MPI_SUCCESS);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 0) {
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, on.win());
-    for (int i = 0; i < 3; ++i) send_and_check(on.win(), 300, 7, op);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 1) {
-    CHECK(MPIX_Am_win_buffer_detach(first.data(), on.win()) == MPI_SUCCESS);
-    std::fill(first.begin(), first.end(), 'x');
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 0) {
-    for (int i = 0; i < 2; ++i) send_and_check(on.win(), 300, 7, op);
-    CHECK(MPI_Win_unlock(1, on.win()) == MPI_SUCCESS);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank() == 1) CHECK(std::count(first.begin(), first.end(), 'x') == 100);
 }
 
 /// A detach against the promise of the window is an error of the message that needs the buffer.
@@ -220,42 +162,6 @@ void failing_handler(MPIX_Am_op op) {
   }
 }
 
-/// What messages leave in the memory of the target reaches no other process, and what is no output reaches no memory of
-/// the origin but the places of output.
-void nothing_leaks(MPIX_Am_op op) {
-  step = "leaks";
-  constexpr int most = 10, segments = 300, own = 5, canary = 0x11111111;
-  const message_window<int> on(1);
-  const program::attached_buffer buffer(20'000, on.win(), static_cast<char>(secret & 0xff));
-  MPI_Datatype pairs = MPI_DATATYPE_NULL;  // an integer, and a gap
-  MPI_Type_create_resized(MPI_INT, 0, 8, &pairs);
-  MPI_Type_commit(&pairs);
-  const auto run = [&](int value) {
-    const std::vector<int> in(segments, value);
-    std::vector<int> out(std::size_t{segments} * most * 2 + 100, canary), counts(segments);
-    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, on.win());
-    CHECK(MPIX_Amv(in.data(), 1, MPI_INT, out.data(), most, pairs, counts.data(), segments, 0, 1, MPI_INT, 0, 1,
-                   MPI_INT, most, MPI_INT, op, on.win()) == MPI_SUCCESS);
-    CHECK(MPI_Win_unlock(0, on.win()) == MPI_SUCCESS);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const bool is_gap = i % 2 == 1, is_behind = i >= std::size_t{segments} * most * 2;
-      const bool is_output = (i / 2) % most < most - 1;
-      if (is_gap || is_behind) {
-        CHECK(out[i] == canary);
-      } else {
-        CHECK(out[i] == value || (!is_output && (out[i] == canary || out[i] == 0)));
-      }
-    }
-  };
-  for (int round = 0; round < 3; ++round) {
-    if (rank() == 0) run(secret);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank() == size() - 1) run(own);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  MPI_Type_free(&pairs);
-}
-
 /// Operations have the same numbers on all processes, and are freed when their messages have been carried out.
 void numbers_of_operations() {
   step = "numbers of operations";
@@ -292,21 +198,11 @@ void numbers_of_operations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
-  const MPIX_Am_op add = program::make_operation(add_number), fails = program::make_operation(misbehave),
-                   most = program::make_vector_operation(write_most);
-  for (const char* const how : std::array<const char*, 2>{nullptr, "true"}) {
-    step = "figure 3";
-    figure_3(add, how);
-  }
+  const MPIX_Am_op add = program::make_operation(add_number), fails = program::make_operation(misbehave);
   broken_promise(add);
   too_small(add);
   failing_handler(fails);
-  nothing_leaks(most);
   numbers_of_operations();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -246,15 +246,11 @@ void more_than_2_gib(const operations& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
   const operations all;
   large_counts(all);
   vector_forms(all);
   nothing(all);
   more_than_2_gib(all);
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

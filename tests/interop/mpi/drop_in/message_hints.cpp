@@ -178,8 +178,7 @@ void not_atomic(MPIX_Am_op op) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
   program::cases cases(argc, argv);
   const bool maps_memory = !cases.leave_out("no_shared");
@@ -188,7 +187,4 @@ int main(int argc, char** argv) {
   wrong_values();
   atomic(op);
   if (maps_memory) not_atomic(op);
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

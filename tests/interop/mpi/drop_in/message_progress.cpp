@@ -169,12 +169,10 @@ void new_operations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_multiple = argc > 1 && std::string_view(argv[1]) == "multiple";
-  int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  program::watch(100);
+  const bool is_multiple = program::wants_threads(argc, argv);
+  const program::session running(argc, argv, 100, is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   program::window_bytes_min = program::bytes_min;
-  CHECK(!is_multiple || provided == MPI_THREAD_MULTIPLE);
+  CHECK(!is_multiple || running.level() == MPI_THREAD_MULTIPLE);
   const MPIX_Am_op op = program::make_operation(count_segments);
   waits(op);
   new_operations();
@@ -185,6 +183,4 @@ int main(int argc, char** argv) {
     senders(op);
   }
   target_ends(op);
-  MPI_Finalize();
-  return 0;
 }

@@ -162,14 +162,10 @@ void many_shapes(MPIX_Am_op op) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
   const MPIX_Am_op sum = program::make_operation(sum_records), report = program::make_operation(report_type);
   handlers_use_types(sum);
   freed_types(report);
   many_shapes(report);
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -40,7 +40,7 @@ class message_window {
 /// Memory of this process for messages, attached until the end.
 class attached_buffer {
  public:
-  attached_buffer(std::size_t bytes, MPI_Win win, char fill = 0) : bytes_(bytes, fill), win_(win) {
+  attached_buffer(std::size_t bytes, MPI_Win win) : bytes_(bytes), win_(win) {
     CHECK(MPIX_Am_win_buffer_attach(bytes_.data(), static_cast<MPI_Aint>(bytes), win) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
   }

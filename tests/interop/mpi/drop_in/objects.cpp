@@ -295,15 +295,11 @@ void nothing_of_earlier_windows() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   if (argc < 2) hints_of_windows();
   names_and_groups();
   predefined_attributes();
   own_attributes();
   error_handlers();
   nothing_of_earlier_windows();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -59,16 +59,18 @@ void no_process(bool allocated) {
 }
 
 void unchecked_locks(bool allocated) {
-  step = "locks that promise to conflict with no other";
+  step = "several locks at once that promise to conflict with no other";
   const ints all(allocated, 4);
   for (int turn = 0; turn < size(); ++turn) {
     if (turn == rank()) {
+      std::vector<int> values;
       for (int target = 0; target < size(); ++target) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, MPI_MODE_NOCHECK, all.win);
-        const int value = 10 * rank() + target;
-        MPI_Put(&value, 1, MPI_INT, target, 1, 1, MPI_INT, all.win);
-        MPI_Win_unlock(target, all.win);
+        values.push_back(10 * rank() + target);
       }
+      for (int target = 0; target < size(); ++target)
+        MPI_Put(&values[static_cast<std::size_t>(target)], 1, MPI_INT, target, 1, 1, MPI_INT, all.win);
+      for (int target = size(); target-- > 0;) MPI_Win_unlock(target, all.win);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, all.win);
@@ -79,27 +81,6 @@ void unchecked_locks(bool allocated) {
     MPI_Win_unlock_all(all.win);
     MPI_Barrier(MPI_COMM_WORLD);
   }
-}
-
-void several_locks(bool allocated) {
-  step = "several locks at once";
-  const ints all(allocated, 2);
-  for (int round = 0; round < 10; ++round) {
-    for (int target = 0; target < size(); ++target) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, all.win);
-    for (int target = 0; target < size(); ++target) {
-      int value = -1;
-      MPI_Get(&value, 1, MPI_INT, target, 0, 1, MPI_INT, all.win);
-      MPI_Win_flush(target, all.win);
-      ++value;
-      MPI_Put(&value, 1, MPI_INT, target, 0, 1, MPI_INT, all.win);
-    }
-    for (int target = size(); target-- > 0;) MPI_Win_unlock(target, all.win);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, all.win);
-  CHECK(all.memory[0] == rank() + 10 * size());
-  MPI_Win_unlock(rank(), all.win);
-  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 // A put as Accumulate with MPI_REPLACE, a get as Get_accumulate with MPI_NO_OP, which come in order, and buffers that
@@ -234,9 +215,7 @@ void replaced_pages(const amity::testing::replacement& by) {
   MPI_Win dynamic = MPI_WIN_NULL;
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
   for (int round = 1; round <= 3; ++round) {
-    MPI_Aint own = 0, theirs = 0;
-    MPI_Get_address(target.data(), &own);
-    MPI_Sendrecv(&own, 1, MPI_AINT, previous(), 0, &theirs, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    const MPI_Aint theirs = program::address_at_next(target.data());
     MPI_Win created = MPI_WIN_NULL;
     MPI_Win_create(target.data(), bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &created);
     MPI_Win_attach(dynamic, target.data(), bytes);
@@ -260,50 +239,6 @@ void replaced_pages(const amity::testing::replacement& by) {
   }
   MPI_Win_free(&dynamic);
   step = "after replaced memory";
-}
-
-// Accumulates of single elements and of derived types add to the same elements at the same time.
-void sums(bool allocated) {
-  using Number = long double;  // which no processor adds atomically
-  const MPI_Datatype type = MPI_LONG_DOUBLE;
-  step = "sums of elements and of derived types";
-  constexpr int rounds = 30;
-  std::vector<Number> own(4096);
-  Number* memory = own.data();
-  MPI_Win win = MPI_WIN_NULL;
-  const auto bytes = static_cast<MPI_Aint>(own.size() * sizeof(Number));
-  if (allocated) {
-    MPI_Win_allocate(bytes, sizeof(Number), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-  } else {
-    MPI_Win_create(memory, bytes, sizeof(Number), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  }
-  std::fill_n(memory, own.size(), Number{0});
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Datatype every_second = MPI_DATATYPE_NULL;
-  MPI_Type_vector(4, 1, 2, type, &every_second);
-  MPI_Type_commit(&every_second);
-  const std::array<Number, 4> ones{1, 1, 1, 1};
-  std::array<Number, 4> before{};
-  MPI_Win_lock_all(0, win);
-  for (int round = 0; round < rounds; ++round) {
-    for (int target = 0; target < size(); ++target) {
-      MPI_Accumulate(ones.data(), 1, type, target, 2, 1, type, MPI_SUM, win);
-      MPI_Accumulate(ones.data(), 4, type, target, 0, 1, every_second, MPI_SUM, win);
-      MPI_Fetch_and_op(ones.data(), before.data(), type, target, 4, MPI_SUM, win);
-      MPI_Get_accumulate(ones.data(), 4, type, before.data(), 4, type, target, 0, 1, every_second, MPI_SUM, win);
-    }
-    MPI_Win_flush_all(win);
-  }
-  MPI_Win_unlock_all(win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_lock(MPI_LOCK_SHARED, rank(), 0, win);
-  const Number all = 2 * rounds * size();
-  CHECK(memory[0] == all && memory[2] == all + all / 2 && memory[4] == all + all / 2 && memory[6] == all);
-  CHECK(memory[1] == 0 && memory[3] == 0);
-  MPI_Win_unlock(rank(), win);
-  MPI_Type_free(&every_second);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_free(&win);
 }
 
 void addresses_of_the_origin() {
@@ -394,24 +329,18 @@ void large_counts(bool) {}  // this MPI does not have them
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   const std::string_view mode = argc > 1 ? argv[1] : "";
   const bool is_native = mode == "native";
   for (const bool allocated : {true, false}) {
     no_process(allocated);
     unchecked_locks(allocated);
-    several_locks(allocated);
     if (!is_native) replaced_and_read(allocated);
     requests_among_messages(allocated);
-    sums(allocated);
   }
   units();
   if (!is_native) queries(mode == "mapped");
   addresses_of_the_origin();
   for (const amity::testing::replacement& by : amity::testing::replacements) replaced_pages(by);
   large_counts(mode != "no_shared");
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

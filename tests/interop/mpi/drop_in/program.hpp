@@ -52,6 +52,22 @@ MPI_Aint bytes_of(MPI_Aint count = 1) {
 inline int next() { return (rank() + 1) % size(); }
 inline int previous() { return (rank() + size() - 1) % size(); }
 
+/// The address of a place at the next process, in its address space. Collective.
+inline MPI_Aint address_at_next(const void* own) {
+  MPI_Aint mine = 0, there = 0;
+  MPI_Get_address(own, &mine);
+  MPI_Sendrecv(&mine, 1, MPI_AINT, previous(), 0, &there, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return there;
+}
+
+inline MPI_Group group_of(const std::vector<int>& ranks) {
+  MPI_Group world = MPI_GROUP_NULL, made = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &made);
+  MPI_Group_free(&world);
+  return made;
+}
+
 /// The class of an error code.
 inline int class_of(int code) {
   int result = -1;
@@ -73,6 +89,34 @@ inline void watch(unsigned seconds) {
   });
   ::alarm(seconds);
 }
+
+/// MPI, from here to the end of `main`. A job that takes so many seconds ends, and names its step.
+class session {
+ public:
+  session(int& argc, char**& argv, unsigned seconds) {
+    watch(seconds);
+    MPI_Init(&argc, &argv);
+  }
+  session(int& argc, char**& argv, unsigned seconds, int level) {
+    watch(seconds);
+    MPI_Init_thread(&argc, &argv, level, &level_);
+  }
+  ~session() {
+    step = "MPI_Finalize";
+    MPI_Finalize();
+  }
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  /// The level of threads that the MPI provides.
+  int level() const { return level_; }
+
+ private:
+  int level_ = MPI_THREAD_SINGLE;
+};
+
+/// Whether the first argument is the level of threads "multiple".
+inline bool wants_threads(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "multiple"; }
 
 }  // namespace program
 

@@ -6,7 +6,6 @@
 #include <sched.h>
 
 #include <functional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,10 +69,7 @@ void end_polls() {
 /// Polls in calls of windows rest. This also shows that the tool counts.
 void polls_of_window_rest(MPI_Win win) {
   step = "MPI_Win_test";
-  MPI_Group world = MPI_GROUP_NULL, peer = MPI_GROUP_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  const int one = 1 - rank();
-  MPI_Group_incl(world, 1, &one, &peer);
+  MPI_Group peer = program::group_of({1 - rank()});
   if (rank() == 0) {
     MPI_Win_post(peer, 0, win);
     int done = 0;
@@ -89,7 +85,6 @@ void polls_of_window_rest(MPI_Win win) {
     MPI_Win_complete(win);
   }
   MPI_Group_free(&peer);
-  MPI_Group_free(&world);
 }
 
 struct blocking_call {
@@ -105,6 +100,13 @@ std::vector<blocking_call> blocking_calls() {
     MPI_Send(&value, 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
   };
   const auto receive = [] { MPI_Recv(&received, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); };
+  const auto waits = [send](const char* name, const std::function<void(MPI_Request&)>& call) {
+    const auto wait = [call] {
+      MPI_Request request = receiving(&received);
+      call(request);
+    };
+    return blocking_call{name, wait, send};
+  };
   const auto add = [] {
     const int own = 1;
     int sum = 0;
@@ -133,32 +135,18 @@ std::vector<blocking_call> blocking_calls() {
          MPI_Mrecv(&received, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
        },
        send},
-      {"MPI_Wait",
-       [] {
-         MPI_Request request = receiving(&received);
-         MPI_Wait(&request, MPI_STATUS_IGNORE);
-       },
-       send},
-      {"MPI_Waitall",
-       [] {
-         MPI_Request request = receiving(&received);
-         MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
-       },
-       send},
-      {"MPI_Waitany",
-       [] {
-         MPI_Request request = receiving(&received);
-         int index = 0;
-         MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
-       },
-       send},
-      {"MPI_Waitsome",
-       [] {
-         MPI_Request request = receiving(&received);
-         int index = 0, done = 0;
-         MPI_Waitsome(1, &request, &done, &index, MPI_STATUSES_IGNORE);
-       },
-       send},
+      waits("MPI_Wait", [](MPI_Request& of) { MPI_Wait(&of, MPI_STATUS_IGNORE); }),
+      waits("MPI_Waitall", [](MPI_Request& of) { MPI_Waitall(1, &of, MPI_STATUSES_IGNORE); }),
+      waits("MPI_Waitany",
+            [](MPI_Request& of) {
+              int index = 0;
+              MPI_Waitany(1, &of, &index, MPI_STATUS_IGNORE);
+            }),
+      waits("MPI_Waitsome",
+            [](MPI_Request& of) {
+              int index = 0, done = 0;
+              MPI_Waitsome(1, &of, &done, &index, MPI_STATUSES_IGNORE);
+            }),
       {"MPI_Barrier", [] { MPI_Barrier(MPI_COMM_WORLD); }, [] { MPI_Barrier(MPI_COMM_WORLD); }},
       {"MPI_Allreduce", add, add},
       {"MPI_Comm_split", split, split},
@@ -208,10 +196,8 @@ void blocking_calls_sleep_shortly() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool has_threads = argc > 1 && std::string_view(argv[1]) == "multiple";
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  program::watch(100);
+  const bool has_threads = program::wants_threads(argc, argv);
+  const program::session running(argc, argv, 100, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   void* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
   MPI_Win_allocate(program::bytes_min, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
@@ -222,6 +208,4 @@ int main(int argc, char** argv) {
   polls_of_window_rest(win);
   step = "the end";
   MPI_Win_free(&win);
-  MPI_Finalize();
-  return 0;
 }

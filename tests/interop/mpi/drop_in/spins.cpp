@@ -38,10 +38,7 @@ struct served {
 void on_test() {
   step = "a loop of MPI_Win_test";
   served other, own;
-  MPI_Group world = MPI_GROUP_NULL, peer = MPI_GROUP_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &world);
-  const int one = 1 - rank();
-  MPI_Group_incl(world, 1, &one, &peer);
+  MPI_Group peer = program::group_of({1 - rank()});
   for (int round = 1; round <= 20; ++round) {
     if (rank() == 0) {
       MPI_Win_post(peer, 0, own.win);
@@ -55,7 +52,6 @@ void on_test() {
       MPI_Win_complete(own.win);
     }
   }
-  MPI_Group_free(&world);
   MPI_Group_free(&peer);
 }
 
@@ -119,8 +115,7 @@ void on_own_memory(const char* what, void (*between)(MPI_Win)) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   on_test();
   on_own_memory("a loop of MPI_Win_sync", [](MPI_Win win) { MPI_Win_sync(win); });
@@ -128,7 +123,4 @@ int main(int argc, char** argv) {
     on_own_memory("a loop of messages that do not wait", [](MPI_Win) { pass_message_to_oneself(); });
   if (!all.leave_out("no_shared")) on_shared_memory();
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

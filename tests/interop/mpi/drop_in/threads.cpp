@@ -1,5 +1,6 @@
 // Four threads of each process use windows at once.
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "filled_window.hpp"
 #include "program.hpp"
 
 namespace {
@@ -26,18 +28,12 @@ void on_threads(Work work) {
   for (int thread = 0; thread < threads; ++thread) all.emplace_back(work, thread);
 }
 
-struct longs {
-  MPI_Win win = MPI_WIN_NULL;
-  long* memory = nullptr;
-
-  explicit longs(int count, MPI_Comm comm = MPI_COMM_WORLD) {
-    MPI_Win_allocate(program::bytes_min, sizeof(long), MPI_INFO_NULL, comm, &memory, &win);
-    for (int i = 0; i < count; ++i) memory[i] = 0;
+struct longs : program::filled_window<long> {
+  explicit longs(int count, MPI_Comm comm = MPI_COMM_WORLD)
+      : filled_window("allocated", count, comm, program::bytes_min) {
+    std::fill_n(memory, count, 0);
     MPI_Barrier(comm);
   }
-  ~longs() { MPI_Win_free(&win); }
-  longs(const longs&) = delete;
-  longs& operator=(const longs&) = delete;
 };
 
 void one_window() {
@@ -178,16 +174,11 @@ void creations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  program::watch(100);
-  CHECK(provided == MPI_THREAD_MULTIPLE);
+  const program::session running(argc, argv, 100, MPI_THREAD_MULTIPLE);
+  CHECK(running.level() == MPI_THREAD_MULTIPLE);
   one_window();
   requests();
   window_of_each_thread();
   creations();
   if (argc < 2 || std::string_view(argv[1]) != "native") tests_of_requests_during_a_wait();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

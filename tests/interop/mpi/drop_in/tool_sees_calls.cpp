@@ -22,8 +22,7 @@ void put(int value, MPI_Win win) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  program::watch(50);
-  MPI_Init(&argc, &argv);
+  const program::session running(argc, argv, 50);
   int* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
   MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
@@ -55,5 +54,4 @@ int main(int argc, char** argv) {
   CHECK(counted("counted_puts") == (program::rank() == 1 ? 3 : 0));
   MPI_Comm_free(&made);
   MPI_Win_free(&win);
-  MPI_Finalize();
 }

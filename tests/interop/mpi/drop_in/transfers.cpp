@@ -19,6 +19,7 @@ namespace {
 
 using ints = program::filled_window<int>;
 using longs = program::filled_window<long>;
+using program::address_at_next;
 using program::class_of;
 using program::next;
 using program::previous;
@@ -41,14 +42,6 @@ class owned_type {
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
-
-/// The address of a place at the next process, in its address space.
-MPI_Aint address_at_next(const void* own) {
-  MPI_Aint mine = 0, there = 0;
-  MPI_Get_address(own, &mine);
-  MPI_Sendrecv(&mine, 1, MPI_AINT, previous(), 0, &there, 1, MPI_AINT, next(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return there;
-}
 
 // All processes add to the same words of process 0, by single elements, by blocks that travel in messages, by derived
 // types and by compare-and-swap: the paths through shared memory and through messages are one for each element.
@@ -92,57 +85,6 @@ void accumulate_on_all_paths(std::string_view flavor) {
     MPI_Win_unlock(0, all.win);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-}
-
-// The pair changes as a whole: its place is always that of its value.
-void accumulate_pairs(std::string_view flavor) {
-  step = "accumulate: MPI_MAXLOC and MPI_REPLACE of pairs";
-  struct located {
-    double value;
-    int place;
-  };
-  const auto pair_of = [](int number) { return located{0.5 * number, 1000 - number}; };
-  located own{};
-  located* memory = &own;
-  MPI_Win win = MPI_WIN_NULL;
-  if (flavor == "created") {
-    MPI_Win_create(memory, sizeof own, sizeof own, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  } else {
-    MPI_Win_allocate(program::bytes_of<located>(), sizeof own, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-  }
-  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank(), 0, win);
-  *memory = pair_of(0);
-  MPI_Win_unlock(rank(), win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_lock_all(0, win);
-  for (int round = 0; round < 200; ++round) {
-    const located pair = pair_of(round * size() + rank());
-    located seen{-1, -1};
-    if (round % 2 == 0) {
-      MPI_Accumulate(&pair, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_MAXLOC, win);
-      MPI_Fetch_and_op(nullptr, &seen, MPI_DOUBLE_INT, 0, 0, MPI_NO_OP, win);
-    } else {
-      MPI_Accumulate(&pair, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_REPLACE, win);
-      MPI_Get_accumulate(&pair, 1, MPI_DOUBLE_INT, &seen, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_MAXLOC, win);
-    }
-    MPI_Win_flush(0, win);
-    CHECK(seen.place == 1000 - static_cast<int>(2 * seen.value));
-  }
-  MPI_Win_unlock_all(win);
-  MPI_Barrier(MPI_COMM_WORLD);
-  // Larger than all, in the order of the calls.
-  if (rank() == 0) {
-    const located large = pair_of(900), small = pair_of(1);
-    located seen{-1, -1};
-    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-    MPI_Accumulate(&large, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_REPLACE, win);
-    MPI_Accumulate(&small, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_MAXLOC, win);
-    MPI_Fetch_and_op(&small, &seen, MPI_DOUBLE_INT, 0, 0, MPI_REPLACE, win);
-    MPI_Win_unlock(0, win);
-    CHECK(seen.value == 450 && seen.place == 100);
-  }
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_free(&win);
 }
 
 // Accumulates of one origin on one target are in order, also on itself, and on all paths.
@@ -283,54 +225,6 @@ void derived_types_of_one_element(std::string_view flavor) {
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(all.memory[0] == rank() + 6 && all.memory[1] == rank());
   MPI_Barrier(MPI_COMM_WORLD);
-}
-
-// The description of a type with so many different blocks is larger than a packet.
-void derived_types_of_many_blocks(std::string_view flavor) {
-  step = "derived types: descriptions larger than a packet";
-  constexpr int blocks = 6000;
-  std::vector<int> lengths, places;
-  int elements = 0, end = 0;
-  for (int block = 0; block < blocks; ++block) {
-    lengths.push_back(1 + block % 3);
-    places.push_back(end + block % 5);
-    end = places.back() + lengths.back() + 1;
-    elements += lengths.back();
-  }
-  const owned_type scattered(
-      [&](MPI_Datatype* type) { MPI_Type_indexed(blocks, lengths.data(), places.data(), MPI_INT, type); });
-  ints all(flavor, end);
-  std::vector<int> values(static_cast<std::size_t>(elements)), seen(values.size(), -1);
-  const auto fill = [&](int process) { std::iota(values.begin(), values.end(), 10 * process); };
-  const auto check_memory = [&](int factor) {
-    fill(previous());
-    std::vector<int> expected(static_cast<std::size_t>(end), rank());
-    std::size_t used = 0;
-    for (std::size_t block = 0; block < blocks; ++block) {
-      for (int i = 0; i < lengths[block]; ++i)
-        expected[static_cast<std::size_t>(places[block] + i)] = factor * values[used++];
-    }
-    CHECK(std::equal(expected.begin(), expected.end(), all.memory));
-  };
-  fill(rank());
-  MPI_Win_fence(0, all.win);
-  MPI_Put(values.data(), elements, MPI_INT, next(), 0, 1, *scattered, all.win);
-  MPI_Win_fence(0, all.win);
-  check_memory(1);
-  MPI_Get(seen.data(), elements, MPI_INT, next(), 0, 1, *scattered, all.win);
-  MPI_Win_fence(0, all.win);
-  fill(rank());
-  CHECK(seen == values);
-  MPI_Accumulate(values.data(), elements, MPI_INT, next(), 0, 1, *scattered, MPI_SUM, all.win);
-  MPI_Win_fence(0, all.win);
-  check_memory(2);
-  MPI_Win_fence(0, all.win);
-  fill(rank());
-  MPI_Get_accumulate(values.data(), elements, MPI_INT, seen.data(), elements, MPI_INT, next(), 0, 1, *scattered,
-                     MPI_SUM, all.win);
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, all.win);
-  for (std::size_t i = 0; i < values.size(); ++i) CHECK(seen[i] == 2 * values[i]);
-  check_memory(3);
 }
 
 // As solvers of sparse systems exchange ghost points: blocks at the origin, in the result and at the target.
@@ -537,21 +431,6 @@ void dynamic_windows() {
   CHECK(memory[count / 2] == -7);
   CHECK(MPI_Win_detach(win, &memory[count / 4]) == MPI_SUCCESS);
   MPI_Win_free(&win);
-
-  step = "dynamic: many pieces";
-  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  constexpr int pieces = 5000;
-  memory.assign(count, rank());
-  fill(rank());
-  for (std::size_t i = 0; i < pieces; ++i) CHECK(MPI_Win_attach(win, &memory[4 * i], sizeof(int)) == MPI_SUCCESS);
-  MPI_Win_fence(0, win);
-  for (int i = 0; i < pieces; ++i)
-    MPI_Put(&values[static_cast<std::size_t>(i)], 1, MPI_INT, next(), MPI_Aint_add(there, 16 * i), 1, MPI_INT, win);
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
-  fill(previous());
-  for (std::size_t i = 0; i < pieces; ++i) CHECK(memory[4 * i] == values[i] && memory[4 * i + 1] == rank());
-  for (std::size_t i = 0; i < pieces; ++i) CHECK(MPI_Win_detach(win, &memory[4 * i]) == MPI_SUCCESS);
-  MPI_Win_free(&win);
 }
 
 // Sizes that are odd, and members without memory.
@@ -633,16 +512,13 @@ void native_faults_of_small_sizes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   for (const std::string_view flavor : {"allocated", "created"}) {
     all.run("accumulate_on_all_paths", flavor, accumulate_on_all_paths);
-    all.run("accumulate_pairs", flavor, accumulate_pairs);
     all.run("accumulate_in_order", flavor, accumulate_in_order);
     all.run("derived_types_with_bounds", flavor, derived_types_with_bounds);
     all.run("derived_types_of_one_element", flavor, derived_types_of_one_element);
-    all.run("derived_types_of_many_blocks", flavor, derived_types_of_many_blocks);
     all.run("derived_types_on_all_sides", flavor, derived_types_on_all_sides);
     all.run("range_of_the_target", flavor, range_of_the_target);
     all.run("zero_cases", flavor, zero_cases);
@@ -652,7 +528,4 @@ int main(int argc, char** argv) {
   if (!all.leave_out("no_shared")) all.run("shared_memory", shared_memory);
   all.run("native_faults_of_small_sizes", native_faults_of_small_sizes);
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }

@@ -192,8 +192,7 @@ void answer(MPI_Comm comm) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  program::watch(50);
-  MPI_Init(&argc, &argv);
+  const program::session running(argc, argv, 50);
   int* memory = nullptr;
   MPI_Win win = MPI_WIN_NULL;
   MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
@@ -217,5 +216,4 @@ int main(int argc, char** argv) {
   MPI_Errhandler_free(&handler);
   MPI_Comm_free(&comm);
   MPI_Win_free(&win);
-  MPI_Finalize();
 }

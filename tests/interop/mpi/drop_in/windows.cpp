@@ -1,4 +1,4 @@
-// One-sided calls on windows of each flavor and in each kind of epoch, by any number of processes. A plain MPI program:
+// Accumulates and requests on windows of each flavor, by any number of processes. A plain MPI program:
 // it checks what the standard says, with the drop-in library and without. With the argument `no_shared`, it makes no
 // shared windows; other arguments leave out cases.
 
@@ -19,50 +19,6 @@ using program::previous;
 using program::rank;
 using program::size;
 using program::step;
-
-void fences(std::string_view flavor) {
-  step = "fences";
-  doubles all(flavor, 40);
-  for (int round = 0; round < 20; ++round) {
-    const double value = 100 * round + rank();
-    double seen = -1;
-    MPI_Win_fence(round == 0 ? MPI_MODE_NOPRECEDE : 0, all.win);
-    MPI_Put(&value, 1, MPI_DOUBLE, next(), round, 1, MPI_DOUBLE, all.win);
-    MPI_Win_fence(0, all.win);
-    CHECK(all.memory[round] == 100 * round + previous());
-    MPI_Get(&seen, 1, MPI_DOUBLE, next(), round, 1, MPI_DOUBLE, all.win);
-    MPI_Win_fence(round == 19 ? MPI_MODE_NOSUCCEED : 0, all.win);
-    CHECK(seen == value);
-  }
-}
-
-void posts(std::string_view flavor) {
-  step = "post, start, complete, wait";
-  doubles all(flavor, 4);
-  MPI_Group members = MPI_GROUP_NULL, target = MPI_GROUP_NULL, origin = MPI_GROUP_NULL;
-  MPI_Win_get_group(all.win, &members);
-  const int to = next(), from = previous();
-  MPI_Group_incl(members, 1, &to, &target);
-  MPI_Group_incl(members, 1, &from, &origin);
-  for (int round = 0; round < 20; ++round) {
-    const double value = round * 10 + rank();
-    MPI_Win_post(origin, 0, all.win);
-    MPI_Win_start(target, 0, all.win);
-    MPI_Put(&value, 1, MPI_DOUBLE, to, 2, 1, MPI_DOUBLE, all.win);
-    MPI_Win_complete(all.win);
-    if (round % 2 == 0) {
-      MPI_Win_wait(all.win);
-    } else {
-      for (int done = 0; done == 0;) MPI_Win_test(all.win, &done);
-    }
-    CHECK(all.memory[2] == round * 10 + from);
-  }
-  MPI_Win_post(MPI_GROUP_EMPTY, 0, all.win);
-  MPI_Win_start(MPI_GROUP_EMPTY, 0, all.win);
-  MPI_Win_complete(all.win);
-  MPI_Win_wait(all.win);
-  for (MPI_Group* each : {&members, &target, &origin}) MPI_Group_free(each);
-}
 
 void accumulates(std::string_view flavor) {
   step = "accumulates";
@@ -207,27 +163,21 @@ int free_at_end(MPI_Comm, int, void* value, void*) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  program::watch(100);
+  window_at_end kept;
+  const program::session running(argc, argv, 100);
   program::cases all(argc, argv);
   const bool shares = !all.leave_out("no_shared");
   for (const std::string_view flavor : {"allocated", "created", "shared"}) {
     if (flavor == "shared" && !shares) continue;
-    all.run("fences", flavor, fences);
-    all.run("posts", flavor, posts);
     all.run("accumulates", flavor, accumulates);
     all.run("requests", flavor, requests);
     all.run("tests_of_requests", flavor, tests_of_requests);
   }
   all.run("sizes_that_differ", sizes_that_differ);
   all.run("messages_during_spins", messages_during_spins);
-  window_at_end kept;
   MPI_Win_allocate(program::bytes_of<int>(), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &kept.memory, &kept.win);
   int keyval = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_at_end, &keyval, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &kept);
   all.end();
-  step = "MPI_Finalize";
-  MPI_Finalize();
-  return 0;
 }
