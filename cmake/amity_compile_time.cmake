@@ -8,12 +8,11 @@ option(AMITY_UNITY_TESTS "Compile each test program in a few large pieces" ${AMI
 target_compile_options(amity_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
 
-# In a piece GCC treats sources as headers, and warns if their classes use types of an anonymous namespace. It bounds the code
-# that it adds to a large unit by inlining, unless the unit counts as small. A local variable may have the name of a function in
-# another source of its piece.
-set(unity_options "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;--param=large-unit-insns=1000000>")
+# In a piece GCC treats sources as headers, and warns if their classes use types of an anonymous namespace. A local variable
+# may have the name of a function in another source of its piece.
+set(unity_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 if(AMITY_UNITY_BUILD)
-  target_compile_options(amity_options INTERFACE "${unity_options}")
+  target_compile_options(amity_options INTERFACE ${unity_options})
 endif()
 if((AMITY_UNITY_BUILD OR AMITY_UNITY_TESTS) AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(amity_options INTERFACE -Wshadow=local)
@@ -32,6 +31,16 @@ if(AMITY_CCACHE)
   endforeach()
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
+
+# amity_library_in_pieces(TARGET SOURCES)
+# Compiles a library whose speed counts in pieces of so many sources. GCC bounds the code that it adds to a large unit by
+# inlining, and would inline less than in a source alone, unless the unit counts as small.
+function(amity_library_in_pieces target sources)
+  if(AMITY_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${sources})
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=large-unit-insns=1000000>)
+  endif()
+endfunction()
 
 # amity_precompiled_header(TARGET HEADER [OPTIONS...])
 # Compiles the header once, with the options, for the targets that name this one after REUSE_FROM in

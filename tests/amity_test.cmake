@@ -10,7 +10,7 @@ function(amity_test_flags target)
   target_precompile_headers(${target} REUSE_FROM test_headers)
   if(NOT "SEPARATE" IN_LIST ARGN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMITY_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 10)
-    target_compile_options(${target} PRIVATE "${unity_options}")
+    target_compile_options(${target} PRIVATE ${unity_options})
   endif()
 endfunction()
 
