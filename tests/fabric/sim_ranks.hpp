@@ -23,6 +23,14 @@ inline void send(fabric& own, rank_t dest, std::uint64_t header, std::size_t byt
   ASSERT_EQ(own.try_send(dest, header, payload, claim::ordinary), status::ok);
 }
 
+/// Runs a body that ends well, or by an exception.
+inline sim_result run_all(rank_t ranks, const sim_options& options, const std::function<void(fabric&)>& body) {
+  return run(ranks, options, [&](fabric& own) {
+    body(own);
+    return 0;
+  });
+}
+
 /// What `run` throws.
 inline std::string message_of(const std::function<void()>& act) {
   try {
