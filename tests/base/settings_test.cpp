@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/error.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity {
 namespace {
@@ -18,14 +19,9 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 settings from(std::vector<std::string> environment) { return settings::from_list(environment); }
 
-/// The message of the error that the environment causes; empty if it causes none.
+/// The message of the error that the environment causes.
 std::string error_of(std::vector<std::string> environment) {
-  try {
-    from(std::move(environment));
-  } catch (const error& caught) {
-    return caught.what();
-  }
-  return "";
+  return testing::error_of([&] { from(std::move(environment)); });
 }
 
 TEST(settings, start_at_their_defaults) {

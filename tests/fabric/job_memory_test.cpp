@@ -26,22 +26,14 @@
 #include "amity/fabric/shm/descriptor_handover.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
 #include "amity/fabric/shm/memory_file.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/forbidden_calls.hpp"
 #include "tests/support/skip.hpp"
 
 namespace amity::fabric::shm {
 namespace {
 
-/// The message of the error that `act` throws; empty if it throws none.
-template <class Act>
-std::string error_of(Act act) {
-  try {
-    act();
-  } catch (const error& caught) {
-    return caught.what();
-  }
-  return "";
-}
+using amity::testing::error_of;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

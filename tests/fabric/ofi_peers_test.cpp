@@ -10,12 +10,14 @@
 
 #include <gtest/gtest.h>
 
-#include "amity/base/error.hpp"
 #include "mailbox.hpp"
 #include "ofi_pair.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::fabric::testing {
 namespace {
+
+using amity::testing::error_of;
 
 TEST(an_abort, is_told_by_packets_where_no_launcher_tells_it) {
   ofi_pair{.provider = "net"}.run([](fabric& own) {
@@ -58,12 +60,7 @@ void a_rank_is_gone(const std::string& provider, rank_t threads = 1) {
     return 0;
   };
   ofi_pair{.provider = provider, .threads = threads}.run_processes([&](lanes& own) {
-    std::string problem;
-    try {
-      run_lanes(own, lane_main);
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
+    const std::string problem = error_of([&] { run_lanes(own, lane_main); });
     EXPECT_TRUE(problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): rank 1 has vanished: ")) << problem;
   });
 }
@@ -100,12 +97,7 @@ void memory_is_gone(const std::string& provider) {
     }
     mail.on_done([](std::uint64_t) {});
     static_cast<void>(own.remote()->put(own.remote()->open(1, key), 0, bytes, {.complete = 1}));
-    std::string problem;
-    try {
-      mail.until([] { return false; });
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
+    const std::string problem = error_of([&] { mail.until([] { return false; }); });
     EXPECT_TRUE(
         problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): an operation in the memory of rank 1 has failed: "))
         << problem;
@@ -127,12 +119,7 @@ TEST(invalid_packet, job_ends_with_name_of_peer) {
       EXPECT_THROW(mail.until([] { return false; }), job_aborted);
       return;
     }
-    std::string problem;
-    try {
-      mail.until([] { return false; });
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
+    const std::string problem = error_of([&] { mail.until([] { return false; }); });
     EXPECT_EQ(problem,
               "amity: AMITY_FABRIC=ofi (rank 0): rank 1 sent an invalid packet: it was sent without a credit, or "
               "releases more packets than it has received; run the same build of the program with the same AMITY_OFI "

@@ -24,6 +24,7 @@
 #include "amity/fabric/ofi/port.hpp"
 #include "mailbox.hpp"
 #include "ofi_pair.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::fabric::testing {
 namespace {
@@ -282,17 +283,12 @@ TEST(strangers, missing_packets_name_peer) {
     forger.seal(0, ofi::packet_kind::data, 7, forged.data(), 8);
     stranger one("net", facts.addresses, 1);
     bool sent = false;
-    std::string problem;
-    try {
-      mail.until([&] {
-        if (!sent) sent = one.send_to_first(forged);
-        one.take_completions();
-        return false;
-      });
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
-    EXPECT_EQ(problem,
+    const auto send_forged = [&] {
+      if (!sent) sent = one.send_to_first(forged);
+      one.take_completions();
+      return false;
+    };
+    EXPECT_EQ(amity::testing::error_of([&] { mail.until(send_forged); }),
               "amity: AMITY_FABRIC=ofi (rank 0): packets from rank 1 are missing: an unknown process may have "
               "connected in its place, or the provider has closed the connection; keep other processes away from the "
               "ports of the job, or use another AMITY_OFI_PROVIDER");

@@ -26,7 +26,7 @@ TEST(sim_kill, a_rank_that_is_killed_is_missed_and_named) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 70'000}};
   int unwound = 0;
   std::uint64_t missed_ns = 0;
-  const std::string text = message_of([&] {
+  const std::string text = error_of([&] {
     run_all(3, options, [&](fabric& own) {
       struct counter {
         int& count;
@@ -51,7 +51,7 @@ TEST(sim_kill, the_dead_neither_send_nor_handle) {
   sim_options options = priced();
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
   int arrived = 0;
-  message_of([&] {
+  error_of([&] {
     run(2, options, [&](fabric& own) {
       testing::mailbox mail(own, [&](const packet&) {
         EXPECT_EQ(own.rank(), 0);
@@ -82,7 +82,7 @@ TEST(sim_kill, is_the_error_of_a_job_whose_other_ranks_have_ended) {
       });
     };
     if (status == 0) {
-      const std::string text = message_of([&] { end_without_it(); });
+      const std::string text = error_of([&] { end_without_it(); });
       EXPECT_TRUE(contains(text, "rank 1 has vanished")) << text;
     } else {
       EXPECT_EQ(end_without_it().status, status);
@@ -95,7 +95,7 @@ TEST(sim_kill, is_one_for_a_rank_that_sends_until_it_ends) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000}};
   options.report = ::testing::TempDir() + "amity_sim_dead_end.csv";
   for (const int status : {0, 9}) {
-    const std::string text = message_of([&] {
+    const std::string text = error_of([&] {
       run(2, options, [&](fabric& own) {
         testing::mailbox mail(own, [](const packet&) { return disposition::release; });
         if (own.rank() == 0) mail.until([] { return false; });
@@ -114,7 +114,7 @@ TEST(sim_kill, wakes_the_dead_for_nothing_that_comes_for_them) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
   options.report = ::testing::TempDir() + "amity_sim_dead.csv";
   bool unwound = false, alive_at_the_end = true;
-  message_of([&] {
+  error_of([&] {
     run_all(2, options, [&](fabric& own) {
       testing::mailbox mail(own, [](const packet&) { return disposition::release; });
       if (own.rank() == 1) {
@@ -142,7 +142,7 @@ TEST(sim_kill, the_dead_put_nothing) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
   segment_key key;
   std::uint64_t begun = 0, arrived = 0;
-  message_of([&] {
+  error_of([&] {
     run_all(2, options, [&](fabric& own) {
       segment mine;
       if (own.rank() == 0) {
@@ -290,7 +290,7 @@ TEST(sim_fault_names, leave_the_rank_to_the_seed) {
 }
 
 TEST(sim_fault_names, that_are_wrong_are_errors_that_show_them) {
-  const auto problem = [](const std::string& faults) { return message_of([&] { from(faults); }); };
+  const auto problem = [](const std::string& faults) { return error_of([&] { from(faults); }); };
   EXPECT_TRUE(contains(problem("slow"), "'slow' does not say which rank"));
   EXPECT_TRUE(contains(problem("slow:rank=100,factor=2"), "has rank=100, and there are 100 ranks"));
   EXPECT_TRUE(contains(problem("slow:rank=1"), "lacks factor="));

@@ -11,11 +11,13 @@
 
 #include <gtest/gtest.h>
 
-#include "amity/base/error.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::fabric::sim {
+
+using amity::testing::error_of;
 
 /// For a rank that has a credit.
 inline void send(fabric& own, rank_t dest, std::uint64_t header, std::size_t bytes = 0) {
@@ -29,16 +31,6 @@ inline sim_result run_all(rank_t ranks, const sim_options& options, const std::f
     body(own);
     return 0;
   });
-}
-
-/// What `run` throws.
-inline std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 /// Figures that are easy to reckon with.

@@ -237,7 +237,7 @@ TEST(sim_remote, attached_memory_is_numbered_in_order_of_attach) {
 
 /// How a job ends in which rank 0 does that to a segment that rank 1 has destroyed.
 std::string end_of(const std::function<void(remote_user&, const remote_handle&)>& use) {
-  return message_of([&] {
+  return error_of([&] {
     run_all(2, plain, [&](fabric& own) {
       mailbox mail(own);
       remote_user user(own, mail);

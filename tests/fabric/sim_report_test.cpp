@@ -101,7 +101,7 @@ TEST(sim_report, comes_as_a_table_as_csv_and_as_json) {
   EXPECT_TRUE(
       contains(table, "waiting              ns            160             70           0            250           1"))
       << table;
-  EXPECT_TRUE(contains(message_of([] { check_report("ranks.txt"); }), ".csv or .json"));
+  EXPECT_TRUE(contains(error_of([] { check_report("ranks.txt"); }), ".csv or .json"));
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -181,7 +181,7 @@ TEST(sim_trace, shows_operations_on_remote_memory) {
 TEST(sim_trace, is_written_when_the_job_fails_too) {
   sim_options options = priced();
   options.trace = ::testing::TempDir() + "amity_sim_failed.json";
-  message_of([&] {
+  error_of([&] {
     run_all(2, options, [](fabric& own) {
       if (own.rank() == 0) send(own, 1, 0);
       wait(own, forever);
@@ -196,7 +196,7 @@ TEST(sim_trace, and_reports_name_the_ranks_of_the_program_and_their_threads) {
   options.trace = ::testing::TempDir() + "amity_sim_lanes.json";
   options.killed_ranks = {{.rank = 1, .at_ns = 0}};
   const sim_options lanes = options.for_lanes(2);
-  const std::string error = message_of([&] {
+  const std::string error = error_of([&] {
     run_all(4, lanes, [](fabric& own) {
       if (own.rank() == 1) send(own, 2, 0);
       wait(own, forever);
@@ -217,7 +217,7 @@ TEST(sim_trace, and_reports_name_the_ranks_of_the_program_and_their_threads) {
 TEST(sim_trace, that_cannot_be_written_says_why) {
   sim_options options = priced();
   options.trace = "/dev/full";
-  const std::string why = message_of([&] { one_packet_each_way(options); });
+  const std::string why = error_of([&] { one_packet_each_way(options); });
   EXPECT_TRUE(contains(why, "cannot write AMITY_SIM_TRACE=/dev/full: No space left on device")) << why;
 }
 

@@ -145,7 +145,7 @@ TEST(sim_end, an_abort_reaches_the_others_after_L) {
 }
 
 TEST(sim_end, a_deadlock_says_who_waits_and_since_when) {
-  const std::string text = message_of([] {
+  const std::string text = error_of([] {
     run_all(4, {.seed = 77, .credits = 1}, [](fabric& own) {
       testing::mailbox mail(own);
       if (own.rank() == 1) {
@@ -166,7 +166,7 @@ TEST(sim_end, a_deadlock_says_who_waits_and_since_when) {
 }
 
 TEST(sim_end, a_deadlock_of_many_lists_a_few) {
-  const std::string text = message_of([] { run_all(100, {}, [](fabric& own) { wait(own, forever); }); });
+  const std::string text = error_of([] { run_all(100, {}, [](fabric& own) { wait(own, forever); }); });
   EXPECT_NE(text.find("100 of 100 ranks"), std::string::npos) << text;
   EXPECT_NE(text.find("and 84 more"), std::string::npos) << text;
 }
@@ -250,7 +250,7 @@ TEST(sim_options, come_from_the_settings) {
 
 TEST(sim_options, that_cannot_work_are_errors_that_name_the_field) {
   const auto problem = [](rank_t ranks, const sim_options& options) {
-    return message_of([&] { run(ranks, options, ends_well); });
+    return error_of([&] { run(ranks, options, ends_well); });
   };
   EXPECT_EQ(problem(0, {}), "amity: sim::run: the number of ranks is 0; it must be at least 1");
   EXPECT_EQ(problem(1, {.latency_ns = 0}), "amity: sim::run: latency_ns is 0; it must be at least 1");
