@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -52,11 +50,6 @@ void expect_failure(const outcome& ended, const std::string& problem, int status
   EXPECT_EQ(ended.status, status) << problem;
   EXPECT_TRUE(problem.starts_with("amity") ? ended.errors.starts_with(problem) : contains(ended.errors, problem))
       << "'" << problem << "' is missing in: " << ended.errors;
-}
-
-std::string contents(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// An undirected random graph as text.

@@ -37,6 +37,8 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
+std::string contents(const std::filesystem::path& file);
+
 /// One gzip member with this content.
 std::string gzip(std::string_view content);
 
