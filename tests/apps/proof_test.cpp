@@ -38,9 +38,9 @@ struct examined {
   }
 
   template <class Change>
-  std::string mistake_after(Change change, paths<Distance> answer) {
-    change(answer.distance, answer.parent);
-    return mistake_in(answer);
+  std::string mistake_after(Change change, paths<Distance> wrong) {
+    change(wrong.distance, wrong.parent);
+    return mistake_in(wrong);
   }
 
   paths<Distance> search(vertex from) {

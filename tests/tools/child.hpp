@@ -83,6 +83,19 @@ class process_watch {
 /// The number at the end of each line.
 std::vector<pid_t> processes_in(const std::vector<std::string>& lines);
 
+/// Watches over the processes at the ends of lines, all of which should end.
+class watches {
+ public:
+  explicit watches(const std::vector<std::string>& lines);
+  bool all_end() const;
+
+ private:
+  std::vector<process_watch> watches_;
+};
+
 bool contains(const std::string& text, const std::string& part);
+
+/// `problem` is a part of standard error.
+void expect_failure(const outcome& ended, const std::string& problem, int status = 1);
 
 }  // namespace amity::tests
