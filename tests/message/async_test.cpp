@@ -153,24 +153,6 @@ TEST_P(async_arguments, shared_objects_may_be_constant_and_many) {
   });
 }
 
-TEST_P(async_arguments, larger_than_a_packet) {
-  run([](world& w) {
-    std::size_t bytes = 0;
-    const auto sum = w.share(bytes);
-    w.epoch([&] {
-      for (const std::size_t size : {4000u, 5000u, 20'000u, 300'000u}) {
-        w.async(
-            next_of(w),
-            [](std::size_t& total, const std::string& text) {
-              if (text == std::string(text.size(), 'x')) total += text.size();
-            },
-            sum, std::string(size, 'x'));
-      }
-    });
-    EXPECT_EQ(bytes, 329'000u);
-  });
-}
-
 TEST_P(async, handlers_may_call_again) {
   run([](world& w) {
     int hops = 0;
