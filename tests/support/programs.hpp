@@ -36,7 +36,8 @@ inline settings shape(const std::string& fabric, rank_t ranks, rank_t threads, s
   return settings::from_list(more);
 }
 
-inline int run_here(const settings& config, const program& body) {
+template <class Program>
+int run_here(const settings& config, const Program& body) {
   const char* const arguments[] = {"test", nullptr};
   return run(config, 1, arguments, body);
 }
@@ -52,7 +53,8 @@ struct outcome {
   std::string errors;
 };
 
-inline outcome outcome_of(const settings& config, const program& body) {
+template <class Program>
+outcome outcome_of(const settings& config, const Program& body) {
   ::testing::internal::CaptureStderr();
   const int status = run_here(config, body);
   return {status, ::testing::internal::GetCapturedStderr()};

@@ -312,8 +312,7 @@ TEST_P(threaded, a_progress_thread_handles_while_the_program_computes) {
 }
 
 TEST(threads, count_for_their_rank) {
-  const char* const arguments[] = {"test", nullptr};
-  const int status = run(shape("threads", 2, 3), 1, arguments, [](world& w) {
+  run_job(shape("threads", 2, 3), [](world& w) {
     auto message = w.message<int>([](int) {});
     const core::traffic before = w.counters();
     w.epoch([&](thread& t) {
@@ -321,9 +320,7 @@ TEST(threads, count_for_their_rank) {
     });
     EXPECT_EQ(w.counters().messages_sent - before.messages_sent, 30u);
     EXPECT_EQ(w.counters().messages_handled - before.messages_handled, 30u);
-    return 0;
   });
-  EXPECT_EQ(status, 0);
 }
 
 TEST(threads, that_are_never_idle_learn_that_the_job_has_ended) {

@@ -199,21 +199,6 @@ TEST(world, a_rank_that_polls_learns_that_the_job_has_ended) {
   }
 }
 
-TEST(world, time_is_virtual_under_the_simulator) {
-  run_worlds(testing::simulated("sim", {.latency_ns = 1'000'000'000}), 2, [](world& w) {
-    const auto before = w.now_ns();
-    w.barrier();
-    EXPECT_GE(w.now_ns() - before, 1'000'000'000u);
-  });
-}
-
-TEST(world, its_settings_are_those_it_was_given) {
-  const settings config = testing::configured({{"AMITY_COALESCE_BYTES", "128"}});
-  run_worlds(
-      testing::threads("threads"), 1, [](world& w) { EXPECT_EQ(w.config().integer("AMITY_COALESCE_BYTES"), 128); },
-      config);
-}
-
 // A job of thousands of ranks pays for the peers that it talks to, not for all that there are.
 TEST(world, memory_does_not_grow_with_the_square_of_the_ranks) {
   if (testing::sanitizer_divisor > 1) GTEST_SKIP() << "a sanitizer's own memory would count, too";

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "amity/core/memory.hpp"
-#include "amity/world/run.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/texts.hpp"
@@ -363,26 +362,24 @@ TEST_P(several_worlds, numbers_are_used_again) {
 }
 
 TEST(many_worlds, up_to_255_at_once) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                std::vector<std::unique_ptr<world>> many;
-                                for (int i = 0; i < 255; ++i) many.push_back(w.split({.color = w.rank()}));
-                                const auto again = [&] { many.push_back(w.duplicate()); };
-                                EXPECT_EQ(failure_of(again), "amity: world::split (rank " + std::to_string(w.rank()) +
-                                                                 "): all 255 numbers of worlds are in use on ranks of "
-                                                                 "this world; destroy worlds that are no longer used");
-                                EXPECT_EQ(all_to_all(*many.back()), 1u);
-                                many.erase(many.begin() + 100);
-                                again();
-                                EXPECT_EQ(all_to_all(*many.back()), 4u);
-                              }),
-            "");
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    std::vector<std::unique_ptr<world>> many;
+    for (int i = 0; i < 255; ++i) many.push_back(w.split({.color = w.rank()}));
+    const auto again = [&] { many.push_back(w.duplicate()); };
+    EXPECT_EQ(failure_of(again), "amity: world::split (rank " + std::to_string(w.rank()) +
+                                     "): all 255 numbers of worlds are in use on ranks of this world; destroy worlds "
+                                     "that are no longer used");
+    EXPECT_EQ(all_to_all(*many.back()), 1u);
+    many.erase(many.begin() + 100);
+    again();
+    EXPECT_EQ(all_to_all(*many.back()), 4u);
+  });
 }
 
 // --- Misuse ---
 
 TEST(worlds_misuse, are_made_outside_epochs_and_handlers) {
-  const auto failure = failure_in_worlds(2, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     const std::string begin = "amity: world::split (rank " + std::to_string(w.rank()) + "): ";
     auto message = w.message<int>([&](int) {
       EXPECT_EQ(failure_of([&] { w.split({}); }), begin +
@@ -396,12 +393,11 @@ TEST(worlds_misuse, are_made_outside_epochs_and_handlers) {
     });
     EXPECT_NE(w.split({}), nullptr);
   });
-  EXPECT_EQ(failure, "");
 }
 
 // It could end before the message is handled: nobody knows of it.
 TEST(worlds_misuse, handlers_do_not_send_where_the_epoch_may_end) {
-  const auto failure = failure_in_worlds(3, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 3, [](world& w) {
     const auto other = w.duplicate();
     const std::string begin = "amity: message::send (rank " + std::to_string(w.rank()) + "): ";
     const std::string remedy = "; send it while this rank is in the body of an epoch of the message's own world";
@@ -431,11 +427,10 @@ TEST(worlds_misuse, handlers_do_not_send_where_the_epoch_may_end) {
       }
     }
   });
-  EXPECT_EQ(failure, "");
 }
 
 TEST(worlds_misuse, handlers_of_one_are_handlers_for_all) {
-  const auto failure = failure_in_worlds(2, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     const auto other = w.duplicate();
     auto message = w.message<int>([&](int) {
       testing::expect_error([&] { other->poll(); }, {"world::poll", "a handler tried to poll"});
@@ -444,7 +439,6 @@ TEST(worlds_misuse, handlers_of_one_are_handlers_for_all) {
     });
     w.epoch([&] { message.send(1 - w.rank(), 1); });
   });
-  EXPECT_EQ(failure, "");
 }
 
 TEST(worlds_misuse, a_handler_that_throws_ends_the_job_wherever_its_rank_waits) {
@@ -509,37 +503,20 @@ TEST(worlds_misuse, a_wrong_rank_of_a_part) {
             "amity: message::send (rank 0): destination 2 is not a rank of this world; use 0 to 1");
 }
 
-settings job(const std::string& fabric, int ranks) {
-  return testing::configured({{"AMITY_FABRIC", fabric}, {"AMITY_RANKS", std::to_string(ranks)}});
-}
-
-TEST(worlds_misuse, a_world_that_outlives_the_program) {
-  std::vector<std::unique_ptr<world>> kept(2);
-  const char* const arguments[] = {"test", nullptr};
-  ::testing::internal::CaptureStderr();
-  const int status =
-      run(job("sim", 2), 1, arguments, [&](world& w) { kept[static_cast<std::size_t>(w.rank())] = w.duplicate(); });
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "amity: amity::run (rank 0): the program has ended before the worlds that it has made; there are still 1; "
-            "let every world end inside the program, at the latest with it\n");
-  EXPECT_EQ(status, 1);
-}
-
 // A world that outlives the job's own no longer has memory.
 TEST(segments_of_worlds, end_with_their_job) {
-  const char* const arguments[] = {"test", nullptr};
   for (const char* const fabric : {"threads", "sim"}) {
     std::vector<std::unique_ptr<world>> kept(2);
-    ::testing::internal::CaptureStderr();
-    const int status = run(job(fabric, 2), 1, arguments, [&](world& w) {
+    const auto [status, errors] = testing::outcome_of(testing::shape(fabric, 2, 1), [&](world& w) {
       auto& mine = kept[static_cast<std::size_t>(w.rank())];
       mine = w.duplicate();
       core::endpoint& own = mine->endpoint();
       static_cast<void>(exchange(own, own.memory().allocate(64)));
       own.barrier();
     });
-    const std::string text = ::testing::internal::GetCapturedStderr();
-    EXPECT_NE(text.find("the program has ended before the worlds that it has made"), std::string::npos) << text;
+    testing::expect_parts(errors, {"amity: amity::run (rank ",
+                                   "): the program has ended before the worlds that it has made; there are still 1; "
+                                   "let every world end inside the program, at the latest with it\n"});
     EXPECT_EQ(status, 1);
   }
 }
@@ -552,35 +529,30 @@ TEST(segments_of_worlds, leave_no_mappings_behind) {
     for (std::string line; std::getline(maps, line);) found += line.find("memfd:amity") != std::string::npos;
     return found;
   };
-  const char* const arguments[] = {"test", nullptr};
   const int before = mappings();
-  const int status = run(job("threads", 2), 1, arguments, [&](world& w) {
+  testing::run_job(testing::shape("threads", 2, 1), [&](world& w) {
     const auto part = w.duplicate();
     core::endpoint& own = part->endpoint();
     for (int i = 0; i < 20; ++i) EXPECT_EQ(exchange(own, own.memory().allocate(4096)).size(), 2u);
     EXPECT_GT(mappings(), before);
     w.barrier();
   });
-  EXPECT_EQ(status, 0);
   EXPECT_EQ(mappings(), before);
 }
 
 // Jobs of one process know nothing of one another.
 TEST(several_jobs, at_once_in_one_process) {
-  const char* const arguments[] = {"test", nullptr};
   const auto rounds = 20 / static_cast<int>(testing::sanitizer_divisor) + 1;
   std::vector<std::thread> jobs;
   for (const char* const fabric : {"threads", "sim", "threads", "sim"}) {
     jobs.emplace_back([&, fabric, ranks = static_cast<int>(jobs.size()) % 4 + 1] {
       for (int round = 0; round < rounds; ++round) {
-        EXPECT_EQ(run(job(fabric, ranks), 1, arguments,
-                      [&](world& w) {
-                        EXPECT_EQ(w.size(), ranks);
-                        EXPECT_EQ(all_to_all(w), square(ranks));
-                        const auto part = w.split({.color = w.rank() % 2});
-                        EXPECT_EQ(all_to_all(*part), square(part->size()));
-                      }),
-                  0);
+        testing::run_job(testing::shape(fabric, ranks, 1), [&](world& w) {
+          EXPECT_EQ(w.size(), ranks);
+          EXPECT_EQ(all_to_all(w), square(ranks));
+          const auto part = w.split({.color = w.rank() % 2});
+          EXPECT_EQ(all_to_all(*part), square(part->size()));
+        });
       }
     });
   }
