@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,15 +212,6 @@ TEST(composite, atomics_stay_on_node) {
   EXPECT_FALSE(across.remote_on_node.has_value());
 }
 
-/// Whether the system lets a process copy memory of another one.
-bool may_copy_from_parent() {
-  static const std::uint64_t there = 1;
-  std::uint64_t here = 0;
-  const ::iovec to{.iov_base = &here, .iov_len = sizeof here};
-  const ::iovec from{.iov_base = const_cast<std::uint64_t*>(&there), .iov_len = sizeof there};
-  return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0) == static_cast<::ssize_t>(sizeof here);
-}
-
 // Stores of ranks on the node and puts over the network meet in the same memory.
 TEST(composite, node_maps_memory_and_others_put) {
   run_on(
@@ -251,7 +241,7 @@ TEST(composite, node_maps_memory_and_others_put) {
             // By a system call, and not over the network, where no put is complete at once.
             EXPECT_EQ(memory.put(opened.back(), 0, {&value, 1}), stage::complete);
           } else {
-            EXPECT_FALSE(may_copy_from_parent()) << "rank " << owner;
+            EXPECT_FALSE(may_read_parent()) << "rank " << owner;
           }
         }
         user.finish();

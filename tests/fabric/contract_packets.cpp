@@ -17,11 +17,6 @@ namespace {
 
 bool aligned(const std::byte* data, std::size_t bytes) { return reinterpret_cast<std::uintptr_t>(data) % bytes == 0; }
 
-// Distinguishes the packets of a test: no two of one job have the same key.
-std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
-  return (static_cast<std::uint64_t>(source) * 1000 + static_cast<std::uint64_t>(dest)) * 100000 + index;
-}
-
 TEST_P(contract, describes_itself) {
   run([&](fabric& own) {
     EXPECT_EQ(own.size(), ranks());

@@ -1,8 +1,5 @@
 /// Remote memory: puts and gets of every size, their events, notifications, keys. Fabrics without it pass.
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -29,10 +26,6 @@ using amity::testing::replaced_memory;
 using amity::testing::replacement;
 using amity::testing::replacements;
 using amity::testing::sanitized;
-
-std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
-  return (static_cast<std::uint64_t>(source) * 1000 + static_cast<std::uint64_t>(dest)) * 100000 + index;
-}
 
 /// Whether memory of each rank can be used by all.
 bool reaches_all(const fabric& own) { return own.caps().remote.available; }
@@ -103,15 +96,6 @@ TEST_P(contract, puts_and_gets_reach_what_they_name_and_nothing_else) {
     }
     mail.barrier();
   });
-}
-
-/// Whether the system lets this process read memory of its parent, which has what this one had when it was forked.
-bool may_read_parent() {
-  static const std::uint64_t there = 0;
-  std::uint64_t here = 1;
-  const iovec to{.iov_base = &here, .iov_len = sizeof here};
-  const iovec from{.iov_base = const_cast<std::uint64_t*>(&there), .iov_len = sizeof there};
-  return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0) == ssize_t{sizeof here};
 }
 
 /// Handles of a segment of each rank, by rank. Collective.
