@@ -206,6 +206,12 @@ bool watches::all_end() const {
   return std::ranges::all_of(watches_, [](const process_watch& each) { return each.ends(); });
 }
 
+void PrintTo(const fabric_job& what, std::ostream* out) { *out << what.ranks << " ranks on " << what.fabric; }
+
+std::string job_name(const ::testing::TestParamInfo<fabric_job>& info) {
+  return info.param.fabric + "_" + std::to_string(info.param.ranks);
+}
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void expect_failure(const outcome& ended, const std::string& problem, int status) {

@@ -6,8 +6,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <ostream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "amity/base/file_descriptor.hpp"
 
@@ -92,6 +95,14 @@ class watches {
  private:
   std::vector<process_watch> watches_;
 };
+
+/// A fabric and a number of ranks, by which tests are named.
+struct fabric_job {
+  std::string fabric;
+  int ranks;
+};
+void PrintTo(const fabric_job& what, std::ostream* out);
+std::string job_name(const ::testing::TestParamInfo<fabric_job>& info);
 
 bool contains(const std::string& text, const std::string& part);
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <ostream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -33,10 +32,7 @@ settings job(const std::string& fabric, int ranks, std::vector<std::string> more
   return settings::from_list(more);
 }
 
-struct kind {
-  std::string fabric;
-  int ranks;
-};
+using kind = tests::fabric_job;
 
 class in_process : public ::testing::TestWithParam<kind> {
  protected:
@@ -54,13 +50,7 @@ std::vector<kind> kinds() {
   return result;
 }
 
-void PrintTo(const kind& what, std::ostream* out) { *out << what.ranks << " ranks on " << what.fabric; }
-
-std::string name_of(const ::testing::TestParamInfo<kind>& info) {
-  return info.param.fabric + "_" + std::to_string(info.param.ranks);
-}
-
-INSTANTIATE_TEST_SUITE_P(run, in_process, ::testing::ValuesIn(kinds()), name_of);
+INSTANTIATE_TEST_SUITE_P(run, in_process, ::testing::ValuesIn(kinds()), tests::job_name);
 
 TEST_P(in_process, runs_the_program_once_a_rank) {
   std::atomic<std::uint64_t> seen = 0;

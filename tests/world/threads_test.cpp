@@ -46,12 +46,7 @@ class threaded : public ::testing::TestWithParam<form> {
 
 std::vector<form> forms() {
   std::vector<form> all;
-#ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share, nor fibers of many kinds at once
-  const std::array fabrics{"threads"};
-#else
-  const std::array fabrics{"sim", "threads", "shm"};
-#endif
-  for (const std::string fabric : fabrics) {
+  for (const std::string& fabric : testing::fabrics_with_threads()) {
     for (const rank_t ranks : {1, 2, 3, 4, 8}) {
       for (const rank_t threads : {1, 2, 4}) all.push_back({fabric, ranks, threads});
     }

@@ -261,24 +261,34 @@ TEST_P(several_worlds, try_end_beside_sender) {
   });
 }
 
+/// Messages of another world that send one another until the epoch of `w` has ended.
+template <class... Policies>
+void end_beside_messages(world& w, rank_t dest, int messages, Policies... policies) {
+  const auto other = w.duplicate();
+  bool has_ended = false;
+  int hops = 0;
+  auto hop = other->message<int>(
+      [&](int, auto& self) {
+        if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
+        if (!has_ended) self.send(dest, 1);
+      },
+      policies...);
+  auto period = w.begin_epoch();
+  other->epoch([&] {
+    for (int i = 0; i < messages; ++i) hop.send(dest, 1);
+    period.end();
+    has_ended = true;
+  });
+  EXPECT_GT(hops, 0);
+}
+
 TEST_P(several_worlds, end_beside_busy_world) {
   constexpr int messages = 24;  // a rank is never idle, and credits are left for messages outside handlers
-  run([](world& w) {
-    const auto other = w.duplicate();
-    bool has_ended = false;
-    int hops = 0;
-    auto hop = other->message<int>([&](int, auto& self) {
-      if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
-      if (!has_ended) self.send(testing::next_of(w), 1);
-    });
-    auto period = w.begin_epoch();
-    other->epoch([&] {
-      for (int i = 0; i < messages; ++i) hop.send(testing::next_of(w), 1);
-      period.end();
-      has_ended = true;
-    });
-    EXPECT_GT(hops, 0);
-  });
+  run([](world& w) { end_beside_messages(w, testing::next_of(w), messages); });
+}
+
+TEST_P(several_worlds, end_beside_local_messages) {
+  run([](world& w) { end_beside_messages(w, w.rank(), 1, deliver_locally{}); });
 }
 
 /// Nothing is collected. Counts who asks for it while `is_over` holds.
@@ -321,27 +331,6 @@ TEST_P(several_worlds, ended_wait_sends_nothing_off) {
       });
     }
     EXPECT_TRUE(waits == 0 || asked < waits) << asked << " of " << waits;
-  });
-}
-
-TEST_P(several_worlds, end_beside_local_messages) {
-  run([](world& w) {
-    const auto other = w.duplicate();
-    bool has_ended = false;
-    int hops = 0;
-    auto hop = other->message<int>(
-        [&](int, auto& self) {
-          if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
-          if (!has_ended) self.send(w.rank(), 1);
-        },
-        deliver_locally{});
-    auto period = w.begin_epoch();
-    other->epoch([&] {
-      hop.send(w.rank(), 1);
-      period.end();
-      has_ended = true;
-    });
-    EXPECT_GT(hops, 0);
   });
 }
 
