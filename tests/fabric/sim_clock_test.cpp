@@ -393,7 +393,7 @@ TEST(sim_nodes, a_packet_within_a_node_travels_for_the_latency_of_the_node) {
   auto options = priced();
   options.node_latency_ns = node_latency;
   options.node_ranks = 2;
-  static_cast<void>(run_all(5, options, [](fabric& own) {
+  run_all(5, options, [](fabric& own) {
     EXPECT_EQ(own.node_of(3), 2);
     EXPECT_EQ(own.node_of(4), 4);
     EXPECT_EQ(own.same_node(1), own.rank() < 2);
