@@ -101,14 +101,6 @@ TEST(kronecker, has_the_quadrants_of_graph500) {
   expect_kronecker(5, 6'000);
 }
 
-TEST(kronecker, tells_about_itself) {
-  const kronecker graph({.scale = 20, .edge_factor = 8, .seed = 5});
-  EXPECT_EQ(graph.about().title, "Kronecker graph, scale 20, edge factor 8, seed 5");
-  EXPECT_EQ(graph.about().vertices, 1u << 20);
-  EXPECT_EQ(graph.about().edges, 8u << 20);
-  EXPECT_TRUE(graph.about().undirected);
-}
-
 TEST(erdos_renyi, draws_ends_from_all_vertices_alike) {
   const auto edges = edges_of(erdos_renyi({.vertices = 10, .edges = 50'000, .seed = 2, .cycle = false}));
   ASSERT_EQ(edges.size(), 50'000u);

@@ -19,6 +19,10 @@ namespace {
 
 using amity::testing::error_of;
 
+class over_network : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(rxm, over_network, ::testing::Values("tcp;ofi_rxm"), [](const auto&) { return "rxm"; });
+INSTANTIATE_TEST_SUITE_P(net, over_network, ::testing::Values("net"), [](const auto&) { return "net"; });
+
 TEST(an_abort, is_told_by_packets_where_no_launcher_tells_it) {
   ofi_pair{.provider = "net"}.run([](fabric& own) {
     mailbox mail(own);
@@ -66,8 +70,8 @@ void a_rank_is_gone(const std::string& provider, rank_t threads = 1) {
 }
 
 /// A process that reads nothing stops the data of its peers, and its system then has less and less to acknowledge.
-void a_rank_that_computes_is_not_gone(const std::string& provider) {
-  ofi_pair{.provider = provider, .credits = 256}.run([](fabric& own) {
+TEST_P(over_network, rank_that_computes_is_not_gone) {
+  ofi_pair{.provider = GetParam(), .credits = 256}.run([](fabric& own) {
     mailbox mail(own, [](const packet&) { return disposition::release; });
     mail.barrier();
     if (own.rank() == 1) {
@@ -82,8 +86,8 @@ void a_rank_that_computes_is_not_gone(const std::string& provider) {
 }
 
 /// The peer is well: it is not said to have vanished.
-void memory_is_gone(const std::string& provider) {
-  ofi_pair{.provider = provider, .sealed = false}.run([](fabric& own) {
+TEST_P(over_network, failed_operation_names_memory_that_is_gone) {
+  ofi_pair{.provider = GetParam(), .sealed = false}.run([](fabric& own) {
     mailbox mail(own, [](const packet&) { return disposition::release; });
     const segment made = own.remote()->create(100'000);
     segment_key key;
@@ -127,14 +131,11 @@ TEST(invalid_packet, job_ends_with_name_of_peer) {
   });
 }
 
-TEST(memory_that_is_gone, is_what_a_failed_operation_names_over_rxm) { memory_is_gone("tcp;ofi_rxm"); }
-TEST(memory_that_is_gone, is_what_a_failed_operation_names_over_net) { memory_is_gone("net"); }
-
 /// Others learn only later that they, too, may leave.
-void a_rank_that_has_left_takes_all(const std::string& provider) {
+TEST_P(over_network, rank_that_has_left_takes_all_that_is_sent) {
   constexpr int credits = 4;
   // The one that has left does not give up waiting for the other one's goodbye.
-  ofi_pair{.provider = provider, .credits = credits, .peer_seconds = 3600}.run([](fabric& own) {
+  ofi_pair{.provider = GetParam(), .credits = credits, .peer_seconds = 3600}.run([](fabric& own) {
     mailbox mail(own, [](const packet&) { return disposition::release; });
     mail.barrier();
     if (own.rank() == 1) return;
@@ -143,14 +144,7 @@ void a_rank_that_has_left_takes_all(const std::string& provider) {
   });
 }
 
-TEST(a_rank_that_has_left, takes_all_that_is_sent_over_rxm) { a_rank_that_has_left_takes_all("tcp;ofi_rxm"); }
-TEST(a_rank_that_has_left, takes_all_that_is_sent_over_net) { a_rank_that_has_left_takes_all("net"); }
-
-TEST(a_rank_that_computes, is_not_gone_over_rxm) { a_rank_that_computes_is_not_gone("tcp;ofi_rxm"); }
-TEST(a_rank_that_computes, is_not_gone_over_net) { a_rank_that_computes_is_not_gone("net"); }
-
-TEST(a_rank_that_is_gone, is_missed_over_rxm) { a_rank_is_gone("tcp;ofi_rxm"); }
-TEST(a_rank_that_is_gone, is_missed_over_net) { a_rank_is_gone("net"); }
+TEST_P(over_network, rank_that_is_gone_is_missed) { a_rank_is_gone(GetParam()); }
 TEST(a_rank_that_is_gone, is_missed_with_all_its_threads) { a_rank_is_gone("net", 2); }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -230,16 +229,6 @@ TEST(async_errors, an_object_that_is_another_on_the_target) {
                               }),
             "amity: async (rank 1): a call arrived for shared object 0 as 'int', but here it is 'double'; "
             "call world::share for the same objects in the same order on all ranks");
-}
-
-TEST(async_errors, an_exception_of_the_function_ends_the_job) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                w.epoch([&] {
-                                  if (w.rank() == 0) w.async(1, [] { throw std::runtime_error("no"); });
-                                });
-                              }),
-            "no");
 }
 
 }  // namespace

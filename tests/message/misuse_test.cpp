@@ -217,17 +217,6 @@ TEST(message_misuse, making_things_inside_an_epoch) {
   });
 }
 
-TEST(message_misuse, an_epoch_inside_an_epoch) {
-  run_worlds(simulated("sim", {}), 2, [](world& w) {
-    w.epoch([&] {
-      EXPECT_EQ(failure_of([&] { w.epoch([] {}); }),
-                beginning("epoch", w) +
-                    "epoch 1 has not ended yet; end an epoch before the next one begins; epochs do not nest");
-    });
-    w.epoch([] {});
-  });
-}
-
 // What would wait inside a handler, or run a handler inside it.
 TEST(message_misuse, waiting_in_a_handler) {
   run_worlds(simulated("sim", {}), 2, [](world& w) {

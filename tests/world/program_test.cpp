@@ -174,14 +174,5 @@ TEST(program, without_a_launcher_may_run_twice) {
   }
 }
 
-TEST(program, refuses_unusable_settings) {
-  const auto ended = child({PROGRAM, "ring"}, {.environment = {"AMITY_FABRIC=shn"}}).finish();
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_EQ(ended.output, "");
-  EXPECT_EQ(ended.errors,
-            "amity: settings: AMITY_FABRIC=shn is not one of shm, threads, sim, mpi, ofi, composite; did you mean "
-            "AMITY_FABRIC=shm?\n");
-}
-
 }  // namespace
 }  // namespace amity

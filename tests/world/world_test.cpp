@@ -161,14 +161,6 @@ TEST_P(some_worlds, count_their_traffic) {
   });
 }
 
-TEST_P(some_worlds, have_a_clock_that_goes_on) {
-  run([](world& w) {
-    const auto before = w.now_ns();
-    w.barrier();
-    EXPECT_GT(w.now_ns(), before);
-  });
-}
-
 TEST_P(some_worlds, poll_until_there_is_nothing_left) {
   run([](world& w) {
     bool arrived = false;
