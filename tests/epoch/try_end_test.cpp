@@ -176,31 +176,30 @@ TEST(try_end_misuse, core_request_between_steps_is_refused) {
 }
 
 TEST(try_end_misuse, an_epoch_destroyed_without_its_end) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                {
-                                  auto first = w.begin_epoch();
-                                  first.end();
-                                }
-                                auto message = w.message<int>([](int) {});
-                                {
-                                  auto second = w.begin_epoch();
-                                  message.send(1 - w.rank(), 1);
-                                  if (second.try_end()) ADD_FAILURE() << "ended before any message was handled";
-                                }
-                              }),
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    {
+      auto first = w.begin_epoch();
+      first.end();
+    }
+    auto message = w.message<int>([](int) {});
+    {
+      auto second = w.begin_epoch();
+      message.send(1 - w.rank(), 1);
+      if (second.try_end()) ADD_FAILURE() << "ended before any message was handled";
+    }
+  });
+  EXPECT_EQ(failure,
             "amity: epoch (rank 0): epoch 2 was begun, and destroyed before its end; call end, or try_end until it "
             "tells the end");
 }
 
 TEST(try_end_misuse, an_exception_destroys_the_epoch_on_its_way) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                auto period = w.begin_epoch();
-                                if (w.rank() == 0) throw std::runtime_error("the program's own");
-                                period.end();
-                              }),
-            "the program's own");
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    auto period = w.begin_epoch();
+    if (w.rank() == 0) throw std::runtime_error("the program's own");
+    period.end();
+  });
+  EXPECT_EQ(failure, "the program's own");
 }
 
 TEST(try_end_misuse, an_epoch_ended_twice) {

@@ -195,38 +195,38 @@ TEST_P(async_arguments, functions_of_two_translation_units) {
 }
 
 TEST(async_errors, an_object_that_the_target_has_not_shared) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                int first = 0, second = 0;
-                                auto name = w.share(first);
-                                if (w.rank() == 0) name = w.share(second);
-                                w.epoch([&] {
-                                  if (w.rank() == 0)
-                                    w.async(
-                                        1, [](int&) {}, name);
-                                });
-                              }),
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    int first = 0, second = 0;
+    auto name = w.share(first);
+    if (w.rank() == 0) name = w.share(second);
+    w.epoch([&] {
+      if (w.rank() == 0)
+        w.async(
+            1, [](int&) {}, name);
+    });
+  });
+  EXPECT_EQ(failure,
             "amity: async (rank 1): a call arrived for shared object 1, but this rank has shared 1; "
             "call world::share for the same objects in the same order on all ranks");
 }
 
 TEST(async_errors, an_object_that_is_another_on_the_target) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                int number = 0;
-                                double fraction = 0;
-                                shared<int> name;
-                                if (w.rank() == 0) {
-                                  name = w.share(number);
-                                } else {
-                                  w.share(fraction);
-                                }
-                                w.epoch([&] {
-                                  if (w.rank() == 0)
-                                    w.async(
-                                        1, [](int&) {}, name);
-                                });
-                              }),
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    int number = 0;
+    double fraction = 0;
+    shared<int> name;
+    if (w.rank() == 0) {
+      name = w.share(number);
+    } else {
+      w.share(fraction);
+    }
+    w.epoch([&] {
+      if (w.rank() == 0)
+        w.async(
+            1, [](int&) {}, name);
+    });
+  });
+  EXPECT_EQ(failure,
             "amity: async (rank 1): a call arrived for shared object 0 as 'int', but here it is 'double'; "
             "call world::share for the same objects in the same order on all ranks");
 }

@@ -117,25 +117,25 @@ TEST(message_misuse, a_message_type_with_a_policy_that_is_refused_leaves_nothing
 }
 
 TEST(message_misuse, a_message_type_that_the_target_has_not_made) {
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    if (w.rank() == 1) return w.epoch([] {});
+    auto message = w.message<int>([](int) {});
+    w.epoch([&] { message.send(1, 1); });
+  });
   EXPECT_EQ(
-      failure_in_worlds(2,
-                        [](world& w) {
-                          if (w.rank() == 1) return w.epoch([] {});
-                          auto message = w.message<int>([](int) {});
-                          w.epoch([&] { message.send(1, 1); });
-                        }),
+      failure,
       "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which does not exist here "
       "(there are: #0 async); make the same message types, or add the same handlers, in the same order on all ranks");
 }
 
 TEST(message_misuse, type_missing_on_one_rank) {
+  const std::string failure = failure_in_worlds(4, [](world& w) {
+    if (w.rank() == 2) return w.epoch([] {});
+    auto message = w.message<int>([](int) {});
+    w.epoch([] {});
+  });
   expect_parts(
-      failure_in_worlds(4,
-                        [](world& w) {
-                          if (w.rank() == 2) return w.epoch([] {});
-                          auto message = w.message<int>([](int) {});
-                          w.epoch([] {});
-                        }),
+      failure,
       {"amity: message types (rank 3): number 1 is nothing on rank 2, and 'int, 4 bytes, handler ",
        "' on rank 3; make and destroy the same message types, with the same handlers and policies, in the same "
        "order on all ranks"});
@@ -143,65 +143,63 @@ TEST(message_misuse, type_missing_on_one_rank) {
 
 // A destructor cannot throw, but what was collected must not be lost without a word.
 TEST(message_misuse, a_message_type_destroyed_inside_an_epoch) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                const auto make = [&] { return w.message<int>([](int) {}, coalesce{}); };
-                                using type = decltype(make());
-                                const std::unique_ptr<type> other(new type(make()));
-                                std::unique_ptr<type> message(new type(make()));
-                                w.epoch([&] {
-                                  message->send(1 - w.rank(), 1);
-                                  message.reset();
-                                });
-                              }),
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    const auto make = [&] { return w.message<int>([](int) {}, coalesce{}); };
+    using type = decltype(make());
+    const std::unique_ptr<type> other(new type(make()));
+    std::unique_ptr<type> message(new type(make()));
+    w.epoch([&] {
+      message->send(1 - w.rank(), 1);
+      message.reset();
+    });
+  });
+  EXPECT_EQ(failure,
             "amity: message type (rank 0): 'int' was destroyed inside an epoch; let message types end outside epochs");
 }
 
 // The exception that leaves the epoch is the cause, not what it destroys on its way.
 TEST(message_misuse, an_exception_destroys_message_types_on_its_way) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                auto message = w.message<int>([](int) {}, coalesce{});
-                                w.epoch([&] {
-                                  message.send(1 - w.rank(), 1);
-                                  if (w.rank() == 0) throw std::runtime_error("the program's own");
-                                });
-                              }),
-            "the program's own");
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    auto message = w.message<int>([](int) {}, coalesce{});
+    w.epoch([&] {
+      message.send(1 - w.rank(), 1);
+      if (w.rank() == 0) throw std::runtime_error("the program's own");
+    });
+  });
+  EXPECT_EQ(failure, "the program's own");
 }
 
 TEST(message_misuse, message_types_made_in_another_order) {
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    const auto exchange = [&](auto first, auto second) {
+      auto one = w.message<decltype(first)>([](decltype(first)) {}, coalesce{});
+      auto two = w.message<decltype(second)>([](decltype(second)) {}, coalesce{});
+      w.epoch([&] {
+        if (w.rank() == 0) one.send(1, first);
+        w.barrier();
+      });
+    };
+    w.rank() == 0 ? exchange(1, 2.0) : exchange(1.0, 2);
+  });
   EXPECT_EQ(
-      failure_in_worlds(2,
-                        [](world& w) {
-                          const auto exchange = [&](auto first, auto second) {
-                            auto one = w.message<decltype(first)>([](decltype(first)) {}, coalesce{});
-                            auto two = w.message<decltype(second)>([](decltype(second)) {}, coalesce{});
-                            w.epoch([&] {
-                              if (w.rank() == 0) one.send(1, first);
-                              w.barrier();
-                            });
-                          };
-                          w.rank() == 0 ? exchange(1, 2.0) : exchange(1.0, 2);
-                        }),
+      failure,
       "amity: message arrival (rank 1): rank 0 sent a message for handler #1, which is of another type there "
       "than 'double' here; make the same message types, or add the same handlers, in the same order on all ranks");
 }
 
 TEST(message_misuse, type_destroyed_on_some_ranks) {
-  expect_parts(failure_in_worlds(2,
-                                 [](world& w) {
-                                   const auto use = [&](const auto&... more) {
-                                     auto message = w.message<int>([](int) {});
-                                     w.epoch([] {});
-                                     (more(), ...);
-                                   };
-                                   const auto epoch = [&] { w.epoch([] {}); };
-                                   if (w.rank() == 0) return use(epoch);
-                                   use();
-                                   epoch();
-                                 }),
-               {"amity: message types (rank 1): number 1 is 'int, 4 bytes, handler "});
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    const auto use = [&](const auto&... more) {
+      auto message = w.message<int>([](int) {});
+      w.epoch([] {});
+      (more(), ...);
+    };
+    const auto epoch = [&] { w.epoch([] {}); };
+    if (w.rank() == 0) return use(epoch);
+    use();
+    epoch();
+  });
+  expect_parts(failure, {"amity: message types (rank 1): number 1 is 'int, 4 bytes, handler "});
 }
 
 TEST(message_misuse, making_things_inside_an_epoch) {

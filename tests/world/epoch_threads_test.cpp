@@ -177,14 +177,14 @@ std::string failure_in(const std::string& fabric, const std::function<void(world
 }
 
 TEST(epochs_of_threads, are_ended_by_a_call) {
-  EXPECT_EQ(failure_in("sim",
-                       [](world& w) {
-                         {
-                           auto period = w.begin_epoch();
-                           if (w.rank() == 1) period.end();
-                         }
-                         w.barrier();
-                       }),
+  const std::string failure = failure_in("sim", [](world& w) {
+    {
+      auto period = w.begin_epoch();
+      if (w.rank() == 1) period.end();
+    }
+    w.barrier();
+  });
+  EXPECT_EQ(failure,
             "amity: epoch (rank 0): epoch 1 was begun, and destroyed before its end; call end, or try_end until it "
             "tells the end\n");
 }
@@ -247,14 +247,13 @@ TEST(epochs_of_threads, do_not_end_while_combined_messages_wait_for_their_own_ra
 }
 
 TEST(worlds_of_threads, are_destroyed_outside_their_epochs) {
-  EXPECT_EQ(failure_in("sim",
-                       [](world& w) {
-                         auto other = w.duplicate();
-                         if (w.rank() == 0) const_cast<epoch::epochs&>(other->epochs()).begin();
-                         other.reset();
-                         w.epoch([] {});
-                       }),
-            "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world\n");
+  const std::string failure = failure_in("sim", [](world& w) {
+    auto other = w.duplicate();
+    if (w.rank() == 0) const_cast<epoch::epochs&>(other->epochs()).begin();
+    other.reset();
+    w.epoch([] {});
+  });
+  EXPECT_EQ(failure, "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world\n");
 }
 
 TEST(worlds_of_threads, end_in_the_program) {

@@ -431,42 +431,40 @@ TEST(worlds_misuse, handlers_of_one_are_handlers_for_all) {
 }
 
 TEST(worlds_misuse, a_handler_that_throws_ends_the_job_wherever_its_rank_waits) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                const auto other = w.duplicate(), third = w.duplicate();
-                                auto message = other->message<int>([&](int) { throw std::runtime_error("no sevens"); });
-                                other->epoch([&] {
-                                  if (w.rank() == 0) message.send(1, 7);
-                                  third->barrier();
-                                });
-                              }),
-            "no sevens");
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    const auto other = w.duplicate(), third = w.duplicate();
+    auto message = other->message<int>([&](int) { throw std::runtime_error("no sevens"); });
+    other->epoch([&] {
+      if (w.rank() == 0) message.send(1, 7);
+      third->barrier();
+    });
+  });
+  EXPECT_EQ(failure, "no sevens");
 }
 
 TEST(worlds_misuse, a_message_in_a_world_that_its_target_has_destroyed) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                auto other = w.duplicate();
-                                const auto handler = other->endpoint().add_handler("late", [](core::request&) {});
-                                if (w.rank() == 1) other.reset();
-                                w.barrier();
-                                if (w.rank() == 0) other->endpoint().request_short(1, handler);
-                                w.barrier();
-                              }),
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    auto other = w.duplicate();
+    const auto handler = other->endpoint().add_handler("late", [](core::request&) {});
+    if (w.rank() == 1) other.reset();
+    w.barrier();
+    if (w.rank() == 0) other->endpoint().request_short(1, handler);
+    w.barrier();
+  });
+  EXPECT_EQ(failure,
             "amity: message arrival (rank 1): rank 0 sent a message in world 1, which this rank has destroyed, or "
             "never made; destroy a world on all its ranks, after the last message that was sent in it has been "
             "handled");
 }
 
 TEST(worlds_misuse, a_world_destroyed_inside_its_epoch) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                auto other = w.duplicate();
-                                const_cast<epoch::epochs&>(other->epochs()).begin();
-                                other.reset();
-                                w.barrier();
-                              }),
-            "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world");
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    auto other = w.duplicate();
+    const_cast<epoch::epochs&>(other->epochs()).begin();
+    other.reset();
+    w.barrier();
+  });
+  EXPECT_EQ(failure, "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world");
 }
 
 TEST(worlds_misuse, a_world_destroyed_before_its_message_type) {
@@ -483,13 +481,12 @@ TEST(worlds_misuse, a_world_destroyed_before_its_message_type) {
 }
 
 TEST(worlds_misuse, a_wrong_rank_of_a_part) {
-  EXPECT_EQ(failure_in_worlds(3,
-                              [](world& w) {
-                                const auto part = w.split({.color = w.rank() / 2});
-                                auto message = part->message<int>([](int) {});
-                                part->epoch([&] { message.send(2, 1); });
-                              }),
-            "amity: message::send (rank 0): destination 2 is not a rank of this world; use 0 to 1");
+  const std::string failure = failure_in_worlds(3, [](world& w) {
+    const auto part = w.split({.color = w.rank() / 2});
+    auto message = part->message<int>([](int) {});
+    part->epoch([&] { message.send(2, 1); });
+  });
+  EXPECT_EQ(failure, "amity: message::send (rank 0): destination 2 is not a rank of this world; use 0 to 1");
 }
 
 // A world that outlives the job's own no longer has memory.
