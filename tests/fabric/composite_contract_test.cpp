@@ -169,12 +169,6 @@ TEST(composite, has_no_connections_on_its_node) {
   });
 }
 
-segment_key key_in(bytes_view bytes) {
-  segment_key key;
-  std::ranges::copy(bytes, key.bytes.begin());
-  return key;
-}
-
 TEST(composite, sealed_packets_leave_memory_of_node) {
   run_on({1, 2, 1, 2}, [](fabric& own) {
     remote_memory* const memory = own.remote();

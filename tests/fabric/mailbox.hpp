@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,13 @@ namespace amity::fabric::testing {
 
 /// No timeout.
 inline constexpr std::uint64_t forever = ~std::uint64_t{0};
+
+/// The key that a rank has given to an exchange.
+inline segment_key key_in(bytes_view bytes) {
+  segment_key key;
+  std::ranges::copy(bytes, key.bytes.begin());
+  return key;
+}
 
 /// Hands the test's packets to `on_data`, and keeps those of its own barriers and exchanges to itself. Headers of the
 /// test must not have their marks in their high half. Other events go to `on_done` and `on_notify`.

@@ -90,8 +90,7 @@ TEST_P(over_network, failed_operation_names_memory_that_is_gone) {
   ofi_pair{.provider = GetParam(), .sealed = false}.run([](fabric& own) {
     mailbox mail(own, [](const packet&) { return disposition::release; });
     const segment made = own.remote()->create(100'000);
-    segment_key key;
-    std::ranges::copy(mail.exchange(made.key.bytes).at(1), key.bytes.begin());
+    const segment_key key = key_in(mail.exchange(made.key.bytes).at(1));
     if (own.rank() == 1) own.remote()->destroy(made);
     mail.barrier();
     const std::vector<std::byte> bytes(100'000);

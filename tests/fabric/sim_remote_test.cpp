@@ -199,8 +199,7 @@ attachments attach_in_order(const std::vector<std::byte*>& addresses, std::size_
                         const auto owner = static_cast<rank_t>(i % ranks);
                         segment made{};
                         if (own.rank() == owner) made = memory.attach({addresses[i], bytes}).value();
-                        segment_key key;
-                        std::ranges::copy(mail.exchange(made.key.bytes).at(owner), key.bytes.begin());
+                        const segment_key key = testing::key_in(mail.exchange(made.key.bytes).at(owner));
                         const remote_handle opened = memory.open(owner, key);
                         if (own.rank() == owner) {
                           seen.ids.push_back(opened.id);
@@ -243,10 +242,7 @@ std::string end_of(const std::function<void(remote_user&, const remote_handle&)>
       remote_user user(own, mail);
       remote_memory& memory = user.memory();
       const segment made = memory.create(1000);
-      const auto keys = mail.exchange(made.key.bytes);
-      segment_key key;
-      std::ranges::copy(keys.at(1), key.bytes.begin());
-      const remote_handle opened = memory.open(1, key);
+      const remote_handle opened = memory.open(1, testing::key_in(mail.exchange(made.key.bytes).at(1)));
       mail.barrier();
       if (own.rank() == 1) memory.destroy(made);
       mail.barrier();
