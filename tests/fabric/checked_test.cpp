@@ -24,10 +24,9 @@
 namespace amity::fabric {
 namespace {
 
+using testing::done_with;
 using testing::forever;
 using testing::mailbox;
-
-disposition done_with(const packet&) { return disposition::release; }
 
 /// A job of two checked ranks.
 void run_checked(const std::function<void(fabric&)>& body, const sim::sim_options& options = {}) {

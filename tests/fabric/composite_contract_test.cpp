@@ -53,7 +53,7 @@ class departure {
   departure& operator=(const departure&) = delete;
 
   void take(fabric& own) const {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mailbox mail(own, done_with);
     mail.on_done([](std::uint64_t) {});  // of operations that a job has not ended
     mail.on_notify([](std::uint32_t) {});
     for (ready_->fetch_add(1); ready_->load() < ranks_;) {
@@ -257,16 +257,12 @@ TEST(composite, attention_is_that_of_node) {
   AMITY_SKIP_UNLESS(std::thread::hardware_concurrency() >= 2, "ranks that share a CPU are not attentive");
   run_on({2, 1, 1}, [](fabric& own) {
     ASSERT_NE(own.attention(), nullptr);
-    bool is_here = false;
-    mailbox mail(own, [&](const packet&) {
-      is_here = true;
-      return disposition::release;
-    });
+    mailbox mail(own, done_with);
     if (own.rank() == 0) {
       EXPECT_FALSE(own.attention()->engage(2));
     } else if (own.rank() == 2) {
       own.attention()->begin();
-      mail.poll_until([&] { return is_here; });
+      mail.poll_until([&] { return mail.arrived() > 0; });
       EXPECT_TRUE(own.attention()->end());
     } else {
       while (!own.attention()->engage(2)) ::sched_yield();

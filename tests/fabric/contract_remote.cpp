@@ -377,10 +377,8 @@ TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
     mailbox mail(own);
     segments_of_all all(own, mail, bytes * rounds);
     remote_user user(own, mail);
-    std::uint64_t arrived = 0;
     mail.on_data([&](const packet& p) {
       EXPECT_TRUE(is_payload(all.memory().subspan(p.header * bytes, bytes), key_of(last, own.rank(), p.header)));
-      ++arrived;
       return disposition::release;
     });
     mail.barrier();
@@ -391,7 +389,7 @@ TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
       mail.send(next, i);
     }
     user.finish();
-    mail.until([&] { return arrived == rounds; });
+    mail.until([&] { return mail.arrived() == rounds; });
     mail.barrier();
   });
 }

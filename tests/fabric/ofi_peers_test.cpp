@@ -72,7 +72,7 @@ void a_rank_is_gone(const std::string& provider, rank_t threads = 1) {
 /// A process that reads nothing stops the data of its peers, and its system then has less and less to acknowledge.
 TEST_P(over_network, rank_that_computes_is_not_gone) {
   ofi_pair{.provider = GetParam(), .credits = 256}.run([](fabric& own) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mailbox mail(own, done_with);
     mail.barrier();
     if (own.rank() == 1) {
       std::this_thread::sleep_for(std::chrono::seconds(9));
@@ -88,7 +88,7 @@ TEST_P(over_network, rank_that_computes_is_not_gone) {
 /// The peer is well: it is not said to have vanished.
 TEST_P(over_network, failed_operation_names_memory_that_is_gone) {
   ofi_pair{.provider = GetParam(), .sealed = false}.run([](fabric& own) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mailbox mail(own, done_with);
     const segment made = own.remote()->create(100'000);
     const segment_key key = key_in(mail.exchange(made.key.bytes).at(1));
     if (own.rank() == 1) own.remote()->destroy(made);
@@ -135,7 +135,7 @@ TEST_P(over_network, rank_that_has_left_takes_all_that_is_sent) {
   constexpr int credits = 4;
   // The one that has left does not give up waiting for the other one's goodbye.
   ofi_pair{.provider = GetParam(), .credits = credits, .peer_seconds = 3600}.run([](fabric& own) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mailbox mail(own, done_with);
     mail.barrier();
     if (own.rank() == 1) return;
     const std::vector<std::byte> large(own.caps().packet_bytes_max);

@@ -85,13 +85,11 @@ TEST(sim_clock, handlers_compute_too) {
   options.compute_percent = 100;
   run_all(2, options, [&](fabric& own) {
     if (own.rank() == 0) return send(own, 1, 0);
-    int seen = 0;
     testing::mailbox mail(own, [&](const packet&) {
       compute(1'000'000);
-      ++seen;
       return disposition::release;
     });
-    mail.until([&] { return seen == 1; });
+    mail.until([&] { return mail.arrived() == 1; });
     EXPECT_GE(own.now_ns(), o + L + o + 900'000);
   });
 }

@@ -97,7 +97,7 @@ TEST(sim_kill, is_one_for_a_rank_that_sends_until_it_ends) {
   for (const int status : {0, 9}) {
     const std::string text = error_of([&] {
       run(2, options, [&](fabric& own) {
-        testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+        testing::mailbox mail(own, testing::done_with);
         if (own.rank() == 0) mail.until([] { return false; });
         while (own.now_ns() < 6000) send(own, 0, 0);
         return status;
@@ -116,7 +116,7 @@ TEST(sim_kill, wakes_the_dead_for_nothing_that_comes_for_them) {
   bool unwound = false, alive_at_the_end = true;
   error_of([&] {
     run_all(2, options, [&](fabric& own) {
-      testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+      testing::mailbox mail(own, testing::done_with);
       if (own.rank() == 1) {
         struct leaving {
           bool& seen;
@@ -149,7 +149,7 @@ TEST(sim_kill, the_dead_put_nothing) {
         mine = own.remote()->create(8 * 200);
         key = mine.key;
       }
-      testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+      testing::mailbox mail(own, testing::done_with);
       if (own.rank() == 1) {
         wait(own, 1000);
         const remote_handle there = own.remote()->open(0, key);
@@ -175,7 +175,7 @@ TEST(sim_stop, peers_look_up_and_see_who_is_stopped) {
   sim_options options = priced();
   options.stopped_ranks = {{.rank = 1, .from_ns = 50, .until_ns = 3'000'000'000}};
   const auto ended = run_all(2, options, [](fabric& own) {
-    testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 1) {
       wait(own, 100);
       send(own, 0, 0);
@@ -218,15 +218,11 @@ TEST(sim_back_pressure, credits_come_back_late) {
     options.back_pressure_percent = percent;
     return run_all(2, options,
                    [](fabric& own) {
-                     int seen = 0;
-                     testing::mailbox mail(own, [&](const packet&) {
-                       ++seen;
-                       return disposition::release;
-                     });
+                     testing::mailbox mail(own, testing::done_with);
                      if (own.rank() == 0) {
                        for (std::uint64_t i = 0; i < 100; ++i) mail.send(1, i);
                      } else {
-                       mail.until([&] { return seen == 100; });
+                       mail.until([&] { return mail.arrived() == 100; });
                      }
                    })
         .end_ns;
@@ -240,15 +236,11 @@ TEST(sim_handlers, take_the_time_that_is_modelled) {
   options.handler = {.ns = 1000, .byte_ps = 500};
   options.slow_ranks = {{.rank = 1, .factor = 2}};
   const auto ended = run_all(2, options, [](fabric& own) {
-    int seen = 0;
-    testing::mailbox mail(own, [&](const packet&) {
-      ++seen;
-      return disposition::release;
-    });
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 0) {
       send(own, 1, 0, 200);
     } else {
-      mail.until([&] { return seen == 1; });
+      mail.until([&] { return mail.arrived() == 1; });
       EXPECT_EQ(own.now_ns(), o + L + 2 * (o + 1000 + 100));
     }
   });

@@ -26,7 +26,7 @@ constexpr std::uint64_t L = 10'000, o = 100;
 TEST(sim_figures, count_the_flight_of_operations) {
   segment_key key;
   const auto ended = run_all(2, priced(), [&](fabric& own) {
-    testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 1) {
       wait(own, 1000);
       const std::uint64_t one = 1;
@@ -64,14 +64,10 @@ TEST(sim_report, means_are_of_packets) {
 
 sim_result one_packet_each_way(const sim_options& options) {
   return run_all(2, options, [](fabric& own) {
-    int seen = 0;
-    testing::mailbox mail(own, [&](const packet&) {
-      ++seen;
-      return disposition::release;
-    });
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 1) wait(own, 500);
     send(own, 1 - own.rank(), 0, 30);
-    mail.until([&] { return seen == 1; });
+    mail.until([&] { return mail.arrived() == 1; });
   });
 }
 
