@@ -123,14 +123,10 @@ lent_buffer lent(packet_header header, bytes_view memory, std::size_t item_bytes
   return buffer;
 }
 
-class outbox : public ::testing::Test {
- protected:
-  memory_bound bound{1 << 20};
-  core::outbox waiting{bound, packet_bytes};
+TEST(outbox, newest_first_for_each_peer) {
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
   recorder out;
-};
-
-TEST_F(outbox, newest_first_for_each_peer) {
   for (handler_id number = 0; number < 6; ++number) push(waiting, number % 2, numbered(number));
   EXPECT_EQ(waiting.of_world(0).packets, 6u);
   out.allowed[1] = 1;
@@ -149,7 +145,10 @@ TEST_F(outbox, newest_first_for_each_peer) {
 }
 
 // What belongs to an epoch may be held back by its target until the peer has got the rest.
-TEST_F(outbox, runtime_first_epochs_last) {
+TEST(outbox, runtime_first_epochs_last) {
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
+  recorder out;
   const std::vector<std::byte> memory(64);
   push(waiting, 1, numbered(1));
   waiting.push(1, lent(numbered(2), memory, 64));
@@ -170,11 +169,11 @@ TEST_F(outbox, runtime_first_epochs_last) {
 }
 
 // With only the reserve left, all that belongs to no epoch leaves.
-TEST_F(outbox, reserve_for_packets_without_epoch) {
+TEST(outbox, reserve_for_packets_without_epoch) {
   const std::vector<std::byte> memory(1300);
   for (const auto least : {fabric::claim::no_epoch, fabric::claim::answer}) {
     memory_bound bound(1 << 20);
-    core::outbox waiting(bound, packet_bytes);
+    outbox waiting(bound, packet_bytes);
     recorder out;
     out.allowed[1] = 100;
     out.least = least;
@@ -190,7 +189,10 @@ TEST_F(outbox, reserve_for_packets_without_epoch) {
   }
 }
 
-TEST_F(outbox, empty_packets_count) {
+TEST(outbox, empty_packets_count) {
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
+  recorder out;
   push(waiting, 0, numbered(1), 0);
   const std::size_t empty = bound.bytes();
   EXPECT_GE(empty, sizeof(owned_packet) + sizeof(std::uint64_t));
@@ -202,9 +204,9 @@ TEST_F(outbox, empty_packets_count) {
   EXPECT_EQ(bound.bytes_peak(), 2 * empty + 1000);
 }
 
-TEST_F(outbox, open_packets_count) {
+TEST(outbox, open_packets_count) {
   memory_bound bound(1000);
-  core::outbox waiting(bound, packet_bytes);
+  outbox waiting(bound, packet_bytes);
   EXPECT_TRUE(bound.has_room(1000));
   EXPECT_FALSE(bound.has_room(1001));
   auto open = waiting.open_packet(100);
@@ -225,7 +227,10 @@ TEST_F(outbox, open_packets_count) {
   EXPECT_TRUE(bound.has_room(1000));
 }
 
-TEST_F(outbox, packets_of_lent_memory_count) {
+TEST(outbox, packets_of_lent_memory_count) {
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
+  recorder out;
   const std::vector<std::byte> memory(100'000);
   int ends = 0;
   waiting.push(2, lent(numbered(1), memory, 100, &ends));  // 5 in a packet
@@ -244,8 +249,11 @@ TEST_F(outbox, packets_of_lent_memory_count) {
 }
 
 // Several items that no packet holds: each is a message with a number of its own.
-TEST_F(outbox, large_items_leave_in_fragments) {
+TEST(outbox, large_items_leave_in_fragments) {
   constexpr std::size_t item = 1300, items = 3, per_item = 3;
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
+  recorder out;
   std::vector<std::byte> memory(items * item);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i * 7 >> 3);
   lent_buffer buffer = lent(numbered(1), memory, item);
@@ -268,7 +276,10 @@ TEST_F(outbox, large_items_leave_in_fragments) {
   EXPECT_EQ(arrived, memory);
 }
 
-TEST_F(outbox, worlds_apart) {
+TEST(outbox, worlds_apart) {
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
+  recorder out;
   const std::vector<std::byte> memory(1000);
   int ends = 0;
   push(waiting, 1, numbered(1), 8, 3);
@@ -296,7 +307,10 @@ TEST_F(outbox, worlds_apart) {
   EXPECT_TRUE(waiting.empty());
 }
 
-TEST_F(outbox, world_in_each_packet) {
+TEST(outbox, world_in_each_packet) {
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
+  recorder out;
   const std::vector<std::byte> memory(1000);
   push(waiting, 1, numbered(1), 8, 3);
   for (const std::size_t item : {100, 1000}) {
@@ -311,7 +325,10 @@ TEST_F(outbox, world_in_each_packet) {
 }
 
 // A newer buffer goes first, but not before a buffer that has left in part: the target would hold parts of both.
-TEST_F(outbox, begun_buffer_first) {
+TEST(outbox, begun_buffer_first) {
+  memory_bound bound(1 << 20);
+  outbox waiting(bound, packet_bytes);
+  recorder out;
   const std::vector<std::byte> memory(1300);
   for (const handler_id number : {handler_id{1}, handler_id{2}})
     waiting.push_newest_first(1, lent(numbered(number), memory, 1300));
@@ -328,7 +345,7 @@ TEST_F(outbox, begun_buffer_first) {
 constexpr rank_t fan_ranks = 16;
 constexpr testing::trees fan{.ranks = fan_ranks, .seed = 7, .roots = 1, .depth = 8, .fanout = {3, 3, 3, 3, 3, 3, 3, 3}};
 
-TEST_F(outbox, shallow_when_handlers_fan_out) {
+TEST(outbox, shallow_when_handlers_fan_out) {
   const auto expected = fan.walk();
   ASSERT_EQ(expected.messages(), fan_ranks * (19683u - 1) / 2);
   std::size_t peak = 0;
