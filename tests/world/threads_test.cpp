@@ -24,7 +24,6 @@ namespace {
 using testing::network_is_tested;
 using testing::outcome_of;
 using testing::program;
-using testing::run_here;
 using testing::run_job;
 using testing::shape;
 
