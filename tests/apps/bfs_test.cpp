@@ -2,77 +2,38 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <set>
-#include <utility>
+#include <algorithm>
 #include <vector>
 
 #include "apps/graph/kernels/bfs.hpp"
 #include "apps/graph/store/build.hpp"
+#include "tests/apps/gather.hpp"
 #include "tests/apps/graph_jobs.hpp"
+#include "tests/apps/sequential.hpp"
 
 namespace amity::apps::graph {
 namespace {
 
 using testing::random_graph;
 
-/// The graph as a textbook has it.
-struct plain_graph {
-  std::vector<std::set<vertex>> targets;
-  plain_graph(const random_graph& edges, bool undirected) : targets(edges.vertices) {
-    for (const edge& e : edges.all()) {
-      targets[e.source].insert(e.target);
-      if (undirected) targets[e.target].insert(e.source);
+/// Every distance is right, and every parent is a neighbour one level above.
+void expect_right(const csr<arc>& plain, vertex root, const paths<level>& found) {
+  const auto levels = testing::sequential_bfs(plain, root).distance;
+  for (vertex v = 0; v < levels.size(); ++v) {
+    ASSERT_EQ(found.distance[v], levels[v]) << "vertex " << v;
+    const vertex parent = found.parent[v];
+    if (levels[v] == unreached<level> || v == root) {
+      ASSERT_EQ(parent, v == root ? root : no_vertex);
+      continue;
     }
+    ASSERT_LT(parent, levels.size());
+    ASSERT_EQ(levels[parent] + 1, levels[v]);
+    ASSERT_TRUE(std::ranges::any_of(plain[parent], [&](const arc& a) { return a.target == v; })) << "vertex " << v;
   }
-  std::vector<level> levels_from(vertex root) const {
-    std::vector<level> levels(targets.size(), unreached<level>);
-    std::deque<vertex> queue{root};
-    levels[root] = 0;
-    for (; !queue.empty(); queue.pop_front()) {
-      for (const vertex target : targets[queue.front()]) {
-        if (levels[target] != unreached<level>) continue;
-        levels[target] = levels[queue.front()] + 1;
-        queue.push_back(target);
-      }
-    }
-    return levels;
-  }
-};
-
-struct question {
-  vertex target;  // a place
-  vertex child;
-};
-
-/// Every distance is right, and every parent is a neighbour one level above. Collective.
-void expect_right(world& w, const plain_graph& plain, const distributed_graph<vertex>& graph, vertex root,
-                  const answer<level>& found) {
-  const auto levels = plain.levels_from(root);
-  auto ask = w.message<question>(
-      [&](const question& q, auto& self) {
-        const auto& part = graph.parts[static_cast<std::size_t>(self.thread_index())];
-        const vertex parent = part.vertex_of.at(q.target - part.first);
-        EXPECT_TRUE(q.child == root ? parent == root : plain.targets[parent].contains(q.child));
-        EXPECT_EQ(levels[parent] + (q.child == root ? 0 : 1), levels[q.child]);
-      },
-      parallel{thread_of_target{graph.where}});
-  w.epoch([&](thread& t) {
-    const auto& part = graph.of(t);
-    const auto& mine = found.parts[static_cast<std::size_t>(t.thread_index())];
-    for (vertex row = 0; row < part.size(); ++row) {
-      EXPECT_EQ(mine.distance[row], levels[part.vertex_of[row]]) << "vertex " << part.vertex_of[row];
-      if (mine.parent[row] == no_vertex) {
-        EXPECT_EQ(levels[part.vertex_of[row]], unreached<level>);
-      } else {
-        ask.on(t).send(graph.where.rank(mine.parent[row]), {mine.parent[row], part.vertex_of[row]});
-      }
-    }
-  });
 }
 
 void search(world& w, const random_graph& edges, bool undirected, bool from_below) {
-  const plain_graph plain(edges, undirected);
+  const auto plain = testing::whole_graph(edges.vertices, edges.all(), undirected);
   const auto mine = edges.share(w.rank(), w.size());
   const auto graph = build_graph<vertex>(w, edges.vertices, source_of(mine), {.undirected = undirected});
   breadth_first_search searches(w, graph, {.from_below = from_below});
@@ -81,7 +42,8 @@ void search(world& w, const random_graph& edges, bool undirected, bool from_belo
     const auto& found = searches.run(find_place(w, graph, root),
                                      [&](std::uint32_t, std::uint64_t so_far) { reached.push_back(so_far); });
     EXPECT_EQ(found.rounds, reached.size());
-    expect_right(w, plain, graph, root, found);
+    const paths<level> all = testing::gather(w, graph, found);
+    if (w.rank() == 0) expect_right(plain, root, all);
   }
 }
 

@@ -37,6 +37,12 @@ struct examined {
     return find_mistake(w, graph, place_of[root], testing::in_parts(graph, place_of, found));
   }
 
+  template <class Change>
+  std::string mistake_after(Change change, paths<Distance> wrong) {
+    change(wrong.distance, wrong.parent);
+    return mistake_in(wrong);
+  }
+
   paths<Distance> search(vertex from) {
     root = from;
     if constexpr (std::is_same_v<Distance, level>) {
@@ -122,11 +128,7 @@ TEST_P(proofs, find_wrong_levels_and_parents) {
     bfs_of examined(w, count, diamond, false);
     const auto right = examined.search(a);
     EXPECT_EQ(examined.mistake_in(right), "");
-    const auto mistake = [&](auto change) {
-      auto wrong = right;
-      change(wrong.distance, wrong.parent);
-      return examined.mistake_in(wrong);
-    };
+    const auto mistake = [&](auto change) { return examined.mistake_after(change, right); };
     EXPECT_EQ(mistake([](auto& distance, auto&) { distance[d] = 1; }),
               "vertex 3, at distance 1: no edge from its parent, vertex 2 at distance 1, leads to that distance");
     EXPECT_EQ(mistake([](auto&, auto& parent) { parent[d] = b; }),
@@ -152,11 +154,7 @@ TEST_P(proofs, find_wrong_lengths_and_cycles) {
     sssp_of examined(w, count, diamond, false);
     const auto right = examined.search(a);
     EXPECT_EQ(examined.mistake_in(right), "");
-    const auto mistake = [&](auto change) {
-      auto wrong = right;
-      change(wrong.distance, wrong.parent);
-      return examined.mistake_in(wrong);
-    };
+    const auto mistake = [&](auto change) { return examined.mistake_after(change, right); };
     EXPECT_EQ(mistake([](auto& distance, auto& parent) {
                 distance[c] = distance[d] = distance[e] = 5;
                 parent[c] = a;

@@ -10,9 +10,15 @@
 namespace amity::apps::graph::tests {
 namespace {
 
-TEST(read_text_edges, takes_blanks_tabs_commas_and_comments) {
+/// The graph in a file of this name and content.
+edge_list graph_in(const std::string& name, const std::string& content, const std::string& format = {},
+                   bool with_lengths = true) {
   scratch files;
-  const auto graph = read_quietly(files.write("a.el", "# a comment\n% another\n\n1 2\n2\t3\r\n  3 , 1\n1;4"));
+  return read_quietly(files.write(name, content), format, with_lengths);
+}
+
+TEST(read_text_edges, takes_blanks_tabs_commas_and_comments) {
+  const auto graph = graph_in("a.el", "# a comment\n% another\n\n1 2\n2\t3\r\n  3 , 1\n1;4");
   EXPECT_EQ(edges_text(graph), "1>2:1 2>3:1 3>1:1 1>4:1");
   EXPECT_EQ(graph.vertices(), 4u);
   EXPECT_FALSE(graph.has_lengths);
@@ -20,8 +26,7 @@ TEST(read_text_edges, takes_blanks_tabs_commas_and_comments) {
 }
 
 TEST(read_text_edges, labels_are_names_or_numbers) {
-  scratch files;
-  const auto graph = read_quietly(files.write("a.el", "libc6 7\n007 000\nlibc6:any 18446744073709551615\n"));
+  const auto graph = graph_in("a.el", "libc6 7\n007 000\nlibc6:any 18446744073709551615\n");
   EXPECT_EQ(edges_text(graph), "libc6>7:1 7>0:1 libc6:any>18446744073709551615:1");
 }
 
@@ -34,16 +39,14 @@ TEST(read_text_edges, reads_lengths_when_they_are_wanted) {
 }
 
 TEST(read_text_edges, ignores_unusable_lengths_when_lengths_are_not_wanted) {
-  scratch files;
-  EXPECT_EQ(edges_text(read_quietly(files.write("a.el", "a b -1\nb c nan\n"), {}, false)), "a>b:1 b>c:1");
+  EXPECT_EQ(edges_text(graph_in("a.el", "a b -1\nb c nan\n", {}, false)), "a>b:1 b>c:1");
 }
 
 TEST(read_text_edges, a_line_may_straddle_blocks) {
-  scratch files;
   std::string content, expected;
   while (content.size() < 3 * input::buffer_bytes)
     content += "#" + std::string(1000, 'x') + "\nfirst_vertex second_vertex\n";
-  const auto graph = read_quietly(files.write("a.el", content));
+  const auto graph = graph_in("a.el", content);
   EXPECT_EQ(graph.vertices(), 2u);
   EXPECT_EQ(graph.edges.size(), content.size() / 1029);
 }
@@ -55,10 +58,8 @@ TEST(read_turns, unpacks_gzip) {
 }
 
 TEST(read_turns, gzip_members_join) {
-  scratch files;
   // The members meet at every place of a line, and beyond the first buffer.
-  EXPECT_EQ(edges_text(read_quietly(files.write("a.el.gz", gzip("1 2\n2") + gzip("") + gzip(" 3\n3 1\n")))),
-            "1>2:1 2>3:1 3>1:1");
+  EXPECT_EQ(edges_text(graph_in("a.el.gz", gzip("1 2\n2") + gzip("") + gzip(" 3\n3 1\n"))), "1>2:1 2>3:1 3>1:1");
   splitmix64 random(5);
   std::string content, packed;
   while (packed.size() < 3 << 18) {  // several times what is read at once
@@ -67,8 +68,7 @@ TEST(read_turns, gzip_members_join) {
     content += part;
     packed += gzip(part);
   }
-  EXPECT_EQ(edges_text(read_quietly(files.write("b.el.gz", packed))),
-            edges_text(read_quietly(files.write("b.el", content))));
+  EXPECT_EQ(edges_text(graph_in("b.el.gz", packed)), edges_text(graph_in("b.el", content)));
 }
 
 TEST(read_turns, binary_like_gzip_stays_plain) {
@@ -99,9 +99,8 @@ TEST(read_turns, takes_a_pipe) {
 }
 
 TEST(read_matrix_market, pattern_general) {
-  scratch files;
-  const auto graph = read_quietly(
-      files.write("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n% by hand\n\n4 4 2\n1 2\n% more\n2 1\n"));
+  const auto graph =
+      graph_in("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n% by hand\n\n4 4 2\n1 2\n% more\n2 1\n");
   EXPECT_EQ(edges_text(graph), "1>2:1 2>1:1");
   EXPECT_EQ(graph.vertices(), 4u) << "vertices exist without edges";
   EXPECT_FALSE(graph.has_lengths);
@@ -109,14 +108,12 @@ TEST(read_matrix_market, pattern_general) {
 }
 
 TEST(read_matrix_market, real_and_integer_symmetric) {
-  scratch files;
-  const auto real =
-      read_quietly(files.write("a.mtx", "%%MatrixMarket Matrix Coordinate Real Symmetric\n2 2 2\n1 1 0.25\n2 1 4\n"));
+  const auto real = graph_in("a.mtx", "%%MatrixMarket Matrix Coordinate Real Symmetric\n2 2 2\n1 1 0.25\n2 1 4\n");
   EXPECT_EQ(edges_text(real), "1>1:0.25 2>1:4");
   EXPECT_TRUE(real.has_lengths);
   EXPECT_TRUE(real.undirected);
-  const auto integer = read_quietly(
-      files.write("b.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 -3\n"), {}, false);
+  const auto integer =
+      graph_in("b.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 -3\n", {}, false);
   EXPECT_EQ(edges_text(integer), "1>2:1") << "a length that is not wanted may be anything";
 }
 
@@ -139,10 +136,10 @@ TEST(read_graph500, both_layouts_by_extension_and_by_content) {
   const std::string packed = packed_edge(3, 1) + packed_edge(70000, 2);
   const std::string int64 = int64_edge(3, 1) + int64_edge(70000, 2);
   for (const char* name : {"a.packed", "a.graph500", "a.bin", "a", "a.gz"}) {
-    EXPECT_EQ(edges_text(read_quietly(files.write(name, packed))), "3>1:1 70000>2:1") << name;
+    EXPECT_EQ(edges_text(graph_in(name, packed)), "3>1:1 70000>2:1") << name;
   }
   for (const char* name : {"b.int64", "b.g500", "b.bin", "b"}) {
-    EXPECT_EQ(edges_text(read_quietly(files.write(name, int64))), "3>1:1 70000>2:1") << name;
+    EXPECT_EQ(edges_text(graph_in(name, int64)), "3>1:1 70000>2:1") << name;
   }
   const auto graph = read_quietly(files.write_gzip("c.graph500.gz", packed));
   EXPECT_EQ(graph.vertices(), 70001u);
@@ -188,18 +185,16 @@ TEST(read_turns, stated_vertices_must_match_header) {
 }
 
 TEST(read_graph500, records_continue_across_blocks) {
-  scratch files;
   std::string content;
   constexpr std::uint64_t edges = input::buffer_bytes / 12 + 100;
   for (std::uint64_t i = 0; i < edges; ++i) content += packed_edge(i, i + 1);
-  const auto graph = read_quietly(files.write("a.packed", content));
+  const auto graph = graph_in("a.packed", content);
   ASSERT_EQ(graph.edges.size(), edges);
   for (std::uint64_t i = 0; i < edges; ++i) ASSERT_EQ(graph.edges[i].target, i + 1);
 }
 
 TEST(read_metis, keeps_each_edge_once) {
-  scratch files;
-  const auto graph = read_quietly(files.write("a.graph", "% four vertices\n4 3\n2 4\n1 3\n% the last but one\n2\n1\n"));
+  const auto graph = graph_in("a.graph", "% four vertices\n4 3\n2 4\n1 3\n% the last but one\n2\n1\n");
   EXPECT_EQ(edges_text(graph), "1>2:1 1>4:1 2>3:1");
   EXPECT_EQ(graph.vertices(), 4u);
   EXPECT_TRUE(graph.undirected);
@@ -207,19 +202,17 @@ TEST(read_metis, keeps_each_edge_once) {
 }
 
 TEST(read_metis, takes_lengths_and_skips_weights_of_vertices) {
-  scratch files;
-  const auto graph = read_quietly(files.write("a.metis", "3 1 111 2\n9 8 7 3 5\n9 8 7\n9 8 7 1 5\n\n"));
+  const auto graph = graph_in("a.metis", "3 1 111 2\n9 8 7 3 5\n9 8 7\n9 8 7 1 5\n\n");
   EXPECT_EQ(edges_text(graph), "1>3:5");
   EXPECT_TRUE(graph.has_lengths);
-  EXPECT_EQ(edges_text(read_quietly(files.write("b.metis", "2 1 1\n2 0.5\n1 0.5\n"))), "1>2:0.5");
-  EXPECT_EQ(read_quietly(files.write("c.metis", "3 1\n2\n1\n\n")).vertices(), 3u) << "the third has no neighbours";
+  EXPECT_EQ(edges_text(graph_in("b.metis", "2 1 1\n2 0.5\n1 0.5\n")), "1>2:0.5");
+  EXPECT_EQ(graph_in("c.metis", "3 1\n2\n1\n\n").vertices(), 3u) << "the third has no neighbours";
 }
 
 TEST(read_metis, both_ends_list_an_edge_alike) {
-  scratch files;
   const std::string problem = "some edge is listed by one of its ends only, or its ends give it different weights";
   const auto why = [&](const std::string& content, bool with_lengths) {
-    return error_of([&] { read_quietly(files.write("a.graph", content), "", with_lengths); });
+    return error_of([&] { graph_in("a.graph", content, "", with_lengths); });
   };
   EXPECT_NE(why("4 2\n2\n3\n1\n1\n", false).find(problem), std::string::npos);
   EXPECT_NE(why("3 2 001\n2 5\n1 7 3 1\n2 1\n", true).find(problem), std::string::npos);
@@ -227,12 +220,11 @@ TEST(read_metis, both_ends_list_an_edge_alike) {
 }
 
 TEST(read_metis, a_vertex_may_have_very_many_neighbours) {
-  scratch files;
   constexpr int leaves = 200'000;
   std::string content = fmt::format("{} {}\n", leaves + 1, leaves);
   for (int i = 2; i <= leaves + 1; ++i) content += fmt::format("{} ", i);
   for (int i = 0; i < leaves; ++i) content += "\n1";
-  EXPECT_EQ(read_quietly(files.write("star.graph", content)).edges.size(), std::size_t{leaves});
+  EXPECT_EQ(graph_in("star.graph", content).edges.size(), std::size_t{leaves});
 }
 
 TEST(read_text_edges, passes_by_a_byte_order_mark) {
@@ -244,10 +236,7 @@ TEST(read_text_edges, passes_by_a_byte_order_mark) {
 }
 
 TEST(read_text_edges, refuses_empty_columns_and_ends_of_lines_of_old) {
-  scratch files;
-  const auto why = [&](const std::string& content) {
-    return error_of([&] { read_quietly(files.write("a", content)); });
-  };
+  const auto why = [&](const std::string& content) { return error_of([&] { graph_in("a", content); }); };
   EXPECT_NE(why("1,,2.5\n").find("a:1: a column is empty"), std::string::npos);
   EXPECT_NE(why(",1,2\n").find("a:1: a column is empty"), std::string::npos);
   EXPECT_EQ(why("1, 2\n3 ; 4;\n"), "no error");
@@ -255,10 +244,9 @@ TEST(read_text_edges, refuses_empty_columns_and_ends_of_lines_of_old) {
 }
 
 TEST(read_dimacs, arcs_lead_one_way) {
-  scratch files;
   const std::string content = "c roads\np sp 4 2\nc two arcs\na 1 2 17\na 2 1 2.5\n";
   for (const char* name : {"a.gr", "a"}) {
-    const auto graph = read_quietly(files.write(name, content));
+    const auto graph = graph_in(name, content);
     EXPECT_EQ(edges_text(graph), "1>2:17 2>1:2.5");
     EXPECT_EQ(graph.vertices(), 4u);
     EXPECT_TRUE(graph.has_lengths);

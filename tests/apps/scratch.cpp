@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -32,6 +33,11 @@ fs::path scratch::write(const std::string& name, std::string_view content) const
 
 fs::path scratch::write_gzip(const std::string& name, std::string_view content, std::size_t keep) const {
   return write(name, gzip(content).substr(0, keep));
+}
+
+std::string contents(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::string gzip(std::string_view content) {

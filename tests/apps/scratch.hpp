@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "amity/base/error.hpp"
 #include "apps/graph/input/edge_list.hpp"
 #include "apps/graph/input/formats.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::apps::graph::tests {
 
@@ -37,6 +37,8 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
+std::string contents(const std::filesystem::path& file);
+
 /// One gzip member with this content.
 std::string gzip(std::string_view content);
 
@@ -50,15 +52,6 @@ std::string weight_text(const weight_list& weights, std::size_t i);
 /// "a>b:1.5 b>c:1": the edges, by their labels.
 std::string edges_text(const edge_list& graph);
 
-/// The message of the `amity::error` that the call throws; "no error" if it throws none.
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const error& mistake) {
-    return mistake.what();
-  }
-  return "no error";
-}
+using amity::testing::error_of;
 
 }  // namespace amity::apps::graph::tests

@@ -27,7 +27,23 @@ csr<weighted_arc<Weight>> whole_graph(vertex vertices, const std::vector<weighte
 }
 
 /// Breadth-first search with a queue.
-paths<level> sequential_bfs(const csr<arc>& graph, vertex root);
+inline paths<level> sequential_bfs(const csr<arc>& graph, vertex root) {
+  auto found = nothing_reached<level>(graph.rows());
+  found.distance[root] = 0;
+  found.parent[root] = root;
+  std::vector<vertex> queue{root};
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const vertex source = queue[head];
+    for (const arc& a : graph[source]) {
+      const vertex target = a.target;
+      if (found.distance[target] != unreached<level>) continue;
+      found.distance[target] = found.distance[source] + 1;
+      found.parent[target] = source;
+      queue.push_back(target);
+    }
+  }
+  return found;
+}
 
 /// Dijkstra's algorithm with a binary heap. Weights are not negative; distances have the type of the weights.
 template <weight Weight>

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "apps/graph/input/graph_share.hpp"
 #include "apps/graph/input/lengths.hpp"
@@ -203,12 +202,6 @@ TEST_P(shared_reading, takes_packages_from_rank_0) {
   });
 }
 
-std::string content_of(const std::filesystem::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
 TEST_P(shared_reading, values_are_written_in_the_order_of_the_vertices) {
   scratch files;
   const auto file = files.write("a.el", "a b\nb c\nc d\nd e\ne f\nf g\ng h\nh i\ni j\nj k\nk l\n");
@@ -227,9 +220,8 @@ TEST_P(shared_reading, values_are_written_in_the_order_of_the_vertices) {
               "amity: /none/x: No such file or directory");
     EXPECT_NE(error_of([&] { write_values(w, "/dev/full", graph.names, {.mine = say_mine}); }), "no error");
   });
-  EXPECT_EQ(content_of(out),
-            "a 0 -\nb 10 a\nc 20 b\nd 30 c\ne 40 d\nf 50 e\ng 60 f\ni 80 h\nj 90 i\nk 100 j\nl 110 k\n");
-  EXPECT_EQ(content_of(files.folder() / "short").substr(0, 15), "a 0\nb 10\nc 20\nd");
+  EXPECT_EQ(contents(out), "a 0 -\nb 10 a\nc 20 b\nd 30 c\ne 40 d\nf 50 e\ng 60 f\ni 80 h\nj 90 i\nk 100 j\nl 110 k\n");
+  EXPECT_EQ(contents(files.folder() / "short").substr(0, 15), "a 0\nb 10\nc 20\nd");
 }
 
 TEST(write_values, text_beyond_window_is_complete) {

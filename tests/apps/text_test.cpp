@@ -5,13 +5,6 @@
 namespace amity::apps::graph {
 namespace {
 
-TEST(text, groups_digits) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1000), "1,000");
-  EXPECT_EQ(grouped(1234567), "1,234,567");
-}
-
 TEST(text, counts) {
   EXPECT_EQ(counted(1, "vertex"), "1 vertex");
   EXPECT_EQ(counted(2000, "vertex"), "2,000 vertices");

@@ -9,17 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.hpp"
+
 namespace amity {
 namespace {
 
-std::string failure_of(const auto& call) {
-  try {
-    call();
-  } catch (const error& mistake) {
-    return mistake.what();
-  }
-  return "";
-}
+using testing::error_of;
 
 /// Neither default constructed nor copied.
 struct fixed {
@@ -53,7 +48,7 @@ TEST(bytes, what_was_written_is_read) {
 TEST(bytes, reading_past_the_end_is_an_error_and_takes_nothing) {
   const std::vector<std::byte> storage(7);
   byte_reader from(storage);
-  EXPECT_EQ(failure_of([&] { from.read_object<std::uint64_t>(); }),
+  EXPECT_EQ(error_of([&] { from.read_object<std::uint64_t>(); }),
             "amity: reading a message: 8 bytes exceed the 7 bytes that are left; "
             "let codec<T>::read take exactly what codec<T>::write wrote");
   EXPECT_EQ(from.read_bytes(7).size(), 7u);
@@ -65,7 +60,7 @@ TEST(bytes, no_number_of_items_overflows) {
   const std::vector<std::byte> storage(24);
   byte_reader from(storage);
   for (const std::size_t count : {std::size_t{4}, std::size_t{1} << 61, std::numeric_limits<std::size_t>::max()}) {
-    EXPECT_EQ(failure_of([&] { from.read_items(count, 8); }),
+    EXPECT_EQ(error_of([&] { from.read_items(count, 8); }),
               "amity: reading a message: " + std::to_string(count) +
                   " items of 8 bytes exceed the 24 bytes that are left; "
                   "let codec<T>::read take exactly what codec<T>::write wrote");
@@ -78,7 +73,7 @@ TEST(bytes, leaving_bytes_unread_is_an_error) {
   const std::vector<std::byte> storage(5);
   byte_reader from(storage, {.type = "article", .rank = 3});
   from.read_bytes(2);
-  EXPECT_EQ(failure_of([&] { from.finish(); }),
+  EXPECT_EQ(error_of([&] { from.finish(); }),
             "amity: reading a message of type 'article' (rank 3): 3 bytes were not read; "
             "let codec<T>::read take exactly what codec<T>::write wrote");
 }
@@ -86,11 +81,11 @@ TEST(bytes, leaving_bytes_unread_is_an_error) {
 TEST(bytes, writing_past_the_end_is_an_error_and_writes_nothing) {
   std::vector<std::byte> storage(7);
   byte_writer to(storage, {.type = "article", .rank = 3});
-  EXPECT_EQ(failure_of([&] { to.write_object(~std::uint64_t{0}); }),
+  EXPECT_EQ(error_of([&] { to.write_object(~std::uint64_t{0}); }),
             "amity: writing a message of type 'article' (rank 3): 8 bytes were to be written, there is room for 7; "
             "let codec<T>::bytes return exactly what codec<T>::write writes");
   EXPECT_EQ(storage, std::vector<std::byte>(7));
-  EXPECT_EQ(failure_of([&] { to.finish(); }),
+  EXPECT_EQ(error_of([&] { to.finish(); }),
             "amity: writing a message of type 'article' (rank 3): 7 bytes were not written; "
             "let codec<T>::bytes return exactly what codec<T>::write writes");
 }

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/error.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity {
 namespace {
@@ -41,15 +42,6 @@ void in_this_program() {}
 void in_this_program_too() {}
 
 const registered_function own(&in_this_program);
-
-std::string failure_of(const auto& attempt) {
-  try {
-    attempt();
-  } catch (const error& mistake) {
-    return mistake.what();
-  }
-  return "";
-}
 
 TEST(code_address, function_of_program_found) {
   code_map source, target;
@@ -96,16 +88,14 @@ TEST(code_address, function_outside_modules_rejected) {
   int on_the_stack = 0;
   const registered_function nowhere(reinterpret_cast<function>(reinterpret_cast<std::uintptr_t>(&on_the_stack)));
   code_map map;
-  const std::string text = failure_of([&] { map.encode(nowhere); });
-  EXPECT_NE(text.find("is in no module of the program; pass a function that was compiled into the program"),
-            std::string::npos)
-      << text;
+  testing::expect_error([&] { map.encode(nowhere); },
+                        {"is in no module of the program; pass a function that was compiled into the program"});
   EXPECT_EQ(map.decode(map.encode(own)), &in_this_program);  // other functions are not affected
 }
 
 TEST(code_address, unknown_module_rejected) {
   code_map map;
-  EXPECT_EQ(failure_of([&] { map.decode({.module = 0x12345678, .offset = 0x10}); }),
+  EXPECT_EQ(testing::error_of([&] { map.decode({.module = 0x12345678, .offset = 0x10}); }),
             "amity: async: a call arrived for a function that this program has not registered: module 0x12345678, "
             "offset 0x10; run the same build of the program on all ranks, and load a library on all ranks before one "
             "of them calls its functions");

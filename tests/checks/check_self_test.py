@@ -48,15 +48,14 @@ class CheckTest(unittest.TestCase):
         for file, text in CLEAN.items():
             self.write(file, text)
 
-    def write(self, file, text):
+    def write(self, file, text, mode="w"):
         path = os.path.join(self.root, file)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as opened:
+        with open(path, mode) as opened:
             opened.write(text)
 
     def append(self, file, text):
-        with open(os.path.join(self.root, file), "a") as opened:
-            opened.write(text)
+        self.write(file, text, "a")
 
     def build(self, sources=BUILT, precompiled=None):
         """Compiles the sources as a build would, and leaves its compile_commands.json."""
@@ -92,92 +91,71 @@ class CheckTest(unittest.TestCase):
         self.assertIn(sentence, output)
         self.assertEqual(status, 1, output)
 
+    def expect_each(self, name, cases, prepare=lambda: None):
+        """For each case, appends texts to files of a tree of its own, and expects the sentence."""
+        for *changes, sentence in cases:
+            with self.subTest(changes):
+                CheckTest.setUp(self)
+                prepare()
+                for file, text in changes:
+                    self.append(file, text)
+                self.expect(name, sentence)
+
+
+class CleanTree(CheckTest):
+    def test_passes(self):
+        for name in ("imports", "headers", "documents", "format", "words", "mutations"):
+            with self.subTest(name):
+                self.expect_ok(name)
+        self.build()
+        for name in ("sources", "dead_files"):
+            with self.subTest(name):
+                self.expect_ok(name)
+
 
 class Imports(CheckTest):
-    def test_clean(self):
-        self.expect_ok("imports")
-
-    def test_upwards(self):
-        self.append("amity/base/a.cpp", '#include "amity/core/core.hpp"\n')
-        self.expect("imports", "amity/base/a.cpp:4: imports amity/core/core.hpp: amity/core is above amity/base")
-
-    def test_library_imports_program(self):
-        self.write("apps/app.hpp", "#pragma once\n")
-        self.append("amity/world/w.cpp", '#include "apps/app.hpp"\n')
-        self.expect("imports", "apps is above amity/world")
-
-    def test_siblings(self):
-        self.append("amity/message/m.hpp", '#include "amity/window/v.hpp"\n')
-        self.expect("imports", "amity/message and amity/window are siblings")
-
-    def test_backends(self):
-        self.append("amity/fabric/shm/shm.hpp", '#include "amity/fabric/sim/sim.hpp"\n')
-        self.expect("imports", "fabric shm does not import fabric sim")
-
-    def test_backend_outside_of_the_wiring(self):
-        self.append("amity/core/core.hpp", '#include "amity/fabric/shm/shm.hpp"\n')
-        self.expect("imports", "only amity/world knows fabric shm")
-
-    def test_contract_knows_no_backend(self):
-        self.append("amity/fabric/fabric.hpp", '#include "amity/fabric/shm/shm.hpp"\n')
-        self.expect("imports", "only amity/world knows fabric shm")
-
-    def test_program_includes_private_header(self):
-        self.append("tools/main.cpp", '#include "amity/core/core.hpp"\n')
-        self.expect("imports", "tools/main.cpp:4: imports amity/core/core.hpp, which is no public header")
-
-    def test_public_header_includes_private_header(self):
-        self.write("amity/fabric/secret.hpp", "#pragma once\n")
-        self.append("amity/fabric/fabric.hpp", '#include "amity/fabric/secret.hpp"\n')
-        self.expect("imports", "a public header imports amity/fabric/secret.hpp, which is not public")
-
-    def test_public_header_includes_private_library(self):
-        self.append("amity/base/a.hpp", "#include <fmt/core.h>\n")
-        self.expect("imports", "a public header includes <fmt/core.h>")
+    def test_breaches(self):
+        self.expect_each("imports", [
+            (("amity/base/a.cpp", '#include "amity/core/core.hpp"\n'),
+             "amity/base/a.cpp:4: imports amity/core/core.hpp: amity/core is above amity/base"),
+            (("apps/app.hpp", "#pragma once\n"), ("amity/world/w.cpp", '#include "apps/app.hpp"\n'),
+             "apps is above amity/world"),
+            (("amity/message/m.hpp", '#include "amity/window/v.hpp"\n'), "amity/message and amity/window are siblings"),
+            (("amity/fabric/shm/shm.hpp", '#include "amity/fabric/sim/sim.hpp"\n'),
+             "fabric shm does not import fabric sim"),
+            (("amity/core/core.hpp", '#include "amity/fabric/shm/shm.hpp"\n'), "only amity/world knows fabric shm"),
+            (("amity/fabric/fabric.hpp", '#include "amity/fabric/shm/shm.hpp"\n'), "only amity/world knows fabric shm"),
+            (("tools/main.cpp", '#include "amity/core/core.hpp"\n'),
+             "tools/main.cpp:4: imports amity/core/core.hpp, which is no public header"),
+            (("amity/fabric/secret.hpp", "#pragma once\n"),
+             ("amity/fabric/fabric.hpp", '#include "amity/fabric/secret.hpp"\n'),
+             "a public header imports amity/fabric/secret.hpp, which is not public"),
+            (("amity/base/a.hpp", "#include <fmt/core.h>\n"), "a public header includes <fmt/core.h>"),
+            (("amity/attic/x.hpp", "#pragma once\n"), "amity/attic/x.hpp: stands on no floor"),
+            (("amity/base/a.cpp", '#include "a.hpp"\n'),
+             'includes "a.hpp"; write it from the root of the tree: "amity/base/a.hpp"'),
+            (("amity/base/a.cpp", '#include "amity/base/gone.hpp"\n'),
+             "includes amity/base/gone.hpp, which does not exist"),
+            (("amity/base/b.hpp", '#pragma once\n#include "amity/base/c.hpp"\n'),
+             ("amity/base/c.hpp", '#pragma once\n#include "amity/base/b.hpp"\n'),
+             "amity/base/b.hpp -> amity/base/c.hpp -> amity/base/b.hpp"),
+        ])
 
     def test_public_header_is_missing(self):
         os.remove(os.path.join(self.root, "amity/fabric/fabric.hpp"))
         self.expect("imports", "lists amity/fabric/fabric.hpp, which does not exist")
 
-    def test_unknown_floor(self):
-        self.write("amity/attic/x.hpp", "#pragma once\n")
-        self.expect("imports", "amity/attic/x.hpp: stands on no floor")
-
-    def test_relative_include(self):
-        self.append("amity/base/a.cpp", '#include "a.hpp"\n')
-        self.expect("imports", 'includes "a.hpp"; write it from the root of the tree: "amity/base/a.hpp"')
-
-    def test_missing_header(self):
-        self.append("amity/base/a.cpp", '#include "amity/base/gone.hpp"\n')
-        self.expect("imports", "includes amity/base/gone.hpp, which does not exist")
-
-    def test_cycle(self):
-        self.write("amity/base/b.hpp", '#pragma once\n#include "amity/base/c.hpp"\n')
-        self.write("amity/base/c.hpp", '#pragma once\n#include "amity/base/b.hpp"\n')
-        self.expect("imports", "amity/base/b.hpp -> amity/base/c.hpp -> amity/base/b.hpp")
-
 
 class Headers(CheckTest):
-    def test_clean(self):
-        self.expect_ok("headers")
-
-    def test_header_needs_another(self):
-        self.write("amity/base/b.hpp", "#pragma once\ninline std::size_t b() { return 0; }\n")
-        self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
-
-    def test_warning(self):
-        self.write("amity/base/b.hpp", "#pragma once\ninline int b(int unused) { return 0; }\n")
-        self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
-
-    def test_header_that_comes_second(self):
-        self.write("amity/base/b.hpp", "#pragma once\ninline std::size_t b() { return 0; }\n")
-        self.append("amity/base/a.cpp", '#include "amity/base/b.hpp"\n')
-        self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
-
-    def test_header_that_a_test_includes_first(self):
-        self.write("amity/base/b.hpp", "#pragma once\ninline std::size_t b() { return 0; }\n")
-        self.write("tests/b_test.cpp", '#include "amity/base/b.hpp"\n')
-        self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
+    def test_header_that_needs_another(self):
+        needs_another = ("amity/base/b.hpp", "#pragma once\ninline std::size_t b() { return 0; }\n")
+        problem = "amity/base/b.hpp:1: does not compile alone"
+        self.expect_each("headers", [
+            (needs_another, problem),
+            (("amity/base/b.hpp", "#pragma once\ninline int b(int unused) { return 0; }\n"), problem),
+            (needs_another, ("amity/base/a.cpp", '#include "amity/base/b.hpp"\n'), problem),
+            (needs_another, ("tests/b_test.cpp", '#include "amity/base/b.hpp"\n'), problem),
+        ])
 
     def test_header_that_the_build_compiles_alone(self):
         self.write("amity/base/b.hpp", "#pragma once\ninline int b(int unused) { return 0; }\n")
@@ -190,7 +168,6 @@ class Headers(CheckTest):
         self.write("amity/base/b.cpp", '#include "amity/base/b.hpp"\n')
         self.build_piece("amity/base/a.cpp", "amity/base/b.cpp")
         self.expect("headers", "amity/base/b.hpp:1: does not compile alone")
-
 
     def test_precompiled_header_that_the_source_includes(self):
         self.build(["amity/base/a.cpp", "tools/main.cpp"], precompiled="amity/base/a.hpp")
@@ -209,10 +186,6 @@ class Headers(CheckTest):
 
 
 class Sources(CheckTest):
-    def test_clean(self):
-        self.build()
-        self.expect_ok("sources")
-
     def test_include_that_only_another_source_of_the_piece_has(self):
         self.write("amity/base/b.cpp", "int b() { return a(); }\n")
         self.build_piece("amity/base/a.cpp", "amity/base/b.cpp")
@@ -220,28 +193,24 @@ class Sources(CheckTest):
 
 
 class DeadFiles(CheckTest):
-    def test_clean(self):
-        self.build()
-        self.expect_ok("dead_files")
-
     def test_sources_that_are_compiled_in_one_piece(self):
-        piece = "build/release/Unity/unity_0_cxx.cxx"
-        self.write(piece, "".join(f'#include "{self.root}/{source}"\n' for source in BUILT))
-        self.build([piece])
+        self.build_piece(*BUILT)
         self.expect_ok("dead_files")
 
     def test_no_build(self):
         self.expect("dead_files", "compile_commands.json is missing")
 
-    def test_source_out_of_the_build(self):
-        self.build()
-        self.write("amity/base/b.cpp", "int b() { return 2; }\n")
-        self.expect("dead_files", "amity/base/b.cpp: is compiled by no target of the build")
-
-    def test_test_that_no_cmake_file_names(self):
-        self.build()
-        self.write("tests/base/forgotten.cpp", "int main() {}\n")
-        self.expect("dead_files", "tests/base/forgotten.cpp: is compiled by no target of the build")
+    def test_breaches(self):
+        self.expect_each("dead_files", [
+            (("amity/base/b.cpp", "int b() { return 2; }\n"),
+             "amity/base/b.cpp: is compiled by no target of the build"),
+            (("tests/base/forgotten.cpp", "int main() {}\n"),
+             "tests/base/forgotten.cpp: is compiled by no target of the build"),
+            (("amity/base/b.hpp", "#pragma once\n"), "amity/base/b.hpp: is included by nothing that is compiled"),
+            (("amity/base/b.hpp", '#pragma once\n#include "amity/base/c.hpp"\n'), ("amity/base/c.hpp", "#pragma once\n"),
+             "amity/base/c.hpp: is included by nothing that is compiled"),
+            (("scripts/forgotten", "#!/bin/sh\n"), "scripts/forgotten: is named by no other file"),
+        ], self.build)
 
     def test_rejected_source_that_no_cmake_file_names(self):
         self.build()
@@ -250,38 +219,17 @@ class DeadFiles(CheckTest):
         self.append("tests/CMakeLists.txt", "rejected(wrong)\n")
         self.expect_ok("dead_files")
 
-    def test_header_that_nobody_includes(self):
-        self.build()
-        self.write("amity/base/b.hpp", "#pragma once\n")
-        self.expect("dead_files", "amity/base/b.hpp: is included by nothing that is compiled")
-
-    def test_headers_that_only_include_one_another(self):
-        self.build()
-        self.write("amity/base/b.hpp", '#pragma once\n#include "amity/base/c.hpp"\n')
-        self.write("amity/base/c.hpp", "#pragma once\n")
-        self.expect("dead_files", "amity/base/c.hpp: is included by nothing that is compiled")
-
-    def test_script_that_nobody_names(self):
-        self.build()
-        self.write("scripts/forgotten", "#!/bin/sh\n")
-        self.expect("dead_files", "scripts/forgotten: is named by no other file")
-
 
 class Documents(CheckTest):
-    def test_clean(self):
-        self.expect_ok("documents")
-
-    def test_page_without_a_link_to_it(self):
-        self.write("docs/lonely.md", "Nobody comes here.\n")
-        self.expect("documents", "docs/lonely.md:1: no link leads here from README.md")
-
-    def test_link_that_leads_nowhere(self):
-        self.append("README.md", "\n[gone](docs/gone.md)\n")
-        self.expect("documents", "README.md:8: links to docs/gone.md, which does not exist")
-
-    def test_file_that_is_gone(self):
-        self.append("docs/page.md", "See `amity/base/gone.hpp` and `amity/base/a.hpp`.\n")
-        self.expect("documents", "docs/page.md:2: names amity/base/gone.hpp, which does not exist")
+    def test_breaches(self):
+        self.expect_each("documents", [
+            (("docs/lonely.md", "Nobody comes here.\n"), "docs/lonely.md:1: no link leads here from README.md"),
+            (("README.md", "\n[gone](docs/gone.md)\n"), "README.md:8: links to docs/gone.md, which does not exist"),
+            (("docs/page.md", "See `amity/base/gone.hpp` and `amity/base/a.hpp`.\n"),
+             "docs/page.md:2: names amity/base/gone.hpp, which does not exist"),
+            (("docs/page.md", "```cpp\nint main() {}\n```\n"),
+             "docs/page.md:2: a block of C++ or C that no test compiles"),
+        ])
 
     def test_undeclared_name_in_reference(self):
         self.append("amity/base/a.hpp", "struct ring {\n  int push();  // never calls pop\n};\n")
@@ -291,15 +239,8 @@ class Documents(CheckTest):
         self.write("docs/architecture.md", "Call `ring::pop()`.\n")
         self.expect("documents", "docs/architecture.md:1: names ring::pop, which amity does not declare")
 
-    def test_example_that_no_test_compiles(self):
-        self.append("docs/page.md", "```cpp\nint main() {}\n```\n")
-        self.expect("documents", "docs/page.md:2: a block of C++ or C that no test compiles")
-
 
 class Format(CheckTest):
-    def test_clean(self):
-        self.expect_ok("format")
-
     def test_unformatted(self):
         self.append("tools/main.cpp", "int   b( );\n")
         self.expect("format", "tools/main.cpp:4: is not formatted")
@@ -322,32 +263,21 @@ class State(CheckTest):
         self.build()
         self.expect_ok("state")
 
-    def expect_state(self, code, name):
-        self.append("amity/base/a.cpp", code)
-        self.build()
-        self.expect("state", f"amity/base/a.cpp:1: has mutable state at namespace scope: {name}")
-
-    def test_global(self):
-        self.expect_state("int counter = 3;\n", "counter (in .data)")
-
-    def test_zero_in_an_unnamed_namespace(self):
-        self.expect_state("namespace { int calls; }\nint next() { return ++calls; }\n",
-                          "(anonymous namespace)::calls (in .bss)")
-
-    def test_static_of_a_function(self):
-        self.expect_state("int next() { static int calls; return ++calls; }\n", "next()::calls (in .bss)")
-
-    def test_inline_variable(self):
-        self.expect_state("inline int calls = 1;\nint next() { return ++calls; }\n", "calls (in .data.calls)")
-
-    def test_thread_local(self):
-        self.expect_state("thread_local int calls;\nint next() { return ++calls; }\n", "calls (in .tbss)")
+    def test_breaches(self):
+        for code, name in (
+                ("int counter = 3;\n", "counter (in .data)"),
+                ("namespace { int calls; }\nint next() { return ++calls; }\n", "(anonymous namespace)::calls (in .bss)"),
+                ("int next() { static int calls; return ++calls; }\n", "next()::calls (in .bss)"),
+                ("inline int calls = 1;\nint next() { return ++calls; }\n", "calls (in .data.calls)"),
+                ("thread_local int calls;\nint next() { return ++calls; }\n", "calls (in .tbss)")):
+            with self.subTest(code):
+                CheckTest.setUp(self)
+                self.append("amity/base/a.cpp", code)
+                self.build()
+                self.expect("state", f"amity/base/a.cpp:1: has mutable state at namespace scope: {name}")
 
 
 class Words(CheckTest):
-    def test_clean(self):
-        self.expect_ok("words")
-
     def test_path_of_one_machine(self):
         self.write("scripts/tool", "cd /" "work/main\n")
         self.expect("words", "scripts/tool:1: has '/" "work/m'")
@@ -396,7 +326,6 @@ tests = ["a_test {filter}"]
             name=name, before=before, after=after, filter=filter, more=more))
 
     def test_clean(self):
-        self.expect_ok("mutations")
         self.write_list()
         self.expect_ok("mutations")
 

@@ -74,33 +74,28 @@ class Verdicts(unittest.TestCase):
         return mutations.run_mutation(
             self.programs, chosen, {("release", test): seconds_max for test in chosen.tests})
 
-    def test_failed_test_is_named(self):
-        self.write_program('echo "[ RUN      ] a.b"; echo "[  FAILED  ] a.b (0 ms)"; exit 1\n')
-        self.assertRegex(self.verdict()[0], "caught by a_test: a.b in ")
-        self.assertTrue(self.verdict()[1])
-
-    def test_crash_is_named(self):
-        self.write_program('echo "[ RUN      ] a.b"; kill -SEGV $$\n')
-        self.assertRegex(self.verdict()[0], r"caught by a_test: a.b \(exit status -11\) in ")
-
-    def test_hang_is_named_and_ended(self):
-        self.write_program('echo "[ RUN      ] a.b"; sleep 1000 & wait\n')
-        self.assertRegex(self.verdict(seconds_max=0.2)[0], r"caught by a_test: a.b \(hang\) in ")
-        self.assertEqual(self.programs.running, set())
+    def test_failure_is_named(self):
+        for script, sentence in (
+                ('echo "[  FAILED  ] a.b (0 ms)"; exit 1\n', "caught by a_test: a.b in "),
+                ("kill -SEGV $$\n", r"caught by a_test: a.b \(exit status -11\) in "),
+                ("sleep 1000 & wait\n", r"caught by a_test: a.b \(hang\) in ")):
+            with self.subTest(script):
+                self.write_program('echo "[ RUN      ] a.b"; ' + script)
+                text, caught = self.verdict(seconds_max=0.2 if "sleep" in script else 60)
+                self.assertRegex(text, sentence)
+                self.assertTrue(caught)
+                self.assertEqual(self.programs.running, set())
 
     def test_second_program_catches(self):
         self.write_program("exit 0\n")
         self.write_program('echo "[  FAILED  ] b.c (0 ms)"; exit 1\n', "b_test")
         self.assertRegex(self.verdict(tests=("a_test", "b_test"))[0], "caught by b_test: b.c in ")
 
-    def test_survivor_is_reported(self):
-        self.write_program("exit 0\n")
-        self.assertRegex(self.verdict()[0], "^SURVIVED")
-        self.assertFalse(self.verdict()[1])
-
-    def test_program_gets_the_name_of_the_mutation(self):
+    def test_survivor_gets_the_name_of_the_mutation_and_is_reported(self):
         self.write_program('[ "$MUTATION" = a/b/c ]\n')
-        self.assertRegex(self.verdict()[0], "^SURVIVED")
+        text, caught = self.verdict()
+        self.assertRegex(text, "^SURVIVED")
+        self.assertFalse(caught)
 
     def test_filter_without_tests_fails(self):
         self.write_program('echo "[==========] Running 0 tests from 0 test suites."\n')

@@ -16,48 +16,10 @@ namespace {
 using testing::configured;
 using testing::expect_error;
 using testing::expect_parts;
-using testing::failure_of;
+using testing::failure_in_simulation;
 using testing::simulate;
 
 constexpr int credits = 2;
-
-TEST(messages_beyond_bound, prepared_refused_before_written) {
-  const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}});
-  simulate(
-      3, {.credits = credits},
-      [](endpoint& own) {
-        std::uint64_t committed = 0, visits = 0;
-        std::optional<std::uint64_t> expected;
-        const handler_id visit = own.add_handler("visit", [&](request&) { ++visits; });
-        const handler_id expect = own.add_handler("expect", [&](request& r) { expected = r.args()[0]; });
-        const handler_id burst = own.add_handler("burst", [&](request&) {
-          for (bool refused = false; !refused;) {
-            try {
-              own.prepare_medium(2, 3000, 3000).commit(visit, 3000);
-              ++committed;
-            } catch (const error& too_much) {
-              expect_parts(too_much.what(), {"AMITY_CORE_SPILL_BYTES_MAX=65536", "a prepared message", "to rank 2"});
-              refused = true;
-            }
-          }
-        });
-        own.barrier();
-        if (own.rank() == 0) own.request_short(1, burst);
-        if (own.rank() == 1) {
-          own.wait_until("the burst", [&] { return committed > 0; });
-          own.request_short(2, expect, {committed});
-        }
-        if (own.rank() == 2) own.wait_until("visits", [&] { return expected && visits >= *expected; });
-        own.barrier();
-        EXPECT_EQ(own.counts().of(visit).sent, committed);
-        EXPECT_EQ(visits, own.rank() == 2 ? *expected : 0);
-        if (own.rank() == 1) {
-          EXPECT_GE(committed, 15u);
-          EXPECT_LE(own.own_engine().bound().bytes_peak(), 65536u);
-        }
-      },
-      config);
-}
 
 /// A handler of rank 1 sends to rank 2 until it is refused, and goes on; all that it has sent arrives. Returns the
 /// error.
@@ -96,11 +58,16 @@ std::string refusal_of(const std::function<void(endpoint&, handler_id)>& send, s
 }
 
 TEST(messages_beyond_bound, refused_and_nothing_lost) {
-  const std::vector<std::byte> small(3000), large(20'000);
   const std::initializer_list<std::string_view> named{"sending from a handler (rank 1)", "of type 'visit' to rank 2",
-                                                      "AMITY_CORE_SPILL_BYTES_MAX=65536"};
-  expect_parts(refusal_of([&](endpoint& own, handler_id visit) { own.request_medium(2, visit, small); }, 15), named);
-  expect_parts(refusal_of([&](endpoint& own, handler_id visit) { own.request_medium(2, visit, large); }, 2), named);
+                                                      "AMITY_CORE_SPILL_BYTES_MAX=65536", "packets to rank 2",
+                                                      "or raise AMITY_CORE_SPILL_BYTES_MAX"};
+  // Messages without a single byte take memory, too.
+  for (const std::size_t bytes : {0, 8, 3000, 20'000}) {
+    const std::vector<std::byte> content(bytes);
+    expect_parts(refusal_of([&](endpoint& own, handler_id visit) { own.request_medium(2, visit, content); },
+                            bytes == 20'000 ? 2 : 15),
+                 named);
+  }
   expect_parts(refusal_of(
                    [](endpoint& own, handler_id visit) {
                      outgoing out;
@@ -109,6 +76,12 @@ TEST(messages_beyond_bound, refused_and_nothing_lost) {
                    },
                    15),
                named);
+}
+
+TEST(messages_beyond_bound, prepared_refused_before_written) {
+  expect_parts(
+      refusal_of([](endpoint& own, handler_id visit) { own.prepare_medium(2, 3000, 3000).commit(visit, 3000); }, 15),
+      {"AMITY_CORE_SPILL_BYTES_MAX=65536", "a prepared message", "to rank 2"});
 }
 
 // Before the first fragment leaves, which would be too late.
@@ -176,23 +149,17 @@ TEST(messages_beyond_bound, unused_long_buffers_do_not_count) {
 // They were collected before: they would be missing for ever.
 TEST(messages_beyond_bound, collected_messages_end_job) {
   const std::vector<std::byte> collected(3000);
-  const std::string text = failure_of([&] {
-    simulate(
-        2, {.credits = credits},
-        [&](endpoint& own) {
-          const handler_id visit = own.add_handler("visit", [](request&) {});
-          const handler_id burst = own.add_handler("burst", [&](request&) {
-            try {
-              for (;;) own.send_collected(1, visit, collected, 1);
-            } catch (const error&) {
-            }
-          });
-          own.barrier();
-          if (own.rank() == 0) own.request_short(0, burst);
-          own.wait_until("the end", [] { return false; });
-        },
-        configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
-  });
+  const std::string text = failure_in_simulation(
+      2, {.credits = credits},
+      [&](endpoint& own) {
+        const handler_id visit = own.add_handler("visit", [](request&) {});
+        const handler_id burst = own.add_handler(
+            "burst", [&](request&) { EXPECT_THROW(for (;;) own.send_collected(1, visit, collected, 1), error); });
+        own.barrier();
+        if (own.rank() == 0) own.request_short(0, burst);
+        own.wait_until("the end", [] { return false; });
+      },
+      configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}}));
   expect_parts(text,
                {"sending from a handler (rank 0)", "of type 'visit' to rank 1", "AMITY_CORE_SPILL_BYTES_MAX=65536"});
 }
@@ -269,27 +236,25 @@ TEST(prepared_longs, held_beyond_high_water_mark) {
 TEST(handler_puts, share_bound_with_messages) {
   const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}, {"AMITY_LONG_PENDING", "1"}});
   for (const bool messages_first : {false, true}) {
-    const std::string text = failure_of([&] {
-      simulate(
-          2, {.credits = credits},
-          [&](endpoint& own) {
-            auto& memory = own.memory();
-            const local_segment mine = memory.allocate(64);
-            std::vector<remote_segment> all;
-            std::vector<event> done(1000);
-            const std::vector<std::byte> content(64);
-            const handler_id visit = own.add_handler("visit", [](request&) {});
-            const handler_id burst = own.add_handler("burst", [&](request&) {
-              for (int i = 0; messages_first && i < 100; ++i) own.request_medium(1, visit, std::vector<std::byte>(500));
-              for (event& each : done) memory.put({all[1], 0}, content, {.complete = &each});
-            });
-            all = exchange(own, mine);
-            own.barrier();
-            if (own.rank() == 1) own.request_short(0, burst);
-            own.wait_until("the end", [] { return false; });
-          },
-          config);
-    });
+    const std::string text = failure_in_simulation(
+        2, {.credits = credits},
+        [&](endpoint& own) {
+          auto& memory = own.memory();
+          const local_segment mine = memory.allocate(64);
+          std::vector<remote_segment> all;
+          std::vector<event> done(1000);
+          const std::vector<std::byte> content(64);
+          const handler_id visit = own.add_handler("visit", [](request&) {});
+          const handler_id burst = own.add_handler("burst", [&](request&) {
+            for (int i = 0; messages_first && i < 100; ++i) own.request_medium(1, visit, std::vector<std::byte>(500));
+            for (event& each : done) memory.put({all[1], 0}, content, {.complete = &each});
+          });
+          all = exchange(own, mine);
+          own.barrier();
+          if (own.rank() == 1) own.request_short(0, burst);
+          own.wait_until("the end", [] { return false; });
+        },
+        config);
     expect_parts(text, {"a Long, put, get or atomic in a handler (rank 0)", "AMITY_CORE_SPILL_BYTES_MAX=65536"});
     const std::size_t waited = std::stoul(text.substr(text.find("(rank 0): ") + 10));
     if (messages_first) {
@@ -362,11 +327,9 @@ TEST(prepared_longs_of_handlers, share_bound_of_messages) {
             open.push_back(own.prepare_long({all[1], i * usual}, usual, usual, 1));
             fabric::testing::fill(open.back().payload(), i);
           }
-          expect_error(
-              [&] {
-                own.prepare_long({all[1], 0}, 1, 8, 1);
-              },
-              {"endpoint::prepare_long", "65536 more in a handler", "AMITY_CORE_SPILL_BYTES_MAX=200000"});
+          const remote_address at{all[1], 0};
+          expect_error([&] { own.prepare_long(at, 1, 8, 1); },
+                       {"endpoint::prepare_long", "65536 more in a handler", "AMITY_CORE_SPILL_BYTES_MAX=200000"});
           ++refused;
           for (std::size_t i = 0; i < 3; ++i) open[i].commit(land, usual, {i});
         });

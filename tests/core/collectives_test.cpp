@@ -7,8 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "amity/base/error.hpp"
@@ -19,7 +21,7 @@
 namespace amity::core {
 namespace {
 
-using testing::failure_of;
+using testing::failure_in_simulation;
 using testing::simulate;
 
 constexpr reduction operations[] = {reduction::sum_u64, reduction::min_u64, reduction::max_u64,
@@ -174,54 +176,34 @@ TEST(collectives, integers_wrap_and_keep_their_sign) {
   });
 }
 
+/// A job ends with an error that names rank `odd`, which calls a barrier, and the collective that the others call
+/// instead. Rank `late` comes last.
+void expect_told(rank_t ranks, rank_t odd, rank_t late, std::string_view name,
+                 const std::function<void(endpoint&)>& collective) {
+  const std::string text = failure_in_simulation(ranks, {}, [&](endpoint& own) {
+    collective(own);
+    if (own.rank() == late) testing::idle_until(own.transport(), 100'000);
+    if (own.rank() == odd) own.barrier();
+    if (own.rank() != odd) collective(own);
+    own.wait_until("the end of the job", [] { return false; });
+  });
+  const std::string rank = "rank " + std::to_string(odd);
+  EXPECT_TRUE(text.find(rank + " is in a barrier") != std::string::npos ||
+              text.find(rank + " in a barrier") != std::string::npos)
+      << text;
+  testing::expect_parts(text, {name, "same collectives in the same order"});
+}
+
 // Whichever rank is in another collective, and whoever sees it first: the error names two ranks and what they are in.
 TEST(collectives, ranks_in_different_ones_are_told_so) {
   for (const rank_t ranks : {2, 3, 4, 8}) {
     for (rank_t odd = 0; odd < ranks; ++odd) {
       for (rank_t late = 0; late < ranks; ++late) {
-        const std::string text = failure_of([&] {
-          simulate(ranks, {}, [&](endpoint& own) {
-            own.barrier();
-            if (own.rank() == late) testing::idle_until(own.transport(), 100'000);
-            if (own.rank() == odd) own.barrier();
-            own.reduce(reduction::max_i64, 0);
-          });
-        });
-        const std::string is_in_barrier = "rank " + std::to_string(odd) + " is in a barrier";
-        const std::string in_barrier = "rank " + std::to_string(odd) + " in a barrier";
-        EXPECT_TRUE(text.find(is_in_barrier) != std::string::npos || text.find(in_barrier) != std::string::npos)
-            << text;
-        EXPECT_NE(text.find("in a max of int64"), std::string::npos) << text;
-        EXPECT_NE(text.find("same collectives in the same order"), std::string::npos) << text;
+        expect_told(ranks, odd, late, "in a max of int64", [](endpoint& own) { own.reduce(reduction::max_i64, 0); });
       }
-    }
-  }
-}
-
-/// How a job ends in which rank `odd` calls a barrier, and the others exchange segments; rank `late` comes last.
-std::string end_of_exchange(rank_t ranks, rank_t odd, rank_t late) {
-  return failure_of([&] {
-    simulate(ranks, {}, [&](endpoint& own) {
-      auto& memory = own.memory();
-      const local_segment mine = memory.allocate(8);
-      exchange(own, mine);
-      if (own.rank() == late) testing::idle_until(own.transport(), 100'000);
-      if (own.rank() == odd) own.barrier();
-      if (own.rank() != odd) exchange(own, mine);
-      own.wait_until("the end of the job", [] { return false; });
-    });
-  });
-}
-
-TEST(collectives, an_exchange_of_segments_is_no_barrier) {
-  for (const rank_t ranks : {2, 3, 4, 8}) {
-    for (rank_t odd = 0; odd < ranks; ++odd) {
       for (const rank_t late : {odd, (odd + 1) % ranks}) {
-        const std::string text = end_of_exchange(ranks, odd, late), rank = "rank " + std::to_string(odd);
-        EXPECT_TRUE(text.find(rank + " is in a barrier") != std::string::npos ||
-                    text.find(rank + " in a barrier") != std::string::npos)
-            << text;
-        testing::expect_parts(text, {"in an exchange of segments", "same collectives in the same order"});
+        expect_told(ranks, odd, late, "in an exchange of segments",
+                    [](endpoint& own) { exchange(own, own.memory().allocate(8)); });
       }
     }
   }
@@ -360,11 +342,9 @@ TEST(invalid_collective_packets, rank_in_another_epoch) {
 }
 
 TEST(invalid_collective_packets, end_job) {
-  const std::string text = failure_of([] {
-    simulate(2, {}, [](endpoint& own) {
-      if (own.rank() == 1) own.send_control(0, packet_kind::collective, bytes_of({}, 31));
-      own.barrier();
-    });
+  const std::string text = failure_in_simulation(2, {}, [](endpoint& own) {
+    if (own.rank() == 1) own.send_control(0, packet_kind::collective, bytes_of({}, 31));
+    own.barrier();
   });
   testing::expect_parts(text,
                         {"message arrival (rank 0)", "rank 1 sent an invalid packet", "31 bytes of a collective"});

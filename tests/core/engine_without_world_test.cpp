@@ -136,9 +136,9 @@ TEST(engine_without_world, flushes_ask_tracked_puts) {
   });
 }
 
-// A thread that flushes does not wait for the put of another thread that has not ended.
-TEST(engine_without_world, flushes_ignore_unfinished_puts) {
-  simulate(2, {.credits = 2}, [](word_owner& rank) {
+/// Rank 0 begins a put to rank 1 that needs more credits than there are, calls `meanwhile`, and ends the put.
+void put_beside(const std::function<void(word_owner&)>& meanwhile, const std::function<void(word_owner&)>& afterwards) {
+  simulate(2, {.credits = 2}, [&](word_owner& rank) {
     if (rank.on.rank() != 0) return;
     const std::vector<std::uint64_t> sent(words, 7);
     std::size_t moved = 0;
@@ -147,9 +147,19 @@ TEST(engine_without_world, flushes_ignore_unfinished_puts) {
     };
     ASSERT_FALSE(put());
     ASSERT_GT(moved, 0u);
+    meanwhile(rank);
+    rank.progress_until(put);
+    afterwards(rank);
+  });
+}
+
+// A thread that flushes does not wait for the put of another thread that has not ended.
+TEST(engine_without_world, flushes_ignore_unfinished_puts) {
+  const auto flush = [](word_owner& rank) {
     rank.stream.flush_all();
     EXPECT_TRUE(rank.stream.flushed());
-    rank.progress_until(put);
+  };
+  put_beside(flush, [](word_owner& rank) {
     rank.stream.flush_all();
     EXPECT_FALSE(rank.stream.flushed());
     rank.progress_until([&] { return rank.stream.flushed(); });
@@ -158,19 +168,11 @@ TEST(engine_without_world, flushes_ignore_unfinished_puts) {
 
 // Records that may be collected leave the reserve to what a rank waits for.
 TEST(engine_without_world, records_leave_reserve_free) {
-  simulate(2, {.credits = 2}, [](word_owner& rank) {
-    if (rank.on.rank() != 0) return;
-    const std::vector<std::uint64_t> sent(words, 7);
-    std::size_t moved = 0;
-    const auto put = [&] {
-      return rank.records.put({1, 0, 0}, std::as_bytes(std::span(sent)), moved, tracking::by_flush);
-    };
-    ASSERT_FALSE(put());
+  const auto wake = [](word_owner& rank) {
     EXPECT_EQ(rank.on.transport().try_send(1, service_header(service::wake).word(), {}, fabric::claim::no_epoch),
               status::ok);
-    rank.progress_until(put);
-    rank.stream.send(1);
-  });
+  };
+  put_beside(wake, [](word_owner& rank) { rank.stream.send(1); });
 }
 
 TEST(engine_without_world, open_packets_are_filled) {
@@ -195,38 +197,28 @@ TEST(engine_without_world, open_packets_are_filled) {
   });
 }
 
-/// How a job ends in which rank 0 does this, and rank 1 makes progress.
-std::string end_after(const std::function<void(word_owner&)>& attack) {
-  return failure_of([&] {
+/// A job ends with this error if rank 0 does this and rank 1 makes progress.
+void expect_end(const std::string& problem, const std::function<void(word_owner&)>& attack) {
+  const std::string text = failure_of([&] {
     simulate(2, {}, [&](word_owner& rank) {
       if (rank.on.rank() == 0) attack(rank);
       rank.progress_until([] { return false; });
     });
   });
+  testing::expect_parts(text, {"(rank 1)", problem});
 }
 
-TEST(engine_without_world, names_sender_of_message) {
-  const std::string text = end_after([](word_owner& rank) {
+TEST(engine_without_world, names_sender_of_invalid_packet) {
+  expect_end("rank 0 sent a message in world 0", [](word_owner& rank) {
     static_cast<void>(
         rank.on.transport().try_send(1, packet_header({.handler = 3}).word(), {}, fabric::claim::ordinary));
   });
-  testing::expect_parts(text, {"(rank 1)", "rank 0 sent a message in world 0"});
-}
-
-TEST(engine_without_world, names_sender_of_forged_record) {
-  const std::string text = end_after([](word_owner& rank) {
-    const std::array<std::uint64_t, 1> one{1};
-    rank.put(1, words, one);
-  });
-  testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: a place that is not there"});
-}
-
-TEST(engine_without_world, misaligned_atomic_refused) {
-  const std::string text = end_after([](word_owner& rank) {
+  expect_end("rank 0 sent an invalid packet: a place that is not there",
+             [](word_owner& rank) { rank.put(1, words, std::array<std::uint64_t, 1>{1}); });
+  expect_end("rank 0 sent an invalid packet: atomic operation", [](word_owner& rank) {
     static_cast<void>(rank.records.atomic({1, 0, 4}, {.op = fabric::atomic_op::add, .operand = 1}));
     rank.stream.send(1);
   });
-  testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: atomic operation"});
 }
 
 /// A fabric that counts calls of `publish`, and shows when a thread sleeps.

@@ -70,13 +70,11 @@ TEST(large_message, of_more_than_two_gib_arrives_whole) {
 TEST(large_message, for_which_there_is_no_memory_is_an_error_that_says_so) {
   if (testing::sanitized) GTEST_SKIP() << "sanitizers end the process instead";
   constexpr std::size_t bytes = std::size_t{1} << 44;
-  const std::string text = testing::failure_of([&] {
-    testing::run_endpoints(testing::simulated("sim", {}), 2, [&](endpoint& own) {
-      const handler_id take = own.add_handler("take", [&](request&) {});
-      own.barrier();
-      if (own.rank() == 0) own.request_medium(1, take, sparse_bytes(bytes).view(), {});
-      own.barrier();
-    });
+  const std::string text = testing::failure_in_simulation(2, {}, [&](endpoint& own) {
+    const handler_id take = own.add_handler("take", [&](request&) {});
+    own.barrier();
+    if (own.rank() == 0) own.request_medium(1, take, sparse_bytes(bytes).view(), {});
+    own.barrier();
   });
   EXPECT_EQ(text,
             "amity: message arrival (rank 1): rank 0 has sent 17592186044416 bytes, for which there is no memory; send "

@@ -56,18 +56,13 @@ TEST(long_lanes_misuse, names_the_thread) {
     const std::string here = "thread " + std::to_string(own.thread());
     const std::string there = "what thread " + std::to_string(1 - own.thread()) + " has opened, a segment of rank 1";
     const std::vector<std::byte> payload(8);
-    expect_error(
-        [&] {
-          own.request_long({of_the_other, 0}, take, payload);
-        },
-        {"endpoint::request_long", here + " uses", there, "open segments on each thread"});
-    expect_error([&] { memory.put({of_the_other, 0}, payload); }, {"memory::put", there});
+    const remote_address opened_there{of_the_other, 0}, at{all[0], 0};
+    expect_error([&] { own.request_long(opened_there, take, payload); },
+                 {"endpoint::request_long", here + " uses", there, "open segments on each thread"});
+    expect_error([&] { memory.put(opened_there, payload); }, {"memory::put", there});
     std::thread([&] {
-      expect_error(
-          [&] {
-            own.request_long({all[0], 0}, take, payload);
-          },
-          {"endpoint::request_long", "called by another thread than " + here, "on each thread"});
+      expect_error([&] { own.request_long(at, take, payload); },
+                   {"endpoint::request_long", "called by another thread than " + here, "on each thread"});
       expect_error([&] { memory.allocate(8); }, {"memory::allocate", "called by another thread"});
     }).join();
     own.barrier();

@@ -261,11 +261,9 @@ TEST(attached_memory, unmapped_is_reported) {
     own.barrier();
     if (own.rank() == 1 || !is_copied_by_system) return;
     const std::vector<std::byte> content(100);
-    testing::expect_error(
-        [&] {
-          memory.put({all[1], 0}, content);
-        },
-        {"an operation on attached memory", "the memory of rank 1 cannot be reached"});
+    const remote_address at{all[1], 0};
+    testing::expect_error([&] { memory.put(at, content); },
+                          {"an operation on attached memory", "the memory of rank 1 cannot be reached"});
   });
 }
 

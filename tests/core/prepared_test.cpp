@@ -160,11 +160,8 @@ TEST(prepared_misuse, names_itself) {
     bool ended = false;
     const handler_id back = own.add_handler("back", [&](request& r) {
       expect_error([&] { r.prepare_reply_medium(0, 1); }, {"request::prepare_reply_medium", "a reply of rank 1"});
-      expect_error(
-          [&] {
-            r.prepare_reply_long({all[1], 0}, 0, 1);
-          },
-          {"request::prepare_reply_long", "a reply of rank 1"});
+      const remote_address at{all[1], 0};
+      expect_error([&] { r.prepare_reply_long(at, 0, 1); }, {"request::prepare_reply_long", "a reply of rank 1"});
       ended = true;
     });
     const handler_id ask = own.add_handler("ask", [&](request& r) {

@@ -2,19 +2,16 @@
 /// them wait.
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "tests/fabric/payloads.hpp"
 #include "tests/support/jobs.hpp"
-#include "tests/support/texts.hpp"
 #include "tests/support/trees.hpp"
 
 namespace amity::core {
 namespace {
 
 using testing::configured;
-using testing::failure_of;
 using testing::simulate;
 
 class progress : public testing::every_fabric {};
@@ -217,35 +214,6 @@ TEST(queued_messages, leave_while_the_body_only_sends) {
     own.wait_until("what is due", [&] { return own.rank() != 2 || taken == 20; });
     own.barrier();
   });
-}
-
-TEST(queued_messages, end_the_job_beyond_the_hard_limit) {
-  constexpr int credits = 2;
-  const settings config = configured({{"AMITY_CORE_SPILL_BYTES_MAX", "64k"}});
-  // Messages without a single byte take memory, too.
-  for (const std::size_t bytes : {0, 8, 3000}) {
-    int sent = 0;
-    const std::string text = failure_of([&] {
-      simulate(
-          3, {.credits = credits},
-          [&](endpoint& own) {
-            const handler_id visit = own.add_handler("visit", [](request&) {});
-            const handler_id burst = own.add_handler("burst", [&](request&) {
-              for (; sent < 10'000; ++sent) own.request_medium(2, visit, std::vector<std::byte>(bytes));
-            });
-            own.barrier();
-            if (own.rank() == 0) own.request_short(1, burst);
-            own.wait_until("the end", [] { return false; });
-          },
-          config);
-    });
-    testing::expect_parts(
-        text, {"sending from a handler (rank 1)", "AMITY_CORE_SPILL_BYTES_MAX=65536", "of type 'visit' to rank 2",
-               "packets to rank 2", "or raise AMITY_CORE_SPILL_BYTES_MAX"});
-    // What credits have carried off does not wait.
-    EXPECT_LE((sent - credits) * (bytes + sizeof(owned_packet)), 65536u);
-    EXPECT_GE(sent, 15);
-  }
 }
 
 // Packets of services arrive in each round, and nothing of the world that waits: it is idle all the same.

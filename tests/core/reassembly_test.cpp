@@ -81,15 +81,13 @@ TEST(invalid_fragments, size_beyond_memory) {
 
 /// How a job ends in which rank 0 sends rank 1 this packet.
 std::string end_of_fragment(const std::vector<std::byte>& fragment, bool has_priorities) {
-  return testing::failure_of([&] {
-    testing::simulate(2, {}, [&](endpoint& own) {
-      const handler_id take = own.add_handler("take", [](request&) {});
-      if (has_priorities) own.set_priority(own.add_handler("urgent", [](request&) {}), 1);
-      own.barrier();
-      const packet_header header({.handler = take, .kind = packet_kind::fragment});
-      if (own.rank() == 0) own.own_engine().send_control(1, 0, header, fragment);
-      own.wait_until("the end of the job", [] { return false; });
-    });
+  return testing::failure_in_simulation(2, {}, [&](endpoint& own) {
+    const handler_id take = own.add_handler("take", [](request&) {});
+    if (has_priorities) own.set_priority(own.add_handler("urgent", [](request&) {}), 1);
+    own.barrier();
+    const packet_header header({.handler = take, .kind = packet_kind::fragment});
+    if (own.rank() == 0) own.own_engine().send_control(1, 0, header, fragment);
+    own.wait_until("the end of the job", [] { return false; });
   });
 }
 
@@ -102,19 +100,8 @@ TEST(invalid_fragments, end_job) {
     testing::expect_parts(end_of_fragment(forged(largest, 0, 8), has_priorities),
                           {"(rank 1)", "rank 0 has sent 18446744073709551615 bytes"});
   }
-}
-
-TEST(invalid_fragments, stream_ends_job) {
-  const std::string text = testing::failure_of([] {
-    testing::simulate(2, {}, [](endpoint& own) {
-      const handler_id take = own.add_handler("take", [](request&) {});
-      own.barrier();
-      const packet_header header({.handler = take, .kind = packet_kind::fragment});
-      if (own.rank() == 0) own.own_engine().send_control(1, 0, header, forged(7, 0, 8, incoming_streams::mark));
-      own.wait_until("the end of the job", [] { return false; });
-    });
-  });
-  testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: a fragment of 32 bytes"});
+  testing::expect_parts(end_of_fragment(forged(7, 0, 8, incoming_streams::mark), false),
+                        {"(rank 1)", "rank 0 sent an invalid packet: a fragment of 32 bytes"});
 }
 
 }  // namespace

@@ -32,18 +32,36 @@ void simulate_poorer(rank_t ranks, bool has_memory, const fabric::sim::sim_optio
   });
 }
 
+/// The message of the exception that ends such a job.
+std::string failure_in_poorer(rank_t ranks, const fabric::sim::sim_options& options, const testing::endpoint_body& body,
+                              bool has_memory = false) {
+  return failure_of([&] { simulate_poorer(ranks, has_memory, options, body); });
+}
+
+/// A segment of each rank, which all have opened.
+struct shared_segments {
+  core::memory& memory;
+  local_segment mine;
+  std::vector<remote_segment> all;
+};
+
+shared_segments share_segments(endpoint& own, std::size_t bytes) {
+  auto& memory = own.memory();
+  const local_segment mine = memory.allocate(bytes);
+  auto all = exchange(own, mine);
+  own.barrier();
+  return {memory, mine, std::move(all)};
+}
+
 using bytes_of_records = std::vector<std::byte>;
 
 /// Rank 0 sends rank 1 a packet of a service that no rank sends; returns how the job ends.
 std::string end_of_packet(service which, const bytes_of_records& packet, std::uint16_t sequence = 0) {
-  return failure_of([&] {
-    simulate_poorer(2, false, {}, [&](endpoint& own) {
-      const auto all = exchange(own, own.memory().allocate(64));
-      own.barrier();
-      if (own.rank() == 0) own.own_engine().send_control(1, 0, service_header(which, sequence), packet);
-      own.barrier();
-      own.barrier();
-    });
+  return failure_in_poorer(2, {}, [&](endpoint& own) {
+    share_segments(own, 64);
+    if (own.rank() == 0) own.own_engine().send_control(1, 0, service_header(which, sequence), packet);
+    own.barrier();
+    own.barrier();
   });
 }
 
@@ -86,19 +104,16 @@ TEST(records, invalid_answer_names_peer) {
 
 // Rank 2 answers what rank 0 has asked rank 1, which has stopped.
 TEST(records, answer_of_other_peer_refused) {
-  const std::string text = failure_of([] {
-    simulate_poorer(3, false, {.stopped_ranks = {{.rank = 1, .from_ns = 200'000, .until_ns = 5'000'000}}},
-                    [](endpoint& own) {
-                      const auto all = exchange(own, own.memory().allocate(64));
-                      own.barrier();
-                      idle_until(own.transport(), 300'000);
-                      std::array<std::byte, 8> got{};
-                      event complete;
-                      if (own.rank() == 0) own.memory().get({all[1], 0}, got, complete);
-                      const std::array<std::uint64_t, 3> answer{std::uint64_t{8} << 32, 0, 7};
-                      if (own.rank() == 2) own.own_engine().send(0, service::answers, std::as_bytes(std::span(answer)));
-                      own.wait_until("the end of the job", [] { return false; });
-                    });
+  const fabric::sim::sim_options one_stops{.stopped_ranks = {{.rank = 1, .from_ns = 200'000, .until_ns = 5'000'000}}};
+  const std::string text = failure_in_poorer(3, one_stops, [](endpoint& own) {
+    const auto [memory, mine, all] = share_segments(own, 64);
+    idle_until(own.transport(), 300'000);
+    std::array<std::byte, 8> got{};
+    event complete;
+    if (own.rank() == 0) memory.get({all[1], 0}, got, complete);
+    const std::array<std::uint64_t, 3> answer{std::uint64_t{8} << 32, 0, 7};
+    if (own.rank() == 2) own.own_engine().send(0, service::answers, std::as_bytes(std::span(answer)));
+    own.wait_until("the end of the job", [] { return false; });
   });
   testing::expect_parts(text, {"(rank 0)", "rank 2 sent an invalid packet: 8 bytes at 0 for question 0"});
 }
@@ -108,10 +123,7 @@ TEST(records, carried_out_in_order) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const fabric::sim::sim_options rough{.seed = seed, .delay_ns_max = 5000, .reorder_percent = 50, .credits = 6};
     simulate_poorer(3, false, rough, [](endpoint& own) {
-      auto& memory = own.memory();
-      const local_segment mine = memory.allocate(64);
-      const auto all = exchange(own, mine);
-      own.barrier();
+      const auto [memory, mine, all] = share_segments(own, 64);
       const auto to = static_cast<std::size_t>(own.rank() + 1) % 3;
       constexpr std::uint64_t count = 200;
       std::array<std::uint64_t, count + 1> values{};
@@ -243,10 +255,7 @@ TEST(records, wait_for_credits_of_answers) {
 TEST(records, answer_flush_behind_kept_ones) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     simulate_poorer(2, false, {.seed = seed, .delay_ns_max = 3000, .credits = 4}, [](endpoint& own) {
-      auto& memory = own.memory();
-      const local_segment mine = memory.allocate(100'000);
-      const auto all = exchange(own, mine);
-      own.barrier();
+      const auto [memory, mine, all] = share_segments(own, 100'000);
       if (own.rank() == 0) {
         std::vector<std::byte> got(100'000);
         event gets, puts;
@@ -264,10 +273,7 @@ TEST(records, answer_flush_behind_kept_ones) {
 // A put of many packets, for which credits return one by one: rounds that send parts of it are progress.
 TEST(records, large_put_advances) {
   simulate_poorer(2, false, {.credits = 2}, [](endpoint& own) {
-    auto& memory = own.memory();
-    const local_segment mine = memory.allocate(200'000);
-    const auto all = exchange(own, mine);
-    own.barrier();
+    const auto [memory, mine, all] = share_segments(own, 200'000);
     if (own.rank() == 0) {
       std::vector<std::byte> content(200'000);
       fabric::testing::fill(content, 5);
@@ -358,30 +364,23 @@ TEST(records, barrier_beside_flood_of_gets) {
 
 /// Packets of records to rank 1 leave twice.
 TEST(records, replay_of_stalled_packet_refused) {
-  const std::string text = failure_of([] {
-    fabric::sim::run(2, {.credits = 2}, [](fabric::fabric& whole) {
-      fabric::testing::poorer transport(whole, false);
-      endpoint own(transport, {});
-      auto& memory = own.memory();
-      const local_segment mine = memory.allocate(100'000);
-      const auto all = exchange(own, mine);
-      own.barrier();
-      std::vector<std::byte> got(100'000);
-      event complete;
-      if (own.rank() == 0) {
-        // More answers than there are credits, which this rank does not take: the records wait at rank 1.
-        memory.get({all[1], 0}, got, complete);
-        idle_until(transport, transport.now_ns() + 100'000);
-        record again{.owner = record_owner::memory, .act = 0};
-        for (std::uint16_t number = 0; number < 8; ++number) {
-          if (transport.try_send(1, service_header(service::records, number).word(),
-                                 std::as_bytes(std::span(&again, 1)), fabric::claim::answer) == status::ok)
-            idle_until(transport, transport.now_ns() + 100'000);
-        }
+  const std::string text = failure_in_poorer(2, {.credits = 2}, [](endpoint& own) {
+    const auto [memory, mine, all] = share_segments(own, 100'000);
+    std::vector<std::byte> got(100'000);
+    event complete;
+    if (own.rank() == 0) {
+      // More answers than there are credits, which this rank does not take: the records wait at rank 1.
+      fabric::fabric& transport = own.transport();
+      memory.get({all[1], 0}, got, complete);
+      idle_until(transport, transport.now_ns() + 100'000);
+      record again{.owner = record_owner::memory, .act = 0};
+      for (std::uint16_t number = 0; number < 8; ++number) {
+        if (transport.try_send(1, service_header(service::records, number).word(), std::as_bytes(std::span(&again, 1)),
+                               fabric::claim::answer) == status::ok)
+          idle_until(transport, transport.now_ns() + 100'000);
       }
-      own.wait_until("the end of the job", [] { return false; });
-      return 0;
-    });
+    }
+    own.wait_until("the end of the job", [] { return false; });
   });
   testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: records that arrived before"});
 }
@@ -391,10 +390,7 @@ TEST(records, replace_small_transfers_that_wake_nobody) {
   fabric::sim::run(2, {}, [](fabric::fabric& whole) {
     fabric::testing::drowsy transport(whole, small);
     endpoint own(transport, {});
-    auto& memory = own.memory();
-    const local_segment mine = memory.allocate(2 * small);
-    const auto all = exchange(own, mine);
-    own.barrier();
+    const auto [memory, mine, all] = share_segments(own, 2 * small);
     if (own.rank() == 0) {
       std::vector<std::byte> from(small + 1, std::byte{7}), into(small + 1);
       const auto packets_of = [&](std::size_t bytes) {
@@ -415,10 +411,7 @@ TEST(records, replace_small_transfers_that_wake_nobody) {
 // Sequence numbers return after 2^15 packets.
 TEST(records, number_packets_in_circle) {
   simulate_poorer(2, false, {.reorder_percent = 20}, [](endpoint& own) {
-    auto& memory = own.memory();
-    const local_segment mine = memory.allocate(64);
-    const auto all = exchange(own, mine);
-    own.barrier();
+    const auto [memory, mine, all] = share_segments(own, 64);
     event complete;
     for (int i = 0; own.rank() == 0 && i < 35'000; ++i)
       memory.atomic({all[1], 0}, {.op = fabric::atomic_op::add, .operand = 1}, nullptr, complete);
@@ -463,9 +456,7 @@ TEST(what_waits_for_one_rank, lets_control_packets_to_others_pass) {
 
 TEST(what_waits_for_one_rank, lets_answers_to_others_pass) {
   simulate_poorer(4, false, rank_1_stops, [](endpoint& own) {
-    auto& memory = own.memory();
-    const auto all = exchange(own, memory.allocate(4000));
-    own.barrier();
+    const auto [memory, mine, all] = share_segments(own, 4000);
     std::vector<std::byte> got(4000);
     // Rank 0 finds all requests at once, that of rank 1 between the other two.
     const std::uint64_t earlier_ns[] = {0, 10'000, 20'000, 5'000};
@@ -480,18 +471,14 @@ TEST(what_waits_for_one_rank, lets_answers_to_others_pass) {
 
 /// Rank 0 ends its segment while rank 1 uses it; returns how the job ends.
 std::string end_of_release(bool has_memory, const std::function<void(core::memory&, const remote_segment&)>& use) {
-  return failure_of([&] {
-    simulate_poorer(2, has_memory, {}, [&](endpoint& own) {
-      auto& memory = own.memory();
-      const local_segment mine = memory.allocate(100);
-      const auto all = exchange(own, mine);
-      own.barrier();
-      if (own.rank() == 0) memory.release(mine);
-      own.barrier();
-      if (own.rank() == 1) use(memory, all[0]);
-      own.wait_until("the end of the job", [] { return false; });
-    });
-  });
+  const auto body = [&](endpoint& own) {
+    const auto [memory, mine, all] = share_segments(own, 100);
+    if (own.rank() == 0) memory.release(mine);
+    own.barrier();
+    if (own.rank() == 1) use(memory, all[0]);
+    own.wait_until("the end of the job", [] { return false; });
+  };
+  return failure_in_poorer(2, {}, body, has_memory);
 }
 
 TEST(released_segment, named_to_its_users) {
@@ -509,19 +496,14 @@ TEST(released_segment, named_to_its_users) {
 }
 
 TEST(released_segment, not_read_for_late_answer) {
-  const std::string text = failure_of([] {
-    simulate_poorer(2, false, rank_1_stops, [](endpoint& own) {
-      auto& memory = own.memory();
-      const local_segment mine = memory.allocate(4000);
-      const auto all = exchange(own, mine);
-      own.barrier();
-      std::vector<std::byte> got(4000);
-      idle_until(own.transport(), own.rank() == 0 ? stops_ns : stops_ns - 10'000);
-      if (own.rank() == 1) memory.get({all[0], 0}, got);
-      own.progress();
-      memory.release(mine);
-      own.wait_until("the end of the job", [] { return false; });
-    });
+  const std::string text = failure_in_poorer(2, rank_1_stops, [](endpoint& own) {
+    const auto [memory, mine, all] = share_segments(own, 4000);
+    std::vector<std::byte> got(4000);
+    idle_until(own.transport(), own.rank() == 0 ? stops_ns : stops_ns - 10'000);
+    if (own.rank() == 1) memory.get({all[0], 0}, got);
+    own.progress();
+    memory.release(mine);
+    own.wait_until("the end of the job", [] { return false; });
   });
   testing::expect_parts(text, {"of segment 0 of this rank, which has been released", "release a segment after"});
 }

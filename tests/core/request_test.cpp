@@ -139,13 +139,11 @@ TEST_P(requests, megabytes_arrive_whole) {
 // No rank sends such a packet which runs the same build.
 TEST(invalid_requests, arguments_beyond_packet) {
   for (const std::size_t bytes : {0, 15}) {
-    const std::string text = testing::failure_of([&] {
-      testing::simulate(2, {}, [&](endpoint& own) {
-        const handler_id take = add_everywhere(own, "take", [](request&) {});
-        const packet_header header({.handler = take, .check = own.handlers().at(take).check});
-        if (own.rank() == 0) own.own_engine().send_control(1, 0, header.with_args(2), std::vector<std::byte>(bytes));
-        own.wait_until("the end of the job", [] { return false; });
-      });
+    const std::string text = testing::failure_in_simulation(2, {}, [&](endpoint& own) {
+      const handler_id take = add_everywhere(own, "take", [](request&) {});
+      const packet_header header({.handler = take, .check = own.handlers().at(take).check});
+      if (own.rank() == 0) own.own_engine().send_control(1, 0, header.with_args(2), std::vector<std::byte>(bytes));
+      own.wait_until("the end of the job", [] { return false; });
     });
     testing::expect_parts(text, {"(rank 1)", "rank 0 sent an invalid packet: 2 arguments in ", "same build"});
   }

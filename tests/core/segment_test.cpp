@@ -20,6 +20,7 @@ namespace {
 using testing::configured;
 using testing::expect_error;
 using testing::expect_parts;
+using testing::failure_in_simulation;
 using testing::failure_of;
 using testing::simulate;
 
@@ -143,21 +144,6 @@ TEST_P(peer_segments, are_of_no_use_once_they_are_closed) {
   });
 }
 
-TEST(segments, are_closed_outside_handlers) {
-  simulate(1, {}, [](endpoint& own) {
-    auto& memory = own.memory();
-    bool ran = false;
-    remote_segment opened = memory.open(memory.allocate(64).descriptor);
-    const handler_id take = own.add_handler("take", [&](request&) {
-      expect_error([&] { memory.close(opened); }, {"memory::close", "handler"});
-      ran = true;
-    });
-    own.request_short(0, take);
-    own.wait_until("the handler", [&] { return ran; });
-    memory.close(opened);
-  });
-}
-
 /// Rank 1 uses memory of rank 0 by packets; rank 0 makes progress meanwhile. Returns how the job ends.
 template <class Use>
 std::string end_of_use(Use&& use) {
@@ -189,17 +175,6 @@ TEST(descriptors, found_wrong_by_their_owner) {
                                    "without a change, to those who open it"});
 }
 
-TEST(descriptors, found_wrong_where_nothing_is_attached) {
-  const std::string text = end_of_use([](endpoint& own, core::memory& memory, mutable_bytes words) {
-    own.barrier();
-    if (own.rank() == 0) return;
-    segment_descriptor forged = memory.attach(words).descriptor;
-    forged.lane = 0;
-    memory.get({memory.open(forged), 0}, words.first(8));
-  });
-  expect_parts(text, {"rank 1 uses 8 bytes at offset 0 of segment 0 of this rank", "or never existed"});
-}
-
 TEST(descriptors, hold_in_their_own_generation) {
   const std::string text = end_of_use([](endpoint& own, core::memory& memory, mutable_bytes words) {
     local_segment mine = memory.attach(words);
@@ -225,15 +200,14 @@ TEST(descriptors, hold_in_every_world) {
     const remote_segment opened = memory.open(all[next]);
     memory.put({opened, 8}, std::as_bytes(std::span("0123456", 1)));
     const handler_id take = part->endpoint().add_handler("take", [](request&) {});
+    const remote_address at{opened, 0};
+    const auto send = [&] { part->endpoint().request_long(at, take, {}); };
     part->barrier();
     if (w.rank() != 2) {  // rank 2 and its next one, 0, are in one part
-      expect_error(
-          [&] {
-            part->endpoint().request_long({opened, 0}, take, {});
-          },
-          {"endpoint::request_long", "of rank " + std::to_string(next) + " of the job, which is not in this world"});
+      expect_error(send, {"endpoint::request_long",
+                          "of rank " + std::to_string(next) + " of the job, which is not in this world"});
     } else {
-      part->endpoint().request_long({opened, 0}, take, {});
+      send();
     }
     segment_descriptor forged = all[next];
     forged.lane = w.rank();
@@ -258,10 +232,8 @@ TEST(descriptors, released_end_the_job_by_each_protocol) {
       if (own.rank() == 1) own.request_long({all[0], 0}, take, {mine.data, 100'000}, {}, memory.implicit());
       own.wait_until("the end of the job", [] { return false; });
     };
-    const std::string text = failure_of([&] {
-      simulate(2, {}, body, configured({{"AMITY_LONG_PROTOCOL", protocol}}));
-    });
-    expect_parts(text, {"(rank 0): rank 1", "segment", "release a segment after"});
+    expect_parts(failure_in_simulation(2, {}, body, configured({{"AMITY_LONG_PROTOCOL", protocol}})),
+                 {"(rank 0): rank 1", "segment", "release a segment after"});
   }
 }
 
@@ -294,10 +266,8 @@ TEST(round_of_progress, failure_ends_job) {
     }
     own.wait_until("the end of the job", [] { return false; });
   };
-  const std::string text = failure_of([&] {
-    simulate(2, {}, body, configured({{"AMITY_LONG_PROTOCOL", "rendezvous"}}));
-  });
-  expect_parts(text, {"rank 1 uses 4000 bytes at offset 0 of segment 0 of this rank, which has been released"});
+  expect_parts(failure_in_simulation(2, {}, body, configured({{"AMITY_LONG_PROTOCOL", "rendezvous"}})),
+               {"rank 1 uses 4000 bytes at offset 0 of segment 0 of this rank, which has been released"});
 }
 
 // Attached memory is read by its owner, whose answer comes when who has asked does not wait for it any more.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -38,8 +39,10 @@ constexpr auto serialized = engine::threading::serialized;
 /// Sleeps of this fabric end by a wake-up, or are counted.
 class awaited_fabric final : public fabric::decorator {
  public:
-  explicit awaited_fabric(amity::fabric::fabric& inner) : decorator(inner), caps_(inner.caps()) {}
-  awaited_fabric(amity::fabric::fabric& inner, const backoff& how) : awaited_fabric(inner) { caps_.backoff = how; }
+  awaited_fabric(amity::fabric::fabric& inner, const std::optional<backoff>& how)
+      : decorator(inner), caps_(inner.caps()) {
+    if (how) caps_.backoff = *how;
+  }
   ~awaited_fabric() override {
     EXPECT_EQ(sleeps_expired, 0);
     EXPECT_EQ(arms, disarms);
@@ -109,13 +112,9 @@ void await(const std::function<bool()>& done) {
   while (!done()) std::this_thread::yield();
 }
 
-/// A job of one rank, in this thread.
-void run_alone(const std::function<void(fabric::fabric&)>& body) { testing::threads("threads").run(1, {}, body); }
-
 /// An endpoint with a serialized engine, and what tests ask of it.
 struct serialized_rank {
-  explicit serialized_rank(fabric::fabric& inner) : transport(inner), own(transport, {}, 1, serialized) {}
-  serialized_rank(fabric::fabric& inner, const backoff& how)
+  explicit serialized_rank(fabric::fabric& inner, const std::optional<backoff>& how = {})
       : transport(inner, how), own(transport, {}, 1, serialized) {}
   ~serialized_rank() { EXPECT_EQ(seats().expired(), 0u); }
 
@@ -123,12 +122,14 @@ struct serialized_rank {
   const guard& seats() { return runs().lock()->seats(); }
   bool fabric_has_sleeper() const { return transport.sleeper.load() != std::thread::id(); }
   void wait(const bool& done) {
-    const engine::entry inside(runs());
-    own.wait_until("a flag", [&] { return done; });
+    inside([&] { own.wait_until("a flag", [&] { return done; }); });
+  }
+  void inside(const std::function<void()>& act) {
+    const engine::entry entered(runs());
+    act();
   }
   void set(bool& flag) {
-    const engine::entry inside(runs());
-    flag = true;
+    inside([&] { flag = true; });
   }
   /// A thread sleeps in the fabric, and this many others are on seats: without entering, which would wake them.
   void await_waits(std::uint64_t threads_on_seats) {
@@ -138,6 +139,14 @@ struct serialized_rank {
   awaited_fabric transport;
   endpoint own;
 };
+
+/// A job of one rank, in this thread.
+void run_alone(const std::function<void(serialized_rank&)>& body, const std::optional<backoff>& how = {}) {
+  testing::threads("threads").run(1, {}, [&](fabric::fabric& inner) {
+    serialized_rank rank(inner, how);
+    body(rank);
+  });
+}
 
 // --- Several threads that send and wait. ---
 
@@ -199,8 +208,7 @@ TEST_P(serialized_job, each_thread_gets_its_replies) {
       });
     }
     EXPECT_EQ(program.join(), no_failures(threads));
-    const engine::entry inside(own.own_engine());
-    own.barrier();
+    rank.inside([&] { own.barrier(); });
     EXPECT_EQ(replies, (std::array<std::uint64_t, threads>{2 * rounds, 2 * rounds, 2 * rounds, 2 * rounds}));
     EXPECT_GT(rank.seats().sat(), 0u);
   });
@@ -232,10 +240,7 @@ TEST_P(serialized_job, threads_send_large_payloads) {
     }
     serialized_rank rank(transport);
     endpoint& own = rank.own;
-    {
-      const engine::entry inside(rank.runs());
-      add_handlers(own, echo);
-    }
+    rank.inside([&] { add_handlers(own, echo); });
     program_threads program;
     for (std::size_t thread = 0; thread < threads; ++thread) {
       program.start([&, thread] {
@@ -248,8 +253,7 @@ TEST_P(serialized_job, threads_send_large_payloads) {
       });
     }
     EXPECT_EQ(program.join(), no_failures(threads));
-    const engine::entry inside(rank.runs());
-    own.barrier();
+    rank.inside([&] { own.barrier(); });
   });
 }
 
@@ -273,8 +277,7 @@ TEST(serialized_engine, one_thread_serves_simulated_rank) {
 // --- Wake-ups, one at a time. ---
 
 TEST(serialized_engine, entry_ends_sleep_in_fabric) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     bool done = false;
     program_threads program;
     program.start([&] { rank.wait(done); });
@@ -287,8 +290,7 @@ TEST(serialized_engine, entry_ends_sleep_in_fabric) {
 
 // Each sleep ends by an entry, and by nothing else.
 TEST(serialized_engine, entry_ends_sleep_without_word) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     rank.transport.hides_word = true;
     bool done = false;
     program_threads program;
@@ -306,8 +308,7 @@ TEST(serialized_engine, entry_ends_sleep_without_word) {
 
 // The announcement is withdrawn before the thread that entered uses the fabric, also if the sleep has not begun.
 TEST(serialized_engine, entry_before_sleep_ends_it) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     bool done = false;
     rank.transport.on_sleep = [&] {
       std::thread([&] { rank.set(done); }).join();
@@ -321,16 +322,12 @@ TEST(serialized_engine, entry_before_sleep_ends_it) {
 }
 
 TEST(serialized_engine, leaving_thread_wakes_seats) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     std::array<bool, 3> done{};
     program_threads program;
     for (bool& each : done) program.start([&] { rank.wait(each); });
     rank.await_waits(2);
-    {
-      const engine::entry inside(rank.runs());
-      done.fill(true);
-    }
+    rank.inside([&] { done.fill(true); });
     EXPECT_EQ(program.join(), no_failures(3));
     EXPECT_GE(rank.seats().sat(), 2u);
   });
@@ -338,8 +335,7 @@ TEST(serialized_engine, leaving_thread_wakes_seats) {
 
 // Its sleep ends early, when what it waits for is there: nothing has been polled when it leaves.
 TEST(serialized_engine, sleeper_hands_over_and_publishes) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     std::atomic<bool> first_done = false;
     bool second_done = false;
     std::atomic<std::thread::id> first;
@@ -388,10 +384,7 @@ TEST(serialized_engine, polled_event_wakes_seat) {
       return;
     }
     serialized_rank rank(inner);
-    {
-      const engine::entry inside(rank.runs());
-      static_cast<void>(add_handler(rank.own));
-    }
+    rank.inside([&] { static_cast<void>(add_handler(rank.own)); });
     program_threads program;
     program.start([&] { rank.wait(sleeper_done); });
     await([&] { return rank.fabric_has_sleeper(); });
@@ -403,8 +396,7 @@ TEST(serialized_engine, polled_event_wakes_seat) {
     rank.await_waits(1);
     wanted = true;
     EXPECT_EQ(program.join(), no_failures(2));
-    const engine::entry inside(rank.runs());
-    rank.own.barrier();
+    rank.inside([&] { rank.own.barrier(); });
   });
 }
 
@@ -433,10 +425,7 @@ TEST(serialized_engine, each_reply_ends_one_wait) {
       return;
     }
     serialized_rank rank(inner);
-    {
-      const engine::entry inside(rank.runs());
-      static_cast<void>(add_handler(rank.own));
-    }
+    rank.inside([&] { static_cast<void>(add_handler(rank.own)); });
     std::array<std::atomic<bool>, threads> ended{};
     program_threads program;
     for (std::size_t thread = 0; thread < threads; ++thread) {
@@ -455,17 +444,15 @@ TEST(serialized_engine, each_reply_ends_one_wait) {
       EXPECT_LE(rank.transport.sleeps - before, 1 + 2 * threads);
     }
     EXPECT_EQ(program.join(), no_failures(threads));
-    const engine::entry inside(rank.runs());
-    rank.own.barrier();
+    rank.inside([&] { rank.own.barrier(); });
   });
 }
 
 // --- The lock is given up. ---
 
 TEST(serialized_engine, spinning_thread_lets_others_in) {
-  run_alone([](fabric::fabric& inner) {
-    constexpr std::uint64_t minute_ns = 60'000'000'000;
-    serialized_rank rank(inner, {.looks = 1, .pauses = 1, .spin_ns = minute_ns});
+  constexpr std::uint64_t minute_ns = 60'000'000'000;
+  const auto wait_beside = [](serialized_rank& rank) {
     bool done = false;
     program_threads program;
     program.start([&] { rank.wait(done); });
@@ -473,12 +460,12 @@ TEST(serialized_engine, spinning_thread_lets_others_in) {
     rank.set(done);
     EXPECT_EQ(program.join(), no_failures(1));
     EXPECT_EQ(rank.transport.arms, 0);
-  });
+  };
+  run_alone(wait_beside, backoff{.looks = 1, .pauses = 1, .spin_ns = minute_ns});
 }
 
 TEST(serialized_engine, polling_thread_lets_others_in) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     bool done = false;
     program_threads program;
     program.start([&] {
@@ -500,14 +487,11 @@ TEST(serialized_engine, polling_thread_lets_others_in) {
 // --- Failures. ---
 
 TEST(serialized_engine, handler_exception_reaches_all_threads) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     const bool never = false;
     handler_id fails = 0;
-    {
-      const engine::entry inside(rank.runs());
-      fails = rank.own.add_handler("fails", [](request&) { throw std::runtime_error("a broken handler"); });
-    }
+    rank.inside(
+        [&] { fails = rank.own.add_handler("fails", [](request&) { throw std::runtime_error("a broken handler"); }); });
     program_threads program;
     for (int i = 0; i < 3; ++i) program.start([&] { rank.wait(never); });
     rank.await_waits(2);
@@ -522,16 +506,12 @@ TEST(serialized_engine, handler_exception_reaches_all_threads) {
 }
 
 TEST(serialized_engine, end_of_job_reaches_all_threads) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     const bool never = false;
     program_threads program;
     for (int i = 0; i < 3; ++i) program.start([&] { rank.wait(never); });
     rank.await_waits(2);
-    {
-      const engine::entry inside(rank.runs());
-      rank.transport.abort();
-    }
+    rank.inside([&] { rank.transport.abort(); });
     for (const std::string& failure : program.join()) EXPECT_NE(failure, "");
   });
 }
@@ -544,11 +524,10 @@ TEST(serialized_engine, credits_reach_threads_on_seats) {
     if (inner.rank() == 0) {
       serialized_rank rank(inner);
       handler_id handler = 0;
-      {
-        const engine::entry inside(rank.runs());
+      rank.inside([&] {
         handler = rank.own.add_handler("request", [](request&) {});
         rank.own.barrier();
-      }
+      });
       bool done = false;
       program_threads program;
       program.start([&] { rank.wait(done); });
@@ -563,8 +542,7 @@ TEST(serialized_engine, credits_reach_threads_on_seats) {
       await([&] { return rank.seats().asleep() == 1 && rank.fabric_has_sleeper(); });
       is_refused = true;
       EXPECT_EQ(program.join(), no_failures(2));
-      const engine::entry inside(rank.runs());
-      rank.own.barrier();
+      rank.inside([&] { rank.own.barrier(); });
     } else {
       endpoint own(inner, {});
       int handled = 0;
@@ -580,8 +558,7 @@ TEST(serialized_engine, credits_reach_threads_on_seats) {
 // --- Entries. ---
 
 TEST(serialized_engine, try_entry_refuses_beside_others) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     const auto enters = [&] {
       bool entered = false;
       std::thread([&] { entered = engine::entry(rank.runs(), std::try_to_lock).entered(); }).join();
@@ -610,14 +587,10 @@ TEST(serialized_engine, try_entry_refuses_beside_others) {
 }
 
 TEST(serialized_engine, calls_outside_name_remedy) {
-  run_alone([](fabric::fabric& inner) {
-    serialized_rank rank(inner);
+  run_alone([](serialized_rank& rank) {
     endpoint& own = rank.own;
     handler_id handler = 0;
-    {
-      const engine::entry inside(rank.runs());
-      handler = own.add_handler("handler", [](request&) {});
-    }
+    rank.inside([&] { handler = own.add_handler("handler", [](request&) {}); });
     const std::vector<std::function<void()>> calls = {
         [&] { own.request_short(0, handler); },
         [&] { static_cast<void>(own.prepare_medium(0, 0, 8)); },

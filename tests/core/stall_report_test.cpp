@@ -27,21 +27,21 @@ namespace {
 using testing::configured;
 using testing::simulate;
 
-/// Time that passes by half a second with each sleep, so that nobody has to wait for it.
-class hasty final : public fabric::decorator {
+/// Time that passes when the test says so, and in each sleep.
+class hand_clock final : public fabric::decorator {
  public:
-  hasty(::amity::fabric::fabric& inner, std::atomic<int>& sleeps) : decorator(inner), sleeps_(sleeps) {}
-
-  void sleep(const ::amity::fabric::alarm& by, std::uint64_t) noexcept override {
-    decorator::sleep(by, 1000);
-    now_ns_ += 500'000'000;
-    ++sleeps_;
+  explicit hand_clock(::amity::fabric::fabric& inner) : decorator(inner) {}
+  void sleep(const ::amity::fabric::alarm& by, std::uint64_t timeout_ns) noexcept override {
+    decorator::sleep(by, std::min(timeout_ns, sleep_ns_max));
+    now = now + step_ns;
+    if (sleeps != nullptr) ++*sleeps;
   }
-  std::uint64_t now_ns() const noexcept override { return now_ns_; }
+  std::uint64_t now_ns() const noexcept override { return now; }
 
- private:
-  std::atomic<int>& sleeps_;
-  std::uint64_t now_ns_ = 0;
+  std::uint64_t now = 0;
+  std::uint64_t step_ns = 1'000'000;
+  std::uint64_t sleep_ns_max = ~std::uint64_t{0};
+  std::atomic<int>* sleeps = nullptr;  ///< counts them
 };
 
 /// What rank 0 prints while it waits in a collective for rank 1, which comes only after rank 0 has slept 20 times.
@@ -50,8 +50,10 @@ std::string printed_while_waiting(const std::string& stall_seconds, reduction wh
   std::atomic<int> sleeps = 0;
   fabric::shm::run_threads({}, 2, [&](fabric::fabric& transport) {
     const bool waits = transport.rank() == 0;
-    std::atomic<int> not_counted = 0;
-    hasty clock(transport, waits ? sleeps : not_counted);
+    hand_clock clock(transport);
+    clock.step_ns = 500'000'000;  // so that nobody has to wait for it
+    clock.sleep_ns_max = 1000;
+    if (waits) clock.sleeps = &sleeps;
     endpoint own(clock, configured({{"AMITY_CORE_STALL_SECONDS", waits ? stall_seconds : "0"}}));
     own.add_handler("unused", [](request&) {});
     int taken = 0;
@@ -73,21 +75,15 @@ TEST(stall_report, tells_the_end_of_a_program_from_a_barrier) {
                         {"amity: rank 0: no progress for 1 s in the ends of the other ranks' programs"});
 }
 
-TEST(stall_report, says_where_the_rank_waits_and_what_was_sent) {
+TEST(stall_report, says_where_the_rank_waits_and_what_was_sent_once_per_second) {
   const std::string text = printed_while_waiting("1");
   testing::expect_parts(
-      text, {"amity: rank 0: no progress for 1 s in a barrier or reduction", "epoch 0",
+      text, {"amity: rank 0: no progress for 1 s in a barrier or reduction", "no progress for 2 s", "epoch 0",
              "messages of epochs: 0 sent, 0 handled", "waiting to be sent: none",
              "held back for the next epoch: 0 packets", "incomplete large messages: 0",
              "likely cause: other ranks have not reached it: compare the places in their reports",
              "polls: ", "#0 unused: sent/handled by peer: 0:0/0 1:0/0", "#1 visit: sent/handled by peer: 0:3/3 1:0/0"});
-  // Again every second, with the whole time.
-  EXPECT_NE(text.find("no progress for 2 s"), std::string::npos) << text;
-}
-
-// A wait reports 1 s, 2 s, and so on; the next wait begins again at 1 s.
-TEST(stall_report, appears_once_per_second) {
-  const std::string text = printed_while_waiting("1");
+  // A wait reports 1 s, 2 s, and so on, with the whole time; the next wait begins again at 1 s.
   const std::string begin = "no progress for ";
   std::vector<int> seconds;
   for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
@@ -97,21 +93,17 @@ TEST(stall_report, appears_once_per_second) {
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     EXPECT_TRUE(seconds[i] == 1 || (i > 0 && seconds[i] == seconds[i - 1] + 1)) << text;
   }
+  // The cause comes first, and lines are those of a terminal.
+  std::istringstream report(text);
+  std::string line;
+  std::getline(report, line);
+  EXPECT_TRUE(line.starts_with("amity: rank 0: no progress for 1 s in a barrier")) << line;
+  std::getline(report, line);
+  EXPECT_TRUE(line.starts_with("  likely cause: ")) << line;
+  do {
+    EXPECT_LE(line.size(), 140u) << line;
+  } while (std::getline(report, line));
 }
-
-/// Time that passes when the test says so, and in each sleep.
-class hand_clock final : public fabric::decorator {
- public:
-  explicit hand_clock(::amity::fabric::fabric& inner) : decorator(inner) {}
-  void sleep(const ::amity::fabric::alarm& by, std::uint64_t timeout_ns) noexcept override {
-    decorator::sleep(by, std::min(timeout_ns, sleep_ns_max));
-    now = now + step_ns;
-  }
-  std::uint64_t now_ns() const noexcept override { return now; }
-  std::uint64_t now = 0;
-  std::uint64_t step_ns = 1'000'000;
-  std::uint64_t sleep_ns_max = ~std::uint64_t{0};
-};
 
 // A rank whose handler does not return says nothing itself: the ranks that wait for it name it, also if they have sent
 // messages to more ranks than they ask.
@@ -401,19 +393,6 @@ TEST(stall_report, asks_peers_of_wait_first) {
     asked_in_barrier.resize(children.size());
     EXPECT_EQ(asked_in_barrier, children) << "ranks of a barrier";
   });
-}
-
-// The cause comes first, and lines are those of a terminal.
-TEST(stall_report, cause_comes_first) {
-  std::istringstream report(printed_while_waiting("1"));
-  std::string line;
-  std::getline(report, line);
-  EXPECT_TRUE(line.starts_with("amity: rank 0: no progress for 1 s in a barrier")) << line;
-  std::getline(report, line);
-  EXPECT_TRUE(line.starts_with("  likely cause: ")) << line;
-  do {
-    EXPECT_LE(line.size(), 140u) << line;
-  } while (std::getline(report, line));
 }
 
 TEST(stall_report, poll_loop_is_reported) {

@@ -20,7 +20,7 @@ namespace {
 
 using amity::testing::expect_error;
 using amity::testing::expect_parts;
-using amity::testing::failure_of;
+using amity::testing::failure_in_simulation;
 using amity::testing::held_back;
 using amity::testing::simulate;
 using core::endpoint;
@@ -225,18 +225,16 @@ TEST(epochs, end_so_that_every_rank_may_leave_the_job) {
 }
 
 TEST(epochs, rethrow_what_a_handler_threw) {
-  EXPECT_EQ(failure_of([] {
-              simulate(4, {}, [](endpoint& own) {
-                epochs periods(own, make_detector("colored", own));
-                const handler_id fail =
-                    own.add_handler("fail", [](request&) { throw std::runtime_error("a handler's own problem"); });
-                periods.begin();
-                if (own.rank() == 0) own.request_short(3, fail);
-                periods.end([] { return 0; });
-                ADD_FAILURE() << "the epoch has ended, and its message was not handled";
-              });
-            }),
-            "a handler's own problem");
+  const std::string failure = failure_in_simulation(4, {}, [](endpoint& own) {
+    epochs periods(own, make_detector("colored", own));
+    const handler_id fail =
+        own.add_handler("fail", [](request&) { throw std::runtime_error("a handler's own problem"); });
+    periods.begin();
+    if (own.rank() == 0) own.request_short(3, fail);
+    periods.end([] { return 0; });
+    ADD_FAILURE() << "the epoch has ended, and its message was not handled";
+  });
+  EXPECT_EQ(failure, "a handler's own problem");
 }
 
 TEST(epoch_misuse, begin_twice) {
@@ -286,15 +284,13 @@ TEST(epoch_misuse, begin_and_end_in_a_handler) {
 TEST(epoch_misuse, handlers_that_differ_between_ranks) {
   for (const std::string& name : detector_names()) {
     for (rank_t odd = 0; odd < 4; ++odd) {
-      const std::string text = failure_of([&] {
-        simulate(4, {}, [&](endpoint& own) {
-          epochs periods(own, make_detector(name, own));
-          own.add_handler("visit", [](request&) {});
-          own.add_handler(own.rank() == odd ? "relax" : "settle", [](request&) {});
-          periods.begin();
-          periods.end([] { return 0; });
-          ADD_FAILURE() << "the epoch has ended on rank " << own.rank();
-        });
+      const std::string text = failure_in_simulation(4, {}, [&](endpoint& own) {
+        epochs periods(own, make_detector(name, own));
+        own.add_handler("visit", [](request&) {});
+        own.add_handler(own.rank() == odd ? "relax" : "settle", [](request&) {});
+        periods.begin();
+        periods.end([] { return 0; });
+        ADD_FAILURE() << "the epoch has ended on rank " << own.rank();
       });
       expect_parts(text, {"message types (rank ", "number 1 is '", "'relax' on rank ", "'settle' on rank ",
                           "in the same order on all ranks"});

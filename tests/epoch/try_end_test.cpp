@@ -118,7 +118,7 @@ TEST(try_end_steps, handle_a_bounded_number_of_packets) {
 
 // The handler's own packet is open then: the sender does not get into it.
 TEST(try_end_misuse, a_send_after_it_was_called) {
-  const auto failure = failure_in_worlds(2, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     std::uint64_t handled = 0;
     const auto pass_on = [&](int lives, auto& self) {
       ++handled;
@@ -147,7 +147,6 @@ TEST(try_end_misuse, a_send_after_it_was_called) {
       EXPECT_EQ(handled, 33u);
     }
   });
-  EXPECT_EQ(failure, "");
 }
 
 TEST(try_end_misuse, core_request_between_steps_is_refused) {
@@ -177,35 +176,34 @@ TEST(try_end_misuse, core_request_between_steps_is_refused) {
 }
 
 TEST(try_end_misuse, an_epoch_destroyed_without_its_end) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                {
-                                  auto first = w.begin_epoch();
-                                  first.end();
-                                }
-                                auto message = w.message<int>([](int) {});
-                                {
-                                  auto second = w.begin_epoch();
-                                  message.send(1 - w.rank(), 1);
-                                  if (second.try_end()) ADD_FAILURE() << "ended before any message was handled";
-                                }
-                              }),
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    {
+      auto first = w.begin_epoch();
+      first.end();
+    }
+    auto message = w.message<int>([](int) {});
+    {
+      auto second = w.begin_epoch();
+      message.send(1 - w.rank(), 1);
+      if (second.try_end()) ADD_FAILURE() << "ended before any message was handled";
+    }
+  });
+  EXPECT_EQ(failure,
             "amity: epoch (rank 0): epoch 2 was begun, and destroyed before its end; call end, or try_end until it "
             "tells the end");
 }
 
 TEST(try_end_misuse, an_exception_destroys_the_epoch_on_its_way) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                auto period = w.begin_epoch();
-                                if (w.rank() == 0) throw std::runtime_error("the program's own");
-                                period.end();
-                              }),
-            "the program's own");
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    auto period = w.begin_epoch();
+    if (w.rank() == 0) throw std::runtime_error("the program's own");
+    period.end();
+  });
+  EXPECT_EQ(failure, "the program's own");
 }
 
 TEST(try_end_misuse, an_epoch_ended_twice) {
-  const auto failure = failure_in_worlds(2, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     const std::string expected = "amity: epoch (rank " + std::to_string(w.rank()) +
                                  "): the epoch has ended already; call try_end until it tells the end, and end once";
     auto first = w.begin_epoch();
@@ -216,29 +214,26 @@ TEST(try_end_misuse, an_epoch_ended_twice) {
     EXPECT_EQ(failure_of([&] { first.end(); }), expected);
     second.end();
   });
-  EXPECT_EQ(failure, "");
 }
 
 TEST(try_end_misuse, inside_another_epoch_or_a_handler) {
-  const auto failure = failure_in_worlds(2, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     int ran = 0;
     std::unique_ptr<std::remove_cvref_t<decltype(w.begin_epoch())>> period;
     auto message = w.message<int>([&](int) {
       ++ran;
-      EXPECT_NE(failure_of([&] { period->try_end(); }).find("a handler tried to end the epoch"), std::string::npos);
+      testing::expect_error([&] { period->try_end(); }, {"a handler tried to end the epoch"});
     });
     period.reset(new auto(w.begin_epoch()));
-    EXPECT_NE(failure_of([&] { w.epoch([] {}); }).find("epochs do not nest"), std::string::npos);
-    EXPECT_NE(failure_of([&] { auto nested = w.message<int>([](int) {}); }).find("called inside an epoch"),
-              std::string::npos);
+    testing::expect_error([&] { w.epoch([] {}); }, {"epochs do not nest"});
+    const auto make_type = [&] { auto nested = w.message<int>([](int) {}); };
+    testing::expect_error(make_type, {"called inside an epoch"});
     message.send(1 - w.rank(), 1);
     EXPECT_FALSE(period->try_end());
-    EXPECT_NE(failure_of([&] { auto nested = w.message<int>([](int) {}); }).find("called inside an epoch"),
-              std::string::npos);
+    testing::expect_error(make_type, {"called inside an epoch"});
     period->end();
     EXPECT_EQ(ran, 1);
   });
-  EXPECT_EQ(failure, "");
 }
 
 }  // namespace

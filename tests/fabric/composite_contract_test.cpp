@@ -4,10 +4,8 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <new>
@@ -54,7 +52,7 @@ class departure {
   departure& operator=(const departure&) = delete;
 
   void take(fabric& own) const {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mailbox mail(own, done_with);
     mail.on_done([](std::uint64_t) {});  // of operations that a job has not ended
     mail.on_notify([](std::uint32_t) {});
     for (ready_->fetch_add(1); ready_->load() < ranks_;) {
@@ -170,12 +168,6 @@ TEST(composite, has_no_connections_on_its_node) {
   });
 }
 
-segment_key key_in(bytes_view bytes) {
-  segment_key key;
-  std::ranges::copy(bytes, key.bytes.begin());
-  return key;
-}
-
 TEST(composite, sealed_packets_leave_memory_of_node) {
   run_on({1, 2, 1, 2}, [](fabric& own) {
     remote_memory* const memory = own.remote();
@@ -213,15 +205,6 @@ TEST(composite, atomics_stay_on_node) {
   EXPECT_FALSE(across.remote_on_node.has_value());
 }
 
-/// Whether the system lets a process copy memory of another one.
-bool may_copy_from_parent() {
-  static const std::uint64_t there = 1;
-  std::uint64_t here = 0;
-  const ::iovec to{.iov_base = &here, .iov_len = sizeof here};
-  const ::iovec from{.iov_base = const_cast<std::uint64_t*>(&there), .iov_len = sizeof there};
-  return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0) == static_cast<::ssize_t>(sizeof here);
-}
-
 // Stores of ranks on the node and puts over the network meet in the same memory.
 TEST(composite, node_maps_memory_and_others_put) {
   run_on(
@@ -251,7 +234,7 @@ TEST(composite, node_maps_memory_and_others_put) {
             // By a system call, and not over the network, where no put is complete at once.
             EXPECT_EQ(memory.put(opened.back(), 0, {&value, 1}), stage::complete);
           } else {
-            EXPECT_FALSE(may_copy_from_parent()) << "rank " << owner;
+            EXPECT_FALSE(may_read_parent()) << "rank " << owner;
           }
         }
         user.finish();
@@ -273,16 +256,12 @@ TEST(composite, attention_is_that_of_node) {
   AMITY_SKIP_UNLESS(std::thread::hardware_concurrency() >= 2, "ranks that share a CPU are not attentive");
   run_on({2, 1, 1}, [](fabric& own) {
     ASSERT_NE(own.attention(), nullptr);
-    bool is_here = false;
-    mailbox mail(own, [&](const packet&) {
-      is_here = true;
-      return disposition::release;
-    });
+    mailbox mail(own, done_with);
     if (own.rank() == 0) {
       EXPECT_FALSE(own.attention()->engage(2));
     } else if (own.rank() == 2) {
       own.attention()->begin();
-      mail.poll_until([&] { return is_here; });
+      mail.poll_until([&] { return mail.arrived() > 0; });
       EXPECT_TRUE(own.attention()->end());
     } else {
       while (!own.attention()->engage(2)) ::sched_yield();

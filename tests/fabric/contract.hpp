@@ -10,7 +10,11 @@
 /// processes. Where a fabric may answer early or late (`wait`, returned credits) they loop. A broken promise can show
 /// as a test that does not end; it fails by a limit of time (`virtual_time.hpp`, `watchdog.hpp`).
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -46,6 +50,20 @@ inline auto every_job_of(const std::vector<harness>& harnesses) {
 
 inline std::string job_name(const ::testing::TestParamInfo<job>& info) {
   return std::get<harness>(info.param).name + "_" + std::to_string(std::get<rank_t>(info.param));
+}
+
+/// Distinguishes the packets and operations of a test: no two of one job have the same key.
+inline std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
+  return (static_cast<std::uint64_t>(source) * 1000 + static_cast<std::uint64_t>(dest)) * 100000 + index;
+}
+
+/// Whether the system lets this process read memory of its parent, which has what this one had when it was forked.
+inline bool may_read_parent() {
+  static const std::uint64_t there = 0;
+  std::uint64_t here = 1;
+  const iovec to{.iov_base = &here, .iov_len = sizeof here};
+  const iovec from{.iov_base = const_cast<std::uint64_t*>(&there), .iov_len = sizeof there};
+  return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0) == ssize_t{sizeof here};
 }
 
 }  // namespace amity::fabric::testing

@@ -87,11 +87,7 @@ TEST_P(contract, a_source_gets_all_its_slots_and_no_more) {
   run([](fabric& own) {
     const roles role(own);
     const std::size_t slots_max = role.allowed.slots;
-    std::size_t arrived = 0;
-    mailbox mail(own, [&](const packet&) {
-      ++arrived;
-      return disposition::release;
-    });
+    mailbox mail(own, done_with);
     constexpr int rounds = 3;
     if (role.sends) {
       for (int round = 0; round < rounds; ++round) {
@@ -106,9 +102,9 @@ TEST_P(contract, a_source_gets_all_its_slots_and_no_more) {
         for (const slot& s : slots) own.commit(role.target, 0, s, s.capacity);
       }
     }
-    if (role.receives) mail.until([&] { return arrived == rounds * slots_max; });
+    if (role.receives) mail.until([&] { return mail.arrived() == rounds * slots_max; });
     mail.barrier();
-    EXPECT_EQ(arrived, role.receives ? rounds * slots_max : 0);
+    EXPECT_EQ(mail.arrived(), role.receives ? rounds * slots_max : 0);
   });
 }
 
@@ -117,16 +113,12 @@ TEST_P(contract, a_returned_credit_ends_a_wait) {
   run([](fabric& own) {
     const roles role(own);
     const std::uint64_t packets = 20 * role.allowed.packets;
-    std::uint64_t arrived = 0;
-    mailbox mail(own, [&](const packet&) {
-      ++arrived;
-      return disposition::release;
-    });
+    mailbox mail(own, done_with);
     if (role.sends) {
       for (std::uint64_t i = 0; i < packets; ++i)
         mail.send(role.target, i, make_payload(i % own.caps().packet_bytes_max % 200, i));
     }
-    if (role.receives) mail.until([&] { return arrived == packets; });
+    if (role.receives) mail.until([&] { return mail.arrived() == packets; });
     mail.barrier();
   });
 }

@@ -17,11 +17,6 @@ namespace {
 
 bool aligned(const std::byte* data, std::size_t bytes) { return reinterpret_cast<std::uintptr_t>(data) % bytes == 0; }
 
-// Distinguishes the packets of a test: no two of one job have the same key.
-std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
-  return (static_cast<std::uint64_t>(source) * 1000 + static_cast<std::uint64_t>(dest)) * 100000 + index;
-}
-
 TEST_P(contract, describes_itself) {
   run([&](fabric& own) {
     EXPECT_EQ(own.size(), ranks());
@@ -119,7 +114,6 @@ TEST_P(contract, packets_of_a_source_keep_their_order_where_promised) {
     const auto all = static_cast<std::size_t>(own.size());
     std::vector<std::uint64_t> next(all);
     std::vector<std::set<std::uint64_t>> seen(all);
-    std::uint64_t arrived = 0;
     mailbox mail(own, [&](const packet& p) {
       const auto source = static_cast<std::size_t>(p.source);
       if (own.caps().ordered) {
@@ -127,7 +121,6 @@ TEST_P(contract, packets_of_a_source_keep_their_order_where_promised) {
       }
       next[source] = p.header + 1;
       EXPECT_TRUE(seen[source].insert(p.header).second) << p.header << " from rank " << source << " came twice";
-      ++arrived;
       return disposition::release;
     });
     splitmix64 random(static_cast<std::uint64_t>(own.rank()) + 1);
@@ -142,7 +135,7 @@ TEST_P(contract, packets_of_a_source_keep_their_order_where_promised) {
         }
       }
     }
-    mail.until([&] { return arrived >= packets * all; });
+    mail.until([&] { return mail.arrived() >= packets * all; });
     for (const auto& headers : seen) EXPECT_EQ(headers.size(), packets);
   });
 }
@@ -194,11 +187,9 @@ TEST_P(contract, slots_are_filled_and_committed_in_any_order) {
 TEST_P(contract, slots_to_several_ranks_are_open_at_once) {
   run([](fabric& own) {
     std::vector<slot> slots;
-    std::size_t arrived = 0;
     mailbox mail(own, [&](const packet& p) {
       EXPECT_EQ(p.payload.size(), 64u);
       EXPECT_TRUE(is_payload(p.payload, key_of(p.source, own.rank(), 0)));
-      ++arrived;
       return disposition::release;
     });
     for (rank_t dest = 0; dest < own.size(); ++dest) slots.push_back(mail.take_slot(dest));
@@ -206,9 +197,9 @@ TEST_P(contract, slots_to_several_ranks_are_open_at_once) {
       fill({slots[static_cast<std::size_t>(dest)].data, 64}, key_of(own.rank(), dest, 0));
     }
     for (rank_t dest = own.size(); dest-- > 0;) own.commit(dest, 0, slots[static_cast<std::size_t>(dest)], 64);
-    mail.until([&] { return arrived >= slots.size(); });
+    mail.until([&] { return mail.arrived() >= slots.size(); });
     mail.barrier();
-    EXPECT_EQ(arrived, slots.size());
+    EXPECT_EQ(mail.arrived(), slots.size());
   });
 }
 

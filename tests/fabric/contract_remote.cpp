@@ -1,12 +1,10 @@
 /// Remote memory: puts and gets of every size, their events, notifications, keys. Fabrics without it pass.
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -30,12 +28,18 @@ using amity::testing::replacement;
 using amity::testing::replacements;
 using amity::testing::sanitized;
 
-std::uint64_t key_of(rank_t source, rank_t dest, std::size_t index) {
-  return (static_cast<std::uint64_t>(source) * 1000 + static_cast<std::uint64_t>(dest)) * 100000 + index;
-}
-
 /// Whether memory of each rank can be used by all.
 bool reaches_all(const fabric& own) { return own.caps().remote.available; }
+
+/// Passes where memory of some rank cannot be used.
+rank_body beside_memory_of_all(const std::function<void(fabric&, mailbox&, remote_user&)>& body) {
+  return [=](fabric& own) {
+    if (!reaches_all(own)) return;
+    mailbox mail(own);
+    remote_user user(own, mail);
+    body(own, mail, user);
+  };
+}
 
 bool is_all(bytes_view bytes, std::byte value) {
   return std::ranges::all_of(bytes, [&](std::byte each) { return each == value; });
@@ -60,16 +64,13 @@ TEST_P(contract, remote_memory_is_there_where_the_capabilities_say_so) {
 }
 
 TEST_P(contract, puts_and_gets_reach_what_they_name_and_nothing_else) {
-  run([](fabric& own) {
-    if (!reaches_all(own)) return;
+  run(beside_memory_of_all([](fabric& own, mailbox& mail, remote_user& user) {
     const std::vector<std::size_t> sizes{0, 1, 7, 8, 64, 65, 4097, sanitized ? 10'000u : 100'001u};
     constexpr std::size_t gap = 13;
     std::size_t slice = gap;
     for (const std::size_t bytes : sizes) slice += bytes + gap;
     const auto slice_of = [&](rank_t source) { return static_cast<std::size_t>(source) * slice; };
 
-    mailbox mail(own);
-    remote_user user(own, mail);
     segments_of_all all(own, mail, slice * static_cast<std::size_t>(own.size()));
     std::deque<std::vector<std::byte>> sources;
     for (rank_t dest = 0; dest < own.size(); ++dest) {
@@ -102,33 +103,19 @@ TEST_P(contract, puts_and_gets_reach_what_they_name_and_nothing_else) {
       }
     }
     mail.barrier();
-  });
-}
-
-/// Whether the system lets this process read memory of its parent, which has what this one had when it was forked.
-bool may_read_parent() {
-  static const std::uint64_t there = 0;
-  std::uint64_t here = 1;
-  const iovec to{.iov_base = &here, .iov_len = sizeof here};
-  const iovec from{.iov_base = const_cast<std::uint64_t*>(&there), .iov_len = sizeof there};
-  return ::process_vm_readv(::getppid(), &to, 1, &from, 1, 0) == ssize_t{sizeof here};
+  }));
 }
 
 /// Handles of a segment of each rank, by rank. Collective.
 std::vector<remote_handle> open_all(remote_memory& memory, mailbox& mail, const segment& mine) {
   std::vector<remote_handle> all;
-  for (const auto& [owner, bytes_of_key] : mail.exchange(mine.key.bytes)) {
-    segment_key key;
-    std::ranges::copy(bytes_of_key, key.bytes.begin());
-    all.push_back(memory.open(owner, key));
-  }
+  for (const auto& [owner, key] : mail.exchange(mine.key.bytes)) all.push_back(memory.open(owner, key_in(key)));
   return all;
 }
 
 // Memory of the program: of every rank, at odd places, and used like a segment of the fabric's own making.
 TEST_P(contract, attached_memory_is_put_to_and_got) {
-  run([](fabric& own) {
-    if (!reaches_all(own)) return;
+  run(beside_memory_of_all([](fabric& own, mailbox& mail, remote_user& user) {
     remote_memory& memory = *own.remote();
     constexpr std::size_t slice = sanitized ? 3'001 : 70'001;
     const auto ranks = static_cast<std::size_t>(own.size());
@@ -136,8 +123,6 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
     std::vector<std::uint64_t> words((ranks * slice + 15) / 8 + 2, 0);
     const mutable_bytes whole = std::as_writable_bytes(std::span(words));
     const mutable_bytes mine = whole.subspan(8, ranks * slice);
-    mailbox mail(own);
-    remote_user user(own, mail);
     const std::optional<segment> made = memory.attach(mine);
     // All ranks of a job can, or none.
     if (!made) return mail.barrier();
@@ -197,17 +182,14 @@ TEST_P(contract, attached_memory_is_put_to_and_got) {
     for (const remote_handle& each : all) memory.close(each);
     memory.destroy(*made);
     mail.barrier();
-  });
+  }));
 }
 
 // W4: munmap, mmap at the same address, put: the new memory has the data. A registration of the old memory must not be
 // used.
 TEST_P(contract, replaced_memory_is_put_and_got) {
-  run([](fabric& own) {
-    if (!reaches_all(own)) return;
+  run(beside_memory_of_all([](fabric& own, mailbox& mail, remote_user& user) {
     constexpr std::size_t size = 25 * 4096;
-    mailbox mail(own);
-    remote_user user(own, mail);
     segments_of_all all(own, mail, size * static_cast<std::size_t>(own.size()));
     const std::size_t place = size * static_cast<std::size_t>(own.rank());
     const rank_t next = (own.rank() + 1) % own.size();
@@ -229,20 +211,17 @@ TEST_P(contract, replaced_memory_is_put_and_got) {
       }
     }
     mail.barrier();
-  });
+  }));
 }
 
 // Memory of the program that is attached again after each replacement.
 TEST_P(contract, replaced_memory_is_put_to_and_got_from) {
-  run([](fabric& own) {
-    if (!reaches_all(own)) return;
+  run(beside_memory_of_all([](fabric& own, mailbox& mail, remote_user& user) {
     constexpr std::size_t size = 25 * 4096;
     const auto ranks = static_cast<std::size_t>(own.size());
     const std::size_t slice = size / ranks;
     const auto place_of = [&](rank_t source) { return static_cast<std::size_t>(source) * slice; };
     remote_memory& memory = *own.remote();
-    mailbox mail(own);
-    remote_user user(own, mail);
     for (const replacement& by : replacements) {
       replaced_memory pages(by.what, size);
       for (std::uint64_t round = 0; round < 3; ++round) {
@@ -279,7 +258,7 @@ TEST_P(contract, replaced_memory_is_put_to_and_got_from) {
       }
     }
     mail.barrier();
-  });
+  }));
 }
 
 TEST_P(contract, puts_and_gets_of_several_megabytes_arrive_whole) {
@@ -304,12 +283,9 @@ TEST_P(contract, puts_and_gets_of_several_megabytes_arrive_whole) {
 }
 
 TEST_P(contract, a_source_may_change_once_it_is_free) {
-  run([](fabric& own) {
-    if (!reaches_all(own)) return;
+  run(beside_memory_of_all([](fabric& own, mailbox& mail, remote_user& user) {
     constexpr std::size_t puts = 20, bytes_max = 3000;
     const auto per_source = puts * bytes_max;
-    mailbox mail(own);
-    remote_user user(own, mail);
     segments_of_all all(own, mail, per_source * static_cast<std::size_t>(own.size()));
     const rank_t next = (own.rank() + 1) % own.size();
     const rank_t last = (own.rank() + own.size() - 1) % own.size();
@@ -333,7 +309,7 @@ TEST_P(contract, a_source_may_change_once_it_is_free) {
       EXPECT_TRUE(is_payload(landed, key_of(last, own.rank(), i))) << "put " << i;
     }
     mail.barrier();
-  });
+  }));
 }
 
 TEST_P(contract, a_notification_comes_once_and_after_its_data) {
@@ -401,10 +377,8 @@ TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
     mailbox mail(own);
     segments_of_all all(own, mail, bytes * rounds);
     remote_user user(own, mail);
-    std::uint64_t arrived = 0;
     mail.on_data([&](const packet& p) {
       EXPECT_TRUE(is_payload(all.memory().subspan(p.header * bytes, bytes), key_of(last, own.rank(), p.header)));
-      ++arrived;
       return disposition::release;
     });
     mail.barrier();
@@ -415,7 +389,7 @@ TEST_P(contract, a_packet_comes_after_the_puts_before_it_where_promised) {
       mail.send(next, i);
     }
     user.finish();
-    mail.until([&] { return arrived == rounds; });
+    mail.until([&] { return mail.arrived() == rounds; });
     mail.barrier();
   });
 }
@@ -494,11 +468,8 @@ TEST_P(contract, refused_operations_have_changed_nothing) {
 }
 
 TEST_P(contract, there_may_be_many_segments_and_each_begins_as_zeros) {
-  run([](fabric& own) {
-    if (!reaches_all(own)) return;
+  run(beside_memory_of_all([](fabric& own, mailbox& mail, remote_user& user) {
     constexpr std::size_t count = 20;
-    mailbox mail(own);
-    remote_user user(own, mail);
     const rank_t next = (own.rank() + 1) % own.size();
     for (std::uint64_t round = 0; round < 3; ++round) {
       std::deque<segments_of_all> all;
@@ -513,7 +484,7 @@ TEST_P(contract, there_may_be_many_segments_and_each_begins_as_zeros) {
       for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(is_payload(all[i].memory(), round * count + i));
       mail.barrier();
     }
-  });
+  }));
 }
 
 TEST_P(contract, a_key_opens_one_segment_of_its_owner_alone) {

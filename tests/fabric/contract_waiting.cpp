@@ -20,15 +20,11 @@ TEST_P(contract, an_arrival_ends_a_wait) {
   run([](fabric& own) {
     // A token goes round: whoever does not have it waits without a timeout.
     constexpr std::uint64_t rounds = 100;
-    std::uint64_t tokens = 0;
-    mailbox mail(own, [&](const packet&) {
-      ++tokens;
-      return disposition::release;
-    });
+    mailbox mail(own, done_with);
     const rank_t next = (own.rank() + 1) % own.size();
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       if (own.rank() == 0) mail.send(next, round);
-      mail.until([&] { return tokens == round; });
+      mail.until([&] { return mail.arrived() == round; });
       if (own.rank() != 0) mail.send(next, round);
     }
   });
@@ -65,7 +61,7 @@ TEST_P(contract, time_does_not_run_backwards) {
 
 TEST_P(contract, an_abort_ends_every_wait) {
   run([](fabric& own) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mailbox mail(own, done_with);
     EXPECT_THROW(
         {
           mail.barrier();
@@ -84,7 +80,7 @@ TEST_P(contract, an_abort_ends_the_wait_for_a_credit) {
     // The last rank lets nobody have a credit back, and gives up.
     const rank_t last = own.size() - 1;
     if (own.rank() == last) {
-      mailbox mail(own, [](const packet&) { return disposition::release; });
+      mailbox mail(own, done_with);
       own.abort();
       EXPECT_THROW(wait(own, forever), job_aborted);
       return;

@@ -26,24 +26,14 @@
 #include "amity/fabric/shm/descriptor_handover.hpp"
 #include "amity/fabric/shm/file_mapping.hpp"
 #include "amity/fabric/shm/memory_file.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/forbidden_calls.hpp"
 #include "tests/support/skip.hpp"
 
 namespace amity::fabric::shm {
 namespace {
 
-/// The message of the error that `act` throws; empty if it throws none.
-template <class Act>
-std::string error_of(Act act) {
-  try {
-    act();
-  } catch (const error& caught) {
-    return caught.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using amity::testing::expect_error;
 
 /// Runs `act` in a process of its own and returns its exit status.
 template <class Act>
@@ -94,8 +84,8 @@ TEST_P(job_memory_of, is_shared_with_those_who_attach) {
 
 TEST(job_memory, refuses_impossible_numbers_of_ranks) {
   for (const rank_t ranks : {-1, 0, job_memory::ranks_max + 1}) {
-    EXPECT_PRED2(contains, error_of([&] { job_memory::create(ranks); }),
-                 "a job of " + std::to_string(ranks) + " ranks is not possible; use 1 to 65536 ranks");
+    expect_error([&] { job_memory::create(ranks); },
+                 {"a job of " + std::to_string(ranks) + " ranks is not possible; use 1 to 65536 ranks"});
   }
 }
 
@@ -110,34 +100,33 @@ TEST(job_memory, is_not_inherited_by_chance) {
 }
 
 TEST(job_memory, attaches_only_to_a_job) {
-  EXPECT_PRED2(contains, error_of([] { job_memory::attach(-1, 2); }), "AMITY_JOB_FD=-1 is not an open descriptor");
+  expect_error([] { job_memory::attach(-1, 2); }, {"AMITY_JOB_FD=-1 is not an open descriptor"});
   const file_descriptor zeros(::open("/dev/zero", O_RDWR | O_CLOEXEC));
   const auto zeros_name = "AMITY_JOB_FD=" + std::to_string(zeros.get());
-  EXPECT_PRED2(contains, error_of([&] { job_memory::attach(zeros.get(), 2); }),
-               zeros_name + " is not the memory of a job");
+  expect_error([&] { job_memory::attach(zeros.get(), 2); }, {zeros_name + " is not the memory of a job"});
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const file_descriptor reading(ends[0]), writing(ends[1]);
-  EXPECT_PRED2(contains, error_of([&] { job_memory::attach(reading.get(), 2); }), "is not the memory of a job");
+  expect_error([&] { job_memory::attach(reading.get(), 2); }, {"is not the memory of a job"});
 }
 
 TEST(job_memory, attaches_only_with_the_right_number_of_ranks) {
   const auto job = job_memory::create(4);
   for (const rank_t ranks : {-1, 0, 3, 5}) {
-    EXPECT_PRED2(contains, error_of([&] { job_memory::attach(job.fd(), ranks); }),
-                 fmt::format("is a job of 4 threads in all, but AMITY_RANKS={0} with 1 a rank make {0}", ranks));
+    expect_error([&] { job_memory::attach(job.fd(), ranks); },
+                 {fmt::format("is a job of 4 threads in all, but AMITY_RANKS={0} with 1 a rank make {0}", ranks)});
   }
-  EXPECT_PRED2(
-      contains, error_of([&] { job_memory::attach(job.fd(), 4, 2); }),
-      "is a job of 4 threads in all, but AMITY_RANKS=4 with 2 a rank make 8; start the program with `amity run "
-      "-n N`, with what it is to have of AMITY_THREADS and AMITY_PROGRESS_THREAD");
+  expect_error(
+      [&] { job_memory::attach(job.fd(), 4, 2); },
+      {"is a job of 4 threads in all, but AMITY_RANKS=4 with 2 a rank make 8; start the program with `amity run "
+       "-n N`, with what it is to have of AMITY_THREADS and AMITY_PROGRESS_THREAD"});
 }
 
 TEST(job_memory, attaches_only_to_its_own_version) {
   const auto job = job_memory::create(2);
   constexpr std::uint32_t other_version = 4711;
   ASSERT_EQ(::pwrite(job.fd(), &other_version, sizeof other_version, sizeof(std::uint64_t)), 4);
-  EXPECT_PRED2(contains, error_of([&] { job_memory::attach(job.fd(), 2); }), "job memory version 4711");
+  expect_error([&] { job_memory::attach(job.fd(), 2); }, {"job memory version 4711"});
 }
 
 TEST(job_memory, region_is_zeroed_aligned_and_the_same_for_all_threads) {
@@ -166,31 +155,20 @@ TEST(job_memory, region_does_not_touch_the_header) {
 TEST(job_memory, region_has_one_size) {
   auto job = job_memory::create(2);
   job.region(4096);
-  EXPECT_PRED2(contains, error_of([&] { job.region(8192); }),
-               "a region of 8192 bytes was asked for, after one of 4096");
-}
-
-TEST(job_memory, never_shrinks) {
-  auto job = job_memory::create(2);
-  auto other = job_memory::attach(job.fd(), 2);
-  std::byte* const large = job.region(std::size_t{8} << 20);
-  const std::size_t bytes = file_bytes(job);
-  other.region(4096);
-  EXPECT_EQ(file_bytes(job), bytes);
-  large[(std::size_t{8} << 20) - 1] = std::byte{1};  // a bus error if the page had gone
+  expect_error([&] { job.region(8192); }, {"a region of 8192 bytes was asked for, after one of 4096"});
 }
 
 TEST(job_memory, says_when_there_is_not_enough_memory) {
   auto job = job_memory::create(2);
-  EXPECT_PRED2(contains, error_of([&] { job.region(std::size_t{1} << 62); }), "free memory, use fewer ranks");
+  expect_error([&] { job.region(std::size_t{1} << 62); }, {"free memory, use fewer ranks"});
 }
 
 TEST(job_memory, all_ranks_agree_on_the_layout) {
   auto job = job_memory::create(3);
   job.agree(0, 1);
   job.agree(0, 0);
-  EXPECT_PRED2(contains, error_of([&] { job.agree(7, 2); }),
-               "(rank 2): the AMITY_SHM_* settings of this rank differ from those of the ranks before it");
+  expect_error([&] { job.agree(7, 2); },
+               {"(rank 2): the AMITY_SHM_* settings of this rank differ from those of the ranks before it"});
 }
 
 TEST(job_memory, a_rank_joins_once) {
@@ -198,11 +176,11 @@ TEST(job_memory, a_rank_joins_once) {
   job.join(1);
   EXPECT_EQ(job.state(1), rank_state::joined);
   EXPECT_EQ(job.state(0), rank_state::absent);
-  EXPECT_PRED2(contains, error_of([&] { job.join(1); }), "(rank 1): this rank has joined already");
+  expect_error([&] { job.join(1); }, {"(rank 1): this rank has joined already"});
   job.leave(1);
-  EXPECT_PRED2(contains, error_of([&] { job.join(1); }), "has joined already");
-  EXPECT_PRED2(contains, error_of([&] { job.join(2); }), "AMITY_RANK=2 in a job of 2 ranks");
-  EXPECT_PRED2(contains, error_of([&] { job.join(-1); }), "AMITY_RANK=-1 in a job of 2 ranks");
+  expect_error([&] { job.join(1); }, {"has joined already"});
+  expect_error([&] { job.join(2); }, {"AMITY_RANK=2 in a job of 2 ranks"});
+  expect_error([&] { job.join(-1); }, {"AMITY_RANK=-1 in a job of 2 ranks"});
 }
 
 TEST(job_memory, the_first_to_abort_counts) {
@@ -272,22 +250,14 @@ TEST(job_memory, memory_without_memfd_works) {
   }
 }
 
-// Else another program could fill the file system before their first use.
-TEST(job_memory, pages_without_memfd_are_reserved) {
-  without_memory_files(EPERM, [] {
-    constexpr std::size_t bytes = std::size_t{1} << 20;
-    auto job = job_memory::create(2);
-    job.region(bytes);
-    EXPECT_GE(taken_bytes(job.fd()), bytes);
-  });
-}
-
-// The pages are given back in between, so that a second reservation would show.
+// Else another program could fill the file system before their first use. The pages are given back in between, so that
+// a second reservation would show.
 TEST(job_memory, one_rank_reserves_pages_for_all) {
   without_memory_files(EPERM, [] {
     constexpr std::size_t bytes = std::size_t{1} << 20;
     auto job = job_memory::create(2);
     job.region(bytes);
+    EXPECT_GE(taken_bytes(job.fd()), bytes);
     return_pages(job.fd(), huge_page_bytes, bytes);
     EXPECT_LT(taken_bytes(job.fd()), bytes);
     const auto attach = [&] {
@@ -322,21 +292,25 @@ TEST(job_memory, ranks_wait_for_reserved_pages) {
   });
 }
 
-TEST(job_memory, memory_without_memfd_never_shrinks) {
-  without_memory_files(EPERM, [] {
+TEST(job_memory, never_shrinks) {
+  const auto attach_late = [] {
     auto job = job_memory::create(2);
     auto late = job_memory::attach(job.fd(), 2);
-    job.region(4 * huge_page_bytes)[4 * huge_page_bytes - 1] = std::byte{1};
+    std::byte& last = job.region(4 * huge_page_bytes)[4 * huge_page_bytes - 1];
+    last = std::byte{1};
+    const std::size_t bytes = file_bytes(job);
     late.region(4096);
-    EXPECT_EQ(job.region(4 * huge_page_bytes)[4 * huge_page_bytes - 1], std::byte{1});
-  });
+    EXPECT_EQ(file_bytes(job), bytes);
+    EXPECT_EQ(last, std::byte{1});  // a bus error if the page had gone
+  };
+  attach_late();
+  without_memory_files(EPERM, attach_late);
 }
 
 TEST(job_memory, memory_beyond_file_system_is_error) {
   without_memory_files(EPERM, [] {
     auto job = job_memory::create(1);
-    const std::string message = error_of([&] { job.region(std::size_t{1} << 44); });
-    EXPECT_NE(message.find("enlarge /dev/shm"), std::string::npos) << message;
+    expect_error([&] { job.region(std::size_t{1} << 44); }, {"enlarge /dev/shm"});
   });
 }
 
@@ -361,9 +335,9 @@ TEST(memory_file, too_large_request_takes_nothing) {
     grow_memory_file(file.get(), 96 * mib);
     reserve_pages(file.get(), 0, 32 * mib);
     const std::size_t before = taken_bytes(file.get());
-    EXPECT_PRED2(
-        contains, error_of([&] { reserve_pages(file.get(), 32 * mib, 48 * mib); }),
-        fmt::format("needs {} bytes more, and its file system has {} bytes left", 48 * mib, 64 * mib - before));
+    expect_error(
+        [&] { reserve_pages(file.get(), 32 * mib, 48 * mib); },
+        {fmt::format("needs {} bytes more, and its file system has {} bytes left", 48 * mib, 64 * mib - before)});
     EXPECT_EQ(taken_bytes(file.get()), before);
     reserve_pages(file.get(), 32 * mib, 24 * mib);
   });
@@ -376,8 +350,8 @@ TEST(memory_file, error_names_whole_request) {
     ASSERT_TRUE(amity::testing::forbid({SYS_fstatfs}, EPERM));
     const file_descriptor file = create_memory_file();
     grow_memory_file(file.get(), 48 * mib);
-    EXPECT_PRED2(contains, error_of([&] { reserve_pages(file.get(), 0, 48 * mib); }),
-                 fmt::format("needs {} bytes more, and its file system does not have them", 48 * mib));
+    expect_error([&] { reserve_pages(file.get(), 0, 48 * mib); },
+                 {fmt::format("needs {} bytes more, and its file system does not have them", 48 * mib)});
   });
 }
 

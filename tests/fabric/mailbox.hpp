@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,16 @@ namespace amity::fabric::testing {
 
 /// No timeout.
 inline constexpr std::uint64_t forever = ~std::uint64_t{0};
+
+/// The key that a rank has given to an exchange.
+inline segment_key key_in(bytes_view bytes) {
+  segment_key key;
+  std::ranges::copy(bytes, key.bytes.begin());
+  return key;
+}
+
+/// The `on_data` of a test that looks into no packet, and at most counts them.
+inline disposition done_with(const packet&) { return disposition::release; }
 
 /// Hands the test's packets to `on_data`, and keeps those of its own barriers and exchanges to itself. Headers of the
 /// test must not have their marks in their high half. Other events go to `on_done` and `on_notify`.
@@ -33,17 +44,21 @@ class mailbox final : public sink {
   void on_done(std::uint64_t context) noexcept override { on_done_(context); }
   void on_notify(std::uint32_t bits) noexcept override { on_notify_(bits); }
 
-  disposition on_packet(const packet& arrived) noexcept override {
-    if (arrived.header >> 32 == mark) {
-      ++(arrived.source == 0 ? released_ : entered_);
+  disposition on_packet(const packet& p) noexcept override {
+    if (p.header >> 32 == mark) {
+      ++(p.source == 0 ? released_ : entered_);
       return disposition::release;
     }
-    if (arrived.header >> 32 == exchange_mark) {
-      exchanged_[arrived.header & 0xffff'ffff][arrived.source].assign(arrived.payload.begin(), arrived.payload.end());
+    if (p.header >> 32 == exchange_mark) {
+      exchanged_[p.header & 0xffff'ffff][p.source].assign(p.payload.begin(), p.payload.end());
       return disposition::release;
     }
-    return on_data_(arrived);
+    const disposition answer = on_data_(p);
+    ++arrived_;
+    return answer;
   }
+  /// How many packets `on_data` has had.
+  std::uint64_t arrived() const { return arrived_; }
 
   /// Makes progress, and waits when there is none, until `done()` holds.
   template <class Done>
@@ -102,6 +117,7 @@ class mailbox final : public sink {
   handler on_data_;
   std::function<void(std::uint64_t)> on_done_;
   std::function<void(std::uint32_t)> on_notify_;
+  std::uint64_t arrived_ = 0;
   std::uint64_t barriers_ = 0;
   std::uint64_t entered_ = 0;
   std::uint64_t released_ = 0;

@@ -40,40 +40,27 @@ TEST(mpi_choice, versions_and_families) {
 
 TEST(mpi_choice, no_evidence_no_choice) { EXPECT_FALSE(choose({})); }
 
-TEST(mpi_choice, loaded_mpi_before_launcher) {
-  const auto made = choose({.loaded = mpich_version,
-                            .launched = family::open_mpi,
-                            .launcher_variable = "OMPI_COMM_WORLD_SIZE",
-                            .setting = {}});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->which, family::mpich);
-  EXPECT_EQ(made->reason, "this process has loaded MPICH 4.0.2");
-  EXPECT_EQ(made->warning, "");
-}
-
-TEST(mpi_choice, launcher_before_setting) {
-  const auto made = choose({.loaded = "",
-                            .launched = family::open_mpi,
-                            .launcher_variable = "OMPI_COMM_WORLD_SIZE",
-                            .setting = family::mpich});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->which, family::open_mpi);
-  EXPECT_EQ(made->warning,
-            "AMITY_MPI_LIBRARY=mpich is ignored: OMPI_COMM_WORLD_SIZE is set by the launcher of Open MPI");
-}
-
-TEST(mpi_choice, setting_last) {
-  const auto made = choose({.loaded = "", .launched = {}, .launcher_variable = "", .setting = family::mpich});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->which, family::mpich);
-  EXPECT_EQ(made->warning, "");
-}
-
-TEST(mpi_choice, equal_setting_no_warning) {
-  const auto made =
-      choose({.loaded = open_mpi_version, .launched = {}, .launcher_variable = "", .setting = family::open_mpi});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->warning, "");
+TEST(mpi_choice, loaded_mpi_before_launcher_before_setting) {
+  constexpr const char* by_launcher = "OMPI_COMM_WORLD_SIZE";
+  struct {
+    evidence found;
+    family which;
+    std::string warning;
+  } const cases[] = {
+      {{mpich_version, family::open_mpi, by_launcher, {}}, family::mpich, ""},
+      {{"", family::open_mpi, by_launcher, family::mpich},
+       family::open_mpi,
+       "AMITY_MPI_LIBRARY=mpich is ignored: OMPI_COMM_WORLD_SIZE is set by the launcher of Open MPI"},
+      {{"", {}, "", family::mpich}, family::mpich, ""},
+      {{open_mpi_version, {}, "", family::open_mpi}, family::open_mpi, ""},
+  };
+  for (const auto& [found, which, warning] : cases) {
+    const auto made = choose(found);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->which, which);
+    EXPECT_EQ(made->warning, warning);
+  }
+  EXPECT_EQ(choose(cases[0].found)->reason, "this process has loaded MPICH 4.0.2");
 }
 
 TEST(mpi_choice, unknown_loaded_mpi_not_replaced) {

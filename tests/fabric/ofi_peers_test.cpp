@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -10,12 +9,18 @@
 
 #include <gtest/gtest.h>
 
-#include "amity/base/error.hpp"
 #include "mailbox.hpp"
 #include "ofi_pair.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::fabric::testing {
 namespace {
+
+using amity::testing::error_of;
+
+class over_network : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(rxm, over_network, ::testing::Values("tcp;ofi_rxm"), [](const auto&) { return "rxm"; });
+INSTANTIATE_TEST_SUITE_P(net, over_network, ::testing::Values("net"), [](const auto&) { return "net"; });
 
 TEST(an_abort, is_told_by_packets_where_no_launcher_tells_it) {
   ofi_pair{.provider = "net"}.run([](fabric& own) {
@@ -58,20 +63,15 @@ void a_rank_is_gone(const std::string& provider, rank_t threads = 1) {
     return 0;
   };
   ofi_pair{.provider = provider, .threads = threads}.run_processes([&](lanes& own) {
-    std::string problem;
-    try {
-      run_lanes(own, lane_main);
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
+    const std::string problem = error_of([&] { run_lanes(own, lane_main); });
     EXPECT_TRUE(problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): rank 1 has vanished: ")) << problem;
   });
 }
 
 /// A process that reads nothing stops the data of its peers, and its system then has less and less to acknowledge.
-void a_rank_that_computes_is_not_gone(const std::string& provider) {
-  ofi_pair{.provider = provider, .credits = 256}.run([](fabric& own) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+TEST_P(over_network, rank_that_computes_is_not_gone) {
+  ofi_pair{.provider = GetParam(), .credits = 256}.run([](fabric& own) {
+    mailbox mail(own, done_with);
     mail.barrier();
     if (own.rank() == 1) {
       std::this_thread::sleep_for(std::chrono::seconds(9));
@@ -85,12 +85,11 @@ void a_rank_that_computes_is_not_gone(const std::string& provider) {
 }
 
 /// The peer is well: it is not said to have vanished.
-void memory_is_gone(const std::string& provider) {
-  ofi_pair{.provider = provider, .sealed = false}.run([](fabric& own) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+TEST_P(over_network, failed_operation_names_memory_that_is_gone) {
+  ofi_pair{.provider = GetParam(), .sealed = false}.run([](fabric& own) {
+    mailbox mail(own, done_with);
     const segment made = own.remote()->create(100'000);
-    segment_key key;
-    std::ranges::copy(mail.exchange(made.key.bytes).at(1), key.bytes.begin());
+    const segment_key key = key_in(mail.exchange(made.key.bytes).at(1));
     if (own.rank() == 1) own.remote()->destroy(made);
     mail.barrier();
     const std::vector<std::byte> bytes(100'000);
@@ -100,12 +99,7 @@ void memory_is_gone(const std::string& provider) {
     }
     mail.on_done([](std::uint64_t) {});
     static_cast<void>(own.remote()->put(own.remote()->open(1, key), 0, bytes, {.complete = 1}));
-    std::string problem;
-    try {
-      mail.until([] { return false; });
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
+    const std::string problem = error_of([&] { mail.until([] { return false; }); });
     EXPECT_TRUE(
         problem.starts_with("amity: AMITY_FABRIC=ofi (rank 0): an operation in the memory of rank 1 has failed: "))
         << problem;
@@ -127,12 +121,7 @@ TEST(invalid_packet, job_ends_with_name_of_peer) {
       EXPECT_THROW(mail.until([] { return false; }), job_aborted);
       return;
     }
-    std::string problem;
-    try {
-      mail.until([] { return false; });
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
+    const std::string problem = error_of([&] { mail.until([] { return false; }); });
     EXPECT_EQ(problem,
               "amity: AMITY_FABRIC=ofi (rank 0): rank 1 sent an invalid packet: it was sent without a credit, or "
               "releases more packets than it has received; run the same build of the program with the same AMITY_OFI "
@@ -140,15 +129,12 @@ TEST(invalid_packet, job_ends_with_name_of_peer) {
   });
 }
 
-TEST(memory_that_is_gone, is_what_a_failed_operation_names_over_rxm) { memory_is_gone("tcp;ofi_rxm"); }
-TEST(memory_that_is_gone, is_what_a_failed_operation_names_over_net) { memory_is_gone("net"); }
-
 /// Others learn only later that they, too, may leave.
-void a_rank_that_has_left_takes_all(const std::string& provider) {
+TEST_P(over_network, rank_that_has_left_takes_all_that_is_sent) {
   constexpr int credits = 4;
   // The one that has left does not give up waiting for the other one's goodbye.
-  ofi_pair{.provider = provider, .credits = credits, .peer_seconds = 3600}.run([](fabric& own) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+  ofi_pair{.provider = GetParam(), .credits = credits, .peer_seconds = 3600}.run([](fabric& own) {
+    mailbox mail(own, done_with);
     mail.barrier();
     if (own.rank() == 1) return;
     const std::vector<std::byte> large(own.caps().packet_bytes_max);
@@ -156,14 +142,7 @@ void a_rank_that_has_left_takes_all(const std::string& provider) {
   });
 }
 
-TEST(a_rank_that_has_left, takes_all_that_is_sent_over_rxm) { a_rank_that_has_left_takes_all("tcp;ofi_rxm"); }
-TEST(a_rank_that_has_left, takes_all_that_is_sent_over_net) { a_rank_that_has_left_takes_all("net"); }
-
-TEST(a_rank_that_computes, is_not_gone_over_rxm) { a_rank_that_computes_is_not_gone("tcp;ofi_rxm"); }
-TEST(a_rank_that_computes, is_not_gone_over_net) { a_rank_that_computes_is_not_gone("net"); }
-
-TEST(a_rank_that_is_gone, is_missed_over_rxm) { a_rank_is_gone("tcp;ofi_rxm"); }
-TEST(a_rank_that_is_gone, is_missed_over_net) { a_rank_is_gone("net"); }
+TEST_P(over_network, rank_that_is_gone_is_missed) { a_rank_is_gone(GetParam()); }
 TEST(a_rank_that_is_gone, is_missed_with_all_its_threads) { a_rank_is_gone("net", 2); }
 
 }  // namespace

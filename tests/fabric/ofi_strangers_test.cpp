@@ -24,6 +24,7 @@
 #include "amity/fabric/ofi/port.hpp"
 #include "mailbox.hpp"
 #include "ofi_pair.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::fabric::testing {
 namespace {
@@ -57,35 +58,34 @@ void talk_nonsense(const file_descriptor& to, splitmix64& random) {
   static_cast<void>(::send(to.get(), noise.data(), noise.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-void ranks_talk_while_strangers_do(const std::string& provider) {
-  ofi_pair{.provider = provider}.run([](fabric& own) {
-    std::uint64_t arrived = 0;
+class strangers : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(rxm, strangers, ::testing::Values("tcp;ofi_rxm"), [](const auto&) { return "rxm"; });
+INSTANTIATE_TEST_SUITE_P(net, strangers, ::testing::Values("net"), [](const auto&) { return "net"; });
+
+TEST_P(strangers, do_not_disturb_ranks) {
+  ofi_pair{.provider = GetParam()}.run([](fabric& own) {
     mailbox mail(own, [&](const packet& p) {
-      EXPECT_EQ(p.header, arrived);
-      ++arrived;
+      EXPECT_EQ(p.header, mail.arrived());
       return disposition::release;
     });
     const auto places = listening_places();
     EXPECT_FALSE(places.empty());
     splitmix64 random(static_cast<std::uint64_t>(own.rank()) + 1);
-    std::vector<file_descriptor> strangers;
+    std::vector<file_descriptor> connections;
     for (std::uint64_t i = 0; i < 200; ++i) {
       for (const sockaddr_in& place : places) {
-        if (strangers.size() < 20) strangers.push_back(connect_to(place));
+        if (connections.size() < 20) connections.push_back(connect_to(place));
       }
-      file_descriptor& one = strangers[random.below(strangers.size())];
+      file_descriptor& one = connections[random.below(connections.size())];
       if (one) talk_nonsense(one, random);
-      if (random.below(8) == 0) std::swap(one, strangers.back()), strangers.pop_back();
-      if (strangers.empty()) strangers.push_back(connect_to(places.front()));
+      if (random.below(8) == 0) std::swap(one, connections.back()), connections.pop_back();
+      if (connections.empty()) connections.push_back(connect_to(places.front()));
       mail.send(1 - own.rank(), i);
     }
-    mail.until([&] { return arrived == 200; });
+    mail.until([&] { return mail.arrived() == 200; });
     mail.barrier();
   });
 }
-
-TEST(strangers, do_not_disturb_ranks_over_rxm) { ranks_talk_while_strangers_do("tcp;ofi_rxm"); }
-TEST(strangers, do_not_disturb_ranks_over_net) { ranks_talk_while_strangers_do("net"); }
 
 using raw_packet = std::vector<std::byte>;
 
@@ -198,25 +198,24 @@ class stranger {
 };
 
 /// Neither a packet nor a notification nor a byte of theirs gets in, and nothing of the ranks' own is lost.
-void forged_operations_have_no_effect(const std::string& provider) {
-  ofi_pair{.provider = provider, .sealed = false}.run([&](fabric& own, const job_facts& facts) {
+TEST_P(strangers, forged_operations_without_effect) {
+  ofi_pair{.provider = GetParam(), .sealed = false}.run([&](fabric& own, const job_facts& facts) {
     const rank_t other = 1 - own.rank();
-    std::uint64_t arrived = 0, notified = 0;
+    std::uint64_t notified = 0;
     mailbox mail(own, [&](const packet& p) {
-      EXPECT_EQ(p.header, 1000 + arrived);
+      EXPECT_EQ(p.header, 1000 + mail.arrived());
       EXPECT_EQ(p.source, other);
-      ++arrived;
       return disposition::release;
     });
     mail.on_notify([&](std::uint32_t) { ++notified; });
     mail.on_done([](std::uint64_t) {});
     const segment memory = own.remote()->create(4096);
-    stranger one(provider, facts.addresses, static_cast<std::uint64_t>(own.rank()) + 1);
+    stranger one(GetParam(), facts.addresses, static_cast<std::uint64_t>(own.rank()) + 1);
     for (std::uint64_t i = 0; i < 1000; ++i) {
       one.bother(&memory);
       mail.send(other, 1000 + i);
     }
-    mail.until([&] { return arrived == 1000; });
+    mail.until([&] { return mail.arrived() == 1000; });
     mail.barrier();
     EXPECT_EQ(notified, 0u);
     const std::vector<std::byte> untouched(memory.bytes);
@@ -225,12 +224,9 @@ void forged_operations_have_no_effect(const std::string& provider) {
   });
 }
 
-TEST(strangers, forged_operations_without_effect_over_rxm) { forged_operations_have_no_effect("tcp;ofi_rxm"); }
-TEST(strangers, forged_operations_without_effect_over_net) { forged_operations_have_no_effect("net"); }
-
 /// Copies of genuine packets, changed ones and invented ones: the ranks get the packets of each other alone.
-void changed_packets_are_refused(const std::string& provider) {
-  ofi_pair{.provider = provider}.run([&](fabric& own, const job_facts& facts) {
+TEST_P(strangers, changed_packets_refused) {
+  ofi_pair{.provider = GetParam()}.run([&](fabric& own, const job_facts& facts) {
     const rank_t other = 1 - own.rank();
     std::uint64_t arrived = 0;
     std::vector<raw_packet> seen;
@@ -245,7 +241,7 @@ void changed_packets_are_refused(const std::string& provider) {
       return disposition::release;
     });
     const raw_packet payload(100, std::byte{0x5a});
-    stranger one(provider, facts.addresses, static_cast<std::uint64_t>(own.rank()) + 1);
+    stranger one(GetParam(), facts.addresses, static_cast<std::uint64_t>(own.rank()) + 1);
     for (std::uint64_t i = 0; i < 1000; ++i) {
       one.bother(nullptr, seen);
       mail.send(other, 1000 + i, payload);
@@ -255,13 +251,10 @@ void changed_packets_are_refused(const std::string& provider) {
   });
 }
 
-TEST(strangers, changed_packets_refused_over_rxm) { changed_packets_are_refused("tcp;ofi_rxm"); }
-TEST(strangers, changed_packets_refused_over_net) { changed_packets_are_refused("net"); }
-
 /// What the two ranks report if one of them has the other one's key, and sends packets in its place.
-TEST(strangers, missing_packets_name_peer) {
+TEST(stranger_with_key, missing_packets_name_peer) {
   ofi_pair{.provider = "net"}.run([](fabric& own, const job_facts& facts) {
-    mailbox mail(own, [](const packet&) { return disposition::release; });
+    mailbox mail(own, done_with);
     mail.barrier();
     if (own.rank() == 1) {
       EXPECT_THROW(mail.until([] { return false; }), job_aborted);
@@ -282,17 +275,12 @@ TEST(strangers, missing_packets_name_peer) {
     forger.seal(0, ofi::packet_kind::data, 7, forged.data(), 8);
     stranger one("net", facts.addresses, 1);
     bool sent = false;
-    std::string problem;
-    try {
-      mail.until([&] {
-        if (!sent) sent = one.send_to_first(forged);
-        one.take_completions();
-        return false;
-      });
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
-    EXPECT_EQ(problem,
+    const auto send_forged = [&] {
+      if (!sent) sent = one.send_to_first(forged);
+      one.take_completions();
+      return false;
+    };
+    EXPECT_EQ(amity::testing::error_of([&] { mail.until(send_forged); }),
               "amity: AMITY_FABRIC=ofi (rank 0): packets from rank 1 are missing: an unknown process may have "
               "connected in its place, or the provider has closed the connection; keep other processes away from the "
               "ports of the job, or use another AMITY_OFI_PROVIDER");

@@ -81,10 +81,8 @@ class segments_of_all {
   segments_of_all(fabric& own, mailbox& mail, std::size_t bytes)
       : memory_(*own.remote()), mine_(memory_.create(bytes)), opened_(static_cast<std::size_t>(own.size())) {
     EXPECT_TRUE(std::ranges::all_of(memory(), [](std::byte each) { return each == std::byte{0}; }));
-    for (const auto& [owner, bytes_of_key] : mail.exchange(mine_.key.bytes)) {
-      segment_key key;
-      std::ranges::copy(bytes_of_key, key.bytes.begin());
-      opened_[static_cast<std::size_t>(owner)] = memory_.open(owner, key);
+    for (const auto& [owner, key] : mail.exchange(mine_.key.bytes)) {
+      opened_[static_cast<std::size_t>(owner)] = memory_.open(owner, key_in(key));
     }
     mail.barrier();
   }

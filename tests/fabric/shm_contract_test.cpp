@@ -21,6 +21,7 @@
 #include "amity/fabric/shm/shm.hpp"
 #include "amity/fabric/waiter.hpp"
 #include "contract.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::fabric::testing {
 namespace {
@@ -171,14 +172,11 @@ void become_a_user_with_few_processes() {
 TEST(threads, that_the_system_refuses_end_the_job) {
   run_forked(1, [](rank_t) {
     become_a_user_with_few_processes();
-    std::string problem;
-    try {
+    const std::string problem = amity::testing::error_of([] {
       shm::run_threads({}, 8, [](fabric& own) -> int {
         for (;;) wait(own, 1'000'000);  // for a packet of a rank that never comes
       });
-    } catch (const error& caught) {
-      problem = caught.what();
-    }
+    });
     EXPECT_TRUE(problem.starts_with("amity: threads: cannot start thread ")) << problem;
     EXPECT_TRUE(
         problem.ends_with("of 8: Resource temporarily unavailable; use fewer ranks or threads, or raise the limit of "

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -43,6 +44,14 @@ struct recorder final : sink {
   std::vector<std::uint64_t> headers;
 };
 
+/// Runs `body` on each rank, with a recorder of its packets.
+sim_result run_recorded(rank_t ranks, const sim_options& options, const std::function<void(fabric&, recorder&)>& body) {
+  return run_all(ranks, options, [&](fabric& own) {
+    recorder seen(own);
+    body(own, seen);
+  });
+}
+
 /// Takes processor time.
 void compute(std::uint64_t ns) {
   const std::uint64_t begun_ns = processor_now_ns();
@@ -55,8 +64,7 @@ TEST(sim_clock, computing_takes_the_time_that_was_asked_for) {
   for (const std::uint32_t percent : {0u, 50u, 300u}) {
     sim_options options = priced();
     options.compute_percent = percent;
-    run(2, options, [&](fabric& own) {
-      recorder seen(own);
+    run_recorded(2, options, [&](fabric& own, recorder& seen) {
       if (own.rank() == 0) {
         compute(worked_ns);
         send(own, 1, 0);
@@ -68,39 +76,26 @@ TEST(sim_clock, computing_takes_the_time_that_was_asked_for) {
         seen.receive(1);
         EXPECT_GE(own.now_ns(), o + L + o + worked_ns * 9 / 10 * percent / 100) << "it waited without computing";
       }
-      return 0;
     });
   }
 }
 
 TEST(sim_clock, handlers_compute_too) {
-  struct busy final : sink {
-    disposition on_packet(const packet&) noexcept override {
-      compute(1'000'000);
-      ++seen;
-      return disposition::release;
-    }
-    int seen = 0;
-  };
   sim_options options = priced();
   options.compute_percent = 100;
-  run(2, options, [&](fabric& own) {
-    busy receiver;
-    if (own.rank() == 0) {
-      send(own, 1, 0);
-    } else {
-      while (receiver.seen == 0) {
-        if (own.poll(receiver, 1) == 0) wait(own, forever);
-      }
-      EXPECT_GE(own.now_ns(), o + L + o + 900'000);
-    }
-    return 0;
+  run_all(2, options, [&](fabric& own) {
+    if (own.rank() == 0) return send(own, 1, 0);
+    testing::mailbox mail(own, [&](const packet&) {
+      compute(1'000'000);
+      return disposition::release;
+    });
+    mail.until([&] { return mail.arrived() == 1; });
+    EXPECT_GE(own.now_ns(), o + L + o + 900'000);
   });
 }
 
 TEST(sim_clock, a_packet_costs_o_then_L_then_o) {
-  const auto result = run(2, priced(), [](fabric& own) {
-    recorder seen(own);
+  const auto result = run_recorded(2, priced(), [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       EXPECT_EQ(own.now_ns(), 0u);
       send(own, 1, 0);
@@ -112,31 +107,15 @@ TEST(sim_clock, a_packet_costs_o_then_L_then_o) {
       EXPECT_EQ(seen.times_ns[0], o + L + o);
       send(own, 0, 0);
     }
-    return 0;
   });
   EXPECT_EQ(result.end_ns, 2 * (o + L + o));
   EXPECT_EQ(result.events, 2u);
 }
 
-TEST(sim_clock, bytes_take_G_each_on_the_wire) {
-  run(2, priced(), [](fabric& own) {
-    recorder seen(own);
-    if (own.rank() == 0) {
-      send(own, 1, 0, 1000);
-      EXPECT_EQ(own.now_ns(), o);  // the processor is free while the bytes go out
-    } else {
-      seen.receive(1);
-      EXPECT_EQ(seen.times_ns[0], o + 1000 * 5 + L + o);
-    }
-    return 0;
-  });
-}
-
 TEST(sim_clock, packets_leave_one_after_the_other) {
   sim_options options = priced();
   options.overhead_ns = 0;  // else the handling at the target hides when they arrive
-  run(2, options, [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, options, [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       for (const std::size_t bytes : {1000, 1000, 2, 0}) send(own, 1, 0, bytes);
     } else {
@@ -146,13 +125,11 @@ TEST(sim_clock, packets_leave_one_after_the_other) {
       EXPECT_EQ(seen.times_ns[2], 10'000 + 10 + L);
       EXPECT_EQ(seen.times_ns[3], 10'000 + g + L) << "two bytes take less than the gap";
     }
-    return 0;
   });
 }
 
 TEST(sim_clock, packets_that_wait_are_handled_one_after_the_other) {
-  run(2, priced(), [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, priced(), [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       for (std::uint64_t i = 0; i < 3; ++i) send(own, 1, i);
     } else {
@@ -163,28 +140,11 @@ TEST(sim_clock, packets_that_wait_are_handled_one_after_the_other) {
       seen.receive(3);
       for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(seen.times_ns[i], o + L + poll_cost + (i + 1) * o);
     }
-    return 0;
-  });
-}
-
-TEST(sim_clock, the_gap_bounds_the_rate_where_the_overhead_does_not) {
-  sim_options options = priced();
-  options.overhead_ns = 0;
-  run(2, options, [](fabric& own) {
-    recorder seen(own);
-    if (own.rank() == 0) {
-      for (std::uint64_t i = 0; i < 10; ++i) send(own, 1, i);
-    } else {
-      seen.receive(10);
-      for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(seen.times_ns[i], L + i * g);
-    }
-    return 0;
   });
 }
 
 TEST(sim_clock, a_slot_costs_as_much_as_a_send) {
-  run(2, priced(), [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, priced(), [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       slot s;
       EXPECT_EQ(own.acquire(1, s, claim::ordinary), status::ok);
@@ -195,14 +155,13 @@ TEST(sim_clock, a_slot_costs_as_much_as_a_send) {
       seen.receive(1);
       EXPECT_EQ(seen.times_ns[0], o + 5000 + L + o);
     }
-    return 0;
   });
 }
 
 TEST(sim_clock, a_credit_comes_back_L_after_the_release) {
   sim_options options = priced();
   options.credits = 1;
-  run(2, options, [](fabric& own) {
+  run_all(2, options, [](fabric& own) {
     if (own.rank() == 0) {
       send(own, 1, 0);
       EXPECT_EQ(own.try_send(1, 1, {}, claim::ordinary), status::again);
@@ -214,40 +173,35 @@ TEST(sim_clock, a_credit_comes_back_L_after_the_release) {
       EXPECT_EQ(own.now_ns(), 50'000 + L);
       send(own, 1, 1);
     } else {
-      struct keeping final : sink {
-        std::vector<std::uint64_t> tokens;
-        disposition on_packet(const packet& p) noexcept override {
-          tokens.push_back(p.token);
-          return disposition::keep;
-        }
-      } kept;
+      std::uint64_t token = 0;
+      testing::mailbox kept(own, [&](const packet& p) {
+        token = p.token;
+        return disposition::keep;
+      });
       while (own.now_ns() < 50'000) {
         own.poll(kept, 1);
         wait(own, 50'000 - own.now_ns());
       }
       EXPECT_EQ(own.now_ns(), 50'000u);
-      own.release(kept.tokens.at(0));
+      own.release(token);
       recorder seen(own);
       seen.receive(1);
       EXPECT_EQ(seen.times_ns[0], 50'000 + L + o + L + o);
     }
-    return 0;
   });
 }
 
 TEST(sim_clock, a_wait_ends_at_its_timeout) {
-  run(3, priced(), [](fabric& own) {
+  run_all(3, priced(), [](fabric& own) {
     wait(own, 5000);
     EXPECT_EQ(own.now_ns(), 5000u);
     wait(own, 100'000);  // beyond what the others may still do before
     EXPECT_EQ(own.now_ns(), 105'000u);
-    return 0;
   });
 }
 
 TEST(sim_clock, loops_that_only_poll_or_only_wait_get_on) {
-  run(2, priced(), [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, priced(), [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       wait(own, 70'000);
       send(own, 1, 0);
@@ -263,14 +217,12 @@ TEST(sim_clock, loops_that_only_poll_or_only_wait_get_on) {
     send(own, own.rank(), 1);
     const std::uint64_t end_ns = own.now_ns() + 200'000;
     while (own.now_ns() < end_ns) wait(own, forever);
-    return 0;
   });
 }
 
 // A rank that has computed ahead must not miss what others do at earlier times.
 TEST(sim_clock, ranks_see_packets_at_their_times_however_far_they_run_ahead) {
-  run(3, priced(), [](fabric& own) {
-    recorder seen(own);
+  run_recorded(3, priced(), [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       for (std::uint64_t i = 0; i < 50; ++i) send(own, 2, i);  // at 5000 ns now, before any other rank has run
       EXPECT_EQ(own.now_ns(), 50 * o);
@@ -285,15 +237,13 @@ TEST(sim_clock, ranks_see_packets_at_their_times_however_far_they_run_ahead) {
       send(own, 0, 1);
       seen.receive(50);
     }
-    return 0;
   });
 }
 
 TEST(sim_faults, a_slow_rank_pays_a_multiple) {
   sim_options options = priced();
   options.slow_ranks = {{.rank = 1, .factor = 10}};
-  run(2, options, [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, options, [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       send(own, 1, 0);
       seen.receive(1);
@@ -305,7 +255,6 @@ TEST(sim_faults, a_slow_rank_pays_a_multiple) {
       EXPECT_EQ(seen.times_ns[0], o + L + 10 * o);
       send(own, 0, 0, 1000);
     }
-    return 0;
   });
 }
 
@@ -314,15 +263,13 @@ TEST(sim_faults, a_stop_interrupts_what_a_rank_does) {
   options.handler.ns = 50'000;
   options.stopped_ranks = {{.rank = 1, .from_ns = 30'000, .until_ns = 37'000},
                            {.rank = 0, .from_ns = 5000, .until_ns = 7000}};
-  const auto ended = run(2, options, [](fabric& own) {
-    recorder seen(own);
+  const auto ended = run_recorded(2, options, [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       send(own, 1, 0);
       wait(own, 20'000);
     } else {
       seen.receive(1);
     }
-    return 0;
   });
   EXPECT_EQ(ended.ranks.at(0).stopped_ns, 2000u) << "while it waited";
   EXPECT_EQ(ended.ranks.at(0).end_ns, o + 20'000);
@@ -337,13 +284,11 @@ TEST(sim_faults, a_killed_rank_is_busy_until_its_death) {
   options.killed_ranks = {{.rank = 1, .at_ns = 30'000}};
   std::vector<rank_figures> figures;
   options.report = ::testing::TempDir() + "amity_sim_busy_death.csv";
-  EXPECT_THROW(run(2, options,
-                   [](fabric& own) {
-                     recorder seen(own);
-                     if (own.rank() == 0) send(own, 1, 0);
-                     seen.receive(1);
-                     return 0;
-                   }),
+  EXPECT_THROW(run_recorded(2, options,
+                            [](fabric& own, recorder& seen) {
+                              if (own.rank() == 0) send(own, 1, 0);
+                              seen.receive(1);
+                            }),
                error);
   EXPECT_NE(take(options.report).find("\n1,0,30000,19800,100,"), std::string::npos);
 }
@@ -351,10 +296,9 @@ TEST(sim_faults, a_killed_rank_is_busy_until_its_death) {
 TEST(sim_faults, the_largest_factor_of_a_slow_rank_holds) {
   sim_options options = priced();
   options.slow_ranks = {{.rank = 0, .factor = 2}, {.rank = 0, .factor = 5}, {.rank = 0, .factor = 3}};
-  run(1, options, [](fabric& own) {
+  run_all(1, options, [](fabric& own) {
     send(own, 0, 0);
     EXPECT_EQ(own.now_ns(), 5 * o);
-    return 0;
   });
 }
 
@@ -363,8 +307,7 @@ TEST(sim_faults, a_stopped_rank_does_not_run_between_two_times) {
   options.stopped_ranks = {{.rank = 1, .from_ns = 700'000, .until_ns = 800'000},
                            {.rank = 1, .from_ns = 5000, .until_ns = 300'000},
                            {.rank = 1, .from_ns = 900'000, .until_ns = 950'000}};
-  run(2, options, [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, options, [](fabric& own, recorder& seen) {
     if (own.rank() == 0) {
       send(own, 1, 0);
       wait(own, 750'000 - own.now_ns());
@@ -380,7 +323,6 @@ TEST(sim_faults, a_stopped_rank_does_not_run_between_two_times) {
       wait(own, 120'000);
       EXPECT_EQ(own.now_ns(), 950'000u);
     }
-    return 0;
   });
 }
 
@@ -388,8 +330,7 @@ TEST(sim_faults, delay_varies_the_time_and_keeps_the_order) {
   static constexpr std::uint64_t delay_max = 4000;
   sim_options options = priced();
   options.delay_ns_max = delay_max;
-  run(2, options, [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, options, [](fabric& own, recorder& seen) {
     constexpr std::uint64_t packets = 60;
     if (own.rank() == 0) {
       EXPECT_TRUE(own.caps().ordered);
@@ -411,7 +352,6 @@ TEST(sim_faults, delay_varies_the_time_and_keeps_the_order) {
       EXPECT_LT(*delays.begin(), delay_max / 4);
       EXPECT_GT(*delays.rbegin(), delay_max * 3 / 4);
     }
-    return 0;
   });
 }
 
@@ -419,7 +359,7 @@ TEST(sim_faults, reorder_lets_packets_of_one_pair_overtake) {
   for (const std::uint32_t percent : {10u, 100u}) {
     sim_options options;
     options.reorder_percent = percent;
-    run(2, options, [&](fabric& own) {
+    run_all(2, options, [&](fabric& own) {
       EXPECT_FALSE(own.caps().ordered);
       constexpr std::uint64_t packets = 1000;
       testing::mailbox unused(own);
@@ -442,7 +382,6 @@ TEST(sim_faults, reorder_lets_packets_of_one_pair_overtake) {
         EXPECT_GT(overtaken, packets * percent / 100 / 3);
         EXPECT_LT(overtaken, packets * percent / 100 * 2);
       }
-      return 0;
     });
   }
 }
@@ -452,7 +391,7 @@ TEST(sim_nodes, a_packet_within_a_node_travels_for_the_latency_of_the_node) {
   auto options = priced();
   options.node_latency_ns = node_latency;
   options.node_ranks = 2;
-  static_cast<void>(run(5, options, [](fabric& own) {
+  run_all(5, options, [](fabric& own) {
     EXPECT_EQ(own.node_of(3), 2);
     EXPECT_EQ(own.node_of(4), 4);
     EXPECT_EQ(own.same_node(1), own.rank() < 2);
@@ -464,26 +403,23 @@ TEST(sim_nodes, a_packet_within_a_node_travels_for_the_latency_of_the_node) {
       seen.receive(1);
       EXPECT_EQ(seen.times_ns[0], own.rank() == 1 ? o + node_latency + o : o + o + L + o);
     }
-    return 0;
-  }));
+  });
 }
 
 TEST(sim_nodes, a_rank_that_runs_ahead_still_meets_what_its_neighbour_sends_meanwhile) {
   auto options = priced();
   options.node_latency_ns = 500;
   options.node_ranks = 2;
-  static_cast<void>(run(2, options, [](fabric& own) {
-    recorder seen(own);
+  run_recorded(2, options, [](fabric& own, recorder& seen) {
     if (own.rank() == 1) {  // rank 0 runs first
       wait(own, 1000);
       send(own, 0, 0);
-      return 0;
+      return;
     }
     while (own.now_ns() < 3000) own.poll(seen, 64);
     EXPECT_EQ(seen.times_ns.size(), 1u);
     for (const std::uint64_t time_ns : seen.times_ns) EXPECT_LT(time_ns, 1000 + o + 500 + o + poll_cost);
-    return 0;
-  }));
+  });
 }
 
 // What has arrived while a rank computed must not put its sleep into the past, where an earlier packet finds it.
@@ -494,8 +430,7 @@ TEST(sim_clock, sleep_behind_its_next_event_lasts_no_time) {
   options.handler = {.ns = 100'000};
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     options.seed = seed;
-    run(1 + senders, options, [&](fabric& own) {
-      recorder seen(own);
+    run_recorded(1 + senders, options, [&](fabric& own, recorder& seen) {
       for (std::uint64_t i = 0; own.rank() > 0 && i < 4; ++i) send(own, 0, i);
       while (own.rank() == 0 && seen.times_ns.size() < 4 * senders) {
         if (own.poll(seen, 1) == 0 || seen.times_ns.size() == 4 * senders) continue;
@@ -504,7 +439,6 @@ TEST(sim_clock, sleep_behind_its_next_event_lasts_no_time) {
         own.disarm();
         EXPECT_EQ(own.now_ns(), handled_ns);
       }
-      return 0;
     });
   }
 }

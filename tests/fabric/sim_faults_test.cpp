@@ -26,8 +26,8 @@ TEST(sim_kill, a_rank_that_is_killed_is_missed_and_named) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 70'000}};
   int unwound = 0;
   std::uint64_t missed_ns = 0;
-  const std::string text = message_of([&] {
-    run(3, options, [&](fabric& own) {
+  const std::string text = error_of([&] {
+    run_all(3, options, [&](fabric& own) {
       struct counter {
         int& count;
         ~counter() { ++count; }
@@ -39,7 +39,6 @@ TEST(sim_kill, a_rank_that_is_killed_is_missed_and_named) {
         throw;
       }
       ADD_FAILURE() << "nobody has anything to wait for";
-      return 0;
     });
   });
   EXPECT_TRUE(contains(text, "rank 1 has vanished")) << text;
@@ -52,7 +51,7 @@ TEST(sim_kill, the_dead_neither_send_nor_handle) {
   sim_options options = priced();
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
   int arrived = 0;
-  message_of([&] {
+  error_of([&] {
     run(2, options, [&](fabric& own) {
       testing::mailbox mail(own, [&](const packet&) {
         EXPECT_EQ(own.rank(), 0);
@@ -83,7 +82,7 @@ TEST(sim_kill, is_the_error_of_a_job_whose_other_ranks_have_ended) {
       });
     };
     if (status == 0) {
-      const std::string text = message_of([&] { end_without_it(); });
+      const std::string text = error_of([&] { end_without_it(); });
       EXPECT_TRUE(contains(text, "rank 1 has vanished")) << text;
     } else {
       EXPECT_EQ(end_without_it().status, status);
@@ -96,9 +95,9 @@ TEST(sim_kill, is_one_for_a_rank_that_sends_until_it_ends) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000}};
   options.report = ::testing::TempDir() + "amity_sim_dead_end.csv";
   for (const int status : {0, 9}) {
-    const std::string text = message_of([&] {
+    const std::string text = error_of([&] {
       run(2, options, [&](fabric& own) {
-        testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+        testing::mailbox mail(own, testing::done_with);
         if (own.rank() == 0) mail.until([] { return false; });
         while (own.now_ns() < 6000) send(own, 0, 0);
         return status;
@@ -115,9 +114,9 @@ TEST(sim_kill, wakes_the_dead_for_nothing_that_comes_for_them) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
   options.report = ::testing::TempDir() + "amity_sim_dead.csv";
   bool unwound = false, alive_at_the_end = true;
-  message_of([&] {
-    run(2, options, [&](fabric& own) {
-      testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+  error_of([&] {
+    run_all(2, options, [&](fabric& own) {
+      testing::mailbox mail(own, testing::done_with);
       if (own.rank() == 1) {
         struct leaving {
           bool& seen;
@@ -130,7 +129,6 @@ TEST(sim_kill, wakes_the_dead_for_nothing_that_comes_for_them) {
         wait(own, 1000);
       }
       alive_at_the_end = !unwound;
-      return 0;
     });
   });
   EXPECT_TRUE(alive_at_the_end) << "operations may refer to its stack";
@@ -144,14 +142,14 @@ TEST(sim_kill, the_dead_put_nothing) {
   options.killed_ranks = {{.rank = 1, .at_ns = 5000, .notice_ns = 1'000'000}};
   segment_key key;
   std::uint64_t begun = 0, arrived = 0;
-  message_of([&] {
-    run(2, options, [&](fabric& own) {
+  error_of([&] {
+    run_all(2, options, [&](fabric& own) {
       segment mine;
       if (own.rank() == 0) {
         mine = own.remote()->create(8 * 200);
         key = mine.key;
       }
-      testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+      testing::mailbox mail(own, testing::done_with);
       if (own.rank() == 1) {
         wait(own, 1000);
         const remote_handle there = own.remote()->open(0, key);
@@ -167,7 +165,6 @@ TEST(sim_kill, the_dead_put_nothing) {
       }
       const auto* const words = reinterpret_cast<const std::uint64_t*>(mine.data);
       for (std::size_t i = 0; i < 200; ++i) arrived += words[i];
-      return 0;
     });
   });
   EXPECT_EQ(begun, 70u);
@@ -177,8 +174,8 @@ TEST(sim_kill, the_dead_put_nothing) {
 TEST(sim_stop, peers_look_up_and_see_who_is_stopped) {
   sim_options options = priced();
   options.stopped_ranks = {{.rank = 1, .from_ns = 50, .until_ns = 3'000'000'000}};
-  const auto ended = run(2, options, [](fabric& own) {
-    testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+  const auto ended = run_all(2, options, [](fabric& own) {
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 1) {
       wait(own, 100);
       send(own, 0, 0);
@@ -189,7 +186,6 @@ TEST(sim_stop, peers_look_up_and_see_who_is_stopped) {
       while (own.poll(mail, 1) == 0) wait(own, forever);
       EXPECT_EQ(own.trouble(), "");
     }
-    return 0;
   });
   EXPECT_EQ(ended.ranks.at(1).stopped_ns, 3'000'000'000u - 50);
 }
@@ -198,7 +194,7 @@ TEST(sim_order, without_it_packets_that_are_delayed_overtake) {
   sim_options options = priced();
   options.delay_ns_max = 5000;
   options.ordered = false;
-  run(2, options, [](fabric& own) {
+  run_all(2, options, [](fabric& own) {
     EXPECT_FALSE(own.caps().ordered);
     std::vector<std::uint64_t> seen;
     testing::mailbox mail(own, [&](const packet& p) {
@@ -211,7 +207,6 @@ TEST(sim_order, without_it_packets_that_are_delayed_overtake) {
       mail.until([&] { return seen.size() == 50; });
       EXPECT_FALSE(std::ranges::is_sorted(seen));
     }
-    return 0;
   });
   EXPECT_TRUE(describe({.ordered = false}).ordered) << "where nothing is delayed";
 }
@@ -221,20 +216,15 @@ TEST(sim_back_pressure, credits_come_back_late) {
     sim_options options = priced();
     options.credits = 4 + reserve_per_peer;
     options.back_pressure_percent = percent;
-    return run(2, options,
-               [](fabric& own) {
-                 int seen = 0;
-                 testing::mailbox mail(own, [&](const packet&) {
-                   ++seen;
-                   return disposition::release;
-                 });
-                 if (own.rank() == 0) {
-                   for (std::uint64_t i = 0; i < 100; ++i) mail.send(1, i);
-                 } else {
-                   mail.until([&] { return seen == 100; });
-                 }
-                 return 0;
-               })
+    return run_all(2, options,
+                   [](fabric& own) {
+                     testing::mailbox mail(own, testing::done_with);
+                     if (own.rank() == 0) {
+                       for (std::uint64_t i = 0; i < 100; ++i) mail.send(1, i);
+                     } else {
+                       mail.until([&] { return mail.arrived() == 100; });
+                     }
+                   })
         .end_ns;
   };
   EXPECT_GT(end_of(50), end_of(0) * 11 / 10);
@@ -245,19 +235,14 @@ TEST(sim_handlers, take_the_time_that_is_modelled) {
   sim_options options = priced();
   options.handler = {.ns = 1000, .byte_ps = 500};
   options.slow_ranks = {{.rank = 1, .factor = 2}};
-  const auto ended = run(2, options, [](fabric& own) {
-    int seen = 0;
-    testing::mailbox mail(own, [&](const packet&) {
-      ++seen;
-      return disposition::release;
-    });
+  const auto ended = run_all(2, options, [](fabric& own) {
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 0) {
       send(own, 1, 0, 200);
     } else {
-      mail.until([&] { return seen == 1; });
+      mail.until([&] { return mail.arrived() == 1; });
       EXPECT_EQ(own.now_ns(), o + L + 2 * (o + 1000 + 100));
     }
-    return 0;
   });
   EXPECT_EQ(ended.ranks.at(1).busy_ns, 2200u);
 }
@@ -297,7 +282,7 @@ TEST(sim_fault_names, leave_the_rank_to_the_seed) {
 }
 
 TEST(sim_fault_names, that_are_wrong_are_errors_that_show_them) {
-  const auto problem = [](const std::string& faults) { return message_of([&] { from(faults); }); };
+  const auto problem = [](const std::string& faults) { return error_of([&] { from(faults); }); };
   EXPECT_TRUE(contains(problem("slow"), "'slow' does not say which rank"));
   EXPECT_TRUE(contains(problem("slow:rank=100,factor=2"), "has rank=100, and there are 100 ranks"));
   EXPECT_TRUE(contains(problem("slow:rank=1"), "lacks factor="));

@@ -11,11 +11,13 @@
 
 #include <gtest/gtest.h>
 
-#include "amity/base/error.hpp"
 #include "amity/fabric/fabric.hpp"
 #include "amity/fabric/sim/sim.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::fabric::sim {
+
+using amity::testing::error_of;
 
 /// For a rank that has a credit.
 inline void send(fabric& own, rank_t dest, std::uint64_t header, std::size_t bytes = 0) {
@@ -23,14 +25,12 @@ inline void send(fabric& own, rank_t dest, std::uint64_t header, std::size_t byt
   ASSERT_EQ(own.try_send(dest, header, payload, claim::ordinary), status::ok);
 }
 
-/// What `run` throws.
-inline std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "no error";
+/// Runs a body that ends well, or by an exception.
+inline sim_result run_all(rank_t ranks, const sim_options& options, const std::function<void(fabric&)>& body) {
+  return run(ranks, options, [&](fabric& own) {
+    body(own);
+    return 0;
+  });
 }
 
 /// Figures that are easy to reckon with.

@@ -29,7 +29,7 @@ const sim_options plain{.latency_ns = L, .overhead_ns = o, .gap_ns = g, .byte_ps
 /// Runs `rank_0` on rank 0 of two, each with a segment of 10,000 bytes, while rank 1 waits for it.
 void with_peer(const sim_options& options,
                const std::function<void(fabric&, mailbox&, remote_user&, const segments_of_all&)>& rank_0) {
-  run(2, options, [&](fabric& own) {
+  run_all(2, options, [&](fabric& own) {
     mailbox mail(own);
     remote_user user(own, mail);
     segments_of_all all(own, mail, 10'000);
@@ -37,7 +37,6 @@ void with_peer(const sim_options& options,
     mail.barrier();
     if (own.rank() == 0) rank_0(own, mail, user, all);
     mail.barrier();
-    return 0;
   });
 }
 
@@ -113,7 +112,7 @@ TEST(sim_remote, a_source_that_changes_too_early_is_seen) {
 std::set<std::string> orders(sim_options options) {
   std::set<std::string> seen;
   for (options.seed = 1; options.seed <= 40; ++options.seed) {
-    run(2, options, [&](fabric& own) {
+    run_all(2, options, [&](fabric& own) {
       std::string order;
       mailbox mail(own, [&](const packet&) {
         order += 'p';
@@ -133,7 +132,6 @@ std::set<std::string> orders(sim_options options) {
         seen.insert(order);
       }
       mail.barrier();
-      return 0;
     });
   }
   return seen;
@@ -162,19 +160,18 @@ TEST(sim_remote, one_seed_is_one_schedule) {
     sim_options options = plain;
     options.seed = seed;
     options.remote_delay_ns_max = 5000;
-    return run(4, options,
-               [](fabric& own) {
-                 mailbox mail(own);
-                 remote_user user(own, mail);
-                 segments_of_all all(own, mail, 1000);
-                 mail.on_notify([](std::uint32_t) {});
-                 mail.barrier();
-                 const auto source = testing::make_payload(500, 1);
-                 for (rank_t dest = 0; dest < own.size(); ++dest) user.start_notify(all.of(dest), 0, source, 1);
-                 user.finish();
-                 mail.barrier();
-                 return 0;
-               })
+    return run_all(4, options,
+                   [](fabric& own) {
+                     mailbox mail(own);
+                     remote_user user(own, mail);
+                     segments_of_all all(own, mail, 1000);
+                     mail.on_notify([](std::uint32_t) {});
+                     mail.barrier();
+                     const auto source = testing::make_payload(500, 1);
+                     for (rank_t dest = 0; dest < own.size(); ++dest) user.start_notify(all.of(dest), 0, source, 1);
+                     user.finish();
+                     mail.barrier();
+                   })
         .trace_hash;
   };
   EXPECT_EQ(trace(1), trace(1));
@@ -193,7 +190,7 @@ attachments attach_in_order(const std::vector<std::byte*>& addresses, std::size_
   sim_options options = plain;
   options.seed = 3;
   options.remote_delay_ns_max = 5000;
-  seen.trace_hash = run(4, options, [&](fabric& own) {
+  seen.trace_hash = run_all(4, options, [&](fabric& own) {
                       mailbox mail(own);
                       remote_user user(own, mail);
                       remote_memory& memory = user.memory();
@@ -202,8 +199,7 @@ attachments attach_in_order(const std::vector<std::byte*>& addresses, std::size_
                         const auto owner = static_cast<rank_t>(i % ranks);
                         segment made{};
                         if (own.rank() == owner) made = memory.attach({addresses[i], bytes}).value();
-                        segment_key key;
-                        std::ranges::copy(mail.exchange(made.key.bytes).at(owner), key.bytes.begin());
+                        const segment_key key = testing::key_in(mail.exchange(made.key.bytes).at(owner));
                         const remote_handle opened = memory.open(owner, key);
                         if (own.rank() == owner) {
                           seen.ids.push_back(opened.id);
@@ -215,7 +211,6 @@ attachments attach_in_order(const std::vector<std::byte*>& addresses, std::size_
                         mail.barrier();
                         if (own.rank() == owner) memory.destroy(made);
                       }
-                      return 0;
                     }).trace_hash;
   return seen;
 }
@@ -241,16 +236,13 @@ TEST(sim_remote, attached_memory_is_numbered_in_order_of_attach) {
 
 /// How a job ends in which rank 0 does that to a segment that rank 1 has destroyed.
 std::string end_of(const std::function<void(remote_user&, const remote_handle&)>& use) {
-  return message_of([&] {
-    run(2, plain, [&](fabric& own) {
+  return error_of([&] {
+    run_all(2, plain, [&](fabric& own) {
       mailbox mail(own);
       remote_user user(own, mail);
       remote_memory& memory = user.memory();
       const segment made = memory.create(1000);
-      const auto keys = mail.exchange(made.key.bytes);
-      segment_key key;
-      std::ranges::copy(keys.at(1), key.bytes.begin());
-      const remote_handle opened = memory.open(1, key);
+      const remote_handle opened = memory.open(1, testing::key_in(mail.exchange(made.key.bytes).at(1)));
       mail.barrier();
       if (own.rank() == 1) memory.destroy(made);
       mail.barrier();
@@ -259,7 +251,6 @@ std::string end_of(const std::function<void(remote_user&, const remote_handle&)>
       if (own.rank() == 0) use(user, opened);
       if (own.rank() == 1) mail.until([&] { return told.contains(7); });
       mail.barrier();
-      return 0;
     });
   });
 }

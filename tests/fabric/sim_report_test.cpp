@@ -25,20 +25,19 @@ constexpr std::uint64_t L = 10'000, o = 100;
 
 TEST(sim_figures, count_the_flight_of_operations) {
   segment_key key;
-  const auto ended = run(2, priced(), [&](fabric& own) {
-    testing::mailbox mail(own, [](const packet&) { return disposition::release; });
+  const auto ended = run_all(2, priced(), [&](fabric& own) {
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 1) {
       wait(own, 1000);
       const std::uint64_t one = 1;
       const remote_handle there = own.remote()->open(0, key);
       EXPECT_EQ(own.remote()->put(there, 0, std::as_bytes(std::span(&one, 1)), {}), stage::source_free);
-      return 0;
+      return;
     }
     const segment mine = own.remote()->create(8);
     key = mine.key;
     wait(own, 3 * L);
     own.poll(mail, 1);
-    return 0;
   });
   EXPECT_EQ(ended.ranks.at(1).sent, 1u);
   EXPECT_EQ(ended.ranks.at(1).flight_ns, L);
@@ -64,16 +63,11 @@ TEST(sim_report, means_are_of_packets) {
 }
 
 sim_result one_packet_each_way(const sim_options& options) {
-  return run(2, options, [](fabric& own) {
-    int seen = 0;
-    testing::mailbox mail(own, [&](const packet&) {
-      ++seen;
-      return disposition::release;
-    });
+  return run_all(2, options, [](fabric& own) {
+    testing::mailbox mail(own, testing::done_with);
     if (own.rank() == 1) wait(own, 500);
     send(own, 1 - own.rank(), 0, 30);
-    mail.until([&] { return seen == 1; });
-    return 0;
+    mail.until([&] { return mail.arrived() == 1; });
   });
 }
 
@@ -103,7 +97,7 @@ TEST(sim_report, comes_as_a_table_as_csv_and_as_json) {
   EXPECT_TRUE(
       contains(table, "waiting              ns            160             70           0            250           1"))
       << table;
-  EXPECT_TRUE(contains(message_of([] { check_report("ranks.txt"); }), ".csv or .json"));
+  EXPECT_TRUE(contains(error_of([] { check_report("ranks.txt"); }), ".csv or .json"));
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -137,7 +131,7 @@ TEST(sim_trace, shows_operations_on_remote_memory) {
   using testing::segments_of_all;
   sim_options options = priced();
   options.trace = ::testing::TempDir() + "amity_sim_operations.json";
-  run(2, options, [](fabric& own) {
+  run_all(2, options, [](fabric& own) {
     mailbox mail(own);
     remote_user user(own, mail);
     segments_of_all all(own, mail, 1000);
@@ -155,7 +149,6 @@ TEST(sim_trace, shows_operations_on_remote_memory) {
       user.atomic(all.of(1), 0, {.op = atomic_op::add, .operand = 1});
     }
     mail.barrier();
-    return 0;
   });
   const std::string trace = take(options.trace);
   const auto shown = [&](const std::string& what) { return count(trace, what); };
@@ -184,12 +177,11 @@ TEST(sim_trace, shows_operations_on_remote_memory) {
 TEST(sim_trace, is_written_when_the_job_fails_too) {
   sim_options options = priced();
   options.trace = ::testing::TempDir() + "amity_sim_failed.json";
-  message_of([&] {
-    run(2, options, [](fabric& own) {
+  error_of([&] {
+    run_all(2, options, [](fabric& own) {
       if (own.rank() == 0) send(own, 1, 0);
       wait(own, forever);
       wait(own, forever);
-      return 0;
     });
   });
   EXPECT_TRUE(take(options.trace).ends_with("]}\n"));
@@ -200,12 +192,11 @@ TEST(sim_trace, and_reports_name_the_ranks_of_the_program_and_their_threads) {
   options.trace = ::testing::TempDir() + "amity_sim_lanes.json";
   options.killed_ranks = {{.rank = 1, .at_ns = 0}};
   const sim_options lanes = options.for_lanes(2);
-  const std::string error = message_of([&] {
-    run(4, lanes, [](fabric& own) {
+  const std::string error = error_of([&] {
+    run_all(4, lanes, [](fabric& own) {
       if (own.rank() == 1) send(own, 2, 0);
       wait(own, forever);
       wait(own, forever);
-      return 0;
     });
   });
   EXPECT_TRUE(contains(error, "rank 1, thread ")) << error;
@@ -222,7 +213,7 @@ TEST(sim_trace, and_reports_name_the_ranks_of_the_program_and_their_threads) {
 TEST(sim_trace, that_cannot_be_written_says_why) {
   sim_options options = priced();
   options.trace = "/dev/full";
-  const std::string why = message_of([&] { one_packet_each_way(options); });
+  const std::string why = error_of([&] { one_packet_each_way(options); });
   EXPECT_TRUE(contains(why, "cannot write AMITY_SIM_TRACE=/dev/full: No space left on device")) << why;
 }
 

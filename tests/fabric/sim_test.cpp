@@ -20,6 +20,7 @@
 namespace amity::fabric::sim {
 namespace {
 
+using amity::testing::expect_parts;
 using testing::forever;
 
 constexpr std::uint64_t L = 10'000;
@@ -30,7 +31,7 @@ int ends_well(fabric&) { return 0; }
 
 // Every rank sends to random ranks and answers what it gets, for a fixed virtual time.
 sim_result chatter(const sim_options& options, rank_t ranks = 16) {
-  return run(ranks, options, [](fabric& own) {
+  return run_all(ranks, options, [](fabric& own) {
     splitmix64 random(static_cast<std::uint64_t>(own.rank()));
     const auto any_rank = [&] { return static_cast<rank_t>(random.below(static_cast<std::uint64_t>(own.size()))); };
     std::array<std::byte, 64> payload{};
@@ -44,7 +45,6 @@ sim_result chatter(const sim_options& options, rank_t ranks = 16) {
     while (own.now_ns() < end_ns) {
       if (own.poll(mail, 8) == 0) wait(own, end_ns - own.now_ns());
     }
-    return 0;
   });
 }
 
@@ -124,31 +124,30 @@ TEST(sim_end, an_exception_unwinds_every_rank_and_reaches_the_caller) {
 }
 
 TEST(sim_end, an_abort_reaches_the_others_after_L) {
-  EXPECT_THROW(run(3, priced(),
-                   [](fabric& own) {
-                     if (own.rank() == 0) {
-                       wait(own, 500);
-                       own.abort();
-                       EXPECT_THROW(wait(own, forever), job_aborted);
-                       EXPECT_EQ(own.now_ns(), 500u);
-                       return 0;
-                     }
-                     wait(own, 600);
-                     EXPECT_EQ(own.now_ns(), 600u) << "the news is on its way";
-                     try {
-                       wait(own, forever);
-                     } catch (const job_aborted&) {
-                       EXPECT_EQ(own.now_ns(), 500 + L);
-                       throw;
-                     }
-                     return 0;
-                   }),
+  EXPECT_THROW(run_all(3, priced(),
+                       [](fabric& own) {
+                         if (own.rank() == 0) {
+                           wait(own, 500);
+                           own.abort();
+                           EXPECT_THROW(wait(own, forever), job_aborted);
+                           EXPECT_EQ(own.now_ns(), 500u);
+                           return;
+                         }
+                         wait(own, 600);
+                         EXPECT_EQ(own.now_ns(), 600u) << "the news is on its way";
+                         try {
+                           wait(own, forever);
+                         } catch (const job_aborted&) {
+                           EXPECT_EQ(own.now_ns(), 500 + L);
+                           throw;
+                         }
+                       }),
                job_aborted);
 }
 
 TEST(sim_end, a_deadlock_says_who_waits_and_since_when) {
-  const std::string text = message_of([] {
-    run(4, {.seed = 77, .credits = 1}, [](fabric& own) {
+  const std::string text = error_of([] {
+    run_all(4, {.seed = 77, .credits = 1}, [](fabric& own) {
       testing::mailbox mail(own);
       if (own.rank() == 1) {
         wait(own, 4321);
@@ -157,26 +156,17 @@ TEST(sim_end, a_deadlock_says_who_waits_and_since_when) {
       }
       if (own.rank() == 2) wait(own, 99);
       if (own.rank() != 3) mail.until([] { return false; });
-      return 0;
     });
   });
-  EXPECT_NE(text.find("deadlock with seed 77"), std::string::npos) << text;
-  EXPECT_NE(text.find("3 of 4 ranks"), std::string::npos) << text;
-  EXPECT_NE(text.find("rank 0 since 20 ns"), std::string::npos) << text;  // after its first idle poll
-  EXPECT_NE(text.find("rank 1 since 4641 ns (for a credit of rank 3)"), std::string::npos) << text;
-  EXPECT_NE(text.find("rank 2 since 119 ns"), std::string::npos) << text;
+  // Rank 0 waits after its first idle poll.
+  expect_parts(text, {"deadlock with seed 77", "3 of 4 ranks", "rank 0 since 20 ns",
+                      "rank 1 since 4641 ns (for a credit of rank 3)", "rank 2 since 119 ns"});
   EXPECT_EQ(text.find("rank 3 since"), std::string::npos) << text;
 }
 
 TEST(sim_end, a_deadlock_of_many_lists_a_few) {
-  const std::string text = message_of([] {
-    run(100, {}, [](fabric& own) {
-      wait(own, forever);
-      return 0;
-    });
-  });
-  EXPECT_NE(text.find("100 of 100 ranks"), std::string::npos) << text;
-  EXPECT_NE(text.find("and 84 more"), std::string::npos) << text;
+  const auto wait_for_ever = [] { run_all(100, {}, [](fabric& own) { wait(own, forever); }); };
+  expect_parts(error_of(wait_for_ever), {"100 of 100 ranks", "and 84 more"});
 }
 
 // A parcel serves many packets, and each keep of one has a token of its own.
@@ -201,7 +191,7 @@ TEST(sim_misuse, release_of_old_token_ends_program) {
 
 // The C++ runtime keeps the exceptions in flight per thread; here a thread has many stacks.
 TEST(sim_fibers, exceptions_in_flight_belong_to_their_rank) {
-  run(5, {}, [](fabric& own) {
+  run_all(5, {}, [](fabric& own) {
     for (int round = 0; round < 3; ++round) {
       try {
         throw own.rank();
@@ -216,7 +206,6 @@ TEST(sim_fibers, exceptions_in_flight_belong_to_their_rank) {
         EXPECT_EQ(std::uncaught_exceptions(), 0);
       }
     }
-    return 0;
   });
 }
 
@@ -235,54 +224,31 @@ TEST(sim_fibers, jobs_may_nest) {
 }
 
 TEST(sim_options, come_from_the_settings) {
-  settings config;
-  const sim_options standard = sim_options::from(config), plain;
-  EXPECT_EQ(standard.seed, plain.seed);
-  EXPECT_EQ(standard.latency_ns, plain.latency_ns);
-  EXPECT_EQ(standard.node_latency_ns, plain.node_latency_ns);
-  EXPECT_EQ(standard.node_ranks, plain.node_ranks);
-  EXPECT_EQ(standard.overhead_ns, plain.overhead_ns);
-  EXPECT_EQ(standard.gap_ns, plain.gap_ns);
-  EXPECT_EQ(standard.byte_ps, plain.byte_ps);
-  EXPECT_EQ(standard.delay_ns_max, plain.delay_ns_max);
-  EXPECT_EQ(standard.remote_delay_ns_max, plain.remote_delay_ns_max);
-  EXPECT_EQ(standard.reorder_percent, plain.reorder_percent);
-  EXPECT_EQ(standard.credits, plain.credits);
-  EXPECT_EQ(standard.packet_bytes, plain.packet_bytes);
-  EXPECT_EQ(standard.stack_bytes, plain.stack_bytes);
-
-  config.set("AMITY_SIM_SEED", "11");
-  config.set("AMITY_SIM_LATENCY_NS", "12");
-  config.set("AMITY_SIM_OVERHEAD_NS", "13");
-  config.set("AMITY_SIM_GAP_NS", "14");
-  config.set("AMITY_SIM_BYTE_PS", "15");
-  config.set("AMITY_SIM_DELAY_NS_MAX", "16");
-  config.set("AMITY_SIM_REORDER_PERCENT", "17");
-  config.set("AMITY_SIM_CREDITS", "18");
-  config.set("AMITY_SIM_PACKET_BYTES", "1900");
-  config.set("AMITY_SIM_STACK_BYTES", "20k");
-  config.set("AMITY_SIM_NODE_LATENCY_NS", "21");
-  config.set("AMITY_SIM_NODE_RANKS", "22");
-  config.set("AMITY_SIM_REMOTE_DELAY_NS_MAX", "23");
-  const sim_options given = sim_options::from(config);
-  EXPECT_EQ(given.seed, 11u);
-  EXPECT_EQ(given.latency_ns, 12u);
-  EXPECT_EQ(given.overhead_ns, 13u);
-  EXPECT_EQ(given.gap_ns, 14u);
-  EXPECT_EQ(given.byte_ps, 15u);
-  EXPECT_EQ(given.delay_ns_max, 16u);
-  EXPECT_EQ(given.reorder_percent, 17u);
-  EXPECT_EQ(given.credits, 18u);
-  EXPECT_EQ(given.packet_bytes, 1900u);
-  EXPECT_EQ(given.stack_bytes, 20u * 1024);
-  EXPECT_EQ(given.node_latency_ns, 21u);
-  EXPECT_EQ(given.node_ranks, 22u);
-  EXPECT_EQ(given.remote_delay_ns_max, 23u);
+  const sim_options standard = sim_options::from({}), plain{};
+  const auto expect_field = [&](const std::string& setting, const char* value, auto field, std::uint64_t expected) {
+    EXPECT_EQ(standard.*field, plain.*field) << setting;
+    settings config;
+    config.set("AMITY_SIM_" + setting, value);
+    EXPECT_EQ(sim_options::from(config).*field, expected) << setting;
+  };
+  expect_field("SEED", "11", &sim_options::seed, 11);
+  expect_field("LATENCY_NS", "12", &sim_options::latency_ns, 12);
+  expect_field("OVERHEAD_NS", "13", &sim_options::overhead_ns, 13);
+  expect_field("GAP_NS", "14", &sim_options::gap_ns, 14);
+  expect_field("BYTE_PS", "15", &sim_options::byte_ps, 15);
+  expect_field("DELAY_NS_MAX", "16", &sim_options::delay_ns_max, 16);
+  expect_field("REORDER_PERCENT", "17", &sim_options::reorder_percent, 17);
+  expect_field("CREDITS", "18", &sim_options::credits, 18);
+  expect_field("PACKET_BYTES", "1900", &sim_options::packet_bytes, 1900);
+  expect_field("STACK_BYTES", "20k", &sim_options::stack_bytes, 20 * 1024);
+  expect_field("NODE_LATENCY_NS", "21", &sim_options::node_latency_ns, 21);
+  expect_field("NODE_RANKS", "22", &sim_options::node_ranks, 22);
+  expect_field("REMOTE_DELAY_NS_MAX", "23", &sim_options::remote_delay_ns_max, 23);
 }
 
 TEST(sim_options, that_cannot_work_are_errors_that_name_the_field) {
   const auto problem = [](rank_t ranks, const sim_options& options) {
-    return message_of([&] { run(ranks, options, ends_well); });
+    return error_of([&] { run(ranks, options, ends_well); });
   };
   EXPECT_EQ(problem(0, {}), "amity: sim::run: the number of ranks is 0; it must be at least 1");
   EXPECT_EQ(problem(1, {.latency_ns = 0}), "amity: sim::run: latency_ns is 0; it must be at least 1");

@@ -60,11 +60,13 @@ shipment ship(std::size_t messages, const settings& config, Policies... policies
 
 using sizes = std::vector<std::size_t>;
 
-TEST(coalesce, without_it_each_message_is_a_packet) {
-  const shipment seen = ship<std::uint64_t>(5, {});
-  EXPECT_EQ(seen.packets, 5u);
-  EXPECT_EQ(seen.bytes, 40u);
-  EXPECT_EQ(seen.batches, (sizes{1, 1, 1, 1, 1}));
+TEST(coalesce, packets_and_bytes_are_counted) {
+  const shipment alone = ship<std::uint64_t>(5, {}), together = ship<std::uint64_t>(9, {}, coalesce{.count = 4});
+  EXPECT_EQ(alone.packets, 5u);
+  EXPECT_EQ(alone.bytes, 40u);
+  EXPECT_EQ(alone.batches, (sizes{1, 1, 1, 1, 1}));
+  EXPECT_EQ(together.packets, 3u);
+  EXPECT_EQ(together.bytes, 9u * 8);
 }
 
 TEST(coalesce, by_default_a_packet_holds_what_the_setting_says) {
@@ -75,47 +77,32 @@ TEST(coalesce, by_default_a_packet_holds_what_the_setting_says) {
             (sizes{8, 8, 4}));
 }
 
-TEST(coalesce, packets_and_bytes_are_counted) {
-  const shipment seen = ship<std::uint64_t>(9, {}, coalesce{.count = 4});
-  EXPECT_EQ(seen.packets, 3u);
-  EXPECT_EQ(seen.bytes, 9u * 8);
-}
-
-TEST(coalesce, is_bounded_by_count) {
-  EXPECT_EQ(ship<std::uint64_t>(11, {}, coalesce{.count = 4}).batches, (sizes{4, 4, 3}));
-  EXPECT_EQ(ship<std::uint64_t>(3, {}, coalesce{.count = 1}).batches, (sizes{1, 1, 1}));
-}
-
-TEST(coalesce, is_bounded_by_bytes) {
-  EXPECT_EQ(ship<std::uint64_t>(11, {}, coalesce{.bytes = 32}).batches, (sizes{4, 4, 3}));
-  EXPECT_EQ(ship<std::uint64_t>(11, {}, coalesce{.bytes = 39}).batches, (sizes{4, 4, 3}));
-}
-
-TEST(coalesce, is_bounded_by_whichever_is_smaller) {
-  EXPECT_EQ(ship<std::uint64_t>(5, {}, coalesce{.count = 2, .bytes = 32}).batches, (sizes{2, 2, 1}));
-  EXPECT_EQ(ship<std::uint64_t>(5, {}, coalesce{.count = 4, .bytes = 16}).batches, (sizes{2, 2, 1}));
+TEST(coalesce, is_bounded_by_count_bytes_and_the_fabric) {
+  const std::size_t fit = standard_bytes() / 8, words = fabric_packet_bytes / 8;
+  const struct {
+    std::size_t messages;  ///< of 8 bytes
+    coalesce bounds;
+    sizes batches;
+  } cases[] = {{11, {.count = 4}, {4, 4, 3}},
+               {3, {.count = 1}, {1, 1, 1}},
+               {11, {.bytes = 32}, {4, 4, 3}},
+               {11, {.bytes = 39}, {4, 4, 3}},
+               {5, {.count = 2, .bytes = 32}, {2, 2, 1}},
+               {5, {.count = 4, .bytes = 16}, {2, 2, 1}},
+               {fit + 1, {.count = std::numeric_limits<std::size_t>::max()}, {fit, 1}},
+               {fit + 1, {.count = std::size_t{1} << 61}, {fit, 1}},
+               {words + 1, {.bytes = std::size_t{1} << 20}, {words, 1}}};
+  for (const auto& [messages, bounds, batches] : cases) {
+    EXPECT_EQ(ship<std::uint64_t>(messages, {}, bounds).batches, batches) << bounds.count << ", " << bounds.bytes;
+  }
 }
 
 TEST(coalesce, puts_only_whole_messages_into_a_packet) {
+  const std::size_t triples = fabric_packet_bytes / 12;
   EXPECT_EQ(ship<three_words>(11, {}, coalesce{.bytes = 64}).batches, (sizes{5, 5, 1}));
-}
-
-TEST(coalesce, the_largest_packet_of_the_fabric_is_a_bound_too) {
-  const std::size_t words = fabric_packet_bytes / 8, triples = fabric_packet_bytes / 12;
-  EXPECT_EQ(ship<std::uint64_t>(words + 1, {}, coalesce{.bytes = std::size_t{1} << 20}).batches, (sizes{words, 1}));
   EXPECT_EQ(ship<three_words>(triples + 1, {}, coalesce{.count = 100'000, .bytes = 100'000}).batches,
             (sizes{triples, 1}));
-}
-
-TEST(coalesce, a_bound_below_one_message_sends_each_alone) {
-  EXPECT_EQ(ship<three_words>(3, {}, coalesce{.bytes = 1}).batches, (sizes{1, 1, 1}));
-}
-
-TEST(coalesce, no_count_is_too_large) {
-  for (const std::size_t count : {std::numeric_limits<std::size_t>::max(), std::size_t{1} << 61}) {
-    const std::size_t fit = standard_bytes() / 8;
-    EXPECT_EQ(ship<std::uint64_t>(fit + 1, {}, coalesce{.count = count}).batches, (sizes{fit, 1}));
-  }
+  EXPECT_EQ(ship<three_words>(3, {}, coalesce{.bytes = 1}).batches, (sizes{1, 1, 1})) << "less than one";
 }
 
 // Encoded messages share packets behind a count of four bytes; a string of four characters takes twelve.

@@ -111,23 +111,17 @@ TEST(codec, plain_values) {
   EXPECT_EQ(encoded(point{1, 2}).size(), sizeof(point));
 }
 
-TEST(codec, strings) {
+TEST(codec, strings_and_vectors) {
   check(std::string());
   check(std::string("text"));
   check(std::string("with\0zero", 9));
   check(std::string(1000, 'x'));
-}
-
-TEST(codec, vectors) {
   check(std::vector<int>{});
   check(std::vector<int>{1, 2, 3});
   check(std::vector<point>{{1, 2}, {3, 4}});
   check(std::vector<std::string>{"a", "", "ccc"});
   check(std::vector<std::vector<int>>{{}, {1}, {2, 3}});
   check(std::vector<dated>{dated(1), dated(2)});
-}
-
-TEST(codec, vectors_of_bool) {
   check(std::vector<bool>{});
   check(std::vector<bool>{true, false, true, true});
   check(std::vector<std::vector<bool>>{{true}, {}, {false, true}});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "amity/amity.hpp"
+#include "tests/support/programs.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity {
@@ -86,19 +87,6 @@ TEST_P(message_counters_of, look_ups_in_caches) {
   });
 }
 
-struct outcome {
-  int status;
-  std::string errors;
-};
-
-template <class Program>
-outcome run_job(std::vector<std::string> changes, Program program) {
-  const char* const arguments[] = {"test", nullptr};
-  ::testing::internal::CaptureStderr();
-  const int status = amity::run(settings::from_list(changes), 1, arguments, program);
-  return {status, ::testing::internal::GetCapturedStderr()};
-}
-
 /// The columns of the table's line for a type, without spaces inside; empty if there is none.
 std::vector<std::string> columns_of(const std::string& table, const std::string& name) {
   std::istringstream lines(table);
@@ -131,8 +119,9 @@ void send_some(world& w) {
 TEST(counters_table, sums_over_all_ranks) {
   for (const std::string fabric : {"sim", "threads"}) {
     for (const int ranks : {1, 2, 3, 4, 8}) {
-      const auto ended = run_job(
-          {"AMITY_FABRIC=" + fabric, "AMITY_RANKS=" + std::to_string(ranks), "AMITY_MESSAGE_COUNTERS=1"}, send_some);
+      const std::vector<std::string> config{"AMITY_FABRIC=" + fabric, "AMITY_RANKS=" + std::to_string(ranks),
+                                            "AMITY_MESSAGE_COUNTERS=1"};
+      const auto ended = testing::outcome_of(settings::from_list(config), send_some);
       EXPECT_EQ(ended.status, 0);
       const auto count = [ranks](int each) { return std::to_string(each * ranks); };
       const std::vector<std::string> ints{count(6),  count(6), count(2), "0",    count(2),
@@ -148,7 +137,7 @@ TEST(counters_table, sums_over_all_ranks) {
 }
 
 TEST(counters_table, is_printed_on_request_only) {
-  const auto ended = run_job({"AMITY_FABRIC=sim", "AMITY_RANKS=3"}, send_some);
+  const auto ended = testing::outcome_of(testing::shape("sim", 3, 1), send_some);
   EXPECT_EQ(ended.status, 0);
   EXPECT_EQ(ended.errors, "");
 }

@@ -75,50 +75,14 @@ void check(world& w, std::uint32_t hops_each, Make make) {
   with(coalesce{.count = 3});
 }
 
-TEST_P(handler_forms, takes_a_reference) {
+TEST_P(handler_forms, take_references_values_and_spans) {
   run([](world& w) {
     check(w, 0, [&](tally& seen, auto... policies) {
       return w.message<token>([&seen](const token& t) { seen.add(t); }, policies...);
     });
-  });
-}
-
-TEST_P(handler_forms, takes_a_value) {
-  run([](world& w) {
     check(w, 0, [&](tally& seen, auto... policies) {
       return w.message<token>([&seen](token t) { seen.add(t); }, policies...);
     });
-  });
-}
-
-TEST_P(handler_forms, takes_a_reference_and_self) {
-  run([](world& w) {
-    check(w, hops, [&](tally& seen, auto... policies) {
-      return w.message<token>(
-          [&](const token& t, auto& self) {
-            seen.add(t);
-            if (t.hops > 0) self.send(next_of(w), token{t.number, t.hops - 1});
-          },
-          policies...);
-    });
-  });
-}
-
-TEST_P(handler_forms, takes_a_value_and_self) {
-  run([](world& w) {
-    check(w, hops, [&](tally& seen, auto... policies) {
-      return w.message<token>(
-          [&](token t, auto& self) {
-            seen.add(t);
-            if (t.hops-- > 0) self.send(next_of(w), t);
-          },
-          policies...);
-    });
-  });
-}
-
-TEST_P(handler_forms, takes_a_span) {
-  run([](world& w) {
     check(w, 0, [&](tally& seen, auto... policies) {
       return w.message<token>(
           [&](std::span<const token> batch) {
@@ -131,8 +95,24 @@ TEST_P(handler_forms, takes_a_span) {
   });
 }
 
-TEST_P(handler_forms, takes_a_span_and_self) {
+TEST_P(handler_forms, take_them_and_self) {
   run([](world& w) {
+    check(w, hops, [&](tally& seen, auto... policies) {
+      return w.message<token>(
+          [&](const token& t, auto& self) {
+            seen.add(t);
+            if (t.hops > 0) self.send(next_of(w), token{t.number, t.hops - 1});
+          },
+          policies...);
+    });
+    check(w, hops, [&](tally& seen, auto... policies) {
+      return w.message<token>(
+          [&](token t, auto& self) {
+            seen.add(t);
+            if (t.hops-- > 0) self.send(next_of(w), t);
+          },
+          policies...);
+    });
     check(w, hops, [&](tally& seen, auto... policies) {
       return w.message<token>(
           [&](std::span<const token> batch, auto& self) {

@@ -8,11 +8,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "amity/base/random.hpp"
-#include "amity/world/run.hpp"
 #include "spreading.hpp"
+#include "tests/support/programs.hpp"
 #include "tests/support/texts.hpp"
 #include "tests/support/worlds.hpp"
 
@@ -204,9 +205,7 @@ TEST(deliver_locally, takes_any_type_of_message) {
 // On which thread a handler runs does not depend on the policy, and a message to no rank is still an error.
 TEST(deliver_locally, messages_of_other_threads_are_handled_where_they_belong) {
   for (const char* const fabric : {"sim", "threads"}) {
-    const char* const arguments[] = {"test", nullptr};
-    const settings two = configured({{"AMITY_FABRIC", fabric}, {"AMITY_RANKS", "2"}, {"AMITY_THREADS", "2"}});
-    const int status = run(two, 1, arguments, [](world& w) {
+    testing::run_job(testing::shape(fabric, 2, 2), [](world& w) {
       constexpr std::uint32_t messages = 100;
       std::atomic<std::uint32_t> handled = 0;
       const auto at_home = [&](std::uint32_t, auto& self) {
@@ -235,40 +234,24 @@ TEST(deliver_locally, messages_of_other_threads_are_handled_where_they_belong) {
       });
       EXPECT_EQ(handled, 3 * 2 * 2 * messages);
     });
-    EXPECT_EQ(status, 0) << fabric;
   }
 }
 
 TEST(deliver_locally, mistakes_are_reported_as_without_it) {
-  testing::expect_parts(failure_in_worlds(2,
-                                          [](world& w) {
-                                            auto add = w.message<int>([](int) {}, deliver_locally{});
-                                            add.send(w.rank(), 1);
-                                          }),
-                        {"message::send", "outside an epoch"});
+  const auto expect_failure = [](auto handler, std::initializer_list<std::string_view> parts) {
+    testing::expect_parts(failure_in_worlds(2,
+                                            [&](world& w) {
+                                              auto add = w.message<int>([&](int) { handler(w); }, deliver_locally{});
+                                              w.epoch([&] { add.send(w.rank(), 1); });
+                                            }),
+                          parts);
+  };
+  expect_failure([](world&) { throw std::runtime_error("no more"); }, {"no more"});
+  expect_failure([](world& w) { w.poll(); }, {"world::poll", "handler"});
   testing::expect_parts(
       failure_in_worlds(2,
                         [](world& w) { w.message<int>([](int) {}, deliver_locally{.count = std::size_t{1} << 31}); }),
       {"world::message", "deliver_locally of 2147483648 messages", "1 to 2^30"});
-  testing::expect_parts(failure_in_worlds(2,
-                                          [](world& w) {
-                                            auto add = w.message<int>([](int) {}, deliver_locally{});
-                                            w.epoch([&] { add.send(2, 1); });
-                                          }),
-                        {"message::send", "destination 2"});
-  testing::expect_parts(failure_in_worlds(2,
-                                          [](world& w) {
-                                            auto add = w.message<int>([](int) { throw std::runtime_error("no more"); },
-                                                                      deliver_locally{});
-                                            w.epoch([&] { add.send(w.rank(), 1); });
-                                          }),
-                        {"no more"});
-  testing::expect_parts(failure_in_worlds(2,
-                                          [](world& w) {
-                                            auto add = w.message<int>([&](int) { w.poll(); }, deliver_locally{});
-                                            w.epoch([&] { add.send(w.rank(), 1); });
-                                          }),
-                        {"world::poll", "handler"});
 }
 
 }  // namespace

@@ -69,13 +69,9 @@ void run_chain(world& w, std::uint64_t hops, Policies... policies) {
   watch.expect_flat();
 }
 
-TEST(nested_send, chain_of_a_million_hops_between_two_ranks) {
+TEST(nested_send, chain_of_a_million_hops) {
   const std::uint64_t hops = 1'000'000 / testing::sanitizer_divisor;
   run_worlds(testing::simulated("sim", {}), 2, [&](world& w) { run_chain(w, hops); });
-}
-
-TEST(nested_send, chain_of_a_million_hops_on_one_rank) {
-  const std::uint64_t hops = 1'000'000 / testing::sanitizer_divisor;
   run_worlds(testing::threads("threads"), 1, [&](world& w) { run_chain(w, hops); });
 }
 

@@ -55,19 +55,6 @@ TEST(wrong_topologies, are_errors_that_name_the_hop) {
   testing::expect_parts(failure_with(to_and_fro{}), {"route", "a message to rank 0 has taken 3 hops"});
 }
 
-TEST(routing, to_a_wrong_rank_or_outside_an_epoch_are_errors_of_the_call) {
-  const auto failure_of_send = [](rank_t dest, bool in_epoch) {
-    return failure_in_worlds(2, [&](world& w) {
-      auto token = w.message<int>([](int) {}, route{grid{}}, coalesce{});
-      if (!in_epoch) token.send(dest, 1);
-      w.epoch([&] { token.send(dest, 1); });
-    });
-  };
-  testing::expect_parts(failure_of_send(2, true), {"message::send", "destination 2 is not a rank", "use 0 to 1"});
-  testing::expect_parts(failure_of_send(-1, true), {"message::send", "destination -1"});
-  testing::expect_parts(failure_of_send(1, false), {"message::send", "outside an epoch"});
-}
-
 TEST(routing, a_codec_that_reads_less_than_it_writes_is_an_error_on_the_destination) {
   const std::string failure = failure_in_worlds(4, [](world& w) {
     auto token = w.message<careless>([](const careless&) {}, route{grid{}}, coalesce{});

@@ -13,6 +13,7 @@
 #include "amity/amity.hpp"
 #include "amity/fabric/decorator.hpp"
 #include "spreading.hpp"
+#include "tests/support/programs.hpp"
 #include "tests/support/worlds.hpp"
 
 namespace amity {
@@ -359,10 +360,7 @@ TEST(routing, leads_over_ranks_whose_threads_the_policy_parallel_chooses) {
   const auto itself = [](std::uint64_t key) { return key; };
   const auto parsed = [](const std::string& key) { return static_cast<std::uint64_t>(std::stoi(key)); };
   for (const std::string fabric : {"sim", "threads"}) {
-    const settings config = settings::from_list(std::vector<std::string>{
-        "AMITY_FABRIC=" + fabric, "AMITY_RANKS=3", "AMITY_THREADS=2", "AMITY_SIM_CREDITS=2", "AMITY_SIM_NODE_RANKS=2"});
-    const char* const arguments[] = {"test", nullptr};
-    const int status = amity::run(config, 1, arguments, [&](world& w) {
+    testing::run_job(testing::shape(fabric, 3, 2, {"AMITY_SIM_NODE_RANKS=2"}), [&](world& w) {
       EXPECT_TRUE(send_from_threads<std::uint64_t>(w, itself, route{ring{}}, coalesce{}));
       EXPECT_TRUE(send_from_threads<std::uint64_t>(w, itself, route{hypercube{}}, parallel{}, coalesce{}));
       EXPECT_TRUE(send_from_threads<std::uint64_t>(w, itself, route{ring{}}, parallel{itself}, coalesce{.count = 5}));
@@ -370,7 +368,6 @@ TEST(routing, leads_over_ranks_whose_threads_the_policy_parallel_chooses) {
           << "where there are nodes";
       EXPECT_TRUE(send_from_threads<std::string>(w, parsed, route{ring{}}, parallel{parsed}, coalesce{}));
     });
-    EXPECT_EQ(status, 0) << fabric;
   }
 }
 

@@ -105,12 +105,7 @@ TEST_P(value_types, of_small_sizes) {
     exchange_in_all_ways<block<1>>(w, 100);
     exchange_in_all_ways<block<8, 8>>(w, 100);
     exchange_in_all_ways<block<12, 4>>(w, 100);
-  });
-}
-
-// The short road of shared memory ends at 48 bytes.
-TEST_P(value_types, around_one_cache_line) {
-  run([](world& w) {
+    // The short road of shared memory ends at 48 bytes.
     exchange_in_all_ways<block<47>>(w, 30);
     exchange_in_all_ways<block<48>>(w, 30);
     exchange_in_all_ways<block<49>>(w, 30);
@@ -127,15 +122,12 @@ TEST_P(value_types, of_large_alignment) {
   });
 }
 
-TEST_P(value_types, larger_than_a_coalescing_buffer) {
+TEST_P(value_types, larger_than_a_coalescing_buffer_or_a_packet) {
   run([](world& w) {
     exchange_in_all_ways<block<500, 4>>(w, 10);
     exchange_in_all_ways<block<5000, 8>>(w, 10);
+    exchange_in_all_ways<block<100'000, 32>>(w, 2);
   });
-}
-
-TEST_P(value_types, larger_than_a_packet) {
-  run([](world& w) { exchange_in_all_ways<block<100'000, 32>>(w, 2); });
 }
 
 TEST_P(value_types, that_cannot_be_constructed_by_copying) {

@@ -144,6 +144,11 @@ std::string failure_of(const std::function<void()>& job) {
   return "";
 }
 
+std::string failure_in_simulation(rank_t ranks, const sim_options& options, const endpoint_body& body,
+                                  const settings& config) {
+  return failure_of([&] { simulate(ranks, options, body, config); });
+}
+
 void idle_until(fabric::fabric& own, std::uint64_t time_ns) {
   while (own.now_ns() < time_ns) wait(own, time_ns - own.now_ns());
 }

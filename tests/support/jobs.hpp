@@ -57,6 +57,10 @@ fabric::sim::sim_result simulate(rank_t ranks, const fabric::sim::sim_options& o
 /// The message of the exception that ends the job, or "" if none does.
 std::string failure_of(const std::function<void()>& job);
 
+/// As above, of a simulated job with an endpoint on each rank.
+std::string failure_in_simulation(rank_t ranks, const fabric::sim::sim_options& options, const endpoint_body& body,
+                                  const settings& config = {});
+
 /// Lets virtual time pass on this rank, and what arrives meanwhile wait.
 void idle_until(fabric::fabric& own, std::uint64_t time_ns);
 

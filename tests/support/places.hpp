@@ -24,12 +24,7 @@ inline std::string place_name(const ::testing::TestParamInfo<place>& info) { ret
 
 inline std::vector<place> places_with_threads() {
   std::vector<place> all;
-#ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share, nor fibers of many kinds at once
-  const std::vector<std::string> fabrics{"threads"};
-#else
-  const std::vector<std::string> fabrics{"sim", "threads", "shm"};
-#endif
-  for (const std::string& fabric : fabrics) {
+  for (const std::string& fabric : fabrics_with_threads()) {
     for (const auto& [ranks, threads] : {std::tuple{1, 2}, {2, 2}, {3, 2}, {1, 4}, {4, 4}}) {
       all.push_back({fabric + "_" + std::to_string(ranks) + "x" + std::to_string(threads), fabric == "sim",
                      [=](const world_body& body) { run_job(shape(fabric, ranks, threads), body); }});

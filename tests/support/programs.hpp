@@ -20,6 +20,15 @@ namespace amity::testing {
 
 using program = std::function<void(world&)>;
 
+/// Those on which ranks with several threads are tested without a network.
+inline std::vector<std::string> fabrics_with_threads() {
+#ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share, nor fibers of many kinds at once
+  return {"threads"};
+#else
+  return {"sim", "threads", "shm"};
+#endif
+}
+
 /// The settings of a job of this shape.
 inline settings shape(const std::string& fabric, rank_t ranks, rank_t threads, std::vector<std::string> more = {}) {
   for (const auto& [name, value] : {std::pair{"AMITY_RANKS", std::to_string(ranks)},
@@ -36,7 +45,8 @@ inline settings shape(const std::string& fabric, rank_t ranks, rank_t threads, s
   return settings::from_list(more);
 }
 
-inline int run_here(const settings& config, const program& body) {
+template <class Program>
+int run_here(const settings& config, const Program& body) {
   const char* const arguments[] = {"test", nullptr};
   return run(config, 1, arguments, body);
 }
@@ -52,7 +62,8 @@ struct outcome {
   std::string errors;
 };
 
-inline outcome outcome_of(const settings& config, const program& body) {
+template <class Program>
+outcome outcome_of(const settings& config, const Program& body) {
   ::testing::internal::CaptureStderr();
   const int status = run_here(config, body);
   return {status, ::testing::internal::GetCapturedStderr()};

@@ -37,6 +37,10 @@ class on_jobs : public ::testing::TestWithParam<std::tuple<job_kind, rank_t>> {
     const auto& [kind, ranks] = GetParam();
     run_worlds(kind, ranks, body, config);
   }
+  /// What ends the job; "" if nothing does.
+  std::string failure_in(const world_body& body) const {
+    return failure_of([&] { run(body); });
+  }
 };
 
 /// One job of each kind, for what cannot depend on the number of ranks.

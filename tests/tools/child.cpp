@@ -198,6 +198,25 @@ std::vector<pid_t> processes_in(const std::vector<std::string>& lines) {
   return processes;
 }
 
+watches::watches(const std::vector<std::string>& lines) {
+  for (const pid_t process : processes_in(lines)) watches_.emplace_back(process);
+}
+
+bool watches::all_end() const {
+  return std::ranges::all_of(watches_, [](const process_watch& each) { return each.ends(); });
+}
+
+void PrintTo(const fabric_job& what, std::ostream* out) { *out << what.ranks << " ranks on " << what.fabric; }
+
+std::string job_name(const ::testing::TestParamInfo<fabric_job>& info) {
+  return info.param.fabric + "_" + std::to_string(info.param.ranks);
+}
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+void expect_failure(const outcome& ended, const std::string& problem, int status) {
+  EXPECT_EQ(ended.status, status) << problem;
+  EXPECT_PRED2(contains, ended.errors, problem);
+}
 
 }  // namespace amity::tests

@@ -6,8 +6,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <ostream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "amity/base/file_descriptor.hpp"
 
@@ -83,6 +86,27 @@ class process_watch {
 /// The number at the end of each line.
 std::vector<pid_t> processes_in(const std::vector<std::string>& lines);
 
+/// Watches over the processes at the ends of lines, all of which should end.
+class watches {
+ public:
+  explicit watches(const std::vector<std::string>& lines);
+  bool all_end() const;
+
+ private:
+  std::vector<process_watch> watches_;
+};
+
+/// A fabric and a number of ranks, by which tests are named.
+struct fabric_job {
+  std::string fabric;
+  int ranks;
+};
+void PrintTo(const fabric_job& what, std::ostream* out);
+std::string job_name(const ::testing::TestParamInfo<fabric_job>& info);
+
 bool contains(const std::string& text, const std::string& part);
+
+/// `problem` is a part of standard error.
+void expect_failure(const outcome& ended, const std::string& problem, int status = 1);
 
 }  // namespace amity::tests

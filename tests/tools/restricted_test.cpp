@@ -69,18 +69,15 @@ TEST_P(restricted, program_starts_its_ranks) {
 }
 
 TEST_P(restricted, failed_rank_ends_job) {
-  const auto ended = run(amity_command({"run", "-n", "3", WORLD_PROGRAM, "kill"}));
-  EXPECT_EQ(ended.status, 128 + 9);
-  EXPECT_PRED2(contains, ended.errors, "was killed by signal 9");
+  expect_failure(run(amity_command({"run", "-n", "3", WORLD_PROGRAM, "kill"})), "was killed by signal 9", 128 + 9);
 }
 
 TEST_P(restricted, interrupt_ends_job) {
   child job(under(GetParam(), amity_command({"run", "-n", "3", WORLD_PROGRAM, "wait"})));
-  const auto ranks = processes_in(job.wait_for_lines(3));
-  const std::vector<process_watch> watches(ranks.begin(), ranks.end());
+  const watches all(job.wait_for_lines(3));
   job.signal(15);
   EXPECT_EQ(job.finish().status, 128 + 15);
-  for (const auto& each : watches) EXPECT_TRUE(each.ends());
+  EXPECT_TRUE(all.all_end());
 }
 
 TEST_P(restricted, ranks_of_other_launchers_share_memory) {
@@ -125,8 +122,7 @@ TEST(restricted_launcher, missing_call_is_named) {
     const restriction given{"", what, "EPERM"};
     AMITY_SKIP_UNLESS(is_possible(given), "this system has no seccomp");
     const auto ended = child(under(given, amity_command({"run", "-n", "2", "true"}))).finish();
-    EXPECT_EQ(ended.status, 1);
-    EXPECT_PRED2(contains, ended.errors, std::string(name) + ": Operation not permitted");
+    expect_failure(ended, std::string(name) + ": Operation not permitted");
     EXPECT_PRED2(contains, ended.errors, "seccomp");
   }
 }
@@ -134,10 +130,8 @@ TEST(restricted_launcher, missing_call_is_named) {
 TEST(restricted_launcher, pin_without_permission_is_error) {
   const restriction given{"", "sched_setaffinity", "EPERM"};
   AMITY_SKIP_UNLESS(is_possible(given), "this system has no seccomp");
-  const auto ended = child(under(given, amity_command({"run", "-n", "2", "--pin", "true"}))).finish();
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_PRED2(contains, ended.errors,
-               "cannot start a rank: sched_setaffinity: Operation not permitted; do not use --pin");
+  expect_failure(child(under(given, amity_command({"run", "-n", "2", "--pin", "true"}))).finish(),
+                 "cannot start a rank: sched_setaffinity: Operation not permitted; do not use --pin");
 }
 
 }  // namespace

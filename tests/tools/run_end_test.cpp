@@ -27,61 +27,6 @@ class stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Watches over processes that should all end.
-class watches {
- public:
-  explicit watches(const std::vector<std::string>& lines) {
-    for (const pid_t process : processes_in(lines)) watches_.emplace_back(process);
-  }
-  bool all_end() const {
-    for (const auto& watch : watches_) {
-      if (!watch.ends()) return false;
-    }
-    return true;
-  }
-
- private:
-  std::vector<process_watch> watches_;
-};
-
-class end_with_ranks : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(ranks, end_with_ranks, ::testing::Values(1, 2, 3, 4, 8));
-
-TEST_P(end_with_ranks, a_killed_rank_ends_the_job) {
-  const auto ranks = static_cast<std::size_t>(GetParam());
-  child job(run_ranks(GetParam(), {"join"}));
-  const auto lines = job.wait_for_lines(ranks);
-  const watches all(lines);
-  const pid_t victim = processes_in(lines).back();
-  ASSERT_EQ(::kill(victim, SIGKILL), 0);
-  const auto ended = job.finish();
-  EXPECT_EQ(ended.status, 128 + SIGKILL);
-  EXPECT_PRED2(contains, ended.errors, "amity: rank ");
-  EXPECT_PRED2(contains, ended.errors, " (pid " + std::to_string(victim) + ") was killed by signal 9 (Killed)");
-  EXPECT_EQ(contains(ended.errors, "; ending the other ranks\n"), ranks > 1) << ended.errors;
-  EXPECT_TRUE(all.all_end());
-}
-
-TEST_P(end_with_ranks, a_killed_launcher_takes_the_ranks_with_it) {
-  child job(run_ranks(GetParam(), {"join"}));
-  const watches all(job.wait_for_lines(static_cast<std::size_t>(GetParam())));
-  job.signal(SIGKILL);
-  EXPECT_TRUE(all.all_end());
-  EXPECT_EQ(job.finish().status, -SIGKILL);
-}
-
-TEST_P(end_with_ranks, an_interrupt_ends_all_ranks) {
-  for (const int signal : {SIGINT, SIGTERM}) {
-    child job(run_ranks(GetParam(), {"join"}));
-    const watches all(job.wait_for_lines(static_cast<std::size_t>(GetParam())));
-    job.signal(signal);
-    const auto ended = job.finish();
-    EXPECT_EQ(ended.status, 128 + signal);
-    EXPECT_PRED2(contains, ended.errors, "amity: received signal " + std::to_string(signal));
-    EXPECT_TRUE(all.all_end());
-  }
-}
-
 /// Far more ranks than can start before the first of them is noticed.
 constexpr int many_ranks = 3000;
 
@@ -105,13 +50,6 @@ TEST(run_end, interrupt_stops_start) {
 TEST(run_end, many_ended_ranks_are_all_noticed) {
   const auto ended = child(amity_command({"run", "-n", "200", "sh", "-c", "read line; exit 0"})).finish();
   EXPECT_EQ(ended.status, 0) << ended.errors;
-}
-
-TEST(run_end, the_rank_is_named) {
-  const auto ended = child(run_ranks(4, {"join", "join", "fail", "join"})).finish();
-  EXPECT_EQ(ended.status, 3);
-  EXPECT_PRED2(contains, ended.errors, "amity: rank 2 (pid ");
-  EXPECT_PRED2(contains, ended.errors, ") exited with status 3; ending the other ranks\n");
 }
 
 TEST(run_end, a_killed_rank_is_blamed_though_others_end_before_the_launcher_looks) {
@@ -156,8 +94,7 @@ TEST(run_end, a_rank_may_end_in_good_order_when_the_job_is_aborted) {
 
 TEST(run_end, the_rank_that_aborted_the_job_is_blamed_though_it_ends_last) {
   const auto ended = child(run_ranks(3, {"obey", "abort-last", "obey"})).finish();
-  EXPECT_EQ(ended.status, 6) << ended.errors;
-  EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
+  expect_failure(ended, "amity: rank 1 (pid ", 6);
   EXPECT_FALSE(contains(ended.errors, "status 5")) << ended.errors;
 }
 
@@ -181,20 +118,17 @@ outcome end_while_the_launcher_is_stopped(const std::function<void(pid_t)>& also
 
 TEST(run_end, of_ranks_that_have_ended_the_one_that_aborted_the_job_is_blamed) {
   const auto ended = end_while_the_launcher_is_stopped([](pid_t) {});
-  EXPECT_EQ(ended.status, 6) << ended.errors;
-  EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
+  expect_failure(ended, "amity: rank 1 (pid ", 6);
 }
 
 TEST(run_end, of_ranks_that_have_ended_one_that_was_killed_is_blamed_before_the_one_that_noticed) {
   const auto ended = end_while_the_launcher_is_stopped([](pid_t other) { EXPECT_EQ(::kill(other, SIGKILL), 0); });
-  EXPECT_EQ(ended.status, 128 + SIGKILL) << ended.errors;
-  EXPECT_PRED2(contains, ended.errors, "was killed by signal 9");
+  expect_failure(ended, "was killed by signal 9", 128 + SIGKILL);
 }
 
 TEST(run_end, a_rank_must_not_vanish_inside_amity_run) {
   const auto ended = child(run_ranks(3, {"join", "desert", "join"})).finish();
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
+  expect_failure(ended, "amity: rank 1 (pid ");
   EXPECT_PRED2(contains, ended.errors,
                ") exited with status 0 inside amity::run, without leaving it; ending the other ranks\n");
 }
@@ -211,8 +145,7 @@ TEST(run_end, ranks_need_not_join) { EXPECT_EQ(child(run_ranks(2, {"quit"})).fin
 
 TEST(run_end, others_do_not_wait_for_a_rank_that_never_joined) {
   const auto ended = child(run_ranks(2, {"join", "quit"})).finish();
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_PRED2(contains, ended.errors, "amity: rank 1 (pid ");
+  expect_failure(ended, "amity: rank 1 (pid ");
   EXPECT_PRED2(contains, ended.errors,
                ") exited without calling amity::run, where rank 0 waits for it; ending the other ranks\n");
 }
@@ -226,9 +159,7 @@ TEST(run_end, nor_if_they_join_later) {
   ASSERT_NE(quits, lines.end());
   ASSERT_TRUE(process_watch(processes_in({*quits}).front()).ends());
   job.type("go\n");
-  const auto ended = job.finish();
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_PRED2(contains, ended.errors, "exited without calling amity::run, where rank 0 waits for it");
+  expect_failure(job.finish(), "exited without calling amity::run, where rank 0 waits for it");
 }
 
 constexpr auto with_helper = "sleep 1000 & echo helper $!; wait";

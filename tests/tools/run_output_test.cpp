@@ -60,11 +60,8 @@ TEST(run_output, streams_stay_apart) {
       << ended.errors;
 }
 
-TEST(run_output, an_unfinished_line_gets_an_end) {
+TEST(run_output, unfinished_lines_get_an_end_and_empty_ones_are_kept) {
   EXPECT_EQ(child(with_prefix(1, "printf 'no end'")).finish().output, "[0] no end\n");
-}
-
-TEST(run_output, empty_lines_are_kept) {
   EXPECT_EQ(child(with_prefix(1, "printf 'a\\n\\nb\\n'")).finish().output, "[0] a\n[0] \n[0] b\n");
 }
 
@@ -119,13 +116,9 @@ TEST(run_output, full_disk_fails_job) {
   }
 }
 
-TEST(run_output, full_disk_for_errors_fails_job) {
+TEST(run_output, full_disk_for_errors_fails_job_that_has_not_failed) {
   EXPECT_EQ(child(redirected(with_prefix(2, "echo out; echo err >&2"), "2>/dev/full")).finish().status, 1);
-}
-
-TEST(run_output, failed_rank_keeps_its_status) {
-  const auto ended = child(redirected(with_prefix(1, "exit 7"), "2>/dev/full")).finish();
-  EXPECT_EQ(ended.status, 7);
+  EXPECT_EQ(child(redirected(with_prefix(1, "exit 7"), "2>/dev/full")).finish().status, 7);
 }
 
 TEST(run_output, memory_is_bounded) {

@@ -13,12 +13,10 @@ const child_options on_terminal{.environment = {}, .terminal = true};
 
 TEST(run_terminal, ctrl_c_ends_all_ranks) {
   child job(run_ranks(3, {"join"}), on_terminal);
-  const auto ranks = processes_in(job.wait_for_lines(3));
-  std::vector<process_watch> watches(ranks.begin(), ranks.end());
+  const watches all(job.wait_for_lines(3));
   job.type("\x03");
-  const auto ended = job.finish();
-  EXPECT_EQ(ended.status, 128 + SIGINT);
-  for (const auto& watch : watches) EXPECT_TRUE(watch.ends());
+  EXPECT_EQ(job.finish().status, 128 + SIGINT);
+  EXPECT_TRUE(all.all_end());
 }
 
 TEST(run_terminal, rank_0_reads_what_is_typed) {
@@ -56,11 +54,10 @@ TEST(run_terminal, ranks_write_to_the_terminal_itself) {
 
 TEST(run_terminal, losing_the_terminal_ends_all_ranks) {
   child job(run_ranks(2, {"join"}), on_terminal);
-  const auto ranks = processes_in(job.wait_for_lines(2));
-  std::vector<process_watch> watches(ranks.begin(), ranks.end());
+  const watches all(job.wait_for_lines(2));
   job.signal(SIGHUP);
   EXPECT_EQ(job.finish().status, 128 + SIGHUP);
-  for (const auto& watch : watches) EXPECT_TRUE(watch.ends());
+  EXPECT_TRUE(all.all_end());
 }
 
 }  // namespace

@@ -36,12 +36,8 @@ void PrintTo(const form& f, std::ostream* out) { *out << f.fabric << ' ' << f.ra
 
 std::vector<form> forms() {
   std::vector<form> all;
-#ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share, nor fibers of many kinds at once
-  const std::vector<std::string> fabrics{"threads"};
-#else
-  std::vector<std::string> fabrics{"sim", "threads", "shm"};
+  std::vector<std::string> fabrics = testing::fabrics_with_threads();
   if (!testing::sanitized && fabric::ofi::available()) fabrics.emplace_back("ofi");
-#endif
   for (const std::string& fabric : fabrics) {
     for (const rank_t ranks : {1, 2, 3}) {
       for (const bool helped : {false, true}) {

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstddef>
 #include <initializer_list>
-#include <ostream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -19,19 +18,9 @@ namespace {
 
 using tests::child;
 using tests::contains;
+using job = tests::fabric_job;
 using tests::outcome;
 using columns = std::vector<std::string>;
-
-struct job {
-  std::string fabric;
-  int ranks;
-};
-
-void PrintTo(const job& what, std::ostream* out) { *out << what.ranks << " ranks on " << what.fabric; }
-
-std::string name_of(const ::testing::TestParamInfo<job>& info) {
-  return info.param.fabric + "_" + std::to_string(info.param.ranks);
-}
 
 /// "run" is shared memory under `amity run`; under "shm" the program starts its own ranks.
 class counters_on_signal : public ::testing::TestWithParam<job> {
@@ -60,7 +49,7 @@ class counters_on_signal : public ::testing::TestWithParam<job> {
 INSTANTIATE_TEST_SUITE_P(world, counters_on_signal,
                          ::testing::Values(job{"shm", 2}, job{"shm", 3}, job{"threads", 2}, job{"threads", 3},
                                            job{"sim", 2}, job{"sim", 3}, job{"run", 3}),
-                         name_of);
+                         tests::job_name);
 
 std::string title_of(int rank, const std::string& signal) {
   return "amity: rank " + std::to_string(rank) + ": messages by type at " + signal + " ";
@@ -145,7 +134,7 @@ TEST_P(counters_on_signal, own_handlers_stay) {
 }
 
 class counters_of_launched_ranks : public counters_on_signal {};
-INSTANTIATE_TEST_SUITE_P(world, counters_of_launched_ranks, ::testing::Values(job{"shm", 2}), name_of);
+INSTANTIATE_TEST_SUITE_P(world, counters_of_launched_ranks, ::testing::Values(job{"shm", 2}), tests::job_name);
 
 TEST_P(counters_of_launched_ranks, own_handler_of_launcher_stays) {
   child blocked = start({"block", "before", "handle"});
@@ -174,7 +163,8 @@ TEST_P(counters_on_signal, default_action_without_setting) {
 
 /// A launcher would wait for standard error itself.
 class counters_of_one_process : public counters_on_signal {};
-INSTANTIATE_TEST_SUITE_P(world, counters_of_one_process, ::testing::Values(job{"threads", 3}, job{"sim", 3}), name_of);
+INSTANTIATE_TEST_SUITE_P(world, counters_of_one_process, ::testing::Values(job{"threads", 3}, job{"sim", 3}),
+                         tests::job_name);
 
 TEST_P(counters_of_one_process, full_stderr_does_not_block_term) {
   child full = start({"full"});

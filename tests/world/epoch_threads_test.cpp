@@ -16,26 +16,22 @@
 
 #include "amity/amity.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/programs.hpp"
 
 namespace amity {
 namespace {
 
-int run_job(const std::string& fabric, rank_t ranks, const std::vector<std::string>& more,
-            const std::function<void(world&)>& body) {
-  std::vector<std::string> config{"AMITY_FABRIC=" + fabric, "AMITY_RANKS=" + std::to_string(ranks),
-                                  "AMITY_SHM_BUFFERS=2", "AMITY_SIM_CREDITS=2"};
-  config.insert(config.end(), more.begin(), more.end());
-  const char* const arguments[] = {"test", nullptr};
-  return run(settings::from_list(config), 1, arguments, body);
-}
+using testing::outcome_of;
+using testing::run_job;
+using testing::shape;
 
 /// The program on every shape of job.
 void on_threads(const std::function<void(world&)>& body) {
   for (const std::string fabric : {"sim", "threads"}) {
     for (const rank_t ranks : {1, 2, 3}) {
-      for (const char* const threads : {"AMITY_THREADS=2", "AMITY_THREADS=3"}) {
-        SCOPED_TRACE(fabric + ", " + std::to_string(ranks) + " ranks, " + threads);
-        EXPECT_EQ(run_job(fabric, ranks, {threads, "AMITY_PROGRESS_THREAD=1"}, body), 0);
+      for (const rank_t threads : {2, 3}) {
+        SCOPED_TRACE(fabric + ", " + std::to_string(ranks) + " ranks, " + std::to_string(threads) + " threads");
+        run_job(shape(fabric, ranks, threads, {"AMITY_PROGRESS_THREAD=1"}), body);
       }
     }
   }
@@ -171,24 +167,24 @@ TEST(epochs_of_threads, never_wait_in_try_end) {
       EXPECT_GT(w.now_ns(), 1'000'000u);
     }
   };
-  EXPECT_EQ(run_job("sim", 2, {"AMITY_THREADS=3"}, body), 0);
+  run_job(shape("sim", 2, 3), body);
 }
 
 std::string failure_in(const std::string& fabric, const std::function<void(world&)>& body) {
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(run_job(fabric, 2, {"AMITY_THREADS=2"}, body), 1);
-  return ::testing::internal::GetCapturedStderr();
+  const auto [status, errors] = outcome_of(shape(fabric, 2, 2), body);
+  EXPECT_EQ(status, 1);
+  return errors;
 }
 
 TEST(epochs_of_threads, are_ended_by_a_call) {
-  EXPECT_EQ(failure_in("sim",
-                       [](world& w) {
-                         {
-                           auto period = w.begin_epoch();
-                           if (w.rank() == 1) period.end();
-                         }
-                         w.barrier();
-                       }),
+  const std::string failure = failure_in("sim", [](world& w) {
+    {
+      auto period = w.begin_epoch();
+      if (w.rank() == 1) period.end();
+    }
+    w.barrier();
+  });
+  EXPECT_EQ(failure,
             "amity: epoch (rank 0): epoch 1 was begun, and destroyed before its end; call end, or try_end until it "
             "tells the end\n");
 }
@@ -197,7 +193,7 @@ TEST(epochs_of_threads, are_ended_by_a_call) {
 // been busy with them.
 TEST(epochs_of_threads, do_not_end_while_a_thread_holds_messages_of_its_own) {
   for (const std::string fabric : {"sim", "threads"}) {
-    const auto status = run_job(fabric, 2, {"AMITY_PROGRESS_THREAD=1"}, [](world& w) {
+    run_job(shape(fabric, 2, 1, {"AMITY_PROGRESS_THREAD=1"}), [](world& w) {
       constexpr int chain = 2000;
       std::atomic<int> handled = 0;
       auto on = w.message<int>(
@@ -218,16 +214,14 @@ TEST(epochs_of_threads, do_not_end_while_a_thread_holds_messages_of_its_own) {
         EXPECT_EQ(handled, chain) << waits;
       }
     });
-    EXPECT_EQ(status, 0) << fabric;
   }
 }
 
 // What one policy holds may come to another one that holds it for the own rank, in one and the same flush.
 TEST(epochs_of_threads, do_not_end_while_combined_messages_wait_for_their_own_rank) {
   for (int seed = 1; seed <= 5; ++seed) {
-    const std::vector<std::string> delayed{"AMITY_THREADS=2", "AMITY_SIM_DELAY_NS_MAX=6000",
-                                           "AMITY_SIM_SEED=" + std::to_string(seed)};
-    const auto status = run_job("sim", 2, delayed, [](world& w) {
+    const std::string seeded = "AMITY_SIM_SEED=" + std::to_string(seed);
+    run_job(shape("sim", 2, 2, {"AMITY_SIM_DELAY_NS_MAX=6000", seeded}), [](world& w) {
       constexpr int chain = 200;
       std::atomic<std::uint64_t> hops = 0;
       auto hop = w.message<int>(
@@ -249,19 +243,17 @@ TEST(epochs_of_threads, do_not_end_while_combined_messages_wait_for_their_own_ra
         EXPECT_EQ(w.sum(hops.load()), std::uint64_t{chain});
       }
     });
-    EXPECT_EQ(status, 0);
   }
 }
 
 TEST(worlds_of_threads, are_destroyed_outside_their_epochs) {
-  EXPECT_EQ(failure_in("sim",
-                       [](world& w) {
-                         auto other = w.duplicate();
-                         if (w.rank() == 0) const_cast<epoch::epochs&>(other->epochs()).begin();
-                         other.reset();
-                         w.epoch([] {});
-                       }),
-            "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world\n");
+  const std::string failure = failure_in("sim", [](world& w) {
+    auto other = w.duplicate();
+    if (w.rank() == 0) const_cast<epoch::epochs&>(other->epochs()).begin();
+    other.reset();
+    w.epoch([] {});
+  });
+  EXPECT_EQ(failure, "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world\n");
 }
 
 TEST(worlds_of_threads, end_in_the_program) {

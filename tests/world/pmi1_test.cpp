@@ -20,8 +20,8 @@
 
 #include <gtest/gtest.h>
 
-#include "amity/base/error.hpp"
 #include "amity/world/bootstrap/pmi1.hpp"
+#include "tests/support/errors.hpp"
 
 namespace amity::detail {
 namespace {
@@ -194,12 +194,7 @@ TEST_P(a_manager, that_makes_no_sense_is_an_error) {
   manager of_one(1, [&](int, const std::string& question) {
     return question.starts_with(it.question) ? std::optional(it.answer) : std::nullopt;
   });
-  try {
-    of_one.join(0)->all_gather("mine");
-    FAIL() << "no error";
-  } catch (const error& problem) {
-    EXPECT_NE(std::string(problem.what()).find(it.said), std::string::npos) << problem.what();
-  }
+  testing::expect_error([&] { of_one.join(0)->all_gather("mine"); }, {it.said});
 }
 
 INSTANTIATE_TEST_SUITE_P(

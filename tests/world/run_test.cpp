@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <ostream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -18,10 +17,13 @@
 #include <gtest/gtest.h>
 
 #include "amity/base/error.hpp"
+#include "tests/support/programs.hpp"
 #include "tests/tools/child.hpp"
 
 namespace amity {
 namespace {
+
+using testing::outcome_of;
 
 /// Settings for a job of this kind, or the process's own rank.
 settings job(const std::string& fabric, int ranks, std::vector<std::string> more = {}) {
@@ -30,23 +32,7 @@ settings job(const std::string& fabric, int ranks, std::vector<std::string> more
   return settings::from_list(more);
 }
 
-struct outcome {
-  int status;
-  std::string errors;  ///< standard error
-};
-
-template <class Program>
-outcome run_job(const settings& config, Program program) {
-  const char* const arguments[] = {"test", nullptr};
-  ::testing::internal::CaptureStderr();
-  const int status = run(config, 1, arguments, program);
-  return {status, ::testing::internal::GetCapturedStderr()};
-}
-
-struct kind {
-  std::string fabric;
-  int ranks;
-};
+using kind = tests::fabric_job;
 
 class in_process : public ::testing::TestWithParam<kind> {
  protected:
@@ -64,17 +50,11 @@ std::vector<kind> kinds() {
   return result;
 }
 
-void PrintTo(const kind& what, std::ostream* out) { *out << what.ranks << " ranks on " << what.fabric; }
-
-std::string name_of(const ::testing::TestParamInfo<kind>& info) {
-  return info.param.fabric + "_" + std::to_string(info.param.ranks);
-}
-
-INSTANTIATE_TEST_SUITE_P(run, in_process, ::testing::ValuesIn(kinds()), name_of);
+INSTANTIATE_TEST_SUITE_P(run, in_process, ::testing::ValuesIn(kinds()), tests::job_name);
 
 TEST_P(in_process, runs_the_program_once_a_rank) {
   std::atomic<std::uint64_t> seen = 0;
-  const auto ended = run_job(config(), [&](world& w) {
+  const auto ended = outcome_of(config(), [&](world& w) {
     EXPECT_EQ(w.size(), ranks());
     seen += std::uint64_t{1} << (8 * w.rank());
   });
@@ -84,7 +64,7 @@ TEST_P(in_process, runs_the_program_once_a_rank) {
 }
 
 TEST_P(in_process, returns_the_status_of_the_rank_that_failed) {
-  const auto ended = run_job(config(), [&](world& w) {
+  const auto ended = outcome_of(config(), [&](world& w) {
     if (w.rank() == ranks() - 1) return 7;
     w.barrier();  // the others wait for it
     return 0;
@@ -95,18 +75,9 @@ TEST_P(in_process, returns_the_status_of_the_rank_that_failed) {
             ranks() == 1 ? "" : "amity: rank " + last + ": the program ended with status 7, and so does the job\n");
 }
 
-TEST_P(in_process, does_not_take_a_status_of_which_processes_keep_nothing_for_success) {
-  const auto ended = run_job(config(), [&](world& w) {
-    if (w.rank() == ranks() - 1) return 256;
-    w.barrier();
-    return 0;
-  });
-  EXPECT_EQ(ended.status, 1);
-}
-
 TEST_P(in_process, names_the_rank_whose_program_has_ended_while_others_wait) {
   if (ranks() == 1) return;
-  const auto ended = run_job(config(), [&](world& w) {
+  const auto ended = outcome_of(config(), [&](world& w) {
     if (w.rank() != ranks() - 1) w.barrier();
   });
   EXPECT_EQ(ended.status, 1);
@@ -118,7 +89,7 @@ TEST_P(in_process, names_the_rank_whose_program_has_ended_while_others_wait) {
 }
 
 TEST_P(in_process, a_failure_ends_ranks_that_wait_in_an_epoch) {
-  const auto ended = run_job(config(), [&](world& w) {
+  const auto ended = outcome_of(config(), [&](world& w) {
     auto message = w.message<int>([](int) {}, coalesce{});
     if (w.rank() == ranks() - 1) return 7;
     w.epoch([&] { message.send(w.size() - 1, 1); });
@@ -128,7 +99,7 @@ TEST_P(in_process, a_failure_ends_ranks_that_wait_in_an_epoch) {
 }
 
 TEST_P(in_process, prints_an_error_once) {
-  const auto ended = run_job(config(), [&](world& w) {
+  const auto ended = outcome_of(config(), [&](world& w) {
     if (w.rank() == ranks() - 1) throw error("test", w.rank(), "it went wrong", "do not");
     w.barrier();
   });
@@ -137,26 +108,20 @@ TEST_P(in_process, prints_an_error_once) {
 }
 
 TEST_P(in_process, prints_an_exception_of_the_program_with_its_rank) {
-  const auto ended = run_job(config(), [&](world& w) {
-    if (w.rank() == ranks() - 1) throw std::runtime_error("no such file");
-    w.barrier();
-  });
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_EQ(ended.errors,
-            "amity: the program ended with an exception on rank " + std::to_string(ranks() - 1) + ": no such file\n");
-}
-
-TEST_P(in_process, survives_an_exception_of_any_type) {
-  const auto ended = run_job(config(), [&](world& w) {
-    if (w.rank() == 0) throw 3;
-    w.barrier();
-  });
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_EQ(ended.errors, "amity: the program ended with an exception on rank 0: of unknown type\n");
+  for (const bool is_of_a_known_type : {true, false}) {
+    const auto ended = outcome_of(config(), [&](world& w) {
+      if (w.rank() < ranks() - 1) return w.barrier();
+      if (is_of_a_known_type) throw std::runtime_error("no such file");
+      throw 3;
+    });
+    EXPECT_EQ(ended.status, 1);
+    EXPECT_EQ(ended.errors, "amity: the program ended with an exception on rank " + std::to_string(ranks() - 1) + ": " +
+                                (is_of_a_known_type ? "no such file\n" : "of unknown type\n"));
+  }
 }
 
 TEST_P(in_process, warns_about_a_misspelt_variable_once_a_job) {
-  const auto ended = run_job(config({"AMITY_RANK_COUNT=3", "AMITY_SIM_SED=7"}), [](world& w) { w.barrier(); });
+  const auto ended = outcome_of(config({"AMITY_RANK_COUNT=3", "AMITY_SIM_SED=7"}), [](world& w) { w.barrier(); });
   EXPECT_EQ(ended.status, 0);
   const auto count = [&](const std::string& part) {
     std::size_t found = 0;
@@ -170,7 +135,7 @@ TEST_P(in_process, warns_about_a_misspelt_variable_once_a_job) {
 // Its handler would run on what the program has left behind.
 TEST_P(in_process, a_message_type_that_outlives_the_program_is_an_error) {
   std::vector<std::unique_ptr<std::byte[]>> memory(static_cast<std::size_t>(ranks()));
-  const auto ended = run_job(config(), [&](world& w) {
+  const auto ended = outcome_of(config(), [&](world& w) {
     const auto make = [&] { return w.message<int>([](int) {}); };
     auto& place = memory[static_cast<std::size_t>(w.rank())];
     place = std::make_unique<std::byte[]>(sizeof(decltype(make())));
@@ -186,7 +151,7 @@ TEST_P(in_process, a_message_type_that_outlives_the_program_is_an_error) {
 TEST_P(in_process, checks_the_fabric_if_asked_to) {
   const auto packet_bytes = [&](const settings& with) {
     std::atomic<std::size_t> bytes = 0;
-    const auto ended = run_job(with, [&](world& w) {
+    const auto ended = outcome_of(with, [&](world& w) {
       auto message = w.message<int>([](int) {}, coalesce{});
       w.epoch([&] { message.send((w.rank() + 1) % w.size(), 1); });
       bytes = w.endpoint().packet_bytes_max();
@@ -217,7 +182,7 @@ row row_of(const std::string& report, int peer) {
 
 TEST_P(in_process, prints_a_trace_report_of_each_rank_in_order) {
   for (const char* const checked : {"AMITY_FABRIC_CHECKED=0", "AMITY_FABRIC_CHECKED=1"}) {
-    const auto ended = run_job(config({"AMITY_FABRIC_TRACED=1", checked}), [](world& w) {
+    const auto ended = outcome_of(config({"AMITY_FABRIC_TRACED=1", checked}), [](world& w) {
       auto message = w.message<std::array<char, 100>>([](const auto&) {});
       w.epoch([&] {
         for (int i = 0; i <= w.rank(); ++i) message.send(w.rank(), {});
@@ -242,7 +207,7 @@ TEST_P(in_process, prints_a_trace_report_of_each_rank_in_order) {
 
 TEST_P(in_process, runs_again_and_again) {
   for (int i = 0; i < 5; ++i) {
-    const auto ended = run_job(config(), [&](world& w) {
+    const auto ended = outcome_of(config(), [&](world& w) {
       const auto ranks_counted = w.sum(std::uint64_t{1});
       return ranks_counted == static_cast<std::uint64_t>(ranks()) && i == 3 && w.rank() == 0 ? 3 : 0;
     });
@@ -254,7 +219,7 @@ TEST_P(in_process, runs_again_and_again) {
 template <class T>
 std::uint64_t virtual_ns(const std::vector<std::string>& costs, std::string* errors = nullptr) {
   std::uint64_t ns = 0;
-  const outcome ended = run_job(job("sim", 2, costs), [&](world& w) {
+  const auto ended = outcome_of(job("sim", 2, costs), [&](world& w) {
     auto count = w.message<T>([](T) {}, coalesce{.count = 1});
     const std::uint64_t begin_ns = w.endpoint().transport().now_ns();
     w.epoch([&] {
@@ -286,7 +251,7 @@ TEST(sim_handler_costs, of_which_no_message_comes_are_named) {
 
 TEST(sim_handler_costs, that_are_none_are_errors) {
   for (const std::string wrong : {"float", "float=", "float=fast", "=3us", "float=-1"}) {
-    const outcome ended = run_job(job("sim", 2, {"AMITY_SIM_HANDLERS_NS=" + wrong}), [](world&) {});
+    const auto ended = outcome_of(job("sim", 2, {"AMITY_SIM_HANDLERS_NS=" + wrong}), [](world&) {});
     EXPECT_NE(ended.status, 0) << wrong;
     EXPECT_NE(ended.errors.find("is no cost of a handler"), std::string::npos) << ended.errors;
   }
@@ -295,34 +260,17 @@ TEST(sim_handler_costs, that_are_none_are_errors) {
 TEST(run, fabrics_may_follow_one_another_in_a_process) {
   for (const kind& each : kinds()) {
     std::atomic<int> ranks = 0;
-    EXPECT_EQ(run_job(job(each.fabric, each.ranks), [&](world&) { ++ranks; }).status, 0);
+    EXPECT_EQ(outcome_of(job(each.fabric, each.ranks), [&](world&) { ++ranks; }).status, 0);
     EXPECT_EQ(ranks, each.ranks);
   }
 }
 
 TEST(run, a_job_may_run_inside_a_job) {
-  const auto ended = run_job(job("threads", 2), [](world& outer) {
-    const char* const arguments[] = {"test", nullptr};
-    const int inner = run(job("sim", 3), 1, arguments, [&](world& w) { return w.size() == 3 ? 0 : 1; });
+  const auto ended = outcome_of(job("threads", 2), [](world& outer) {
+    const int inner = testing::run_here(job("sim", 3), [](world& w) { return w.size() == 3 ? 0 : 1; });
     EXPECT_EQ(outer.sum(static_cast<std::uint64_t>(inner)), 0u);
   });
   EXPECT_EQ(ended.status, 0);
-}
-
-TEST(run, simulated_ranks_take_the_settings_of_the_simulator) {
-  std::uint64_t end_ns = 0;
-  run_job(job("sim", 2, {"AMITY_SIM_LATENCY_NS=1000000"}), [&](world& w) {
-    w.barrier();
-    end_ns = w.now_ns();
-  });
-  EXPECT_GT(end_ns, 1'000'000u);
-}
-
-TEST(run, simulated_ranks_that_wait_for_each_other_are_reported) {
-  const auto ended =
-      run_job(job("sim", 2), [](world& w) { w.endpoint().wait_until("what never comes", [] { return false; }); });
-  EXPECT_EQ(ended.status, 1);
-  EXPECT_NE(ended.errors.find("amity: "), std::string::npos) << ended.errors;
 }
 
 }  // namespace

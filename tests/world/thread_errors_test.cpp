@@ -80,8 +80,7 @@ TEST_P(failing_thread, outside_epochs_ends_the_others_too) {
 }
 
 TEST_P(failing_thread, leaves_the_status_of_its_program) {
-  const char* const arguments[] = {"test", nullptr};
-  EXPECT_EQ(run(shape(GetParam(), 1, 3), 1, arguments, [](world&) { return 42; }), 42);
+  EXPECT_EQ(testing::run_here(shape(GetParam(), 1, 3), [](world&) { return 42; }), 42);
 }
 
 /// Sends on thread 1 as if it was thread 0, whatever the policies are.

@@ -24,7 +24,6 @@ namespace {
 using testing::network_is_tested;
 using testing::outcome_of;
 using testing::program;
-using testing::run_here;
 using testing::run_job;
 using testing::shape;
 
@@ -46,12 +45,7 @@ class threaded : public ::testing::TestWithParam<form> {
 
 std::vector<form> forms() {
   std::vector<form> all;
-#ifdef __SANITIZE_THREAD__  // it cannot follow memory that processes share, nor fibers of many kinds at once
-  const std::array fabrics{"threads"};
-#else
-  const std::array fabrics{"sim", "threads", "shm"};
-#endif
-  for (const std::string fabric : fabrics) {
+  for (const std::string& fabric : testing::fabrics_with_threads()) {
     for (const rank_t ranks : {1, 2, 3, 4, 8}) {
       for (const rank_t threads : {1, 2, 4}) all.push_back({fabric, ranks, threads});
     }
@@ -312,8 +306,7 @@ TEST_P(threaded, a_progress_thread_handles_while_the_program_computes) {
 }
 
 TEST(threads, count_for_their_rank) {
-  const char* const arguments[] = {"test", nullptr};
-  const int status = run(shape("threads", 2, 3), 1, arguments, [](world& w) {
+  run_job(shape("threads", 2, 3), [](world& w) {
     auto message = w.message<int>([](int) {});
     const core::traffic before = w.counters();
     w.epoch([&](thread& t) {
@@ -321,9 +314,7 @@ TEST(threads, count_for_their_rank) {
     });
     EXPECT_EQ(w.counters().messages_sent - before.messages_sent, 30u);
     EXPECT_EQ(w.counters().messages_handled - before.messages_handled, 30u);
-    return 0;
   });
-  EXPECT_EQ(status, 0);
 }
 
 TEST(threads, that_are_never_idle_learn_that_the_job_has_ended) {

@@ -114,17 +114,10 @@ INSTANTIATE_TEST_SUITE_P(world, type_agreement,
                          ::testing::Combine(::testing::ValuesIn(testing::every_job_kind()), ::testing::Values(2, 3, 5)),
                          testing::job_name);
 
-TEST_P(type_agreement, fails_in_first_epoch) {
+TEST_P(type_agreement, fails_in_first_epoch_or_barrier) {
   for (const difference& what : differences()) {
     for (rank_t odd = 0; odd < std::get<rank_t>(GetParam()); ++odd) {
       expect_error_of(what, odd, [](world& w) { w.epoch([] {}); });
-    }
-  }
-}
-
-TEST_P(type_agreement, fails_in_first_barrier) {
-  for (const difference& what : differences()) {
-    for (rank_t odd = 0; odd < std::get<rank_t>(GetParam()); ++odd) {
       expect_error_of(what, odd, [](world& w) { w.barrier(); });
     }
   }

@@ -161,14 +161,6 @@ TEST_P(some_worlds, count_their_traffic) {
   });
 }
 
-TEST_P(some_worlds, have_a_clock_that_goes_on) {
-  run([](world& w) {
-    const auto before = w.now_ns();
-    w.barrier();
-    EXPECT_GT(w.now_ns(), before);
-  });
-}
-
 TEST_P(some_worlds, poll_until_there_is_nothing_left) {
   run([](world& w) {
     bool arrived = false;
@@ -197,21 +189,6 @@ TEST(world, a_rank_that_polls_learns_that_the_job_has_ended) {
     });
     EXPECT_EQ(failure, "the program's own") << kind.name;
   }
-}
-
-TEST(world, time_is_virtual_under_the_simulator) {
-  run_worlds(testing::simulated("sim", {.latency_ns = 1'000'000'000}), 2, [](world& w) {
-    const auto before = w.now_ns();
-    w.barrier();
-    EXPECT_GE(w.now_ns() - before, 1'000'000'000u);
-  });
-}
-
-TEST(world, its_settings_are_those_it_was_given) {
-  const settings config = testing::configured({{"AMITY_COALESCE_BYTES", "128"}});
-  run_worlds(
-      testing::threads("threads"), 1, [](world& w) { EXPECT_EQ(w.config().integer("AMITY_COALESCE_BYTES"), 128); },
-      config);
 }
 
 // A job of thousands of ranks pays for the peers that it talks to, not for all that there are.

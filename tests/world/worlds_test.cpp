@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "amity/core/memory.hpp"
-#include "amity/world/run.hpp"
 #include "tests/support/places.hpp"
 #include "tests/support/sanitizer.hpp"
 #include "tests/support/texts.hpp"
@@ -262,24 +261,34 @@ TEST_P(several_worlds, try_end_beside_sender) {
   });
 }
 
+/// Messages of another world that send one another until the epoch of `w` has ended.
+template <class... Policies>
+void end_beside_messages(world& w, rank_t dest, int messages, Policies... policies) {
+  const auto other = w.duplicate();
+  bool has_ended = false;
+  int hops = 0;
+  auto hop = other->message<int>(
+      [&](int, auto& self) {
+        if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
+        if (!has_ended) self.send(dest, 1);
+      },
+      policies...);
+  auto period = w.begin_epoch();
+  other->epoch([&] {
+    for (int i = 0; i < messages; ++i) hop.send(dest, 1);
+    period.end();
+    has_ended = true;
+  });
+  EXPECT_GT(hops, 0);
+}
+
 TEST_P(several_worlds, end_beside_busy_world) {
   constexpr int messages = 24;  // a rank is never idle, and credits are left for messages outside handlers
-  run([](world& w) {
-    const auto other = w.duplicate();
-    bool has_ended = false;
-    int hops = 0;
-    auto hop = other->message<int>([&](int, auto& self) {
-      if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
-      if (!has_ended) self.send(testing::next_of(w), 1);
-    });
-    auto period = w.begin_epoch();
-    other->epoch([&] {
-      for (int i = 0; i < messages; ++i) hop.send(testing::next_of(w), 1);
-      period.end();
-      has_ended = true;
-    });
-    EXPECT_GT(hops, 0);
-  });
+  run([](world& w) { end_beside_messages(w, testing::next_of(w), messages); });
+}
+
+TEST_P(several_worlds, end_beside_local_messages) {
+  run([](world& w) { end_beside_messages(w, w.rank(), 1, deliver_locally{}); });
 }
 
 /// Nothing is collected. Counts who asks for it while `is_over` holds.
@@ -325,27 +334,6 @@ TEST_P(several_worlds, ended_wait_sends_nothing_off) {
   });
 }
 
-TEST_P(several_worlds, end_beside_local_messages) {
-  run([](world& w) {
-    const auto other = w.duplicate();
-    bool has_ended = false;
-    int hops = 0;
-    auto hop = other->message<int>(
-        [&](int, auto& self) {
-          if (++hops > sends_max) throw std::runtime_error("the epoch does not end");
-          if (!has_ended) self.send(w.rank(), 1);
-        },
-        deliver_locally{});
-    auto period = w.begin_epoch();
-    other->epoch([&] {
-      hop.send(w.rank(), 1);
-      period.end();
-      has_ended = true;
-    });
-    EXPECT_GT(hops, 0);
-  });
-}
-
 TEST_P(several_worlds, numbers_are_used_again) {
   // Processes that share few cores take their time for each.
   const int rounds = (GetParam().simulated ? 1000 : 60) / static_cast<int>(testing::sanitizer_divisor);
@@ -363,26 +351,24 @@ TEST_P(several_worlds, numbers_are_used_again) {
 }
 
 TEST(many_worlds, up_to_255_at_once) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                std::vector<std::unique_ptr<world>> many;
-                                for (int i = 0; i < 255; ++i) many.push_back(w.split({.color = w.rank()}));
-                                const auto again = [&] { many.push_back(w.duplicate()); };
-                                EXPECT_EQ(failure_of(again), "amity: world::split (rank " + std::to_string(w.rank()) +
-                                                                 "): all 255 numbers of worlds are in use on ranks of "
-                                                                 "this world; destroy worlds that are no longer used");
-                                EXPECT_EQ(all_to_all(*many.back()), 1u);
-                                many.erase(many.begin() + 100);
-                                again();
-                                EXPECT_EQ(all_to_all(*many.back()), 4u);
-                              }),
-            "");
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
+    std::vector<std::unique_ptr<world>> many;
+    for (int i = 0; i < 255; ++i) many.push_back(w.split({.color = w.rank()}));
+    const auto again = [&] { many.push_back(w.duplicate()); };
+    EXPECT_EQ(failure_of(again), "amity: world::split (rank " + std::to_string(w.rank()) +
+                                     "): all 255 numbers of worlds are in use on ranks of this world; destroy worlds "
+                                     "that are no longer used");
+    EXPECT_EQ(all_to_all(*many.back()), 1u);
+    many.erase(many.begin() + 100);
+    again();
+    EXPECT_EQ(all_to_all(*many.back()), 4u);
+  });
 }
 
 // --- Misuse ---
 
 TEST(worlds_misuse, are_made_outside_epochs_and_handlers) {
-  const auto failure = failure_in_worlds(2, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     const std::string begin = "amity: world::split (rank " + std::to_string(w.rank()) + "): ";
     auto message = w.message<int>([&](int) {
       EXPECT_EQ(failure_of([&] { w.split({}); }), begin +
@@ -396,12 +382,11 @@ TEST(worlds_misuse, are_made_outside_epochs_and_handlers) {
     });
     EXPECT_NE(w.split({}), nullptr);
   });
-  EXPECT_EQ(failure, "");
 }
 
 // It could end before the message is handled: nobody knows of it.
 TEST(worlds_misuse, handlers_do_not_send_where_the_epoch_may_end) {
-  const auto failure = failure_in_worlds(3, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 3, [](world& w) {
     const auto other = w.duplicate();
     const std::string begin = "amity: message::send (rank " + std::to_string(w.rank()) + "): ";
     const std::string remedy = "; send it while this rank is in the body of an epoch of the message's own world";
@@ -431,11 +416,10 @@ TEST(worlds_misuse, handlers_do_not_send_where_the_epoch_may_end) {
       }
     }
   });
-  EXPECT_EQ(failure, "");
 }
 
 TEST(worlds_misuse, handlers_of_one_are_handlers_for_all) {
-  const auto failure = failure_in_worlds(2, [](world& w) {
+  testing::run_worlds(testing::simulated("sim", {}), 2, [](world& w) {
     const auto other = w.duplicate();
     auto message = w.message<int>([&](int) {
       testing::expect_error([&] { other->poll(); }, {"world::poll", "a handler tried to poll"});
@@ -444,46 +428,43 @@ TEST(worlds_misuse, handlers_of_one_are_handlers_for_all) {
     });
     w.epoch([&] { message.send(1 - w.rank(), 1); });
   });
-  EXPECT_EQ(failure, "");
 }
 
 TEST(worlds_misuse, a_handler_that_throws_ends_the_job_wherever_its_rank_waits) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                const auto other = w.duplicate(), third = w.duplicate();
-                                auto message = other->message<int>([&](int) { throw std::runtime_error("no sevens"); });
-                                other->epoch([&] {
-                                  if (w.rank() == 0) message.send(1, 7);
-                                  third->barrier();
-                                });
-                              }),
-            "no sevens");
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    const auto other = w.duplicate(), third = w.duplicate();
+    auto message = other->message<int>([&](int) { throw std::runtime_error("no sevens"); });
+    other->epoch([&] {
+      if (w.rank() == 0) message.send(1, 7);
+      third->barrier();
+    });
+  });
+  EXPECT_EQ(failure, "no sevens");
 }
 
 TEST(worlds_misuse, a_message_in_a_world_that_its_target_has_destroyed) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                auto other = w.duplicate();
-                                const auto handler = other->endpoint().add_handler("late", [](core::request&) {});
-                                if (w.rank() == 1) other.reset();
-                                w.barrier();
-                                if (w.rank() == 0) other->endpoint().request_short(1, handler);
-                                w.barrier();
-                              }),
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    auto other = w.duplicate();
+    const auto handler = other->endpoint().add_handler("late", [](core::request&) {});
+    if (w.rank() == 1) other.reset();
+    w.barrier();
+    if (w.rank() == 0) other->endpoint().request_short(1, handler);
+    w.barrier();
+  });
+  EXPECT_EQ(failure,
             "amity: message arrival (rank 1): rank 0 sent a message in world 1, which this rank has destroyed, or "
             "never made; destroy a world on all its ranks, after the last message that was sent in it has been "
             "handled");
 }
 
 TEST(worlds_misuse, a_world_destroyed_inside_its_epoch) {
-  EXPECT_EQ(failure_in_worlds(2,
-                              [](world& w) {
-                                auto other = w.duplicate();
-                                const_cast<epoch::epochs&>(other->epochs()).begin();
-                                other.reset();
-                                w.barrier();
-                              }),
-            "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world");
+  const std::string failure = failure_in_worlds(2, [](world& w) {
+    auto other = w.duplicate();
+    const_cast<epoch::epochs&>(other->epochs()).begin();
+    other.reset();
+    w.barrier();
+  });
+  EXPECT_EQ(failure, "amity: world (rank 0): a world was destroyed inside its epoch; end the epoch before its world");
 }
 
 TEST(worlds_misuse, a_world_destroyed_before_its_message_type) {
@@ -500,46 +481,28 @@ TEST(worlds_misuse, a_world_destroyed_before_its_message_type) {
 }
 
 TEST(worlds_misuse, a_wrong_rank_of_a_part) {
-  EXPECT_EQ(failure_in_worlds(3,
-                              [](world& w) {
-                                const auto part = w.split({.color = w.rank() / 2});
-                                auto message = part->message<int>([](int) {});
-                                part->epoch([&] { message.send(2, 1); });
-                              }),
-            "amity: message::send (rank 0): destination 2 is not a rank of this world; use 0 to 1");
-}
-
-settings job(const std::string& fabric, int ranks) {
-  return testing::configured({{"AMITY_FABRIC", fabric}, {"AMITY_RANKS", std::to_string(ranks)}});
-}
-
-TEST(worlds_misuse, a_world_that_outlives_the_program) {
-  std::vector<std::unique_ptr<world>> kept(2);
-  const char* const arguments[] = {"test", nullptr};
-  ::testing::internal::CaptureStderr();
-  const int status =
-      run(job("sim", 2), 1, arguments, [&](world& w) { kept[static_cast<std::size_t>(w.rank())] = w.duplicate(); });
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "amity: amity::run (rank 0): the program has ended before the worlds that it has made; there are still 1; "
-            "let every world end inside the program, at the latest with it\n");
-  EXPECT_EQ(status, 1);
+  const std::string failure = failure_in_worlds(3, [](world& w) {
+    const auto part = w.split({.color = w.rank() / 2});
+    auto message = part->message<int>([](int) {});
+    part->epoch([&] { message.send(2, 1); });
+  });
+  EXPECT_EQ(failure, "amity: message::send (rank 0): destination 2 is not a rank of this world; use 0 to 1");
 }
 
 // A world that outlives the job's own no longer has memory.
 TEST(segments_of_worlds, end_with_their_job) {
-  const char* const arguments[] = {"test", nullptr};
   for (const char* const fabric : {"threads", "sim"}) {
     std::vector<std::unique_ptr<world>> kept(2);
-    ::testing::internal::CaptureStderr();
-    const int status = run(job(fabric, 2), 1, arguments, [&](world& w) {
+    const auto [status, errors] = testing::outcome_of(testing::shape(fabric, 2, 1), [&](world& w) {
       auto& mine = kept[static_cast<std::size_t>(w.rank())];
       mine = w.duplicate();
       core::endpoint& own = mine->endpoint();
       static_cast<void>(exchange(own, own.memory().allocate(64)));
       own.barrier();
     });
-    const std::string text = ::testing::internal::GetCapturedStderr();
-    EXPECT_NE(text.find("the program has ended before the worlds that it has made"), std::string::npos) << text;
+    testing::expect_parts(errors, {"amity: amity::run (rank ",
+                                   "): the program has ended before the worlds that it has made; there are still 1; "
+                                   "let every world end inside the program, at the latest with it\n"});
     EXPECT_EQ(status, 1);
   }
 }
@@ -552,35 +515,30 @@ TEST(segments_of_worlds, leave_no_mappings_behind) {
     for (std::string line; std::getline(maps, line);) found += line.find("memfd:amity") != std::string::npos;
     return found;
   };
-  const char* const arguments[] = {"test", nullptr};
   const int before = mappings();
-  const int status = run(job("threads", 2), 1, arguments, [&](world& w) {
+  testing::run_job(testing::shape("threads", 2, 1), [&](world& w) {
     const auto part = w.duplicate();
     core::endpoint& own = part->endpoint();
     for (int i = 0; i < 20; ++i) EXPECT_EQ(exchange(own, own.memory().allocate(4096)).size(), 2u);
     EXPECT_GT(mappings(), before);
     w.barrier();
   });
-  EXPECT_EQ(status, 0);
   EXPECT_EQ(mappings(), before);
 }
 
 // Jobs of one process know nothing of one another.
 TEST(several_jobs, at_once_in_one_process) {
-  const char* const arguments[] = {"test", nullptr};
   const auto rounds = 20 / static_cast<int>(testing::sanitizer_divisor) + 1;
   std::vector<std::thread> jobs;
   for (const char* const fabric : {"threads", "sim", "threads", "sim"}) {
     jobs.emplace_back([&, fabric, ranks = static_cast<int>(jobs.size()) % 4 + 1] {
       for (int round = 0; round < rounds; ++round) {
-        EXPECT_EQ(run(job(fabric, ranks), 1, arguments,
-                      [&](world& w) {
-                        EXPECT_EQ(w.size(), ranks);
-                        EXPECT_EQ(all_to_all(w), square(ranks));
-                        const auto part = w.split({.color = w.rank() % 2});
-                        EXPECT_EQ(all_to_all(*part), square(part->size()));
-                      }),
-                  0);
+        testing::run_job(testing::shape(fabric, ranks, 1), [&](world& w) {
+          EXPECT_EQ(w.size(), ranks);
+          EXPECT_EQ(all_to_all(w), square(ranks));
+          const auto part = w.split({.color = w.rank() % 2});
+          EXPECT_EQ(all_to_all(*part), square(part->size()));
+        });
       }
     });
   }
