@@ -20,7 +20,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 settings from(std::vector<std::string> environment) { return settings::from_list(environment); }
 
 /// The message of the error that the environment causes.
-std::string error_of(std::vector<std::string> environment) {
+std::string refusal_of(std::vector<std::string> environment) {
   return testing::error_of([&] { from(std::move(environment)); });
 }
 
@@ -81,17 +81,17 @@ TEST(settings, integers_take_suffixes) {
 TEST(settings, bounds_are_inclusive) {
   EXPECT_EQ(from({"AMITY_SHM_BUFFERS=2"}).integer("AMITY_SHM_BUFFERS"), 2);
   EXPECT_EQ(from({"AMITY_SHM_BUFFERS=64"}).integer("AMITY_SHM_BUFFERS"), 64);
-  EXPECT_EQ(error_of({"AMITY_SHM_BUFFERS=1"}),
+  EXPECT_EQ(refusal_of({"AMITY_SHM_BUFFERS=1"}),
             "amity: settings: AMITY_SHM_BUFFERS=1 is too small; "
             "give a whole number from 2 to 64 (buffers per peer), for example AMITY_SHM_BUFFERS=32");
-  EXPECT_PRED2(contains, error_of({"AMITY_SHM_BUFFERS=65"}), "AMITY_SHM_BUFFERS=65 is too large");
-  EXPECT_PRED2(contains, error_of({"AMITY_SIM_SEED=-1"}),
+  EXPECT_PRED2(contains, refusal_of({"AMITY_SHM_BUFFERS=65"}), "AMITY_SHM_BUFFERS=65 is too large");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_SIM_SEED=-1"}),
                "AMITY_SIM_SEED=-1 is too small; give a whole number from 0 to 9223372036854775807 (seed)");
   for (const std::string value : {"9223372036854775808", "99999999999999999999999", "9999999999g"}) {
-    EXPECT_PRED2(contains, error_of({"AMITY_SIM_SEED=" + value}),
+    EXPECT_PRED2(contains, refusal_of({"AMITY_SIM_SEED=" + value}),
                  "AMITY_SIM_SEED=" + value + " is too large; give a whole number from 0 to 9223372036854775807");
   }
-  EXPECT_PRED2(contains, error_of({"AMITY_SIM_SEED=-99999999999999999999"}), "99999999999999999999 is too small");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_SIM_SEED=-99999999999999999999"}), "99999999999999999999 is too small");
 }
 
 TEST(settings, take_the_suffixes_of_their_units) {
@@ -104,29 +104,30 @@ TEST(settings, take_the_suffixes_of_their_units) {
   EXPECT_EQ(ns("1s"), 1'000'000'000);
   EXPECT_EQ(ns("2k"), 2048);
   EXPECT_EQ(from({"AMITY_SIM_REORDER_PERCENT=5%"}).integer("AMITY_SIM_REORDER_PERCENT"), 5);
-  EXPECT_PRED2(contains, error_of({"AMITY_SIM_LATENCY_NS=5%"}), "with or without a suffix ns, us, ms, s, k, m or g");
-  EXPECT_PRED2(contains, error_of({"AMITY_SHM_BUFFERS=5us"}), "with or without a suffix k, m or g");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_SIM_LATENCY_NS=5%"}), "with or without a suffix ns, us, ms, s, k, m or g");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_SHM_BUFFERS=5us"}), "with or without a suffix k, m or g");
 }
 
 TEST(settings, refuse_what_is_not_a_number) {
   for (const std::string value : {"", "many", "4x", "4 ", " 4", "4kk", "0x10", "1.5", "99999999999999999999x"}) {
-    EXPECT_PRED2(contains, error_of({"AMITY_SIM_SEED=" + value}), "AMITY_SIM_SEED=" + value + " is not a whole number");
+    EXPECT_PRED2(contains, refusal_of({"AMITY_SIM_SEED=" + value}),
+                 "AMITY_SIM_SEED=" + value + " is not a whole number");
   }
 }
 
 TEST(settings, refuse_numbers_of_the_wrong_form) {
-  EXPECT_PRED2(contains, error_of({"AMITY_SHM_RING_SLOTS=100"}),
+  EXPECT_PRED2(contains, refusal_of({"AMITY_SHM_RING_SLOTS=100"}),
                "AMITY_SHM_RING_SLOTS=100 is not a power of two; give a power of two from 16");
-  EXPECT_PRED2(contains, error_of({"AMITY_SHM_PACKET_BYTES=5000"}), "is not a multiple of 64");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_SHM_PACKET_BYTES=5000"}), "is not a multiple of 64");
 }
 
 TEST(settings, refuse_an_unknown_choice) {
-  EXPECT_EQ(error_of({"AMITY_EPOCH_DETECTOR=coloured"}),
+  EXPECT_EQ(refusal_of({"AMITY_EPOCH_DETECTOR=coloured"}),
             "amity: settings: AMITY_EPOCH_DETECTOR=coloured is not one of colored, four_counter; "
             "did you mean AMITY_EPOCH_DETECTOR=colored?");
-  EXPECT_PRED2(contains, error_of({"AMITY_FABRIC=infiniband"}), "give one of them, for example AMITY_FABRIC=shm");
-  EXPECT_PRED2(contains, error_of({"AMITY_FABRIC="}), "is not one of");
-  EXPECT_PRED2(contains, error_of({"AMITY_FABRIC=shm|sim"}), "is not one of");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_FABRIC=infiniband"}), "give one of them, for example AMITY_FABRIC=shm");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_FABRIC="}), "is not one of");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_FABRIC=shm|sim"}), "is not one of");
 }
 
 TEST(settings, warn_about_misspelt_variables) {
@@ -151,7 +152,7 @@ TEST(settings, a_program_cannot_set_nonsense) {
 }
 
 TEST(settings, a_variable_without_a_value_is_an_error) {
-  EXPECT_PRED2(contains, error_of({"AMITY_RANKS"}), "write AMITY_RANKS=VALUE");
+  EXPECT_PRED2(contains, refusal_of({"AMITY_RANKS"}), "write AMITY_RANKS=VALUE");
 }
 
 TEST(settings_death_test, asking_for_an_unknown_name_is_a_bug) {
