@@ -276,11 +276,11 @@ TEST_P(space_of_messages, counters_in_stall_report) {
         handlers all;
         auto memory = make_numbers(w, all);
         const attached_space buffer(w, memory, 40);
-        const std::vector<std::int32_t> in = inputs(5000, w.rank());
+        const std::vector<std::int32_t> in = inputs(2000, w.rank());
         std::vector<std::int32_t> out(in.size());
         const rank_t to = next_of(w);
         memory.lock_all();
-        memory.am(all.absolute, to, 0, segment_ints, 5000, std::span(in), std::span(out));
+        memory.am(all.absolute, to, 0, segment_ints, 2000, std::span(in), std::span(out));
         testing::expect_parts(w.endpoint().stall_report("a test", 0),
                               {"active messages to rank " + std::to_string(to) + ": 1 not complete", " handshakes, "});
         memory.unlock_all();

@@ -244,8 +244,7 @@ void put_much(world& w, window<std::uint64_t>& on, std::size_t blocks, std::size
 // An epoch with far more data than may wait to be sent.
 TEST_P(limited_windows, puts_exceed_memory_of_waiting_messages) {
   if (GetParam().ranks != 2) return;
-  const std::string& kind = GetParam().kind.name;
-  const std::size_t mib = kind.starts_with("rough") ? 4 : kind == "processes" || kind == "records" ? 64 : 16;
+  const std::size_t mib = GetParam().kind.name.starts_with("rough") ? 4 : 16;
   run(
       [&](world& w) {
         const std::size_t bytes = mib << 20;
@@ -361,7 +360,7 @@ TEST_P(limited_windows, failure_of_one_rank_is_error_of_all) {
 
 TEST_P(limited_windows, thousands_live_at_once) {
   if (GetParam().ranks != 2 || GetParam().protocol != "automatic") return;
-  const std::size_t count = number_of_cases(is_over_network() ? 512 : 4096, 4096);
+  const std::size_t count = number_of_cases(is_over_network() ? 512 : 2048, 4096);
   run([count](world& w) {
     std::vector<window<std::uint32_t>> all;
     all.reserve(count);

@@ -177,7 +177,7 @@ TEST_P(shared_windows, sync_orders_stores_and_makes_progress) {
 // Memory and handles of windows that have ended are used again.
 TEST_P(shared_windows, creations_reuse_memory) {
   run_if_mapped([](world& w) {
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < 20; ++i) {
       auto shared = w.allocate_shared_window<std::byte>(i % 2 == 0 ? 100 : std::size_t{1} << 20);
       for (const std::byte each : shared.local()) ASSERT_EQ(each, std::byte{0});
       const auto there = shared.mapped(next_of(w));
