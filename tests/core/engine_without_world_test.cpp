@@ -136,8 +136,8 @@ TEST(engine_without_world, flushes_ask_tracked_puts) {
   });
 }
 
-/// Rank 0 begins a put to rank 1 that needs more credits than there are, calls `meanwhile`, and ends the put.
-void put_beside(const std::function<void(word_owner&)>& meanwhile, const std::function<void(word_owner&)>& afterwards) {
+/// Rank 0 begins a put to rank 1 that needs more credits than there are, calls `during`, and ends the put.
+void put_beside(const std::function<void(word_owner&)>& during, const std::function<void(word_owner&)>& afterwards) {
   simulate(2, {.credits = 2}, [&](word_owner& rank) {
     if (rank.on.rank() != 0) return;
     const std::vector<std::uint64_t> sent(words, 7);
@@ -147,7 +147,7 @@ void put_beside(const std::function<void(word_owner&)>& meanwhile, const std::fu
     };
     ASSERT_FALSE(put());
     ASSERT_GT(moved, 0u);
-    meanwhile(rank);
+    during(rank);
     rank.progress_until(put);
     afterwards(rank);
   });
