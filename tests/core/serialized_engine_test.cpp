@@ -103,7 +103,7 @@ class awaited_fabric final : public fabric::decorator {
   bool armed = false;
 
  private:
-  static constexpr std::uint64_t sleep_ns = 10'000'000'000;
+  static constexpr std::uint64_t sleep_ns = 60'000'000'000;
 
   amity::fabric::capabilities caps_;
 };

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include <mpi.h>
@@ -159,13 +160,88 @@ void many_shapes(MPIX_Am_op op) {
   for (MPI_Datatype& each : types) MPI_Type_free(&each);
 }
 
+constexpr int secret = 0x5ec2e7;
+
+/// Writes every element of its output, and into the gaps of the output's type what no origin may see.
+void fill_gaps(const void* input, int, MPI_Datatype, void*, int, MPI_Datatype, void* output, int, MPI_Datatype type,
+               int segments) {
+  MPI_Aint bound = 0, extent = 0;
+  MPI_Type_get_extent(type, &bound, &extent);
+  CHECK(extent == 8);
+  auto* const out = static_cast<int*>(output);
+  for (int i = 0; i < segments; ++i) {
+    out[2 * i] = static_cast<const int*>(input)[i] + 1;
+    if (i + 1 < segments) out[2 * i + 1] = secret;
+  }
+}
+
+/// The type of the output has gaps at the target and others at the origin, which stay as they are.
+void output_with_gaps(MPIX_Am_op op) {
+  step = "an output with gaps";
+  constexpr int segments = 3000;
+  const message_window<int> on(1);
+  const program::attached_buffer buffer(40'000, on.win());
+  MPI_Datatype of_target = MPI_DATATYPE_NULL, of_origin = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 8, &of_target);
+  MPI_Type_create_resized(MPI_INT, 0, 12, &of_origin);
+  for (MPI_Datatype* const each : {&of_target, &of_origin}) MPI_Type_commit(each);
+  std::vector<int> in(segments), out(3 * segments, -7);
+  std::iota(in.begin(), in.end(), 0);
+  MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, on.win());
+  CHECK(MPIX_Am(in.data(), 1, MPI_INT, out.data(), 1, of_origin, segments, next(), 1, MPI_INT, 0, 1, MPI_INT, 1,
+                of_target, op, on.win()) == MPI_SUCCESS);
+  CHECK(MPI_Win_unlock(next(), on.win()) == MPI_SUCCESS);
+  for (MPI_Datatype* const each : {&of_target, &of_origin}) MPI_Type_free(each);
+  for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i] == (i % 3 == 0 ? static_cast<int>(i / 3) + 1 : -7));
+}
+
+void sum_block(const void* input, int input_count, MPI_Datatype type, void*, int, MPI_Datatype, void* output, int,
+               MPI_Datatype, int segments) {
+  CHECK(input_count == 1 && segments == 1);
+  int bytes = 0;
+  MPI_Pack_size(1, type, MPI_COMM_SELF, &bytes);
+  std::vector<int> numbers(static_cast<std::size_t>(bytes) / sizeof(int));
+  int place = 0;
+  CHECK(MPI_Pack(input, 1, type, numbers.data(), bytes, &place, MPI_COMM_SELF) == MPI_SUCCESS);
+  *static_cast<int*>(output) = std::accumulate(numbers.begin(), numbers.begin() + place / 4, 0);
+}
+
+/// The description of a type is larger than a packet.
+void type_larger_than_packet(MPIX_Am_op op) {
+  step = "a type larger than a packet";
+  constexpr int blocks = 40'000;
+  const message_window<int> on(1);
+  std::vector<int> places;
+  for (int i = 0; i < blocks; ++i) places.push_back(2 * i + i % 2);  // no regular pattern
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_indexed_block(blocks, 1, places.data(), MPI_INT, &type);
+  MPI_Type_commit(&type);
+  MPI_Aint bound = 0, extent = 0;
+  MPI_Type_get_extent(type, &bound, &extent);
+  const program::attached_buffer input(2 * static_cast<int>(extent), on.win());
+  const program::attached_buffer output(1000, on.win());
+  const std::vector<int> in(blocks, 3);
+  for (int round = 0; round < 2; ++round) {
+    int out = 0;
+    MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, on.win());
+    CHECK(MPIX_Am(in.data(), blocks, MPI_INT, &out, 1, MPI_INT, 1, next(), 1, type, 0, 1, MPI_INT, 1, MPI_INT, op,
+                  on.win()) == MPI_SUCCESS);
+    CHECK(MPI_Win_unlock(next(), on.win()) == MPI_SUCCESS);
+    CHECK(out == 3 * blocks);
+  }
+  MPI_Type_free(&type);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const program::session running(argc, argv, 100);
   program::window_bytes_min = program::bytes_min;
-  const MPIX_Am_op sum = program::make_operation(sum_records), report = program::make_operation(report_type);
+  const MPIX_Am_op sum = program::make_operation(sum_records), report = program::make_operation(report_type),
+                   fill = program::make_operation(fill_gaps), sum_of_block = program::make_operation(sum_block);
   handlers_use_types(sum);
   freed_types(report);
   many_shapes(report);
+  output_with_gaps(fill);
+  type_larger_than_packet(sum_of_block);
 }

@@ -114,6 +114,42 @@ void replaced_and_read(bool allocated) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// A value and its place change as a whole.
+void pairs(bool allocated) {
+  step = "MPI_MAXLOC and MPI_REPLACE of pairs";
+  struct pair {
+    double value;
+    int place;
+    explicit pair(int number = 0) : pair(number, number) {}
+    pair(double v, int p) : value(v), place(p) {}
+    bool operator==(const pair&) const = default;
+  };
+  const program::filled_window<pair> all(allocated ? "allocated" : "created", 1, MPI_COMM_WORLD, program::bytes_min);
+  const auto largest_of_round = [](int round) { return pair(10.0 * round + size() - 1, size() - 1); };
+  MPI_Win_lock_all(0, all.win);
+  for (int round = 1; round <= 50; ++round) {
+    const pair own(10.0 * round + rank(), rank());
+    MPI_Accumulate(&own, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_MAXLOC, all.win);
+    MPI_Win_flush(0, all.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    pair seen;
+    MPI_Fetch_and_op(nullptr, &seen, MPI_DOUBLE_INT, 0, 0, MPI_NO_OP, all.win);
+    MPI_Win_flush(0, all.win);
+    CHECK(seen == largest_of_round(round));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (rank() == size() - 1) {
+    const pair low(-5.0, 77);
+    pair before, seen;
+    MPI_Fetch_and_op(&low, &before, MPI_DOUBLE_INT, 0, 0, MPI_REPLACE, all.win);
+    MPI_Get_accumulate(&low, 1, MPI_DOUBLE_INT, &seen, 1, MPI_DOUBLE_INT, 0, 0, 1, MPI_DOUBLE_INT, MPI_MAXLOC, all.win);
+    MPI_Win_flush(0, all.win);
+    CHECK(before == largest_of_round(50) && seen == low);
+  }
+  MPI_Win_unlock_all(all.win);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 void units() {
   step = "displacement units that differ";
   std::array<unsigned char, 64> memory{};
@@ -335,7 +371,10 @@ int main(int argc, char** argv) {
   for (const bool allocated : {true, false}) {
     no_process(allocated);
     unchecked_locks(allocated);
-    if (!is_native) replaced_and_read(allocated);
+    if (!is_native) {
+      replaced_and_read(allocated);
+      pairs(allocated);
+    }
     requests_among_messages(allocated);
   }
   units();
