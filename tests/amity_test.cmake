@@ -14,7 +14,14 @@ function(amity_test_flags target)
   endif()
 endfunction()
 
-set(AMITY_TEST_TIME_FACTOR 1 CACHE STRING "Multiplies the time limits of test programs")
+set(AMITY_TEST_TIME_FACTOR 1 CACHE STRING "Multiplies the time limits of tests")
+
+# amity_test_timeout(TESTS... SECONDS)
+function(amity_test_timeout)
+  list(POP_BACK ARGN seconds)
+  math(EXPR seconds "${AMITY_TEST_TIME_FACTOR} * ${seconds}")
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${seconds})
+endfunction()
 
 # Test programs that `scripts/test quick` builds and runs.
 add_custom_target(quick_tests)
@@ -39,7 +46,6 @@ function(amity_test name)
   if(AMITY_SANITIZE)
     math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
   endif()
-  math(EXPR arg_TIMEOUT "${AMITY_TEST_TIME_FACTOR} * ${arg_TIMEOUT}")
   get_filename_component(floor ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   set(labels ${floor})
   if(floor IN_LIST long_layers AND NOT arg_NOT_LONG)
@@ -68,7 +74,8 @@ function(amity_test name)
     add_test(NAME ${name} COMMAND ${name})
     set(tests ${name})
   endif()
-  set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
+  set_tests_properties(${tests} PROPERTIES LABELS "${labels}")
+  amity_test_timeout(${tests} ${arg_TIMEOUT})
   if(AMITY_TESTS_COMPLETE)
     set_property(TEST ${tests} APPEND PROPERTY ENVIRONMENT TESTS_COMPLETE=1)  # tests/support/skip.hpp
   endif()
@@ -88,7 +95,8 @@ function(amity_test_over name fabric filter)
   if(AMITY_HAS_OFI AND NOT AMITY_SANITIZE STREQUAL "thread")
     get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
     add_test(NAME ${name}_over_${fabric} COMMAND ${name} --gtest_filter=${filter})
-    set_tests_properties(${name}_over_${fabric} PROPERTIES TIMEOUT 240 LABELS ${label} ENVIRONMENT FABRIC=${fabric})
+    set_tests_properties(${name}_over_${fabric} PROPERTIES LABELS ${label} ENVIRONMENT FABRIC=${fabric})
+    amity_test_timeout(${name}_over_${fabric} 240)
   endif()
 endfunction()
 
@@ -125,7 +133,8 @@ function(amity_mpi_program_test name mpi ranks program)
   get_filename_component(label ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   add_test(NAME ${name} COMMAND ${AMITY_MPI_LAUNCHER_${mpi}} -n ${ranks} $<TARGET_FILE:${program}> ${ARGN})
   # Ranks that wait in MPICH's own calls, as when a job begins, do not yield: with more ranks than CPUs that takes long.
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${label};mpi" PROCESSORS 2
+  amity_test_timeout(${name} 300)
+  set_tests_properties(${name} PROPERTIES LABELS "${label};mpi" PROCESSORS 2
     ENVIRONMENT "AMITY_TEST_MPI_RANKS=${ranks};AMITY_FABRIC=mpi;${AMITY_MPI_TEST_ENVIRONMENT}")
   if(AMITY_SANITIZE)
     # A sanitizer calls dlopen() for the program, so the loader does not look at the run path of the program.
@@ -174,7 +183,8 @@ function(amity_table_tests prefix table)
       set(name ${prefix}${section})
       add_test(NAME ${name} COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/support/run_jobs.py ${table} ${section}
         --programs ${CMAKE_CURRENT_BINARY_DIR}/${arg_PROGRAMS} ${arg_OPTIONS} ${arg_LAUNCHER})
-      set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS interop
+      amity_test_timeout(${name} 900)
+      set_tests_properties(${name} PROPERTIES LABELS interop
         ENVIRONMENT "${arg_ENVIRONMENT}")
       amity_test_may_skip(${name})
     endif()
