@@ -293,6 +293,12 @@ class Words(CheckTest):
         self.write("scripts/tool", "cd /" "work/main\n")
         self.expect("words", "scripts/tool:1: has '/" "work/m'")
 
+    def test_placeholder_in_page(self):
+        self.write("cmake/page.md.in", "version @VERSION@\n")
+        self.expect_ok("words")
+        self.append("docs/page.md", "version @VERSION@\n")
+        self.expect("words", "docs/page.md:")
+
     def test_wording_below_and_above_ceiling(self):
         line = "It does not fail any" " more.\n"
         self.write("scripts/checks/wordings.json", json.dumps({"no_longer": {"docs": 1}}))
