@@ -11,8 +11,8 @@
 ///   };
 ///
 /// and build it from the codecs of its parts with `encoded_bytes`, `encode` and `decode`. Strings, vectors, arrays,
-/// pairs, tuples and optionals of anything encodable are here. A trivially copyable type is copied as it is and never
-/// pays.
+/// pairs, tuples and optionals of anything encodable are here. A trivially copyable type without a codec is copied as
+/// it is and never pays. An aggregate of types with codecs needs a codec of its own.
 
 #include <array>
 #include <cstdint>
@@ -67,34 +67,50 @@ inline constexpr bool refers<std::variant<Ts...>> = (refers<Ts> || ...);
 template <class Value>
 struct refers_elsewhere;
 
-/// A trivially copyable aggregate with a member that refers to something else, or a standard type of such aggregates.
-template <class Value>
-inline constexpr bool has_referring_member = [] {
+/// Whether a trivially copyable aggregate has a member that is a reference, or of a type of which `Kind` holds, or is a
+/// standard type of such aggregates.
+template <class Value, template <class> class Kind>
+inline constexpr bool has_member_of = [] {
   if constexpr (std::is_trivially_copyable_v<Value>) {
-    return has_member_of_kind_or_reference<Value, refers_elsewhere>();
+    return has_member_of_kind_or_reference<Value, Kind>();
   } else {
     return false;
   }
 }();
-template <class Value, std::size_t Size>
-inline constexpr bool has_referring_member<std::array<Value, Size>> = has_referring_member<Value>;
-template <class Value>
-inline constexpr bool has_referring_member<std::optional<Value>> = has_referring_member<Value>;
-template <class Value>
-inline constexpr bool has_referring_member<std::vector<Value>> = has_referring_member<Value>;
-template <class First, class Second>
-inline constexpr bool has_referring_member<std::pair<First, Second>> =
-    has_referring_member<First> || has_referring_member<Second>;
-template <class... Ts>
-inline constexpr bool has_referring_member<std::tuple<Ts...>> = (has_referring_member<Ts> || ...);
-template <class... Ts>
-inline constexpr bool has_referring_member<std::variant<Ts...>> = (has_referring_member<Ts> || ...);
+template <class Value, std::size_t Size, template <class> class Kind>
+inline constexpr bool has_member_of<std::array<Value, Size>, Kind> = has_member_of<Value, Kind>;
+template <class Value, template <class> class Kind>
+inline constexpr bool has_member_of<std::optional<Value>, Kind> = has_member_of<Value, Kind>;
+template <class Value, template <class> class Kind>
+inline constexpr bool has_member_of<std::vector<Value>, Kind> = has_member_of<Value, Kind>;
+template <class First, class Second, template <class> class Kind>
+inline constexpr bool has_member_of<std::pair<First, Second>, Kind> =
+    has_member_of<First, Kind> || has_member_of<Second, Kind>;
+template <template <class> class Kind, class... Ts>
+inline constexpr bool has_member_of<std::tuple<Ts...>, Kind> = (has_member_of<Ts, Kind> || ...);
+template <template <class> class Kind, class... Ts>
+inline constexpr bool has_member_of<std::variant<Ts...>, Kind> = (has_member_of<Ts, Kind> || ...);
 
 template <class Value>
-struct refers_elsewhere : std::bool_constant<refers<Value> || has_referring_member<Value>> {};
+struct refers_elsewhere : std::bool_constant<refers<Value> || has_member_of<Value, refers_elsewhere>> {};
+template <class Value>
+inline constexpr bool has_referring_member = has_member_of<Value, refers_elsewhere>;
 
 template <class Value>
-concept plain = std::is_trivially_copyable_v<Value> && !refers_elsewhere<Value>::value;
+inline constexpr bool has_encoded_alternative = false;
+template <class... Ts>
+inline constexpr bool has_encoded_alternative<std::variant<Ts...>> = (has_codec<Ts> || ...);
+
+/// A copy of the bytes would go past the codec of the type, or of a part of it.
+template <class Value>
+struct has_encoded_part
+    : std::bool_constant<has_codec<Value> || has_encoded_alternative<Value> || has_member_of<Value, has_encoded_part>> {
+};
+
+/// What a copy of the bytes sends.
+template <class Value>
+concept plain =
+    std::is_trivially_copyable_v<Value> && !refers_elsewhere<Value>::value && !has_encoded_part<Value>::value;
 
 }  // namespace detail
 
@@ -132,6 +148,10 @@ Value decode(byte_reader& from) {
 }
 
 namespace detail {
+
+/// A standard type of these parts that needs no codec.
+template <class Whole, class... Parts>
+concept copied_whole = std::is_trivially_copyable_v<Whole> &&(plain<Parts>&&...);
 
 /// Strings and vectors: the number of elements, then the elements.
 template <class Sequence>
@@ -213,21 +233,23 @@ requires(encodable<Value> || std::is_same_v<Value, bool>) struct codec<std::vect
 };
 
 template <encodable First, encodable Second>
-requires(!detail::plain<std::pair<First, Second>>) struct codec<std::pair<First, Second>>
+requires(!detail::copied_whole<std::pair<First, Second>, First, Second>) struct codec<std::pair<First, Second>>
     : detail::product_codec<std::pair<First, Second>> {
 };
 
 template <encodable... Ts>
-requires(!detail::plain<std::tuple<Ts...>>) struct codec<std::tuple<Ts...>> : detail::product_codec<std::tuple<Ts...>> {
+requires(!detail::copied_whole<std::tuple<Ts...>, Ts...>) struct codec<std::tuple<Ts...>>
+    : detail::product_codec<std::tuple<Ts...>> {
 };
 
 template <encodable Value, std::size_t Size>
-requires(!detail::plain<std::array<Value, Size>>) struct codec<std::array<Value, Size>>
+requires(!detail::copied_whole<std::array<Value, Size>, Value>) struct codec<std::array<Value, Size>>
     : detail::product_codec<std::array<Value, Size>> {
 };
 
 template <encodable Value>
-requires(!detail::plain<std::optional<Value>>) struct codec<std::optional<Value>> : detail::optional_codec<Value> {
+requires(!detail::copied_whole<std::optional<Value>, Value>) struct codec<std::optional<Value>>
+    : detail::optional_codec<Value> {
 };
 
 }  // namespace amity

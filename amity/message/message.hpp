@@ -45,7 +45,12 @@ class message_type final : private immovable {
                 "amity: a member of this type is a pointer, view or reference, which means nothing on another rank: "
                 "send what it refers to, an index, or a std::uintptr_t if only its own rank uses it, or specialize "
                 "amity::codec");
-  static_assert(encodable<Value> || detail::refers<Value> || detail::has_referring_member<Value>,
+  static_assert(encodable<Value> || detail::refers<Value> || detail::has_referring_member<Value> ||
+                    !detail::has_encoded_part<Value>::value,
+                "amity: a member of this type has a codec, which a copy of the whole would not use: specialize "
+                "amity::codec for the whole");
+  static_assert(encodable<Value> || detail::refers<Value> || detail::has_referring_member<Value> ||
+                    detail::has_encoded_part<Value>::value,
                 "amity: this type is not trivially copyable and has no codec: make it trivially copyable, or "
                 "specialise amity::codec for it (amity/message/codec.hpp)");
   static_assert(

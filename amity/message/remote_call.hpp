@@ -102,10 +102,16 @@ class remote_calls : private immovable {
         "amity: a member of an argument of async is a pointer, view or reference, which means nothing on "
         "another rank: pass what it refers to, an index, or a std::uintptr_t if only its own rank uses it, or "
         "specialize amity::codec");
-    static_assert(
-        ((encodable<argument<Given>> || refers<argument<Given>> || has_referring_member<argument<Given>>)&&...),
-        "amity: an argument of async is not trivially copyable and has no codec: specialise amity::codec for "
-        "it, or pass parts of it");
+    static_assert(((encodable<argument<Given>> || refers<argument<Given>> || has_referring_member<argument<Given>> ||
+                    !has_encoded_part<argument<Given>>::value) &&
+                   ...),
+                  "amity: a member of an argument of async has a codec, which a copy of the whole would not use: "
+                  "specialize amity::codec for the whole");
+    static_assert(((encodable<argument<Given>> || refers<argument<Given>> || has_referring_member<argument<Given>> ||
+                    has_encoded_part<argument<Given>>::value) &&
+                   ...),
+                  "amity: an argument of async is not trivially copyable and has no codec: specialise amity::codec for "
+                  "it, or pass parts of it");
     static_assert(callable<Fn, argument<Given>...>,
                   "amity: the function cannot be called with these arguments: give it parameters that match them; a "
                   "shared<T> arrives as T&, and amity::world& may come first");
