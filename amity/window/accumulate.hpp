@@ -37,6 +37,7 @@ enum class accumulate_op : std::uint8_t {
   no_op,  ///< the element stays
 };
 inline constexpr std::size_t accumulate_ops = 14;
+constexpr bool is_valid(accumulate_op op) noexcept { return static_cast<std::size_t>(op) < accumulate_ops; }
 
 /// An element of `minimum_location` and `maximum_location`.
 template <class Value, class Location>
@@ -146,7 +147,7 @@ struct element_layout {
   bool is_covered;
 };
 const element_layout& layout_of(element_type type) noexcept;
-/// "sum", "minimum_location".
+/// "sum", "minimum_location". `op` is valid.
 std::string_view name_of(accumulate_op op) noexcept;
 
 /// Combines `count` elements at `there` with as many `operands`, in their order. What was there before goes to
@@ -155,7 +156,7 @@ std::string_view name_of(accumulate_op op) noexcept;
 /// change.
 using accumulate_function = void (*)(std::byte* there, const std::byte* operands, std::byte* previous,
                                      std::size_t count) noexcept;
-/// Null: the operation is not defined on elements of this type.
+/// Null: the operation is not valid, or not defined on elements of this type.
 accumulate_function find_accumulate(accumulate_op op, element_type type) noexcept;
 
 }  // namespace amity

@@ -92,11 +92,8 @@ class am_table final : public detail::am_handlers {
     bool is_vector;
   };
 
-  am_operation add(am_handler handler, bool is_vector) {
-    const am_operation added{.number = static_cast<std::uint32_t>(entries_.size()), .is_vector = is_vector};
-    entries_.push_back({std::move(handler), is_vector});
-    return added;
-  }
+  /// Throws `error` for an empty handler.
+  am_operation add(am_handler handler, bool is_vector);
   std::unique_ptr<detail::am_recipe> prepare(const detail::am_description& of) override;
 
   std::deque<entry> entries_;  // handlers stay where they are

@@ -52,9 +52,11 @@ class window_operations {
   void put(rank_t target, std::size_t index, std::span<const Element> from) {
     if (std::byte* const there = core_->direct_for_put(target, offset_of(index), from.size_bytes())) [[likely]]
       return copy_bytes(there, reinterpret_cast<const std::byte*>(from.data()), from.size_bytes());
-    core_->begin(
-        "window::put",
-        {.kind = detail::operation_kind::put, .target = target, .at = offset_of(index), .from = std::as_bytes(from)});
+    core_->begin("window::put", {.kind = detail::operation_kind::put,
+                                 .target = target,
+                                 .at = offset_of(index),
+                                 .from = std::as_bytes(from),
+                                 .index_bytes = index_bytes});
   }
   void put(rank_t target, std::size_t index, const Element& value) {
     if (std::byte* const there = core_->direct_for_put(target, offset_of(index), sizeof(Element))) [[likely]] {
@@ -64,7 +66,8 @@ class window_operations {
     core_->begin_copied("window::put", {.kind = detail::operation_kind::put,
                                         .target = target,
                                         .at = offset_of(index),
-                                        .from = std::as_bytes(std::span(&value, 1))});
+                                        .from = std::as_bytes(std::span(&value, 1)),
+                                        .index_bytes = index_bytes});
   }
   void get(rank_t target, std::size_t index, std::span<Element> into) {
     if (const std::byte* const there = core_->direct_for_get(target, offset_of(index), into.size_bytes())) [[likely]]
@@ -72,7 +75,8 @@ class window_operations {
     core_->begin("window::get", {.kind = detail::operation_kind::get,
                                  .target = target,
                                  .at = offset_of(index),
-                                 .into = std::as_writable_bytes(into)});
+                                 .into = std::as_writable_bytes(into),
+                                 .index_bytes = index_bytes});
   }
   void get(rank_t target, std::size_t index, Element& into) { get(target, index, std::span(&into, 1)); }
 
@@ -85,7 +89,8 @@ class window_operations {
                             .at = offset_of(index),
                             .from = from.data(),
                             .in_blocks = true,
-                            .there = std::move(there)},
+                            .there = std::move(there),
+                            .index_bytes = index_bytes},
                            {.from = from.blocks()});
   }
   void get(rank_t target, std::size_t index, std::shared_ptr<const layout> there, layout_span<Element> into) {
@@ -95,7 +100,8 @@ class window_operations {
                             .at = offset_of(index),
                             .into = into.data(),
                             .in_blocks = true,
-                            .there = std::move(there)},
+                            .there = std::move(there),
+                            .index_bytes = index_bytes},
                            {.into = into.blocks()});
   }
 
@@ -142,6 +148,7 @@ class window_operations {
                                               .target = target,
                                               .at = offset_of(index),
                                               .into = std::as_writable_bytes(std::span(&previous, 1)),
+                                              .index_bytes = index_bytes,
                                               .swap = words});
   }
 
@@ -206,10 +213,16 @@ class window_operations {
   }
 
  private:
+  static constexpr std::uint32_t index_bytes = By == detail::addressing::bytes ? 1 : sizeof(Element);
+
   /// In bytes. What is too large is out of range of any window.
   static std::uint64_t offset_of(std::size_t index) noexcept {
     if constexpr (By == detail::addressing::bytes) return index;
     return index > SIZE_MAX / sizeof(Element) ? SIZE_MAX : index * sizeof(Element);
+  }
+  template <class Item>
+  static bool is_null(std::span<Item> of) noexcept {
+    return of.data() == nullptr && !of.empty();
   }
   static std::uint64_t word_of(const Element& value) noexcept {
     std::uint64_t word = 0;
@@ -227,7 +240,10 @@ class window_operations {
                                 .segments = segments,
                                 .inputs = input.size(),
                                 .outputs = output.size(),
-                                .counts = output_counts.size()});
+                                .counts = output_counts.size(),
+                                .has_null = is_null(input) || is_null(output) || is_null(output_counts),
+                                .elements = count,
+                                .element_bytes = sizeof(Element)});
     const std::size_t per_segment = segments == 0 ? 0 : input.size() / segments;
     const std::size_t outputs = segments == 0 ? 0 : output.size() / segments;
     const auto side = []<class Item>(std::size_t elements, std::type_identity<Item>) -> detail::am_side {
@@ -241,6 +257,7 @@ class window_operations {
                          .output = side(outputs, std::type_identity<Out>()),
                          .persistent_bytes = count * sizeof(Element)},
                         {.at = offset_of(index),
+                         .index_bytes = index_bytes,
                          .segments = segments,
                          .input = reinterpret_cast<const std::byte*>(input.data()),
                          .output = reinterpret_cast<std::byte*>(output.data()),
@@ -254,7 +271,8 @@ class window_operations {
                         .from = std::as_bytes(operands),
                         .into = std::as_writable_bytes(previous),
                         .op = op,
-                        .type = element_type_of<Element>});
+                        .type = element_type_of<Element>,
+                        .index_bytes = index_bytes});
   }
   void combine(std::string_view call, accumulate_op op, rank_t target, std::size_t index,
                std::shared_ptr<const layout> there, const layout_span<const Element>& operands,
@@ -268,7 +286,8 @@ class window_operations {
                             .in_blocks = true,
                             .there = std::move(there),
                             .op = op,
-                            .type = element_type_of<Element>},
+                            .type = element_type_of<Element>,
+                            .index_bytes = index_bytes},
                            {.from = operands.blocks(), .into = previous.blocks()});
   }
   void fetch(std::string_view call, accumulate_op op, rank_t target, std::size_t index, const Element& operand,
@@ -289,7 +308,8 @@ class window_operations {
                                .from = std::as_bytes(std::span(&operand, 1)),
                                .into = std::as_writable_bytes(previous),
                                .op = op,
-                               .type = element_type_of<Element>});
+                               .type = element_type_of<Element>,
+                               .index_bytes = index_bytes});
   }
 
   detail::window_core* core_;
@@ -297,21 +317,35 @@ class window_operations {
 
 template <class Element>
 class window : public window_base, public window_operations<Element, detail::addressing::index> {
+  using operations = window_operations<Element, detail::addressing::index>;
+
  public:
   /// `world` calls it. `own`: memory of the program, which stays until the window ends.
   window(core::team& of, std::optional<std::span<Element>> own, std::size_t count, const window_options& options)
       : window(std::make_unique<detail::window_core>(
-            of, own ? std::optional<mutable_bytes>(std::as_writable_bytes(*own)) : std::nullopt, bytes_of(count),
-            options)) {}
+            of,
+            own ? std::optional(mutable_bytes(reinterpret_cast<std::byte*>(own->data()), bytes_of(own->size())))
+                : std::nullopt,
+            bytes_of(count), options)) {}
 
   /// `world` calls it, for a shared window.
   window(core::team& of, std::size_t count, shared_placement where, const window_options& options)
       : window(std::make_unique<detail::window_core>(of, bytes_of(count), where, options)) {}
 
+  /// Calls of a window that was moved elsewhere throw `error`.
+  window(window&& from) : window_base(std::move(from)), operations(*window_base::core_) { from.follow_core(); }
+  window& operator=(window&& from) {
+    window_base::operator=(std::move(from));
+    follow_core();
+    from.follow_core();
+    return *this;
+  }
+
   /// The memory of this rank.
-  std::span<Element> local() const noexcept { return elements(window_base::core_->memory()); }
+  std::span<Element> local() const { return elements(window_base::core_->memory()); }
   /// The memory of a rank of this node, which loads and stores reach; empty if they do not. In a shared window, they
-  /// reach the memory of all ranks. Throws `error` if the system refuses to map it.
+  /// reach the memory of all ranks. Throws `error` for a rank that is not in the window, and if the system refuses to
+  /// map the memory.
   std::span<Element> mapped(rank_t rank) const { return elements(window_base::core_->mapped(rank)); }
   /// The operations on elements of another type, at offsets in bytes. Valid as long as the window.
   template <class Other>
@@ -321,7 +355,8 @@ class window : public window_base, public window_operations<Element, detail::add
 
  private:
   explicit window(std::unique_ptr<detail::window_core> core)
-      : window_base(std::move(core)), window_operations<Element, detail::addressing::index>(*window_base::core_) {}
+      : window_base(std::move(core)), operations(*window_base::core_) {}
+  void follow_core() noexcept { operations::operator=(operations(*window_base::core_)); }
   static std::size_t bytes_of(std::size_t count) noexcept {
     return count > SIZE_MAX / sizeof(Element) ? SIZE_MAX : count * sizeof(Element);
   }
