@@ -62,16 +62,19 @@ void wait_for(job& in, MPI_Request request) {
   check_native(code, "MPI_Test");
 }
 
-/// Replaces each word by its reduction over the members.
+/// Replaces each word by its reduction over the members. MPIs compare unsigned words as signed ones (MPICH 4.0), so
+/// that comparisons are those of signed words, whose first bit has the other value.
 void reduce_on(job& in, MPI_Comm comm, MPI_Op operation, std::span<std::uint64_t> words) {
+  const std::uint64_t changed_bits = operation == MPI_SUM ? 0 : std::uint64_t{1} << 63;
   words_of_mpi own(words.size());
-  std::ranges::copy(words, own.data());
+  std::ranges::transform(words, own.data(), [&](std::uint64_t each) { return each ^ changed_bits; });
   MPI_Request request = MPI_REQUEST_NULL;
-  check_native(native::iallreduce(MPI_IN_PLACE, own.data(), static_cast<int>(words.size()), MPI_UINT64_T, operation,
+  check_native(native::iallreduce(MPI_IN_PLACE, own.data(), static_cast<int>(words.size()), MPI_INT64_T, operation,
                                   comm, &request),
                "MPI_Iallreduce");
   wait_for(in, request);
-  std::copy_n(own.data(), words.size(), words.begin());
+  std::transform(own.data(), own.data() + words.size(), words.begin(),
+                 [&](std::uint64_t each) { return each ^ changed_bits; });
 }
 
 amity::detail::memory_of_window memory_for(const allocated_memory& allocated, const new_window& wanted,

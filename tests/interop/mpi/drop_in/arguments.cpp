@@ -180,6 +180,12 @@ void arguments_of_creation() {
   EXPECT_CLASS(MPI_Win_create(nullptr, 16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BASE);
   EXPECT_CLASS(MPI_Win_create(nullptr, 0, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_SUCCESS);
   MPI_Win_free(&win);
+  // More memory than there is, on all processes and on one.
+  constexpr MPI_Aint too_much = MPI_Aint{1} << 50;
+  for (const MPI_Aint others : {too_much, MPI_Aint{8}}) {
+    const MPI_Aint bytes = rank() == 0 ? too_much : others;
+    EXPECT_CLASS(MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), MPI_ERR_NO_MEM);
+  }
 }
 
 void flavors(bool shares) {
