@@ -188,19 +188,15 @@ std::unique_ptr<amity::detail::am_recipe> am_operations::prepare(const amity::de
   return std::make_unique<recipe>(*this, *found, of.extra);
 }
 
-am_operations::error_kind am_operations::error_of(int which) {
-  if (which < 0 || static_cast<std::size_t>(which) >= error_texts.size()) return {MPI_ERR_UNKNOWN, MPI_ERR_UNKNOWN};
+int am_operations::error_class_of(int which) {
+  if (which < 0 || static_cast<std::size_t>(which) >= error_texts.size()) return MPI_ERR_UNKNOWN;
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = errors_.size(); i < error_texts.size(); ++i) {
-    error_kind made{MPI_ERR_OTHER, MPI_ERR_OTHER};
-    if (native::add_error_class(&made.error_class) == MPI_SUCCESS &&
-        native::add_error_code(made.error_class, &made.code) == MPI_SUCCESS) {
-      native::add_error_string(made.error_class, error_texts[i]);
-      native::add_error_string(made.code, error_texts[i]);
-    }
-    errors_.push_back(made);
+  for (std::size_t i = error_classes_.size(); i < error_texts.size(); ++i) {
+    int made = MPI_ERR_OTHER;
+    if (native::add_error_class(&made) == MPI_SUCCESS) native::add_error_string(made, error_texts[i]);
+    error_classes_.push_back(made);
   }
-  return errors_[static_cast<std::size_t>(which)];
+  return error_classes_[static_cast<std::size_t>(which)];
 }
 
 }  // namespace amity::mpi

@@ -44,12 +44,8 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   std::unique_ptr<amity::detail::am_recipe> prepare(const amity::detail::am_description& of) override;
   /// The progress thread calls the MPI only if the program lets several threads do that.
   bool may_run_here() const noexcept override;
-  /// An error class of MPI, and a code of this class; made at the first call. (Open MPI 4.1 knows no class of a class.)
-  struct error_kind {
-    int error_class;
-    int code;
-  };
-  error_kind error_of(int which);
+  /// An error class of MPI for MPIX_AM_BUFFER and the others; made at the first call.
+  int error_class_of(int which);
 
  private:
   struct operation {
@@ -68,7 +64,8 @@ class am_operations final : public amity::detail::am_handlers, private immovable
   std::mutex mutex_;
   std::map<MPIX_Am_op, operation> all_;  // handlers stay where they are
   MPIX_Am_op next_ = 1;
-  std::vector<error_kind> errors_;
+  bool has_warned_ = false;
+  std::vector<int> error_classes_;
   type_cache types_;
 };
 

@@ -15,9 +15,9 @@
 
 namespace amity::mpi {
 
-/// Calls the error handler of the window or communicator for the exception that is being handled. Returns its error
-/// class if the handler returns; MPI_SUCCESS if the handler is one of MPICH's C++ bindings. `call` is the name of the
-/// function.
+/// Calls the error handler of the window or communicator for the exception that is being handled. If the handler
+/// returns, returns an error code whose string is the text of the error; MPI_SUCCESS if the handler is one of MPICH's
+/// C++ bindings. `call` is the name of the function. Ends the process if MPI is not in use.
 int raise_on_window(std::string_view call, MPI_Win on);
 int raise_on_communicator(std::string_view call, MPI_Comm on);
 

@@ -18,6 +18,7 @@
 #include "amity/base/types.hpp"
 #include "amity/interop/mpi/drop_in/allocated_memory.hpp"
 #include "amity/interop/mpi/drop_in/am_operations.hpp"
+#include "amity/interop/mpi/drop_in/error_codes.hpp"
 #include "amity/interop/mpi/drop_in/foreign_processes.hpp"
 #include "amity/interop/mpi/drop_in/handle_pool.hpp"
 #include "amity/interop/mpi/drop_in/job.hpp"
@@ -50,6 +51,7 @@ class drop_in : private immovable {
   pending_requests& requests() noexcept { return requests_; }
   foreign_processes& foreigners() noexcept { return foreigners_; }
   open_files& files() noexcept { return files_; }
+  error_codes& errors() noexcept { return errors_; }
 
   /// One round of progress for windows, if there are any. Every function of MPI that the program may call in a loop
   /// calls it.
@@ -87,6 +89,7 @@ class drop_in : private immovable {
   pending_requests requests_{job_};
   foreign_processes foreigners_;
   open_files files_;
+  error_codes errors_;
 };
 
 }  // namespace amity::mpi

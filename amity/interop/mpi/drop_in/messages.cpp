@@ -340,5 +340,5 @@ AMITY_MPIX int MPIX_Am_win_get_counters(MPI_Win win, int target_rank, MPIX_Am_co
 
 AMITY_MPIX int MPIX_Am_error_class(int which) {
   drop_in* const own = drop_in::running();
-  return own == nullptr ? MPI_ERR_UNKNOWN : own->messages().error_of(which).error_class;
+  return own == nullptr ? MPI_ERR_UNKNOWN : own->messages().error_class_of(which);
 }
