@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <mpi.h>
@@ -53,10 +53,12 @@ class am_operations final : public amity::detail::am_handlers, private immovable
     std::unique_ptr<const am_user_handler> handler;
     std::unique_ptr<owned_group> members;  ///< null: it is free
     bool is_free = false;                  ///< messages of others may still be on their way
+    std::string title() const;
   };
   class recipe;
 
   operation* find(MPIX_Am_op op) noexcept;
+  void warn_of_threads();
   int agree(MPI_Comm comm, int number, MPI_Op how);
 
   job& job_;
@@ -76,6 +78,9 @@ struct am_types {
   std::int64_t output_count;
   std::uint32_t input_bytes;  ///< of the encoded types
   std::uint32_t persistent_bytes;
+  std::uint32_t is_vector;
+  std::uint32_t unused = 0;
 };
+static_assert(sizeof(am_types) == 40);
 
 }  // namespace amity::mpi

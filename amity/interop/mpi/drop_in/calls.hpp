@@ -31,7 +31,7 @@ void note_attribute(MPI_Win on, int key);
 template <class Serve, class Native, class... Arguments>
 int on_window(std::string_view call, MPI_Win handle, Serve&& serve, Native& native_call, Arguments... arguments) {
   if (handler_call::exists()) [[unlikely]]
-    return handler_call::refuse(call.data());
+    return handler_call::refuse(call.data(), handler_call::one_sided);
   drop_in* const own = drop_in::running();
   if (own != nullptr) [[likely]] {
     if (window* const found = own->windows().find(handle); found != nullptr) [[likely]] {

@@ -30,7 +30,7 @@ void check_request(const new_window& wanted) {
 /// Makes a window, or lets `native_call()` make one if amity cannot serve it.
 template <class Native>
 int create(const new_window& wanted, MPI_Win* win, void* base, Native native_call) {
-  if (handler_call::exists()) return handler_call::refuse(wanted.call.data());
+  if (handler_call::exists()) return handler_call::refuse(wanted.call.data(), handler_call::one_sided);
   drop_in* const own = drop_in::running();
   if (own == nullptr || wanted.comm == MPI_COMM_NULL || !window::can_serve(wanted.comm)) {
     report* const reporting = drop_in::reporting();
@@ -50,7 +50,7 @@ int create(const new_window& wanted, MPI_Win* win, void* base, Native native_cal
 }
 
 int free_window(MPI_Win* win) {
-  if (handler_call::exists()) return handler_call::refuse("MPI_Win_free");
+  if (handler_call::exists()) return handler_call::refuse("MPI_Win_free", handler_call::one_sided);
   drop_in* const own = drop_in::running();
   window* const found = own == nullptr ? nullptr : own->windows().find(*win);
   if (found == nullptr) return native::win_free(win);
