@@ -11,6 +11,7 @@
 
 #include "amity/base/error.hpp"
 #include "amity/base/log.hpp"
+#include "amity/interop/mpi/drop_in/am_hints.hpp"
 #include "amity/interop/mpi/drop_in/cxx_handlers.hpp"
 #include "amity/interop/mpi/drop_in/mpi_error.hpp"
 #include "amity/window/window_error.hpp"
@@ -143,6 +144,11 @@ int raise_on_communicator(std::string_view call, MPI_Comm on) {
 
 void count_native_call() noexcept {
   if (report* const reporting = drop_in::reporting()) reporting->count_native_call();
+}
+
+void warn_of_hints(const window& on) {
+  if (on.member() != 0) return;
+  for (const std::string& each : warnings_of_am_hints(on.info())) drop_in::reporting()->warn_once(each);
 }
 
 void note_attribute(MPI_Win on, int key) {

@@ -24,6 +24,9 @@ int raise_on_communicator(std::string_view call, MPI_Comm on);
 /// A one-sided call is passed to the MPI.
 void count_native_call() noexcept;
 
+/// The first process of the window warns of hints that nothing reads.
+void warn_of_hints(const window& on);
+
 /// The program has set this attribute.
 void note_attribute(MPI_Win on, int key);
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include <mpi.h>
@@ -36,6 +37,10 @@ class drop_in : private immovable {
   static drop_in* running() noexcept { return running_now().load(std::memory_order_acquire); }
   /// The report of this process; null: MPI is not initialized, or the library is switched off.
   static report* reporting() noexcept;
+  /// Whether AMITY_MPI=0 is set for this process.
+  static bool is_switched_off() noexcept;
+  /// The MPI has made a window. Prints why, once, if the program has not called MPI_Init, so that it uses a session.
+  static void explain_window_of_session(std::string_view call);
   /// After MPI has been initialized with this level of threads. Collective over MPI_COMM_WORLD.
   static void start(int threads);
   /// Before MPI is finalized. Collective over MPI_COMM_WORLD. Ends windows that the program has left.
