@@ -31,7 +31,7 @@ void read_dimacs(input& from, const read_options& options, edge_list& into) {
   const std::string_view problem = take_word(line);
   if (mark != "p" || problem.empty()) lines.fail("the first line is not 'p sp'", repair);
   if (problem != "sp") {
-    lines.fail(fmt::format("the problem '{}' is not read", problem),
+    lines.fail(fmt::format("the DIMACS problem '{}' is not read", problem),
                "name a file of shortest paths, 'p sp', or write its edges as text, 'source target' on each line");
   }
   const std::uint64_t vertices = take_number(line, "number of vertices", lines, repair);
