@@ -50,7 +50,7 @@ static void heap(int me, int pes) {
   CHECK(shmem_align((size_t)1 << 40, 100) == NULL); /* more than the heap has */
   for (size_t alignment = 8; alignment <= (size_t)32 << 20; alignment *= 4) {
     char* const aligned = shmem_align(alignment, 100);
-    CHECK((uintptr_t)aligned % alignment == 0);
+    CHECK(aligned != NULL && (uintptr_t)aligned % alignment == 0);
     shmem_free(aligned);
   }
 
